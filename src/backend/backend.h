@@ -71,6 +71,15 @@ class Recording {
   virtual void run() = 0;
 };
 
+// A measured limit.
+struct LimitReading {
+  double value = 0;
+  bool is_estimate = false;  // the device was not free, so that the value is not one that it reached
+
+  LimitReading(double measured) : value(measured) {}  // NOLINT(google-explicit-constructor)
+  LimitReading(double measured, bool estimated) : value(measured), is_estimate(estimated) {}
+};
+
 // A limit of the device that measurements are compared with, and how to measure it.
 struct DeviceLimit {
   enum class Kind : uint8_t {
@@ -79,9 +88,9 @@ struct DeviceLimit {
     kPageFault,     // seconds for the first access to a page of host memory
   };
   Kind kind = Kind::kProductFlops;
-  std::string name;                 // key of the stored value; contains everything that the value depends on
-  const char* unit = "";            // "FLOP/s", "bytes/s", "s"
-  std::function<double()> measure;  // takes up to half a second
+  std::string name;                       // key of the stored value; contains everything that the value depends on
+  const char* unit = "";                  // "FLOP/s", "bytes/s", "s"
+  std::function<LimitReading()> measure;  // takes up to half a second
 };
 
 class Backend {

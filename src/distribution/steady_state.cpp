@@ -4,12 +4,24 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <numbers>
+#include <vector>
 
 #include "base/error.h"
 #include "distribution/median.h"
 
 namespace laptime {
 namespace {
+
+// Standard error of the difference of the medians of two windows, by the noise between neighbours in `steps`.
+double error_of_difference(std::span<const double> steps) {
+  constexpr double kDeviationOfMad = 1.4826;      // of a normal variable: standard deviation / median |value|
+  constexpr double kErrorOfMedianOfFive = 0.536;  // of five normal variables: standard error / standard deviation
+  std::vector<double> changes;
+  for (size_t i = 1; i < steps.size(); ++i) changes.push_back(std::fabs(steps[i] - steps[i - 1]));
+  const double deviation = kDeviationOfMad * median(changes) / std::numbers::sqrt2;
+  return std::numbers::sqrt2 * kErrorOfMedianOfFive * deviation;
+}
 
 // The windows on both sides of place `at`, compared.
 SteadyState compare_windows(std::span<const double> steps, int64_t at) {
@@ -23,7 +35,10 @@ SteadyState compare_windows(std::span<const double> steps, int64_t at) {
     state.change = earlier == 0 ? std::copysign(std::numeric_limits<double>::infinity(), later)
                                 : (later - earlier) / std::fabs(earlier);
   }
-  state.steadiness = std::fabs(state.change) <= kSteadyTolerance ? Steadiness::kReached : Steadiness::kNotReached;
+  const bool is_steady =
+      std::fabs(state.change) <= kSteadyTolerance ||
+      std::fabs(later - earlier) <= kSteadyErrors * error_of_difference(steps.subspan(place - window, 2 * window));
+  state.steadiness = is_steady ? Steadiness::kReached : Steadiness::kNotReached;
   return state;
 }
 

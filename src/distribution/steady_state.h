@@ -6,9 +6,12 @@
 
 namespace laptime {
 
-// The rule: the median of five steps lies within 1 % of the median of the five before them.
+// The rule: the median of five steps differs from the median of the five before them by no more than 1 %, or by no more
+// than kSteadyErrors standard errors of such a difference. The noise that gives this error is that between neighbouring
+// steps (as in von Neumann's ratio, 1941), so that a trend does not excuse itself.
 inline constexpr int64_t kSteadyWindow = 5;
 inline constexpr double kSteadyTolerance = 0.01;
+inline constexpr double kSteadyErrors = 2;
 
 enum class Steadiness : uint8_t {
   kUnknown,  // too few steps to apply the rule

@@ -4,8 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
+#include <numbers>
 
 #include "base/error.h"
 #include "base/words.h"
@@ -17,12 +19,19 @@
 namespace laptime {
 namespace {
 
-// Both ends of the interval of the median of `samples` within `fraction` of it.
-bool median_known_within(std::span<const double> samples, double fraction) {
+constexpr int64_t kFewestToJudgeNoise = 20;
+
+// How far the 95 % interval of the median reaches from it, as a fraction of it.
+double half_width(std::span<const double> samples) {
   const std::vector<double> sorted = sorted_samples(samples);
   const double autocorrelation = lag1_autocorrelation(samples, moments_of_sorted(sorted).mean);
-  const Interval interval = bootstrap_median_interval(samples, autocorrelation);
-  return relative_half_width(interval, median_of_sorted(sorted)) <= fraction;
+  return relative_half_width(bootstrap_median_interval(samples, autocorrelation), median_of_sorted(sorted));
+}
+
+// Counts at which the noise is judged: 20, 40, 80 and so on, so that a run has few chances to end by accident.
+bool judges_noise_at(int64_t count) {
+  const int64_t times = count / kFewestToJudgeNoise;
+  return count % kFewestToJudgeNoise == 0 && std::has_single_bit(static_cast<uint64_t>(times));
 }
 
 }  // namespace
@@ -36,6 +45,8 @@ int64_t steps_per_sample(Seconds step) {
 std::string_view name_of(StopReason reason) {
   switch (reason) {
     case StopReason::kInterval: return "interval";
+    case StopReason::kEnough: return "enough";
+    case StopReason::kNoise: return "noise";
     case StopReason::kTime: return "time";
     case StopReason::kSamples: return "samples";
     case StopReason::kFixed: return "fixed";
@@ -76,9 +87,18 @@ int64_t StoppingRule::last_warmup(std::span<const double> ends) const {
   return limits_.max_warmup;
 }
 
-SteadyState StoppingRule::steady_state(std::span<const double> steps, std::span<const double> ends) const {
-  return fixed_ || is_hurried(ends) ? steady_at_end(steps)
-                                    : find_steady_state(steps, limits_.min_warmup, last_warmup(ends));
+std::optional<StopReason> StoppingRule::stop_of(std::span<const double> samples, Seconds spent) const {
+  const double width = half_width(samples);
+  if (width <= limits_.interval_within) return StopReason::kInterval;
+  const Seconds patience = limits_.patience * limits_.budget;
+  const bool doubling_helps = width / std::numbers::sqrt2 <= limits_.interval_within;
+  if (spent >= patience && width <= limits_.interval_enough && !doubling_helps) return StopReason::kEnough;
+  const auto count = static_cast<int64_t>(samples.size());
+  if (spent >= 2 * patience && judges_noise_at(count) && width >= half_width(samples.first(samples.size() / 2)))
+    return StopReason::kNoise;
+  if (spent >= limits_.budget) return StopReason::kTime;
+  if (count >= limits_.max_samples) return StopReason::kSamples;
+  return std::nullopt;
 }
 
 SamplingDecision StoppingRule::decide(std::span<const double> steps, std::span<const double> ends) const {
@@ -91,7 +111,7 @@ SamplingDecision StoppingRule::decide(std::span<const double> steps, std::span<c
   const bool hurried = is_hurried(ends);
   SamplingDecision decision{std::min(taken, limits_.hurried_warmup), {}};
   if (!hurried) {
-    const SteadyState state = steady_state(steps, ends);
+    const SteadyState state = find_steady_state(steps, limits_.min_warmup, last_warmup(ends));
     if (state.steadiness == Steadiness::kUnknown)
       return {std::min(taken, std::max(state.after, limits_.min_warmup)), {}};
     decision.warmup = state.after;
@@ -99,13 +119,7 @@ SamplingDecision StoppingRule::decide(std::span<const double> steps, std::span<c
   const auto samples = steps.subspan(static_cast<size_t>(decision.warmup));
   const auto count = static_cast<int64_t>(samples.size());
   if (count < (hurried ? limits_.hurried_samples : limits_.min_samples)) return decision;
-  if (median_known_within(samples, limits_.interval_within)) {
-    decision.stop = StopReason::kInterval;
-  } else if (ends.back() >= limits_.budget.count()) {
-    decision.stop = StopReason::kTime;
-  } else if (count >= limits_.max_samples) {
-    decision.stop = StopReason::kSamples;
-  }
+  decision.stop = stop_of(samples, Seconds{ends.back()});
   return decision;
 }
 
@@ -113,6 +127,12 @@ std::string StoppingRule::describe(StopReason reason) const {
   switch (reason) {
     case StopReason::kInterval:
       return fmt::format("the 95 % interval of the median is within {:g} %", 100 * limits_.interval_within);
+    case StopReason::kEnough:
+      return fmt::format(
+          "the 95 % interval of the median is within {:g} %, and twice the samples would not bring it "
+          "within {:g} %",
+          100 * limits_.interval_enough, 100 * limits_.interval_within);
+    case StopReason::kNoise: return "twice the samples did not narrow the 95 % interval of the median";
     case StopReason::kTime: return fmt::format("the budget of {:g} s", limits_.budget.count());
     case StopReason::kSamples: return counted(limits_.max_samples, "sample");
     case StopReason::kFixed:

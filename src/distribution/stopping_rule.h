@@ -28,6 +28,9 @@ struct SamplingLimits {
   int64_t min_samples = 10;
   int64_t max_samples = 200;
   double interval_within = 0.01;  // 95 % interval of the median, each end as a fraction of the median
+  // Good enough where twice the samples would not reach interval_within either, once `patience` of the budget is spent.
+  double interval_enough = 0.05;
+  double patience = 1.0 / 6;
   // The least where min_warmup and min_samples do not fit into the budget: as many samples as an interval needs.
   int64_t hurried_warmup = 2;
   int64_t hurried_samples = 6;
@@ -37,12 +40,14 @@ struct SamplingLimits {
 
 enum class StopReason : uint8_t {
   kInterval,  // the median is known well enough
+  kEnough,    // it is known fairly, and twice the samples would not make it known well
+  kNoise,     // twice the samples did not narrow its interval
   kTime,      // the budget is spent
   kSamples,
   kFixed,  // as many as were asked for
 };
 
-std::string_view name_of(StopReason reason);  // "interval", "time", "samples", "fixed"
+std::string_view name_of(StopReason reason);  // "interval", "enough", "noise", "time", "samples", "fixed"
 
 // What is known after some steps.
 struct SamplingDecision {
@@ -53,11 +58,17 @@ struct SamplingDecision {
 // Warm-up and samples are one series of steps, all timed alike. The rule splits it.
 //
 // By default warm-up ends at the first place from min_warmup on where the steady-state rule holds (the five steps after
-// it are then the first samples), at the latest where a limit of warm-up is reached. Sampling stops with min_samples or
-// more, as soon as the interval of the median is within interval_within, or the budget is spent, or max_samples are
-// there; whichever holds first in this order is the reason. Steps of which the least number does not fit into the
-// budget, by the time of the second, are hurried: hurried_warmup, and hurried_samples or more. A fixed rule takes
-// exactly what was asked for.
+// it are then the first samples), at the latest where a limit of warm-up is reached. Sampling stops at min_samples or
+// more when one of these holds; the first in this order is the reason:
+// - interval: the interval of the median is within interval_within;
+// - enough: patience is spent, the interval is within interval_enough, and would be beyond interval_within with twice
+//   the samples too, as it shrinks with their square root;
+// - noise: twice the patience is spent, and the interval of 20, 40, 80 or 160 samples is no narrower than that of the
+//   first half of them: the machine changes more than samples can average out;
+// - time: the budget is spent;
+// - samples: there are max_samples.
+// If by the time of the second step the least number of steps does not fit into the budget, the run is hurried:
+// hurried_warmup, and hurried_samples or more. A fixed rule takes exactly what was asked for.
 class StoppingRule {
  public:
   explicit StoppingRule(const SamplingLimits& limits = {});
@@ -68,15 +79,13 @@ class StoppingRule {
   // counts whatever else a step does and what happens between steps.
   SamplingDecision decide(std::span<const double> steps, std::span<const double> ends) const;
 
-  // Whether the series became steady: where warm-up ended, or, for a fixed rule, over the last ten steps.
-  SteadyState steady_state(std::span<const double> steps, std::span<const double> ends) const;
-
   // "the 95 % interval of the median is within 1 %", "the budget of 30 s", "200 samples", "10 samples, as asked for".
   std::string describe(StopReason reason) const;
 
  private:
   int64_t last_warmup(std::span<const double> ends) const;
   bool is_hurried(std::span<const double> ends) const;
+  std::optional<StopReason> stop_of(std::span<const double> samples, Seconds spent) const;
 
   SamplingLimits limits_;
   bool fixed_ = false;

@@ -21,28 +21,24 @@ namespace {
 // In the order of Stability.
 constexpr std::array kWords{
     StabilityWord{Stability::kStable, "stable",
-                  "the median is known within 1 %, steps have settled, and little time was lost to others", ""},
-    StabilityWord{Stability::kUntested, "untested",
-                  "fewer than 10 steps or 6 samples, too few to say how good the time is",
-                  "more --steps, or neither --steps nor --warmup: then it samples until the time is known"},
-    StabilityWord{Stability::kNoisy, "noisy",
-                  "good to a few percent: interval or drift of 1 to 5 %, two modes, or 0.5 to 3 % of the time lost to "
-                  "others",
-                  "believe larger differences alone; laptime compare tells smaller ones"},
+                  "the median is known within 2 %, samples have no trend, and little time was lost to others", ""},
+    StabilityWord{Stability::kUntested, "untested", "fewer than 6 samples, too few to say how good the time is",
+                  "give more --steps, or neither --steps nor --warmup: then it samples until the time is known"},
     StabilityWord{
-        Stability::kUnstable, "unstable",
-        "not to be relied on: interval beyond 5 %, standard deviation of 10 % of the mean or more, or over 3 % of "
-        "the time lost to others",
-        "a quieter machine; laptime compare tells differences in spite of it"},
+        Stability::kNoisy, "noisy",
+        "good to a few percent: interval or trend of 2 to 5 %, standard deviation of 10 % of the mean or more, "
+        "two modes, or 2 to 10 % of the time lost to others",
+        "trust only larger differences; laptime compare shows smaller ones"},
+    StabilityWord{Stability::kUnstable, "unstable",
+                  "known only roughly: interval beyond 5 %, or over 10 % of the time lost to others",
+                  "use a quieter machine; laptime compare shows differences in spite of it"},
     StabilityWord{Stability::kNoSteadyState, "no_steady_state",
-                  "not to be relied on: steps still got faster or slower while sampled (drift beyond 5 %, or 5 steps "
-                  "more than 1 % from the 5 before)",
-                  "more --warmup or a longer --budget; laptime compare tells differences in spite of it"}};
-static_assert(kNoisyInterval == 0.01 && kUnstableInterval == 0.05 && kUnstableSpread == 0.10, "as the words say");
-static_assert(kNoisyDrift == 0.01 && kNoSteadyStateDrift == 0.05, "as the words say");
-static_assert(kNoisyLoss == 0.005 && kUnstableLoss == 0.03, "as the words say");
-static_assert(kFewestForInterval == 6 && 2 * kSteadyWindow == 10, "as the words say");
-static_assert(kSteadyWindow == 5 && kSteadyTolerance == 0.01, "as the words say");
+                  "steps got faster or slower while they were sampled: a trend of more than 5 %, outside the noise",
+                  "give more --warmup or a longer --budget; laptime compare shows differences in spite of it"}};
+static_assert(kNoisyInterval == 0.02 && kUnstableInterval == 0.05 && kNoisySpread == 0.10, "as the words say");
+static_assert(kNoisyDrift == 0.02 && kNoSteadyStateDrift == 0.05, "as the words say");
+static_assert(kNoisyLoss == 0.02 && kUnstableLoss == 0.10, "as the words say");
+static_assert(kFewestForInterval == 6, "as the words say");
 
 constexpr bool words_are_in_order() {
   for (size_t i = 0; i < kWords.size(); ++i) {
@@ -69,22 +65,6 @@ double weighted_fraction(std::span<const double> samples, std::span<const double
     total += samples[i];
   }
   return total > 0 ? lost / total : 0;
-}
-
-void judge_steady_state(const Observations& seen, Findings& findings) {
-  if (seen.steady_state.steadiness == Steadiness::kReached) return;
-  if (seen.steady_state.steadiness == Steadiness::kUnknown) {
-    findings.push_back({Stability::kUntested,
-                        fmt::format("{} {} too few to test for a steady state (it takes {})",
-                                    counted(seen.steps, "step"), seen.steps == 1 ? "is" : "are", 2 * kSteadyWindow)});
-    return;
-  }
-  const double change = seen.steady_state.change;
-  findings.push_back(
-      {Stability::kNoSteadyState,
-       fmt::format("after {} the median of {} steps still differs by {}{} from the {} before (limit {:g} %)",
-                   counted(seen.steady_state.after, "step"), kSteadyWindow, change < 0 ? "-" : "+",
-                   percent_beyond(change, kSteadyTolerance), kSteadyWindow, 100 * kSteadyTolerance)});
 }
 
 void judge_interval(const Summary& summary, Findings& findings) {
@@ -116,10 +96,9 @@ void judge_drift(std::span<const double> samples, Findings& findings) {
 
 void judge_spread(const Summary& summary, Findings& findings) {
   judge_interval(summary, findings);
-  if (summary.std && *summary.std > 0 && *summary.std >= kUnstableSpread * summary.mean) {
-    findings.push_back(
-        {Stability::kUnstable, fmt::format("the standard deviation is {:.1f} % of the mean (limit {:g} %)",
-                                           100 * *summary.std / summary.mean, 100 * kUnstableSpread)});
+  if (summary.std && *summary.std > 0 && *summary.std >= kNoisySpread * summary.mean) {
+    findings.push_back({Stability::kNoisy, fmt::format("the standard deviation is {:.1f} % of the mean (limit {:g} %)",
+                                                       100 * *summary.std / summary.mean, 100 * kNoisySpread)});
   }
   if (summary.modes.size() == 2) {
     const SampleMode& fast = summary.modes[0];
@@ -130,16 +109,20 @@ void judge_spread(const Summary& summary, Findings& findings) {
   }
 }
 
-void judge_loss(const Observations& seen, std::span<const double> fractions, std::string_view what,
+void judge_loss(const Observations& seen, std::span<const double> fractions, std::string_view how, Judgement& judgement,
                 Findings& findings) {
   if (fractions.empty()) return;
   const double lost = weighted_fraction(seen.samples, fractions);
+  if (lost > judgement.lost.value_or(-1)) {
+    judgement.lost = lost;
+    judgement.lost_to = how;
+  }
   if (lost <= kNoisyLoss) return;
   const bool unstable = lost > kUnstableLoss;
   const double limit = unstable ? kUnstableLoss : kNoisyLoss;
   findings.push_back(
       {unstable ? Stability::kUnstable : Stability::kNoisy,
-       fmt::format("{} of the time was lost {} (limit {:g} %)", percent_beyond(lost, limit), what, 100 * limit)});
+       fmt::format("{} of the time was lost {} (limit {:g} %)", percent_beyond(lost, limit), how, 100 * limit)});
 }
 
 }  // namespace
@@ -149,14 +132,14 @@ std::span<const StabilityWord> stability_words() { return kWords; }
 std::string_view name_of(Stability stability) { return kWords.at(static_cast<size_t>(stability)).name; }
 
 Judgement judge(const Observations& seen) {
+  Judgement judgement;
   Findings findings;
   if (!seen.meaningless.empty()) findings.push_back({Stability::kUnstable, seen.meaningless});
-  judge_steady_state(seen, findings);
   judge_drift(seen.samples, findings);
   judge_spread(seen.summary, findings);
-  judge_loss(seen, seen.stolen_fractions, kLostToGuests, findings);
-  judge_loss(seen, seen.throttled_fractions, kLostToQuota, findings);
-  judge_loss(seen, seen.waiting_fractions, kLostWaiting, findings);
+  judge_loss(seen, seen.stolen_fractions, kLostToGuests, judgement, findings);
+  judge_loss(seen, seen.throttled_fractions, kLostToQuota, judgement, findings);
+  judge_loss(seen, seen.waiting_fractions, kLostWaiting, judgement, findings);
   if (seen.shortest_timed > Seconds(0) && seen.shortest_timed < kShortestSample) {
     findings.push_back({Stability::kStable, fmt::format("samples as short as {} (under {}) feel every interrupt",
                                                         format_seconds(seen.shortest_timed.count()),
@@ -164,7 +147,6 @@ Judgement judge(const Observations& seen) {
   }
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.stability > b.stability; });
-  Judgement judgement;
   if (!findings.empty()) judgement.stability = findings.front().stability;
   for (Finding& finding : findings) judgement.reasons.push_back(std::move(finding.reason));
   return judgement;

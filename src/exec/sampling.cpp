@@ -41,7 +41,6 @@ void SampleSeries::decide() {
 
 Sampling SampleSeries::finish(bool interrupted) && {
   sampling_.interrupted = interrupted;
-  sampling_.steady_state = rule_.steady_state(sums_, ends_);
   return std::move(sampling_);
 }
 

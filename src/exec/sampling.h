@@ -16,7 +16,6 @@ struct Sampling {
   int64_t warmup = 0;            // how many of `steps` are warm-up
   int64_t steps_per_sample = 1;  // more than one if a single step is too short to time
   StopReason reason = StopReason::kFixed;
-  SteadyState steady_state;
   bool interrupted = false;
 
   int64_t sample_count() const { return (static_cast<int64_t>(steps.size()) - warmup) / steps_per_sample; }

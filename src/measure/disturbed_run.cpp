@@ -13,6 +13,9 @@
 namespace laptime {
 namespace {
 
+// Costs of launches are kept for later predictions, so that less disturbs them than makes a verdict unstable.
+constexpr double kDisturbingLoss = 0.03;
+
 // Stolen time is counted in ticks, of which a short run has too few to say anything.
 constexpr Seconds kFewTicks{0.02};
 
@@ -21,12 +24,12 @@ std::string time_lost(const Measurement& run, int64_t threads) {
   if (run.states.empty() || first >= run.states.size() || run.states.size() > run.sampling.steps.size()) return "";
   const MachineState lost = counter_change(run, first, run.states.size());
   const Seconds wall = run.sampling.steps[run.states.size() - 1].end - run.sampling.steps[first].begin;
-  const bool has_ticks = kUnstableLoss * static_cast<double>(threads) * wall > kFewTicks;
+  const bool has_ticks = kDisturbingLoss * static_cast<double>(threads) * wall > kFewTicks;
   const double stolen = has_ticks ? stolen_fraction(lost, wall, threads).value_or(0) : 0;
   const double throttled = throttled_fraction(lost, wall, threads).value_or(0);
   const double waiting = waiting_fraction(lost, wall, threads).value_or(0);
   const double most = std::max({stolen, throttled, waiting});
-  if (most <= kUnstableLoss) return "";
+  if (most <= kDisturbingLoss) return "";
   return fmt::format("{:.0f} % of the time was lost {}", 100 * most,
                      most == stolen      ? kLostToGuests
                      : most == throttled ? kLostToQuota
@@ -38,7 +41,7 @@ std::string spread(std::vector<double> samples) {
   std::sort(samples.begin(), samples.end());
   const Moments moments = moments_of_sorted(samples);
   const double deviation = moments.std_sample.value_or(0);
-  if (moments.mean <= 0 || deviation < kUnstableSpread * moments.mean) return "";
+  if (moments.mean <= 0 || deviation < kNoisySpread * moments.mean) return "";
   return fmt::format("steps varied by {:.0f} % (standard deviation)", 100 * deviation / moments.mean);
 }
 

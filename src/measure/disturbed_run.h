@@ -10,9 +10,9 @@
 
 namespace laptime {
 
-// What disturbed the run, as a clause with its figure: "12 % of the time was lost to other guests of the host". By
-// the limits of a verdict (distribution/verdict.h) and of a profile (record/step_trace.h): time lost, samples that
-// vary, traced steps that took longer than those beside them. Empty where nothing did. `samples` are seconds.
+// Describes a disturbance with its figure: "12 % of the time was lost to other guests of the host". These count: more
+// than 3 % of the time lost, samples that vary (distribution/verdict.h), traced steps that took longer than those
+// beside them (record/step_trace.h). Empty for an undisturbed run. `samples` are seconds.
 std::string disturbance_of(const Measurement& run, const std::vector<double>& samples,
                            const std::optional<StepTrace>& trace, std::optional<int64_t> threads);
 

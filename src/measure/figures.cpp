@@ -223,22 +223,20 @@ void fill_verdict(const MeasuredWork& work, const Measurement& run, const std::o
     if (const auto fraction = throttled_fraction(change, wall, *work.threads)) throttled.push_back(*fraction);
     if (const auto fraction = waiting_fraction(change, wall, *work.threads)) waiting.push_back(*fraction);
   }
-  Observations observations{main,
-                            main.samples,
-                            stolen,
-                            throttled,
-                            waiting,
-                            sampling.steady_state,
-                            static_cast<int64_t>(sampling.steps.size()),
-                            Seconds{shortest},
-                            reason_of_build(work)};
+  Observations observations{main, main.samples, stolen, throttled, waiting, Seconds{shortest}, reason_of_build(work)};
   const Judgement judgement = judge(observations);
   record.verdict.rating = name_of(judgement.stability);
   record.verdict.reasons = judgement.reasons;
+  record.verdict.lost = judgement.lost;
+  record.verdict.lost_to = judgement.lost_to;
   if (std::string clocks = reason_of_clocks(record.host); !clocks.empty())
     record.verdict.reasons.push_back(std::move(clocks));
   if (std::string arithmetic = reason_of_arithmetic(work, run); !arithmetic.empty())
     record.verdict.reasons.push_back(std::move(arithmetic));
+  if (run.limits.product_flops_estimated)
+    record.verdict.reasons.emplace_back(
+        "the peak is an estimate from one core, because other programs kept the threads from running together; a later "
+        "run measures it again");
   const std::string skips = reason_of_skips(run.loss_scaling, sampling.steps.size(), sampling.warmup);
   if (skips_every_update(run.loss_scaling, sampling.steps.size(), sampling.warmup)) {
     record.verdict.rating = name_of(Stability::kUnstable);

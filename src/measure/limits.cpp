@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "base/error.h"
 
@@ -22,18 +24,48 @@ double reached_of(DeviceLimit::Kind kind, const LimitsRequest& request) {
 // How often a limit is measured that the run has exceeded. A host may give a guest half of its processors for seconds.
 constexpr int kMostAgain = 4;
 
-// The known value, or a new one where there is none. A limit that the run has exceeded is measured again, and the
-// largest value counts. The FLOP/s of a run are not taken as a peak: they count masked FLOPs, which kernels skip. No
-// value if there is no memory to measure in.
-std::optional<double> value_of(const DeviceLimit& limit, const MeasuredPeak* known, double reached,
-                               std::vector<MeasuredPeak>& learned) {
+constexpr std::string_view kProvisional = "/provisional";  // behind the name of a stored limit
+
+const MeasuredPeak* find_peak(const std::vector<MeasuredPeak>& known, const std::string& name) {
+  const auto found =
+      std::find_if(known.begin(), known.end(), [&](const MeasuredPeak& peak) { return peak.name == name; });
+  return found == known.end() ? nullptr : &*found;
+}
+
+struct KnownLimit {
+  double value = 0;
+  bool is_estimate = false;
+  std::string measured_at;  // empty: now
+};
+
+// The known value, or a new one where there is none but a provisional one. A limit that the run has exceeded is
+// measured again. The FLOP/s of a run are not taken as a peak: they count masked FLOPs, which kernels skip. No value if
+// there is no memory to measure in.
+std::optional<KnownLimit> value_of(const DeviceLimit& limit, const std::vector<MeasuredPeak>& known,
+                                   const LimitsRequest& request, std::vector<MeasuredPeak>& learned) {
+  const double reached = reached_of(limit.kind, request);
+  const std::string provisional = limit.name + std::string(kProvisional);
+  const auto peak_of = [&](double value) { return MeasuredPeak{{}, limit.name, value, limit.unit, {}}; };
   try {
-    double value = known == nullptr ? limit.measure() : known->value;
-    const bool is_exceeded = value < reached;
-    for (int again = 0; again < kMostAgain && value < reached; ++again) value = std::max(value, limit.measure());
-    if (is_exceeded && limit.kind == DeviceLimit::Kind::kBandwidth) value = std::max(value, reached);
-    if (known == nullptr || is_exceeded) learned.push_back({{}, limit.name, value, limit.unit, {}});
-    return value;
+    const MeasuredPeak* const kept = find_peak(known, limit.name);
+    LimitReading best = kept == nullptr ? limit.measure() : LimitReading(kept->value);
+    // Estimates know whether the device was free; other limits depend on the run beside which they are measured.
+    const bool is_estimated = limit.kind == DeviceLimit::Kind::kProductFlops;
+    const MeasuredPeak* const earlier = kept == nullptr ? find_peak(known, provisional) : nullptr;
+    if (earlier != nullptr && (best.is_estimate || !is_estimated))
+      best.value = better_of(*earlier, peak_of(best.value)).value;
+    const bool is_exceeded = best.value < reached;
+    for (int again = 0; again < kMostAgain && best.value < reached; ++again) {
+      const LimitReading reading = limit.measure();
+      if (reading.value > best.value && (best.is_estimate || !reading.is_estimate)) best = reading;
+    }
+    if (is_exceeded && limit.kind == DeviceLimit::Kind::kBandwidth) best.value = std::max(best.value, reached);
+    const bool is_provisional = kept == nullptr && (is_estimated ? best.is_estimate : request.disturbed);
+    if (kept == nullptr || is_exceeded) {
+      learned.push_back(peak_of(best.value));
+      if (is_provisional) learned.back().name = provisional;
+    }
+    return KnownLimit{best.value, best.is_estimate, kept != nullptr && kept->value == best.value ? kept->created : ""};
   } catch (const OutOfMemory&) {
     return std::nullopt;
   }
@@ -46,18 +78,16 @@ MeasuredLimits measure_limits(Backend& backend, DType factors, const LimitsReque
   MeasuredLimits limits;
   for (const DeviceLimit& limit : backend.limits(factors)) {
     if (limit.kind == DeviceLimit::Kind::kBandwidth && !request.bandwidth) continue;
-    const auto found =
-        std::find_if(known.begin(), known.end(), [&](const MeasuredPeak& peak) { return peak.name == limit.name; });
-    const std::optional<double> value =
-        value_of(limit, found == known.end() ? nullptr : &*found, reached_of(limit.kind, request), learned);
-    if (!value) continue;
+    const std::optional<KnownLimit> found = value_of(limit, known, request, learned);
+    if (!found) continue;
     switch (limit.kind) {
       case DeviceLimit::Kind::kProductFlops:
-        limits.product_flops = *value;
-        if (found != known.end() && found->value == *value) limits.product_flops_at = found->created;
+        limits.product_flops = found->value;
+        limits.product_flops_at = found->measured_at;
+        limits.product_flops_estimated = found->is_estimate;
         break;
-      case DeviceLimit::Kind::kBandwidth: limits.bandwidth = *value; break;
-      case DeviceLimit::Kind::kPageFault: limits.page_fault = *value; break;
+      case DeviceLimit::Kind::kBandwidth: limits.bandwidth = found->value; break;
+      case DeviceLimit::Kind::kPageFault: limits.page_fault = found->value; break;
     }
   }
   return limits;

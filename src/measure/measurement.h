@@ -21,10 +21,11 @@ namespace laptime {
 
 // Measured limits of the device.
 struct MeasuredLimits {
-  std::optional<double> product_flops;  // FLOP/s; none for a device that computes nothing
-  std::string product_flops_at;         // date of an earlier measurement; empty where it was measured for this run
-  std::optional<double> bandwidth;      // bytes/s of device memory; none if not measured
-  double page_fault = 0;                // seconds; 0 if not measured
+  std::optional<double> product_flops;   // FLOP/s; none for a device that computes nothing
+  std::string product_flops_at;          // date of an earlier measurement; empty where it was measured for this run
+  bool product_flops_estimated = false;  // from one core, because the threads did not run together
+  std::optional<double> bandwidth;       // bytes/s of device memory; none if not measured
+  double page_fault = 0;                 // seconds; 0 if not measured
 };
 
 // Seconds of the launches of one step, by phase and class.

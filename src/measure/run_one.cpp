@@ -55,17 +55,18 @@ class Point {
     if (measurement.finite && !measurement.interrupted()) {
       std::vector<MeasuredPeak> peaks;
       const std::vector<double> samples = per_sample(measurement.sampling, reported_time(prepared.plan, config_.pass));
+      const std::string disturbance = disturbance_of(measurement, samples, result_trace_, device.threads);
       const double reached = std::max(model_flops(config_) / median(samples), measurement.products.flops_per_second);
       const LimitsRequest request{.reached = reached,
                                   .bandwidth = trace_.wanted,
-                                  .reached_bandwidth = result_trace_ ? memory_bandwidth_reached(*result_trace_) : 0};
+                                  .reached_bandwidth = result_trace_ ? memory_bandwidth_reached(*result_trace_) : 0,
+                                  .disturbed = !disturbance.empty()};
       measurement.limits = measure_limits(*backend, device.product_factors, request, known_.peaks, peaks);
       if (result_trace_ && device.computes) {
         result_trace_->peak_flops = measurement.limits.product_flops;
         result_trace_->bandwidth = measurement.limits.bandwidth;
       }
       add_learned(peaks, learned_.peaks);
-      const std::string disturbance = disturbance_of(measurement, samples, result_trace_, device.threads);
       for (LaunchCost& cost : measurement.costs) {
         cost.threads = device.threads.value_or(0);
         cost.disturbance = disturbance;

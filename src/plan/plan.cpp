@@ -189,9 +189,10 @@ class Planner {
     std::map<std::string, int> frame_end;  // last step of each frame; "" is the whole forward phase
     for (const auto& [node, step] : node_step_) {
       const NodeAnnotations& annotations = graph_.nodes[static_cast<size_t>(node)].annotations;
-      if (annotations.phase != Phase::kForward) continue;
-      frame_end[annotations.frame] = step;
-      frame_end[""] = step;
+      const bool is_forward = annotations.phase == Phase::kForward;
+      const bool is_in_function = !annotations.frame.empty() && annotations.phase != Phase::kOptimizer;
+      if (is_forward || is_in_function) frame_end[annotations.frame] = step;
+      if (is_forward) frame_end[""] = step;
     }
     std::map<std::string, ValueId> variables;
     for (size_t i = 0; i < graph_.values.size(); ++i) {

@@ -61,7 +61,7 @@ void merge(MachineKnowledge& into, const MachineKnowledge& newer) {
       with_newer);
   merge_items(
       into.peaks, newer.peaks,
-      [](const MeasuredPeak& a, const MeasuredPeak& b) { return a.device == b.device && a.name == b.name; }, newest);
+      [](const MeasuredPeak& a, const MeasuredPeak& b) { return a.device == b.device && a.name == b.name; }, better_of);
 }
 
 MachineKnowledge of_device(MachineKnowledge all, const std::string& device) {

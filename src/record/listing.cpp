@@ -59,6 +59,8 @@ void visit_line(Self& record, Visit&& visit) {
   visit("memory.after_backward_bytes", record.memory.after_backward_bytes);
   visit("setup.total", record.setup.total);
   visit("transient.excess", record.transient.excess);
+  visit("verdict.lost", record.verdict.lost);
+  visit("verdict.lost_to", record.verdict.lost_to);
   visit("stopping.rule", record.stopping.rule);
   visit("stopping.steps_per_sample", record.stopping.steps_per_sample);
 }

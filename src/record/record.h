@@ -307,12 +307,16 @@ inline constexpr const char* kPredicted = "predicted";
 struct Verdict {
   std::string rating;
   std::vector<std::string> reasons;
+  std::optional<double> lost{};  // of the threads' time while sampling: the largest share that one cause took
+  std::string lost_to{};         // that cause, "waiting for a core"; empty where no time was lost or none is counted
 
   friend bool operator==(const Verdict&, const Verdict&) = default;
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("rating", self.rating);
     visit("reasons", self.reasons);
+    visit(Key{"lost", Unit::kFraction}, self.lost);
+    visit("lost_to", self.lost_to);
   }
 };
 

@@ -76,7 +76,8 @@ struct LaunchCost {
 // a disturbed and an undisturbed one the undisturbed one counts alone.
 LaunchCost with_newer(LaunchCost known, const LaunchCost& newer);
 
-// A limit of one device, measured once: name "float32_product_flops_per_second/threads:2", ...
+// The best value of a limit of one device that was ever measured: name "float32_product_flops_per_second/threads:2",
+// ...
 struct MeasuredPeak {
   std::string device;
   std::string name;
@@ -94,6 +95,9 @@ struct MeasuredPeak {
     visit("created", self.created);
   }
 };
+
+// A limit is a maximum (of seconds a minimum): anything else that runs only makes it look worse.
+const MeasuredPeak& better_of(const MeasuredPeak& known, const MeasuredPeak& newer);
 
 // What is written has reached the disk before the call returns, and several processes may use one file at a time. Every
 // function throws Error, saying what and what to do, when the file cannot be read or written: no room, no permission,
@@ -162,7 +166,8 @@ class Store {
   };
   std::optional<Resumed> newest_resumed() const;
 
-  // A choice, cost or peak of the same key takes the place of an older one. All of a call are written, or none.
+  // A choice or cost of the same key takes the place of an older one, a peak that of a worse one. All of a call are
+  // written, or none.
   void put(std::span<const KernelChoice> choices);
   std::vector<KernelChoice> kernel_choices(std::string_view device) const;  // ordered by signature
   void put(std::span<const LaunchCost> costs);                              // those that are less than what is there

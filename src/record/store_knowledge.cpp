@@ -138,14 +138,23 @@ std::vector<double> Store::prediction_errors(std::string_view fingerprint) const
   return errors;
 }
 
+const MeasuredPeak& better_of(const MeasuredPeak& known, const MeasuredPeak& newer) {
+  const bool is_better = newer.unit == "s" ? newer.value < known.value : newer.value > known.value;
+  return is_better ? newer : known;
+}
+
 void Store::put(const MeasuredPeak& peak) {
   Transaction transaction(*database_);
+  const auto is_known = [&](const MeasuredPeak& known) { return known.name == peak.name; };
+  const std::vector<MeasuredPeak> known = measured_peaks(peak.device);
+  const auto found = std::find_if(known.begin(), known.end(), is_known);
+  const MeasuredPeak& best = found == known.end() ? peak : better_of(*found, peak);
   Statement(*database_, "INSERT OR REPLACE INTO measured_peaks VALUES (?1, ?2, ?3, ?4, ?5)")
-      .bind(1, peak.device)
-      .bind(2, peak.name)
-      .bind(3, peak.value)
-      .bind(4, peak.unit)
-      .bind(5, peak.created)
+      .bind(1, best.device)
+      .bind(2, best.name)
+      .bind(3, best.value)
+      .bind(4, best.unit)
+      .bind(5, best.created)
       .run();
   transaction.commit();
 }

@@ -56,6 +56,13 @@ TEST(SteadyState, TheLimitIsOnePercent) {
   EXPECT_EQ(steady_at_end(outside).steadiness, Steadiness::kNotReached);
 }
 
+TEST(SteadyState, ToleratesNoiseBetweenNeighbours) {
+  const std::vector<double> noisy{1.00, 1.10, 0.95, 1.08, 0.97, 1.09, 1.11, 0.96, 1.10, 0.98};  // medians 1.00 and 1.09
+  EXPECT_EQ(steady_at_end(noisy).steadiness, Steadiness::kReached);
+  const std::vector<double> falling{1.20, 1.17, 1.15, 1.12, 1.10, 1.07, 1.05, 1.03, 1.01, 1.00};
+  EXPECT_EQ(steady_at_end(falling).steadiness, Steadiness::kNotReached);
+}
+
 TEST(SteadyAtEnd, LooksAtTheLastTen) {
   EXPECT_EQ(steady_at_end(series({5, 4, 3, 2}, 10)).steadiness, Steadiness::kReached);
   EXPECT_EQ(steady_at_end(series({5, 4, 3, 2, 2, 2}, 5)).steadiness, Steadiness::kNotReached);

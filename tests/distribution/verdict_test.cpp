@@ -7,17 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "random_samples.h"
+
 namespace laptime {
 namespace {
-
-constexpr SteadyState kSteady{Steadiness::kReached, 5, 0.001};
 
 Observations observe(const std::vector<double>& samples) {
   Observations seen;
   seen.summary = summarize(samples);
   seen.samples = samples;
-  seen.steady_state = kSteady;
-  seen.steps = static_cast<int64_t>(samples.size()) + 5;
   seen.shortest_timed = Seconds(seen.summary.min);
   return seen;
 }
@@ -31,33 +29,62 @@ std::string all_reasons(const Judgement& judgement) {
 // Twelve samples around 1 s, 0.1 % apart.
 const std::vector<double> kCalm{1.000, 1.001, 0.999, 1.000, 1.001, 1.000, 0.999, 1.000, 1.001, 1.000, 1.000, 0.999};
 
-TEST(Verdict, EveryWordHasAMeaningOfItsOwn) {
+TEST(Verdict, EveryWordHasItsOwnMeaning) {
   std::set<std::string_view> meanings;
   for (const StabilityWord& word : stability_words()) meanings.insert(word.meaning);
   EXPECT_EQ(meanings.size(), 5U);
   EXPECT_FALSE(meanings.contains(""));
 }
 
-TEST(Verdict, StableHasNothingToSay) {
+TEST(Verdict, StableHasNoReasons) {
   const Judgement judgement = judge(observe(kCalm));
   EXPECT_EQ(judgement.stability, Stability::kStable);
   EXPECT_TRUE(judgement.reasons.empty()) << all_reasons(judgement);
 }
 
-TEST(Verdict, NoSteadyStateIsTheWorst) {
-  std::vector<double> samples = kCalm;
-  samples[3] = 3;
-  Observations seen = observe(samples);
-  seen.steady_state = {Steadiness::kNotReached, 30, 0.034};
-  const Judgement judgement = judge(seen);
-  EXPECT_EQ(judgement.stability, Stability::kNoSteadyState);
-  ASSERT_EQ(judgement.reasons.size(), 2U);
-  EXPECT_EQ(judgement.reasons[0],
-            "after 30 steps the median of 5 steps still differs by +3.4 % from the 5 before (limit 1 %)");
+std::vector<double> rising(double each) {
+  std::vector<double> samples(40);
+  for (size_t i = 0; i < samples.size(); ++i) samples[i] = 1 + each * static_cast<double>(i);
+  return samples;
 }
 
-TEST(Verdict, AWideIntervalIsNoisyThenUnstable) {
-  const Judgement noisy = judge(observe({1.00, 1.03, 0.98, 1.01, 0.99, 1.02, 1.03, 0.98, 1.00, 1.02}));
+TEST(Verdict, NoSteadyStateIsWorst) {
+  const std::vector<double> samples = rising(0.0019);
+  Observations seen = observe(samples);
+  const std::vector<double> waiting(samples.size(), 0.5);
+  seen.waiting_fractions = waiting;
+  const Judgement judgement = judge(seen);
+  EXPECT_EQ(judgement.stability, Stability::kNoSteadyState);
+  ASSERT_EQ(judgement.reasons.size(), 3U) << all_reasons(judgement);
+  EXPECT_EQ(judgement.reasons[0], "the samples rise by 7.1 % from the first to the last (limit 5 %)");
+}
+
+TEST(Verdict, TrendOfAFewPercentIsNoisy) {
+  const Judgement judgement = judge(observe(rising(0.0008)));
+  EXPECT_EQ(judgement.stability, Stability::kNoisy);
+  EXPECT_EQ(all_reasons(judgement), "the samples rise by 3.1 % from the first to the last (limit 2 %)\n");
+  EXPECT_EQ(judge(observe(rising(0.0004))).stability, Stability::kStable);  // 1.6 %
+}
+
+// Noise of 4 % makes medians of five differ by more than 1 % most of the time. It is no drift.
+TEST(Verdict, NoiseIsNoDrift) {
+  RandomSamples random(30);
+  int drifting = 0;
+  for (int trial = 0; trial < 200; ++trial)
+    drifting += judge(observe(random.normals(40, 1, 0.04))).stability == Stability::kNoSteadyState ? 1 : 0;
+  EXPECT_LE(drifting, 4);
+}
+
+// Quickstart on a shared machine: 143.6 ms (141.7 .. 145.3), with a few slow steps.
+TEST(Verdict, KnownMedianWithALargeDeviationIsNotUnstable) {
+  const std::vector<double> samples{0.1436, 0.1417, 0.1453, 0.1430, 0.1428, 0.1441, 0.2011, 0.1445, 0.1399, 0.1450,
+                                    0.1433, 0.1410, 0.1971, 0.1438, 0.1420, 0.1442, 0.1429, 0.1455, 0.1405, 0.1437};
+  const Judgement judgement = judge(observe(samples));
+  EXPECT_EQ(judgement.stability, Stability::kNoisy) << all_reasons(judgement);
+}
+
+TEST(Verdict, WideIntervalIsNoisyThenUnstable) {
+  const Judgement noisy = judge(observe({1.00, 1.06, 0.96, 1.02, 0.98, 1.04, 1.06, 0.96, 1.00, 1.04}));
   EXPECT_EQ(noisy.stability, Stability::kNoisy);
   EXPECT_NE(all_reasons(noisy).find("the median of 10 samples is known only within"), std::string::npos);
 
@@ -66,11 +93,11 @@ TEST(Verdict, AWideIntervalIsNoisyThenUnstable) {
   EXPECT_NE(all_reasons(unstable).find("(limit 5 %)"), std::string::npos) << all_reasons(unstable);
 }
 
-TEST(Verdict, ALargeDeviationIsUnstableThoughTheMedianIsKnown) {
+TEST(Verdict, LargeDeviationIsNoisyThoughTheMedianIsKnown) {
   std::vector<double> samples = kCalm;
   samples[7] = 1.8;
   const Judgement judgement = judge(observe(samples));
-  EXPECT_EQ(judgement.stability, Stability::kUnstable);
+  EXPECT_EQ(judgement.stability, Stability::kNoisy);
   EXPECT_NE(all_reasons(judgement).find("the standard deviation is 21.7 % of the mean (limit 10 %)"), std::string::npos)
       << all_reasons(judgement);
 }
@@ -83,7 +110,7 @@ TEST(Verdict, TwoModesAreNoisyAndNamed) {
   EXPECT_EQ(all_reasons(judgement), "two modes: 30 samples around 1.000 s, 10 around 1.100 s\n");
 }
 
-TEST(Verdict, WithoutAnIntervalNothingIsStable) {
+TEST(Verdict, TooFewSamplesAreUntested) {
   const Judgement one = judge(observe({1.0}));
   EXPECT_EQ(one.stability, Stability::kUntested);
   EXPECT_EQ(all_reasons(one), "1 sample is too few for a 95 % interval (it takes 6)\n");
@@ -93,44 +120,18 @@ TEST(Verdict, WithoutAnIntervalNothingIsStable) {
   EXPECT_EQ(judge(observe(std::vector<double>(6, 1.0))).stability, Stability::kStable);
 }
 
-TEST(Verdict, WithoutATestedSteadyStateNothingIsStable) {
-  const std::vector<double> samples(8, 1.0);
-  Observations seen = observe(samples);
-  seen.steady_state = {};
-  seen.steps = 9;
-  const Judgement judgement = judge(seen);
-  EXPECT_EQ(judgement.stability, Stability::kUntested);
-  EXPECT_EQ(all_reasons(judgement), "9 steps are too few to test for a steady state (it takes 10)\n");
-}
-
-// Each step is 0.2 % or 0.05 % slower than the one before it, which the rule on ten steps lets pass.
-TEST(Verdict, ADriftWithinTheSamplesCounts) {
-  const auto rising = [](double each) {
-    std::vector<double> samples(40);
-    for (size_t i = 0; i < samples.size(); ++i) samples[i] = 1 + each * static_cast<double>(i);
-    return judge(observe(samples));
-  };
-  const Judgement far = rising(0.0019);
-  EXPECT_EQ(far.stability, Stability::kNoSteadyState);
-  EXPECT_EQ(far.reasons[0], "the samples rise by 7.1 % from the first to the last (limit 5 %)");
-  const Judgement near = rising(0.0005);
-  EXPECT_EQ(near.stability, Stability::kNoisy);
-  EXPECT_EQ(all_reasons(near), "the samples rise by 1.9 % from the first to the last (limit 1 %)\n");
-  EXPECT_EQ(rising(0.0002).stability, Stability::kStable);  // 0.8 %
-}
-
-TEST(Verdict, StolenTimeIsWeighedBySampleLength) {
+TEST(Verdict, WeighsStolenTimeBySampleLength) {
   Observations seen = observe(kCalm);
-  std::vector<double> stolen(kCalm.size(), 0.004);
+  std::vector<double> stolen(kCalm.size(), 0.019);
   seen.stolen_fractions = stolen;
   EXPECT_EQ(judge(seen).stability, Stability::kStable);
-  stolen.assign(kCalm.size(), 0.006);
+  stolen.assign(kCalm.size(), 0.021);
   EXPECT_EQ(judge(seen).stability, Stability::kNoisy);
-  stolen.assign(kCalm.size(), 0.031);
+  stolen.assign(kCalm.size(), 0.101);
   EXPECT_EQ(judge(seen).stability, Stability::kUnstable);
-  EXPECT_EQ(all_reasons(judge(seen)), "3.1 % of the time was lost to other guests of the host (limit 3 %)\n");
+  EXPECT_EQ(all_reasons(judge(seen)), "10.1 % of the time was lost to other guests of the host (limit 10 %)\n");
   stolen.assign(kCalm.size(), 0);
-  stolen[0] = 0.036;  // of one sample in twelve: 0.3 % of all
+  stolen[0] = 0.12;  // of one sample in twelve: 1 % of all
   EXPECT_EQ(judge(seen).stability, Stability::kStable);
 
   std::vector<double> long_and_short(6, 10.0);
@@ -142,25 +143,25 @@ TEST(Verdict, StolenTimeIsWeighedBySampleLength) {
   EXPECT_EQ(judge(uneven).stability, Stability::kStable);
 }
 
-TEST(Verdict, ThrottledTimeCountsLikeStolenTime) {
+TEST(Verdict, CountsThrottledTime) {
   Observations seen = observe(kCalm);
-  const std::vector<double> throttled(kCalm.size(), 0.01);
+  const std::vector<double> throttled(kCalm.size(), 0.03);
   seen.throttled_fractions = throttled;
   const Judgement judgement = judge(seen);
   EXPECT_EQ(judgement.stability, Stability::kNoisy);
-  EXPECT_EQ(all_reasons(judgement), "1.0 % of the time was lost to a CPU quota (limit 0.5 %)\n");
+  EXPECT_EQ(all_reasons(judgement), "3.0 % of the time was lost to a CPU quota (limit 2 %)\n");
 }
 
-TEST(Verdict, WaitingForACoreCountsLikeStolenTime) {
+TEST(Verdict, CountsWaitingForACore) {
   Observations seen = observe(kCalm);
   const std::vector<double> waiting(kCalm.size(), 0.97);
   seen.waiting_fractions = waiting;
   const Judgement judgement = judge(seen);
   EXPECT_EQ(judgement.stability, Stability::kUnstable);
-  EXPECT_EQ(all_reasons(judgement), "97.0 % of the time was lost waiting for a core (limit 3 %)\n");
+  EXPECT_EQ(all_reasons(judgement), "97.0 % of the time was lost waiting for a core (limit 10 %)\n");
 }
 
-TEST(Verdict, AShortSampleDoesNotChangeTheWord) {
+TEST(Verdict, ShortSampleDoesNotChangeTheWord) {
   Observations seen = observe(kCalm);
   seen.shortest_timed = Seconds(1.2e-3);
   const Judgement judgement = judge(seen);
@@ -170,45 +171,35 @@ TEST(Verdict, AShortSampleDoesNotChangeTheWord) {
 }
 
 // A reader who sees one reason must see the one that decides the word.
-TEST(Verdict, TheReasonThatDecidesTheWordComesFirst) {
-  std::vector<double> samples{1.00, 1.03, 0.98, 1.01, 0.99, 1.02, 1.03, 0.98, 1.00, 1.02};  // noisy by their interval
+TEST(Verdict, DecidingReasonComesFirst) {
+  std::vector<double> samples{1.00, 1.06, 0.96, 1.02, 0.98, 1.04, 1.06, 0.96, 1.00, 1.04};  // noisy by their interval
   Observations seen = observe(samples);
-  const std::vector<double> stolen(samples.size(), 0.04);
-  const std::vector<double> waiting(samples.size(), 0.01);
+  const std::vector<double> stolen(samples.size(), 0.12);
+  const std::vector<double> waiting(samples.size(), 0.03);
   seen.stolen_fractions = stolen;
   seen.waiting_fractions = waiting;
-  seen.steady_state = {};
-  seen.steps = 9;
   seen.shortest_timed = Seconds(1.2e-3);
   Judgement judgement = judge(seen);
   EXPECT_EQ(judgement.stability, Stability::kUnstable);
-  ASSERT_EQ(judgement.reasons.size(), 5U) << all_reasons(judgement);
-  EXPECT_EQ(judgement.reasons[0], "4.0 % of the time was lost to other guests of the host (limit 3 %)");
+  ASSERT_EQ(judgement.reasons.size(), 4U) << all_reasons(judgement);
+  EXPECT_EQ(judgement.reasons[0], "12.0 % of the time was lost to other guests of the host (limit 10 %)");
   EXPECT_NE(judgement.reasons[1].find("known only within"), std::string::npos) << judgement.reasons[1];
-  EXPECT_EQ(judgement.reasons[2], "1.0 % of the time was lost waiting for a core (limit 0.5 %)");
-  EXPECT_NE(judgement.reasons[3].find("too few to test"), std::string::npos) << judgement.reasons[3];
-  EXPECT_NE(judgement.reasons[4].find("feel every interrupt"), std::string::npos) << judgement.reasons[4];
+  EXPECT_EQ(judgement.reasons[2], "3.0 % of the time was lost waiting for a core (limit 2 %)");
+  EXPECT_NE(judgement.reasons[3].find("feel every interrupt"), std::string::npos) << judgement.reasons[3];
+  EXPECT_DOUBLE_EQ(judgement.lost.value_or(0), 0.12);
+  EXPECT_EQ(judgement.lost_to, kLostToGuests);
 
   seen.meaningless = "measured with a debug build";
   judgement = judge(seen);
   EXPECT_EQ(judgement.reasons[0], "measured with a debug build");
-  seen.steady_state = {Steadiness::kNotReached, 30, 0.034};
-  judgement = judge(seen);
-  EXPECT_EQ(judgement.stability, Stability::kNoSteadyState);
-  EXPECT_NE(judgement.reasons[0].find("still differs by +3.4 %"), std::string::npos) << judgement.reasons[0];
-  EXPECT_EQ(judgement.reasons[1], "measured with a debug build");
 }
 
 // A value just above its limit is not written like the limit.
-TEST(Verdict, AFigureBeyondItsLimitReadsSo) {
+TEST(Verdict, FigureBeyondItsLimitReadsSo) {
   Observations seen = observe(kCalm);
-  seen.steady_state = {Steadiness::kNotReached, 30, -0.0104};
-  EXPECT_EQ(judge(seen).reasons[0],
-            "after 30 steps the median of 5 steps still differs by -1.04 % from the 5 before (limit 1 %)");
-  seen.steady_state = kSteady;
-  const std::vector<double> stolen(kCalm.size(), 0.00501);
+  const std::vector<double> stolen(kCalm.size(), 0.02001);
   seen.stolen_fractions = stolen;
-  EXPECT_EQ(judge(seen).reasons[0], "0.501 % of the time was lost to other guests of the host (limit 0.5 %)");
+  EXPECT_EQ(judge(seen).reasons[0], "2.001 % of the time was lost to other guests of the host (limit 2 %)");
 }
 
 TEST(Verdict, HasItsNames) {

@@ -25,7 +25,6 @@ TEST(SampleSeries, EndsWithItsRule) {
   EXPECT_EQ(sampling.warmup, 5);
   EXPECT_EQ(sampling.sample_count(), 10);
   EXPECT_EQ(sampling.reason, StopReason::kInterval);
-  EXPECT_EQ(sampling.steady_state.steadiness, Steadiness::kReached);
   EXPECT_FALSE(sampling.interrupted);
 }
 
@@ -56,10 +55,10 @@ TEST(SampleSeries, SampleIsOpenUntilItsLastStep) {
   EXPECT_FALSE(series.is_between_samples());
 }
 
-TEST(SampleSeries, StepsThatGrowNeverBecomeSteady) {
+TEST(SampleSeries, StepsThatGrowHaveTheLongestWarmUp) {
   SampleSeries series(StoppingRule({.budget = Seconds{1000}}), false);
   add_steps(series, 1, 60, 0.1);
-  EXPECT_EQ(std::move(series).finish(true).steady_state.steadiness, Steadiness::kNotReached);
+  EXPECT_EQ(std::move(series).finish(true).warmup, 30);
 }
 
 TEST(SampleSeries, PausesBetweenStepsCountForTheBudget) {
@@ -77,7 +76,6 @@ TEST(SampleSeries, EmptySeriesHasNoFigures) {
   const Sampling sampling = SampleSeries(StoppingRule(), false).finish(true);
   EXPECT_TRUE(sampling.interrupted);
   EXPECT_EQ(sampling.sample_count(), 0);
-  EXPECT_EQ(sampling.steady_state.steadiness, Steadiness::kUnknown);
 }
 
 }  // namespace

@@ -17,8 +17,9 @@ class ScriptedBackend : public roofline::RooflineBackend {
   explicit ScriptedBackend(std::vector<double> values, DeviceLimit::Kind kind = DeviceLimit::Kind::kProductFlops)
       : RooflineBackend(find_machine("h100"), all_ops(), 1), values_(std::move(values)), kind_(kind) {}
   std::vector<DeviceLimit> limits(DType) override {
-    return {{kind_, "peak", "FLOP/s", [this] { return values_.at(measured_++); }}};
+    return {{kind_, "peak", "FLOP/s", [this] { return LimitReading(values_.at(measured_++), estimates); }}};
   }
+  bool estimates = false;  // as a machine does whose threads do not run together
   size_t measured() const { return measured_; }
 
  private:
@@ -51,6 +52,52 @@ TEST(Limits, AreMeasuredAgainWhenExceeded) {
   EXPECT_EQ(measure_limits(backend, DType::kFloat32, {.reached = 120}, kKnown, learned).product_flops, 130);
   ASSERT_EQ(learned.size(), 1U);
   EXPECT_EQ(learned[0].value, 130);
+}
+
+const std::vector<MeasuredPeak> kProvisionalPeak{{"device", "peak/provisional", 100, "FLOP/s", "2026-01-01T00:00:00Z"}};
+
+TEST(Limits, EstimateIsMeasuredAgainByTheNextRun) {
+  ScriptedBackend backend({100, 95, 90});
+  backend.estimates = true;
+  std::vector<MeasuredPeak> learned;
+  const MeasuredLimits first = measure_limits(backend, DType::kFloat32, {.reached = 50}, {}, learned);
+  EXPECT_EQ(first.product_flops, 100);
+  EXPECT_TRUE(first.product_flops_estimated);
+  ASSERT_EQ(learned.size(), 1U);
+  EXPECT_EQ(learned[0].name, "peak/provisional");
+  learned.clear();
+  const MeasuredLimits second = measure_limits(backend, DType::kFloat32, {.reached = 50}, kProvisionalPeak, learned);
+  EXPECT_EQ(second.product_flops, 100);  // the highest estimate
+  EXPECT_TRUE(second.product_flops_estimated);
+  backend.estimates = false;
+  learned.clear();
+  const MeasuredLimits third = measure_limits(backend, DType::kFloat32, {.reached = 50}, kProvisionalPeak, learned);
+  EXPECT_EQ(third.product_flops, 90);  // what was really reached
+  EXPECT_FALSE(third.product_flops_estimated);
+  ASSERT_EQ(learned.size(), 1U);
+  EXPECT_EQ(learned[0].name, "peak");
+}
+
+TEST(Limits, EstimateNeverReplacesAMeasuredPeak) {
+  ScriptedBackend backend({150, 150, 150, 150});
+  backend.estimates = true;
+  std::vector<MeasuredPeak> learned;
+  EXPECT_EQ(measure_limits(backend, DType::kFloat32, {.reached = 120}, kKnown, learned).product_flops, 100);
+}
+
+TEST(Limits, BandwidthOfADisturbedRunIsMeasuredAgain) {
+  ScriptedBackend backend({70, 90, 80}, DeviceLimit::Kind::kBandwidth);
+  LimitsRequest request{.bandwidth = true, .disturbed = true};
+  std::vector<MeasuredPeak> learned;
+  measure_limits(backend, DType::kFloat32, request, {}, learned);
+  ASSERT_EQ(learned.size(), 1U);
+  EXPECT_EQ(learned[0].name, "peak/provisional");
+  request.disturbed = false;
+  learned.clear();
+  EXPECT_EQ(measure_limits(backend, DType::kFloat32, request, kProvisionalPeak, learned).bandwidth, 100);
+  ASSERT_EQ(learned.size(), 1U);
+  EXPECT_EQ(learned[0].name, "peak");
+  EXPECT_EQ(learned[0].value, 100);  // the highest ever seen
 }
 
 // One launch that takes a microsecond.

@@ -44,6 +44,31 @@ Prepared prepared(const Options& more = {}, const MachineKnowledge& known = {}) 
   return prepare(config, find_device(config), known);
 }
 
+// Most of the memory of this shape are scores, so that each tensor that backward of softmax holds beside the others
+// shows. The bytes are those of PyTorch 2.15, beyond parameters and batch.
+TEST(Prepare, EagerPeakOfManyHeadsMatchesPyTorch) {
+  RunConfig config;
+  config.device = "cpu";
+  config.model = {.name = "custom",
+                  .edition = Edition::kGpt2,
+                  .d_model = 66,
+                  .d_ff = 1,
+                  .num_layers = 2,
+                  .num_heads = 66,
+                  .vocab_size = 509,
+                  .context_length = 66,
+                  .batch_size = 7};
+  config.model.weight_tie = config.model.bias = true;
+  config.recompute = "none";
+  for (const auto& [pass, bytes] :
+       {std::pair(Pass::kInference, 41'107'572.0), {Pass::kForwardBackward, 67'012'072.0}}) {
+    config.pass = pass;
+    const Prepared prepared = prepare(config, find_device(config), {});
+    const auto peak = static_cast<double>(prepared.plan.live_peak_bytes);
+    EXPECT_NEAR(peak / bytes, 1, 0.01) << peak;
+  }
+}
+
 TEST(Prepare, PlansAndForecasts) {
   const Prepared point = prepared();
   EXPECT_FALSE(point.plan.steps.empty());

@@ -38,6 +38,16 @@ TEST_F(StoreTest, KeepsMeasuredPeaks) {
   EXPECT_TRUE(store.measured_peaks("m2").empty());
 }
 
+TEST_F(StoreTest, KeepsTheBestPeakEverMeasured) {
+  Store store = Store::open(path_);
+  for (const double value : {1e11, 2e11, 1.5e11}) store.put(MeasuredPeak{"m1", "peak", value, "FLOP/s", "2025"});
+  for (const double value : {3e-7, 2e-7, 4e-7}) store.put(MeasuredPeak{"m1", "page_fault", value, "s", "2025"});
+  const std::vector<MeasuredPeak> peaks = store.measured_peaks("m1");
+  ASSERT_EQ(peaks.size(), 2U);
+  EXPECT_EQ(peaks[0].value, 2e-7);
+  EXPECT_EQ(peaks[1].value, 2e11);
+}
+
 TEST_F(StoreTest, TheCostOfALaunchIsTheMeanOfRunsThatWereAlike) {
   Store store = Store::open(path_);
   const auto put = [&](double seconds, const std::string& kernel = "blocked") {

@@ -159,10 +159,14 @@ std::vector<DeviceLimit> CpuBackend::limits(DType factors) {
   if (is_widened) factors = DType::kFloat32;
   const bool float32_alone = is_widened || (!is_bfloat16 && !may_split_);
   const auto product_flops = [this, is_bfloat16, float32_alone] {
-    const double float32 = measure_float32_peak(team_, widest_isa()).all_threads;
+    const auto reading_of = [this](const ComputePeak& peak) {
+      return LimitReading(peak.ran_together ? peak.all_threads : team_.size() * peak.one_core, !peak.ran_together);
+    };
+    const LimitReading float32 = reading_of(measure_float32_peak(team_, widest_isa()));
     if (float32_alone) return float32;
-    const ComputePeak other = is_bfloat16 ? measure_bfloat16_peak(team_) : measure_split_float32_peak(team_);
-    return std::max(float32, other.all_threads);
+    const LimitReading other =
+        reading_of(is_bfloat16 ? measure_bfloat16_peak(team_) : measure_split_float32_peak(team_));
+    return float32.value > other.value ? float32 : other;
   };
   return {{DeviceLimit::Kind::kProductFlops,
            fmt::format("{}_product_flops_per_second/threads:{}{}", laptime::name_of(factors), team_.size(),

@@ -1,6 +1,8 @@
 // Cards of the pointwise primitives: a formula and a gradient each.
 #include "ops/pointwise/pointwise.h"
 
+#include <fmt/format.h>
+
 #include <cmath>
 
 namespace laptime {
@@ -66,13 +68,16 @@ void gradient_mul(GradientContext& c) {
   if (c.wanted[1]) c.grad_in[1] = mul(c.build, c.grad_out[0], c.in[0]);
 }
 
+// grad / y for x, and -grad ((x / y) / y) for y, in the order of torch's DivBackward. That is one C++ expression, whose
+// temporaries live until it ends: x / y is held beside both factors and their product.
 void gradient_div(GradientContext& c) {
-  if (c.wanted[0]) c.grad_in[0] = div(c.build, c.grad_out[0], c.in[1]);
   if (c.wanted[1]) {
-    const ValueId quotient = div(c.build, c.in[0], c.in[1]);
-    const ValueId product = mul(c.build, neg(c.build, c.grad_out[0]), quotient);
-    c.grad_in[1] = div(c.build, product, c.in[1]);
+    const auto frame = c.build.frame(fmt::format("div_backward {}", c.grad_out[0].index));
+    const ValueId quotient = c.build.hold(div(c.build, c.in[0], c.in[1]), "quotient");
+    const ValueId factor = div(c.build, quotient, c.in[1]);
+    c.grad_in[1] = mul(c.build, neg(c.build, c.grad_out[0]), factor);
   }
+  if (c.wanted[0]) c.grad_in[0] = div(c.build, c.grad_out[0], c.in[1]);
 }
 
 void gradient_add_scalar(GradientContext& c) { c.grad_in[0] = c.grad_out[0]; }

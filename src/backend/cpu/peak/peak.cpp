@@ -1,6 +1,8 @@
 // Peak loops against the clock.
 #include "backend/cpu/peak/peak.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -37,45 +39,69 @@ int64_t repetitions_of(PeakLoop loop) {
   return std::max<int64_t>(1, static_cast<int64_t>(kProbe * kPiece.count() / probe));
 }
 
-// FLOP/s of `threads` of the team over `pieces` pieces each.
-double rate(Team& team, int threads, PeakLoop loop, int64_t repetitions, int64_t pieces) {
+// CPU time of all threads of the process so far.
+Seconds process_time() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return Seconds{static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec)};
+}
+
+struct Rate {
+  double flops = 0;  // per second
+  double cores = 0;  // that the process had, on average
+};
+
+// The rate of `threads` of the team over `pieces` pieces each.
+Rate rate(Team& team, int threads, PeakLoop loop, int64_t repetitions, int64_t pieces) {
   std::atomic<double> flops{0};
   const auto piece = [&](int64_t) {
     float value = 0.5F;
     flops.fetch_add(loop(repetitions, &value), std::memory_order_relaxed);
   };
+  const Seconds used = process_time();
   const Seconds begin = host_now();
   if (threads == 1) {
     for (int64_t i = 0; i < pieces; ++i) piece(i);
   } else {
     team.parallel_for(pieces * threads, piece);
   }
-  return flops.load() / (host_now() - begin).count();
+  const Seconds wall = host_now() - begin;
+  return {flops.load() / wall.count(), (process_time() - used) / wall};
 }
 
-// The best of runs of about 2 ms.
-double best_rate(Team& team, int threads, PeakLoop loop) {
+// The most FLOP/s and the most cores of runs of about 2 ms.
+Rate best_rate(Team& team, int threads, PeakLoop loop) {
   constexpr int64_t kPieces = 20;
   const int64_t repetitions = repetitions_of(loop);
-  double best = 0;
+  Rate best;
   const Seconds stop = host_now() + kBudget;
-  while (host_now() < stop) best = std::max(best, rate(team, threads, loop, repetitions, kPieces));
+  while (host_now() < stop) {
+    const Rate run = rate(team, threads, loop, repetitions, kPieces);
+    best = {std::max(best.flops, run.flops), std::max(best.cores, run.cores)};
+  }
   return best;
 }
 
-// Threads that reach far less together than each alone had no core each, most likely because other programs ran: then
-// the peak is measured again.
+// Threads that reach far less together than each alone had no core each, or share cores (SMT). The peak is then
+// measured again; whether they had a core each is known from their CPU time.
 ComputePeak measure(Team& team, PeakLoop loop) {
   if (loop == nullptr) return {};
   constexpr double kTogether = 0.75;  // of so many times the rate of one
+  constexpr double kHadCores = 0.95;  // of the threads
   constexpr int kMostRuns = 5;
   ComputePeak peak;
-  peak.one_core = peak.all_threads = best_rate(team, 1, loop);
+  peak.one_core = peak.all_threads = best_rate(team, 1, loop).flops;
   if (team.size() == 1) return peak;
+  const auto threads = static_cast<double>(team.size());
+  double cores = 0;
   for (int run = 0; run < kMostRuns; ++run) {
-    peak.all_threads = std::max(peak.all_threads, best_rate(team, team.size(), loop));
-    if (peak.all_threads > kTogether * peak.one_core * team.size()) break;
+    const Rate best = best_rate(team, team.size(), loop);
+    peak.all_threads = std::max(peak.all_threads, best.flops);
+    cores = std::max(cores, best.cores);
+    peak.ran_together = peak.all_threads > kTogether * peak.one_core * threads;
+    if (peak.ran_together) return peak;
   }
+  peak.ran_together = cores > kHadCores * threads;
   return peak;
 }
 
@@ -95,7 +121,7 @@ ComputePeak measure_split_float32_peak(Team& team) {
   const Bfloat16Pairs* pairs = bfloat16_pairs();
   if (pairs == nullptr) return {};
   const ComputePeak tiles = measure(team, pairs->amx_peak_loop);
-  return {tiles.one_core / kSplitProducts, tiles.all_threads / kSplitProducts};
+  return {tiles.one_core / kSplitProducts, tiles.all_threads / kSplitProducts, tiles.ran_together};
 }
 
 double sustained_rate(Team& team, Isa isa, bool bfloat16, Seconds time) {
@@ -105,7 +131,8 @@ double sustained_rate(Team& team, Isa isa, bool bfloat16, Seconds time) {
                               pairs == nullptr ? nullptr : pairs->amx_peak_loop}) {
     if (loop == nullptr) continue;
     fastest = std::max(fastest, rate(team, team.size(), loop, repetitions_of(loop),
-                                     std::max<int64_t>(1, static_cast<int64_t>(time / kPiece))));
+                                     std::max<int64_t>(1, static_cast<int64_t>(time / kPiece)))
+                                    .flops);
   }
   return fastest;
 }

@@ -11,6 +11,9 @@ namespace laptime::cpu {
 struct ComputePeak {
   double one_core = 0;
   double all_threads = 0;
+  // Whether the threads ever had a core each while they were measured. If not, because other programs ran or a quota
+  // was used up, `all_threads` says little of the machine, and threads times one_core is a better estimate.
+  bool ran_together = true;
 };
 
 // Multiply-adds on registers alone, the best of many short repetitions; 0.15 s each. `isa` must be one this machine

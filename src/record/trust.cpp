@@ -1,0 +1,30 @@
+// Derives trust from the statistics and the verdict of a record.
+#include "record/trust.h"
+
+#include "distribution/bootstrap.h"
+
+namespace laptime {
+
+std::optional<double> known_within(const Summary& time) {
+  if (!time.ci_low || !time.ci_high) return std::nullopt;
+  return relative_half_width({*time.ci_low, *time.ci_high}, time.median);
+}
+
+std::optional<Trust> trust_of(const Record& record) {
+  const TimeStats* const time = record.main_time();
+  const Verdict& verdict = record.verdict;
+  if (time == nullptr || verdict.rating == kPredicted) return std::nullopt;
+  Trust trust;
+  trust.within = known_within(*time);
+  trust.has_few_samples = !trust.within.has_value();
+  trust.drifts = verdict.rating == name_of(Stability::kNoSteadyState);
+  trust.is_busy = verdict.lost.value_or(0) > kUnstableLoss;
+  // Nothing else that is unstable lacks a number of its own.
+  trust.is_meaningless = verdict.rating == name_of(Stability::kUnstable) && !trust.is_busy &&
+                         trust.within.value_or(0) <= kTrustedWithin && record.binary.build_type != "Release";
+  trust.lost = verdict.lost;
+  trust.lost_to = verdict.lost_to;
+  return trust;
+}
+
+}  // namespace laptime
