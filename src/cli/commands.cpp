@@ -12,6 +12,7 @@
 #include "cli/commands/explain.h"
 #include "cli/commands/export.h"
 #include "cli/commands/history.h"
+#include "cli/commands/import.h"
 #include "cli/commands/list.h"
 #include "cli/commands/man.h"
 #include "cli/commands/memory.h"
@@ -26,9 +27,10 @@
 namespace laptime {
 
 std::span<const Command* const> commands() {
-  static constexpr std::array<const Command*, 19> kCommands{
-      &kBench,  &kAttention, &kRecord, &kCompare, &kSelfcheck, &kPlan,   &kCalibrate, &kProfile,    &kMemory, &kExplain,
-      &kVerify, &kDemo,      &kShow,   &kHistory, &kReport,    &kExport, &kList,      &kCompletion, &kMan};
+  static constexpr std::array<const Command*, 20> kCommands{&kBench,  &kAttention, &kRecord,  &kCompare,    &kSelfcheck,
+                                                            &kPlan,   &kCalibrate, &kProfile, &kMemory,     &kExplain,
+                                                            &kVerify, &kDemo,      &kShow,    &kHistory,    &kReport,
+                                                            &kExport, &kImport,    &kList,    &kCompletion, &kMan};
   return kCommands;
 }
 

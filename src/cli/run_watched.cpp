@@ -163,19 +163,24 @@ void announce(const std::vector<SweepPoint>& points, const std::vector<ExpectedP
 }  // namespace
 
 std::optional<std::filesystem::path> store_for(const OutputConfig& config) {
-  std::optional<std::filesystem::path> path = store_path(config.store);
-  if (!config.store.empty()) return path;
-  if (!path) {
-    print_message("HOME is not set, so records are not kept; name a file with --store");
+  const std::optional<std::filesystem::path> path = store_path(config.store);
+  const bool is_default = config.store.empty();
+  if (!path && is_default) print_message("HOME is not set, so records are not kept; name a file with --store");
+  if (!path) return path;
+  try {
+    std::error_code error;
+    if (is_default) std::filesystem::create_directories(path->parent_path(), error);
+    if (error) {
+      throw StoreUnavailable(fmt::format("store '{}': cannot make its folder ({}); name a file with --store",
+                                         path->string(), error.message()));
+    }
+    Store::open(*path).check_writable();
     return path;
+  } catch (const StoreUnavailable& unavailable) {
+    if (!is_default && unavailable.has_locks()) throw;
+    print_message(fmt::format("records are not kept: {}", unavailable.what()));
+    return std::nullopt;
   }
-  std::error_code error;
-  std::filesystem::create_directories(path->parent_path(), error);
-  if (error) {
-    throw Error::format("store '{}': cannot make its directory ({}); name another file with --store", path->string(),
-                        error.message());
-  }
-  return path;
 }
 
 std::vector<Record> planned_records(const std::vector<SweepPoint>& points) {
@@ -186,7 +191,6 @@ std::vector<Record> planned_records(const std::vector<SweepPoint>& points) {
 }
 
 ExitCode run_watched(const std::vector<SweepPoint>& points, const SweepOptions& options, PointOutput& output) {
-  if (options.store) Store::open(*options.store).check_writable();  // before a plan that may take long
   const std::vector<ExpectedPoint> expected = expected_of(points, options);
   if (!output.is_announced()) announce(points, expected);
   Watcher watcher(points, output, time_left(points, expected));

@@ -3,6 +3,8 @@
 
 #include <cstdlib>
 
+#include "base/error.h"
+
 namespace laptime {
 namespace {
 
@@ -17,6 +19,8 @@ std::optional<std::filesystem::path> directory(const char* variable) {
 
 std::optional<std::filesystem::path> store_path(const std::string& option) {
   if (option == "none") return std::nullopt;
+  if (option == ":memory:")
+    throw Error("--store :memory: would keep nothing; give --store none, or ./:memory: for a file of this name");
   if (!option.empty()) return std::filesystem::path(option);
   std::optional<std::filesystem::path> data = directory("XDG_DATA_HOME");
   if (!data) {

@@ -1,79 +1,148 @@
-// Splits a file into JSON documents.
+// Splits a file into JSON documents while it is read.
 #include "record/json_documents.h"
 
 #include <algorithm>
+#include <array>
+#include <optional>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "base/error.h"
-#include "base/json_size.h"
 #include "base/words.h"
 #include "data/input_file.h"
 
 namespace laptime {
 namespace {
 
-constexpr std::string_view kSpace = " \t\r\n";
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
-std::string contents_of(const InputFile& input, const DocumentFile& file) {
-  if (input.size() > file.limit) {
-    throw Error::format("{} has {} bytes, more than the limit of {}; keep fewer records", input.text(), input.size(),
-                        file.limit);
-  }
-  std::string text(static_cast<size_t>(input.size()), '\0');
-  input.read(0, std::as_writable_bytes(std::span(text)));
-  return text;
-}
+class Splitter {
+ public:
+  Splitter(const InputFile& input, const char* advice) : input_(input), advice_(advice) {}
 
-nlohmann::json parse_json(std::string_view text, const std::string& where, const char* advice) {
-  if (json_size(text).depth > size_t{kMaxRecordDepth})
-    throw Error::format("{}: nested deeper than the limit of {}", where, kMaxRecordDepth);
-  try {
-    return nlohmann::json::parse(text);
-  } catch (const nlohmann::json::exception& error) {
-    throw Error::format("{}: not JSON ({}); {}", where, std::string_view(error.what()).substr(0, 200), advice);
+  // The next document, or none at the end of the file.
+  std::optional<std::string> next() {
+    std::optional<char> c = get();
+    for (; c; c = get()) {
+      if (*c == '[' && !in_list_) {
+        in_list_ = true;
+      } else if (*c == ']' && in_list_) {
+        in_list_ = false;
+      } else if (!is_space(*c) && !(*c == ',' && in_list_)) {
+        break;
+      }
+      some_ = some_ || !is_space(*c);
+    }
+    start_ = line_;
+    if (!c && in_list_) reject("not JSON: the list has no end");
+    if (!c) return std::nullopt;
+    some_ = true;
+    return *c == '{' || *c == '[' || *c == '"' ? group(*c) : word(*c);
   }
-}
 
-// One document per line if the first line is complete JSON, else the whole file as one document.
-std::vector<nlohmann::json> documents(std::string_view text, const std::string& where, const char* advice) {
-  const size_t start = text.find_first_not_of(kSpace);
-  if (start == std::string_view::npos) throw Error::format("{} is empty; {}", where, advice);
-  const std::string_view first = text.substr(start, text.find('\n', start) - start);
-  std::vector<nlohmann::json> lines;
-  if (!nlohmann::json::accept(first)) {
-    lines.push_back(parse_json(text, where, advice));
-    return lines;
+  std::string place() const { return fmt::format("{}, line {}", input_.text(), start_); }
+  bool is_empty() const { return !some_; }
+
+ private:
+  [[noreturn]] void reject(std::string_view what) const { throw Error::format("{}: {}; {}", place(), what, advice_); }
+
+  // An object, a list or a string, from its first character to the one that closes it.
+  std::string group(char first) {
+    std::string text;
+    size_t depth = 0;
+    bool in_string = false;
+    for (std::optional<char> c = first; c; c = get()) {
+      text += *c;
+      if (in_string) {
+        if (*c == '\\') {
+          if (const std::optional<char> escaped = get()) text += *escaped;
+        } else if (*c == '"') {
+          in_string = false;
+        }
+      } else if (*c == '"') {
+        in_string = true;
+      } else if (*c == '{' || *c == '[') {
+        if (++depth > size_t{kMaxRecordDepth})
+          reject(fmt::format("nested deeper than the limit of {}", kMaxRecordDepth));
+      } else if (*c == '}' || *c == ']') {
+        --depth;
+      }
+      if (text.size() > kMaxRecordBytes) reject(fmt::format("more than the limit of {} bytes", kMaxRecordBytes));
+      if (depth == 0 && !in_string) return text;
+    }
+    reject("not JSON: the file ends here");
   }
-  for (int64_t number = 1; !text.empty(); ++number) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    const std::string_view line = text.substr(0, end);
-    if (line.find_first_not_of(kSpace) != std::string_view::npos)
-      lines.push_back(parse_json(line, fmt::format("{}, line {}", where, number), advice));
-    text.remove_prefix(std::min(end + 1, text.size()));
+
+  // A number or a word, or anything that is no JSON, up to what separates it from the next.
+  std::string word(char first) {
+    std::string text(1, first);
+    for (std::optional<char> c = peek(); c && !is_space(*c) && *c != ',' && *c != ']'; c = peek()) {
+      text += *get();
+      if (text.size() > kMaxRecordBytes) reject(fmt::format("more than the limit of {} bytes", kMaxRecordBytes));
+    }
+    return text;
   }
-  return lines;
-}
+
+  std::optional<char> peek() {
+    if (at_ == filled_) {
+      filled_ = static_cast<size_t>(std::min<int64_t>(std::ssize(buffer_), input_.size() - position_));
+      input_.read(position_, std::as_writable_bytes(std::span(buffer_).first(filled_)));
+      position_ += static_cast<int64_t>(filled_);
+      at_ = 0;
+    }
+    return at_ < filled_ ? std::optional(buffer_[at_]) : std::nullopt;
+  }
+
+  std::optional<char> get() {
+    const std::optional<char> c = peek();
+    if (!c) return c;
+    ++at_;
+    if (after_break_) ++line_;
+    after_break_ = *c == '\n';
+    return c;
+  }
+
+  const InputFile& input_;
+  const char* advice_;
+  std::vector<char> buffer_ = std::vector<char>(size_t{1} << 16U);
+  size_t at_ = 0;
+  size_t filled_ = 0;
+  int64_t position_ = 0;  // in the file, of the end of the buffer
+  int64_t line_ = 1;
+  int64_t start_ = 1;  // line on which the last document begins
+  bool after_break_ = false;
+  bool in_list_ = false;
+  bool some_ = false;  // whether there was anything but space
+};
 
 }  // namespace
 
 std::string text_of(const DocumentFile& file) { return fmt::format("{} {}", file.purpose, quote(file.path)); }
 
+void each_json_text(const DocumentFile& file,
+                    const std::function<void(std::string_view text, const std::string& place)>& take) {
+  const InputFile input(file.path, file.purpose);
+  if (input.size() > file.limit) {
+    throw Error::format("{} has {} bytes, more than the limit of {}; keep fewer records", input.text(), input.size(),
+                        file.limit);
+  }
+  Splitter splitter(input, file.advice);
+  while (const std::optional<std::string> text = splitter.next()) take(*text, splitter.place());
+  if (splitter.is_empty()) throw Error::format("{} is empty; {}", input.text(), file.advice);
+}
+
 void each_document(const DocumentFile& file,
                    const std::function<void(const nlohmann::json& document, const std::string& where)>& take) {
-  const InputFile input(file.path, file.purpose);
   int64_t number = 0;
-  const auto hand_over = [&](const nlohmann::json& document) {
-    take(document, fmt::format("{}: record {}", input.text(), ++number));
-  };
-  for (const nlohmann::json& document : documents(contents_of(input, file), input.text(), file.advice)) {
-    if (!document.is_array()) {
-      hand_over(document);
-      continue;
+  each_json_text(file, [&](std::string_view text, const std::string& place) {
+    nlohmann::json document;
+    try {
+      document = nlohmann::json::parse(text);
+    } catch (const nlohmann::json::exception& error) {
+      throw Error::format("{}: not JSON ({}); {}", place, std::string_view(error.what()).substr(0, 200), file.advice);
     }
-    for (const nlohmann::json& element : document) hand_over(element);
-  }
+    take(document, fmt::format("{}: record {}", text_of(file), ++number));
+  });
 }
 
 std::vector<Record> read_records(const DocumentFile& file) {

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 
 #include "record/record.h"
 
@@ -13,17 +15,23 @@ namespace laptime {
 // A file for which a command asked, and what to say if it is something else.
 struct DocumentFile {
   std::string path;
-  const char* purpose = "";  // "kernels file"
-  const char* advice = "";   // "give records written by ..."
-  int64_t limit = 0;         // bytes
+  const char* purpose = "";                             // "kernels file"
+  const char* advice = "";                              // "give records written by ..."
+  int64_t limit = std::numeric_limits<int64_t>::max();  // bytes
 };
 
 // The name of the file for messages: "kernels file 'choices.json'".
 std::string text_of(const DocumentFile& file);
 
-// Hands over each document in order, an array's elements one by one, with its name for messages: "kernels file
-// 'choices.json': record 3". Objects have sorted keys: there is no limit on the keys of an object, and looking one up
-// must not take longer the more there are. Error with the name of the file if it cannot be read or holds no JSON.
+// Hands over the text of each document in order, an array's elements one by one, with its place for messages: "kernels
+// file 'choices.json', line 3". Memory holds one document at a time. Error with the place if the file cannot be read or
+// ends inside a document.
+void each_json_text(const DocumentFile& file,
+                    const std::function<void(std::string_view text, const std::string& place)>& take);
+
+// Parses each document and hands it over with its name for messages: "kernels file 'choices.json': record 3". Objects
+// have sorted keys: there is no limit on the keys of an object, and looking one up must not take longer the more there
+// are. Error as above, and with the place of what is not JSON.
 void each_document(const DocumentFile& file,
                    const std::function<void(const nlohmann::json& document, const std::string& where)>& take);
 

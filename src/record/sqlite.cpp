@@ -1,10 +1,16 @@
 // SQLite calls, checked one by one.
 #include "record/sqlite.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <system_error>
 #include <utility>
 
 #include "base/error.h"
+#include "record/store_schema.h"
 
 namespace laptime::sqlite {
 namespace {
@@ -13,6 +19,23 @@ constexpr int kWaitMs = 20;
 constexpr int kMaxWaits = 30'000 / kWaitMs;
 constexpr int kMaxWaitsAfterStop = 1'000 / kWaitMs;
 constexpr int kMaxTextBytes = 80 << 20;
+
+// Whether processes can lock the file against each other. `create` makes it where there is none. What else is wrong
+// with the file SQLite finds out.
+bool locks_work(const std::filesystem::path& path, bool create) {
+  constexpr mode_t kMode = 0644;
+  const int descriptor = open(path.c_str(), (create ? O_RDWR | O_CREAT : O_RDONLY) | O_CLOEXEC | O_NONBLOCK, kMode);
+  if (descriptor < 0) return true;
+  struct flock byte {};
+  byte.l_type = F_RDLCK;
+  byte.l_whence = SEEK_SET;
+  byte.l_start = (1 << 30) + 1024;  // behind the bytes that SQLite locks
+  byte.l_len = 1;
+  const bool is_locked = fcntl(descriptor, F_SETLK, &byte) == 0;
+  const int error = errno;
+  close(descriptor);
+  return is_locked || (error != ENOLCK && error != ENOSYS && error != EOPNOTSUPP && error != EINVAL);
+}
 
 }  // namespace
 
@@ -26,10 +49,19 @@ int Database::wait_for_lock(void* database, int waits) {
 
 Database::Database(std::filesystem::path path, bool create, std::function<bool()> stop)
     : path_(std::move(path)), stop_(std::move(stop)) {
+  const bool has_locks = locks_work(path_, create);
+  if (create && !has_locks) {
+    throw StoreUnavailable(
+        fmt::format("store '{}': its file system has no locks; name a file on another one with --store",
+                    path_.string()),
+        /*has_locks=*/false);
+  }
   sqlite3* handle = nullptr;
   const int flags =
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOMUTEX | (create ? SQLITE_OPEN_CREATE : 0);
-  const int code = sqlite3_open_v2(path_.c_str(), &handle, flags, nullptr);
+  // SQLite may be built to take a name such as file:x for a URI, but never an absolute one.
+  const std::string name = std::filesystem::absolute(path_).string();
+  const int code = sqlite3_open_v2(name.c_str(), &handle, flags, has_locks ? nullptr : "unix-none");
   handle_.reset(handle);
   check(code);
   check(sqlite3_busy_handler(handle, wait_for_lock, this));
@@ -54,12 +86,14 @@ void Database::fail(int code) {
                           path);
     case SQLITE_CANTOPEN:
       // For a file that cannot be made the system's reason is lost: SQLite's last try was to read it.
-      throw Error::format("store '{}': cannot be {}; name a file in a directory you may write with --store", path,
-                          std::filesystem::exists(path_, ignored) ? "opened" : "created");
+      throw StoreUnavailable(
+          fmt::format("store '{}': cannot be {}; name a file in a directory you may write with --store", path,
+                      std::filesystem::exists(path_, ignored) ? "opened" : "created"));
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
-      throw Error::format("store '{}': no permission to write; change it, or name another file with --store", path);
+      throw StoreUnavailable(
+          fmt::format("store '{}': no permission to write; change it, or name another file with --store", path));
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       if (waits_after_stop_ > 0) {
@@ -145,8 +179,12 @@ std::string_view Statement::text(int column) const {
 int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
 double Statement::number(int column) const { return sqlite3_column_double(statement_.get(), column); }
 
+Transaction::Transaction(Database& database) : database_(database), open_(!database.in_transaction()) {
+  if (open_) database_.execute("BEGIN IMMEDIATE");
+}
+
 void Transaction::commit() {
-  database_.execute("COMMIT");
+  if (open_) database_.execute("COMMIT");
   open_ = false;
 }
 

@@ -59,13 +59,15 @@ class Statement {
 class Database {
  public:
   // Opens a file for reading and writing, or for reading alone where the file system allows no more. Every call waits
-  // for locks of other processes for 30 s, or 1 s after `stop` has become true.
+  // for locks of other processes for 30 s, or 1 s after `stop` has become true. On a file system without locks a file
+  // is read without them, and StoreUnavailable if `create` is true.
   Database(std::filesystem::path path, bool create, std::function<bool()> stop = {});
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
 
   bool read_only() const { return sqlite3_db_readonly(handle_.get(), "main") == 1; }
   const std::filesystem::path& path() const { return path_; }
+  bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
   void execute(const char* sql);
   int64_t query_integer(const char* sql);
 
@@ -86,10 +88,11 @@ class Database {
   std::unique_ptr<sqlite3, Close> handle_;
 };
 
-// Takes the write lock at once, so that a reader never has to become a writer; rolls back unless committed.
+// Takes the write lock at once, so that a reader never has to become a writer; rolls back unless committed. Inside of
+// another transaction it does nothing: the outer one decides.
 class Transaction {
  public:
-  explicit Transaction(Database& database) : database_(database) { database_.execute("BEGIN IMMEDIATE"); }
+  explicit Transaction(Database& database);
   ~Transaction();
   Transaction(const Transaction&) = delete;
   Transaction& operator=(const Transaction&) = delete;
@@ -97,7 +100,7 @@ class Transaction {
 
  private:
   Database& database_;
-  bool open_ = true;
+  bool open_;
 };
 
 }  // namespace laptime::sqlite

@@ -61,6 +61,13 @@ Record record_of(const Database& database, const Statement& row) {
   }
 }
 
+// The record as its own machine stored it: an import may have put the fingerprint behind the name of the run.
+Record with_own_run(Record record) {
+  const std::string mark = run_mark(record.fingerprint);
+  if (!record.fingerprint.empty() && record.run.ends_with(mark)) record.run.resize(record.run.size() - mark.size());
+  return record;
+}
+
 // Goes through the records of a store, past what is damaged in it.
 class Scan {
  public:
@@ -235,6 +242,38 @@ int64_t Store::append(std::string_view text, const std::optional<StepTrace>& tra
   return id;
 }
 
+void Store::write_together(const std::function<void()>& write) {
+  Transaction transaction(*database_);
+  write();
+  transaction.commit();
+}
+
+std::optional<int64_t> Store::find_same(const Record& record) const {
+  const std::string text = to_text(with_own_run(record));
+  Statement rows(*database_, "SELECT id, json FROM records WHERE name = ?1 AND ifnull(created, '') = ?2");
+  rows.bind(1, record.name).bind(2, record.created);
+  while (rows.step()) {
+    try {
+      if (to_text(with_own_run(parse_record(rows.text(1)))) == text) return rows.integer(0);
+    } catch (const Error&) {  // a row that is no record equals none
+    }
+  }
+  return std::nullopt;
+}
+
+bool Store::add_trace(int64_t id, const StepTrace& trace) {
+  Statement(*database_, "INSERT OR IGNORE INTO traces VALUES (?1, ?2)")
+      .bind(1, id)
+      .bind(2, ascii_text(to_json(trace)))
+      .run();
+  return database_->query_integer("SELECT changes()") > 0;
+}
+
+bool Store::has_run_of_other(std::string_view run, std::string_view fingerprint) const {
+  Statement row(*database_, "SELECT 1 FROM listing WHERE run = ?1 AND fingerprint <> ?2 LIMIT 1");
+  return row.bind(1, run).bind(2, fingerprint).step();
+}
+
 bool Store::has(int64_t id, std::string_view run, std::string_view name) const {
   Statement row(*database_, "SELECT 1 FROM records WHERE id = ?1 AND ifnull(run, '') = ?2 AND ifnull(name, '') = ?3");
   return row.bind(1, id).bind(2, run).bind(3, name).step();
@@ -253,6 +292,12 @@ void Store::each_of(std::span<const int64_t> ids, Extent extent, const Visit& vi
   } else {
     scan.listed(ids, extent, visit);
   }
+}
+
+std::optional<std::string> Store::text_at(int64_t id) const {
+  Statement row(*database_, "SELECT json FROM records WHERE id = ?1");
+  if (!row.bind(1, id).step()) return std::nullopt;
+  return std::string(row.text(0));
 }
 
 std::vector<Record> Store::all() const {
@@ -313,12 +358,22 @@ std::vector<int64_t> Store::resumed_by(std::string_view text) const {
   return ids;
 }
 
+std::map<std::string, std::vector<int64_t>> Store::resumed() const {
+  std::map<std::string, std::vector<int64_t>> ids;
+  if (!has_resumed()) return ids;
+  Statement rows(*database_, "SELECT DISTINCT run, record_id FROM resumed");
+  while (rows.step()) ids[std::string(rows.text(0))].push_back(rows.integer(1));
+  return ids;
+}
+
 std::optional<Store::Resumed> Store::newest_resumed() const {
   if (!has_resumed()) return std::nullopt;
   Statement row(*database_, "SELECT run, newest_id FROM resumed ORDER BY rowid DESC LIMIT 1");
   if (!row.step()) return std::nullopt;
   return Resumed{std::string(row.text(0)), row.integer(1)};
 }
+
+std::string run_mark(std::string_view fingerprint) { return fmt::format("@{}", fingerprint.substr(0, 8)); }
 
 bool Store::has_traces() const { return store_schema::version_of(*database_) >= kTracesSince; }
 bool Store::has_resumed() const { return store_schema::version_of(*database_) >= kResumedSince; }

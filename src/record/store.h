@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -99,6 +100,9 @@ struct MeasuredPeak {
 // A limit is a maximum (of seconds a minimum): anything else that runs only makes it look worse.
 const MeasuredPeak& better_of(const MeasuredPeak& known, const MeasuredPeak& newer);
 
+// The suffix that keeps the run of another machine apart from a run of the same name.
+std::string run_mark(std::string_view fingerprint);
+
 // What is written has reached the disk before the call returns, and several processes may use one file at a time. Every
 // function throws Error, saying what and what to do, when the file cannot be read or written: no room, no permission,
 // damaged, locked, not a laptime store, or written by a newer laptime.
@@ -125,6 +129,15 @@ class Store {
   int64_t append(const Record& record, const std::optional<StepTrace>& trace = {});
   int64_t append(std::string_view text, const std::optional<StepTrace>& trace = {});
 
+  // Writes all that `write` appends, or nothing if it throws.
+  void write_together(const std::function<void()>& write);
+  // The stored record that equals this one, whatever keeps its run apart from others (record/import.h).
+  std::optional<int64_t> find_same(const Record& record) const;
+  // Adds the trace of a stored record. False if it has one.
+  bool add_trace(int64_t id, const StepTrace& trace);
+  // Whether a machine of another fingerprint has made a run of this name.
+  bool has_run_of_other(std::string_view run, std::string_view fingerprint) const;
+
   // Whether the store has the record of this id, run and name.
   bool has(int64_t id, std::string_view run, std::string_view name) const;
 
@@ -140,6 +153,8 @@ class Store {
   // The ids of all records, oldest first; of a damaged store those that can be found.
   std::vector<int64_t> ids(const Problem& problem) const;
 
+  // The JSON of a record, as it was written; none if there is no such record.
+  std::optional<std::string> text_at(int64_t id) const;
   // All whole records, oldest first. Error if one cannot be read.
   std::vector<Record> all() const;
   // The trace of the record of this id, if it has one. Error if it cannot be read.
@@ -159,6 +174,8 @@ class Store {
   void add_resumed(std::string_view run, std::span<const int64_t> ids);
   // Those of every run whose name has this text.
   std::vector<int64_t> resumed_by(std::string_view text) const;
+  // Every run that took records, with their ids.
+  std::map<std::string, std::vector<int64_t>> resumed() const;
   // The newest run that took records, and the newest record that there was then; none if no run did.
   struct Resumed {
     std::string run;

@@ -3,8 +3,22 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
+
+#include "base/error.h"
 
 namespace laptime {
+
+// A store cannot be written at this place: there is no permission, or the file system has no locks.
+class StoreUnavailable : public Error {
+ public:
+  explicit StoreUnavailable(const std::string& message, bool has_locks = true)
+      : Error(message), has_locks_(has_locks) {}
+  bool has_locks() const { return has_locks_; }
+
+ private:
+  bool has_locks_;
+};
 
 namespace sqlite {
 class Database;

@@ -1,0 +1,104 @@
+"""laptime import: records of other files, stores and machines come into one store once, with their runs apart."""
+
+import json
+import sqlite3
+import unittest
+from contextlib import closing
+
+from program import ONE_STEP, PREDICTED, ProgramTest
+
+
+class Import(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.other = self.folder / "other.sqlite"
+        self.assert_ok(self.laptime("bench", "--store", self.other, *PREDICTED, *ONE_STEP, "--seed", "1,2"))
+
+    def imported(self, *files, code=0):
+        done = self.laptime("import", *files, "--store", self.store)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def count(self, table, store=None):
+        with closing(sqlite3.connect(store or self.store)) as database:
+            return database.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
+
+    def test_imports_each_record_of_any_format_once(self):
+        records = self.stored(self.other)
+        lines, array, single = (self.folder / name for name in ("a.jsonl", "a.json", "one.json"))
+        lines.write_text("\n" + "\r\n\n".join(json.dumps(record) for record in records) + "\n")
+        array.write_text(json.dumps(records, indent=1))
+        single.write_text(json.dumps(records[1], indent=2))
+        self.assertIn("2 records and 0 traces imported, 0 known", self.imported(lines).stdout)
+        for file in (lines, array, single, self.other):
+            self.assertIn("0 records and 0 traces imported", self.imported(file).stdout)
+        self.assertEqual(self.stored(), records)
+
+    def test_keeps_fields_that_it_does_not_know(self):
+        record = self.stored(self.other)[0] | {"of_a_newer_program": [1, 2]}
+        (self.folder / "a.json").write_text(json.dumps(record))
+        self.imported("a.json")
+        with closing(sqlite3.connect(self.store)) as database:
+            (text,) = database.execute("SELECT json FROM records").fetchone()
+        self.assertEqual(json.loads(text), record)
+
+    def test_brings_traces(self):
+        self.assert_ok(self.laptime("profile", "--store", self.other, *PREDICTED))
+        self.imported(self.other)
+        self.assertEqual(self.count("traces"), 1)
+        exported = self.folder / "traces.jsonl"
+        self.assert_ok(self.laptime("export", "jsonl", "--store", self.other, "--output-file", exported))
+        self.assertIn("0 records and 0 traces imported, 3 known", self.imported(exported).stdout)
+        self.store.unlink()
+        self.assertIn("3 records and 1 trace imported", self.imported(exported).stdout)
+
+    def test_keeps_runs_of_two_machines_apart(self):
+        records = self.stored(self.other)
+        mine = [record | {"fingerprint": "1" * 16, "run": "same"} for record in records]
+        theirs = [record | {"fingerprint": "2" * 16, "run": "same"} for record in records]
+        for name, content in (("mine.json", mine), ("theirs.json", theirs)):
+            (self.folder / name).write_text(json.dumps(content))
+        for _ in range(2):
+            self.imported("mine.json", "theirs.json")
+            self.assertEqual([record["run"] for record in self.stored()], ["same"] * 2 + ["same@22222222"] * 2)
+        third = self.folder / "third.sqlite"
+        self.assert_ok(self.laptime("import", "theirs.json", "--store", third))
+        self.assert_ok(self.laptime("import", self.store, "--store", third))
+        self.assertEqual([record["run"] for record in self.stored(third)], ["same"] * 2 + ["same@11111111"] * 2)
+
+    def test_knows_what_a_run_resumed(self):
+        done = self.laptime("bench", "--store", self.other, *PREDICTED, *ONE_STEP, "--seed", "1,2", "--resume")
+        self.assert_ok(done)
+        for _ in range(2):
+            self.imported(self.other)
+            self.assertEqual(self.count("resumed"), self.count("resumed", self.other))
+
+    def test_names_file_and_line_of_bad_input_and_imports_nothing(self):
+        good = json.dumps(self.stored(self.other)[0])
+        for text, said in ((f"{good}\n{{\"name\": 1}}\n", "line 2: record: 'schema_version' is missing"),
+                           (f"[{good},\n\n 7]", "line 3: record: expected a JSON object"),
+                           (f"{good}\n{good[:100]}", "line 2: not JSON"), ("a,b\n1,2\n", "line 1: record: not JSON"),
+                           ("", "is empty"), (f"[{good}", "not JSON")):
+            (self.folder / "bad.jsonl").write_text(text)
+            done = self.imported(self.other, "bad.jsonl", code=2)
+            self.assertIn("bad.jsonl", done.stderr)
+            self.assertIn(said, done.stderr)
+            self.assertFalse(self.store.exists())
+        for words, said in ((["none.jsonl"], "none.jsonl"), ([self.folder], str(self.folder)), ([], "no file")):
+            self.assertIn(said, self.imported(*words, code=2).stderr)
+
+    def test_leaves_out_rows_that_are_no_record(self):
+        with closing(sqlite3.connect(self.other)) as database:
+            database.execute("INSERT INTO records (json) VALUES ('{}')")
+            database.commit()
+        done = self.imported(self.other, code=1)
+        self.assertIn("row 3", done.stderr)
+        self.assertEqual(len(self.stored()), 2)
+
+    def test_refuses_the_store_itself(self):
+        self.imported(self.other)
+        self.assertIn("this is the store", self.imported(self.store, code=2).stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
