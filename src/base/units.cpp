@@ -16,6 +16,8 @@ int decimals_of(double value) {
   return size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3;
 }
 
+constexpr const char* kUnknown = "-";
+
 std::string with_unit(double value, const char* unit) {
   return fmt::format("{:.{}f} {}", value, decimals_of(value), unit);
 }
@@ -37,6 +39,7 @@ std::string format_bytes(int64_t bytes) {
 }
 
 std::string format_seconds(double seconds) {
+  if (!std::isfinite(seconds)) return kUnknown;
   const double size = std::fabs(seconds);
   if (size >= 1 || size == 0) return with_unit(seconds, "s");
   if (size >= 1e-3) return with_unit(seconds * 1e3, "ms");
@@ -45,11 +48,13 @@ std::string format_seconds(double seconds) {
 }
 
 std::string format_count(double value) {
+  if (!std::isfinite(value)) return kUnknown;
   if (std::fabs(value) < 1000) return fmt::format("{:g}", value);
   return scaled(value, 1000, std::array{"", "k", "M", "G", "T", "P", "E"});
 }
 
 std::string percent_beyond(double fraction, double limit) {
+  if (!std::isfinite(fraction)) return kUnknown;
   constexpr int kMostDecimals = 4;
   for (int decimals = 1;; ++decimals) {
     std::string text = fmt::format("{:.{}f} %", 100 * std::fabs(fraction), decimals);
@@ -58,6 +63,7 @@ std::string percent_beyond(double fraction, double limit) {
 }
 
 std::string format_flops(double flops) {
+  if (!std::isfinite(flops)) return kUnknown;
   return scaled(flops, 1000, std::array{"FLOP", "kFLOP", "MFLOP", "GFLOP", "TFLOP", "PFLOP", "EFLOP"});
 }
 

@@ -367,6 +367,7 @@ std::string format_value(const Json& value, Unit unit) {
   if (value.is_string()) return value.get<std::string>();
   if (!value.is_number()) return ascii_text(value);
   const auto number = value.get<double>();
+  if (!std::isfinite(number)) return "-";
   switch (unit) {
     case Unit::kSeconds: return format_seconds(number);
     case Unit::kBytes: return std::fabs(number) < 9e18 ? format_bytes(std::llround(number)) : value.dump();

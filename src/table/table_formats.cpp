@@ -1,5 +1,6 @@
 // Markdown, CSV and JSON of a table.
 #include <algorithm>
+#include <cmath>
 
 #include "table/table.h"
 
@@ -93,7 +94,7 @@ std::string csv_line(std::span<const Json> values) {
   std::string text;
   for (const Json& value : values) {
     if (&value != &values.front()) text += ',';
-    if (value.is_null()) continue;
+    if (value.is_null() || (value.is_number_float() && !std::isfinite(value.get<double>()))) continue;
     text += value.is_string() ? csv_text(value.get_ref<const std::string&>())
                               : csv_quoted(value.dump(-1, ' ', true, Json::error_handler_t::replace));
   }

@@ -99,7 +99,7 @@ std::string grouped_digits(std::string digits) {
 }
 
 std::string number_text(double value, Unit unit, const Scale& scale, double uncertainty) {
-  if (!std::isfinite(value)) return fmt::format("{}", value);
+  if (!std::isfinite(value)) return "-";
   const double scaled = value / scale.factor;
   if (unit == Unit::kBytes && scale.factor == 1) return grouped_digits(fmt::format("{:.0f}", value));
   return rounded_text(scaled, last_digit(std::fabs(scaled), uncertainty), uncertainty <= 0);
@@ -111,6 +111,7 @@ std::string value_text(const Json& value, Unit unit, std::optional<Scale> scale,
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (!value.is_number()) return value.dump(-1, ' ', true, Json::error_handler_t::replace);
   const auto number = value.get<double>();
+  if (!std::isfinite(number)) return "-";
   if (!scale) scale = scale_of(number, unit);
   if (scale) return fmt::format("{} {}", number_text(number, unit, *scale, uncertainty), scale->name);
   switch (unit) {
@@ -126,6 +127,7 @@ std::string value_text(const Json& value, Unit unit, std::optional<Scale> scale,
 }
 
 std::string percent_text(double fraction) {
+  if (!std::isfinite(fraction)) return "-";
   const double percent = 100 * fraction;
   const double size = std::abs(percent);
   if (size >= 10) return fmt::format("{:.0f} %", percent);

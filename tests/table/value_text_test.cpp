@@ -4,6 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
+#include "table/table.h"
+
 namespace laptime {
 namespace {
 
@@ -15,6 +20,16 @@ TEST(Percents, HaveAtLeastTwoDigits) {
   EXPECT_EQ(percent_text(0.000312), "0.031 %");
   EXPECT_EQ(percent_text(-0.0204), "-2.0 %");
   EXPECT_EQ(percent_text(0), "0 %");
+}
+
+TEST(ValueText, ShowsNoNumberForAnUnknownOne) {
+  for (const double unknown : {std::nan(""), -std::nan(""), std::numeric_limits<double>::infinity()}) {
+    for (const Unit unit : {Unit::kSeconds, Unit::kBytes, Unit::kFraction, Unit::kRatio, Unit::kFlops, Unit::kNone}) {
+      EXPECT_EQ(value_text(unknown, unit), "-");
+    }
+    EXPECT_EQ(percent_text(unknown), "-");
+    EXPECT_EQ(csv_line(std::vector<Json>{1, unknown, 2}), "1,,2\r\n");
+  }
 }
 
 TEST(Percents, WholePercentsAddUpTo100) {
