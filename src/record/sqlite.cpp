@@ -20,11 +20,14 @@ constexpr int kMaxWaits = 30'000 / kWaitMs;
 constexpr int kMaxWaitsAfterStop = 1'000 / kWaitMs;
 constexpr int kMaxTextBytes = 80 << 20;
 
-// Whether processes can lock the file against each other. `create` makes it where there is none. What else is wrong
-// with the file SQLite finds out.
+// Whether processes can lock the file against each other. With `create` a file that is not there is made, and removed
+// again if they cannot. SQLite finds out whatever else is wrong with the file.
 bool locks_work(const std::filesystem::path& path, bool create) {
   constexpr mode_t kMode = 0644;
-  const int descriptor = open(path.c_str(), (create ? O_RDWR | O_CREAT : O_RDONLY) | O_CLOEXEC | O_NONBLOCK, kMode);
+  constexpr int kFlags = O_CLOEXEC | O_NONBLOCK;
+  int descriptor = open(path.c_str(), (create ? O_RDWR : O_RDONLY) | kFlags);
+  const bool is_new = descriptor < 0 && errno == ENOENT && create;
+  if (is_new) descriptor = open(path.c_str(), O_RDWR | O_CREAT | kFlags, kMode);
   if (descriptor < 0) return true;
   struct flock byte {};
   byte.l_type = F_RDLCK;
@@ -34,7 +37,9 @@ bool locks_work(const std::filesystem::path& path, bool create) {
   const bool is_locked = fcntl(descriptor, F_SETLK, &byte) == 0;
   const int error = errno;
   close(descriptor);
-  return is_locked || (error != ENOLCK && error != ENOSYS && error != EOPNOTSUPP && error != EINVAL);
+  const bool work = is_locked || (error != ENOLCK && error != ENOSYS && error != EOPNOTSUPP && error != EINVAL);
+  if (!work && is_new) unlink(path.c_str());
+  return work;
 }
 
 }  // namespace

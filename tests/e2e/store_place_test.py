@@ -1,5 +1,6 @@
-"""Places where a store cannot be: a run measures all the same, or refuses before it measures; it never waits."""
+"""Places where a store cannot be kept: a run measures all the same, or refuses before it measures; it never waits."""
 
+import errno
 import json
 import os
 import shutil
@@ -53,7 +54,7 @@ class WithoutLocks(ProgramTest):
     def test_measures_without_keeping_records(self):
         self.assert_ok(self.bench(*PREDICTED, *ONE_STEP))
         for name in ("ENOLCK", "ENOSYS", "EOPNOTSUPP", "EINVAL"):
-            self.without_locks(getattr(__import__("errno"), name))
+            self.without_locks(getattr(errno, name))
             for store in ([], ["--store", self.store], ["--store", "new.sqlite"]):
                 start = time.monotonic()
                 done = self.laptime("bench", *store, *PREDICTED, *ONE_STEP, "--output", "json")
@@ -128,7 +129,7 @@ class Path(ProgramTest):
                             ("none/a.sqlite", "there is no folder")):
             for command in ("bench", "profile", "compare"):
                 done = self.laptime(command, "--store", store, *PREDICTED,
-                                    *(["--vs", "--mode compile"] if command == "compare" else ONE_STEP))
+                                    *(["--mode", "eager,compile"] if command == "compare" else ONE_STEP))
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(said, done.stderr)
                 self.assertNotIn("[1/", done.stderr)
