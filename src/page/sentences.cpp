@@ -23,19 +23,6 @@ namespace {
 constexpr double kWellKnown = 0.05;  // a median known to that needs no word of doubt
 constexpr std::array<std::string_view, 3> kPhases{"forward", "backward", "optimizer"};
 
-// "353 ms", with three digits.
-std::string brief_seconds(double seconds) {
-  constexpr std::array<std::pair<double, std::string_view>, 4> kUnits{
-      {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}}};
-  for (const auto& [factor, name] : kUnits) {
-    if (std::abs(seconds) < 0.9995 * factor && factor > 1e-9) continue;
-    const double value = seconds / factor;
-    const int decimals = std::abs(value) >= 99.95 ? 0 : std::abs(value) >= 9.995 ? 1 : 2;
-    return fmt::format("{:.{}f} {}", value, decimals, name);
-  }
-  return "0 s";
-}
-
 std::string percent(double fraction) { return fmt::format("{:.0f} %", 100 * fraction); }
 
 // "AMD EPYC 9B14" for "AMD EPYC 9B14 96-Core Processor".
