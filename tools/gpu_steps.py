@@ -62,16 +62,16 @@ def numbers() -> list[Step]:
             every.append(Step(f"verify {file.stem} {mode} tf32", "numbers", [*words, "--tf32"], 0.1, on_fake))
     tiny = "--d-model 32 --d-ff 64 --num-layers 1 --num-heads 2 --vocab 64 --batch 1 --context 16 --steps 1 --warmup 0".split()
     tiny += [*DEVICE, "--store", "none"]
-    watched = ["profile", *tiny, "--traced-steps", "2"]
+    watched = ["profile", *tiny, "--traced-steps", "2", "--verbose"]
     for name, words, minutes, expects in (
-        ("memory of the pool", ["memory", *tiny, "--view", "categories"], 0.2,
+        ("memory of the pool", ["memory", "--run", *tiny, "--view", "accounts"], 0.2,
          "taken from the device by the pool of the step"),
         ("two clocks", ["bench", *tiny, "--columns", "median,host_time,host_difference"], 0.2, "host_difference"),
-        ("records of CUPTI", watched, 0.3, "known by CUPTI in 2 watched steps"),
-        ("a step as a graph", watched, 0.3, r"\d+ % idle; in a graph [\d.]+ [mu]?s"),
+        ("records of CUPTI", watched, 0.3, "(by CUPTI, 2 steps)"),
+        ("a step as a graph", watched, 0.3, r"idles [\d.]+ % of a step; as a graph a step takes [\d.]+ [mu]?s"),
         ("attention of a step",
          ["profile", *tiny, "--dtype", "bfloat16", "--mode", "compile", "--view", "kernels"], 0.3, ATTENTION_KERNELS),
-        ("measured peaks", watched, 0.3, "peak of matrix products .*bandwidth of memory"),
+        ("measured peaks", watched, 0.3, "peak of matrix products .*memory bandwidth"),
     ):
         every.append(Step(name, "numbers", words, minutes, expects=expects))
     return every

@@ -71,7 +71,7 @@ SECTIONS = [
      ""),
     ("What is the peak for inference, forward with backward, and a step?",
      "These sizes do not fit on most machines; then the figures are predicted, from the plan that would run.",
-     ["memory --predict --model 2.7B --context 128,256,512 --pass inference,forward_backward,step "
+     ["memory --model 2.7B --context 128,256,512 --pass inference,forward_backward,step "
       "--dtype float32,bfloat16"],
      ""),
     ("How long would a step take on another machine, and what would fit there?",

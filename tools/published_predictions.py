@@ -11,7 +11,6 @@ launches of its kernels. It takes about a minute.
 import collections
 import csv
 import json
-import re
 import statistics
 import subprocess
 import sys
@@ -77,10 +76,12 @@ def launches_table(binary: str) -> list[list[str]]:
         for model in ("small", "medium", "large", "xl", "2.7B"):
             for mode in ("eager", "compile"):
                 done = subprocess.run([binary, "plan", f"--device=roofline:{machine}", f"--model={model}", f"--mode={mode}",
-                                       "--dtype=bfloat16", "--context=512"], stdout=subprocess.PIPE, text=True, check=True)
-                said = re.search(r"^(\d+) launches x .*?: (?:launch-bound below context (\d+)|not launch-bound|launch-bound at any)",
-                                 done.stdout, re.MULTILINE)
-                table.append([machine, model, mode, said[1], said[2] or ("-" if "not launch-bound" in said[0] else "any")])
+                                       "--dtype=bfloat16", "--context=512", "--output=json"], stdout=subprocess.PIPE,
+                                      text=True, check=True)
+                bound = next(one for one in json.loads(done.stdout)[0]["findings"] if one["kind"] == "launch_bound")
+                below = bound["below_context"]
+                table.append([machine, model, mode, str(bound["launches"]),
+                              "any" if below is None else "-" if below == 1 else str(below)])
     return table
 
 

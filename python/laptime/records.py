@@ -55,22 +55,29 @@ class Records(Sequence):
 
 @dataclass(frozen=True)
 class Report:
-    """The tables of one point, by name, with sentences that say what they show."""
+    """One point: findings, values by kind and subject, and tables by name."""
 
     name: str
-    conclusions: list[str] = field(default_factory=list)
+    status: str = "ok"
+    reason: str = ""  # why the status is not ok
+    findings: list[dict[str, Any]] = field(default_factory=list)
     tables: dict[str, Records] = field(default_factory=dict)
-    verdict: str = ""  # of a profile: "disturbed" or "undisturbed"
 
     @staticmethod
     def from_json(line: dict[str, Any]) -> Report:
         """From a line of the program's `--output jsonl`."""
-        tables = {name: Records(table["rows"]) for name, table in line["tables"].items()}
-        return Report(line["name"], line["conclusions"], tables, line.get("verdict", ""))
+        tables = {name: Records(rows) for name, rows in line["tables"].items()}
+        return Report(line["name"], line["status"], line["reason"], line["findings"], tables)
+
+    def finding(self, kind: str, subject: str | None = None) -> dict[str, Any] | None:
+        """The first finding of a kind and, where it is given, of a subject: `report.finding("class_share", "matmul")`."""
+        return next((one for one in self.findings
+                     if one["kind"] == kind and (subject is None or one.get("subject") == subject)), None)
 
     def __repr__(self) -> str:
         sizes = [f"  {name}: {len(rows)} rows" for name, rows in self.tables.items()]
-        return "\n".join([self.name, *(f"  {line}" for line in self.conclusions), *sizes])
+        failed = [] if self.status == "ok" else [f"  {self.status}: {self.reason}"]
+        return "\n".join([self.name, *failed, f"  {len(self.findings)} findings", *sizes])
 
 
 class Reports(Sequence):

@@ -119,9 +119,10 @@ constexpr std::array kHints{
     Hint{"optimizer", "adamw", "--optimizer 2025, 2026 or torch: three ways to write AdamW"},
     Hint{"optimizer", "adam", "--optimizer 2025, 2026 or torch: three ways to write AdamW"},
     Hint{"view", "nsys", "--view kernels, the table of nsys stats; laptime export nsys writes it as a file"},
-    Hint{"view", "stats", "--view kernels"}, Hint{"view", "all", "--view summary, or one of the others"},
+    Hint{"view", "stats", "--view kernels"},
     // options of one command
     Hint{"laptime profile", "columns", kOfGrids}, Hint{"laptime memory", "columns", kOfGrids},
+    Hint{"laptime memory", "predict", "no option at all: memory plans, and runs only with --run"},
     Hint{"laptime plan", "columns", kOfGrids},
     // commands
     Hint{"command", "plot", kPage}, Hint{"command", "html", kPage}, Hint{"command", "run", "laptime bench"},

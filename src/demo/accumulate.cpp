@@ -15,9 +15,7 @@ namespace {
 constexpr int64_t kTerms = 10'000;
 constexpr int64_t kDocumentTerms = 1000;  // of the loops in the source documents
 
-std::string digits(const Json& value) { return fmt::format("{:.6g}", value.get<double>()); }
-
-std::string exact_digits(const Json& value) { return fmt::format("{:.10g}", value.get<double>()); }
+TableCell digits(double value) { return {value, fmt::format("{:.6g}", value)}; }
 
 struct Loop {
   std::string name;
@@ -36,47 +34,48 @@ std::vector<Loop> loops() {
 
 }  // namespace
 
-PointReport demonstrate_accumulation() {
-  Grid sums = grid_of("sums", "sum after so many additions of 0.01", text_column("loop", "loop"));
-  Grid elements = grid_of("elements", "0.01 as each type holds it", text_column("dtype", "type"));
-  elements.columns.push_back({.key = "element", .title = "0.01 is", .shown = exact_digits});
+PointAnswer demonstrate_accumulation() {
+  Table sums = table_of("sums", "sum after N additions of 0.01", text_of_rows("loop", "loop"));
+  Table elements = table_of("elements", "0.01 in each type", text_of_rows("dtype", "type"));
+  elements.columns.push_back({.key = "element", .title = "0.01 is"});
   for (int64_t terms = 1; terms <= kTerms; terms *= 10)
-    sums.columns.push_back({.key = fmt::format("after_{}", terms), .title = fmt::format("{}", terms), .shown = digits});
-  sums.columns.push_back({.key = "error", .title = "error", .shown = [](const Json& value) {
-                            return fmt::format("{:+.2f} %", 100 * value.get<double>());
-                          }});
-  sums.columns[1].optional = 1;  // what one addition gives is 0.01 as the second table has it
+    sums.columns.push_back({.key = fmt::format("after_{}", terms), .title = fmt::format("{}", terms)});
+  sums.columns.push_back({.key = "error", .title = "error", .unit = Unit::kFraction});
+  sums.columns[1].drop = 1;  // one addition gives 0.01 as in the second table
   std::vector<double> after_document;
   double half_element = 0;
   for (const Loop& loop : loops()) {
     GraphRun run(accumulation_graph(loop.graph));
-    std::vector<Json> row{loop.name};
+    std::vector<TableCell> row{loop.name};
     double sum = 0;
     for (int64_t term = 1, shown = 1; term <= kTerms; ++term) {
       run.run();
       if (term != shown) continue;
       sum = run.source("sum").at(0);
-      row.emplace_back(sum);
+      row.push_back(digits(sum));
       if (term == kDocumentTerms) after_document.push_back(sum);
       shown *= 10;
     }
     const double exact = loop.graph.value * static_cast<double>(kTerms);
-    row.emplace_back(sum / exact - 1);
+    row.emplace_back(sum / exact - 1, fmt::format("{:+.2f} %", 100 * (sum / exact - 1)));
     const double element = run.output("element").at(0);
     if (loop.graph.element == DType::kFloat16) half_element = element;
     if (loop.graph.sum == loop.graph.element)
-      elements.rows.push_back({std::string(name_of(loop.graph.element)), element});
-    sums.rows.push_back(std::move(row));
+      elements.add({std::string(name_of(loop.graph.element)), {element, fmt::format("{:.10g}", element)}});
+    sums.add(std::move(row));
   }
-  std::vector<std::string> lines{
+  PointAnswer answer{.name = "demo accumulate"};
+  answer.say(
       fmt::format("After {} additions of 0.01: {:.4f} in float32, {:.4f} in float16, {:.4f} in float32 of float16 "
                   "elements, whether they are widened before or by the addition.",
-                  kDocumentTerms, after_document[0], after_document[1], after_document[2]),
-      fmt::format(
-          "float16(0.01) is {:.7f}: a float32 sum of such elements is nearly exact, but of another number. A float16 "
-          "sum also rounds every addition, and stands still once 0.01 is less than half of its last place.",
-          half_element)};
-  return {"demo accumulate", std::move(lines), {std::move(sums), std::move(elements)}};
+                  kDocumentTerms, after_document[0], after_document[1], after_document[2]));
+  answer.say(fmt::format(
+      "float16(0.01) is {:.7f}: a float32 sum of such elements is nearly exact, but of another number. A float16 "
+      "sum also rounds every addition, and stands still once 0.01 is less than half of its last place.",
+      half_element));
+  answer.show(std::move(sums));
+  answer.show(std::move(elements));
+  return answer;
 }
 
 }  // namespace laptime

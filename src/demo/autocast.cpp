@@ -66,18 +66,18 @@ std::string common_dtype(const Graph& graph, const Names& names) {
 
 }  // namespace
 
-PointReport demonstrate_autocast() {
+PointAnswer demonstrate_autocast() {
   const std::array<std::optional<DType>, 3> lowers{DType::kFloat16, DType::kBFloat16, std::nullopt};
-  Grid dtypes = grid_of("dtypes", "number types", text_column("value", "value"));
-  Grid errors = grid_of("errors", "distance from float64, as a share of the norm", text_column("value", "value"));
+  Table dtypes = table_of("dtypes", "number types", text_of_rows("value", "value"));
+  Table errors = table_of("errors", "distance from float64, relative to the norm", text_of_rows("value", "value"));
   std::vector<std::string> gradients;
   gradients.reserve(kParameters.size());
   for (const char* const parameter : kParameters) gradients.push_back(gradient_of(parameter));
-  dtypes.rows = {{"parameters"}};
-  for (const char* const value : kValues) dtypes.rows.push_back({value});
-  dtypes.rows.push_back({"gradients"});
-  for (const char* const value : kValues) errors.rows.push_back({value});
-  for (const std::string& gradient : gradients) errors.rows.push_back({"gradient of " + gradient.substr(5)});
+  dtypes.add({"parameters"});
+  for (const char* const value : kValues) dtypes.add({value});
+  dtypes.add({"gradients"});
+  for (const char* const value : kValues) errors.add({value});
+  for (const std::string& gradient : gradients) errors.add({"gradient of " + gradient.substr(5)});
 
   GraphRun exact(toy_model(DType::kFloat64, {}));
   write_inputs(exact);
@@ -87,35 +87,38 @@ PointReport demonstrate_autocast() {
   for (const std::optional<DType> lower : lowers) {
     const std::string key = lower ? std::string(name_of(*lower)) : "float32";
     const Graph graph = toy_model(DType::kFloat32, lower);
-    dtypes.columns.push_back(text_column(key, lower ? key + " autocast" : key));
-    errors.columns.push_back({.key = key, .title = lower ? key + " autocast" : key, .shown = error_text});
+    dtypes.columns.push_back(text_of_rows(key, lower ? key + " autocast" : key));
+    errors.columns.push_back({.key = key, .title = lower ? key + " autocast" : key});
     size_t row = 0;
-    dtypes.rows[row++].emplace_back(common_dtype(graph, kParameters));
-    for (const char* const value : kValues) dtypes.rows[row++].emplace_back(dtype_of(graph, value));
-    dtypes.rows[row].emplace_back(common_dtype(graph, gradients));
+    dtypes.rows[row++].cells.emplace_back(common_dtype(graph, kParameters));
+    for (const char* const value : kValues) dtypes.rows[row++].cells.emplace_back(dtype_of(graph, value));
+    dtypes.rows[row].cells.emplace_back(common_dtype(graph, gradients));
     GraphRun run(graph);
     write_inputs(run);
     run.run();
     for (size_t i = 0; i < outputs.size(); ++i)
-      errors.rows[i].emplace_back(relative_error(run.output(outputs[i]), exact.output(outputs[i])));
+      errors.rows[i].cells.push_back(error_cell(relative_error(run.output(outputs[i]), exact.output(outputs[i]))));
   }
-  std::vector<std::string> lines{
+  PointAnswer answer{.name = "demo autocast"};
+  answer.say(
       "Linear(5, 10) -> ReLU -> LayerNorm(10) -> Linear(10, 20), x = 0 ... 4, mean squared error against zeros. "
-      "Autocast lowers matrix products alone; parameters and their gradients stay float32."};
+      "Autocast lowers matrix products alone; parameters and their gradients stay float32.");
   std::string wrong;
-  for (const DocumentAnswer& answer : kWrongAnswers) {
+  for (const DocumentAnswer& wrong_answer : kWrongAnswers) {
     const auto row = std::find_if(dtypes.rows.begin(), dtypes.rows.end(),
-                                  [&](const std::vector<Json>& cells) { return cells[0] == answer.value; });
-    if (row != dtypes.rows.end() && (*row)[1] != answer.dtype)
-      wrong += fmt::format("{}{} in {} (it is {})", wrong.empty() ? "" : ", ", answer.value, answer.dtype,
-                           (*row)[1].get<std::string>());
+                                  [&](const TableRow& one) { return one.cells[0].value == wrong_answer.value; });
+    if (row != dtypes.rows.end() && row->cells[1].value != wrong_answer.dtype)
+      wrong += fmt::format("{}{} in {} (it is {})", wrong.empty() ? "" : ", ", wrong_answer.value, wrong_answer.dtype,
+                           row->cells[1].value.get<std::string>());
   }
   if (!wrong.empty())
-    lines.push_back(fmt::format(
+    answer.say(fmt::format(
         "This is an exercise of the course that the models come from. One of its published solutions states "
         "for float16: {}. That is wrong.",
         wrong));
-  return {"demo autocast", std::move(lines), {std::move(dtypes), std::move(errors)}};
+  answer.show(std::move(dtypes));
+  answer.show(std::move(errors));
+  return answer;
 }
 
 }  // namespace laptime

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <string>
 
-#include "report/grid.h"
+#include "table/table.h"
 
 namespace laptime {
 
@@ -14,12 +14,12 @@ namespace laptime {
 inline Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 // A distance from float64 by its leading digits.
-inline std::string error_text(const Json& value) {
-  return value.is_null() ? "overflow" : fmt::format("{:.1e}", value.get<double>());
+inline TableCell error_cell(double error) {
+  return {finite(error), std::isfinite(error) ? fmt::format("{:.1e}", error) : "overflow"};
 }
 
-inline Grid grid_of(std::string name, std::string title, GridColumn first) {
-  return {.name = std::move(name), .title = std::move(title), .columns = {std::move(first)}, .rows = {}, .notes = {}};
+inline Table table_of(std::string name, std::string title, TableColumn first) {
+  return {.name = std::move(name), .title = std::move(title), .columns = {std::move(first)}};
 }
 
 }  // namespace laptime

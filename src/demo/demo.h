@@ -4,22 +4,22 @@
 #include <span>
 #include <string_view>
 
-#include "report/grid.h"
+#include "report/answer.h"
 
 namespace laptime {
 
 struct Demo {
   std::string_view name;
   std::string_view summary;  // one line
-  PointReport (*run)() = nullptr;
+  PointAnswer (*run)() = nullptr;
 };
 std::span<const Demo> demos();
 
 // 0.01 added up ten thousand times, with the types of sum and element in four combinations.
-PointReport demonstrate_accumulation();
+PointAnswer demonstrate_accumulation();
 // The number types of a toy model's values under autocast, and how far they are from float64.
-PointReport demonstrate_autocast();
+PointAnswer demonstrate_autocast();
 // Layer norm of ever larger rows, in float16, bfloat16 and float32.
-PointReport demonstrate_layer_norm();
+PointAnswer demonstrate_layer_norm();
 
 }  // namespace laptime

@@ -39,8 +39,8 @@ Result norm_of(DType dtype, NormForm form, const std::vector<double>& row) {
   return result;
 }
 
-std::string variance_text(const Json& value) {
-  return value.is_null() ? "infinite" : fmt::format("{:.4g}", value.get<double>());
+TableCell variance_cell(double variance) {
+  return {finite(variance), std::isfinite(variance) ? fmt::format("{:.4g}", variance) : "infinite"};
 }
 
 struct Form {
@@ -60,37 +60,41 @@ const std::array<Form, 5>& forms() {
 
 }  // namespace
 
-PointReport demonstrate_layer_norm() {
-  const GridColumn largest_column{.key = "largest", .title = "largest |x|"};
-  Grid errors = grid_of("errors", "distance of y from float64, as a share of its norm", largest_column);
-  Grid variances = grid_of("variances", "variance, as each type computes it operation by operation", largest_column);
+PointAnswer demonstrate_layer_norm() {
+  const TableColumn largest_column{.key = "largest", .title = "largest |x|"};
+  Table errors = table_of("errors", "distance of y from float64, relative to its norm", largest_column);
+  Table variances = table_of("variances", "variance, computed op by op in each type", largest_column);
   for (const Form& form : forms()) {
-    errors.columns.push_back({.key = form.key, .title = form.title, .shown = error_text});
-    if (form.form == NormForm::kWrittenOut)
-      variances.columns.push_back({.key = form.key, .title = form.title, .shown = variance_text});
+    errors.columns.push_back({.key = form.key, .title = form.title});
+    if (form.form == NormForm::kWrittenOut) variances.columns.push_back({.key = form.key, .title = form.title});
   }
   double overflows_at = 0;
   for (const double largest : {1.0, 10.0, 100.0, 200.0, 300.0, 500.0, 1e3, 1e4, 6e4}) {
-    std::vector<Json> error_row{largest};
-    std::vector<Json> variance_row{largest};
+    const TableCell first(largest, fmt::format("{:g}", largest));
+    std::vector<TableCell> error_row{first};
+    std::vector<TableCell> variance_row{first};
     for (const Form& form : forms()) {
       const Result result = norm_of(form.dtype, form.form, row_of(largest));
       const bool overflows = result.variance && !std::isfinite(*result.variance);
-      error_row.push_back(overflows ? Json(nullptr) : finite(result.error));
-      if (result.variance) variance_row.push_back(finite(*result.variance));
+      error_row.push_back(overflows ? TableCell(nullptr, "overflow") : error_cell(result.error));
+      if (result.variance) variance_row.push_back(variance_cell(*result.variance));
       if (overflows && overflows_at == 0) overflows_at = largest;
     }
-    errors.rows.push_back(std::move(error_row));
-    variances.rows.push_back(std::move(variance_row));
+    errors.add(std::move(error_row));
+    variances.add(std::move(variance_row));
   }
-  std::vector<std::string> lines{
+  PointAnswer answer{.name = "demo layernorm"};
+  answer.say(
       fmt::format("Layer norm in float16 overflows where |x - mean| exceeds 255.9, here from {} on: the square is "
                   "above 65504, the variance infinite, and y all zeros. bfloat16 has the exponents of float32 and "
                   "does not overflow, but is less exact.",
-                  overflows_at),
+                  overflows_at));
+  answer.say(
       "Autocast therefore computes layer norm in float32 in both; a kernel with sums in float32 may keep x in "
-      "float16."};
-  return {"demo layernorm", std::move(lines), {std::move(errors), std::move(variances)}};
+      "float16.");
+  answer.show(std::move(errors));
+  answer.show(std::move(variances));
+  return answer;
 }
 
 }  // namespace laptime

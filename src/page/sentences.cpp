@@ -14,6 +14,7 @@
 #include "base/words.h"
 #include "record/metrics.h"
 #include "report/model_name.h"
+#include "report/phrases.h"
 
 namespace laptime {
 namespace {
@@ -117,18 +118,6 @@ std::string shares_text(std::vector<std::pair<std::string, double>> shares, doub
 }
 
 }  // namespace
-
-std::string brief_seconds(double seconds) {
-  constexpr std::array<std::pair<double, std::string_view>, 4> kUnits{
-      {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}}};
-  for (const auto& [factor, name] : kUnits) {
-    if (std::abs(seconds) < 0.9995 * factor && factor > 1e-9) continue;
-    const double value = seconds / factor;
-    const int decimals = std::abs(value) >= 99.95 ? 0 : std::abs(value) >= 9.995 ? 1 : 2;
-    return fmt::format("{:.{}f} {}", value, decimals, name);
-  }
-  return "0 s";
-}
 
 std::string ratio_text(const TimeRatio& ratio) {
   // Digits that the interval does not support are noise.

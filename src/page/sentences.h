@@ -18,8 +18,6 @@ std::string page_headline(const PagePoints& points);
 // Says how well times are known if some are known to no better than 5 % or the machine was busy; empty otherwise.
 std::string page_doubt(const PagePoints& points);
 
-// "353 ms", with three digits.
-std::string brief_seconds(double seconds);
 // "2.6x (2.4-2.9)"; "2.6x" of predictions.
 std::string ratio_text(const TimeRatio& ratio);
 // The farther end of the 95 % interval from the median, as a fraction of it; that of the extremes where the samples are

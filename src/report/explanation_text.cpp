@@ -1,34 +1,30 @@
-// Tables of an explanation.
+// The parts of an explanation, and its headline.
 #include "report/explanation_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "base/units.h"
+#include "report/words.h"
 #include "table/aligned.h"
+#include "table/value_text.h"
 
 namespace laptime {
 namespace {
 
 constexpr size_t kIndent = 2;
 
-// 128625408 -> "128,625,408"
-std::string grouped(int64_t number) {
-  std::string text = std::to_string(number);
-  for (auto at = static_cast<std::ptrdiff_t>(text.size()) - 3; at > 0; at -= 3)
-    text.insert(static_cast<size_t>(at), 1, ',');
-  return text;
-}
-
 std::string intensity(const Work& work) {
   return work.bytes > 0 ? fmt::format("{:.2f}", work.flops / static_cast<double>(work.bytes)) : "";
 }
 
-std::string parameters_text(const Explanation& explanation) {
+std::string parameters_text(const Explanation& explanation, size_t width) {
   std::vector<Cells> rows{{"", "tensors", "shape", "parameters", "share"}};
   for (const ParameterGroup& group : explanation.parameter_groups) {
     const double share = 100 * static_cast<double>(group.parameters) / static_cast<double>(explanation.parameters);
@@ -38,19 +34,19 @@ std::string parameters_text(const Explanation& explanation) {
   constexpr int64_t kBytes = 4;  // parameters are float32 under every dtype
   return fmt::format("parameters: {}, {} in float32\n{}", grouped(explanation.parameters),
                      format_bytes(explanation.parameters * kBytes),
-                     aligned(rows, {false, true, false, true, true}, kIndent));
+                     aligned(rows, {false, true, false, true, true}, kIndent, width));
 }
 
-std::string composites_text(const Explanation& explanation) {
+std::string composites_text(const Explanation& explanation, size_t width) {
   if (explanation.composites.empty()) return "composites: none\n";
   std::vector<Cells> rows;
   for (const CompositeUse& use : explanation.composites)
     rows.push_back({use.op, use.whole ? "whole" : "lowered", use.reason});
   return fmt::format("composites, with recompute {}\n{}", explanation.recompute,
-                     aligned(rows, {false, false, false}, kIndent));
+                     aligned(rows, {false, false, false}, kIndent, width));
 }
 
-std::string passes_text(const Explanation& explanation) {
+std::string passes_text(const Explanation& explanation, size_t width) {
   std::vector<Cells> rows{{"", "nodes", "views", "set-up", "forward", "backward", "optimizer"}};
   for (const PassOutcome& pass : explanation.passes) {
     Cells cells{pass.pass};
@@ -59,10 +55,11 @@ std::string passes_text(const Explanation& explanation) {
     }
     rows.push_back(cells);
   }
-  return "passes, and the graph after each\n" + aligned(rows, {false, true, true, true, true, true, true}, kIndent);
+  return "passes, and the graph after each\n" +
+         aligned(rows, {false, true, true, true, true, true, true}, kIndent, width);
 }
 
-std::string work_text(const Explanation& explanation) {
+std::string work_text(const Explanation& explanation, size_t width) {
   std::string text =
       fmt::format("model FLOPs by formula: forward {}, backward {}\n", format_flops(explanation.model_flops_forward),
                   format_flops(explanation.model_flops_backward));
@@ -76,7 +73,7 @@ std::string work_text(const Explanation& explanation) {
                        intensity(kind)});
     }
   }
-  text += "work of one step, views left out\n" + aligned(kinds, {false, false, true, true, true, true}, kIndent);
+  text += "work of one step, views left out\n" + aligned(kinds, {false, false, true, true, true, true}, kIndent, width);
   std::vector<Cells> ops{{"", "op", "kind", "nodes", "FLOPs", "bytes", "FLOP/byte"}};
   std::string last;
   for (const Work& op : explanation.ops) {
@@ -84,7 +81,7 @@ std::string work_text(const Explanation& explanation) {
                    format_bytes(op.bytes), intensity(op)});
     last = op.phase;
   }
-  return text + "\nops\n" + aligned(ops, {false, false, false, true, true, true, true}, kIndent);
+  return text + "\nops\n" + aligned(ops, {false, false, false, true, true, true, true}, kIndent, width);
 }
 
 std::string reason_chosen(const KernelDecision& decision) {
@@ -94,7 +91,7 @@ std::string reason_chosen(const KernelDecision& decision) {
   return "";
 }
 
-std::string kernels_text(const Explanation& explanation) {
+std::string kernels_text(const Explanation& explanation, size_t width) {
   std::vector<Cells> rows{{"op", "kernel", "nodes", "signatures", ""}};
   std::string details;
   for (const KernelDecision& decision : explanation.kernels) {
@@ -102,16 +99,17 @@ std::string kernels_text(const Explanation& explanation) {
                     std::to_string(decision.signatures), reason_chosen(decision)});
     if (decision.rivals.empty() && decision.refused.empty()) continue;
     details += fmt::format("  {} by {}, such as {}\n", decision.op, rows.back()[1], decision.example);
-    if (!decision.rivals.empty()) details += fmt::format("      would run too: {}\n", fmt::join(decision.rivals, ", "));
+    if (!decision.rivals.empty())
+      details += fmt::format("      also supported: {}\n", fmt::join(decision.rivals, ", "));
     for (const RefusedKernel& refused : decision.refused)
       details += fmt::format("      refused: {}: {}\n", refused.kernel, refused.reason);
   }
-  return "kernels\n" + aligned(rows, {false, false, true, true, false}, kIndent) +
+  return "kernels\n" + aligned(rows, {false, false, true, true, false}, kIndent, width) +
          (details.empty() ? "" : "\nother kernels\n" + details);
 }
 
 // How many times as fast as one thread more of them can be, of each kernel and of the step.
-std::string threads_text(const Explanation& explanation) {
+std::string threads_text(const Explanation& explanation, size_t width) {
   Cells header{"op", "kernel", "units", "largest"};
   for (const ThreadBound& bound : explanation.threads) header.push_back(fmt::format("{} threads", bound.threads));
   std::vector<Cells> rows{header};
@@ -129,28 +127,26 @@ std::string threads_text(const Explanation& explanation) {
   std::vector<bool> right(header.size(), true);
   right[0] = right[1] = false;
   return fmt::format(
-      "speed-up over one thread, at most\n{}  A unit is work that one thread does alone. Units are those of the "
-      "launches with the most work, on {} threads;\n  the speed-up is that of all launches of the kernel. Units alone "
-      "bound it here: bandwidth, caches and clock are not in it.\n",
-      aligned(rows, right, kIndent), explanation.threads.back().threads);
+      "speed-up over one thread, at most: units of work bound it, on {1} threads, bandwidth and clock do not\n{0}",
+      aligned(rows, right, kIndent, width), explanation.threads.back().threads);
 }
 
-std::string constants_text(const Explanation& explanation) {
+std::string constants_text(const Explanation& explanation, size_t width) {
   if (explanation.constants.empty()) return "constants: none\n";
   std::vector<Cells> rows;
   for (const ConstantUse& use : explanation.constants)
     rows.push_back({use.op, format_bytes(use.bytes), use.attributes});
-  return "constants, made once in set-up\n" + aligned(rows, {false, true, false}, kIndent);
+  return "constants, made once in set-up\n" + aligned(rows, {false, true, false}, kIndent, width);
 }
 
-std::string memory_text(const MemoryNeed& need, const std::string& recompute) {
+std::string memory_text(const MemoryNeed& need, const std::string& recompute, size_t width) {
   std::vector<Cells> rows;
   rows.push_back({"resident: parameters, states, inputs, constants", format_bytes(need.resident_bytes)});
   rows.push_back({"arena: what the step makes, in its places", format_bytes(need.arena_bytes)});
   rows.push_back({"  alive at once, at most", format_bytes(need.live_peak_bytes)});
   if (need.saved_bytes) rows.push_back({"  saved by forward for backward", format_bytes(*need.saved_bytes)});
-  std::string text =
-      fmt::format("memory: {}\n{}", format_bytes(need.predicted_peak_bytes), aligned(rows, {false, true}, kIndent));
+  std::string text = fmt::format("memory: {}\n{}", format_bytes(need.predicted_peak_bytes),
+                                 aligned(rows, {false, true}, kIndent, width));
   text += fmt::format("  {}\n", need.arithmetic);
   if (!need.peak_op.empty()) {
     text +=
@@ -161,19 +157,88 @@ std::string memory_text(const MemoryNeed& need, const std::string& recompute) {
   return text + (need.advice.empty() ? "\n" : fmt::format("; {}\n", need.advice));
 }
 
+// "small 2025: 128,625,408 parameters, 491 MiB; 257 GFLOP forward, 514 GFLOP backward", and whether it fits.
+std::vector<std::string> headline(const Explanation& explanation) {
+  std::vector<std::string> lines{fmt::format("{} parameters; {} forward, {} backward", grouped(explanation.parameters),
+                                             value_text(explanation.model_flops_forward, Unit::kFlops),
+                                             value_text(explanation.model_flops_backward, Unit::kFlops))};
+  if (explanation.memory) {
+    const MemoryNeed& need = *explanation.memory;
+    lines.push_back(fmt::format("  {} at the peak{}: {} {}", brief_bytes(need.predicted_peak_bytes),
+                                need.peak_op.empty() ? "" : ", by " + place_words(need.peak_op, need.peak_scope),
+                                need.does_not_fit.empty() ? "fits," : "DOES NOT FIT,", need.limit));
+  }
+  const auto launches = [&] {
+    int64_t nodes = 0;
+    for (const KernelDecision& decision : explanation.kernels) nodes += decision.nodes;
+    return nodes;
+  }();
+  if (launches > 0) {
+    lines.push_back(fmt::format("  {} nodes run by {} kernels; recompute {}", grouped(launches),
+                                explanation.kernels.size(), explanation.recompute));
+  }
+  if (!explanation.threads.empty()) {
+    const ThreadBound& most = explanation.threads.back();
+    lines.push_back(fmt::format("  {} threads: at most {:.1f}x one", most.threads, most.speed_up));
+  }
+  return lines;
+}
+
+// The ops with most FLOPs, and the kernel of each.
+std::string largest_ops_text(const Explanation& explanation, size_t width) {
+  constexpr size_t kMost = 8;
+  std::vector<Work> ops = explanation.ops;
+  std::stable_sort(ops.begin(), ops.end(), [](const Work& a, const Work& b) { return a.flops > b.flops; });
+  if (ops.size() > kMost) ops.resize(kMost);
+  std::vector<Cells> rows{{"op", "phase", "nodes", "FLOPs", "bytes", "kernel"}};
+  for (const Work& op : ops) {
+    const auto decision = std::find_if(explanation.kernels.begin(), explanation.kernels.end(),
+                                       [&](const KernelDecision& one) { return one.op == op.op; });
+    rows.push_back({op.op, op.phase, std::to_string(op.nodes), value_text(op.flops, Unit::kFlops),
+                    brief_bytes(op.bytes), decision == explanation.kernels.end() ? "" : decision->chosen});
+  }
+  return aligned(rows, {false, false, true, true, true, false}, kIndent, width);
+}
+
 }  // namespace
 
-std::string print(const Explanation& explanation) {
-  std::string text = explanation.name + "\n";
-  if (!explanation.model.empty()) text += explanation.model + "\n";
-  if (!explanation.machine.empty()) text += fmt::format("on {}\n", explanation.machine);
-  if (!explanation.refused.empty()) text += fmt::format("DOES NOT RUN: {}\n", explanation.refused);
-  if (explanation.model.empty()) return text;
-  for (const auto& part : {parameters_text, composites_text, passes_text, work_text, constants_text})
-    text += fmt::format("\n{}", part(explanation));
-  if (!explanation.kernels.empty()) text += fmt::format("\n{}", kernels_text(explanation));
-  if (!explanation.threads.empty()) text += fmt::format("\n{}", threads_text(explanation));
-  if (explanation.memory) text += fmt::format("\n{}", memory_text(*explanation.memory, explanation.recompute));
+std::string print(const Explanation& explanation, ExplainView view, const TextStyle& style) {
+  std::string text;
+  const auto say = [&](const std::string& line) {
+    text += broken_at_spaces(terminal_text(line, style.unicode), style.width, 2) + "\n";
+  };
+  if (!explanation.refused.empty()) say(fmt::format("DOES NOT RUN: {}", explanation.refused));
+  if (!explanation.model.empty()) {
+    for (const std::string& line : headline(explanation)) say(line);
+    say(explanation.model);
+    if (!explanation.machine.empty()) say(fmt::format("on {}", explanation.machine));
+  } else {
+    say(explanation.name);
+    return text;
+  }
+  const auto add = [&](ExplainView part, const std::function<std::string()>& make) {
+    if (view != part && view != ExplainView::kAll) return;
+    const std::string made = make();
+    text += "\n";
+    for (size_t begin = 0; begin < made.size();) {
+      const size_t end = std::min(made.find('\n', begin), made.size());
+      say(made.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  };
+  const size_t width = style.width;
+  if (view == ExplainView::kSummary) add(view, [&] { return largest_ops_text(explanation, width); });
+  add(ExplainView::kParameters, [&] { return parameters_text(explanation, width); });
+  add(ExplainView::kComposites, [&] { return composites_text(explanation, width); });
+  add(ExplainView::kPasses, [&] { return passes_text(explanation, width); });
+  add(ExplainView::kWork, [&] { return work_text(explanation, width); });
+  add(ExplainView::kPasses, [&] { return constants_text(explanation, width); });
+  if (!explanation.kernels.empty()) add(ExplainView::kKernels, [&] { return kernels_text(explanation, width); });
+  if (!explanation.threads.empty()) add(ExplainView::kThreads, [&] { return threads_text(explanation, width); });
+  if (explanation.memory)
+    add(ExplainView::kMemory, [&] { return memory_text(*explanation.memory, explanation.recompute, width); });
+  if (view == ExplainView::kSummary)
+    say("more: --view parameters, composites, passes, work, kernels, threads, memory, all");
   return text;
 }
 

@@ -1,12 +1,42 @@
-// What `laptime explain` prints.
+// The text of `laptime explain`.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <string>
 
+#include "config/option.h"
 #include "record/explanation.h"
+#include "table/text.h"
 
 namespace laptime {
 
-std::string print(const Explanation& explanation);
+enum class ExplainView : uint8_t {
+  kSummary,
+  kParameters,
+  kComposites,
+  kPasses,
+  kWork,
+  kKernels,
+  kThreads,
+  kMemory,
+  kAll
+};
+
+constexpr auto choices_of(ExplainView) {
+  return std::array{Choice<ExplainView>{ExplainView::kSummary, "summary"},
+                    Choice<ExplainView>{ExplainView::kParameters, "parameters"},
+                    Choice<ExplainView>{ExplainView::kComposites, "composites"},
+                    Choice<ExplainView>{ExplainView::kPasses, "passes"},
+                    Choice<ExplainView>{ExplainView::kWork, "work"},
+                    Choice<ExplainView>{ExplainView::kKernels, "kernels"},
+                    Choice<ExplainView>{ExplainView::kThreads, "threads"},
+                    Choice<ExplainView>{ExplainView::kMemory, "memory"},
+                    Choice<ExplainView>{ExplainView::kAll, "all"}};
+}
+
+// A headline of parameters, FLOPs and bytes, then the parts of the view; the summary has the ops with most FLOPs and
+// the kernels that run them.
+std::string print(const Explanation& explanation, ExplainView view = ExplainView::kAll, const TextStyle& style = {});
 
 }  // namespace laptime

@@ -12,9 +12,9 @@
 #include "base/words.h"
 #include "distribution/change_points.h"
 #include "distribution/median.h"
-#include "report/bars.h"
 #include "report/heading.h"
-#include "report/row.h"
+#include "report/words.h"
+#include "table/value_text.h"
 
 namespace laptime {
 namespace {
@@ -61,8 +61,6 @@ std::vector<Series> series_of(const Records& records, const HistoryOptions& opti
   return all;
 }
 
-std::string change_text(double change) { return fmt::format("{:+.1f} %", 100 * change); }
-
 // Where a level begins, and by how much its median differs from that of the level before.
 std::map<size_t, double> changes_of(const std::vector<double>& values, double least) {
   std::map<size_t, double> changes;
@@ -78,66 +76,91 @@ std::map<size_t, double> changes_of(const std::vector<double>& values, double le
   return changes;
 }
 
-std::string conclusion(const Series& series, const std::map<size_t, double>& changes, const HistoryOptions& options) {
-  const std::string figures = fmt::format("{} {}", series.entries.size(), options.by_commit ? "builds" : "records");
-  if (changes.empty()) {
-    if (series.entries.size() < 2 * kFewestOfLevel)
-      return fmt::format("{}: too few to find a change, which takes {}", figures, 2 * kFewestOfLevel);
-    return fmt::format("{}: no change of level", figures);
+// Where the level changed last: figures, changes, and the last one.
+Finding finding_of(const Series& series, const std::map<size_t, double>& changes, const HistoryOptions& options) {
+  Json values{
+      {"figures", series.entries.size()}, {"by", options.by_commit ? "build" : "record"}, {"changes", changes.size()}};
+  if (!changes.empty()) {
+    const auto& [at, change] = *changes.rbegin();
+    values["change"] = change;
+    values["commit"] = series.entries[at].commit;
+    values["created"] = series.entries[at].created;
+    const Better better = options.metric->better;
+    const bool is_better = better == Better::kHigher ? change > 0 : change < 0;
+    values["direction"] = better == Better::kNeither ? "" : is_better ? "better" : "worse";
   }
-  const auto& [at, change] = *changes.rbegin();
-  const Better better = options.metric->better;
-  const bool is_better = better == Better::kHigher ? change > 0 : change < 0;
-  return fmt::format("{}, {} of level; the last {} at {} of {}{}", figures, counted(changes.size(), "change"),
-                     change_text(change), series.entries[at].commit, series.entries[at].created,
-                     better == Better::kNeither ? ""
-                     : is_better                ? ": better"
-                                                : ": worse");
+  values["is_too_short"] = series.entries.size() < 2 * kFewestOfLevel;
+  return {.kind = "level_changes", .subject = std::string(options.metric->tag), .values = std::move(values)};
 }
 
-PointReport report_of(const Series& series, const HistoryOptions& options) {
+// A bar for each figure, the longest as wide as the terminal leaves room.
+std::string bars_text(const Series& series, const std::map<size_t, double>& changes, Unit unit,
+                      const TextStyle& style) {
+  constexpr size_t kWidest = 48;
+  std::vector<std::string> labels;
+  std::vector<std::string> after;
+  double most = 0;
+  size_t label = 0;
+  size_t text_width = 0;
+  for (size_t i = 0; i < series.entries.size(); ++i) {
+    const Entry& entry = series.entries[i];
+    labels.push_back(fmt::format("{}  {}", day_of(entry.created), entry.commit));
+    const auto change = changes.find(i);
+    after.push_back(value_text(entry.value, unit) +
+                    (change == changes.end() ? "" : fmt::format("  {:+.1f} %", 100 * change->second)));
+    most = std::max(most, entry.value);
+    label = std::max(label, display_width(labels.back()));
+    text_width = std::max(text_width, display_width(after.back()));
+  }
+  const size_t taken = label + text_width + 4;
+  const size_t width = style.width == 0 ? kWidest : std::min(kWidest, style.width - std::min(style.width, taken));
+  std::string text;
+  for (size_t i = 0; i < labels.size(); ++i) {
+    const double share = most > 0 ? std::max(0.0, series.entries[i].value) / most : 0;
+    text += terminal_text(pad_right(labels[i], label), style.unicode) + "  " + bar(share, width, style.unicode) + "  " +
+            after[i] + "\n";
+  }
+  return text;
+}
+
+PointAnswer answer_of(const Series& series, const HistoryOptions& options) {
   std::vector<double> values;
   for (const Entry& entry : series.entries) values.push_back(entry.value);
   const std::map<size_t, double> changes = changes_of(values, options.least);
   const Unit unit = options.metric->unit;
-  Grid grid{.name = "history",
-            .title = fmt::format("{}, oldest first", options.metric->tag),
-            .columns = {text_column("created", "Date"),
-                        text_column("commit", "Commit"),
-                        {"records", "Records"},
-                        {std::string(options.metric->tag), std::string(options.metric->tag), unit},
-                        {"change", "Change of level", Unit::kFraction}},
-            .rows = {},
-            .notes = {}};
-  std::vector<Bar> bars;
+  Table table{
+      .name = "history",
+      .columns = {text_of_rows("created", "date"),
+                  text_of_rows("commit", "commit"),
+                  {.key = "records", .title = "records"},
+                  {.key = std::string(options.metric->tag), .title = std::string(options.metric->tag), .unit = unit},
+                  {.key = "change", .title = "change of level", .unit = Unit::kFraction}}};
   for (size_t i = 0; i < series.entries.size(); ++i) {
     const Entry& entry = series.entries[i];
     const auto change = changes.find(i);
-    const bool changed = change != changes.end();
-    grid.rows.push_back({entry.created, entry.commit, entry.values.size(), entry.value,
-                         changed ? Json(change->second) : Json(nullptr)});
-    bars.push_back({.labels = {day_of(entry.created), entry.commit},
-                    .value = std::max(0.0, entry.value),
-                    .after = format_value(entry.value, unit) +
-                             (changed ? fmt::format("  {} <- level changes", change_text(change->second)) : "")});
+    table.add({entry.created, entry.commit, entry.values.size(), entry.value,
+               change != changes.end() ? Json(change->second) : Json(nullptr)});
   }
-  grid.picture = [bars = std::move(bars)](const TableStyle& style) { return bars_text(bars, style); };
-  return {
-      .name = series.name, .lines = {conclusion(series, changes, options), series.machine}, .grids = {std::move(grid)}};
+  PointAnswer answer{.name = series.name, .findings = {finding_of(series, changes, options)}};
+  answer.say(words(answer.findings.front()));
+  answer.say(fmt::format("{} · {}", spoken_name(series.name), series.machine));
+  answer.draw([series, changes, unit](const TextStyle& style) { return bars_text(series, changes, unit, style); });
+  answer.keep(std::move(table));
+  return answer;
 }
 
 }  // namespace
 
-std::vector<PointReport> history_reports(const Records& records, const HistoryOptions& options, size_t* skipped) {
-  std::vector<PointReport> reports;
+std::vector<PointAnswer> history_answers(const Records& records, const HistoryOptions& options, size_t* skipped) {
+  std::vector<PointAnswer> answers;
   for (const Series& series : series_of(records, options)) {
     if (series.entries.size() >= 2) {
-      reports.push_back(report_of(series, options));
+      answers.push_back(answer_of(series, options));
     } else if (skipped != nullptr) {
       ++*skipped;
     }
   }
-  return reports;
+  return answers;
 }
 
 }  // namespace laptime

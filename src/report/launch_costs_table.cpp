@@ -24,7 +24,7 @@ double largest(const std::vector<double>& values) { return *std::max_element(val
 
 }  // namespace
 
-Grid launch_costs_grid(std::span<const LaunchCost> costs) {
+Table launch_costs_table(std::span<const LaunchCost> costs) {
   std::map<std::pair<std::string, int64_t>, Kind> kinds;
   for (const LaunchCost& cost : costs) {
     if (cost.seconds <= 0) continue;
@@ -35,21 +35,21 @@ Grid launch_costs_grid(std::span<const LaunchCost> costs) {
     kind.bytes_per_second.push_back(static_cast<double>(cost.bytes) / cost.seconds);
     kind.newest = std::max(kind.newest, cost.created);
   }
-  Grid grid{.name = "launch_costs",
-            .title = "measured launches by kind (~: an operand that is not contiguous)",
-            .columns = {whole_column(text_column("kind", "Kind")),
-                        optional_column(1, {"threads", "Threads"}),
-                        {"shapes", "Shapes"},
-                        {"shortest_s", "Shortest", Unit::kSeconds},
-                        {"longest_s", "Longest", Unit::kSeconds},
-                        optional_column(2, {"median_flops_per_second", "Median FLOP/s", Unit::kFlopsPerSecond}),
-                        {"best_flops_per_second", "Best FLOP/s", Unit::kFlopsPerSecond},
-                        optional_column(3, {"median_bytes_per_second", "Median bytes/s", Unit::kBytesPerSecond}),
-                        {"best_bytes_per_second", "Best bytes/s", Unit::kBytesPerSecond},
-                        optional_column(4, text_column("newest", "Newest"))},
-            .rows = {},
-            .notes = {}};
-  std::vector<std::pair<double, std::vector<Json>>> rows;
+  const auto rate = [](std::string key, std::string title, Unit unit, int drop = 0) {
+    return TableColumn{.key = std::move(key), .title = std::move(title), .unit = unit, .drop = drop};
+  };
+  Table table{.name = "launch_costs",
+              .columns = {text_of_rows("kind", "kind"),
+                          {.key = "threads", .title = "threads", .drop = 1},
+                          {.key = "shapes", .title = "shapes"},
+                          rate("shortest_s", "shortest", Unit::kSeconds),
+                          rate("longest_s", "longest", Unit::kSeconds),
+                          rate("median_flops_per_second", "median FLOP/s", Unit::kFlopsPerSecond, 3),
+                          rate("best_flops_per_second", "best FLOP/s", Unit::kFlopsPerSecond, 2),
+                          rate("median_bytes_per_second", "median bytes/s", Unit::kBytesPerSecond, 4),
+                          rate("best_bytes_per_second", "best bytes/s", Unit::kBytesPerSecond, 2),
+                          text_of_rows("newest", "newest", 5)}};
+  std::vector<std::pair<double, std::vector<TableCell>>> rows;
   rows.reserve(kinds.size());
   for (const auto& [key, kind] : kinds) {
     rows.push_back({kind.longest,
@@ -58,8 +58,8 @@ Grid launch_costs_grid(std::span<const LaunchCost> costs) {
                      largest(kind.bytes_per_second), kind.newest}});
   }
   std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  for (auto& [longest, row] : rows) grid.rows.push_back(std::move(row));
-  return grid;
+  for (auto& [longest, row] : rows) table.add(std::move(row));
+  return table;
 }
 
 }  // namespace laptime

@@ -4,12 +4,12 @@
 #include <span>
 
 #include "record/store.h"
-#include "report/grid.h"
+#include "table/table.h"
 
 namespace laptime {
 
 // One row for each kind of launch and number of threads, those that take longest first: how many shapes were measured,
 // and the rates that they reach.
-Grid launch_costs_grid(std::span<const LaunchCost> costs);
+Table launch_costs_table(std::span<const LaunchCost> costs);
 
 }  // namespace laptime

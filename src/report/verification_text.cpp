@@ -93,22 +93,16 @@ std::string print(const VerifiedFile& file) {
 std::string summary_line(const VerifiedFile& file) {
   size_t compared = 0;
   size_t skipped = 0;
-  const VerifiedGroup* worst_group = nullptr;
   std::string failures;
   for (const VerifiedGroup& group : file.groups) {
     for (const Comparison& comparison : group.comparisons) {
       ++(comparison.skipped ? skipped : compared);
       if (!comparison.pass) failures += fmt::format("  {}:{}", group.name, line(comparison, 0));
     }
-    const Comparison* const own = worst(group);
-    if (own == nullptr) continue;
-    if (worst_group == nullptr || share_of_limit(*own) > share_of_limit(*worst(*worst_group))) worst_group = &group;
   }
   std::string text = fmt::format("{}  {} ({})", file.pass() ? "passed" : "NOT PASSED",
                                  file.model.substr(0, file.model.find(": ")), file.machine);
   if (compared + skipped > 0) text += fmt::format(": {} compared, {} skipped", compared, skipped);
-  if (worst_group != nullptr)
-    text += fmt::format("; nearest to its limit {}: {}", worst_group->name, nearest_text(*worst_group));
   if (!file.refused.empty()) text += fmt::format("; not run: {}", file.refused);
   return text + "\n" + failures;
 }

@@ -11,7 +11,7 @@ namespace laptime {
 // file aside.
 std::string print(const VerifiedFile& file);
 
-// "passed  FILE (machine): 412 compared, 3 skipped; nearest to its limit ...", then a line for each failure.
+// "passed  FILE (machine): 412 compared, 3 skipped", then a line for each failure.
 std::string summary_line(const VerifiedFile& file);
 
 }  // namespace laptime

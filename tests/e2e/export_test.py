@@ -177,8 +177,8 @@ class OfTraces(ExportTest):
         done = self.laptime("profile", *words, "--view", "kernels", "--top", "0", "--output", "json")
         self.assert_ok(done)
         tables = json.loads(done.stdout)[0]["tables"]
-        *phases, residue, step = tables["phases"]["rows"]
-        kernels = round(1e9 * sum(row["total_s"] for row in tables["kernels"]["rows"]))
+        *phases, residue, step = tables["phases"]
+        kernels = round(1e9 * sum(row["total_s"] for row in tables["kernels"]))
         self.assertEqual(round(1e9 * sum(row["total_s"] for row in phases)), kernels)
         self.assertEqual(round(1e9 * (step["total_s"] - residue["total_s"])), kernels)
         self.assertLess(residue["total_s"], 0.01 * step["total_s"])

@@ -54,7 +54,7 @@ class Kernels(ProgramTest):
         self.assertIsNone(plain["config"]["kernels_file"])
         self.assertTrue(pinned["name"].endswith("/kernels:one.json"), pinned["name"])
         self.assertEqual(choices(pinned)[one["example"]], other)
-        shown = self.laptime("explain", *REAL, "--kernels", "one.json")
+        shown = self.laptime("explain", *REAL, "--kernels", "one.json", "--view", "kernels")
         self.assert_ok(shown)
         line = next(line for line in shown.stdout.splitlines() if "pinned by --kernels" in line)
         self.assertEqual(line.split()[:2], [one["op"], other])

@@ -98,7 +98,7 @@ class Module(ModuleTest):
         self.assertEqual([row["fits"] for report in reports for row in report.tables["plan"]], ["yes", "yes"])
         (report,) = laptime.memory(**TINY, predict=True, device="h100")
         self.assertIn("categories", report.tables)
-        self.assertTrue(report.conclusions)
+        self.assertGreater(report.finding("memory_peak")["bytes"], 0)
         (report,) = laptime.profile("op = matmul", **TINY, device="h100", traced_steps=1, view="ops")
         self.assertEqual({row["op"] for row in report.tables["ops"]}, {"matmul"})
         self.assertEqual(report.verdict, "")  # of a prediction

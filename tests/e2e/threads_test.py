@@ -25,7 +25,7 @@ class Threads(ProgramTest):
                 self.assertEqual(len(set(by_threads.values())), 1, by_threads)
 
     def test_explain_bounds_the_speed_up(self):
-        run = self.laptime("explain", *MODEL)
+        run = self.laptime("explain", *MODEL, "--view", "threads")
         self.assert_ok(run)
         self.assertIn("speed-up over one thread, at most", run.stdout)
         (point,) = json.loads(self.laptime("explain", *MODEL, "--output", "json").stdout)

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 #include "record/time_stats.h"
 
 namespace laptime {
@@ -25,34 +27,36 @@ Record made(int build, double median, const std::string& name = "step/model:smal
 
 HistoryOptions options() { return {.metric = find_metric("median"), .least = 0.01, .by_commit = true}; }
 
-TEST(History, ALevelThatMovedIsMarkedWithItsBuild) {
+std::string first_line(const PointAnswer& answer) { return answer.parts.front().lines.front(); }
+
+TEST(History, MarksTheBuildAtWhichALevelMoves) {
   std::vector<Record> records;
   for (int build = 0; build < 12; ++build) {
     for (const double noise : {0.0, 0.002, -0.002}) records.push_back(made(build, (build < 7 ? 1.0 : 0.9) + noise));
   }
-  const std::vector<PointReport> reports = history_reports(RecordList(records), options());
-  ASSERT_EQ(reports.size(), 1U);
-  EXPECT_EQ(reports[0].lines[0],
-            "12 builds, 1 change of level; the last -10.0 % at c7 of 2026-01-17T00:00:00Z: better");
-  const Grid& grid = reports[0].grids[0];
-  ASSERT_EQ(grid.rows.size(), 12U);
-  EXPECT_EQ(grid.rows[7][2], 3);
-  EXPECT_NEAR(grid.rows[7][4].get<double>(), -0.1, 1e-12);
-  EXPECT_TRUE(grid.rows[6][4].is_null());
+  const std::vector<PointAnswer> answers = history_answers(RecordList(records), options());
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(first_line(answers[0]), "median -10.0 % at c7 (2026-01-17T00:00:00Z): better; 1 change over 12 builds");
+  EXPECT_NEAR(answers[0].findings[0].number("change"), -0.1, 1e-12);
+  const Table table = answers[0].parts.back().table;
+  ASSERT_EQ(table.rows.size(), 12U);
+  EXPECT_EQ(table.rows[7].cells[2].value, 3);
+  EXPECT_NEAR(table.rows[7].cells[4].value.get<double>(), -0.1, 1e-12);
+  EXPECT_TRUE(table.rows[6].cells[4].value.is_null());
 }
 
-TEST(History, RecordsOneByOne) {
+TEST(History, EachRecordCanBeAFigure) {
   std::vector<Record> records;
   for (int i = 0; i < 8; ++i) records.push_back(made(0, 1.0));
   HistoryOptions each = options();
   each.by_commit = false;
-  EXPECT_EQ(history_reports(RecordList(records), each)[0].lines[0], "8 records: no change of level");
+  EXPECT_EQ(first_line(history_answers(RecordList(records), each)[0]), "median over 8 records: no change of level");
   size_t single = 0;
-  EXPECT_TRUE(history_reports(RecordList(records), options(), &single).empty());
+  EXPECT_TRUE(history_answers(RecordList(records), options(), &single).empty());
   EXPECT_EQ(single, 1U);
 }
 
-TEST(History, PointsMachinesAndArithmeticAreApart) {
+TEST(History, SeparatesPointsMachinesAndArithmetic) {
   std::vector<Record> records{made(0, 1), made(1, 1), made(0, 2, "step/model:large"), made(1, 2, "step/model:large")};
   records.push_back(made(2, 1));
   records.back().fingerprint = "another";
@@ -60,10 +64,10 @@ TEST(History, PointsMachinesAndArithmeticAreApart) {
   records.back().math_mode = "bfloat16";
   records.push_back(made(2, 1));
   records.back().status = Status::kTimeout;
-  const std::vector<PointReport> reports = history_reports(RecordList(records), options());
-  ASSERT_EQ(reports.size(), 2U);
-  EXPECT_EQ(reports[0].grids[0].rows.size(), 2U);
-  EXPECT_EQ(reports[0].lines[0], "2 builds: too few to find a change, which takes 6");
+  const std::vector<PointAnswer> answers = history_answers(RecordList(records), options());
+  ASSERT_EQ(answers.size(), 2U);
+  EXPECT_EQ(answers[0].parts.back().table.rows.size(), 2U);
+  EXPECT_EQ(first_line(answers[0]), "median over 2 builds: too few to find a change");
 }
 
 }  // namespace

@@ -7,36 +7,44 @@
 #include <vector>
 
 #include "analysis/traced_step.h"
-#include "report/grid.h"
-#include "report/profile/profile_report.h"
-#include "report/profile/views.h"
+#include "report/profile_answer.h"
 
 namespace laptime {
 
 class Profile : public TraceTest {
  protected:
-  static double column_sum(const Grid& grid, const std::string& key) {
+  static size_t index_of(const Table& table, std::string_view key) {
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      if (table.columns[i].key == key) return i;
+    }
+    ADD_FAILURE() << "no column " << key;
+    return 0;
+  }
+
+  static double column_sum(const Table& table, std::string_view key) {
     double sum = 0;
-    for (size_t i = 0; i < grid.columns.size(); ++i) {
-      if (grid.columns[i].key != key) continue;
-      for (const std::vector<Json>& row : grid.rows) sum += row[i].is_number() ? row[i].get<double>() : 0;
+    for (const TableRow& row : table.rows) {
+      const Json& value = row.cells[index_of(table, key)].value;
+      sum += value.is_number() ? value.get<double>() : 0;
     }
     return sum;
   }
 
-  static Json cell(const Grid& grid, const std::string& row_text, const std::string& key) {
-    for (const std::vector<Json>& row : grid.rows) {
+  // The value of a column in the first row that has this text.
+  static Json cell(const Table& table, const std::string& row_text, std::string_view key) {
+    for (const TableRow& row : table.rows) {
       bool found = false;
-      for (const Json& value : row) found = found || value == row_text;
-      if (!found) continue;
-      for (size_t i = 0; i < grid.columns.size(); ++i) {
-        if (grid.columns[i].key == key) return row[i];
-      }
+      for (const TableCell& one : row.cells) found = found || one.value == row_text;
+      if (found) return row.cells[index_of(table, key)].value;
     }
     return nullptr;
   }
 
-  Grid view(const ProfileQuery& query) { return view_tables(trace_, query).front(); }
+  Table view(const ProfileQuery& query) { return profile_tables(trace_, query).front(); }
+  std::string text(const ProfileQuery& query, size_t width = 80) {
+    return text_of(profile_answer(record_, trace_, query), {.unicode = false, .width = width});
+  }
+  using TraceTest::text;
 };
 
 }  // namespace laptime

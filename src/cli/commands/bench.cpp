@@ -15,7 +15,7 @@
 #include "cli/store_path.h"
 #include "cli/sweep_words.h"
 #include "cli/used_files.h"
-#include "report/plan_table.h"
+#include "report/plan_answer.h"
 #include "report/shortage.h"
 #include "sweep/ablation.h"
 #include "sweep/check_inputs.h"
@@ -53,9 +53,10 @@ class BenchOutput : public PointOutput {
  private:
   static std::string explanation_of(const Record& record) {
     std::string text = fmt::format("\n{}\n", record.name);
-    const std::optional<Grid> grid = prediction_grid(record);
-    if (!grid) return text + prediction_sentence(record) + "\n";
-    return text + prediction_error_sentence(record) + "\n" + grid_text(*grid, table_style(standard_error()));
+    const std::optional<Table> table = prediction_table(record);
+    if (!table) return text + basis_words(record.prediction) + "\n";
+    const OutputStream stream = standard_error();
+    return text + prediction_words(record) + "\n" + text_of(*table, {.unicode = stream.unicode, .width = stream.width});
   }
 
   std::set<std::string> stored_runs_;

@@ -5,12 +5,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
-#include "cli/grid_output.h"
+#include "cli/answer_output.h"
 #include "cli/run_watched.h"
 #include "cli/store_path.h"
 #include "cli/stored_knowledge.h"
@@ -19,6 +20,7 @@
 #include "config/calibration_sweep.h"
 #include "prepare/device.h"
 #include "report/launch_costs_table.h"
+#include "report/words.h"
 #include "sweep/ablation.h"
 #include "sweep/check_inputs.h"
 
@@ -34,7 +36,7 @@ struct CalibrateCommand {
 std::vector<OptionRow> calibrate_options() {
   const Sweep defaults = calibration_sweep();
   std::vector<OptionRow> rows = sweep_options();
-  keep_options_of_grids(rows);
+  keep_options_of_answers(rows);
   leave_out(rows, {"sort"});
   for (OptionRow& row : rows) {
     for (const Axis& axis : defaults.axes) {
@@ -69,26 +71,22 @@ class CalibrationOutput : public PointOutput {
       const std::vector<LaunchCost> of_device = knowledge_(device).launch_costs;
       costs.insert(costs.end(), of_device.begin(), of_device.end());
     }
-    PointReport report{"calibration", std::move(notes_), {launch_costs_grid(costs)}};
-    report.lines.insert(
-        report.lines.begin(),
-        fmt::format("{} launches of different shapes are known; laptime plan predicts from them", costs.size()));
     const auto disturbed =
-        std::find_if(costs.rbegin(), costs.rend(), [](const LaunchCost& cost) { return !cost.disturbance.empty(); });
-    if (disturbed != costs.rend()) {
-      const auto count =
-          std::count_if(costs.begin(), costs.end(), [](const LaunchCost& cost) { return !cost.disturbance.empty(); });
-      report.lines.push_back(
-          fmt::format("{} of them were measured while the machine was disturbed, as in: {}; calibrate again when it is "
-                      "quiet, which replaces them",
-                      count, disturbed->disturbance));
-    }
-    output_.add(std::move(report));
+        std::count_if(costs.begin(), costs.end(), [](const LaunchCost& cost) { return !cost.disturbance.empty(); });
+    PointAnswer answer{.name = "calibration"};
+    answer.findings.push_back({.kind = "calibration",
+                               .subject = {},
+                               .values = Json{{"launches", costs.size()}, {"disturbed_launches", disturbed}}});
+    answer.say(words(answer.findings.front()));
+    answer.say(std::move(notes_));
+    answer.show(launch_costs_table(costs));
+    if (disturbed > 0) answer.say("! the machine was disturbed: calibrate again when it is quiet");
+    output_.add(std::move(answer));
     output_.finish();
   }
 
  private:
-  GridOutput output_;
+  AnswerOutput output_;
   KnowledgeOf knowledge_;
   const std::vector<SweepPoint>& points_;
   std::vector<std::string> notes_;
@@ -126,7 +124,8 @@ constinit const Command kCalibrate{
     .arguments = "[OPTIONS]",
     .summary = "measure the launches that laptime plan predicts times from, once for a machine",
     .details =
-        "Runs short steps of two layers and keeps what each launch took, by kernel, shape and number of threads, with "
+        "Runs short steps of two layers and stores the time of each launch, by kernel, shape and number of threads, "
+        "with "
         "its date. Every run of bench and profile adds to it. Its records are left out of --last, export and report, "
         "unless a filter names their sweep or run. Takes the options of bench: --model gpt2-124M adds the "
         "ops of that model, --threads those of another number of threads.",

@@ -2,7 +2,7 @@
 #include "cli/commands/demo.h"
 
 #include "base/error.h"
-#include "cli/grid_output.h"
+#include "cli/answer_output.h"
 #include "config/output_config.h"
 #include "demo/demo.h"
 
@@ -19,7 +19,7 @@ std::vector<OptionRow> demo_options() {
   std::vector<OptionRow> rows = option_rows<OutputConfig>();
   std::erase_if(rows,
                 [](const OptionRow& row) { return row.option.flag != "output" && row.option.flag != "output-file"; });
-  keep_options_of_grids(rows);
+  keep_options_of_answers(rows);
   return rows;
 }
 
@@ -34,7 +34,7 @@ const Demo& demo_of(const CommandWords& words) {
 }
 
 ExitCode run(const Demo& demo, const OutputConfig& config) {
-  GridOutput output(config);
+  AnswerOutput output(config);
   output.add(demo.run());
   output.finish();
   return ExitCode::kOk;

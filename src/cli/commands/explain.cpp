@@ -15,6 +15,7 @@
 #include "cli/store_path.h"
 #include "cli/stored_knowledge.h"
 #include "cli/sweep_words.h"
+#include "cli/terminal.h"
 #include "cli/used_files.h"
 #include "explain/explain.h"
 #include "record/fields_json.h"
@@ -27,6 +28,7 @@ namespace {
 
 struct ExplainOptions {
   Dump dump = Dump::kNone;
+  ExplainView view = ExplainView::kSummary;
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
@@ -36,26 +38,36 @@ struct ExplainOptions {
                  .help = "print the graph after each pass, or the plan, instead of the summary",
                  .axis = false},
           self.dump);
+    visit(
+        Option{.flag = "view", .key = "view", .group = "Explain", .help = "what to show of each point", .axis = false},
+        self.view);
   }
 };
 
-std::string text_of(const SweepPoint& point, const KnowledgeOf& known, Dump dump) {
-  switch (dump) {
-    case Dump::kNone: return print(explain(point, known));
+// How a text is laid out, and what it shows.
+struct ExplainQuery {
+  Dump dump = Dump::kNone;
+  ExplainView view = ExplainView::kSummary;
+  TextStyle style{};
+};
+
+std::string text_of(const SweepPoint& point, const KnowledgeOf& known, const ExplainQuery& query) {
+  switch (query.dump) {
+    case Dump::kNone: return print(explain(point, known), query.view, query.style);
     case Dump::kGraph: return dump_graph(point, known);
     case Dump::kPlan: return dump_plan(point, known);
   }
   return {};
 }
 
-std::string json_of(const SweepPoint& point, const KnowledgeOf& known, Dump) {
+std::string json_of(const SweepPoint& point, const KnowledgeOf& known, const ExplainQuery&) {
   return ascii_text(to_json(explain(point, known)));
 }
 
 // How the texts of points make a document.
 struct ExplainFormat {
   OutputFormat format;
-  std::string (*text)(const SweepPoint& point, const KnowledgeOf& known, Dump dump);
+  std::string (*text)(const SweepPoint& point, const KnowledgeOf& known, const ExplainQuery& query);
   std::string_view begin, between, end;
   bool shows_dumps = false;
 };
@@ -86,7 +98,7 @@ const ExplainFormat& format_of(OutputFormat format, Dump dump) {
 std::vector<OptionRow> explain_options() {
   std::vector<OptionRow> rows = option_rows<ExplainOptions>();
   for (OptionRow& row : sweep_options()) rows.push_back(std::move(row));
-  leave_out(rows, {"columns", "sort", "verbose", "explain", "resume", "label"});
+  leave_out(rows, {"columns", "sort", "explain", "resume", "label"});
   keep_formats(rows, formats_for(/*dumps=*/false));
   return rows;
 }
@@ -99,10 +111,15 @@ ExitCode run(const ExplainCommand& command) {
   check_inputs(points);
   std::optional<WholeFile> file;
   if (!config.output_file.empty()) file.emplace(config.output_file);
+  ExplainQuery query{.dump = command.dump, .view = config.verbose ? ExplainView::kAll : command.view};
+  if (!file) {
+    const OutputStream stream = standard_output();
+    query.style = {.unicode = stream.unicode, .width = stream.width};
+  }
   std::vector<std::string> texts;
   const KnowledgeOf known = stored_knowledge(config.store);
   const size_t planned = plan_each(
-      points, [&](const SweepPoint& point) { return format.text(point, known, command.dump); },
+      points, [&](const SweepPoint& point) { return format.text(point, known, query); },
       [&](std::string text) { texts.push_back(std::move(text)); });
   if (planned > 0) {
     const std::string document = fmt::format("{}{}{}", format.begin, fmt::join(texts, format.between), format.end);
@@ -117,7 +134,7 @@ ExplainCommand parse_explain(const CommandWords& words) {
   reject_positionals(words);
   ExplainOptions options;
   for (const GivenFlag& given : words.flags) assign_given(options, given);
-  ExplainCommand explain{starting_sweep(words, {}), options.dump};
+  ExplainCommand explain{starting_sweep(words, {}), options.dump, options.view};
   set_given(explain.sweep, words);
   return explain;
 }
@@ -125,7 +142,7 @@ ExplainCommand parse_explain(const CommandWords& words) {
 constinit const Command kExplain{
     .name = "explain",
     .arguments = "[OPTIONS]",
-    .summary = "what bench would run: parameters, FLOPs, bytes, passes, kernels chosen and refused",
+    .summary = "show what bench would run: parameters, FLOPs, bytes, passes, kernels chosen and refused",
     .details = "Takes the options of bench that describe a point, and runs nothing.",
     .options = explain_options,
     .parse = [](const CommandWords& words) -> CommandAction {

@@ -6,6 +6,7 @@
 
 #include "cli/command.h"
 #include "config/sweep.h"
+#include "report/explanation_text.h"
 
 namespace laptime {
 
@@ -19,6 +20,7 @@ constexpr auto choices_of(Dump) {
 struct ExplainCommand {
   Sweep sweep;
   Dump dump = Dump::kNone;
+  ExplainView view = ExplainView::kSummary;
 };
 
 ExplainCommand parse_explain(const CommandWords& words);

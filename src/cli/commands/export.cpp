@@ -170,7 +170,7 @@ std::vector<TracedRecord> chosen(const Store& store, const ExportCommand& comman
       const bool timed = format.needs == ExportNeeds::kTimedTrace;
       throw Error::format("{}: of {} none has a trace{}; make one with laptime profile{}", where(command),
                           counted(count, "matching record"), timed ? " with times" : "",
-                          timed ? "" : " or laptime memory");
+                          timed ? "" : " or laptime memory --run");
     }
   }
   if (command.newest) keep_newest(records);

@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "base/words.h"
+#include "cli/answer_output.h"
 #include "cli/column_words.h"
-#include "cli/grid_output.h"
 #include "cli/message.h"
 #include "cli/percent.h"
 #include "cli/store_path.h"
@@ -46,7 +46,7 @@ struct HistoryWords {
     visit(Option{.flag = "metric",
                  .key = "metric",
                  .group = kGroup,
-                 .help = "the figure that is followed (laptime list metrics)",
+                 .help = "metric to track (laptime list metrics)",
                  .axis = false,
                  .value = "NAME",
                  .canonical = canonical_metric},
@@ -54,7 +54,7 @@ struct HistoryWords {
     visit(Option{.flag = "within",
                  .key = "within",
                  .group = kGroup,
-                 .help = "a change of level that does not matter",
+                 .help = "ignore changes of level below this",
                  .axis = false,
                  .value = "PERCENT",
                  .canonical = canonical_percent},
@@ -62,7 +62,7 @@ struct HistoryWords {
     visit(Option{.flag = "each-record",
                  .key = "each_record",
                  .group = kGroup,
-                 .help = "a figure for each record, not the median of those of one build",
+                 .help = "show every record, not the median of each build",
                  .axis = false},
           self.each_record);
   }
@@ -77,7 +77,7 @@ std::vector<OptionRow> history_options() {
   for (OptionRow& row : option_rows<OutputConfig>()) {
     if (is_of_history(row.option.flag)) rows.push_back(std::move(row));
   }
-  keep_formats_of_grids(rows);
+  keep_formats_of_answers(rows);
   return rows;
 }
 
@@ -95,19 +95,19 @@ ExitCode run(const HistoryCommand& command) {
   const Store store = Store::open(*path, Store::Access::kRead);
   StoreProblems problems;
   const StoredRecords records(store, filter, [&](const std::string& problem) { problems.add(problem); });
-  GridOutput output(command.output);
+  AnswerOutput output(command.output);
   size_t single = 0;
-  const std::vector<PointReport> reports = history_reports(records,
+  const std::vector<PointAnswer> answers = history_answers(records,
                                                            {.metric = find_metric(command.words.metric),
                                                             .least = parse_percent("--within", command.words.within),
                                                             .by_commit = !command.words.each_record},
                                                            &single);
-  for (const PointReport& report : reports) output.add(report);
+  for (const PointAnswer& answer : answers) output.add(answer);
   output.finish();
   if (const std::string none = records.why_none(filter); !none.empty()) {
     print_message(none);
-  } else if (reports.empty()) {
-    print_message(fmt::format("{} with {} alone, and a history takes two{}", counted(single, "point"),
+  } else if (answers.empty()) {
+    print_message(fmt::format("{} with {} alone; a history needs two{}", counted(single, "point"),
                               command.words.each_record ? "one record" : "records of one build",
                               command.words.each_record ? "" : "; --each-record shows every record"));
   }
@@ -131,7 +131,7 @@ CommandAction history_action(const CommandWords& words) {
 constinit const Command kHistory{
     .name = "history",
     .arguments = "[FILTER] [OPTIONS]",
-    .summary = "a figure over builds or dates, with the places where its level changed",
+    .summary = "track a metric across builds and mark changes",
     .details =
         "Follows a metric of stored records, point by point and machine by machine: a figure for each build, or for "
         "each record. A level changes where the figures before and after differ as fewer than one in a hundred random "

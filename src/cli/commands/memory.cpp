@@ -1,26 +1,24 @@
-// The plan of each point as a ledger of its bytes, held by a run where the point fits.
+// The plan of each point as a ledger of its bytes; with --run the bytes are held and measured as well.
 #include "cli/commands/memory.h"
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "base/words.h"
-#include "cli/grid_output.h"
+#include "base/error.h"
+#include "cli/answer_output.h"
 #include "cli/planning_line.h"
 #include "cli/run_watched.h"
 #include "cli/store_path.h"
 #include "cli/stored_knowledge.h"
 #include "cli/sweep_words.h"
 #include "cli/used_files.h"
-#include "config/machine.h"
 #include "config/sweep.h"
 #include "measure/forecast_point.h"
-#include "report/memory/memory_report.h"
-#include "report/memory/peaks.h"
+#include "report/memory_answer.h"
+#include "report/words.h"
 #include "sweep/ablation.h"
 #include "sweep/check_inputs.h"
 
@@ -35,7 +33,7 @@ constexpr double kMaxTop = 1e6;
 struct MemoryOptions {
   std::optional<MemoryView> view;
   int64_t top = MemoryQuery().top;
-  bool predict = false;
+  bool run = false;
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
@@ -43,8 +41,8 @@ struct MemoryOptions {
     visit(Option{.flag = "view",
                  .key = "view",
                  .group = kGroup,
-                 .help = "what is shown of each point; summary: one table of the peaks of all points",
-                 .otherwise = "all of a single point, the summary of several",
+                 .help = "what to show of each point; of several points without --view: one table of their peaks",
+                 .otherwise = "summary",
                  .axis = false},
           self.view);
     visit(Option{.flag = "top",
@@ -54,19 +52,20 @@ struct MemoryOptions {
                  .max = kMaxTop,
                  .axis = false},
           self.top);
-    visit(Option{.flag = "predict",
-                 .key = "predict",
-                 .group = kGroup,
-                 .help = "run nothing: every point from its plan, also one that fits",
-                 .axis = false},
-          self.predict);
+    visit(
+        Option{.flag = "run",
+               .key = "run",
+               .group = kGroup,
+               .help = "run a few steps of each point that fits, so that its bytes are held and measured, and store it",
+               .axis = false},
+        self.run);
   }
 };
 
 std::vector<OptionRow> memory_options() {
   std::vector<OptionRow> rows = option_rows<MemoryOptions>();
   for (OptionRow& row : sweep_options()) rows.push_back(std::move(row));
-  keep_options_of_grids(rows);
+  keep_options_of_answers(rows);
   return rows;
 }
 
@@ -75,69 +74,40 @@ struct MemoryCommand {
   MemoryOptions options;
 };
 
-// Shows each point when it has finished, and the peaks of all at the end.
+// Shows each point when it is known, and the peaks of all at the end.
 class MemoryOutput : public PointOutput {
  public:
   MemoryOutput(const OutputConfig& config, const MemoryOptions& options, size_t points)
       : output_(config),
         peaks_(config.sort),
-        query_{MemoryView::kAll, options.top},
+        query_{.view = options.view.value_or(MemoryView::kSummary), .top = options.top, .verbose = config.verbose},
         is_single_(points == 1),
-        predicts_(options.predict) {
-    query_.view = options.view.value_or(is_single_ ? MemoryView::kAll : MemoryView::kSummary);
-    if (is_single_ || options.view) return;
-    const bool is_resumed = !options.predict && store_path(config.store).has_value();
-    more_ = fmt::format("The ledger of each point: the same with --view all{}. A single point shows it anyway.",
-                        is_resumed ? " --resume, which runs no point again" : "");
+        shows_each_(points == 1 || options.view.has_value()) {
+    const bool is_for_people = config.output == OutputFormat::kTable || config.output == OutputFormat::kMarkdown;
+    if (!is_for_people && !options.view) query_.view = MemoryView::kAll;  // programs get every table of a single point
+    if (!options.view && is_single_) output_.hint("more: --view phases, accounts, saved, largest, timeline, all");
   }
 
   void add(const PointResult& result) override {
     peaks_.add(result.record, result.trace);
-    note_prediction(result.record);
-    if (query_.view != MemoryView::kSummary || is_single_) output_.add(report_of(result));
+    if (!shows_each_) return;
+    PointAnswer answer =
+        result.trace ? memory_answer(result.record, *result.trace, query_) : answer_without_result(result.record);
+    if (!is_single_) answer.title = spoken_name(result.record.name);
+    output_.add(std::move(answer));
   }
 
   void finish() override {
-    if (!is_single_ || query_.view == MemoryView::kSummary) output_.add(summary());
+    if (!is_single_) output_.add(peaks_.answer());
     output_.finish();
   }
 
  private:
-  PointReport summary() const {
-    PointReport report = peaks_.report();
-    if (!more_.empty()) report.lines.push_back(more_);
-    if (!predict_hint_.empty()) report.lines.push_back(predict_hint_);
-    return report;
-  }
-
-  // A large point is slow to run, or does not fit at all: its plan says the same without a run.
-  void note_prediction(const Record& record) {
-    constexpr int64_t kLarge = int64_t{4} << 30;
-    const bool is_too_large = record.status == Status::kOutOfMemory;
-    const bool is_large = was_held(record) && record.memory.predicted_peak_bytes.value_or(0) >= kLarge;
-    const bool computes = !record.config.text("device").starts_with(kMachinePrefix);
-    if (predicts_ || !computes || !(is_too_large || (is_large && predict_hint_.empty()))) return;
-    predict_hint_ = fmt::format("{}With --predict nothing runs: every point comes from its plan, within seconds.",
-                                is_too_large ? "What does not fit is predicted from its plan. " : "");
-  }
-
-  PointReport report_of(const PointResult& result) const {
-    if (result.trace) {
-      PointReport report = memory_report(result.record, *result.trace, query_);
-      if (is_single_ && !predict_hint_.empty()) report.lines.push_back(predict_hint_);
-      return report;
-    }
-    const Record& record = result.record;
-    return {record.name, {fmt::format("{}: {}", name_of(record.status), record.reason)}, {}};
-  }
-
-  GridOutput output_;
-  PeakTable peaks_;
+  AnswerOutput output_;
+  MemoryPeaks peaks_;
   MemoryQuery query_;
   bool is_single_;
-  bool predicts_;             // --predict is given
-  std::string predict_hint_;  // what --predict would do, where some point is large
-  std::string more_;          // how to see more than the summary; empty where it was asked for
+  bool shows_each_;
 };
 
 MemoryCommand parse_memory(const CommandWords& words) {
@@ -146,6 +116,8 @@ MemoryCommand parse_memory(const CommandWords& words) {
   for (const GivenFlag& given : words.flags) assign_given(options, given);
   MemoryCommand memory{starting_sweep(words, {}), options};
   set_given(memory.sweep, words);
+  if (memory.sweep.output.resume && !options.run)
+    throw Error("laptime memory: --resume needs --run; without it every point is planned anew, within seconds");
   if (!is_swept(memory.sweep, "warmup") && !is_swept(memory.sweep, "steps")) {
     set_option(memory.sweep, "warmup", words.command, {std::to_string(kMemoryWarmup)});
     set_option(memory.sweep, "steps", words.command, {std::to_string(kMemorySteps)});
@@ -153,7 +125,7 @@ MemoryCommand parse_memory(const CommandWords& words) {
   return memory;
 }
 
-ExitCode predict(const std::vector<SweepPoint>& points, const KnowledgeOf& knowledge, MemoryOutput& output) {
+ExitCode plan_points(const std::vector<SweepPoint>& points, const KnowledgeOf& knowledge, MemoryOutput& output) {
   const size_t planned = plan_each(
       points, [&](const SweepPoint& point) { return forecast_point(point, knowledge); },
       [&](const PointResult& result) { output.add(result); });
@@ -167,7 +139,7 @@ ExitCode run(const MemoryCommand& command) {
   reject_overwriting(command.sweep, points, store_path(config.store));
   check_inputs(points);
   MemoryOutput output(config, command.options, points.size());
-  if (command.options.predict) return predict(points, stored_knowledge(config.store), output);
+  if (!command.options.run) return plan_points(points, stored_knowledge(config.store), output);
   const TraceRequest trace{.wanted = true, .traced_steps = kMemoryTracedSteps};
   return run_watched(points, {store_for(config), config.resume, command.sweep.name, trace}, output);
 }
@@ -181,18 +153,17 @@ CommandAction memory_action(const CommandWords& words) {
 constinit const Command kMemory{
     .name = "memory",
     .arguments = "[OPTIONS]",
-    .summary = "what the memory of a step is held for: peak by category, saved activations, timeline",
+    .summary = "show what the memory of a step is held for: peak, categories, saved activations, timeline",
     .details =
-        "Takes the options of bench. A point that fits runs a few steps, so that its bytes are held and measured. One "
-        "that does not fit, and every point of a device that computes nothing, gives the same tables from its plan, "
-        "marked predicted. With --predict every point does: nothing runs, and a model of any size takes seconds. With "
-        "--resume stored points are shown again, in another view too, without a run.",
+        "Takes the options of bench. The bytes come from the plan, which is exact, so that a model of any size takes "
+        "seconds and nothing runs. With --run each point that fits runs a few steps: its bytes are held and measured, "
+        "and its record and trace are stored. A point that does not fit says by how much.",
     .options = memory_options,
     .parse = memory_action,
     .examples =
         "  laptime memory --model small --pass forward,step\n"
-        "  laptime memory --model small --context 128,256 --view all\n"
-        "  laptime memory --model 2.7B --dtype bfloat16 --predict\n",
+        "  laptime memory --model 2.7B --dtype bfloat16 --view saved\n"
+        "  laptime memory --model small --context 128,256 --run\n",
 };
 
 }  // namespace laptime

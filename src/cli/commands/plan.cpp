@@ -4,15 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <iterator>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
-#include "base/units.h"
 #include "base/words.h"
-#include "cli/grid_output.h"
+#include "cli/answer_output.h"
 #include "cli/message.h"
 #include "cli/planning_line.h"
 #include "cli/store_path.h"
@@ -22,9 +20,7 @@
 #include "config/sweep.h"
 #include "measure/forecast_point.h"
 #include "prepare/fit_recompute.h"
-#include "report/memory/memory_report.h"
-#include "report/plan_table.h"
-#include "report/profile/profile_report.h"
+#include "report/plan_answer.h"
 #include "sweep/ablation.h"
 #include "sweep/check_inputs.h"
 #include "sweep/stop_signals.h"
@@ -32,49 +28,54 @@
 namespace laptime {
 namespace {
 
+constexpr double kMostTokens = 1e18;
+
 struct PlanOptions {
-  ProfileView view = ProfileView::kSummary;
+  PlanView view = PlanView::kSummary;
   bool largest = false;
   bool framework = false;
   bool grid = false;
+  double tokens = PlanQuery().tokens;
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     constexpr std::string_view kGroup = "Plan";
     visit(
-        Option{.flag = "view",
-               .key = "view",
-               .group = kGroup,
-               .help = "table of predicted times, where there is a single point; with --largest only where it is given",
-               .axis = false},
+        Option{.flag = "view", .key = "view", .group = kGroup, .help = "what to show of a single point", .axis = false},
         self.view);
     visit(Option{.flag = "largest",
                  .key = "largest",
                  .group = kGroup,
-                 .help = "also the largest batch and the largest context that fit",
+                 .help = "also search the largest batch and context that fit; a single point always does",
                  .axis = false},
           self.largest);
     visit(Option{.flag = "framework",
                  .key = "framework",
                  .group = kGroup,
-                 .help = "also the peak of the same point in eager mode without recomputation, as a framework runs it",
+                 .help = "also plan eager mode without recomputation, as a framework runs the point",
                  .axis = false},
           self.framework);
-    visit(
-        Option{.flag = "grid",
-               .key = "grid",
-               .group = kGroup,
-               .help = "the grid of peaks and what fits alone, several times as fast: no plans of compile mode, and no "
-                       "search for a recomputation that fits",
-               .axis = false},
-        self.grid);
+    visit(Option{.flag = "grid",
+                 .key = "grid",
+                 .group = kGroup,
+                 .help = "show only the grid of peaks and what fits; several times as fast",
+                 .axis = false},
+          self.grid);
+    visit(Option{.flag = "tokens",
+                 .key = "tokens",
+                 .group = kGroup,
+                 .help = "tell how long training on so many tokens takes",
+                 .min = 1,
+                 .max = kMostTokens,
+                 .axis = false},
+          self.tokens);
   }
 };
 
 std::vector<OptionRow> plan_options() {
   std::vector<OptionRow> rows = option_rows<PlanOptions>();
   for (OptionRow& row : sweep_options()) rows.push_back(std::move(row));
-  keep_options_of_grids(rows);
+  keep_options_of_answers(rows);
   leave_out(rows, {"sort", "resume", "label"});
   return rows;
 }
@@ -82,21 +83,17 @@ std::vector<OptionRow> plan_options() {
 struct PlanCommand {
   Sweep sweep;
   PlanOptions options;
-  bool asks_view = false;  // --view is given
 };
 
 PlanCommand parse_plan(const CommandWords& words) {
   reject_positionals(words);
   PlanOptions options;
   PlanCommand plan;
-  for (const GivenFlag& given : words.flags) {
-    assign_given(options, given);
-    plan.asks_view = plan.asks_view || given.flag == "view";
-  }
+  for (const GivenFlag& given : words.flags) assign_given(options, given);
   plan.sweep = starting_sweep(words, {});
   plan.options = options;
-  if (options.grid && (options.largest || options.framework || plan.asks_view))
-    throw Error("laptime plan: --grid shows peaks alone; leave it out, or --largest, --framework and --view");
+  if (options.grid && (options.largest || options.framework || options.view != PlanView::kSummary))
+    throw Error("laptime plan: --grid shows only peaks; leave out --grid, or --largest, --framework and --view");
   set_given(plan.sweep, words);
   return plan;
 }
@@ -107,6 +104,7 @@ class PlanRun {
   PlanRun(const PlanOptions& options, KnowledgeOf knowledge, const std::vector<SweepPoint>& points)
       : options_(options),
         knowledge_(std::move(knowledge)),
+        is_single_(points.size() == 1),
         has_compiled_(std::any_of(points.begin(), points.end(),
                                   [](const SweepPoint& point) { return point.config.mode == Mode::kCompile; })),
         line_(standard_error(), points.size()) {}
@@ -122,12 +120,13 @@ class PlanRun {
   }
 
   size_t planned() const { return planned_.size(); }
-  const PointResult& last() const { return last_; }
   void clear_line() { line_.clear(); }
 
-  Grid table() const { return plan_grid(planned_); }
-  std::optional<Grid> fitting() const { return fitting_grid(planned_); }
-  std::string answer() const { return plan_answer(planned_); }
+  // Of all points that were planned.
+  PointAnswer answer(const PlanQuery& query) const {
+    return planned_.size() == 1 && is_single_ && !query.grid ? plan_answer(planned_.front(), last_.trace, query)
+                                                             : plan_answer(planned_, query);
+  }
 
  private:
   // What else is asked of the point that was planned last.
@@ -140,7 +139,8 @@ class PlanRun {
       planned.fitting_recompute = lean.shortage.empty() ? typed_recompute(lean.memory.recompute) : "nothing fits";
     }
     if (has_advice && !has_compiled_) planned.compiled = better_compiled(point, last_.record);
-    if (has_plan && options_.largest) {
+    if (has_advice && is_single_) find_launch_bound(point, planned);
+    if (has_plan && (options_.largest || (is_single_ && !options_.grid))) {
       show(point, "largest batch that fits");
       planned.largest_batch = largest(point.config, Enlarged::kBatch, kLargestBatch);
       show(point, "largest context that fits");
@@ -157,6 +157,14 @@ class PlanRun {
       eager.mode = Mode::kEager;
       planned.eager_bytes = plan_of(eager, knowledge_).memory.predicted_peak_bytes;
     }
+  }
+
+  void find_launch_bound(const SweepPoint& point, PlannedPoint& planned) const {
+    const std::optional<LaunchBound> bound = launch_bound(point.config, knowledge_);
+    if (!bound) return;
+    planned.launches = bound->launches;
+    planned.launch_s = bound->each.count();
+    planned.launch_bound_below = bound->least_context;
   }
 
   static void stop_if_asked() {
@@ -196,70 +204,19 @@ class PlanRun {
 
   const PlanOptions& options_;
   KnowledgeOf knowledge_;
+  bool is_single_;
   bool has_compiled_;  // the points show compile mode themselves
   std::vector<PlannedPoint> planned_;
   PointResult last_;
   PlanningLine line_;
 };
 
-// "1240 launches x 8.000 us take 9.920 ms, 82.0 % of the step: launch-bound below context 400".
-std::string launch_sentence(const LaunchBound& bound) {
-  const Seconds launching = bound.each * static_cast<double>(bound.launches);
-  constexpr double kPercent = 100;
-  const std::string until = !bound.least_context ? "launch-bound at any context"
-                            : *bound.least_context == 1
-                                ? "not launch-bound at any context"
-                                : fmt::format("launch-bound below context {}", *bound.least_context);
-  return fmt::format("{} launches x {} take {}, {:.1f} % of the step: {}", bound.launches,
-                     format_seconds(bound.each.count()), format_seconds(launching.count()),
-                     kPercent * (launching / bound.step), until);
-}
-
-// The sentences and tables of a single point.
-PointReport report_of(const SweepPoint& point, const PointResult& result, const KnowledgeOf& known, ProfileView view) {
-  const Record& record = result.record;
-  PointReport report{record.name, {prediction_sentence(record)}, {}};
-  if (!result.trace) return report;
-  if (const auto bound = launch_bound(point.config, known); bound && bound->step.count() > 0)
-    report.lines.push_back(launch_sentence(*bound));
-  PointReport memory = memory_report(record, *result.trace, {.view = MemoryView::kCategories});
-  report.lines.insert(report.lines.end(), memory.lines.begin(), memory.lines.end());
-  if (!result.trace->steps.empty()) {
-    PointReport times = profile_report(record, *result.trace, {.view = view});
-    std::move(times.grids.begin(), times.grids.end(), std::back_inserter(report.grids));
-  }
-  for (Grid& grid : memory.grids) {
-    grid.name = "memory_" + grid.name;  // both reports have a table of phases
-    report.grids.push_back(std::move(grid));
-  }
-  return report;
-}
-
-// The answer and the tables of all points that were planned.
-PointReport report_of(const PlanCommand& command, const std::vector<SweepPoint>& points, const PlanRun& plan,
-                      const KnowledgeOf& known, bool is_stopped) {
-  const OutputFormat format = command.sweep.output.output;
-  // Whoever asks for the largest sizes reads the answer, not where the time goes; files and programs get all of it.
-  const bool is_for_people = format == OutputFormat::kTable || format == OutputFormat::kMarkdown;
-  const bool is_brief =
-      is_stopped || (is_for_people && (command.options.largest || command.options.grid) && !command.asks_view);
-  PointReport report{points.size() == 1 ? points.front().name : "plan", {}, {}};
-  if (points.size() == 1 && !is_brief) report = report_of(points.front(), plan.last(), known, command.options.view);
-  if (points.size() == 1 && is_brief && !is_stopped && plan.last().trace)
-    report.lines.emplace_back("where its time and memory go: the same with --view summary");
-  report.lines.insert(report.lines.begin(), plan.answer());
-  std::optional<Grid> fitting = plan.fitting();
-  if (!command.options.grid || !fitting) report.grids.insert(report.grids.begin(), plan.table());
-  if (fitting) report.grids.insert(report.grids.begin(), std::move(*fitting));
-  return report;
-}
-
 ExitCode run(const PlanCommand& command) {
   const OutputConfig& config = command.sweep.output;
   std::vector<SweepPoint> points = points_of(command.sweep);
   reject_overwriting(command.sweep, points, store_path(config.store));
   check_inputs(points);
-  GridOutput output(config);
+  AnswerOutput output(config);
   const KnowledgeOf known = stored_knowledge(config.store);
   const StopSignals signals;
   PlanRun plan(command.options, known, points);
@@ -272,9 +229,11 @@ ExitCode run(const PlanCommand& command) {
   plan.clear_line();
   const std::string stopped = interrupted_text(plan.planned(), points.size());
   if (plan.planned() > 0) {
-    PointReport report = report_of(command, points, plan, known, is_stopped);
-    if (is_stopped) report.lines.insert(report.lines.begin(), stopped);
-    output.add(std::move(report));
+    const PlanOptions& options = command.options;
+    output.add(
+        plan.answer({.view = options.view, .tokens = options.tokens, .grid = options.grid, .verbose = config.verbose}));
+    if (points.size() == 1 && options.view == PlanView::kSummary && !options.grid)
+      output.hint("more: --view kernels, ops, classes, layers, attention, memory, all");
     output.finish();
   }
   if (!is_stopped) return ExitCode::kOk;
@@ -291,15 +250,17 @@ CommandAction plan_action(const CommandWords& words) {
 constinit const Command kPlan{
     .name = "plan",
     .arguments = "[OPTIONS]",
-    .summary = "time and bytes of a step before it runs, here or on another machine; what fits",
+    .summary = "predict time and bytes of a step, here or on another machine, and what fits",
     .details =
         "Takes the options of bench that describe a point, and runs nothing. On this machine times come from launches "
-        "that were measured, by laptime calibrate and by every earlier run, and for other sizes from the nearest ones; "
-        "on a machine that is described (--device roofline:NAME) they are bounds of its data sheet. Bytes are those of "
-        "the plan. Several points are one table, after a grid of what fits where they differ in pass or number type. "
-        "For that table every point is also planned in compile mode, and where one does not fit, the least "
-        "recomputation that makes it fit is searched for. Both take most of the time; --grid leaves them out. A single "
-        "point is shown by phase, class, layer or op (--view) and with what its memory is held for.",
+        "that laptime calibrate and earlier runs measured, for other sizes from the nearest ones; on a machine "
+        "described "
+        "by its data sheet (--device roofline:NAME) they are bounds. Bytes are those of the plan. A single point is "
+        "told "
+        "in a few lines with the largest batch and context that fit; several points are a table. Where a point does "
+        "not "
+        "fit, the least recomputation that makes it fit is searched for, and eager points are also planned in compile "
+        "mode; --grid leaves out both.",
     .options = plan_options,
     .parse = plan_action,
     .examples =

@@ -13,7 +13,7 @@
 
 #include "base/error.h"
 #include "base/words.h"
-#include "cli/grid_output.h"
+#include "cli/answer_output.h"
 #include "cli/run_watched.h"
 #include "cli/store_path.h"
 #include "cli/sweep_words.h"
@@ -21,8 +21,8 @@
 #include "config/sweep.h"
 #include "distribution/bootstrap.h"
 #include "report/filter.h"
-#include "report/profile/compared_profiles.h"
-#include "report/profile/profile_report.h"
+#include "report/profile_answer.h"
+#include "report/words.h"
 #include "sweep/ablation.h"
 #include "sweep/check_inputs.h"
 
@@ -33,6 +33,7 @@ constexpr int64_t kProfileWarmup = 2;
 constexpr int64_t kProfileSteps = 5;
 constexpr int64_t kMaxTracedSteps = 1000;
 constexpr int64_t kDefaultTop = 20;
+constexpr int64_t kSummaryTop = 4;
 
 // Launches of which phases are shown.
 enum class ShownPhase : uint8_t { kAll, kForward, kBackward, kOptimizer };
@@ -46,7 +47,7 @@ struct ProfileOptions {
   ProfileView view = ProfileView::kSummary;
   ShownPhase phase = ShownPhase::kAll;
   ProfileBy by = ProfileBy::kName;
-  int64_t top = kDefaultTop;
+  std::optional<int64_t> top;
   int64_t traced_steps = kFewestForInterval;
   bool compare_modes = false;
   bool compare_dtypes = false;
@@ -59,24 +60,27 @@ struct ProfileOptions {
     visit(Option{.flag = "phase",
                  .key = "phase",
                  .group = kGroup,
-                 .help = "launches of this phase alone; shares stay those of the whole step",
+                 .help = "only launches of this phase; shares are of the whole step",
                  .axis = false},
           self.phase);
-    visit(
-        Option{
-            .flag = "by",
-            .key = "by",
-            .group = kGroup,
-            .help =
-                "a row for each kernel, op, class or scope, for each of its shapes, or for it in each layer or phase",
-            .axis = false},
-        self.by);
-    visit(Option{.flag = "top", .key = "top", .group = kGroup, .help = "rows of a table; 0 shows all", .axis = false},
+    visit(Option{.flag = "by",
+                 .key = "by",
+                 .group = kGroup,
+                 .help = "split each kernel, op, class or scope by shape, layer or phase",
+                 .axis = false},
+          self.by);
+    visit(Option{.flag = "top",
+                 .key = "top",
+                 .group = kGroup,
+                 .help = "rows of a table; 0 shows all",
+                 .otherwise = "4 in the summary, 20 in a view",
+                 .min = 0,
+                 .axis = false},
           self.top);
     visit(Option{.flag = "traced-steps",
                  .key = "traced_steps",
                  .group = kGroup,
-                 .help = "steps whose launches are timed, in turn with as many that are not",
+                 .help = "time the launches of this many steps, in turn with as many untraced ones",
                  .min = 1,
                  .max = kMaxTracedSteps,
                  .axis = false},
@@ -84,13 +88,13 @@ struct ProfileOptions {
     visit(Option{.flag = "compare-modes",
                  .key = "compare_modes",
                  .group = kGroup,
-                 .help = "eager beside compile, row by row",
+                 .help = "compare eager with compile, row by row",
                  .axis = false},
           self.compare_modes);
     visit(Option{.flag = "compare-dtypes",
                  .key = "compare_dtypes",
                  .group = kGroup,
-                 .help = "float32 beside bfloat16, row by row",
+                 .help = "compare float32 with bfloat16, row by row",
                  .axis = false},
           self.compare_dtypes);
   }
@@ -99,7 +103,7 @@ struct ProfileOptions {
 std::vector<OptionRow> profile_options() {
   std::vector<OptionRow> rows = option_rows<ProfileOptions>();
   for (OptionRow& row : sweep_options()) rows.push_back(std::move(row));
-  keep_options_of_grids(rows);
+  keep_options_of_answers(rows);
   return rows;
 }
 
@@ -114,31 +118,38 @@ struct ProfileCommand {
 class ProfileOutput : public PointOutput {
  public:
   ProfileOutput(const OutputConfig& config, const ProfileOptions& options, Filter filter, const std::string& selection,
-                bool stands_beside)
-      : output_(config), options_(options), filter_(std::move(filter)), stands_beside_(stands_beside) {
+                bool stands_beside, size_t points)
+      : output_(config),
+        options_(options),
+        filter_(std::move(filter)),
+        stands_beside_(stands_beside),
+        is_single_(points == 1) {
+    const bool is_summary = options.view == ProfileView::kSummary;
     query_.view = options.view;
     query_.by = options.by;
-    query_.top = options.top;
+    const bool is_for_people = config.output == OutputFormat::kTable || config.output == OutputFormat::kMarkdown;
+    query_.top = options.top.value_or(is_summary && is_for_people ? kSummaryTop : kDefaultTop);
     query_.sort = config.sort;
+    query_.verbose = config.verbose;
     query_.selection = selection;
     query_.selection_columns = filter_.columns();
     if (options.phase != ShownPhase::kAll) query_.selection_columns.emplace_back("phase");
-    query_.test = [this](const TraceLaunch& launch) {
-      const bool in_phase = options_.phase == ShownPhase::kAll || launch.phase == name_of(options_.phase);
-      return filter_.keeps([&](std::string_view column) { return launch_column(launch, column); }) && in_phase;
-    };
+    if (options.phase != ShownPhase::kAll || !selection.empty()) {
+      query_.test = [this](const TraceLaunch& launch) {
+        const bool in_phase = options_.phase == ShownPhase::kAll || launch.phase == name_of(options_.phase);
+        return filter_.keeps([&](std::string_view column) { return launch_column(launch, column); }) && in_phase;
+      };
+    }
+    if (is_summary && is_single_ && selection.empty())
+      output_.hint("more: --view kernels, ops, classes, layers, attention, all");
   }
 
   void add(const PointResult& result) override {
     if (!result.trace || result.trace->steps.empty()) {
-      const Record& record = result.record;
-      show({.name = record.name, .lines = {fmt::format("{}: {}", name_of(record.status), record.reason)}, .grids = {}});
+      show(result.record, answer_without_result(result.record));
       return;
     }
-    PointReport report = profile_report(result.record, *result.trace, query_);
-    if (const Record& record = result.record; record.status != Status::kOk)
-      report.lines.insert(report.lines.begin(), fmt::format("{}: {}", name_of(record.status), record.reason));
-    show(std::move(report));
+    show(result.record, profile_answer(result.record, *result.trace, query_));
     profiled_.push_back(result);
   }
 
@@ -146,19 +157,20 @@ class ProfileOutput : public PointOutput {
     if (options_.compare_modes) compare("mode");
     if (options_.compare_dtypes) compare("dtype", /*shows_casts=*/true);
     share_of_passes();
-    for (PointReport& report : held_back_) output_.add(std::move(report));
+    for (PointAnswer& answer : held_back_) output_.add(std::move(answer));
     output_.finish();
   }
 
  private:
-  void show(PointReport report) {
-    stands_beside_ ? held_back_.push_back(std::move(report)) : output_.add(std::move(report));
+  void show(const Record& record, PointAnswer answer) {
+    if (!is_single_) answer.title = spoken_name(record.name);
+    stands_beside_ ? held_back_.push_back(std::move(answer)) : output_.add(std::move(answer));
   }
 
   // Compares each pair of points that differ only in `key`.
   void compare(const std::string& key, bool shows_casts = false) {
     std::vector<std::pair<ComparedProfile, ComparedProfile>> pairs;
-    std::vector<PointReport> reports;
+    std::vector<PointAnswer> answers;
     for (size_t a = 0; a < profiled_.size(); ++a) {
       for (size_t b = a + 1; b < profiled_.size(); ++b) {
         const Json& first = profiled_[a].record.config.json();
@@ -166,18 +178,17 @@ class ProfileOutput : public PointOutput {
         if (!differ_only_in(key, first, second)) continue;
         const ComparedProfile left{plain_text(first.at(key)), &*profiled_[a].trace, profiled_[a].record.name};
         const ComparedProfile right{plain_text(second.at(key)), &*profiled_[b].trace, profiled_[b].record.name};
-        reports.push_back({.name = fmt::format("{} against {}: {}", left.title, right.title, profiled_[b].record.name),
-                           .lines = disturbed_profiles({left, right}),
-                           .grids = compare_profiles(left, right, options_.view)});
+        answers.push_back(compared_answer(left, right, options_.view));
         pairs.emplace_back(left, right);
       }
     }
     if (shows_casts && !pairs.empty()) {
-      std::vector<ComparedProfile> all;
-      for (const auto& [left, right] : pairs) all.insert(all.end(), {left, right});
-      output_.add({.name = "casts of every point", .lines = disturbed_profiles(all), .grids = {cast_shares(pairs)}});
+      PointAnswer casts{.name = "casts"};
+      casts.show(cast_table(pairs));
+      for (const auto& [left, right] : pairs) casts.findings.push_back(cast_cost(left, right));
+      output_.add(std::move(casts));
     }
-    for (PointReport& report : reports) output_.add(std::move(report));
+    for (PointAnswer& answer : answers) output_.add(std::move(answer));
   }
 
   void share_of_passes() {
@@ -189,11 +200,16 @@ class ProfileOutput : public PointOutput {
         return;
       passes.push_back({plain_text(config.at("pass")), &*point.trace});
     }
-    PointReport report{
-        .name = "passes side by side", .lines = disturbed_profiles(passes), .grids = {class_shares(passes)}};
-    if (std::string sentence = top_kernels_sentence(passes); !sentence.empty())
-      report.lines.push_back(std::move(sentence));
-    output_.add(std::move(report));
+    PointAnswer answer{.name = "passes side by side"};
+    for (const ComparedProfile& pass : passes) {
+      if (std::optional<Finding> top = top_kernel(pass.title, *pass.trace)) {
+        answer.say(words(*top));
+        answer.findings.push_back(std::move(*top));
+      }
+    }
+    answer.show(class_share_table(passes));
+    answer.say(disturbed_line(passes));
+    output_.add(std::move(answer));
   }
 
   static bool differ_only_in(const std::string& key, const Json& a, const Json& b) {
@@ -204,11 +220,12 @@ class ProfileOutput : public PointOutput {
     return a.contains(key) && b.contains(key) && a.at(key) != b.at(key);
   }
 
-  GridOutput output_;
+  AnswerOutput output_;
   ProfileOptions options_;
   Filter filter_;
   bool stands_beside_;
-  std::vector<PointReport> held_back_;
+  bool is_single_;
+  std::vector<PointAnswer> held_back_;
   ProfileQuery query_;
   std::vector<PointResult> profiled_;
 };
@@ -225,7 +242,8 @@ void reject_by_without_effect(const ProfileOptions& options) {
   if (splits(options.view, options.by)) return;
   std::vector<std::string_view> others;
   for (const Choice<ProfileView>& view : choices_of(ProfileView{})) {
-    if (view.value != ProfileView::kSummary && splits(view.value, options.by)) others.push_back(view.name);
+    if (view.value != ProfileView::kSummary && view.value != ProfileView::kAll && splits(view.value, options.by))
+      others.push_back(view.name);
   }
   throw Error::format("laptime profile: --by {} does not apply to --view {}; use --view {}", name_of(options.by),
                       name_of(options.view), fmt::join(others, " or "));
@@ -293,7 +311,8 @@ ExitCode run(const ProfileCommand& command) {
   reject_phase_of_no_point(points, command.options.phase);
   reject_overwriting(command.sweep, points, store_path(config.store));
   check_inputs(points);
-  ProfileOutput output(config, command.options, Filter(command.filter), selection_of(command), stands_beside(command));
+  ProfileOutput output(config, command.options, Filter(command.filter), selection_of(command), stands_beside(command),
+                       points.size());
   return run_watched(points,
                      {store_for(config),
                       config.resume,
@@ -317,10 +336,10 @@ CommandAction profile_action(const CommandWords& words) {
 constinit const Command kProfile{
     .name = "profile",
     .arguments = "[FILTER] [OPTIONS]",
-    .summary = "where the time of a step goes: by kernel, op, class of work, layer and part of attention",
+    .summary = "show where the time of a step goes: by kernel, op, class of work, layer and part of attention",
     .details =
         "Takes the options of bench. After the samples, steps with and without a mark after each launch run in turn; "
-        "the tables are means over the marked ones. 'Of bound' is the least time for the FLOPs (measured peak of "
+        "times are means over the marked ones. 'Of bound' is the least time for the FLOPs (measured peak of "
         "matrix products) or bytes (measured bandwidth of memory), over the time taken. With --resume a stored "
         "profile of at least as many traced steps is shown in another view or with another filter, without a run; "
         "laptime export nsys writes its kernels as nsys stats does. FILTER selects launches, as in laptime show, by "

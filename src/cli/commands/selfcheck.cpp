@@ -8,6 +8,7 @@
 #include <array>
 #include <cmath>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,7 +16,7 @@
 
 #include "base/error.h"
 #include "base/host_clock.h"
-#include "cli/grid_output.h"
+#include "cli/answer_output.h"
 #include "cli/rounds.h"
 #include "cli/run_watched.h"
 #include "cli/store_path.h"
@@ -26,6 +27,7 @@
 #include "exec/self_check.h"
 #include "prepare/device.h"
 #include "report/comparison.h"
+#include "report/words.h"
 #include "sweep/ablation.h"
 #include "sweep/check_inputs.h"
 
@@ -57,7 +59,7 @@ std::vector<OptionRow> selfcheck_options() {
   const Sweep defaults = default_sweep();
   std::vector<OptionRow> rows = sweep_options();
   leave_out_options_of_rows(rows);
-  keep_formats_of_grids(rows);
+  keep_formats_of_answers(rows);
   for (OptionRow& row : rows) {
     for (const Axis& axis : defaults.axes) {
       if (axis.flag == row.option.flag) row.fallback = axis.values.front();
@@ -66,22 +68,22 @@ std::vector<OptionRow> selfcheck_options() {
   return rows;
 }
 
-// A check and what it found.
-struct Finding {
-  std::string check;
+// One check and its result.
+struct Check {
+  std::string name;
   std::string found;
   bool is_good = true;
 };
 
-std::vector<Finding> timing_findings(const SweepPoint& point) {
+std::vector<Check> timing_checks(const SweepPoint& point) {
   const ClockQuality clock = measure_host_clock();
   const std::unique_ptr<Backend> backend = find_device(point.config).open();
   const BusyLoops loops = time_busy_loops();
   const bool is_right = std::abs(loops.tenfold / 10 - 1) <= kTimeIsRight;
-  return {{"clock", fmt::format("steps of {}; a reading takes {}", format_seconds(clock.resolution.count()),
+  return {{"clock", fmt::format("resolution {}; read cost {}", format_seconds(clock.resolution.count()),
                                 format_seconds(clock.overhead.count()))},
           {"empty step",
-           fmt::format("{}, which every step's time has in it", format_seconds(time_of_empty_step(*backend).count()))},
+           fmt::format("{}, part of every step's time", format_seconds(time_of_empty_step(*backend).count()))},
           {"known work",
            fmt::format("ten times the work takes {:.2f} times as long{}", loops.tenfold,
                        is_right ? "" : ": other programs interrupt, or the clock of the processor changes"),
@@ -93,15 +95,11 @@ std::vector<Finding> timing_findings(const SweepPoint& point) {
            loops.lost <= kMostLost}};
 }
 
-Grid findings_grid(const std::vector<Finding>& findings) {
-  Grid grid{.name = "checks",
-            .title = "checks",
-            .columns = {text_column("check", "Check"), text_column("found", "Found"), text_column("ok", "Ok")},
-            .rows = {},
-            .notes = {}};
-  for (const Finding& finding : findings)
-    grid.rows.push_back({finding.check, finding.found, finding.is_good ? "yes" : "NO"});
-  return grid;
+Table checks_table(const std::vector<Check>& checks) {
+  Table table{.name = "checks",
+              .columns = {text_of_rows("check", "check"), text_of_rows("found", ""), text_of_rows("ok", "ok")}};
+  for (const Check& check : checks) table.add({check.name, check.found, check.is_good ? "yes" : "NO"});
+  return table;
 }
 
 struct Power {
@@ -121,46 +119,37 @@ std::vector<Power> powers_of(const Rounds& rounds) {
   return powers;
 }
 
-Grid powers_grid(const std::vector<Power>& powers) {
-  Grid grid{.name = "differences",
-            .title = "what laptime compare needs to show a difference of this step, 19 times out of 20",
-            .columns = {{"difference", "Difference", Unit::kFraction},
-                        {"rounds", "Rounds"},
-                        {"time_s", "About", Unit::kSeconds}},
-            .rows = {},
-            .notes = {}};
-  for (const Power& power : powers) grid.rows.push_back({power.difference, power.rounds, power.time.count()});
-  return grid;
+Table powers_table(const std::vector<Power>& powers) {
+  Table table{.name = "differences",
+              .columns = {{.key = "difference", .title = "difference", .unit = Unit::kFraction},
+                          {.key = "rounds", .title = "rounds to detect it"},
+                          {.key = "time_s", .title = "about", .unit = Unit::kSeconds}}};
+  for (const Power& power : powers) table.add({power.difference, power.rounds, power.time.count()});
+  return table;
+}
+
+// The least difference that the budget suffices to detect, else the largest one looked for.
+Finding finding_of(const std::vector<Power>& powers, Seconds budget) {
+  const auto within = [&](const Power& power) { return power.time <= budget; };
+  const auto found = std::find_if(powers.begin(), powers.end(), within);
+  const Power& power = found == powers.end() ? powers.back() : *found;
+  return {.kind = "detectable_difference",
+          .subject = {},
+          .values = Json{{"difference", power.difference},
+                         {"rounds", power.rounds},
+                         {"time_s", power.time.count()},
+                         {"budget_s", budget.count()},
+                         {"is_within_budget", within(power)}}};
 }
 
 // Names the checks that failed; empty where none did.
-std::string failures(const std::vector<Finding>& findings) {
+std::string failures(const std::vector<Check>& checks) {
   std::vector<std::string> failed;
-  for (const Finding& finding : findings) {
-    if (!finding.is_good) failed.push_back(finding.check);
+  for (const Check& check : checks) {
+    if (!check.is_good) failed.push_back(check.name);
   }
   if (failed.empty()) return "";
-  return fmt::format("not to be relied on now: {} failed; check again when the machine is quieter",
-                     fmt::join(failed, ", "));
-}
-
-std::string verdict(const std::vector<Power>& powers, Seconds budget) {
-  std::string shown;
-  for (const Power& power : powers) {
-    if (power.time > budget) continue;
-    shown = fmt::format("this machine, as busy as it is now, shows a difference of {:.0f} % within {}",
-                        100 * power.difference, format_seconds(budget.count()));
-    break;
-  }
-  if (shown.empty()) {
-    shown = fmt::format("this machine is too busy to show a difference of {:.0f} % within {}",
-                        100 * kDifferences.back(), format_seconds(budget.count()));
-  }
-  if (const Power& finest = powers.front(); finest.time > budget) {
-    shown += fmt::format("; one of {:.0f} % takes about {} rounds, {}", 100 * finest.difference, finest.rounds,
-                         format_seconds(finest.time.count()));
-  }
-  return shown;
+  return fmt::format("! times are not reliable now: {} failed", fmt::join(failed, ", "));
 }
 
 ExitCode run(const Sweep& sweep) {
@@ -172,7 +161,7 @@ ExitCode run(const Sweep& sweep) {
     throw Error("laptime selfcheck: a predicted device has no noise; leave --device out");
   reject_overwriting(sweep, points, store_path(config.store));
   check_inputs(points);
-  GridOutput output(config);
+  AnswerOutput output(config);
   const Seconds budget{points.front().config.budget};
   const RoundsRequest request{.a = points.front(),
                               .b = points.front(),
@@ -182,28 +171,31 @@ ExitCode run(const Sweep& sweep) {
                               .store = store_for(config),
                               .run_name = std::string(kRunName)};
   const Rounds rounds = measure_rounds(request);
-  PointReport report{.name = points.front().name, .lines = {}, .grids = {}};
-  if (!rounds.failure.empty()) report.lines.push_back(rounds.failure);
+  PointAnswer answer{.name = points.front().name};
   if (rounds.code != ExitCode::kOk) {
-    output.add(std::move(report));
+    answer.say(rounds.failure);
+    output.add(std::move(answer));
     output.finish();
     return rounds.code;
   }
   const PairedRatio ratio = ratio_of(rounds.rounds);
   const Difference difference = ratio.difference(kSame);
   const bool is_even = difference == Difference::kSame || difference == Difference::kUndecided;
-  std::vector<Finding> findings = timing_findings(points.front());
-  findings.push_back({"against itself",
-                      fmt::format("{} rounds: {:.4f} times the time (99 % interval {:.4f} to {:.4f})", ratio.rounds,
-                                  ratio.ratio, ratio.interval->low, ratio.interval->high),
-                      is_even});
+  std::vector<Check> checks = timing_checks(points.front());
+  checks.push_back({"against itself",
+                    fmt::format("{} rounds: {:.4f} times the time (99 % interval {:.4f} to {:.4f})", ratio.rounds,
+                                ratio.ratio, ratio.interval->low, ratio.interval->high),
+                    is_even});
   const std::vector<Power> powers = powers_of(rounds);
-  if (std::string failed = failures(findings); !failed.empty()) report.lines.push_back(std::move(failed));
-  report.lines.push_back(verdict(powers, budget));
-  report.grids = {findings_grid(findings), powers_grid(powers)};
-  output.add(std::move(report));
+  answer.findings.push_back(finding_of(powers, budget));
+  answer.say(words(answer.findings.front()));
+  answer.say(rounds.failure);
+  answer.show(checks_table(checks));
+  answer.show(powers_table(powers));
+  answer.say(failures(checks));
+  output.add(std::move(answer));
   output.finish();
-  const bool is_good = std::all_of(findings.begin(), findings.end(), [](const Finding& one) { return one.is_good; });
+  const bool is_good = std::all_of(checks.begin(), checks.end(), [](const Check& one) { return one.is_good; });
   return is_good ? ExitCode::kOk : ExitCode::kFailed;
 }
 
@@ -219,11 +211,11 @@ Sweep parse_selfcheck(const CommandWords& words) {
 constinit const Command kSelfcheck{
     .name = kRunName,
     .arguments = "[OPTIONS]",
-    .summary = "what figures of this machine are worth: clock, known work, a step against itself, in a minute",
+    .summary = "check how far times of this machine can be trusted: clock, known work, a step against itself",
     .details =
-        "Times the clock, an empty step and loops whose work is known, and compares a small step with itself as "
-        "laptime "
-        "compare does. Says which differences this machine can show now, and how long that takes. Takes the options of "
+        "Times the clock, an empty step and loops of known work, and compares a small step with itself as laptime "
+        "compare "
+        "does. Says which differences can be detected now, and how long that takes. Takes the options of "
         "bench, so that your own step can be checked. The exit code is 1 if a step differs from itself, if ten "
         "times the work does not take ten times as long, or if a quarter of the time is lost to interruptions.",
     .options = selfcheck_options,

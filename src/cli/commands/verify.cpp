@@ -76,8 +76,9 @@ constinit const Command kVerify{
     .arguments = "FILE.safetensors... [OPTIONS]",
     .summary = "our engine against stored PyTorch values",
     .details =
-        "Prints a line for each file, with the comparison that is nearest to its limit, and below it those that "
-        "failed.",
+        "Prints a line for each file, and below it the comparisons that failed. --verbose shows every comparison with "
+        "its "
+        "tolerance.",
     .options = engine_options,
     .parse = [](const CommandWords& words) -> CommandAction {
       return [command = parse_verify(words)] { return run(command); };

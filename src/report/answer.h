@@ -1,0 +1,52 @@
+// PointAnswer: what a command says of one point. People read its lines, tables and pictures; programs its findings and
+// tables.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "analysis/finding.h"
+#include "record/record.h"
+#include "table/table.h"
+
+namespace laptime {
+
+// Lines, a table or a picture, in the order in which people read them.
+struct AnswerPart {
+  std::vector<std::string> lines{};  // for people; wrapped at spaces, and further lines indented as the first
+  Table table{};                     // without columns: none
+  std::function<std::string(const TextStyle& style)> picture{};  // for people: whole lines
+  bool for_people = true;
+  bool for_data = true;  // the table stands in CSV and JSON
+};
+
+struct PointAnswer {
+  std::string name;  // of the record
+  std::string status = "ok";
+  std::string reason{};  // of a status that is not ok
+  std::string title{};   // a line above the answer where several points are shown: how this one differs from them
+  std::vector<Finding> findings{};
+  std::vector<AnswerPart> parts{};
+
+  void say(std::string line);                // for people; nothing for an empty line
+  void say(std::vector<std::string> lines);  // the same
+  void show(Table table);                    // for people and programs
+  void keep(Table table);                    // for programs alone
+  void draw(std::function<std::string(const TextStyle& style)> picture);
+};
+
+// The status and reason of a point without a result: "out_of_memory: predicted: ...".
+PointAnswer answer_without_result(const Record& record);
+
+std::string text_of(const PointAnswer& answer, const TextStyle& style);
+std::string markdown_of(const PointAnswer& answer);
+// {"name", "status", "reason", "findings": [...], "tables": {name: [{...}, ...], ...}}
+Json json_of(const PointAnswer& answer);
+// The rows of all tables of all answers under one header: name, table, and every column of any of them.
+std::string csv_of(const std::vector<PointAnswer>& answers);
+
+// A bar as long as its share of `width` columns, in eighths of a column where the terminal has Unicode.
+std::string bar(double share, size_t width, bool unicode);
+
+}  // namespace laptime

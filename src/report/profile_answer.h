@@ -1,0 +1,78 @@
+// profile_answer: where the time of a traced step goes, for `laptime profile`.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "analysis/launch_sums.h"
+#include "analysis/trace_findings.h"
+#include "config/option.h"
+#include "record/record.h"
+#include "record/step_trace.h"
+#include "report/answer.h"
+
+namespace laptime {
+
+enum class ProfileView : uint8_t { kSummary, kKernels, kOps, kClasses, kLayers, kAttention, kAll };
+
+constexpr auto choices_of(ProfileView) {
+  return std::array{
+      Choice<ProfileView>{ProfileView::kSummary, "summary"}, Choice<ProfileView>{ProfileView::kKernels, "kernels"},
+      Choice<ProfileView>{ProfileView::kOps, "ops"},         Choice<ProfileView>{ProfileView::kClasses, "classes"},
+      Choice<ProfileView>{ProfileView::kLayers, "layers"},   Choice<ProfileView>{ProfileView::kAttention, "attention"},
+      Choice<ProfileView>{ProfileView::kAll, "all"}};
+}
+
+// What a row of the tables of kernels, ops, classes and scopes adds up: all launches of a name, or only those with the
+// same shapes, in the same layer or in the same phase.
+enum class ProfileBy : uint8_t { kName, kShape, kLayer, kPhase };
+
+constexpr auto choices_of(ProfileBy) {
+  return std::array{Choice<ProfileBy>{ProfileBy::kName, "name"}, Choice<ProfileBy>{ProfileBy::kShape, "shape"},
+                    Choice<ProfileBy>{ProfileBy::kLayer, "layer"}, Choice<ProfileBy>{ProfileBy::kPhase, "phase"}};
+}
+
+// Whether `by` decides what a row of the view is, or names what its rows are anyway (the phase of an op).
+bool splits(ProfileView view, ProfileBy by);
+
+// What a profile shows.
+struct ProfileQuery {
+  ProfileView view = ProfileView::kSummary;
+  ProfileBy by = ProfileBy::kName;
+  int64_t top = 0;     // rows of a table; 0: all
+  std::string sort{};  // column[:asc|:desc] of the view's table; empty: as the view orders its rows
+  LaunchTest test{};   // launches that are shown; null: all
+  // `test` in the words of the command ("'class = matmul'"), and the columns of launches that it reads.
+  std::string selection{};
+  std::vector<std::string> selection_columns{};
+  bool verbose = false;
+};
+
+// The conclusion, phases, and the tables of the view. Where the query selects no launch, the first line says so, with
+// the values that its columns have. The trace must have steps. Throws Error for an unknown column in `sort`.
+PointAnswer profile_answer(const Record& record, const StepTrace& trace, const ProfileQuery& query);
+
+// The tables of a view, the largest total first; shares are of the whole step. The first is the one that the view
+// names.
+std::vector<Table> profile_tables(const StepTrace& trace, const ProfileQuery& query);
+
+// Two profiles by the parts of the view; the summary has those of classes and of parts of the model.
+std::vector<Table> compared_tables(const ComparedProfile& a, const ComparedProfile& b, ProfileView view);
+
+// The speed-up in the first line, then these tables.
+PointAnswer compared_answer(const ComparedProfile& a, const ComparedProfile& b, ProfileView view);
+
+// A row for each pair of points in two number types: their casts, and the speed-up in spite of them.
+Table cast_table(const std::vector<std::pair<ComparedProfile, ComparedProfile>>& pairs);
+
+// How the share of each class changes from one profile to the next (inference, forward_backward, step).
+Table class_share_table(const std::vector<ComparedProfile>& profiles);
+
+// "! 1 of 2 profiles is disturbed: trust shares, not times"; empty where none is.
+std::string disturbed_line(const std::vector<ComparedProfile>& profiles);
+
+}  // namespace laptime

@@ -1,0 +1,200 @@
+// Memory answers on a trace made by hand, whose sums are known.
+#include "report/memory_answer.h"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "analysis/made_trace.h"
+#include "base/error.h"
+#include "table/text.h"
+
+namespace laptime {
+namespace {
+
+using testing::HasSubstr;
+
+// Two equal layers, a head, and their backward and optimizer. The peak is 1000 + 2000 + 8 of the run, and at launch 4
+// 2 x 300 saved by the layers + 50 saved by the head + 500 of a gradient.
+StepTrace two_layers() {
+  MadeTrace made;
+  made.launch("forward", "layers.0.attn.scores", "matmul", 0, "attn");   // 0
+  made.launch("forward", "layers.0.ffn", "gelu", 0, "ffn");              // 1
+  made.launch("forward", "layers.1.attn.scores", "matmul", 1, "attn");   // 2
+  made.launch("forward", "lm_head", "matmul", -1, "lm_head");            // 3
+  made.launch("backward", "lm_head", "matmul", -1, "lm_head");           // 4
+  made.launch("backward", "layers.1.attn.scores", "matmul", 1, "attn");  // 5
+  made.launch("backward", "layers.0.attn.scores", "matmul", 0, "attn");  // 6
+  made.launch("optimizer", "lm_head", "adamw", -1, "lm_head");           // 7
+  made.buffer(300, 0, 6, true, "activation", "layers.0.attn.scores");
+  made.buffer(20, 1, 2, false);
+  made.buffer(300, 2, 5, true, "activation", "layers.1.attn.scores");
+  made.buffer(50, 3, 4, true);
+  made.buffer(400, 3, 3, false, "workspace");
+  made.buffer(500, 4, 7, false, "gradient", "lm_head.weight");
+  made.resident(1000, "parameter", "lm_head.weight");
+  made.resident(2000, "optimizer_state", "m/lm_head.weight");
+  made.resident(8, "input", "tokens", true);
+  made.trace.resident_bytes = 3072;
+  made.trace.arena_bytes = 1300;
+  return made.trace;
+}
+
+Record held_record() {
+  Record record;
+  record.name = "step/model:made/dtype:float32";
+  record.memory.peak_rss_bytes = 9000;
+  record.memory.base_rss_bytes = 4000;
+  record.memory.peak_bytes = 4372;
+  return record;
+}
+
+Table table_named(const PointAnswer& answer, const std::string& name) {
+  for (const AnswerPart& part : answer.parts) {
+    if (part.table.name == name) return part.table;
+  }
+  throw Error::format("no table {}", name);
+}
+
+TEST(MemoryAnswer, SummaryIsTheAnswerInItsFirstLine) {
+  const PointAnswer answer = memory_answer(held_record(), two_layers(), {});
+  EXPECT_EQ(text_of(answer, {.unicode = false, .width = 60}), R"(4.27 KiB at the peak, in backward, by matmul at lm_head
+  optimizer state 1.95 KiB 46 %   parameters 1000 B 23 %
+  saved activations 650 B 15 %   gradients 500 B 11 %
+  all else 222 B 5 %
+  peak in forward 3.96 KiB, backward 4.06 KiB, optimizer
+  3.43 KiB; forward saves 658 B, 300 B a layer
+4.06 KiB |             ####################################
+2.94 KiB |#################################################
+         |.................................................
+         |.................................................
+         |.................................................
+         |.................................................
+         |- forward --------------|- backward ------|------
+)");
+}
+
+TEST(MemoryAnswer, TablesAddUpToThePeak) {
+  const PointAnswer answer = memory_answer(held_record(), two_layers(), {.view = MemoryView::kAll});
+  int64_t sum = 0;
+  const Table categories = table_named(answer, "categories");
+  for (size_t i = 0; i + 1 < categories.rows.size(); ++i) sum += categories.rows[i].cells[1].value.get<int64_t>();
+  EXPECT_EQ(sum, 4372);
+  EXPECT_EQ(categories.rows.back().cells[1].value, 4372);
+  EXPECT_EQ(table_named(answer, "saved_blocks").rows.back().cells[3].value, 658);
+  int64_t by_op = 0;
+  for (const TableRow& row : table_named(answer, "saved_by_op").rows) by_op += row.cells[3].value.get<int64_t>();
+  EXPECT_EQ(by_op, 658);
+  EXPECT_EQ(table_named(answer, "timeline").rows.size(), 8U);
+  EXPECT_EQ(table_named(answer, "timeline").rows[4].cells[4].value, 4158);
+  const Table accounts = table_named(answer, "accounts");
+  ASSERT_EQ(accounts.rows.size(), 4U);
+  EXPECT_EQ(accounts.rows[0].cells[1].value, 4158);
+  EXPECT_EQ(accounts.rows[2].cells[1].value, 4372);
+  EXPECT_EQ(accounts.rows[3].cells[1].value, 9000);
+}
+
+TEST(MemoryAnswer, PlanHasNoHeldBytes) {
+  Record planned;
+  planned.name = "made";
+  EXPECT_EQ(table_named(memory_answer(planned, two_layers(), {.view = MemoryView::kAccounts}), "accounts").rows.size(),
+            2U);
+}
+
+TEST(MemoryAnswer, PointThatDoesNotFitSaysByHowMuch) {
+  Record record;
+  record.name = "made";
+  record.status = Status::kOutOfMemory;
+  record.bytes_available = 3348;
+  record.config = Json{{"memory_limit", "3348B"}};
+  const std::string text = text_of(memory_answer(record, two_layers(), {}), {});
+  EXPECT_THAT(text,
+              HasSubstr("\n! does not fit: 1.00 KiB more than the 3.27 KiB (--memory-limit) that the step may use\n"));
+}
+
+TEST(MemoryAnswer, LargestSavedTensorsLeaveTheRestTogether) {
+  MadeTrace made;
+  made.launch("forward", "layers.0.ffn", "mul", 0, "ffn");
+  for (const int64_t bytes : {300, 300, 200, 200, 200, 200, 200, 10})
+    made.buffer(bytes, 0, 0, true, "activation", "", fmt::format("[{}]", bytes));
+  const Table table =
+      table_named(memory_answer(held_record(), made.trace, {.view = MemoryView::kSaved}), "saved_contributors");
+  ASSERT_EQ(table.rows.size(), 6U);
+  EXPECT_EQ(table.rows[5].cells[4].value, 3);
+  EXPECT_EQ(table.rows[5].cells[5].value, 410);
+}
+
+TEST(MemoryTimeline, FitsTheTerminal) {
+  const StepTrace trace = two_layers();
+  for (const size_t width : {60U, 80U, 200U}) {
+    for (const bool unicode : {false, true}) {
+      std::istringstream text(timeline_text(MemoryLedger(trace), 6, TextStyle{.unicode = unicode, .width = width}));
+      size_t lines = 0;
+      for (std::string line; std::getline(text, line); ++lines) EXPECT_LE(display_width(line), width) << line;
+      EXPECT_EQ(lines, 7U);
+    }
+  }
+}
+
+Record named(const std::string& pass, const std::string& context, const std::string& dtype) {
+  Record record = held_record();
+  record.name = pass + "/model:made/ctx:" + context + "/dtype:" + dtype;
+  record.config = Json{{"pass", pass}, {"dtype", dtype}};
+  return record;
+}
+
+TEST(MemoryPeaks, HasARowForEachPointAndOneForEachPass) {
+  MemoryPeaks peaks("");
+  peaks.add(named("step", "128", "float32"), two_layers());
+  peaks.add(named("step", "256", "float32"), two_layers());
+  peaks.add(named("inference", "128", "float32"), two_layers());
+  Record refused = held_record();
+  refused.status = Status::kUnsupported;
+  peaks.add(refused, std::nullopt);
+  const PointAnswer answer = peaks.answer();
+  const Table table = table_named(answer, "peaks");
+  ASSERT_EQ(table.rows.size(), 4U);
+  EXPECT_EQ(table.rows[0].cells[1].value, "measured");
+  EXPECT_EQ(table.rows[3].cells[1].value, "unsupported");
+  EXPECT_TRUE(table.rows[3].cells[2].value.is_null());
+  int64_t parts = 0;
+  for (size_t column = 4; column < table.columns.size(); ++column)
+    parts += table.rows[0].cells[column].value.get<int64_t>();
+  EXPECT_EQ(parts, 4372);
+  const Table by_pass = table_named(answer, "peaks_by_pass");
+  ASSERT_EQ(by_pass.columns.size(), 3U);
+  EXPECT_EQ(by_pass.columns[1].key, "step_float32_bytes");
+  ASSERT_EQ(by_pass.rows.size(), 2U);
+  EXPECT_EQ(by_pass.rows[0].cells[0].value, "ctx:128");
+  EXPECT_EQ(by_pass.rows[0].cells[2].value, 4372);
+  EXPECT_TRUE(by_pass.rows[1].cells[2].value.is_null());
+}
+
+TEST(MemoryPeaks, MarksThePeaksThatDoNotFit) {
+  Record refused = named("step", "128", "float32");
+  refused.status = Status::kOutOfMemory;
+  refused.memory.predicted_peak_bytes = 4372;
+  Record fits = named("inference", "128", "float32");
+  fits.memory.predicted_peak_bytes = 1000;
+  const std::optional<Table> marked = peaks_by_pass({&refused, &fits});
+  ASSERT_TRUE(marked.has_value());
+  EXPECT_EQ(marked->rows[0].cells[1].text, "4.27 KiB *");
+  fits.memory.predicted_peak_bytes = 5000;  // the same bytes fit elsewhere: no limit separates the cells
+  EXPECT_EQ(peaks_by_pass({&refused, &fits})->rows[0].cells[1].text, "");
+  EXPECT_FALSE(peaks_by_pass({&refused}).has_value());
+}
+
+TEST(MemoryPeaks, RowsFollowTheOrderThatIsAskedFor) {
+  MemoryPeaks peaks("point:desc");
+  peaks.add(named("step", "128", "float32"), two_layers());
+  peaks.add(named("step", "256", "float32"), two_layers());
+  EXPECT_EQ(table_named(peaks.answer(), "peaks").rows[0].cells[0].value, "step/model:made/ctx:256/dtype:float32");
+  EXPECT_THROW(MemoryPeaks("pint"), Error);
+  EXPECT_THROW(MemoryPeaks("point:down"), Error);
+}
+
+}  // namespace
+}  // namespace laptime

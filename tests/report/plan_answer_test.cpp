@@ -1,0 +1,205 @@
+// Answers about planned points, and predictions beside measured times.
+#include "report/plan_answer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "record/metrics.h"
+#include "report/launch_costs_table.h"
+#include "table/text.h"
+
+namespace laptime {
+namespace {
+
+using testing::HasSubstr;
+
+Record planned() {
+  Record record;
+  record.name = "step/model:small";
+  record.config = Json{{"pass", "step"},   {"device", "cpu"},    {"batch_size", 4}, {"context_length", 256},
+                       {"model", "small"}, {"dtype", "float32"}, {"mode", "eager"}, {"threads", 2}};
+  record.memory.predicted_peak_bytes = 1 << 20;
+  record.prediction.from = "measured launches";
+  record.prediction.newest = "2026-01-02";
+  record.prediction.launches = 3;
+  record.prediction.measured_share = 0.75;
+  record.prediction.time = {{"forward", 1.0}, {"backward", 2.0}, {"step", 3.0}};
+  record.prediction.classes = {
+      {"forward", "matmul", 0.8, 0.27}, {"forward", "softmax", 0.2, 0.07}, {"backward", "matmul", 2.0, 0.66}};
+  return record;
+}
+
+Record refused() {
+  Record record = planned();
+  record.name = "step/model:large";
+  record.status = Status::kOutOfMemory;
+  record.bytes_requested = int64_t{5} << 30;
+  record.bytes_available = int64_t{3} << 30;
+  return record;
+}
+
+Record measured() {
+  Record record = planned();
+  record.time["forward"].median = 1.0;
+  record.time["backward"].median = 4.0;
+  record.time["step"].median = 5.0;
+  record.classes = {
+      {"forward", "matmul", 0.7, 0.14}, {"forward", "softmax", 0.3, 0.06}, {"backward", "matmul", 4, 0.8}};
+  return record;
+}
+
+std::string text(const PlannedPoint& point, const PlanQuery& query = {}) {
+  return text_of(plan_answer(point, std::nullopt, query), {.unicode = false, .width = 0});
+}
+
+Finding finding(const PlannedPoint& point, std::string_view kind) {
+  const std::vector<Finding> findings = plan_findings(point, 1e9);
+  const Finding* const found = find(findings, kind);
+  return found == nullptr ? Finding{} : *found;
+}
+
+Json value(const Table& table, size_t row, std::string_view key) {
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].key == key) return table.rows[row].cells[i].value;
+  }
+  ADD_FAILURE() << "no column " << key;
+  return nullptr;
+}
+
+Table plan_of_points(const std::vector<PlannedPoint>& points) {
+  for (const AnswerPart& part : plan_answer(points, {}).parts) {
+    if (part.table.name == "plan") return part.table;
+  }
+  return {};
+}
+
+TEST(PlanAnswer, SaysFitTimeAndRateFirst) {
+  PlannedPoint point{.record = planned(), .largest_batch = 7, .largest_context = 3780};
+  EXPECT_EQ(text(point), R"(fits: 1.00 MiB
+3.00 s per step   341 tokens/s   1e9 tokens: 34 days
+  forward 1.00 s   backward 2.00 s
+largest batch 7, largest context 3780
+small, ctx 256, batch 4, step float32 eager - cpu, 2 threads - from measured launches, 75 % of the same shapes
+)");
+}
+
+TEST(PlanAnswer, DataSheetIsABoundThatPublishedRunsExceed) {
+  Record record = planned();
+  record.config.json()["device"] = "roofline:h100";
+  record.config.json()["dtype"] = "tf32";
+  record.config.json()["mode"] = "compile";
+  record.prediction.from = "data sheet";
+  record.prediction.newest = "";
+  EXPECT_TRUE(finding({record}, "predicted_time").values.json().at("is_bound").get<bool>());
+  EXPECT_NEAR(finding({record}, "published_runs").number("median"), 3.07, 1e-12);
+  EXPECT_NEAR(finding({record}, "training_time").number("high_s"), 7.7 * 1e9 * 3 / 1024, 1);
+  EXPECT_THAT(text({record}), HasSubstr("3.00 s per step at best"));
+  EXPECT_THAT(text({record}), HasSubstr("as published runs went"));
+}
+
+TEST(PlanAnswer, PublishedRatiosOfAllMachinesStandInForMissingOnes) {
+  Record record = planned();
+  record.config.json()["device"] = "roofline:h100";
+  record.config.json()["dtype"] = "bfloat16";
+  record.config.json()["mode"] = "compile";
+  const Finding published = finding({record}, "published_runs");
+  EXPECT_EQ(published.subject, "");
+  EXPECT_NEAR(published.number("median"), 2.39, 1e-12);
+}
+
+TEST(PlanAnswer, PointThatDoesNotFitSaysWhatWould) {
+  const PlannedPoint point{.record = refused(), .fitting_recompute = "block", .largest_batch = 7, .largest_context = 0};
+  EXPECT_THAT(text(point), testing::StartsWith("does not fit: 1.00 MiB of 3.00 GiB, 2.00 GiB too many; fits with "
+                                               "--recompute block\n"));
+  EXPECT_THAT(text(point), HasSubstr("\nlargest batch 7, no context fits\n"));
+  EXPECT_EQ(finding(point, "fit").integer("missing_bytes"), int64_t{2} << 30);
+}
+
+TEST(PlanAnswer, LimitIsNamed) {
+  Record record = planned();
+  record.verdict.rating = kPredicted;
+  record.bytes_available = int64_t{76} << 30;
+  EXPECT_THAT(text({record}), HasSubstr("of 76.0 GiB (95 % of 80.0 GiB)"));
+  record.config.json()["memory_limit"] = "76GiB";
+  EXPECT_THAT(text({record}), HasSubstr("of 76.0 GiB (--memory-limit)"));
+  record.config.json()["memory_limit"] = "any text";
+  EXPECT_THAT(text({record}), HasSubstr("(95 % of 80.0 GiB)"));
+}
+
+TEST(PlanAnswer, CompileModeIsOfferedWhereItIsBetter) {
+  PlannedPoint faster{.record = planned(), .compiled = planned()};
+  faster.compiled->prediction.time["step"] = 2;
+  EXPECT_THAT(text(faster), HasSubstr("\n--mode compile is faster: 2.00 s, 1.00 MiB\n"));
+  EXPECT_EQ(value(plan_of_points({faster, {planned()}}), 0, "compile_s"), 2.0);
+  faster.record.status = Status::kOutOfMemory;
+  EXPECT_THAT(text(faster), HasSubstr("\n--mode compile fits: "));
+}
+
+TEST(PlanAnswer, DisturbedLaunchesAreADoubt) {
+  Record record = planned();
+  EXPECT_EQ(disturbed_prediction_line(record.prediction), "");
+  record.prediction.disturbed_share = 0.58;
+  EXPECT_THAT(text({record}),
+              HasSubstr("\n! 58 % of the predicted time is from launches measured on a disturbed machine\n"));
+}
+
+TEST(PlanAnswer, SeveralPointsAreATable) {
+  const std::vector<PlannedPoint> points{{planned()}, {refused(), "block", 7, 0}};
+  const std::string said = text_of(plan_answer(points, {}), {});
+  EXPECT_THAT(said, testing::StartsWith("1 of 2 points fit into 3.00 GiB; not: large\n"));
+  const Table table = plan_of_points(points);
+  EXPECT_EQ(value(table, 0, "predicted_s"), 3.0);
+  EXPECT_NEAR(value(table, 0, "tokens_per_second").get<double>(), 1024.0 / 3, 1e-9);
+  EXPECT_EQ(value(table, 0, "fits"), "yes");
+  EXPECT_EQ(value(table, 1, "fits"), "2.00 GiB too many");
+  EXPECT_EQ(value(table, 1, "fitting_recompute"), "block");
+  EXPECT_EQ(value(table, 1, "largest_context"), 0);
+  EXPECT_EQ(table.rows[1].cells[0].text, "large");
+}
+
+TEST(PlanAnswer, PointThatCannotRunSaysWhyBelow) {
+  Record record = planned();
+  record.status = Status::kUnsupported;
+  record.reason = "the CPU has no tf32 arithmetic; use float32 or bfloat16";
+  const Table table = plan_of_points({{planned()}, {record}});
+  EXPECT_EQ(value(table, 1, "fits"), "unsupported");
+  EXPECT_THAT(table.notes.at(0), HasSubstr(record.reason));
+}
+
+TEST(Prediction, IsHeldAgainstEachPart) {
+  const std::vector<PredictedPart> parts = predicted_parts(measured());
+  EXPECT_EQ(parts.front().part, "forward matmul");
+  EXPECT_EQ(parts.back().part, "step");
+  EXPECT_NEAR(parts.back().error(), -0.4, 1e-12);
+  EXPECT_EQ(prediction_words(measured()),
+            "predicted 3.00 s, measured 5.00 s: -40.0 %; most of it backward matmul -40.0 %");
+}
+
+TEST(Prediction, IsEmptyWithoutOne) {
+  Record record = measured();
+  record.prediction = {};
+  EXPECT_FALSE(prediction_table(record).has_value());
+  EXPECT_EQ(prediction_words(record), "");
+  EXPECT_FALSE(prediction_table(planned()).has_value());
+}
+
+TEST(LaunchCostsTable, HasARowForEachKind) {
+  const std::vector<LaunchCost> costs{
+      {"d", 2, "a", "k", "matmul float32", 2e9, 1000, 1.0, "2026-01-01"},
+      {"d", 2, "b", "k", "matmul float32", 4e9, 1000, 1.0, "2026-01-02"},
+      {"d", 2, "c", "k", "add float32", 1, 1000, 3.0, "2026-01-01"},
+  };
+  const Table table = launch_costs_table(costs);
+  ASSERT_EQ(table.rows.size(), 2U);
+  EXPECT_EQ(table.rows[0].cells[0].value, "add float32");
+  EXPECT_EQ(value(table, 1, "shapes"), 2);
+  EXPECT_EQ(value(table, 1, "best_flops_per_second"), 4e9);
+  EXPECT_EQ(value(table, 1, "median_flops_per_second"), 3e9);
+  EXPECT_EQ(value(table, 1, "newest"), "2026-01-02");
+}
+
+}  // namespace
+}  // namespace laptime

@@ -1,0 +1,182 @@
+// Profiles of a trace made by hand: every table adds up to the step, and the text is as in the golden text.
+#include "report/profile_answer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "report/traced_step.h"
+
+namespace laptime {
+namespace {
+
+using testing::HasSubstr;
+
+const LaunchTest kBackward = [](const TraceLaunch& launch) { return launch.phase == "backward"; };
+
+TEST_F(Profile, SummaryIsTheAnswerInItsFirstLine) {
+  EXPECT_EQ(text({.top = 2}), R"(1.70 us per step: matmul 88 %, optimizer 6 %, all else 6 %
+  forward    950 ns  ########################################  95 % matmul
+  backward   600 ns  #########################                 100 % matmul
+  optimizer  100 ns  ####
+kernel      share     time  calls  of bound
+  matmul:k   88 %  1500 ns      4      53 %
+  mul:k     5.9 %   100 ns      1     100 %
+  ... 1 more, 2.9 %
+! traced steps took 21 % longer: trust shares, not times
+)");
+}
+
+TEST_F(Profile, AttentionComparesSoftmaxFirst) {
+  const std::string said = text({.view = ProfileView::kAttention});
+  EXPECT_THAT(said, testing::StartsWith("softmax takes 10 % as long as the two products"));
+  const Table attention = view({.view = ProfileView::kAttention});
+  EXPECT_NEAR(cell(attention, "softmax", "total_s").get<double>(), 50e-9, 1e-15);
+  EXPECT_NEAR(cell(attention, "scores", "total_s").get<double>(), 500e-9, 1e-15);
+  EXPECT_NEAR(cell(attention, "scaled dot product attention", "total_s").get<double>(), 550e-9, 1e-15);
+}
+
+TEST_F(Profile, EveryViewAddsUpToTheLaunches) {
+  const double launches = totals_of(trace_).launches;
+  for (const ProfileView one : {ProfileView::kKernels, ProfileView::kOps, ProfileView::kClasses})
+    EXPECT_NEAR(column_sum(view({.view = one}), "total_s"), launches, 1e-15);
+  const Table shares = profile_tables(trace_, {.view = ProfileView::kClasses}).back();
+  EXPECT_NEAR(column_sum(shares, "step_s"), totals_of(trace_).step, 1e-15);
+  EXPECT_NEAR(column_sum(shares, "step_share"), 1, 1e-12);
+  EXPECT_NEAR(column_sum(shares, "forward_share"), 1, 1e-12);
+  EXPECT_EQ(shares.rows.back().cells.front().value, "residue");
+  const Table selected = profile_tables(trace_, {.view = ProfileView::kClasses, .test = kBackward}).back();
+  EXPECT_NE(selected.rows.back().cells.front().value, "residue") << "the time between launches belongs to no selection";
+}
+
+TEST_F(Profile, KernelsHaveTheStatisticsOfTheirInstances) {
+  const Table kernels = view({.view = ProfileView::kKernels});
+  EXPECT_EQ(cell(kernels, "matmul:k", "calls"), 4);
+  EXPECT_NEAR(cell(kernels, "matmul:k", "mean_s").get<double>(), 375e-9, 1e-15);
+  EXPECT_NEAR(cell(kernels, "matmul:k", "median_s").get<double>(), 400e-9, 1e-15);
+  EXPECT_NEAR(cell(kernels, "matmul:k", "min_s").get<double>(), 100e-9, 1e-15);
+  EXPECT_NEAR(cell(kernels, "matmul:k", "max_s").get<double>(), 700e-9, 1e-15);
+  EXPECT_NEAR(cell(kernels, "matmul:k", "time_share").get<double>(), 1500.0 / 1700, 1e-12);
+  EXPECT_EQ(cell(kernels, "mul:k", "bound"), "memory");  // 8000 bytes at 80 GB/s: 100 ns of 100
+  EXPECT_NEAR(cell(kernels, "mul:k", "of_roofline").get<double>(), 1, 1e-12);
+}
+
+TEST_F(Profile, FasterThanTheBoundIsNotANumberForPeople) {
+  trace_.bandwidth = 8e9;
+  const Table kernels = view({.view = ProfileView::kKernels});
+  EXPECT_NEAR(cell(kernels, "mul:k", "of_roofline").get<double>(), 10, 1e-9);
+  EXPECT_THAT(text_of(kernels, {}), HasSubstr(">100 %"));
+}
+
+TEST_F(Profile, ByShapeLayerAndPhaseSplitRows) {
+  EXPECT_EQ(view({.view = ProfileView::kKernels}).rows.size(), 3U);
+  EXPECT_EQ(view({.view = ProfileView::kKernels, .by = ProfileBy::kShape}).rows.size(), 5U);
+  const Table kernels = view({.view = ProfileView::kKernels, .by = ProfileBy::kLayer});
+  EXPECT_NEAR(cell(kernels, "matmul:k layers.1", "total_s").get<double>(), 300e-9, 1e-15);
+  const Table ops = view({.view = ProfileView::kOps, .by = ProfileBy::kLayer});
+  EXPECT_NEAR(cell(ops, "exp layers.0", "total_s").get<double>(), 50e-9, 1e-15);
+  const Table layers = view({.view = ProfileView::kLayers, .by = ProfileBy::kLayer});
+  EXPECT_NEAR(cell(layers, "layers.1", "total_s").get<double>(), 300e-9, 1e-15);
+  EXPECT_TRUE(cell(layers, "layers.*", "total_s").is_null());
+  const Table phases = view({.view = ProfileView::kKernels, .by = ProfileBy::kPhase});
+  EXPECT_NEAR(cell(phases, "backward", "total_s").get<double>(), 600e-9, 1e-15);
+  const Table classes = view({.view = ProfileView::kClasses, .by = ProfileBy::kLayer});
+  EXPECT_NEAR(cell(classes, "matmul layers.0", "total_s").get<double>(), 200e-9, 1e-15);
+}
+
+TEST_F(Profile, ByIsKnownToSplitAViewOrNot) {
+  EXPECT_TRUE(splits(ProfileView::kClasses, ProfileBy::kLayer));
+  EXPECT_FALSE(splits(ProfileView::kClasses, ProfileBy::kShape));
+  EXPECT_FALSE(splits(ProfileView::kLayers, ProfileBy::kShape));
+  EXPECT_FALSE(splits(ProfileView::kAttention, ProfileBy::kLayer));
+}
+
+TEST_F(Profile, EmptySelectionSaysWhatThereIs) {
+  ProfileQuery query{.selection = "'class = matmull'", .selection_columns = {"class"}};
+  query.test = [](const TraceLaunch& launch) { return launch.work_class == "matmull"; };
+  for (const Choice<ProfileView>& of : choices_of(ProfileView{})) {
+    query.view = of.value;
+    EXPECT_THAT(text(query, 0),
+                testing::StartsWith("no launch matches 'class = matmull'; values of class here: matmul, "
+                                    "softmax, optimizer\n"));
+  }
+}
+
+TEST_F(Profile, EqualLayersAreOneRowWithTheirSpread) {
+  const Table layers = view({.view = ProfileView::kLayers});
+  EXPECT_EQ(cell(layers, "    scores", "layer_count"), 2);
+  EXPECT_NEAR(cell(layers, "    scores", "layer_low_s").get<double>(), 200e-9, 1e-15);
+  EXPECT_NEAR(cell(layers, "    scores", "layer_high_s").get<double>(), 300e-9, 1e-15);
+  EXPECT_NEAR(cell(layers, "layers.*", "total_s").get<double>(), 550e-9, 1e-15);
+  ProfileQuery query{.view = ProfileView::kLayers};
+  query.test = [](const TraceLaunch& launch) { return launch.layer == 1; };
+  EXPECT_EQ(cell(view(query), "layers.1", "layer_count"), 1);
+}
+
+TEST_F(Profile, RowsAreCutAndSortedAsAsked) {
+  const Table cut = view({.view = ProfileView::kKernels, .top = 1});
+  EXPECT_EQ(cut.rows.size(), 1U);
+  EXPECT_EQ(cut.notes.at(0), "  ... 2 more, 8.8 %");
+  const Table sorted = view({.view = ProfileView::kKernels, .sort = "avg:asc"});
+  EXPECT_EQ(sorted.rows.front().cells.front().value, "exp:k");
+  EXPECT_THROW(view({.view = ProfileView::kKernels, .sort = "avrg"}), Error);
+  EXPECT_THROW(view({.view = ProfileView::kKernels, .sort = "avg:up"}), Error);
+}
+
+TEST_F(Profile, CutTreeCountsNothingTwice) {
+  const Table two = view({.view = ProfileView::kLayers, .top = 2});
+  ASSERT_EQ(two.rows.size(), 2U);  // in the order of the tree: "layers.*" has 550 ns, "lm_head" 1100 ns
+  EXPECT_EQ(two.rows[0].cells[0].value, "layers.*");
+  EXPECT_EQ(two.rows[1].cells[0].value, "lm_head");
+  EXPECT_EQ(two.notes.at(0), "  ... 3 more, 0 %");
+  const Table one = view({.view = ProfileView::kLayers, .top = 1});
+  EXPECT_EQ(one.notes.at(0), "  ... 4 more, 32 %");  // 550 of 1700 ns
+}
+
+TEST_F(Profile, SharesStayThoseOfTheWholeStep) {
+  const Table table = view({.view = ProfileView::kKernels, .test = kBackward});
+  ASSERT_EQ(table.rows.size(), 1U);
+  EXPECT_NEAR(cell(table, "matmul:k", "time_share").get<double>(), 600.0 / 1700, 1e-12);
+}
+
+TEST_F(Profile, EveryViewKeepsItsNamesAt80Columns) {
+  for (const Choice<ProfileView>& of : choices_of(ProfileView{})) {
+    const std::string all = text({.view = of.value});
+    for (size_t begin = 0; begin < all.size(); begin = all.find('\n', begin) + 1)
+      EXPECT_LE(display_width(all.substr(begin, all.find('\n', begin) - begin)), 80U) << all;
+  }
+}
+
+TEST_F(Profile, JsonHasFindingsAndRows) {
+  const Json json = json_of(profile_answer(record_, trace_, {}));
+  EXPECT_EQ(json.at("name"), "point");
+  EXPECT_EQ(json.at("status"), "ok");
+  EXPECT_EQ(json.at("findings").at(0).at("kind"), "pass_time");
+  EXPECT_EQ(json.at("tables").at("kernels").at(0).at("kernel"), "matmul:k");
+  const Json& phases = json.at("tables").at("phases");
+  EXPECT_EQ(phases.back().at("phase"), "step");
+  EXPECT_NEAR(phases.back().at("total_s").get<double>(), 1700e-9, 1e-15);
+}
+
+TEST_F(Profile, ComparisonGivesTheRatioAndTheParts) {
+  StepTrace faster = trace_;
+  for (TracedStep& step : faster.steps) {
+    step.launches[3] /= 2;
+    step.total -= 200e-9;
+  }
+  const ComparedProfile a{"eager", &trace_, "a"};
+  const ComparedProfile b{"compile", &faster, "b"};
+  const std::vector<Table> tables = compared_tables(a, b, ProfileView::kSummary);
+  ASSERT_EQ(tables.size(), 2U);
+  EXPECT_EQ(tables[0].name, "compared_classes");
+  EXPECT_NEAR(cell(tables[0], "step", "saved_s").get<double>(), 200e-9, 1e-15);
+  EXPECT_THAT(text_of(compared_answer(a, b, ProfileView::kSummary), {}),
+              testing::StartsWith("compile is 1.13x as fast"));
+  const Table shares = class_share_table({a, b});
+  EXPECT_NEAR(column_sum(shares, "eager_share"), 1, 1e-12);
+}
+
+}  // namespace
+}  // namespace laptime

@@ -1,0 +1,37 @@
+// Rows in the order of a column.
+#include "report/table_order.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace laptime {
+namespace {
+
+Table made() {
+  Table table{.name = "made", .columns = {text_of_rows("name", "Name"), {.key = "total_s", .title = "Time"}}};
+  table.add({"b", 2});
+  table.add({"a", nullptr});
+  table.add({"c", 1});
+  return table;
+}
+
+TEST(TableOrder, TakesKeysAndTitlesInAnyCase) {
+  for (const char* column : {"total_s", "time", "Time:asc"})
+    EXPECT_EQ(row_order(made(), TableOrder(made(), column, false)), (std::vector<size_t>{2, 0, 1})) << column;
+  EXPECT_EQ(row_order(made(), TableOrder(made(), "name:desc", false)), (std::vector<size_t>{2, 0, 1}));
+}
+
+TEST(TableOrder, PutsRowsWithoutAValueLast) {
+  EXPECT_EQ(row_order(made(), TableOrder(made(), "time", true)), (std::vector<size_t>{0, 2, 1}));
+}
+
+TEST(TableOrder, RejectsUnknownColumnAndDirection) {
+  EXPECT_THROW(TableOrder(made(), "tmie", false), Error);
+  EXPECT_THROW(TableOrder(made(), "time:up", false), Error);
+}
+
+}  // namespace
+}  // namespace laptime
