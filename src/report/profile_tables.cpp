@@ -43,7 +43,7 @@ Json rate(double amount, double seconds) { return amount > 0 && seconds > 0 ? Js
 // The fraction of its bound that a sum reaches; people see a fraction above 1 as ">100 %".
 TableCell of_bound(const LaunchSum& sum) {
   const std::optional<double> fraction = sum.of_roofline();
-  return {fraction ? Json(*fraction) : Json(nullptr), fraction && *fraction > 1 ? ">100 %" : ""};
+  return {fraction ? Json(*fraction) : Json(nullptr), fraction && *fraction > 1 + 1e-6 ? ">100 %" : ""};
 }
 
 // Only what `people` shows: share, time, calls and the fraction of the bound; else the statistics as well.
@@ -143,8 +143,10 @@ Table sum_table(const std::string& name, std::vector<TableColumn> text_columns, 
   }
   table.rows = std::move(kept);
   if (top < rows.size()) {
-    table.notes.push_back(fmt::format("  ... {} more, {}", rows.size() - top,
-                                      percent_text(step > 0 ? seconds_not_shown(rows, is_shown) / step : 0)));
+    constexpr double kRounding = 1e-9;  // of sums of seconds
+    const double share = step > 0 ? seconds_not_shown(rows, is_shown) / step : 0;
+    table.notes.push_back(
+        fmt::format("  ... {} more, {}", rows.size() - top, percent_text(share < kRounding ? 0 : share)));
   }
   return table;
 }

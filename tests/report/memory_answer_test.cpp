@@ -67,13 +67,13 @@ TEST(MemoryAnswer, SummaryIsTheAnswerInItsFirstLine) {
   all else 222 B 5 %
   peak in forward 3.96 KiB, backward 4.06 KiB, optimizer
   3.43 KiB; forward saves 658 B, 300 B a layer
-4.06 KiB |                  ##############
-         |           #####################
-         |################################################
-2.94 KiB |................................................
-         |................................................
-         |................................................
-         |- forward --------------|- backward -----|-------
+4.06 KiB |             ####################################
+2.94 KiB |#################################################
+         |.................................................
+         |.................................................
+         |.................................................
+         |.................................................
+         |- forward --------------|- backward ------|------
 )");
 }
 
@@ -109,7 +109,7 @@ TEST(MemoryAnswer, PointThatDoesNotFitSaysByHowMuch) {
   record.name = "made";
   record.status = Status::kOutOfMemory;
   record.bytes_available = 3348;
-  record.config = Json{{"memory_limit", "3348"}};
+  record.config = Json{{"memory_limit", "3348B"}};
   const std::string text = text_of(memory_answer(record, two_layers(), {}), {});
   EXPECT_THAT(text,
               HasSubstr("\n! does not fit: 1.00 KiB more than the 3.27 KiB (--memory-limit) that the step may use\n"));

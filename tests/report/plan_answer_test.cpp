@@ -81,7 +81,7 @@ TEST(PlanAnswer, SaysFitTimeAndRateFirst) {
   EXPECT_EQ(text(point), R"(fits: 1.00 MiB
 3.00 s per step   341 tokens/s   1e9 tokens: 34 days
   forward 1.00 s   backward 2.00 s
-largest batch 7, largest context 3,780
+largest batch 7, largest context 3780
 small, ctx 256, batch 4, step float32 eager - cpu, 2 threads - from measured launches, 75 % of the same shapes
 )");
 }
@@ -149,7 +149,7 @@ TEST(PlanAnswer, DisturbedLaunchesAreADoubt) {
 TEST(PlanAnswer, SeveralPointsAreATable) {
   const std::vector<PlannedPoint> points{{planned()}, {refused(), "block", 7, 0}};
   const std::string said = text_of(plan_answer(points, {}), {});
-  EXPECT_THAT(said, testing::StartsWith("1 of 2 points fit; not: large\n"));
+  EXPECT_THAT(said, testing::StartsWith("1 of 2 points fit into 3.00 GiB; not: large\n"));
   const Table table = plan_of_points(points);
   EXPECT_EQ(value(table, 0, "predicted_s"), 3.0);
   EXPECT_NEAR(value(table, 0, "tokens_per_second").get<double>(), 1024.0 / 3, 1e-9);

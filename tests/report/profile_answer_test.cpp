@@ -18,11 +18,11 @@ const LaunchTest kBackward = [](const TraceLaunch& launch) { return launch.phase
 
 TEST_F(Profile, SummaryIsTheAnswerInItsFirstLine) {
   EXPECT_EQ(text({.top = 2}), R"(1.70 us per step: matmul 88 %, optimizer 6 %, all else 6 %
-  forward     950 ns  ########################################  95 % matmul
-  backward    600 ns  #########################                 100 % matmul
-  optimizer   100 ns  ####
+  forward    950 ns  ########################################  95 % matmul
+  backward   600 ns  #########################                 100 % matmul
+  optimizer  100 ns  ####
 kernel      share     time  calls  of bound
-  matmul:k   88 %  1.50 us      4      53 %
+  matmul:k   88 %  1500 ns      4      53 %
   mul:k     5.9 %   100 ns      1     100 %
   ... 1 more, 2.9 %
 ! traced steps took 21 % longer: trust shares, not times
