@@ -134,7 +134,7 @@ class SweepRun {
     result.record.sweep = described.sweep;
     result.record.run = described.run;
     require_unchanged_files(point, result.record);
-    if (result.record.status == Status::kOutOfMemory) {
+    if (result.record.status == Status::kOutOfMemory && result.record.reason.starts_with("predicted:")) {
       if (const std::string sizes = sizes_text(point.config); !sizes.empty()) result.record.reason += "; " + sizes;
     }
     if (const auto earlier = store_.finished(described)) require_same_loss(earlier->record, result.record);
