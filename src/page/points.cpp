@@ -10,6 +10,7 @@
 #include <set>
 #include <tuple>
 
+#include "analysis/speedup.h"
 #include "distribution/bootstrap.h"
 #include "record/metrics.h"
 
@@ -259,14 +260,11 @@ void PagePoints::choose_headline() {
 }
 
 std::optional<TimeRatio> PagePoints::times_as_fast(const PagePoint& point, const PagePoint& base) const {
-  const TimeStats* const above = base.time();
-  const TimeStats* const below = point.time();
-  if (above == nullptr || below == nullptr) return std::nullopt;
-  std::optional<TimeRatio> ratio = ratio_of_medians(*above, *below);
-  const bool varies = !is_predicted(*point.record) || !is_predicted(*base.record);
-  if (ratio && !ratio->interval && varies && below->min > 0 && below->max > 0)
-    ratio->interval = Interval{above->min / below->max, above->max / below->min};
-  return ratio;
+  if (base.time() == nullptr || point.time() == nullptr) return std::nullopt;
+  const std::optional<Speedup> speedup = speedup_of(*base.time(), *point.time());
+  if (!speedup) return std::nullopt;
+  const bool are_exact = is_predicted(*point.record) && is_predicted(*base.record);
+  return TimeRatio{speedup->value, are_exact ? std::nullopt : std::optional(speedup->interval)};
 }
 
 std::optional<TimeRatio> PagePoints::against_base(const PagePoint& point) const {

@@ -56,8 +56,8 @@ class PagePoints {
   // complete pass, of the largest work, and of these the fastest.
   size_t headline() const { return headline_; }
 
-  // How many times as fast the point is as the base of its group, with its 95 % interval; with too few samples for
-  // that, the interval is that of the extremes. None for the base itself, for other work, and without a time.
+  // How many times as fast the point is as the base of its group, with its 95 % interval; predictions have none. None
+  // for the base itself, for other work, and without a time.
   std::optional<TimeRatio> against_base(const PagePoint& point) const;
   std::optional<TimeRatio> times_as_fast(const PagePoint& point, const PagePoint& base) const;
 

@@ -10,12 +10,14 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/memory_findings.h"
+#include "analysis/speedup.h"
 #include "analysis/trace_findings.h"
 #include "base/units.h"
 #include "base/words.h"
 #include "record/metrics.h"
 #include "report/model_name.h"
 #include "report/phrases.h"
+#include "report/trust.h"
 
 namespace laptime {
 namespace {
@@ -166,10 +168,7 @@ std::string ratio_text(const TimeRatio& ratio) {
 }
 
 std::optional<double> error_of(const Record& record, const TimeStats& time) {
-  if (is_predicted(record) || time.median <= 0) return std::nullopt;
-  const double low = time.ci_low.value_or(time.min);
-  const double high = time.ci_high.value_or(time.max);
-  return std::max(time.median - low, high - time.median) / time.median;
+  return is_predicted(record) ? std::nullopt : uncertainty_of(time);
 }
 
 std::string page_title(const PagePoints& points) {
@@ -245,14 +244,14 @@ std::string page_doubt(const PagePoints& points) {
     if (point.time() == nullptr) continue;
     ++timed;
     if (is_predicted(*point.record)) ++predicted;
+    was_busy = was_busy || lost_time(*point.record) > 0;
     const std::optional<double> error = error_of(*point.record, *point.time());
     if (!error) continue;
     least = std::min(least, *error);
     most = std::max(most, *error);
-    for (const std::string& reason : point.record->verdict.reasons)
-      was_busy = was_busy || reason.find("of the time was lost") != std::string::npos;
   }
   if (timed > 0 && predicted == timed) return "predicted from a data sheet: a bound, real machines take longer";
+  if (timed > 0 && most == 0 && least > most) return "one sample of each point: nothing says how far times vary";
   if (!was_busy && most <= kWellKnown) return "";
   const std::string worst = most > 1 ? "over 100 %" : percent(most);
   const std::string range = std::round(100 * least) == std::round(100 * most)
@@ -283,8 +282,10 @@ std::string trust_sentence(const PagePoint& point) {
   const Record& record = *point.record;
   if (point.time() == nullptr) return "This point has no samples.";
   if (is_predicted(record)) return "This is a prediction: nothing was sampled.";
+  const std::optional<double> error = error_of(record, *point.time());
+  if (!error) return "A single sample does not say how far the time varies.";
   std::string text = fmt::format("The median of {} is known to ±{}", counted(point.time()->count, "sample"),
-                                 percent(std::max(0.01, *error_of(record, *point.time()))));
+                                 percent(std::max(0.01, *error)));
   const Transient& first = record.transient;
   if (first.excess && *first.excess > 0 && first.steps.value_or(0) > 0) {
     text += fmt::format("; the first {} took {} longer{}",

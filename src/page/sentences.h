@@ -27,10 +27,9 @@ std::optional<int64_t> peak_bytes(const Record& record, const TraceSums* sums);
 // Says how well times are known if some are known to no better than 5 % or the machine was busy; empty otherwise.
 std::string page_doubt(const PagePoints& points);
 
-// "2.6x (2.4-2.9)"; "2.6x" of predictions.
+// "2.6x (2.4-2.9)"; "2.60x" of predictions.
 std::string ratio_text(const TimeRatio& ratio);
-// The farther end of the 95 % interval from the median, as a fraction of it; that of the extremes where the samples are
-// too few. None for predictions.
+// How well the time is known, as a fraction of it (uncertainty_of); none for predictions and single samples.
 std::optional<double> error_of(const Record& record, const TimeStats& time);
 
 // "bfloat16 compile saves 433 ms of float32 eager's 785 ms, 257 ms of them in the optimizer."
