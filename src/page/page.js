@@ -100,7 +100,7 @@
     },
     {
       id: "roofline", title: "Roofline", chart: charts.roofline, missing: "laptime profile", says: () => point().sentences.roofline,
-      list: () => tables.node({ name: "ops under the roofline", columns: roofColumns.slice(0, 4), rows: trace().roofline.ops.slice(0, 10) }),
+      list: () => tables.node({ name: "ops under the roofline", columns: roofColumns.slice(0, 4), rows: trace().roofline.ops.slice(0, 7) }),
       folded: () => ["All ops", () => [listed("ops", roofColumns, trace().roofline.ops)]],
     },
     {
@@ -112,8 +112,8 @@
           ...Object.entries(data.verdicts).map(([word, meaning]) => [word.replaceAll("_", " "), meaning])])]],
     },
     {
-      id: "data", title: "Data", chart: charts.prediction, says: () => "Every number of this page, to copy or to save as CSV.",
-      is_below: true, list: () => make("ul", { class: "files" }, ...everything().map((table) => make("li", {}, make("b", {}, table.name), ` ${table.rows.length} rows `, tables.tools(table)))),
+      id: "data", title: "Data", chart: charts.prediction, says: () => "Every number of this page, by table and its rows, to copy or to save as CSV.",
+      is_below: true, list: () => make("ul", { class: "files" }, ...everything().map((table) => make("li", {}, make("b", {}, table.name), ` ${table.rows.length} `, tables.tools(table)))),
       folded: () => ["Questions and answers", () => [
         facts(data.answers.map(({ question, answer }) => [question, answer])),
         ...(data.published.length ? [make("h3", {}, "Published times of the same work"), listed("published", [text("hardware", "hardware"), text("software", "software"), text("mode", "mode"),
