@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/random.h"
 #include "base/words.h"
 #include "record/fields_json.h"
 #include "record/listing.h"
@@ -373,7 +374,10 @@ std::optional<Store::Resumed> Store::newest_resumed() const {
   return Resumed{std::string(row.text(0)), row.integer(1)};
 }
 
-std::string run_mark(std::string_view fingerprint) { return fmt::format("@{}", fingerprint.substr(0, 8)); }
+// Fingerprints begin alike: two machines often have one model of processor.
+std::string run_mark(std::string_view fingerprint) {
+  return fmt::format("@{:08x}", static_cast<uint32_t>(fnv1a64(fingerprint)));
+}
 
 bool Store::has_traces() const { return store_schema::version_of(*database_) >= kTracesSince; }
 bool Store::has_resumed() const { return store_schema::version_of(*database_) >= kResumedSince; }

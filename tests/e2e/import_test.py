@@ -54,17 +54,24 @@ class Import(ProgramTest):
 
     def test_keeps_runs_of_two_machines_apart(self):
         records = self.stored(self.other)
-        mine = [record | {"fingerprint": "1" * 16, "run": "same"} for record in records]
-        theirs = [record | {"fingerprint": "2" * 16, "run": "same"} for record in records]
+        mine = [record | {"fingerprint": "AMD EPYC, 2 cores", "run": "same"} for record in records]
+        theirs = [record | {"fingerprint": "AMD EPYC, 4 cores", "run": "same"} for record in records]
         for name, content in (("mine.json", mine), ("theirs.json", theirs)):
             (self.folder / name).write_text(json.dumps(content))
         for _ in range(2):
             self.imported("mine.json", "theirs.json")
-            self.assertEqual([record["run"] for record in self.stored()], ["same"] * 2 + ["same@22222222"] * 2)
+            runs = [record["run"] for record in self.stored()]
+            self.assertEqual(runs[:2], ["same"] * 2)
+            self.assertRegex(runs[2], "^same@[0-9a-f]{8}$")
+            self.assertEqual(runs[2:], [runs[2]] * 2)
         third = self.folder / "third.sqlite"
         self.assert_ok(self.laptime("import", "theirs.json", "--store", third))
         self.assert_ok(self.laptime("import", self.store, "--store", third))
-        self.assertEqual([record["run"] for record in self.stored(third)], ["same"] * 2 + ["same@11111111"] * 2)
+        others = [record["run"] for record in self.stored(third)]
+        self.assertEqual(others[:2], ["same"] * 2)
+        self.assertRegex(others[2], "^same@[0-9a-f]{8}$")
+        self.assertEqual(others[2:], [others[2]] * 2)
+        self.assertNotEqual(others[2], runs[2])
 
     def test_knows_what_a_run_resumed(self):
         done = self.laptime("bench", "--store", self.other, *PREDICTED, *ONE_STEP, "--seed", "1,2", "--resume")
