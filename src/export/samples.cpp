@@ -202,7 +202,9 @@ std::string test_of(std::string_view pass) {
   return markdown_escaped(pass);
 }
 
+// Empty for a mean that is not known.
 std::string with_deviation(double mean, const std::optional<double>& deviation) {
+  if (!std::isfinite(mean)) return "";
   return deviation ? fmt::format("{:.2f} ± {:.2f}", mean, *deviation) : fmt::format("{:.2f}", mean);
 }
 
