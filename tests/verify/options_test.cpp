@@ -13,20 +13,20 @@ namespace {
 using test::golden_path;
 using testing::HasSubstr;
 
-RunConfig on_threads(int64_t threads) {
+RunConfig on_two_threads() {
   RunConfig machine;
   machine.device = "cpu";
-  machine.threads = threads;
+  machine.threads = 2;
   return machine;
 }
 
-size_t count_of(const VerifiedFile& file, const std::string& group) {
+size_t comparisons_in(const VerifiedFile& file, const std::string& group) {
   size_t count = 0;
   for (const VerifiedGroup& one : file.groups) count += one.name == group ? one.comparisons.size() : 0;
   return count;
 }
 
-std::string refusal(const RunConfig& machine, const char* name) {
+std::string refusal_of_options(const RunConfig& machine, const char* name) {
   try {
     require_possible(read_golden(golden_path(name)), machine);
   } catch (const Error& error) {
@@ -36,31 +36,31 @@ std::string refusal(const RunConfig& machine, const char* name) {
 }
 
 TEST(Verify, RefusesOptionsThatBenchRefuses) {
-  RunConfig machine = on_threads(2);
+  RunConfig machine = on_two_threads();
   machine.mode = Mode::kCompile;
   machine.keep = "linear";
   machine.lower = "adamw";
-  EXPECT_THAT(refusal(machine, "tiny_2025"), HasSubstr("--keep and --lower exclude each other"));
+  EXPECT_THAT(refusal_of_options(machine, "tiny_2025"), HasSubstr("--keep and --lower exclude each other"));
   machine.lower.reset();
-  EXPECT_EQ(refusal(machine, "tiny_2025"), "");
+  EXPECT_EQ(refusal_of_options(machine, "tiny_2025"), "");
   machine.mode = Mode::kEager;
-  EXPECT_THAT(refusal(machine, "tiny_2025"), HasSubstr("need --mode compile"));
-  RunConfig in_backward = on_threads(2);
+  EXPECT_THAT(refusal_of_options(machine, "tiny_2025"), HasSubstr("need --mode compile"));
+  RunConfig in_backward = on_two_threads();
   in_backward.optimizer_in_backward = true;
-  EXPECT_THAT(refusal(in_backward, "tiny_2025_clip"), HasSubstr("--clip-norm"));
-  EXPECT_EQ(refusal(in_backward, "tiny_2025"), "");
+  EXPECT_THAT(refusal_of_options(in_backward, "tiny_2025_clip"), HasSubstr("--clip-norm"));
+  EXPECT_EQ(refusal_of_options(in_backward, "tiny_2025"), "");
 }
 
 TEST(Verify, NamesOptionsAndSkipsTypesThatTheyExclude) {
-  RunConfig machine = on_threads(2);
+  RunConfig machine = on_two_threads();
   machine.optimizer_in_backward = true;
   machine.reproducible = true;
   const VerifiedFile file = verify_golden(read_golden(golden_path("tiny_2025")), machine);
   EXPECT_TRUE(file.pass()) << print(file);
   EXPECT_THAT(file.machine, HasSubstr("--optimizer-in-backward true"));
   EXPECT_THAT(file.machine, HasSubstr("--reproducible true"));
-  EXPECT_EQ(count_of(file, "float16 run"), 1U);
-  EXPECT_EQ(count_of(file, "float16 losses"), 0U);
+  EXPECT_EQ(comparisons_in(file, "float16 run"), 1U);
+  EXPECT_EQ(comparisons_in(file, "float16 losses"), 0U);
 }
 
 }  // namespace
