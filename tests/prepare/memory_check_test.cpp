@@ -119,12 +119,13 @@ TEST(MemoryLimit, SlowIsKeptToTheByteOnAProcessor) {
   EXPECT_THAT(less.reason, HasSubstr(" + rounding "));
 }
 
-TEST(MemoryLimit, AutoAdvisesNothingThatNeedsMore) {
-  // Here the optimizer in backward holds more at once than the gradients that it saves.
-  const SweepPoint small = point_of({{"model", "small"}, {"device", "roofline:l4"}, {"memory-limit", "1GiB"}});
-  const std::string advice = explain(small, {}).memory->advice;
+TEST(MemoryLimit, AutoAdviceStatesThePlannedPeak) {
+  const Options small{{"model", "small"}, {"device", "roofline:l4"}};
+  const auto memory_of = [&](const Options& more) { return *explain(point_of(small, more), {}).memory; };
+  const std::string advice = memory_of({{"memory-limit", "1GiB"}}).advice;
   EXPECT_THAT(advice, StartsWith("no recomputation needs less than --recompute "));
-  EXPECT_THAT(advice, testing::Not(HasSubstr("optimizer-in-backward")));
+  const int64_t advised = memory_of({{"optimizer-in-backward", "true"}, {"recompute", "block"}}).predicted_peak_bytes;
+  EXPECT_THAT(advice, HasSubstr("with --optimizer-in-backward needs " + format_bytes(advised)));
 }
 
 TEST(MemoryLimit, AutoAdvisesWhatNeedsLess) {
