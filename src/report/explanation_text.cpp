@@ -177,10 +177,6 @@ std::vector<std::string> headline(const Explanation& explanation) {
     lines.push_back(fmt::format("  {} nodes run by {} kernels; recompute {}", grouped(launches),
                                 explanation.kernels.size(), explanation.recompute));
   }
-  if (!explanation.threads.empty()) {
-    const ThreadBound& most = explanation.threads.back();
-    lines.push_back(fmt::format("  {} threads: at most {:.1f}x one", most.threads, most.speed_up));
-  }
   return lines;
 }
 

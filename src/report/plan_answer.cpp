@@ -203,7 +203,7 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
     answer.findings.insert(answer.findings.end(), of_trace.begin(), of_trace.end());
   }
   const std::string shares = share_words(of_trace);
-  answer.say(words(*find(plan, "fit")) + (shares.empty() ? "" : fmt::format(" ({})", shares)));
+  answer.say(words(*find(plan, "fit")) + (shares.empty() ? "" : fmt::format("; {}", shares)));
   const Finding* const time = find(plan, "predicted_time");
   if (time != nullptr) {
     std::vector<std::string> parts{words(*time)};
@@ -274,8 +274,7 @@ PointAnswer plan_answer(const std::vector<PlannedPoint>& points, const PlanQuery
       low = std::min(low, from);
       high = std::max(high, to);
     }
-    answer.say(fmt::format("! times are bounds of the data sheet; published runs took {:.1f} to {:.1f} times as long",
-                           low, high));
+    answer.say(fmt::format("! times are at best; published runs took {:.1f} to {:.1f} times as long", low, high));
   }
   return answer;
 }

@@ -33,7 +33,7 @@ class Plan(ProgramTest):
             self.assertEqual((row["fits"], row["basis"]), ("yes", "data sheet"))
 
     def test_what_does_not_fit_has_its_bytes_and_what_fits(self):
-        words = ["--model", "small", "--num-layers", "4", "--device", "roofline:l4", "--memory-limit", "3GiB", "--store",
+        words = ["--model", "small", "--num-layers", "4", "--device", "roofline:l4", "--memory-limit", "3.5GiB", "--store",
                  "none", "--recompute", "none"]
         sizes = {"--batch": "8", "--context": "1024"}
         given = lambda options: [word for pair in options.items() for word in pair]
@@ -65,7 +65,7 @@ class Plan(ProgramTest):
         words = ["plan", "--model", "small", "--num-layers", "2", "--device", "h100", "--store", "none"]
         lines = self.lines_at(80, *words)
         self.assertLess(len(lines), 12, lines)
-        self.assertRegex(lines[0], r"^fits: [\d.]+ MiB of 76.0 GiB \(95 % of 80.0 GiB\) \(")
+        self.assertRegex(lines[0], r"^fits: [\d.]+ [MG]iB of 76.0 GiB \(95 % of 80.0 GiB\); ")
         text = " ".join(" ".join(lines).split())
         self.assertRegex(text, r"per step at best [\d,]+ tokens/s 1e9 tokens: .* at best, .* as published runs went")
         self.assertRegex(text, r"largest batch [\d,]+, largest context [\d,]+")
