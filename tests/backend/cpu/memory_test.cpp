@@ -61,7 +61,7 @@ int allocate_under_limit() {
   rlimit limit{};
   limit.rlim_cur = limit.rlim_max = static_cast<rlim_t>(address_space() + 64 * kMebibyte);
   setrlimit(RLIMIT_AS, &limit);
-  const int64_t available = laptime::available_memory().bytes;
+  const int64_t available = laptime::available_memory().bytes.value_or(0);
   if (available > 64 * kMebibyte || available < 60 * kMebibyte) return 1;
   try {
     const Pages pages(65 * kMebibyte);
