@@ -118,7 +118,7 @@ class Damaged(ProgramTest):
             for row in (POINTS + 1, POINTS + 2, POINTS + 3):
                 self.assertIn(f"row {row} of table records", done.stderr)
             self.assertIn("schema version 99", done.stderr)
-        self.assertIn("\nseed:20 ", self.laptime("show", "--store", self.store).stdout)
+        self.assertIn("\nseed 20 ", self.laptime("show", "--store", self.store).stdout)
 
     def test_flipped_bits(self):
         """A flipped bit hides at most the records of a page, unless it hits the schema, which fits in a few pages."""
