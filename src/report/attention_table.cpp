@@ -28,6 +28,12 @@ std::vector<std::string> labels_of(const Record& record) {
   return labels;
 }
 
+// Whether a record has the labels of a planned point, which may not know all of them.
+bool match(const std::vector<std::string>& planned, const std::vector<std::string>& found) {
+  return std::equal(planned.begin(), planned.end(), found.begin(), found.end(),
+                    [](const auto& a, const auto& b) { return a == b || a.empty() || a == "null"; });
+}
+
 // The gain of the last mode over the first is the ratio of these.
 std::optional<TimeStats> whole_time(const Record& record) {
   const TimeStats* const time = record.main_time();
@@ -136,7 +142,8 @@ std::string AttentionTable::print(Size& size, const TableStyle& style) {
 
 std::string AttentionTable::add(const Record& record, const TableStyle& style) {
   const std::vector<std::string> labels = labels_of(record);
-  const auto size = std::find_if(sizes_.begin(), sizes_.end(), [&](const Size& one) { return one.labels == labels; });
+  const auto size =
+      std::find_if(sizes_.begin(), sizes_.end(), [&](const Size& one) { return match(one.labels, labels); });
   if (size == sizes_.end()) return "";
   size->by_mode.insert_or_assign(mode_of(record), record);
   return size->by_mode.size() == size->expected && !size->is_printed ? print(*size, style) : "";

@@ -85,6 +85,7 @@ std::vector<Column> columns_for_people(std::string_view list, const Records& row
   std::vector<Column> columns = columns_of(list, speedups, rows);
   if (is_default(list)) {
     suit(columns, heading);
+    for (Column& column : columns) column.of_phase = false;  // phases are columns
     if (are_few(heading)) {
       std::vector<Column> ratio = columns_of("speedup", speedups, rows);
       plan_speedups(ratio, rows, speedups);
@@ -227,10 +228,13 @@ struct TableStream::State {
     is_point = list == kDefault && heading.row_count() == 1;
     Table table = empty_table(columns);
     table.with_header = !style.quiet;
+    for (size_t i = 0; i < columns.size(); ++i) {
+      if (columns[i].compares) table.columns[i].width = columns[i].width;  // baselines are not known yet
+    }
     size_t examples = 0;
     expected.each(extent(), [&](const Record& record) {
       if (!first) first = record;
-      const bool is_planned = record.created.empty() && record.time.empty();
+      const bool is_planned = record.status == Status::kOk && record.time.empty();
       table.rows.push_back(row_of(columns, record, heading, is_planned));
       for (TableRow& row : rows_of_phases(columns, record, heading)) table.rows.push_back(std::move(row));
       if (is_planned && table.rows.size() == 1)

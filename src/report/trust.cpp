@@ -47,25 +47,24 @@ void TrustLine::add(const Record& record) {
 }
 
 std::string TrustLine::line() const {
-  constexpr std::string_view kMore = " (--verbose says more)";
   if (rows_ == 0) return is_predicted_ ? "! predicted, not measured" : "";
   std::string why;
   if (lost_ > 0) {
-    why = fmt::format("{:.0f} % of the time went to other programs", 100 * lost_);
+    why = fmt::format("{:.0f} % of the time lost to other programs", 100 * lost_);
   } else if (few_samples_) {
     why = fmt::format("{} only", counted(*few_samples_, "sample"));
   } else if (uncertainty_ > kTrusted) {
     why = fmt::format("times are known to {}", plus_minus_text(uncertainty_));
   } else if (!unsteady_.empty()) {
-    return fmt::format("! {}{}", unsteady_, kMore);
+    return "! " + unsteady_;
   } else {
     return "";
   }
   const std::string good = fmt::format(": good to about {:.0f} %", 100 * std::max(uncertainty_, kTrusted));
   if (rows_ == 1)
-    return fmt::format("! {}{}{}", why, lost_ > 0 ? ": compare ratios, not times" : few_samples_ ? good : "", kMore);
+    return fmt::format("! {}{}", why, lost_ > 0 ? ": compare ratios, not times" : few_samples_ ? good : "");
   const double least = 1 + (lost_ > 0 ? 3 : 2) * std::max(uncertainty_, kTrusted);
-  return fmt::format("! {}: differences below {:.1f}x mean nothing here", why, std::max(least, 1.1));
+  return fmt::format("! {}: ignore differences below {:.1f}x", why, std::max(least, 1.1));
 }
 
 }  // namespace laptime
