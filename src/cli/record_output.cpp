@@ -164,7 +164,7 @@ void write_records(const OutputConfig& config, const Records& records, bool tell
   const OutputStream output = standard_output();
   TableStyle style = table_style(output, config.verbose);
   style.quiet = config.quiet;
-  style.tells_runs = tells_runs;
+  style.tells_runs = tells_runs && config.sort.empty();
   produce(style, [&](std::string_view text) { write_all(output.descriptor, text, kStandardOutput); });
 }
 

@@ -97,7 +97,7 @@ Column column_of(const RatioColumn& column, const Speedups& speedups) {
               .of_phase = true,
               .compares = true,
               .extent = Extent::kWhole,  // the interval is made of the samples
-              .width = 14,
+              .width = 17,
               .read = [&speedups, column](const Row& row, std::string_view phase) -> Json {
                 const std::optional<Speedup> ratio = (speedups.*column.ratio)(row.record(), phase);
                 return ratio ? Json(column.figure(*ratio)) : Json(nullptr);
