@@ -61,7 +61,7 @@ ExitCode run_program(const std::vector<std::string>& words) {
     print_message(error.what());
     return ExitCode::kBadInput;
   } catch (const std::bad_alloc&) {
-    print_message("out of memory before anything could run; allow the program more (ulimit -v)");
+    print_message("out of memory before anything could run; allow the program more (ulimit -v, ulimit -d)");
     return ExitCode::kFailed;
   }
 }

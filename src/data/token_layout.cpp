@@ -156,19 +156,27 @@ Bytes sample_of(const InputFile& file) {
   return sample;
 }
 
-// Values of the lower and upper halves of the words of a sample.
+// Lower and upper halves of the words of a sample. A few words may be unlike all others: a wrong token is for the check
+// of the vocabulary to find.
 struct Halves {
-  std::set<uint32_t> low, high;
+  static constexpr uint32_t kSmall = 31;
+  std::set<uint32_t> low{}, small_high{};
+  size_t words = 0, zero_high = 0, large_high = 0;
 
-  bool high_is_zero() const { return high.size() == 1 && *high.begin() == 0; }
+  bool high_is_zero() const { return 100 * zero_high >= 99 * words && low.size() > 1; }
+  bool high_is_small() const { return 100 * large_high <= words; }
 };
 
 template <class Half>
 Halves halves_of(std::span<const std::byte> sample) {
   Halves halves;
   for (size_t at = 0; at + 2 * sizeof(Half) <= sample.size(); at += 2 * sizeof(Half)) {
+    const auto high = number_at<Half>(sample, at + sizeof(Half));
     halves.low.insert(number_at<Half>(sample, at));
-    halves.high.insert(number_at<Half>(sample, at + sizeof(Half)));
+    ++halves.words;
+    halves.zero_high += high == 0 ? 1 : 0;
+    halves.large_high += high > Halves::kSmall ? 1 : 0;
+    if (high <= Halves::kSmall) halves.small_high.insert(high);
   }
   return halves;
 }
@@ -176,17 +184,16 @@ Halves halves_of(std::span<const std::byte> sample) {
 // Tokens of 32 bits have upper halves of few small values, and lower halves of many. Neighbouring tokens of 16 bits
 // have the same values.
 bool looks_like_uint32(std::span<const std::byte> sample) {
-  constexpr size_t kEnough = 32;  // numbers
-  constexpr uint32_t kLargestHigh = 31;
-  if (sample.size() < 4 * kEnough) return false;
+  constexpr size_t kEnough = 32;  // words
   const Halves halves = halves_of<uint16_t>(sample);
-  if (halves.high_is_zero()) return halves.low.size() > 1;
-  return *halves.high.rbegin() <= kLargestHigh && halves.low.size() >= std::max<size_t>(16, 4 * halves.high.size());
+  if (halves.words < kEnough) return false;
+  return halves.high_is_zero() ||
+         (halves.high_is_small() && halves.low.size() >= std::max<size_t>(16, 4 * halves.small_high.size()));
 }
 
 bool looks_like_int64(const InputFile& file, std::span<const std::byte> sample) {
   const Halves halves = halves_of<uint32_t>(sample);
-  return file.size() % 8 == 0 && halves.high_is_zero() && halves.low.size() > 1;
+  return file.size() % 8 == 0 && halves.words > 0 && halves.high_is_zero();
 }
 
 [[noreturn]] void refuse(const InputFile& file, const FileKind& kind) {

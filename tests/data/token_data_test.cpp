@@ -115,6 +115,9 @@ TEST(TokenData, TellsRawUint16FromUint32ByTheirValues) {
     EXPECT_EQ(read("a.bin", raw<uint32_t>(natural(600, vocab_size))).type, "uint32") << vocab_size;
   const Tokens many = natural(200'000, 151'936);  // more than the sample
   EXPECT_EQ(read("a.bin", raw<uint32_t>(many)), (Read{"uint32", "uint32", many}));
+  Tokens wrong = natural(600, 50'257);
+  wrong.back() = 2'147'483'648;
+  EXPECT_EQ(read("a.bin", raw<uint32_t>(wrong)).type, "uint32");
   EXPECT_EQ(read("a.bin", raw<uint16_t>(Tokens(600, 0))).type, "uint16");
   EXPECT_EQ(read("a", raw<uint32_t>({1, 2}), DataFormat::kUint32), (Read{"uint32", "uint32", {1, 2}}));
   EXPECT_EQ(read("a", raw<uint32_t>({1, 2}), DataFormat::kUint16), (Read{"uint16", "uint16", {1, 0, 2, 0}}));

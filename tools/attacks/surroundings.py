@@ -56,7 +56,7 @@ def small_address_spaces(setting: Setting) -> list[Outcome]:
 def process_limits(setting: Setting) -> list[Outcome]:
     """Limits on data and CPU time are named, and no size is proposed that would fail as well."""
     outcome = Outcome("limits on data and CPU time", figures={"ok": 0, "out of memory": 0})
-    for mebibytes in range(10, 200, 10):
+    for mebibytes in range(20, 210, 10):
         size = mebibytes << 20
         done = setting.run("bench", *CPU, "--store", "none", "--output", "json",
                            preexec_fn=lambda size=size: resource.setrlimit(resource.RLIMIT_DATA, (size, size)))
