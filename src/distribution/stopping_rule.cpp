@@ -94,8 +94,11 @@ std::optional<StopReason> StoppingRule::stop_of(std::span<const double> samples,
   const bool doubling_helps = width / std::numbers::sqrt2 <= limits_.interval_within;
   if (spent >= patience && width <= limits_.interval_enough && !doubling_helps) return StopReason::kEnough;
   const auto count = static_cast<int64_t>(samples.size());
-  if (spent >= 2 * patience && judges_noise_at(count) && width >= half_width(samples.first(samples.size() / 2)))
-    return StopReason::kNoise;
+  if (spent >= 2 * patience && count >= kFewestToJudgeNoise) {
+    const bool doubling_is_enough = width / std::numbers::sqrt2 <= limits_.interval_enough;
+    if (!doubling_is_enough) return StopReason::kNoise;
+    if (judges_noise_at(count) && width >= half_width(samples.first(samples.size() / 2))) return StopReason::kNoise;
+  }
   if (spent >= limits_.budget) return StopReason::kTime;
   if (count >= limits_.max_samples) return StopReason::kSamples;
   return std::nullopt;
@@ -132,7 +135,11 @@ std::string StoppingRule::describe(StopReason reason) const {
           "the 95 % interval of the median is within {:g} %, and twice the samples would not bring it "
           "within {:g} %",
           100 * limits_.interval_enough, 100 * limits_.interval_within);
-    case StopReason::kNoise: return "twice the samples did not narrow the 95 % interval of the median";
+    case StopReason::kNoise:
+      return fmt::format(
+          "twice the samples would not bring the 95 % interval of the median within {:g} %, or did not "
+          "narrow it",
+          100 * limits_.interval_enough);
     case StopReason::kTime: return fmt::format("the budget of {:g} s", limits_.budget.count());
     case StopReason::kSamples: return counted(limits_.max_samples, "sample");
     case StopReason::kFixed:

@@ -41,7 +41,7 @@ struct SamplingLimits {
 enum class StopReason : uint8_t {
   kInterval,  // the median is known well enough
   kEnough,    // it is known fairly, and twice the samples would not make it known well
-  kNoise,     // twice the samples did not narrow its interval
+  kNoise,     // it is known roughly, and twice the samples would not make it known fairly
   kTime,      // the budget is spent
   kSamples,
   kFixed,  // as many as were asked for
@@ -63,8 +63,8 @@ struct SamplingDecision {
 // - interval: the interval of the median is within interval_within;
 // - enough: patience is spent, the interval is within interval_enough, and would be beyond interval_within with twice
 //   the samples too, as it shrinks with their square root;
-// - noise: twice the patience is spent, and the interval of 20, 40, 80 or 160 samples is no narrower than that of the
-//   first half of them: the machine changes more than samples can average out;
+// - noise: twice the patience is spent, and with 20 samples or more twice as many would leave the interval beyond
+//   interval_enough, or that of 20, 40, 80 or 160 samples is no narrower than that of the first half of them;
 // - time: the budget is spent;
 // - samples: there are max_samples.
 // If by the time of the second step the least number of steps does not fit into the budget, the run is hurried:

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -147,6 +148,16 @@ TEST(DefaultRule, WarmUpDoesNotWaitForNoiseToEnd) {
     longest = std::max(longest, run.decision.warmup);
   }
   EXPECT_LT(longest, 15);
+}
+
+// A step of 0.27 s on a busy machine took 33 s, and was known no better than within 6 % then.
+TEST(DefaultRule, StopsWhereTwiceTheSamplesLeaveThePointRough) {
+  RandomSamples random(17);
+  const StoppedRun run =
+      run_until_stop(StoppingRule(), [&](int64_t) { return 0.27 * std::exp(0.6 * random.normal()); });
+  EXPECT_EQ(run.decision.stop, StopReason::kNoise);
+  EXPECT_GE(run.ends.back(), 10);
+  EXPECT_LT(run.ends.back(), 15);
 }
 
 // A machine that gets slower and slower, and more and more uneven.
