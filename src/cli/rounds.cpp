@@ -202,7 +202,7 @@ Rounds measure_rounds_of_programs(const RoundsRequest& request) {
 }  // namespace
 
 void leave_out_options_of_rows(std::vector<OptionRow>& rows) {
-  leave_out(rows, {"sort", "columns", "explain", "verbose", "quiet", "resume", "ablate", "label"});
+  leave_out(rows, {"sort", "columns", "explain", "quiet", "resume", "ablate", "label"});
 }
 
 Rounds measure_rounds(const RoundsRequest& request) {

@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "analysis/launch_sums.h"
-#include "base/units.h"
 #include "base/words.h"
 #include "distribution/median.h"
+#include "report/words.h"
 
 namespace laptime {
 namespace {
@@ -81,74 +81,64 @@ std::string interval_text(const std::optional<Interval>& interval) {
   return interval ? fmt::format("{:.3f} to {:.3f}", interval->low, interval->high) : "no interval";
 }
 
-GridColumn ratio_column(std::string key, std::string title) {
-  return {.key = std::move(key),
-          .title = std::move(title),
-          .unit = Unit::kNone,
-          .text = false,
-          .optional = 0,
-          .shown = [](const Json& value) {
-            return value.is_null() ? std::string("-") : fmt::format("{:.3f}", value.get<double>());
-          }};
-}
-
 // A table of times of A and B, with their ratio.
-Grid ratio_grid(const char* name, const char* caption, GridColumn first) {
+Table ratio_table(const char* name, TableColumn first) {
   return {.name = name,
-          .title = caption,
           .columns = {std::move(first),
-                      {"a_s", "A", Unit::kSeconds},
-                      {"b_s", "B", Unit::kSeconds},
-                      ratio_column("ratio", "B / A"),
-                      ratio_column("ratio_low", "from"),
-                      ratio_column("ratio_high", "to"),
-                      text_column("verdict", "B is")},
-          .rows = {},
-          .notes = {}};
+                      {.key = "a_s", .title = "A", .unit = Unit::kSeconds},
+                      {.key = "b_s", .title = "B", .unit = Unit::kSeconds},
+                      {.key = "ratio", .title = "B / A"},
+                      {.key = "ratio_low", .title = "from"},
+                      {.key = "ratio_high", .title = "to"},
+                      text_of_rows("verdict", "B is")}};
 }
 
-std::vector<Json> ratio_row(const std::string& label, Json a, Json b, Json ratio,
-                            const std::optional<Interval>& interval, std::string_view verdict) {
+TableCell ratio_cell(const std::optional<double>& ratio) {
+  return ratio ? TableCell(*ratio, fmt::format("{:.3f}", *ratio)) : TableCell();
+}
+
+// A time with as many digits as the interval of the ratio is worth.
+TableCell time_cell(const std::optional<double>& time, const std::optional<double>& ratio,
+                    const std::optional<Interval>& interval) {
+  constexpr double kFinest = 0.001;
+  if (!time) return {};
+  const double uncertainty = ratio && interval ? (interval->high - interval->low) / (2 * *ratio) : 0;
+  return {*time, "", interval ? std::max(uncertainty, kFinest) : 0};
+}
+
+std::vector<TableCell> ratio_row(const std::string& label, const std::optional<double>& a,
+                                 const std::optional<double>& b, const std::optional<double>& ratio,
+                                 const std::optional<Interval>& interval, std::string_view verdict) {
   return {label,
-          std::move(a),
-          std::move(b),
-          std::move(ratio),
-          interval ? Json(interval->low) : Json(nullptr),
-          interval ? Json(interval->high) : Json(nullptr),
-          verdict};
+          time_cell(a, ratio, interval),
+          time_cell(b, ratio, interval),
+          ratio_cell(ratio),
+          ratio_cell(interval ? std::optional(interval->low) : std::nullopt),
+          ratio_cell(interval ? std::optional(interval->high) : std::nullopt),
+          std::string(verdict)};
 }
 
-// `sure`: the interval in words; `advice`: what narrows it.
-std::string sentence_of(double ratio, Difference difference, double margin, const std::string& sure,
-                        std::string_view advice) {
-  switch (difference) {
-    case Difference::kSame:
-      return fmt::format("no difference beyond {:.3g} %: B takes {:.3f} times the time of A ({})", 100 * margin, ratio,
-                         sure);
-    case Difference::kSlower: return fmt::format("B is slower: it takes {:.3f} times the time of A ({})", ratio, sure);
-    case Difference::kFaster:
-      return fmt::format("B is faster: it takes {:.3f} times the time of A ({}), which is {:.2f}x as fast", ratio, sure,
-                         1 / ratio);
-    case Difference::kUndecided: break;
-  }
-  return fmt::format("undecided: B takes {:.3f} times the time of A, but 1 lies within the {}; {}", ratio, sure,
-                     advice);
+// `sure`: the interval in words.
+std::string sentence_of(double ratio, Difference difference, double margin, const std::string& sure) {
+  std::string verdict = "undecided";
+  if (difference == Difference::kSame) verdict = fmt::format("no difference beyond {:.3g} %", 100 * margin);
+  if (difference == Difference::kSlower) verdict = "B is slower";
+  if (difference == Difference::kFaster) verdict = "B is faster";
+  return fmt::format("{}: {:.3f} times the time of A ({})", verdict, ratio, sure);
 }
 
 std::string pair_sentence(const StoredPair& pair, double margin, double confidence) {
   if (!pair.ratio) return fmt::format("{}: {}", pair.unjudged, pair.reason);
   if (!pair.interval) {
-    return fmt::format("{}: B takes {:.3f} times the time of A, but {}", pair.unjudged, *pair.ratio, pair.reason);
+    return fmt::format("{}: {:.3f} times the time of A, but {}", pair.unjudged, *pair.ratio, pair.reason);
   }
   const std::string sure =
       fmt::format("{:.4g} % interval {}, {} and {}", 100 * confidence, interval_text(pair.interval), pair.a_processes,
                   pair.b_processes == 1 ? "1 process" : fmt::format("{} processes", pair.b_processes));
   if (!pair.unjudged.empty()) {
-    return fmt::format("{}: B takes {:.3f} times the time of A ({}), but {}", pair.unjudged, *pair.ratio, sure,
-                       pair.reason);
+    return fmt::format("{}: {:.3f} times the time of A ({}), but {}", pair.unjudged, *pair.ratio, sure, pair.reason);
   }
-  return sentence_of(*pair.ratio, difference_of(pair.interval, margin), margin, sure,
-                     "more processes narrow it: measure the points several times");
+  return sentence_of(*pair.ratio, difference_of(pair.interval, margin), margin, sure);
 }
 
 // "4 points: 1 slower, 2 same, 1 missing".
@@ -166,8 +156,8 @@ std::string pairs_sentence(const std::vector<StoredPair>& pairs, double margin) 
   return text;
 }
 
-Grid phases_of(const std::vector<ComparedRound>& rounds, double margin) {
-  Grid grid = ratio_grid("phases", "medians over the rounds", text_column("phase", "Phase"));
+Table phases_of(const std::vector<ComparedRound>& rounds, double margin) {
+  Table table = ratio_table("phases", text_of_rows("phase", "phase"));
   const RoundFigures& first = rounds.front().a;
   const auto add = [&](const std::string& key) {
     const ReadFigure figure = time_at(key);
@@ -176,14 +166,13 @@ Grid phases_of(const std::vector<ComparedRound>& rounds, double margin) {
     const auto is_time = [](double time) { return time > 0; };
     if (!std::all_of(a.begin(), a.end(), is_time) || !std::all_of(b.begin(), b.end(), is_time)) return;
     const PairedRatio ratio = paired_ratio(a, b);
-    grid.rows.push_back(
-        ratio_row(key, median(a), median(b), ratio.ratio, ratio.interval, name_of(ratio.difference(margin))));
+    table.add(ratio_row(key, median(a), median(b), ratio.ratio, ratio.interval, name_of(ratio.difference(margin))));
   };
   for (const std::string& phase : first.phases) {
     if (phase != first.pass) add(phase);
   }
   add(first.pass);
-  return grid;
+  return table;
 }
 
 struct PartDifference {
@@ -245,32 +234,30 @@ std::vector<PartDifference> ops_of(const std::vector<ComparedRound>& rounds) {
   return ops;
 }
 
-// `parts` sum to `whole`, less what lies between the launches. They are shares of the difference where there is one.
-Grid parts_grid(const char* name, std::string title, GridColumn first, const std::vector<PartDifference>& parts,
-                const PartDifference& whole, bool is_decided) {
-  Grid grid{.name = name,
-            .title = std::move(title),
-            .columns = {std::move(first),
-                        {"a_s", "A", Unit::kSeconds},
-                        {"b_s", "B", Unit::kSeconds},
-                        {"difference_s", "B - A", Unit::kSeconds},
-                        {"of_difference", "Of all", Unit::kFraction}},
-            .rows = {},
-            .notes = {}};
+// The largest `most` of `parts`, which sum to `whole` less what lies between the launches. They are shares of the
+// difference where there is one.
+Table parts_table(const char* name, TableColumn first, const std::vector<PartDifference>& parts,
+                  const PartDifference& whole, bool is_decided, size_t most) {
+  Table table{.name = name,
+              .columns = {std::move(first),
+                          {.key = "a_s", .title = "A", .unit = Unit::kSeconds},
+                          {.key = "b_s", .title = "B", .unit = Unit::kSeconds},
+                          {.key = "difference_s", .title = "B - A", .unit = Unit::kSeconds},
+                          {.key = "of_difference", .title = "of all", .unit = Unit::kFraction, .drop = 1}}};
   const auto add = [&](const PartDifference& part) {
-    grid.rows.push_back(
-        {part.key, part.a, part.b, part.difference(),
-         is_decided && whole.difference() != 0 ? Json(part.difference() / whole.difference()) : Json(nullptr)});
+    const bool has_share = is_decided && whole.difference() != 0;
+    const double share = part.difference() == 0 || !has_share ? 0 : part.difference() / whole.difference();
+    table.add({part.key, part.a, part.b, part.difference(), has_share ? TableCell(share) : TableCell()});
   };
   PartDifference rest{"everything else", whole.a, whole.b};
-  for (size_t i = 0; i < std::min(kMostParts, parts.size()); ++i) {
+  for (size_t i = 0; i < std::min(most, parts.size()); ++i) {
     add(parts[i]);
     rest.a -= parts[i].a;
     rest.b -= parts[i].b;
   }
   add(rest);
   add(whole);
-  return grid;
+  return table;
 }
 
 // The part that explains most of the difference; none where no part has its sign.
@@ -281,41 +268,45 @@ const PartDifference* largest_cause(const std::vector<PartDifference>& parts, co
   return most == parts.end() ? nullptr : &*most;
 }
 
-// The op that explains most of the difference, where A and B launch the same ops, and the part of the model that does.
-std::string cause_sentence(const std::vector<PartDifference>& ops, const std::vector<PartDifference>& parts,
-                           const PartDifference& whole) {
-  const auto signed_text = [](double seconds) {
-    return fmt::format("{}{}", seconds < 0 ? "-" : "+", format_seconds(std::abs(seconds)));
-  };
-  const PartDifference* part = largest_cause(parts, whole);
-  if (part == nullptr) return "";
-  const std::string of_whole = " of " + signed_text(whole.difference());
-  const std::string of_part =
-      fmt::format("the part of the model that differs most is {}: {}", part->key, signed_text(part->difference()));
-  const PartDifference* op = largest_cause(ops, whole);
-  if (op == nullptr) return of_part + of_whole;
-  return fmt::format("the op that differs most is {}: {}{}; {}", op->key, signed_text(op->difference()), of_whole,
-                     of_part);
-}
-
-Grid rounds_grid(const std::vector<ComparedRound>& rounds) {
-  Grid grid{.name = "rounds",
-            .title = "rounds",
-            .columns = {{"round", "Round"},
-                        {"a_s", "A", Unit::kSeconds},
-                        {"b_s", "B", Unit::kSeconds},
-                        ratio_column("ratio", "B / A")},
-            .rows = {},
-            .notes = {}};
-  std::string ratios = "B / A, round by round:";
+Table rounds_table(const std::vector<ComparedRound>& rounds) {
+  Table table{.name = "rounds",
+              .columns = {{.key = "round", .title = "round"},
+                          {.key = "a_s", .title = "A", .unit = Unit::kSeconds},
+                          {.key = "b_s", .title = "B", .unit = Unit::kSeconds},
+                          {.key = "ratio", .title = "B / A"}}};
   for (size_t i = 0; i < rounds.size(); ++i) {
     const double a = time_at(rounds[i].a.pass)(rounds[i].a);
     const double b = time_at(rounds[i].a.pass)(rounds[i].b);
-    grid.rows.push_back({i + 1, a, b, b / a});
-    ratios += fmt::format(" {:.3f}", b / a);
+    table.add({i + 1, a, b, ratio_cell(b / a)});
   }
-  grid.picture = [ratios](const TableStyle& style) { return broken_at_spaces(ratios, style.width) + "\n"; };
-  return grid;
+  return table;
+}
+
+// Every ratio, or the smallest and the largest where they are many.
+std::string rounds_sentence(const Table& rounds) {
+  constexpr size_t kFew = 9;  // fit into a line
+  std::vector<double> ratios;
+  for (const TableRow& row : rounds.rows) ratios.push_back(row.cells.back().value.get<double>());
+  if (ratios.size() > kFew) {
+    const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
+    return fmt::format("B / A in {} rounds: {:.3f} to {:.3f}, median {:.3f}", ratios.size(), *least, *most,
+                       median(ratios));
+  }
+  std::string text = "B / A, round by round:";
+  for (const double ratio : ratios) text += fmt::format(" {:.3f}", ratio);
+  return text;
+}
+
+// The part with the largest share of the difference, said and kept; nothing where no part has its sign.
+void add_cause(PointAnswer& answer, const char* kind, const std::vector<PartDifference>& parts,
+               const PartDifference& whole) {
+  const PartDifference* const cause = largest_cause(parts, whole);
+  if (cause == nullptr) return;
+  Finding finding{.kind = kind,
+                  .subject = cause->key,
+                  .values = Json{{"difference_s", cause->difference()}, {"step_difference_s", whole.difference()}}};
+  answer.say(words(finding));
+  answer.findings.push_back(std::move(finding));
 }
 
 }  // namespace
@@ -355,66 +346,73 @@ PairedRatio ratio_of(const std::vector<ComparedRound>& rounds) {
 
 std::string difference_sentence(const PairedRatio& ratio, double margin) {
   if (!ratio.interval) {
-    return fmt::format("undecided: {} {} too few for an interval, which takes {}", ratio.rounds,
-                       ratio.rounds == 1 ? "round is" : "rounds are", kFewestRounds);
+    return fmt::format("undecided: {:.3f} times the time of A ({} too few for an interval, which takes {})",
+                       ratio.ratio, ratio.rounds == 1 ? "1 round is" : fmt::format("{} rounds are", ratio.rounds),
+                       kFewestRounds);
   }
   const std::string sure = fmt::format("99 % interval {}, {} rounds", interval_text(ratio.interval), ratio.rounds);
-  return sentence_of(ratio.ratio, ratio.difference(margin), margin, sure, "a larger --budget allows more rounds");
+  return sentence_of(ratio.ratio, ratio.difference(margin), margin, sure);
 }
 
-PointReport comparison_report(const ComparedNames& names, const std::vector<ComparedRound>& rounds, double margin) {
-  PointReport report{.name = fmt::format("A: {}; B: {}; {}", names.a, names.b, names.point), .lines = {}, .grids = {}};
+PointAnswer comparison_answer(const ComparedNames& names, const std::vector<ComparedRound>& rounds, double margin,
+                              bool verbose) {
+  constexpr size_t kShown = 4;
+  PointAnswer answer{.name = fmt::format("A: {}; B: {}; {}", names.a, names.b, names.point)};
   const PairedRatio ratio = ratio_of(rounds);
   const Difference difference = ratio.difference(margin);
-  report.lines.push_back(difference_sentence(ratio, margin));
+  answer.say(difference_sentence(ratio, margin));
   const std::vector<ComparedRound> quiet = quiet_half(rounds);
   const std::vector<PartDifference> parts = parts_of(quiet);
   const std::vector<PartDifference> ops = ops_of(quiet);
   const PartDifference whole{"step", mean_of(quiet, &ComparedRound::a, traced),
                              mean_of(quiet, &ComparedRound::b, traced)};
   const bool differs = difference == Difference::kFaster || difference == Difference::kSlower;
-  if (std::string cause = cause_sentence(ops, parts, whole); differs && !cause.empty())
-    report.lines.push_back(std::move(cause));
-  report.grids.push_back(phases_of(rounds, margin));
-  const auto title = [differs](const char* by) {
-    return fmt::format("{}: means of traced steps, over the less disturbed half of the rounds",
-                       differs ? "where the difference comes from, by " + std::string(by)
-                               : fmt::format("times by {}, whose differences are not decided either", by));
-  };
-  if (!ops.empty())
-    report.grids.push_back(parts_grid("ops", title("op"), text_column("op", "Op"), ops, whole, differs));
-  if (!parts.empty()) {
-    report.grids.push_back(
-        parts_grid("parts", ops.empty() ? title("part of the model") : "by part of the model, from the same steps",
-                   text_column("part", "Part"), parts, whole, differs));
+  if (differs) {
+    add_cause(answer, "largest_op_difference", ops, whole);
+    add_cause(answer, "largest_part_difference", parts, whole);
   }
-  report.grids.push_back(rounds_grid(rounds));
-  return report;
+  answer.show(phases_of(rounds, margin));
+  // People see the first rows of the first of these tables.
+  bool is_first = true;
+  const auto add = [&](const char* name, const char* key, const std::vector<PartDifference>& of) {
+    if (of.empty()) return;
+    const auto table = [&](size_t most) {
+      return parts_table(name, text_of_rows(key, fmt::format("{} in traced steps", key)), of, whole, differs, most);
+    };
+    if (is_first && !verbose) answer.parts.push_back({.table = table(kShown), .for_data = false});
+    answer.parts.push_back({.table = table(kMostParts), .for_people = verbose});
+    is_first = false;
+  };
+  add("ops", "op", ops);
+  add("parts", "part", parts);
+  Table table = rounds_table(rounds);
+  const std::string ratios = rounds_sentence(table);
+  answer.parts.push_back({.table = std::move(table), .for_people = verbose});
+  answer.say({ratios, answer.name});
+  return answer;
 }
 
 std::string_view StoredPair::verdict(double margin) const {
   return unjudged.empty() ? name_of(difference_of(interval, margin)) : std::string_view(unjudged);
 }
 
-PointReport stored_comparison_report(const std::string& a, const std::string& b, const std::vector<StoredPair>& pairs,
+PointAnswer stored_comparison_answer(const std::string& a, const std::string& b, const std::vector<StoredPair>& pairs,
                                      double margin, double confidence) {
-  PointReport report{.name = fmt::format("A: {}; B: {}", a, b), .lines = {}, .grids = {}};
-  report.lines.push_back(pairs.size() == 1 ? pair_sentence(pairs.front(), margin, confidence)
-                                           : pairs_sentence(pairs, margin));
-  Grid grid = ratio_grid("records", "", text_column("point", "Point"));
-  grid.title = fmt::format("medians of the records, and {:.4g} % intervals of their ratio", 100 * confidence);
-  grid.columns.push_back(optional_column(2, {"a_processes", "Processes A"}));
-  grid.columns.push_back(optional_column(2, {"b_processes", "B"}));
-  grid.columns.push_back(optional_column(3, text_column("reason", "Why")));
+  PointAnswer answer{.name = fmt::format("A: {}; B: {}", a, b)};
+  answer.say(pairs.size() == 1 ? pair_sentence(pairs.front(), margin, confidence) : pairs_sentence(pairs, margin));
+  Table table = ratio_table("records", text_of_rows("point", "point"));
+  table.columns.push_back({.key = "a_processes", .title = "runs of A", .drop = 2});
+  table.columns.push_back({.key = "b_processes", .title = "of B", .drop = 2});
+  table.columns.push_back(text_of_rows("reason", "why", 3));
   for (const StoredPair& pair : pairs) {
-    std::vector<Json> row = ratio_row(pair.name, or_null(pair.a), or_null(pair.b), or_null(pair.ratio), pair.interval,
-                                      pair.verdict(margin));
+    std::vector<TableCell> row = ratio_row(pair.name, pair.a, pair.b, pair.ratio, pair.interval, pair.verdict(margin));
     row.insert(row.end(),
-               {pair.a_processes, pair.b_processes, pair.reason.empty() ? Json(nullptr) : Json(pair.reason)});
-    grid.rows.push_back(std::move(row));
+               {pair.a_processes, pair.b_processes, pair.reason.empty() ? TableCell() : TableCell(pair.reason)});
+    table.add(std::move(row));
   }
-  report.grids.push_back(std::move(grid));
-  return report;
+  answer.show(std::move(table));
+  answer.say(fmt::format("{}; medians of the records, {:.4g} % intervals", answer.name, 100 * confidence));
+  return answer;
 }
 
 }  // namespace laptime

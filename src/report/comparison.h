@@ -1,4 +1,4 @@
-// comparison_report: A against B, measured in rounds, and which part of the step the difference comes from.
+// comparison_answer: A against B, measured in rounds, and which part of the step the difference comes from.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include "distribution/paired_ratio.h"
 #include "record/record.h"
 #include "record/step_trace.h"
-#include "report/grid.h"
+#include "report/answer.h"
 
 namespace laptime {
 
@@ -51,9 +51,10 @@ PairedRatio ratio_of(const std::vector<ComparedRound>& rounds);
 // "B is slower: 1.034 times the time of A (99 % interval 1.021 to 1.047, 12 rounds)".
 std::string difference_sentence(const PairedRatio& ratio, double margin);
 
-// The sentences, the phases, the parts that differ and the rounds. At least one round. `margin`: a difference that does
-// not matter, as a fraction.
-PointReport comparison_report(const ComparedNames& names, const std::vector<ComparedRound>& rounds, double margin);
+// The ratio and its cause, the phases, the ops or parts that differ most, and the rounds; with `verbose` all tables. At
+// least one round. `margin`: a difference that does not matter, as a fraction.
+PointAnswer comparison_answer(const ComparedNames& names, const std::vector<ComparedRound>& rounds, double margin,
+                              bool verbose = false);
 
 // A point of two files of records.
 struct StoredPair {
@@ -72,7 +73,7 @@ struct StoredPair {
 inline constexpr std::string_view kMissing = "missing";
 
 // `confidence`: of the intervals, as a fraction. At least one pair.
-PointReport stored_comparison_report(const std::string& a, const std::string& b, const std::vector<StoredPair>& pairs,
+PointAnswer stored_comparison_answer(const std::string& a, const std::string& b, const std::vector<StoredPair>& pairs,
                                      double margin, double confidence);
 
 }  // namespace laptime

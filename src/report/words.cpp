@@ -293,6 +293,17 @@ std::string detectable_difference(const Finding& f) {
                      f.integer("rounds"));
 }
 
+std::string largest_difference(const Finding& f, std::string_view what) {
+  const auto signed_time = [&](std::string_view key) {
+    const double time = f.number(key);
+    return fmt::format("{}{}", time < 0 ? "-" : "+", brief_seconds(std::abs(time)));
+  };
+  return fmt::format("the {} that differs most is {}: {} of {}", what, f.subject, signed_time("difference_s"),
+                     signed_time("step_difference_s"));
+}
+std::string largest_op_difference(const Finding& f) { return largest_difference(f, "op"); }
+std::string largest_part_difference(const Finding& f) { return largest_difference(f, "part"); }
+
 struct WordsOfKind {
   std::string_view kind;
   std::string (*words)(const Finding& finding);
@@ -328,7 +339,9 @@ constexpr std::array kWords{WordsOfKind{"pass_time", pass_time},
                             WordsOfKind{"framework", framework},
                             WordsOfKind{"level_changes", level_changes},
                             WordsOfKind{"calibration", calibration},
-                            WordsOfKind{"detectable_difference", detectable_difference}};
+                            WordsOfKind{"detectable_difference", detectable_difference},
+                            WordsOfKind{"largest_op_difference", largest_op_difference},
+                            WordsOfKind{"largest_part_difference", largest_part_difference}};
 
 }  // namespace
 

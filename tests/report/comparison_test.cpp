@@ -1,8 +1,9 @@
-// Comparisons from made rounds: what the sentences and tables say, and that they add up.
+// Comparisons of made rounds and records: their findings, and tables that add up.
 #include "report/comparison.h"
 
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -28,36 +29,71 @@ std::vector<ComparedRound> rounds_of(double faster, int count) {
   return rounds;
 }
 
-Grid grid_named(const PointReport& report, const std::string& name) {
-  for (const Grid& grid : report.grids) {
-    if (grid.name == name) return grid;
-  }
-  ADD_FAILURE() << name;
-  return report.grids.front();
+PointAnswer answer_of(const std::vector<ComparedRound>& rounds) {
+  return comparison_answer({"mode eager", "mode compile", "step"}, rounds, 0.01);
 }
 
-TEST(Comparison, NamesTheVerdictAndTheCause) {
-  const PointReport report = comparison_report({"mode eager", "mode compile", "step"}, rounds_of(0.5, 10), 0.01);
-  EXPECT_TRUE(report.lines.at(0).starts_with("B is faster: it takes 0.83")) << report.lines.at(0);
-  EXPECT_NE(report.lines.at(0).find("10 rounds), which is 1.20x as fast"), std::string::npos) << report.lines.at(0);
-  EXPECT_EQ(report.lines.at(1),
-            "the op that differs most is matmul: -50.00 ms of -50.01 ms; the part of the model that differs most is "
-            "forward layers.*.ffn matmul: -50.00 ms");
-  EXPECT_EQ(report.name, "A: mode eager; B: mode compile; step");
+// The table as programs read it.
+Table table_named(const PointAnswer& answer, const std::string& name) {
+  for (const AnswerPart& part : answer.parts) {
+    if (part.for_data && part.table.name == name) return part.table;
+  }
+  ADD_FAILURE() << name;
+  return {};
+}
+
+Json cell(const Table& table, size_t row, const std::string& key) {
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    if (table.columns[i].key == key) return table.rows.at(row).cells.at(i).value;
+  }
+  ADD_FAILURE() << key;
+  return {};
+}
+
+void expect_sum(const Table& table, const std::string& key) {
+  double sum = 0;
+  const size_t whole = table.rows.size() - 1;
+  for (size_t i = 0; i < whole; ++i) sum += cell(table, i, key).get<double>();
+  EXPECT_NEAR(sum, cell(table, whole, key).get<double>(), 1e-12) << key;
+}
+
+TEST(Comparison, RatioIsInTheFirstLine) {
+  EXPECT_EQ(text_of(answer_of(rounds_of(0.5, 10)), {.unicode = false, .width = 80}),
+            R"(B is faster: 0.833 times the time of A (99 % interval 0.833 to 0.833, 10 rounds)
+the op that differs most is matmul: -50.0 ms of -50.0 ms
+the part that differs most is forward layers.*.ffn matmul: -50.0 ms of -50.0 ms
+phase          A        B  B / A   from     to  B is
+forward   100 ms  50.0 ms  0.500  0.500  0.500  faster
+backward  200 ms   200 ms  1.000  1.000  1.000  same
+step      300 ms   250 ms  0.833  0.833  0.833  faster
+op in traced steps        A        B        B - A  of all
+matmul              90.0 ms  40.0 ms     -50.0 ms   100 %
+softmax              200 ms   200 ms         0 ms     0 %
+everything else     11.0 ms  11.0 ms  -0.01000 ms  0.02 %
+step                 301 ms   251 ms     -50.0 ms   100 %
+B / A in 10 rounds: 0.833 to 0.833, median 0.833
+A: mode eager; B: mode compile; step
+)");
+}
+
+TEST(Comparison, FindsTheOpAndThePartThatDifferMost) {
+  const std::vector<Finding> findings = answer_of(rounds_of(0.5, 10)).findings;
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0].kind, "largest_op_difference");
+  EXPECT_EQ(findings[0].subject, "matmul");
+  EXPECT_EQ(findings[1].kind, "largest_part_difference");
+  EXPECT_EQ(findings[1].subject, "forward layers.*.ffn matmul");
+  for (const Finding& finding : findings) EXPECT_NEAR(finding.number("difference_s"), -0.05, 1e-12);
 }
 
 TEST(Comparison, PartsAddUpToTheDifference) {
-  const Grid grid = grid_named(comparison_report({"a", "b", ""}, rounds_of(0.7, 9), 0.01), "parts");
-  for (const size_t column : {1U, 2U, 3U}) {
-    double sum = 0;
-    for (size_t i = 0; i + 1 < grid.rows.size(); ++i) sum += grid.rows[i][column].get<double>();
-    EXPECT_NEAR(sum, grid.rows.back()[column].get<double>(), 1e-12) << column;
-  }
-  EXPECT_EQ(grid.rows.back()[0], "step");
+  const Table parts = table_named(answer_of(rounds_of(0.7, 9)), "parts");
+  for (const char* key : {"a_s", "b_s", "difference_s"}) expect_sum(parts, key);
+  EXPECT_EQ(cell(parts, parts.rows.size() - 1, "part"), "step");
 }
 
 // An op in several parts of the model, each of which differs less than noise makes another part differ.
-TEST(Comparison, AnOpIsNamedForAllPartsTogether) {
+TEST(Comparison, AddsAnOpUpOverAllParts) {
   std::vector<ComparedRound> rounds;
   for (int i = 0; i < 9; ++i) {
     ComparedRound round{figures(0.1, 0.2, 0.05), figures(0.1, 0.206, 0.05)};
@@ -69,42 +105,43 @@ TEST(Comparison, AnOpIsNamedForAllPartsTogether) {
     }
     rounds.push_back(round);
   }
-  const PointReport report = comparison_report({"a", "b", ""}, rounds, 0.01);
-  EXPECT_EQ(report.lines.at(1),
-            "the op that differs most is rms_norm: +15.00 ms of +20.00 ms; the part of the model that differs most is "
-            "backward layers.*.attn softmax: +6.000 ms");
-  const Grid ops = grid_named(report, "ops");
-  EXPECT_EQ(ops.rows.front()[0], "rms_norm");
-  double sum = 0;
-  for (size_t i = 0; i + 1 < ops.rows.size(); ++i) sum += ops.rows[i][3].get<double>();
-  EXPECT_NEAR(sum, ops.rows.back()[3].get<double>(), 1e-12);
+  const PointAnswer answer = answer_of(rounds);
+  const Finding& op = answer.findings.at(0);
+  EXPECT_EQ(op.subject, "rms_norm");
+  EXPECT_NEAR(op.number("difference_s"), 0.015, 1e-12);
+  EXPECT_NEAR(op.number("step_difference_s"), 0.02, 1e-12);
+  EXPECT_EQ(answer.findings.at(1).subject, "backward layers.*.attn softmax");
+  const Table ops = table_named(answer, "ops");
+  EXPECT_EQ(cell(ops, 0, "op"), "rms_norm");
+  expect_sum(ops, "difference_s");
 }
 
 TEST(Comparison, ThePassIsTheLastPhase) {
-  const Grid grid = grid_named(comparison_report({"a", "b", ""}, rounds_of(1.1, 9), 0.01), "phases");
-  ASSERT_EQ(grid.rows.size(), 3U);
-  EXPECT_EQ(grid.rows[0][0], "forward");
-  EXPECT_EQ(grid.rows[0][6], "slower");
-  EXPECT_EQ(grid.rows[1][6], "same");
-  EXPECT_EQ(grid.rows[2][0], "step");
+  const Table phases = table_named(answer_of(rounds_of(1.1, 9)), "phases");
+  ASSERT_EQ(phases.rows.size(), 3U);
+  EXPECT_EQ(cell(phases, 0, "phase"), "forward");
+  EXPECT_EQ(cell(phases, 0, "verdict"), "slower");
+  EXPECT_EQ(cell(phases, 1, "verdict"), "same");
+  EXPECT_EQ(cell(phases, 2, "phase"), "step");
 }
 
-TEST(Comparison, FewRoundsDecideNothing) {
-  const PointReport report = comparison_report({"a", "b", ""}, rounds_of(0.5, 3), 0.01);
-  EXPECT_EQ(report.lines, (std::vector<std::string>{"undecided: 3 rounds are too few for an interval, which takes 8"}));
-  EXPECT_TRUE(grid_named(report, "phases").rows[0][4].is_null());
+TEST(Comparison, FewRoundsHaveARatioButDecideNothing) {
+  const PointAnswer answer = answer_of(rounds_of(0.5, 3));
+  const Table phases = table_named(answer, "phases");
+  EXPECT_TRUE(cell(phases, 0, "ratio").is_number());
+  EXPECT_TRUE(cell(phases, 0, "ratio_low").is_null());
+  EXPECT_EQ(cell(phases, 0, "verdict"), "undecided");
+  EXPECT_EQ(answer.parts.at(0).lines.at(0),
+            "undecided: 0.833 times the time of A (3 rounds are too few for an interval, which takes 8)");
 }
 
 // Shares of a difference that there is not would be those of noise.
-TEST(Comparison, WhatIsUndecidedHasNoCauses) {
-  const PointReport decided = comparison_report({"a", "b", ""}, rounds_of(0.7, 9), 0.01);
-  EXPECT_TRUE(grid_named(decided, "ops").title.starts_with("where the difference comes from, by op"));
-  EXPECT_TRUE(grid_named(decided, "ops").rows[0][4].is_number());
-  for (const PointReport& report : {comparison_report({"a", "b", ""}, rounds_of(0.7, 3), 0.01),
-                                    comparison_report({"a", "b", ""}, rounds_of(1, 9), 0.01)}) {
-    const Grid ops = grid_named(report, "ops");
-    EXPECT_TRUE(ops.title.starts_with("times by op, whose differences are not decided either")) << ops.title;
-    for (const std::vector<Json>& row : ops.rows) EXPECT_TRUE(row[4].is_null());
+TEST(Comparison, UndecidedTimesHaveNoCauses) {
+  EXPECT_TRUE(cell(table_named(answer_of(rounds_of(0.7, 9)), "ops"), 0, "of_difference").is_number());
+  for (const PointAnswer& answer : {answer_of(rounds_of(0.7, 3)), answer_of(rounds_of(1, 9))}) {
+    EXPECT_TRUE(answer.findings.empty());
+    const Table ops = table_named(answer, "ops");
+    for (size_t i = 0; i < ops.rows.size(); ++i) EXPECT_TRUE(cell(ops, i, "of_difference").is_null());
   }
 }
 
@@ -114,13 +151,13 @@ TEST(Comparison, APartWithOtherOpsIsOneRow) {
     round.b.parts["backward layers.*.attn"] = {{"scaled_dot_product_attention", 0.05}};
     round.b.parts["optimizer norm"] = {{"adamw", 0.01}};
   }
-  const Grid grid = grid_named(comparison_report({"a", "b", ""}, rounds, 0.01), "parts");
-  EXPECT_EQ(grid.rows[0][0], "backward layers.*.attn");
-  EXPECT_DOUBLE_EQ(grid.rows[0][1].get<double>(), 0.2);
-  EXPECT_DOUBLE_EQ(grid.rows[0][3].get<double>(), 0.05 - 0.2);
-  EXPECT_EQ(grid.rows[1][0], "optimizer norm");
-  EXPECT_DOUBLE_EQ(grid.rows[1][1].get<double>(), 0);
-  EXPECT_EQ(grid.rows[2][0], "forward layers.*.ffn matmul");
+  const Table parts = table_named(answer_of(rounds), "parts");
+  EXPECT_EQ(cell(parts, 0, "part"), "backward layers.*.attn");
+  EXPECT_DOUBLE_EQ(cell(parts, 0, "a_s").get<double>(), 0.2);
+  EXPECT_DOUBLE_EQ(cell(parts, 0, "difference_s").get<double>(), 0.05 - 0.2);
+  EXPECT_EQ(cell(parts, 1, "part"), "optimizer norm");
+  EXPECT_DOUBLE_EQ(cell(parts, 1, "a_s").get<double>(), 0);
+  EXPECT_EQ(cell(parts, 2, "part"), "forward layers.*.ffn matmul");
 }
 
 StoredPair stored_pair(const std::string& name, double ratio, Interval interval) {
@@ -136,26 +173,37 @@ TEST(StoredComparison, ShowsTheRatiosAndWhyAPairCannotBeJudged) {
   pairs.push_back(failed);
   pairs.push_back(
       {.name = "step 3", .a = 1, .a_processes = 1, .unjudged = std::string(kMissing), .reason = "B lacks it"});
-  const PointReport report = stored_comparison_report("'a'", "'b'", pairs, 0.01, 0.99);
-  EXPECT_EQ(report.lines, (std::vector<std::string>{"4 points: 1 slower, 1 same, 1 out_of_memory, 1 missing"}));
-  const Grid& grid = report.grids.at(0);
-  EXPECT_EQ(Json(grid.rows.at(0)), (Json{"step", 2.0, 2.5, 1.25, 1.125, 1.375, "slower", 6, 6, nullptr}));
-  EXPECT_EQ(Json(grid.rows.at(2)).at(3), 1.0);  // the ratio of what there is
-  EXPECT_EQ(Json(grid.rows.at(2)).at(9), "B: out_of_memory: killed");
-  EXPECT_EQ(Json(grid.rows.at(3)),
-            (Json{"step 3", 1.0, nullptr, nullptr, nullptr, nullptr, "missing", 1, 0, "B lacks it"}));
+  const PointAnswer answer = stored_comparison_answer("'a'", "'b'", pairs, 0.01, 0.99);
+  EXPECT_EQ(answer.parts.at(0).lines,
+            (std::vector<std::string>{"4 points: 1 slower, 1 same, 1 out_of_memory, 1 missing"}));
+  const Json rows = json_of(table_named(answer, "records"));
+  EXPECT_EQ(rows.at(0), (Json{{"point", "step"},
+                              {"a_s", 2.0},
+                              {"b_s", 2.5},
+                              {"ratio", 1.25},
+                              {"ratio_low", 1.125},
+                              {"ratio_high", 1.375},
+                              {"verdict", "slower"},
+                              {"a_processes", 6},
+                              {"b_processes", 6},
+                              {"reason", nullptr}}));
+  EXPECT_EQ(rows.at(2).at("ratio"), 1.0) << "the ratio of the processes that ran";
+  EXPECT_EQ(rows.at(2).at("reason"), "B: out_of_memory: killed");
+  EXPECT_EQ(rows.at(3).at("verdict"), "missing");
+  EXPECT_TRUE(rows.at(3).at("b_s").is_null());
+  EXPECT_EQ(rows.at(3).at("reason"), "B lacks it");
 }
 
 TEST(StoredComparison, SaysTheRatioOfAPairInItsFirstLine) {
   const auto line = [](const StoredPair& pair) {
-    return stored_comparison_report("'a'", "'b'", {pair}, 0.01, 0.99).lines.at(0);
+    return stored_comparison_answer("'a'", "'b'", {pair}, 0.01, 0.99).parts.at(0).lines.at(0);
   };
   EXPECT_EQ(line(stored_pair("step", 1.25, {1.125, 1.375})),
-            "B is slower: it takes 1.250 times the time of A (99 % interval 1.125 to 1.375, 6 and 6 processes)");
+            "B is slower: 1.250 times the time of A (99 % interval 1.125 to 1.375, 6 and 6 processes)");
   StoredPair doubtful = stored_pair("step", 1.25, {1.125, 1.375});
   doubtful.unjudged = "undecided";
   doubtful.reason = "B: 6 of 6 records found no steady state, by their own verdict";
-  EXPECT_TRUE(line(doubtful).starts_with("undecided: B takes 1.250 times the time of A (99 % interval 1.125 to 1.375"));
+  EXPECT_TRUE(line(doubtful).starts_with("undecided: 1.250 times the time of A (99 % interval 1.125 to 1.375"));
 }
 
 }  // namespace

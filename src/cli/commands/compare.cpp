@@ -12,8 +12,8 @@
 
 #include "base/error.h"
 #include "base/words.h"
+#include "cli/answer_output.h"
 #include "cli/compared_files.h"
-#include "cli/grid_output.h"
 #include "cli/message.h"
 #include "cli/percent.h"
 #include "cli/rounds.h"
@@ -96,7 +96,10 @@ std::vector<OptionRow> compare_options() {
   std::vector<OptionRow> rows = option_rows<CompareOptions>();
   for (OptionRow& row : sweep_options()) rows.push_back(std::move(row));
   leave_out_options_of_rows(rows);
-  keep_formats_of_grids(rows);
+  keep_formats_of_answers(rows);
+  for (OptionRow& row : rows) {
+    if (row.option.flag == "verbose") row.option.help = "print every table whole, and the times of each round";
+  }
   return rows;
 }
 
@@ -217,16 +220,17 @@ ExitCode run_rounds(const CompareCommand& command) {
   }
   request.a = points[0];
   request.b = points[1];
-  GridOutput output(config);
+  AnswerOutput output(config);
   if (!command.programs) request.store = store_for(config);
   const Rounds rounds = measure_rounds(request);
-  if (!rounds.rounds.empty()) {
-    PointReport report = comparison_report(request.names, rounds.rounds, request.margin);
-    if (!rounds.failure.empty()) report.lines.insert(report.lines.begin(), rounds.failure);
-    output.add(std::move(report));
-  } else if (!rounds.failure.empty()) {
-    output.add({.name = request.names.point, .lines = {rounds.failure}, .grids = {}});
+  PointAnswer answer{.name = request.names.point};
+  if (!rounds.rounds.empty()) answer = comparison_answer(request.names, rounds.rounds, request.margin, config.verbose);
+  if (!rounds.failure.empty()) {
+    answer.status = name_of(Status::kFailed);
+    answer.reason = rounds.failure;
+    answer.parts.insert(answer.parts.begin(), AnswerPart{.lines = {rounds.failure}});
   }
+  if (!answer.parts.empty()) output.add(std::move(answer));
   output.finish();
   Gate gate(command.options);
   if (rounds.code == ExitCode::kFailed && !rounds.failure.empty() && gate.is_set()) {
@@ -240,9 +244,9 @@ ExitCode run_rounds(const CompareCommand& command) {
 }
 
 ExitCode run_files(const CompareCommand& command) {
-  GridOutput output(command.sweep.output);
+  AnswerOutput output(command.sweep.output);
   const ComparedFiles compared = compare_files(command.files[0], command.files[1], command.options.anyway);
-  output.add(stored_comparison_report(quote(command.files[0]), quote(command.files[1]), compared.pairs,
+  output.add(stored_comparison_answer(quote(command.files[0]), quote(command.files[1]), compared.pairs,
                                       command.options.margin(), compared.confidence));
   output.finish();
   Gate gate(command.options);
@@ -278,7 +282,7 @@ void reject_options_of_rounds(const CommandWords& words) {
 
 // The options that name the point, for another program's bench.
 ComparedPrograms programs_of(const CompareOptions& options, const CommandWords& words) {
-  constexpr std::array<std::string_view, 4> kOwn{"output", "output-file", "store", "budget"};
+  constexpr std::array<std::string_view, 5> kOwn{"output", "output-file", "store", "budget", "verbose"};
   const std::vector<std::string> paths = split_list(options.program);
   if (paths.size() != 2) {
     throw Error::format("laptime compare: --program {}: give two programs, OLD,NEW", quote(options.program));

@@ -59,6 +59,7 @@ std::vector<OptionRow> selfcheck_options() {
   const Sweep defaults = default_sweep();
   std::vector<OptionRow> rows = sweep_options();
   leave_out_options_of_rows(rows);
+  leave_out(rows, {"verbose"});
   keep_formats_of_answers(rows);
   for (OptionRow& row : rows) {
     for (const Axis& axis : defaults.axes) {
