@@ -18,11 +18,11 @@ struct QuestionedPoint {
 };
 
 struct Answer {
-  std::string_view question;  // a heading of docs/walkthrough.md, which has a command for it
+  std::string_view question;  // a heading of docs/tutorial.md, which has a command for it
   std::string text;
 };
 
-// One answer for each question that the points answer, in the order of docs/walkthrough.md. The first point with what a
+// One answer for each question that the points answer, in the order of docs/tutorial.md. The first point with what a
 // question is about stands for the others where a single one must.
 std::vector<Answer> answer_questions(std::span<const QuestionedPoint> points);
 

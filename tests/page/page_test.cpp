@@ -171,16 +171,16 @@ TEST(Page, ShowsPointsWithoutTimeAndOfOtherPrograms) {
   EXPECT_FALSE(selected["time"].is_null());
 }
 
-TEST(Page, QuestionsAreTheHeadingsOfTheWalkthrough) {
+TEST(Page, QuestionsAreTheHeadingsOfTheTutorial) {
   PageInput input = five_points();
   for (std::optional<StepTrace>& trace : input.traces) trace = timed_trace();
-  std::ifstream file(LAPTIME_SOURCE_DIR "/docs/walkthrough.md");
-  std::stringstream walkthrough;
-  walkthrough << file.rdbuf();
+  std::ifstream file(LAPTIME_SOURCE_DIR "/docs/tutorial.md");
+  std::stringstream tutorial;
+  tutorial << file.rdbuf();
   const Json page = data_of(input);
   EXPECT_GE(page["answers"].size(), 6U);
   for (const Json& answer : page["answers"]) {
-    EXPECT_THAT(walkthrough.str(), HasSubstr("\n## " + answer["question"].get<std::string>() + "\n"));
+    EXPECT_THAT(tutorial.str(), HasSubstr("\n## " + answer["question"].get<std::string>() + "\n"));
     EXPECT_LT(answer["answer"].get<std::string>().size(), 260U) << answer;
   }
 }

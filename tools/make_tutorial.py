@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes docs/walkthrough.md: the questions of the source documents, each with one command and what it prints here.
+"""Writes docs/tutorial.md: the questions of the source documents, each with one command and what it prints here.
 
-Usage: tools/make_walkthrough.py BINARY [--options "--num-layers 2"] > docs/walkthrough.md
+Usage: tools/make_tutorial.py BINARY [--options "--num-layers 2"] > docs/tutorial.md
 
 The commands run on this machine, in order, with a store of their own. `--options` are added to every command that
 runs a model, for machines that are too slow for the whole one.
@@ -20,71 +20,61 @@ import tempfile
 import termios
 from pathlib import Path
 
-COLUMNS = 118
+COLUMNS = 100
 SOURCE = Path(__file__).resolve().parent.parent
 
 # (heading, text before, [command, ...], text after)
 SECTIONS = [
     ("How long do forward, backward and both take, and how much do they vary?",
-     "Every phase is timed in place in the same step, so backward is no difference of two runs.",
+     "Phases are timed in place in the same step, so backward is not a difference of two runs.",
      ["bench --model small {m} --pass forward_backward --warmup 2 --steps 10 --columns mean_std"],
-     "One of the documents gets backward by subtracting the time of a forward run from that of a forward and backward "
-     "run, and prints a negative time once. Here the phases add up to the step: `residue` in a record is what is left."),
+     ""),
     ("Why do the first steps take longer without warm-up?",
-     "The rows show what warm-up does to mean, standard deviation and the first samples. Below each row stands in which "
-     "phase and class of work the first steps took longer, why as far as it is known: how much of it is page faults. Below "
-     "the table stands whether warm-up moves the mean by more than the noise of the samples.",
+     "",
      ["bench --model small {m} --pass forward_backward --warmup 0,1,2,5 --steps 10 --columns first_steps"],
-     "Kernels are tried, libraries generate their code, memory is allocated and touched, and weights are made before "
-     "the first step (`set-up`, with `--verbose`). What a framework does in its first step is therefore not in these "
-     "times."),
+     "Kernel trials, code generation, allocation and initial weights happen before the first step, so they are not in these times."),
     ("What do bfloat16 and compilation gain?",
      "",
      ["bench --model small {m} --mode eager,compile --dtype float32,bfloat16 --warmup 2 --steps 8 "
       "--columns default,speedup"],
      "A processor without bfloat16 instructions multiplies widened numbers, so the gain depends on the machine."),
     ("Which kernel takes most of the time, and how often is it called?",
-     "The columns are those of `nsys stats`. The first line is the conclusion; the second holds the traced steps "
-     "against untraced ones, and the third says whether the sum of the kernels matches the wall clock.",
-     ["profile --model small {m} --view kernels --top 10"],
+     "",
+     ["profile --model small {m}"],
      ""),
     ("Which kernels other than matrix products matter in forward?",
      "",
-     ["profile 'class != matmul' --model small {m} --phase forward --view kernels --top 8"],
+     ["profile 'class != matmul' --model small {m} --phase forward --view kernels --top 6"],
      ""),
     ("How does the share of matrix products change from inference to a whole step?",
      "",
-     ["profile --model small {m} --pass inference,forward_backward,step --view classes --top 6 --traced-steps 3"],
-     "The first table has the passes side by side."),
+     ["profile --model small {m} --pass inference,forward_backward,step --view classes --top 4 --traced-steps 3"],
+     ""),
     ("Softmax against the two products around it: time and FLOPs?",
-     "",
+     "One document finds softmax as slow as the products on a GPU although it has far fewer FLOPs. The bound says why: softmax moves "
+     "bytes, the products multiply.",
      ["profile --model small {m} --view attention"],
-     "One document finds softmax as slow as the products on a GPU although it has far fewer FLOPs. The column `Bound` "
-     "says why: softmax moves bytes, the products multiply."),
+     ""),
     ("Where does compile mode gain its time?",
      "",
      ["profile --model small {m} --compare-modes --view classes --top 4 --traced-steps 3"],
-     "The rows of the first two tables add up to the difference of the steps."),
+     ""),
     ("What is the share of casts: is bfloat16 worth it on a small model?",
      "",
      ["profile 'class = cast or class = matmul' --model small {m} --dtype bfloat16 --view classes"],
      ""),
     ("What is the peak for inference, forward with backward, and a step?",
-     "These sizes do not fit on most machines; then the figures are predicted, from the plan that would run.",
-     ["memory --model 2.7B --context 128,256,512 --pass inference,forward_backward,step "
-      "--dtype float32,bfloat16"],
-     ""),
-    ("How long would a step take on another machine, and what would fit there?",
-     "The machines of `laptime list devices` are known by their data sheets; the times are bounds.",
-     ["plan --model small,medium,large --context 512 --dtype bfloat16 --device h100,rtx4090,rtx3070 --largest"],
-     ""),
-    ("And on this machine, before the run?",
-     "The commands above have left what their launches took; other sizes are estimated from the nearest ones.",
-     ["plan --model small --num-layers 4 --batch 2 --context 192 --mode eager,compile --dtype float32,bfloat16"],
+     "Nothing runs here: the bytes come from the plan and are exact.",
+     ["memory --model 2.7B --context 128,256,512 --pass inference,forward_backward,step --dtype float32,bfloat16"],
      ""),
     ("What is the memory of a step held for, and what does a block save for backward?",
      "",
-     ["memory --model small {m}"],
+     ["memory --model small {m}",
+      "memory --model small {m} --view saved"],
+     ""),
+    ("How long would a step take on another machine, and what would fit there?",
+     "The machines of `laptime list devices` are known by their data sheets; their times are bounds.",
+     ["plan --model small,medium,large --context 512 --dtype bfloat16 --device h100,rtx4090,rtx3070 --largest"],
      ""),
     ("What do sums in float16 lose?",
      "",
@@ -103,15 +93,14 @@ SECTIONS = [
 WRONG = """## What the documents got wrong
 
 - **Backward by subtraction.** A difference of two runs has the noise of both and once came out negative. `laptime` times
-  every phase in place (first question).
-- **A number without an interval.** Several tables have a mean of five steps. Here a figure is a median with an interval and
-  a verdict that says with reasons whether to believe it.
-- **First steps inside the mean.** With no warm-up the documents' means contain allocation and kernel selection. Here those
-  have rows of their own, and the excess of the first steps is a figure (second question).
+  every phase in place.
+- **A number without an interval.** Several tables have a mean of five steps. Here a figure is a median with an interval.
+- **First steps inside the mean.** With no warm-up the documents' means contain allocation and kernel selection. Here the
+  excess of the first steps is a figure of its own.
 - **Number types of the toy model.** One document states parameters in float16 and a first layer in float32. Autocast does the
   opposite: parameters stay float32, and the first layer's output is lowered.
 - **Traces that do not match the clock.** A profiler's overhead was not stated. Here traced and untraced steps run in turn,
-  and the cost of a mark is printed with every profile.
+  and the cost of tracing is known.
 """
 
 
@@ -136,7 +125,7 @@ def run(binary: str, words: list[str], folder: str) -> str:
     if process.wait() != 0:
         complaint.seek(0)
         last = complaint.read().decode(errors="replace").strip().splitlines()[-1:]
-        sys.exit(f"make_walkthrough: {shlex.join(words)} ended with {process.returncode}: {' '.join(last)}")
+        sys.exit(f"make_tutorial: {shlex.join(words)} ended with {process.returncode}: {' '.join(last)}")
     return re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text.decode().replace("\r\n", "\n")).rstrip()
 
 
@@ -149,9 +138,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         machine = run(binary, ["list", "devices"], folder).splitlines()
         print("# The documents' questions, one command each\n")
-        print("The source documents ([README](../README.md#models-and-editions)) ask where the time and the memory of a "
+        print("The source documents ([models and editions](models.md)) ask where the time and the memory of a "
               "training\nstep go. Each question below is one command, followed by what it printed on the machine where "
-              "this page was made\n(`tools/make_walkthrough.py`). The machine was shared with other work, so the times "
+              "this page was made\n(`tools/make_tutorial.py`). The machine was shared with other work, so the times "
               "show the form of an answer; run the\ncommands for those of your own machine.\n")
         print("```text\n" + "\n".join(line for line in machine if line.startswith("cpu")) + "\n```\n")
         for heading, before, commands, after in SECTIONS:
@@ -162,7 +151,7 @@ def main() -> None:
                 command = command.format(m=arguments.options)
                 print("```console\n$ laptime " + command)
                 print(run(binary, shlex.split(command), folder) + "\n```\n")
-                print(f"make_walkthrough: {command}", file=sys.stderr)
+                print(f"make_tutorial: {command}", file=sys.stderr)
             if after:
                 print(after + "\n")
         print(WRONG, end="")

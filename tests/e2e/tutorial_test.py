@@ -1,4 +1,4 @@
-"""docs/walkthrough.md: its script runs with the program as it is, and the page has the commands of the script."""
+"""docs/tutorial.md: its script runs with the program as it is, and the page has the commands of the script."""
 
 import os
 import re
@@ -9,9 +9,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
-import make_walkthrough  # noqa: E402
+import make_tutorial  # noqa: E402
 
-SCRIPT = ROOT / "tools/make_walkthrough.py"
+SCRIPT = ROOT / "tools/make_tutorial.py"
 SMALL = "--num-layers 1 --d-model 32 --d-ff 64 --num-heads 2 --vocab 64 --context 8 --batch 1"
 
 
@@ -19,18 +19,18 @@ def commands_in(page: str) -> list[str]:
     return re.findall(r"^\$ laptime (.*)$", page, re.MULTILINE)
 
 
-class Walkthrough(unittest.TestCase):
-    def test_the_script_runs_and_the_page_is_of_its_commands(self):
+class Tutorial(unittest.TestCase):
+    def test_script_runs_and_matches_the_page(self):
         done = subprocess.run([sys.executable, SCRIPT, os.environ["LAPTIME_BINARY"], "--options", SMALL],
                               capture_output=True, text=True, timeout=600, check=False)
         self.assertEqual(done.returncode, 0, done.stderr)
-        page = (ROOT / "docs/walkthrough.md").read_text()
+        page = (ROOT / "docs/tutorial.md").read_text()
         self.assertEqual(re.findall("^## .*$", done.stdout, re.MULTILINE), re.findall("^## .*$", page, re.MULTILINE))
         # The page may be made with other options.
-        first = make_walkthrough.SECTIONS[0][2][0]
+        first = make_tutorial.SECTIONS[0][2][0]
         begin, end = first.split("{m}")
         options = commands_in(page)[0].removeprefix(begin).removesuffix(end)
-        commands = [command.format(m=options) for section in make_walkthrough.SECTIONS for command in section[2]]
+        commands = [command.format(m=options) for section in make_tutorial.SECTIONS for command in section[2]]
         self.assertEqual(commands_in(page), commands)
         for command, text in re.findall(r"^\$ laptime (.*)\n(.*)$", done.stdout, re.MULTILINE):
             self.assertNotEqual(text, "```", command)
