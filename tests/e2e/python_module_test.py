@@ -135,9 +135,9 @@ class Module(ModuleTest):
         self.assertEqual(list(laptime.plan(**PREDICTED).to_pandas("plan")["fits"]), ["yes"])
 
 
-    def test_the_example_of_the_readme(self):
-        readme = (MODULE.parent / "README.md").read_text()
-        (example,) = re.findall(r"^    import laptime\n    .*\n(?=    records.to_pandas\(\)$)", readme, re.MULTILINE)
+    def test_example_of_the_install_page(self):
+        page = (MODULE.parent / "docs/install.md").read_text()
+        (example,) = re.findall(r"^    import laptime\n    .*\n(?=    records.to_pandas\(\)$)", page, re.MULTILINE)
         measured = laptime.bench
         names = {}
         with mock.patch.object(laptime, "bench", lambda **options: measured(**options, device="h100")):
