@@ -15,9 +15,9 @@
 #include "base/units.h"
 #include "base/words.h"
 #include "record/metrics.h"
+#include "record/trust.h"
 #include "report/model_name.h"
 #include "report/phrases.h"
-#include "report/trust.h"
 
 namespace laptime {
 namespace {
@@ -244,7 +244,8 @@ std::string page_doubt(const PagePoints& points) {
     if (point.time() == nullptr) continue;
     ++timed;
     if (is_predicted(*point.record)) ++predicted;
-    was_busy = was_busy || lost_time(*point.record) > 0;
+    const std::optional<Trust> trust = trust_of(*point.record);
+    was_busy = was_busy || (trust && trust->is_busy);
     const std::optional<double> error = error_of(*point.record, *point.time());
     if (!error) continue;
     least = std::min(least, *error);

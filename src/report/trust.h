@@ -9,9 +9,6 @@
 
 namespace laptime {
 
-// The fraction of the time that other programs, guests or a CPU quota took; 0 if little was lost.
-double lost_time(const Record& record);
-
 // Collects the worst of the rows of a table.
 class TrustLine {
  public:
