@@ -7,6 +7,7 @@
 
 #include "analysis/speedup.h"
 #include "base/words.h"
+#include "distribution/bootstrap.h"
 #include "record/trust.h"
 #include "table/value_text.h"
 
@@ -23,7 +24,7 @@ void TrustLine::add(const Record& record) {
   ++rows_;
   if (trust->is_busy) lost_ = std::max(lost_, trust->lost.value_or(0));
   uncertainty_ = std::max(uncertainty_, uncertainty_of(*time).value_or(0));
-  if (trust->has_few_samples) few_samples_ = std::min(few_samples_.value_or(time->count), time->count);
+  if (time->count < kFewestForInterval) few_samples_ = std::min(few_samples_.value_or(time->count), time->count);
   if ((trust->drifts || trust->is_meaningless) && unsteady_.empty() && !record.verdict.reasons.empty())
     unsteady_ = record.verdict.reasons.front().substr(0, record.verdict.reasons.front().find(" ("));
 }

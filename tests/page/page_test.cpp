@@ -144,7 +144,7 @@ TEST(Page, SaysWhatIsFastestAndWhereItSaves) {
   EXPECT_EQ(page["doubt"], "");
   for (Record& record : input.records) {
     record.time["step"] = make_time_stats(std::vector{1.0, 1.2, 1.4, 1.1, 0.9, 1.3, 1.6});
-    record.verdict.reasons = {"40 % of the time was lost waiting for a core (limit 10 %)"};
+    record.verdict.lost = 0.4;
   }
   const Json busy = data_of(input);
   EXPECT_THAT(busy["doubt"].get<std::string>(), HasSubstr("the machine was busy: times known to ±"));

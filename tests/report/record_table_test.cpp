@@ -155,11 +155,11 @@ TEST(RecordTable, OneLineSaysHowFarTimesCanBeTrusted) {
     return found;
   };
   EXPECT_EQ(warnings(table(records, {})).size(), 0U);
-  records[0].verdict = {"unstable", {"70.2 % of the time was lost waiting for a core (limit 3 %)", "two modes"}};
+  records[0].verdict.lost = 0.702;
   ASSERT_EQ(warnings(table(records, {.width = 80})).size(), 1U);
   EXPECT_THAT(warnings(table(records, {}))[0], HasSubstr("70 %"));
   EXPECT_EQ(warnings(table(std::span(records).first(1), {})).size(), 1U);
-  records[0].verdict = {"untested", {}};
+  records[0].verdict.lost = 0;
   records[0].time["step"] = make_time_stats(std::vector<double>{1.5, 1.6, 1.4, 1.5});
   ASSERT_EQ(warnings(table(records, {})).size(), 1U);
   EXPECT_THAT(warnings(table(records, {}))[0], HasSubstr("4 samples"));
