@@ -61,12 +61,21 @@ std::string phases_line(const Record& record) {
   return texts.size() < 2 ? "" : fmt::format("{}", fmt::join(texts, "   "));
 }
 
-// "77 steps", and the loss if it changed.
+// Measured steps that made no update because a gradient overflowed.
+int64_t skipped_in_samples(const Record& record) {
+  const int64_t warmup = record.stopping.warmup.value_or(0);
+  return std::count_if(record.loss_scaling.skipped.begin(), record.loss_scaling.skipped.end(),
+                       [&](int64_t step) { return step > warmup; });
+}
+
+// "77 steps", the loss if it changed, and how many steps made no update.
 std::string samples_text(const Record& record, const TimeStats& time) {
   if (is_predicted(record)) return "";
   std::string text = counted(time.count * record.stopping.steps_per_sample.value_or(1), "step");
   const std::vector<double>& loss = record.loss.values;
   if (loss.size() > 1) text += fmt::format(" · loss {:.2f} → {:.2f}", loss.front(), loss.back());
+  if (const int64_t skipped = skipped_in_samples(record); skipped > 0)
+    text += fmt::format(" · {} of {} made no update", skipped, counted(time.count, "step"));
   return text;
 }
 
@@ -81,13 +90,6 @@ std::string parts_of(const SetupTimes& times) {
     }
   });
   return text.empty() ? "" : " (" + text + ")";
-}
-
-// The steps of the samples, not of the warm-up, that made no update.
-int64_t skipped_in_samples(const Record& record) {
-  const int64_t warmup = record.stopping.warmup.value_or(0);
-  return std::count_if(record.loss_scaling.skipped.begin(), record.loss_scaling.skipped.end(),
-                       [&](int64_t step) { return step > warmup; });
 }
 
 }  // namespace

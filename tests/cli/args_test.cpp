@@ -178,7 +178,7 @@ TEST(Args, CommandsTakeTheOptionsThatAct) {
     return std::any_of(rows.begin(), rows.end(), [&](const OptionRow& row) { return row.option.flag == flag; });
   };
   for (const char* const command : {"explain", "plan", "profile", "memory", "calibrate", "demo"}) {
-    for (const char* const flag : {"columns", "quiet", "explain"}) EXPECT_FALSE(has(command, flag)) << command << flag;
+    for (const char* const flag : {"columns", "explain"}) EXPECT_FALSE(has(command, flag)) << command << flag;
     EXPECT_TRUE(has(command, "output")) << command;
     EXPECT_THAT(text(std::string(command) + " --help"), testing::Not(HasSubstr("jsonl, samples"))) << command;
   }

@@ -38,12 +38,10 @@ class Float16(ProgramTest):
                 self.assertEqual(record["loss_scaling"]["last"], training["scales"][-1])
                 for ours, theirs in zip(record["loss"]["values"], training["losses"], strict=True):
                     self.assertAlmostEqual(ours, theirs, delta=2e-3 * theirs)
-                text = self.bench(*options_of(training)).stdout
-                self.assertIn(f"{len(training['skipped'])} of 16 steps skipped", text)
-                note = f"{len(training['skipped'])} of 16 measured steps made no update"
-                for words in ([], ["--columns", "name,median"], ["--output", "markdown"]):
-                    shown = self.laptime("show", "--last", "--store", self.store, *words).stdout
-                    self.assertIn(note, " ".join(shown.split()), words)
+                note = f"{len(training['skipped'])} of 16 steps made no update"
+                self.assertIn(note, " ".join(self.bench(*options_of(training)).stdout.split()))
+                shown = self.laptime("show", "--last", "--store", self.store).stdout
+                self.assertIn(note, " ".join(shown.split()))
 
     def test_a_skipped_step_changes_nothing(self):
         training = next(iter(TRAININGS.values()))

@@ -37,7 +37,7 @@ def processes_with(word: str) -> list[str]:
     found = []
     for folder in Path("/proc").iterdir():
         try:
-            line = (folder / "cmdline").read_text() if folder.name.isdigit() else ""
+            line = (folder / "cmdline").read_text(errors="replace") if folder.name.isdigit() else ""
         except OSError:
             continue
         if word in line and (folder / "stat").exists():

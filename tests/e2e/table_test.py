@@ -29,8 +29,8 @@ class Table(ProgramTest):
         words = [*MODEL, "--store", "none", "--largest", "--memory-limit", "1MiB", "--context", "8,512", "--device",
                  "rtx4090,rtx-pro-6000"]
         for text in self.at_every_width("plan", *words):
-            self.assertEqual(text.splitlines()[1].split(";")[0], "2 of 4 points fit")
-            for name in ("ctx:512/device:roofline:rtx-pro-6000", "ctx:8/device:roofline:rtx4090"):
+            self.assertTrue(text.startswith("2 of 4 points fit"), text)
+            for name in ("ctx 512 rtx-pro-6000", "ctx 8 rtx4090"):
                 self.assertIn(name, text)
             self.assertIn("too many", text)
             self.assertNotIn("..", text.replace(" ..", ""))
