@@ -16,8 +16,6 @@
 namespace laptime {
 namespace {
 
-std::string flops(double value) { return value_text(value, Unit::kFlops); }
-
 // "21 %", "1.3 times", "57 times": a ratio above 1 is no share.
 std::string multiple(double ratio) {
   if (ratio <= 1) return percent_text(ratio);

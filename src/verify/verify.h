@@ -16,9 +16,9 @@ namespace laptime {
 // Called before each stage ("bfloat16: step 2 of 10"), with the time since the start of the file.
 using VerifyProgress = std::function<void(const std::string& stage, Seconds elapsed)>;
 
-// Selects the kernels to verify. With `known` (stored choices by device_key) they are those that a measurement uses: the
-// stored choice of a signature, else the winner of a trial. Without it, the first candidates run. With `tf32` only the
-// float32 run in TF32 arithmetic is compared.
+// Selects the kernels to verify. With `known` (stored choices by device_key) they are those that a measurement uses:
+// the stored choice of a signature, else the winner of a trial. Without it, the first candidates run. With `tf32` only
+// the float32 run in TF32 arithmetic is compared.
 struct VerifyKernels {
   KnowledgeOf known{};
   bool tf32 = false;

@@ -58,17 +58,5 @@ TEST(FirstSteps, AreNoiseWhereALaterStepTookAsLong) {
   EXPECT_EQ(first_steps_text(record), "first step 1.000 s longer; a later step took as long, so this is noise");
 }
 
-std::vector<Record> rows_by_warmup() {
-  std::vector<Record> records = stored_records();
-  records.resize(2);
-  for (size_t i = 0; i < records.size(); ++i) {
-    records[i].config = records[0].config;
-    records[i].name = "step/model:small/ctx:256/dtype:float32/mode:eager/warmup:" + std::to_string(i);
-    records[i].transient = slow_start();
-    records[i].transient.excess = 0;
-  }
-  return records;
-}
-
 }  // namespace
 }  // namespace laptime
