@@ -96,7 +96,7 @@ std::string data_sheet_floor(const Finding& f) {
 }
 
 std::string device_idle(const Finding& f) {
-  const bool has_records = !f.text("records").empty();
+  const bool has_records = f.integer("watched_steps") > 0;
   std::string kernels = counted(f.integer("kernels"), has_records ? "kernel" : "launch");
   if (!has_records) kernels = fmt::format("{} launches", f.integer("kernels"));
   if (f.integer("copies") > 0) kernels += fmt::format(" and {}", counted(f.integer("copies"), "memory operation"));

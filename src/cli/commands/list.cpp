@@ -17,6 +17,8 @@
 #include "distribution/verdict.h"
 #include "export/formats.h"
 #include "model/gpt/editions.h"
+#include "model/parameters.h"
+#include "points/resolve.h"
 #include "prepare/device.h"
 #include "prepare/inventory.h"
 #include "record/metrics.h"
@@ -25,22 +27,28 @@
 #include "report/columns.h"
 #include "table/aligned.h"
 #include "table/text.h"
+#include "table/value_text.h"
 
 namespace laptime {
 namespace {
 
+// Parameters of a preset in the edition that it selects, and in the default edition otherwise.
+int64_t parameters_of(const ModelPreset& model) {
+  std::vector<GivenOption> given{{"model", model.name}};
+  if (model.only) given.push_back({"edition", name_of(*model.only)});
+  return summarize(resolve(given).config.model).parameter_count;
+}
+
 std::string models(size_t width) {
-  std::vector<Cells> lines{{"model", "alias", "edition", "d_model", "d_ff", "layers", "heads", "vocab", "context"}};
+  std::vector<Cells> lines{{"model", "alias", "edition", "parameters", "d_model", "d_ff", "layers", "heads"}};
   for (const ModelPreset& model : model_presets()) {
-    const auto number_or = [](const std::optional<int64_t>& value) {
-      return value ? std::to_string(*value) : std::string("of the edition");
-    };
     lines.push_back({std::string(model.name), std::string(model.alias),
-                     model.only ? std::string(name_of(*model.only)) : "any", std::to_string(model.d_model),
-                     std::to_string(model.d_ff), std::to_string(model.num_layers), std::to_string(model.num_heads),
-                     number_or(model.vocab_size), number_or(model.context_length)});
+                     model.only ? std::string(name_of(*model.only)) : "any",
+                     grouped_digits(std::to_string(parameters_of(model))), std::to_string(model.d_model),
+                     std::to_string(model.d_ff), std::to_string(model.num_layers), std::to_string(model.num_heads)});
   }
-  return aligned(lines, {}, 0, width);
+  return aligned(lines, {false, false, false, true, true, true, true, true}, 0, width) +
+         "\nParameters of `any` are those of the edition 2025.\n";
 }
 
 std::string devices(size_t width) {
