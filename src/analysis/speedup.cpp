@@ -12,6 +12,7 @@
 
 #include "distribution/verdict.h"
 #include "record/metrics.h"
+#include "record/trust.h"
 
 namespace laptime {
 namespace {
@@ -93,7 +94,7 @@ double student_t(int64_t degrees) {
 
 std::optional<double> uncertainty_of(const TimeStats& time) {
   if (time.median <= 0) return std::nullopt;
-  if (time.ci_low && time.ci_high) return relative_half_width({*time.ci_low, *time.ci_high}, time.median);
+  if (const std::optional<double> within = known_within(time)) return within;
   if (time.count < 2 || !time.std || time.mean <= 0) return std::nullopt;
   return student_t(time.count - 1) * *time.std / std::sqrt(static_cast<double>(time.count)) / time.mean;
 }

@@ -31,7 +31,7 @@ struct Trust {
 // How far the time of the record's pass can be trusted; none for a record without one, and for a prediction.
 std::optional<Trust> trust_of(const Record& record);
 
-// The half-width of the interval of any time of a record: of a phase, of a pass; none below six samples.
+// Half the 95 % interval of a time, of a phase or a pass, as a fraction of its median; none below six samples.
 std::optional<double> known_within(const Summary& time);
 
 }  // namespace laptime

@@ -91,6 +91,4 @@ std::string first_steps_text(const Record& record) {
   return unknown < kSmall * excess ? text : fmt::format("{}, not known for {}", text, format_seconds(unknown));
 }
 
-bool varies_warmup(const Record& record) { return record.name.find("/warmup:") != std::string::npos; }
-
 }  // namespace laptime

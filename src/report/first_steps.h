@@ -13,7 +13,4 @@ namespace laptime {
 // excess.
 std::string first_steps_text(const Record& record);
 
-// Whether the command that made a record varied the warm-up, so that its rows are read for what the first steps cost.
-bool varies_warmup(const Record& record);
-
 }  // namespace laptime
