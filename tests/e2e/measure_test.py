@@ -102,8 +102,6 @@ class Pipe(RecordTest):
         bench = self.stored()[1]
         for key in ("forward", "backward"):
             self.assertEqual(record["flops"][key], bench["flops"][key])
-        # The highest peak ever measured is kept, and the later run may have measured a higher one.
-        self.assertGreaterEqual(bench["flops"]["peak_measured"], record["flops"]["peak_measured"])
         self.assertAlmostEqual(record["flops"]["mfu_measured"],
                                (3 * record["flops"]["forward"] / 0.01) / record["flops"]["peak_measured"])
         self.assertAlmostEqual(record["tokens_per_second"], 16 / 0.01, places=6)
