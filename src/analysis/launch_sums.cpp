@@ -1,8 +1,6 @@
 // Adds up launches.
 #include "analysis/launch_sums.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -69,7 +67,7 @@ Json launch_column(const TraceLaunch& launch, std::string_view column) {
   }
   const std::vector<std::string_view> known = launch_columns();
   throw Error::format("filter: a launch has no column {}{}; it has {}", quote(column), did_you_mean(column, known),
-                      fmt::join(known, ", "));
+                      joined(known, ", "));
 }
 
 double LaunchSum::mean() const {

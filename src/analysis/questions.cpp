@@ -2,7 +2,6 @@
 #include "analysis/questions.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -158,7 +157,7 @@ std::string gains(Points points) {
   std::vector<std::string> parts{gain_text(points, "mode", "eager", "compile")};
   for (const char* const type : {"bfloat16", "float16"}) parts.push_back(gain_text(points, "dtype", "float32", type));
   std::erase(parts, "");
-  return parts.empty() ? "" : fmt::format("{}.", fmt::join(parts, "; "));
+  return parts.empty() ? "" : fmt::format("{}.", joined(parts, "; "));
 }
 
 std::string top_kernel(Points points) {
@@ -194,7 +193,7 @@ std::string other_kernels(Points points) {
       if (parts.size() < 3) parts.push_back(fmt::format("{} {}", one.name, percent_text(one.share)));
     }
     if (!parts.empty())
-      return fmt::format("{} of the {}, at {}.", fmt::join(parts, ", "), pass_of(*point.trace), point.name);
+      return fmt::format("{} of the {}, at {}.", joined(parts, ", "), pass_of(*point.trace), point.name);
   }
   return "";
 }
@@ -210,7 +209,7 @@ std::string product_share(Points points) {
     }
     if (!shares.empty()) parts.push_back(fmt::format("{} {}", pass, range_text(shares, percent_text)));
   }
-  return parts.size() < 2 ? "" : fmt::format("Matrix products take this much of the time: {}.", fmt::join(parts, ", "));
+  return parts.size() < 2 ? "" : fmt::format("Matrix products take this much of the time: {}.", joined(parts, ", "));
 }
 
 std::string softmax(Points points) {
@@ -274,7 +273,7 @@ std::string peaks(Points points) {
     if (!bytes.empty()) parts.push_back(fmt::format("{} {}", pass, range_text(bytes, text)));
   }
   if (parts.empty()) return "";
-  return fmt::format("{}{}.", fmt::join(parts, ", "),
+  return fmt::format("{}{}.", joined(parts, ", "),
                      too_large > 0 ? fmt::format("; {} did not fit", counted(too_large, "point")) : "");
 }
 

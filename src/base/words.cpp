@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <type_traits>
 
 namespace laptime {
 namespace {
@@ -36,6 +37,21 @@ bool goes_on(std::string_view word, std::string_view name) {
   constexpr size_t kLeast = 3;
   if (word.size() < kLeast || name.size() <= word.size() || name.size() > 2 * word.size()) return false;
   return std::equal(word.begin(), word.end(), name.begin(), [](char a, char b) { return lower(a) == lower(b); });
+}
+
+template <typename Range>
+std::string joined_range(const Range& range, std::string_view separator) {
+  std::string text;
+  bool first = true;
+  for (const auto& value : range) {
+    if (!first) text += separator;
+    first = false;
+    if constexpr (std::is_integral_v<std::remove_cvref_t<decltype(value)>>)
+      text += std::to_string(value);
+    else
+      text += value;
+  }
+  return text;
 }
 
 }  // namespace
@@ -88,6 +104,22 @@ std::string_view nearest_name(std::string_view word, const std::vector<std::stri
 std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& known) {
   const std::string_view nearest = nearest_name(word, known);
   return nearest.empty() ? std::string() : fmt::format("; did you mean '{}'?", nearest);
+}
+
+std::string joined(std::span<const std::string> texts, std::string_view separator) {
+  return joined_range(texts, separator);
+}
+std::string joined(std::span<const std::string_view> texts, std::string_view separator) {
+  return joined_range(texts, separator);
+}
+std::string joined(const std::set<std::string>& texts, std::string_view separator) {
+  return joined_range(texts, separator);
+}
+std::string joined(std::span<const uint64_t> numbers, std::string_view separator) {
+  return joined_range(numbers, separator);
+}
+std::string joined(std::span<const int64_t> numbers, std::string_view separator) {
+  return joined_range(numbers, separator);
 }
 
 }  // namespace laptime

@@ -5,6 +5,9 @@
 #include <fmt/format.h>
 
 #include <concepts>
+#include <cstdint>
+#include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,5 +34,12 @@ template <std::integral Count>
 std::string counted(Count count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
+
+// The texts one behind the other with `separator` between two. Not fmt::join: it takes 0.4 s to compile in each source.
+std::string joined(std::span<const std::string> texts, std::string_view separator);
+std::string joined(std::span<const std::string_view> texts, std::string_view separator);
+std::string joined(const std::set<std::string>& texts, std::string_view separator);
+std::string joined(std::span<const int64_t> numbers, std::string_view separator);
+std::string joined(std::span<const uint64_t> numbers, std::string_view separator);
 
 }  // namespace laptime

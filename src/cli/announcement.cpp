@@ -2,7 +2,6 @@
 #include "cli/announcement.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -49,7 +48,7 @@ std::string announcement(const std::vector<SweepPoint>& points, const std::vecto
   if (!too_large.empty()) {
     const size_t more = too_large.size() - std::min(kNamed, too_large.size());
     too_large.resize(too_large.size() - more);
-    text += fmt::format("; too large for the memory: {}{}", fmt::join(too_large, ", "),
+    text += fmt::format("; too large for the memory: {}{}", joined(too_large, ", "),
                         more > 0 ? fmt::format(" and {} more", more) : "");
   }
   return text;

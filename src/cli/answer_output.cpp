@@ -2,13 +2,13 @@
 #include "cli/answer_output.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "cli/sweep_words.h"
 #include "record/json_object.h"
 #include "table/text.h"
@@ -33,7 +33,7 @@ AnswerOutput::AnswerOutput(const OutputConfig& config) : config_(config) {
   if (std::find(kAnswerFormats.begin(), kAnswerFormats.end(), config_.output) == kAnswerFormats.end()) {
     std::vector<std::string_view> names;
     for (const OutputFormat format : kAnswerFormats) names.push_back(name_of(format));
-    throw Error::format("--output {}: write {}", name_of(config_.output), fmt::join(names, ", "));
+    throw Error::format("--output {}: write {}", name_of(config_.output), joined(names, ", "));
   }
   if (!config_.output_file.empty()) file_.emplace(config_.output_file);
 }

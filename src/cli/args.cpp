@@ -3,8 +3,6 @@
 
 #include <unistd.h>
 
-#include <fmt/ranges.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <map>
@@ -101,7 +99,7 @@ void reject_left_out(const Command& command, const OptionRow& row, std::string_v
   const std::string meant = meant_value(row.option.flag, text);
   if (!row.is_narrowed || std::find(row.choices.begin(), row.choices.end(), meant) != row.choices.end()) return;
   throw Error::format("laptime {}: --{}: {} is none of {}", command.name, row.option.flag, quote(text),
-                      fmt::join(row.choices, ", "));
+                      joined(row.choices, ", "));
 }
 
 CommandWords split(const Command& command, std::vector<std::string> words) {
@@ -134,10 +132,10 @@ CommandWords split(const Command& command, std::vector<std::string> words) {
     const std::vector<std::string>& texts = option->results();
     if (texts.size() != 1) {
       const bool is_list = flag->second.option.axis;
-      throw Error::format("--{} is given {} times; give it once{}", flag->second.option.flag, texts.size(),
-                          is_list ? fmt::format(", its values joined by commas: --{} {}", flag->second.option.flag,
-                                                fmt::join(texts, ","))
-                                  : "");
+      throw Error::format(
+          "--{} is given {} times; give it once{}", flag->second.option.flag, texts.size(),
+          is_list ? fmt::format(", its values joined by commas: --{} {}", flag->second.option.flag, joined(texts, ","))
+                  : "");
     }
     reject_left_out(command, flag->second, texts.front());
     const bool bare_switch = texts.front().empty() && flag->second.kind == ValueKind::kSwitch;

@@ -2,13 +2,13 @@
 #include "cli/column_words.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <functional>
 #include <set>
 #include <string_view>
 #include <utility>
 
+#include "base/words.h"
 #include "config/option_table.h"
 #include "config/run_config.h"
 #include "config/synonyms.h"
@@ -32,7 +32,7 @@ std::vector<std::string> names_of(const OptionRow& row) {
 // "; also context, ctx"
 std::string other_names(const OptionRow& row) {
   const std::vector<std::string> names = names_of(row);
-  return names.empty() ? "" : fmt::format("; also {}", fmt::join(names, ", "));
+  return names.empty() ? "" : fmt::format("; also {}", joined(names, ", "));
 }
 
 // What stands above the columns of the sets.

@@ -2,12 +2,12 @@
 #include "cli/help.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "base/words.h"
 #include "cli/commands.h"
 #include "cli/commands/bench.h"
 #include "cli/sweep_words.h"
@@ -85,8 +85,8 @@ std::string synonyms_of(const OptionRow& row) {
   }
   std::vector<std::string> texts;
   texts.reserve(by_value.size());
-  for (const auto& [value, words] : by_value) texts.push_back(fmt::format("{} for {}", fmt::join(words, ", "), value));
-  return texts.empty() ? "" : fmt::format("also {}; ", fmt::join(texts, "; "));
+  for (const auto& [value, words] : by_value) texts.push_back(fmt::format("{} for {}", joined(words, ", "), value));
+  return texts.empty() ? "" : fmt::format("also {}; ", joined(texts, "; "));
 }
 
 std::string option_lines(const OptionRow& row, size_t width) {
@@ -126,7 +126,7 @@ std::string value_words(const OptionRow& row) {
 
 std::string explanation(const OptionRow& row) {
   std::string notes;
-  if (!row.choices.empty()) notes += fmt::format("one of {}; ", fmt::join(row.choices, ", "));
+  if (!row.choices.empty()) notes += fmt::format("one of {}; ", joined(row.choices, ", "));
   notes += synonyms_of(row);
   if (!row.option.unit.empty()) notes += fmt::format("{}; ", row.option.unit);
   return fmt::format("{} ({}default: {})", row.option.help, notes, row.fallback);
@@ -187,7 +187,7 @@ std::string command_help(const Command& command, size_t width) {
     for (const OptionRow& row : options.shared) {
       if (row.option.group == group) flags.push_back(fmt::format("--{}", row.option.flag));
     }
-    text += lines_of(fmt::format("  {}", group), fmt::format("{}", fmt::join(flags, ", ")), column, width);
+    text += lines_of(fmt::format("  {}", group), joined(flags, ", "), column, width);
   }
   if (!command.examples.empty()) text += "\nExamples\n" + command_lines(command.examples, width);
   return text;

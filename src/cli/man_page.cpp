@@ -2,12 +2,12 @@
 #include "cli/man_page.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <string_view>
 #include <vector>
 
 #include "base/build_id.h"
+#include "base/words.h"
 #include "cli/commands.h"
 #include "cli/help.h"
 
@@ -67,7 +67,7 @@ std::string flags_of(const std::vector<OptionRow>& rows) {
   std::vector<std::string> flags;
   flags.reserve(rows.size());
   for (const OptionRow& row : rows) flags.push_back(bold(fmt::format("--{}", row.option.flag)));
-  return fmt::format("{}", fmt::join(flags, ", "));
+  return joined(flags, ", ");
 }
 
 // Names the options that are those of laptime bench, and explains the others.

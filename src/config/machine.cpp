@@ -1,8 +1,6 @@
 // Reads machine files: those of the program, which are compiled in, and the user's.
 #include "config/machine.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -128,7 +126,7 @@ DataSheet parse_machine(std::string_view text, std::string_view name) {
       keys.reserve(kFields.size());
       for (const Field& one : kFields) keys.push_back(one.key);
       throw Error::format("{}:{}: unknown key {}{} (keys: {})", name, entry.position.line, quote(entry.key),
-                          did_you_mean(entry.key, keys), fmt::join(keys, ", "));
+                          did_you_mean(entry.key, keys), joined(keys, ", "));
     }
     field->set(machine, *entry.value, where);
   }

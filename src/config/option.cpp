@@ -103,7 +103,7 @@ void reject_word(std::string_view where, std::string_view what, std::string_view
                  const std::vector<std::string_view>& known) {
   const std::string hint = hint_for(what, word);
   throw Error::format("{}: unknown {} {}{} (one of: {})", where, what, quote(word),
-                      hint.empty() ? did_you_mean(word, known) : hint, fmt::join(known, ", "));
+                      hint.empty() ? did_you_mean(word, known) : hint, joined(known, ", "));
 }
 
 }  // namespace laptime

@@ -43,7 +43,7 @@ void set_option(Sweep& sweep, std::string_view name, std::string_view where, con
                         hint.empty() ? did_you_mean(name, sweep_flags()) : hint);
   }
   if (run_option && run_option->joins_list && values.size() > 1)
-    return set_option(sweep, name, where, {fmt::format("{}", fmt::join(values, ","))});
+    return set_option(sweep, name, where, {joined(values, ",")});
   const bool takes_list = run_option && run_option->axis;
   if (!takes_list && values.size() != 1) {
     throw Error::format("{}: takes one value, not a list of {}; give one of them", where, values.size());

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "data/json_field.h"
 #include "model/gpt/editions.h"
 #include "model/parameters.h"
@@ -145,7 +146,7 @@ const StoredTensor& tensor_with(const GoldenCase& golden, const std::string& nam
   const StoredTensor& tensor = golden.file->tensor(name);
   if (!std::equal(shape.begin(), shape.end(), tensor.shape.begin(), tensor.shape.end())) {
     throw Error::format("{}: tensor '{}' has shape {}, the model needs [{}]; write the file again", golden.file->text(),
-                        name, tensor.shape.text(), fmt::join(shape, ", "));
+                        name, tensor.shape.text(), joined(shape, ", "));
   }
   return tensor;
 }
@@ -172,7 +173,7 @@ void add_key(GoldenCase& golden, const std::string& key, const std::vector<int64
   const auto stated = golden.norms.find(key);
   if (stated == golden.norms.end() || stated->second.shape != shape) {
     throw Error::format("{}: metadata, 'norms' has no '{}' of shape [{}]; write the file again", golden.file->text(),
-                        key, fmt::join(shape, ", "));
+                        key, joined(shape, ", "));
   }
   if (golden.file->find(key) != nullptr) {
     tensor_with(golden, key, shape);

@@ -171,7 +171,7 @@ StoredTensor tensor_of(const Entry& entry, int64_t data, int64_t file_size, cons
   uint64_t expected = static_cast<uint64_t>(row->bytes);
   for (const uint64_t size : *entry.shape) {
     if (size > INT64_MAX || __builtin_mul_overflow(expected, size, &expected) || expected > INT64_MAX) {
-      fail(fmt::format("shape [{}] has more elements than 63 bits can count", fmt::join(*entry.shape, ", ")));
+      fail(fmt::format("shape [{}] has more elements than 63 bits can count", joined(*entry.shape, ", ")));
     }
     tensor.shape.push_back(static_cast<int64_t>(size));
   }
@@ -179,7 +179,7 @@ StoredTensor tensor_of(const Entry& entry, int64_t data, int64_t file_size, cons
   uint64_t largest = 1;
   for (const uint64_t size : *entry.shape) {
     if (__builtin_mul_overflow(largest, std::max<uint64_t>(size, 1), &largest) || largest > INT64_MAX) {
-      fail(fmt::format("shape [{}] has more elements than 63 bits can count", fmt::join(*entry.shape, ", ")));
+      fail(fmt::format("shape [{}] has more elements than 63 bits can count", joined(*entry.shape, ", ")));
     }
   }
   if (entry.offsets->size() != 2) fail(fmt::format("data_offsets has {} numbers, not 2", entry.offsets->size()));

@@ -44,7 +44,7 @@ void check_parameter(const SafetensorsFile& file, const std::string& prefix, con
     throw Error::format(
         "{}: tensor '{}' has shape {}, the model needs [{}]; give the options of the model it was made "
         "for, or another file",
-        file.text(), tensor->name, tensor->shape.text(), fmt::join(parameter.shape, ", "));
+        file.text(), tensor->name, tensor->shape.text(), joined(parameter.shape, ", "));
   }
 }
 

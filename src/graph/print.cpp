@@ -1,7 +1,7 @@
 // A graph as text.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
+#include "base/words.h"
 #include "graph/op.h"
 
 namespace laptime {
@@ -28,7 +28,7 @@ std::string print(const Graph& graph) {
     std::vector<std::string> inputs;
     for (const ValueId id : node.outputs) outputs.push_back(value_text(graph, id));
     for (const ValueId id : node.inputs) inputs.push_back(fmt::format("%{}", id.index));
-    text += fmt::format("{} = {}({})", fmt::join(outputs, ", "), node.op->name, fmt::join(inputs, ", "));
+    text += fmt::format("{} = {}({})", joined(outputs, ", "), node.op->name, joined(inputs, ", "));
     if (const std::string attributes = node.attributes.text(); !attributes.empty())
       text += fmt::format(" {{{}}}", attributes);
     text += fmt::format("  # {}", name_of(node.annotations.phase));

@@ -1,8 +1,6 @@
 // Statistics, rates, verdict and status of a record, from its samples.
 #include "measure/figures.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -85,7 +83,7 @@ std::string reason_of_arithmetic(const MeasuredWork& work, const Measurement& ru
   return fmt::format(
       "a product in {0} reached {1}/s, above the peak of {0} ({2}): it ran in another arithmetic, or not "
       "all of it ran",
-      name_of(products.math), format_flops(products.flops_per_second), fmt::join(exceeded, ", "));
+      name_of(products.math), format_flops(products.flops_per_second), joined(exceeded, ", "));
 }
 
 void fill_rates(const MeasuredWork& work, const MeasuredLimits& limits, Record& record) {

@@ -2,7 +2,6 @@
 #include "measure/make_trace.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <cmath>
 #include <map>
@@ -10,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "base/words.h"
 #include "passes/saved.h"
 
 namespace laptime {
@@ -99,7 +99,7 @@ void add_buffer(const Buffer& buffer, std::pair<int64_t, int64_t> live, bool sav
   buffers.phase.push_back(texts(name_of(buffer.phase)));
   buffers.role.push_back(texts(name_of(buffer.role)));
   buffers.dtype.push_back(texts(is_workspace ? "" : name_of(buffer.type.dtype)));
-  buffers.shape.push_back(texts(is_workspace ? "" : fmt::format("[{}]", fmt::join(shape.begin(), shape.end(), ", "))));
+  buffers.shape.push_back(texts(is_workspace ? "" : fmt::format("[{}]", joined(shape, ", "))));
   buffers.bytes.push_back(buffer.bytes);
   buffers.offset.push_back(buffer.offset);
   buffers.resident.push_back(buffer.lifetime == Lifetime::kStep ? 0 : 1);

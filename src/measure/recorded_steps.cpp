@@ -2,7 +2,6 @@
 #include "measure/recorded_steps.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -11,6 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "distribution/median.h"
 #include "measure/describe.h"
 #include "measure/figures.h"
@@ -74,8 +74,8 @@ Seconds RecordedSteps::begin_of(const StepLine& line) const {
 
 void RecordedSteps::check_fits(const StepLine& line) const {
   if (line.keys != keys_) {
-    throw Error::format("has the keys {}, and the first step has {}; every step has the same",
-                        fmt::join(line.keys, ", "), fmt::join(keys_, ", "));
+    throw Error::format("has the keys {}, and the first step has {}; every step has the same", joined(line.keys, ", "),
+                        joined(keys_, ", "));
   }
   const bool has_phases =
       std::equal(line.phases.begin(), line.phases.end(), phases_.begin(), phases_.end(),

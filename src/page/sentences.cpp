@@ -2,7 +2,6 @@
 #include "page/sentences.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -152,7 +151,7 @@ std::string shares_text(std::vector<std::pair<std::string, double>> shares, doub
     if (parts.size() == most || total <= 0 || value < 0.02 * total) break;
     parts.push_back(fmt::format("{} {}", name, percent(value / total)));
   }
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return joined(parts, ", ");
 }
 
 }  // namespace
@@ -185,11 +184,10 @@ std::string page_title(const PagePoints& points) {
   });
   const bool all_predicted = std::all_of(points.all().begin(), points.all().end(),
                                          [](const PagePoint& point) { return is_predicted(*point.record); });
-  std::string where =
-      machines.size() > 3 ? counted(machines.size(), "machine") : fmt::format("{}", fmt::join(machines, ", "));
+  std::string where = machines.size() > 3 ? counted(machines.size(), "machine") : joined(machines, ", ");
   if (threads.size() == 1 && machines.size() == 1)
     where += fmt::format(", {} {}", threads.front(), threads.front() == "1" ? "thread" : "threads");
-  return fmt::format("{}: {}{}{}", fmt::join(shared, ", "), fmt::join(passes, " and "),
+  return fmt::format("{}: {}{}{}", joined(shared, ", "), joined(passes, " and "),
                      all_predicted   ? ", predicted for "
                      : where.empty() ? ""
                                      : " on ",
@@ -362,7 +360,7 @@ std::string work_sentence(const TraceSums& sums) {
   if (rest >= 0.005 * sums.step) parts.push_back(fmt::format("all else {}", percent(rest / sums.step)));
   const auto longest = std::max_element(sums.kernels.begin(), sums.kernels.end(),
                                         [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
-  std::string text = fmt::format("{}", fmt::join(parts, ", "));
+  std::string text = joined(parts, ", ");
   if (longest != sums.kernels.end())
     text += fmt::format("; {} in {} is the longest, {} in {}", longest->kernel, longest->phase,
                         percent(longest->seconds / sums.step), counted(longest->calls, "call"));

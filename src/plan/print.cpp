@@ -1,8 +1,8 @@
 // Prints a plan as text.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/units.h"
+#include "base/words.h"
 #include "plan/plan.h"
 
 namespace laptime {
@@ -17,8 +17,8 @@ std::string step_text(const PlanStep& step) {
   std::vector<std::string> out;
   for (const Operand& operand : step.in) in.push_back(operand_text(operand));
   for (const Operand& operand : step.out) out.push_back(operand_text(operand));
-  std::string text = fmt::format("{} = {}:{}({})", fmt::join(out, ", "), step.kernel->op->name, step.kernel->name,
-                                 fmt::join(in, ", "));
+  std::string text =
+      fmt::format("{} = {}:{}({})", joined(out, ", "), step.kernel->op->name, step.kernel->name, joined(in, ", "));
   if (const std::string attributes = step.attributes.text(); !attributes.empty())
     text += fmt::format(" {{{}}}", attributes);
   if (step.workspace >= 0) text += fmt::format(" workspace b{}", step.workspace);

@@ -1,13 +1,12 @@
 // Compares predicted with available memory.
 #include "prepare/memory_check.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <utility>
 #include <vector>
 
 #include "base/units.h"
+#include "base/words.h"
 #include "plan/live_bytes.h"
 
 namespace laptime {
@@ -78,7 +77,7 @@ MemoryUse forecast_memory(const Plan& plan, const MemoryBound& bound) {
 std::string memory_arithmetic(const Plan& plan, const MemoryBound& bound) {
   std::vector<std::string> terms;
   for (const auto& [name, bytes] : parts(plan, bound)) terms.push_back(fmt::format("{} {}", name, format_bytes(bytes)));
-  return fmt::format("{} = {}", format_bytes(predicted_peak_bytes(plan, bound)), fmt::join(terms, " + "));
+  return fmt::format("{} = {}", format_bytes(predicted_peak_bytes(plan, bound)), joined(terms, " + "));
 }
 
 MemoryBound memory_bound(const RunConfig& config, const Device& device) {

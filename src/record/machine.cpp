@@ -3,7 +3,6 @@
 
 #include <cpuid.h>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <immintrin.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include "base/build_id.h"
 #include "base/cgroup.h"
 #include "base/proc_text.h"
+#include "base/words.h"
 
 namespace laptime {
 namespace {
@@ -168,11 +168,11 @@ std::string fingerprint(const Machine& machine) {
   constexpr int64_t kGiB = int64_t{1} << 30U;
   std::optional<int64_t> memory = machine.memory_total_bytes;
   if (memory) memory = (*memory + kGiB / 2) / kGiB;
-  const std::string kinds = machine.core_kinds.empty() ? "" : fmt::format(" ({})", fmt::join(machine.core_kinds, ", "));
-  return fmt::format(
-      "{} (family {} model {} stepping {}), {} cores{}, {} GiB, {}", machine.cpu_model.value_or("unknown CPU"),
-      or_unknown(machine.cpu_family), or_unknown(machine.cpu_model_number), or_unknown(machine.cpu_stepping),
-      or_unknown(machine.cores_online), kinds, or_unknown(memory), fmt::join(machine.isa_available, " "));
+  const std::string kinds = machine.core_kinds.empty() ? "" : fmt::format(" ({})", joined(machine.core_kinds, ", "));
+  return fmt::format("{} (family {} model {} stepping {}), {} cores{}, {} GiB, {}",
+                     machine.cpu_model.value_or("unknown CPU"), or_unknown(machine.cpu_family),
+                     or_unknown(machine.cpu_model_number), or_unknown(machine.cpu_stepping),
+                     or_unknown(machine.cores_online), kinds, or_unknown(memory), joined(machine.isa_available, " "));
 }
 
 }  // namespace laptime

@@ -2,7 +2,6 @@
 #include "record/store.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <iterator>
@@ -119,7 +118,7 @@ class Scan {
     std::vector<bool> found(ids.size(), false);
     rows.reset();
     try {
-      rows.bind(1, fmt::format("[{}]", fmt::join(ids, ",")));
+      rows.bind(1, fmt::format("[{}]", joined(ids, ",")));
       for (size_t i = 0; i < ids.size() && rows.step(); ++i) found[i] = listing::read(rows, extent, records[i]);
     } catch (const Damaged& error) {
       problem_(error.what());

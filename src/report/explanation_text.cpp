@@ -2,7 +2,6 @@
 #include "report/explanation_text.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cstdint>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "base/words.h"
 #include "report/words.h"
 #include "table/aligned.h"
 #include "table/value_text.h"
@@ -28,7 +28,7 @@ std::string parameters_text(const Explanation& explanation, size_t width) {
   std::vector<Cells> rows{{"", "tensors", "shape", "parameters", "share"}};
   for (const ParameterGroup& group : explanation.parameter_groups) {
     const double share = 100 * static_cast<double>(group.parameters) / static_cast<double>(explanation.parameters);
-    rows.push_back({group.name, std::to_string(group.tensors), fmt::format("[{}]", fmt::join(group.shape, ", ")),
+    rows.push_back({group.name, std::to_string(group.tensors), fmt::format("[{}]", joined(group.shape, ", ")),
                     grouped(group.parameters), fmt::format("{:.1f} %", share)});
   }
   constexpr int64_t kBytes = 4;  // parameters are float32 under every dtype
@@ -99,8 +99,7 @@ std::string kernels_text(const Explanation& explanation, size_t width) {
                     std::to_string(decision.signatures), reason_chosen(decision)});
     if (decision.rivals.empty() && decision.refused.empty()) continue;
     details += fmt::format("  {} by {}, such as {}\n", decision.op, rows.back()[1], decision.example);
-    if (!decision.rivals.empty())
-      details += fmt::format("      also supported: {}\n", fmt::join(decision.rivals, ", "));
+    if (!decision.rivals.empty()) details += fmt::format("      also supported: {}\n", joined(decision.rivals, ", "));
     for (const RefusedKernel& refused : decision.refused)
       details += fmt::format("      refused: {}: {}\n", refused.kernel, refused.reason);
   }

@@ -2,13 +2,13 @@
 #include "report/first_steps.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <vector>
 
 #include "base/units.h"
+#include "base/words.h"
 
 namespace laptime {
 namespace {
@@ -49,7 +49,7 @@ std::string phase_text(const PhaseExcess& phase, double least) {
     if (part.seconds >= least) classes.push_back(fmt::format("{} {}", part.work_class, format_seconds(part.seconds)));
   }
   return fmt::format("{} {}{}", phase.phase, excess_text(phase.seconds),
-                     classes.empty() ? "" : fmt::format(" ({})", fmt::join(classes, ", ")));
+                     classes.empty() ? "" : fmt::format(" ({})", joined(classes, ", ")));
 }
 
 // Whether a later step took as long as the slowest of the first ones, so that these are no slower than steps at large.
@@ -82,7 +82,7 @@ std::string first_steps_text(const Record& record) {
     parts.push_back("elsewhere " + excess_text(excess - named));
   std::string text = fmt::format("first {} {} longer", count == 1 ? "step" : fmt::format("{} steps together", count),
                                  format_seconds(excess));
-  if (!parts.empty()) text += fmt::format("; where: {}", fmt::join(parts, ", "));
+  if (!parts.empty()) text += fmt::format("; where: {}", joined(parts, ", "));
   if (later_steps_are_as_long(record)) return text + "; a later step took as long, so this is noise";
   if (!transient.page_faults) return text;
   const double unknown = excess - *transient.page_faults;

@@ -2,7 +2,6 @@
 #include "report/heading.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -162,7 +161,7 @@ std::vector<HeadingFact> Heading::facts(const Record& first) const {
   };
   const bool only_predicted = some_predicted_ && !some_measured_;
   if (only_predicted) {
-    add("machine", fmt::format("predicted for {}, not measured", fmt::join(devices_, ", ")));
+    add("machine", fmt::format("predicted for {}, not measured", joined(devices_, ", ")));
   } else if (machines_.size() > 1) {
     add("machine", counted(machines_.size(), "machine"));
   } else {
@@ -173,7 +172,7 @@ std::vector<HeadingFact> Heading::facts(const Record& first) const {
     cards.insert(device_card_name(first));
     for (const std::string& card : cards) devices.push_back(card.empty() ? cpu : card);
     const bool on_card = devices != std::vector{cpu};
-    if (devices.size() > 1 || !devices.front().empty()) add("machine", fmt::format("{}", fmt::join(devices, ", ")));
+    if (devices.size() > 1 || !devices.front().empty()) add("machine", joined(devices, ", "));
     const Json& config = first.config.json();
     const auto threads = config.find("threads");
     const bool one_value = run_count() == 1 && first.name.find("/threads:") == std::string::npos;
@@ -207,11 +206,11 @@ std::string Heading::shared_text(const Record& first) const {
     is_first_part ? pass = part : shared.emplace_back(spoken(part));
   }
   if (rows_ > 1 && !pass.empty()) shared.push_back(std::move(pass));
-  return fmt::format("{}", fmt::join(shared, ", "));
+  return joined(shared, ", ");
 }
 
 std::string Heading::machine_text(const Record& first) const {
-  if (some_predicted_ && !some_measured_) return fmt::format("predicted for {}", fmt::join(devices_, ", "));
+  if (some_predicted_ && !some_measured_) return fmt::format("predicted for {}", joined(devices_, ", "));
   if (machines_.size() > 1) return counted(machines_.size(), "machine");
   const std::string card = device_card_name(first);
   if (!card.empty()) return card;

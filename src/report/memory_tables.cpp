@@ -1,6 +1,5 @@
 // The tables of a memory answer, and the peaks of several points.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -9,6 +8,7 @@
 #include <utility>
 
 #include "analysis/memory_tensors.h"
+#include "base/words.h"
 #include "report/memory_answer.h"
 #include "report/point_names.h"
 #include "report/table_order.h"

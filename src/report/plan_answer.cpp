@@ -2,13 +2,13 @@
 #include "report/plan_answer.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <set>
 #include <utility>
 
+#include "base/words.h"
 #include "report/memory_answer.h"
 #include "report/point_names.h"
 #include "report/profile_answer.h"
@@ -32,7 +32,7 @@ std::string share_words(const std::vector<Finding>& findings) {
     if (finding.kind == "memory_share" && parts.size() < kNamed)
       parts.push_back(fmt::format("{} {:.0f} %", category_words(finding.subject), 100 * finding.number("share")));
   }
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return joined(parts, ", ");
 }
 
 std::optional<ProfileView> profile_view(PlanView view) {
@@ -164,7 +164,7 @@ std::string what_fits(const std::vector<PlannedPoint>& points) {
   const size_t count = others.size();
   others.resize(std::min(count, kNamed));
   return fmt::format("{} of {} points fit{}; not: {}{}", points.size() - count, points.size(), usable,
-                     fmt::join(others, ", "), count > kNamed ? fmt::format(" and {} more", count - kNamed) : "");
+                     joined(others, ", "), count > kNamed ? fmt::format(" and {} more", count - kNamed) : "");
 }
 
 }  // namespace

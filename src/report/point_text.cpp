@@ -2,7 +2,6 @@
 #include "report/point_text.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -58,7 +57,7 @@ std::string phases_line(const Record& record) {
     const TimeStats& time = record.time.at(share.phase);
     texts.push_back(fmt::format("{} {} ({} %)", share.phase, value_text(time.median, Unit::kSeconds), percents[i]));
   }
-  return texts.size() < 2 ? "" : fmt::format("{}", fmt::join(texts, "   "));
+  return texts.size() < 2 ? "" : joined(texts, "   ");
 }
 
 // Measured steps that made no update because a gradient overflowed.
@@ -125,7 +124,7 @@ std::string point_text(const Record& record, const Heading& heading, const Table
   std::vector<std::string> about{heading.shared_text(record), heading.machine_text(record), std::move(samples)};
   if (is_stored) about.push_back("from the store, " + minute_of(record.created));
   std::erase(about, "");
-  return text + line(fmt::format("{}", fmt::join(about, " · ")), 2);
+  return text + line(joined(about, " · "), 2);
 }
 
 std::vector<std::string> details_of(const Record& record) {
@@ -146,9 +145,9 @@ std::vector<std::string> details_of(const Record& record) {
     lines.push_back(fmt::format("{} made no update, because a gradient of the scaled loss overflowed",
                                 counted(skipped, "measured step")));
   if (!record.verdict.rating.empty()) {
-    lines.push_back(fmt::format(
-        "{}{}", spaced(record.verdict.rating),
-        record.verdict.reasons.empty() ? "" : fmt::format(": {}", fmt::join(record.verdict.reasons, "; "))));
+    lines.push_back(
+        fmt::format("{}{}", spaced(record.verdict.rating),
+                    record.verdict.reasons.empty() ? "" : fmt::format(": {}", joined(record.verdict.reasons, "; "))));
   }
   return lines;
 }

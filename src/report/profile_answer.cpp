@@ -2,7 +2,6 @@
 #include "report/profile_answer.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -85,7 +84,7 @@ std::string values_text(const StepTrace& trace, const std::string& column) {
     values.size() < kMost ? values.push_back(plain_text(value)) : void(++more);
   }
   if (values.empty()) return fmt::format("; no launch here has a {}", column);
-  return fmt::format("; values of {} here: {}{}", column, fmt::join(values, ", "),
+  return fmt::format("; values of {} here: {}{}", column, joined(values, ", "),
                      more == 0 ? "" : fmt::format(" and {} more", more));
 }
 

@@ -1,6 +1,5 @@
 // The tables of a profile: the rows and the order of each view.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -10,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "base/words.h"
 #include "record/scope_path.h"
 #include "report/profile_answer.h"
 #include "report/table_order.h"

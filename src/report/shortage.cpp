@@ -2,7 +2,6 @@
 #include "report/shortage.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <limits>
@@ -11,6 +10,7 @@
 
 #include "base/checked.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "report/columns.h"
 #include "report/row.h"
 #include "table/text.h"
@@ -25,7 +25,7 @@ std::string conditions(const Record& record) {
     const Json value = row.value(column);
     if (!value.is_null()) words.push_back(fmt::format("{} {}", column, format_value(value, Unit::kNone)));
   }
-  return fmt::format("{}", fmt::join(words, ", "));
+  return joined(words, ", ");
 }
 
 // "8 x 1 x 16384 x 16384 x 4 bytes = 8.00 GiB"; without the product where the bytes have no shape of their own.
@@ -35,7 +35,7 @@ std::string product(const TensorUse& tensor) {
   for (const int64_t extent : tensor.shape) numel *= static_cast<double>(extent);
   const double size = static_cast<double>(tensor.bytes) / numel;
   if (tensor.shape.empty() || (size != 1 && size != 2 && size != 4 && size != 8)) return bytes;
-  return fmt::format("{} x {:.0f} byte{} = {}", fmt::join(tensor.shape, " x "), size, size == 1 ? "" : "s", bytes);
+  return fmt::format("{} x {:.0f} byte{} = {}", joined(tensor.shape, " x "), size, size == 1 ? "" : "s", bytes);
 }
 
 // "5 x 8.000 GiB + 256.0 MiB + 512.0 KiB"
@@ -49,7 +49,7 @@ std::string sum_of(std::span<const TensorUse> tensors, int64_t rest) {
     i = next;
   }
   if (rest > 0) terms.push_back(format_bytes(rest));
-  return fmt::format("{}", fmt::join(terms, " + "));
+  return joined(terms, " + ");
 }
 
 std::string origin(const TensorUse& tensor) {

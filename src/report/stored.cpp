@@ -2,7 +2,6 @@
 #include "report/stored.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -11,6 +10,7 @@
 #include <set>
 #include <utility>
 
+#include "base/words.h"
 #include "report/row.h"
 
 namespace laptime {
@@ -90,7 +90,7 @@ std::string StoredRecords::why_none(const Filter& filter) const {
     const auto total = static_cast<std::ptrdiff_t>(values[i].size());
     if (total == 0) continue;
     const std::vector<std::string> last(std::prev(values[i].end(), std::min(total, kShown)), values[i].end());
-    text += fmt::format("{} {} is {}{}", i == 0 ? ":" : ";", columns[i], fmt::join(last, ", "),
+    text += fmt::format("{} {} is {}{}", i == 0 ? ":" : ";", columns[i], joined(last, ", "),
                         total > kShown ? fmt::format(", or one of {} more", total - kShown) : "");
   }
   return text;

@@ -2,7 +2,6 @@
 #include "report/words.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -56,7 +55,7 @@ std::string rates(const Finding& f) {
     parts.push_back("peak of matrix products " + value_text(f.number("peak_flops_per_second"), Unit::kFlopsPerSecond));
   if (f.has("bandwidth_bytes_per_second"))
     parts.push_back("memory bandwidth " + value_text(f.number("bandwidth_bytes_per_second"), Unit::kBytesPerSecond));
-  return fmt::format("{}{}", f.trust == FindingTrust::kPredicted ? "predicted with " : "", fmt::join(parts, ", "));
+  return fmt::format("{}{}", f.trust == FindingTrust::kPredicted ? "predicted with " : "", joined(parts, ", "));
 }
 
 std::string pass_bound(const Finding& f) {
@@ -248,7 +247,7 @@ std::string largest(const Finding& f) {
   };
   add("batch", "batch");
   add("context", "context");
-  return fmt::format("{}", fmt::join(parts, ", "));
+  return joined(parts, ", ");
 }
 
 std::string compile_mode(const Finding& f) {
@@ -256,7 +255,7 @@ std::string compile_mode(const Finding& f) {
   std::vector<std::string> figures;
   if (f.has("time_s")) figures.push_back(brief_seconds(f.number("time_s")));
   if (f.has("peak_bytes")) figures.push_back(brief_bytes(f.integer("peak_bytes")));
-  return fmt::format("{}: {}", text, fmt::join(figures, ", "));
+  return fmt::format("{}: {}", text, joined(figures, ", "));
 }
 
 std::string framework(const Finding& f) {
@@ -370,7 +369,7 @@ std::string profile_headline(const std::vector<Finding>& findings) {
   std::vector<std::string> texts;
   for (size_t i = 0; i < names.size(); ++i) texts.push_back(fmt::format("{} {} %", names[i], percents[i]));
   if (percents.back() > 0) texts.push_back(fmt::format("all else {} %", percents.back()));
-  return fmt::format("{} per {}: {}", brief_seconds(whole), pass->subject, fmt::join(texts, ", "));
+  return fmt::format("{} per {}: {}", brief_seconds(whole), pass->subject, joined(texts, ", "));
 }
 
 std::string memory_headline(const std::vector<Finding>& findings) {
@@ -409,7 +408,7 @@ std::string phase_peaks(const std::vector<Finding>& findings) {
     if (finding.kind == "phase_peak")
       parts.push_back(fmt::format("{} {}", finding.subject, brief_bytes(finding.integer("bytes"))));
   }
-  return parts.size() < 2 ? "" : fmt::format("peak in {}", fmt::join(parts, ", "));
+  return parts.size() < 2 ? "" : fmt::format("peak in {}", joined(parts, ", "));
 }
 
 std::string saved_words(const std::vector<Finding>& findings) {

@@ -1,19 +1,16 @@
 // Expands an ablation with an axis `lower`, without points that would not differ.
 #include "sweep/ablation.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "prepare/step_graph.h"
 
 namespace laptime {
 namespace {
 
 constexpr const char* kWhere = "--ablate";
-
-std::string joined(const std::vector<std::string>& names) { return fmt::format("{}", fmt::join(names, "+")); }
 
 }  // namespace
 
@@ -36,13 +33,13 @@ std::vector<SweepPoint> expand_ablation(Sweep sweep) {
     sets.push_back(composites_of(point.config));
     for (const std::string& name : sets.back()) add(name);
   }
-  for (const std::vector<std::string>& names : sets) add(joined(names));
+  for (const std::vector<std::string>& names : sets) add(joined(names, "+"));
   set_option(sweep, "lower", kWhere, lowered);
   std::vector<SweepPoint> points = expand(sweep);
   std::erase_if(points, [](const SweepPoint& point) {
     if (!point.invalid.empty() || !point.config.lower) return false;
     const std::vector<std::string> names = composites_of(point.config);
-    const bool all = *point.config.lower == joined(names);
+    const bool all = *point.config.lower == joined(names, "+");
     return !all && std::find(names.begin(), names.end(), *point.config.lower) == names.end();
   });
   return points;

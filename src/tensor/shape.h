@@ -11,6 +11,7 @@
 #include <string>
 
 #include "base/checked.h"
+#include "base/words.h"
 
 namespace laptime {
 
@@ -63,7 +64,7 @@ class Dims {
   friend bool operator==(const Dims& a, const Dims& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
 
   std::string text() const {  // "[3, 18, 40]", as PyTorch prints it
-    return fmt::format("[{}]", fmt::join(begin(), end(), ", "));
+    return fmt::format("[{}]", joined(std::span(begin(), end()), ", "));
   }
 
  private:

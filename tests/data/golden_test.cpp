@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "base/words.h"
 #include "data/golden_compare.h"
 #include "data/written_file.h"
 #include "model/parameters.h"
@@ -108,7 +109,7 @@ TEST(Golden, SlowEveryFilePassesItsOwnRule) {
     SCOPED_TRACE(path);
     const GoldenCase golden = read_golden(path);
     const std::vector<Comparison> own = check_golden_file(golden);
-    EXPECT_TRUE(all_pass(own)) << fmt::format("{}", fmt::join(failures(own), ", "));
+    EXPECT_TRUE(all_pass(own)) << joined(failures(own), ", ");
     for (const Precision precision : golden.precisions()) {
       for (const std::string& key : golden.keys) {
         const Comparison result = compare(golden, precision, key, truth_of(golden, key));

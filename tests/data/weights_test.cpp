@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/words.h"
 #include "data/golden.h"
 #include "data/init.h"
 #include "data/written_file.h"
@@ -98,7 +99,7 @@ TEST(StartingWeights, NamesNeedNoPrefix) {
     for (int64_t i = 0; i < numel; ++i) data += bytes_of(static_cast<double>(i) + 0.5);
     header +=
         fmt::format(R"({}"{}":{{"dtype":"F64","shape":[{}],"data_offsets":[{},{}]}})", header.size() > 1 ? "," : "",
-                    parameter.name, fmt::join(parameter.shape, ","), begin, data.size());
+                    parameter.name, joined(parameter.shape, ","), begin, data.size());
   }
   const WrittenFile file("w.safetensors", safetensors_bytes(header + "}", data));
   config.weights = file.path();

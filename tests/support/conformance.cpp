@@ -9,6 +9,7 @@
 #include <ostream>
 
 #include "base/random.h"
+#include "base/words.h"
 #include "support/card_memory.h"
 #include "support/conformance_point.h"
 #include "support/kernel_devices.h"
@@ -273,8 +274,7 @@ std::string conformance_name(const testing::TestParamInfo<ConformancePoint>& par
   const ConformancePoint& point = parameter.param;
   const Shape shape = point.row.inputs.empty() ? Shape{} : point.row.inputs[0].shape;
   return fmt::format("{}_{}_{}_{}_{}", point.row.op->name, name_of(point.dtype), name_of(point.arrangement),
-                     shape.empty() ? "number" : fmt::format("{}", fmt::join(shape.begin(), shape.end(), "x")),
-                     point.number);
+                     shape.empty() ? "number" : joined(shape, "x"), point.number);
 }
 
 void check_conformance(const ConformancePoint& point) {

@@ -2,7 +2,6 @@
 #include "cli/commands/attention.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <set>
@@ -38,7 +37,7 @@ std::vector<OptionRow> attention_options() {
   for (OptionRow& row : option_rows<RunConfig>()) {
     if (row.option.flag == "model" || row.option.flag == "edition" || !card.takes(row.option.flag)) continue;
     for (const Axis& axis : defaults.axes) {
-      if (axis.flag == row.option.flag) row.fallback = fmt::format("{}", fmt::join(axis.values, ","));
+      if (axis.flag == row.option.flag) row.fallback = joined(axis.values, ",");
     }
     of_points.push_back(std::move(row));
   }
@@ -61,7 +60,7 @@ std::string conditions_of(const Sweep& sweep, const SweepPoint& point) {
     const std::string key(row.option.key);
     words.push_back(key == "mode" || key == "dtype" ? config.text(key) : fmt::format("{} {}", key, config.text(key)));
   }
-  return fmt::format("{}", fmt::join(words, " "));
+  return joined(words, " ");
 }
 
 // One line: the largest context that the memory holds, for each combination of the other options.
@@ -83,7 +82,7 @@ std::string largest_contexts(const Sweep& sweep) {
   }
   if (texts.empty()) return "";
   const OutputStream output = standard_output();
-  return broken_at_spaces(fmt::format("largest context that fits: {}", fmt::join(texts, "; ")), output.width, 2) + "\n";
+  return broken_at_spaces(fmt::format("largest context that fits: {}", joined(texts, "; ")), output.width, 2) + "\n";
 }
 
 ExitCode run_attention(const BenchCommand& command) {
@@ -101,7 +100,7 @@ BenchCommand parse_attention(const CommandWords& words) {
   for (const Axis& axis : bench.sweep.axes) {
     if (axis.flag != "model" || axis.values == std::vector<std::string>{std::string(kAttentionModel)}) continue;
     throw Error::format("laptime attention: the file of --config is a sweep of model {}; run it with laptime bench",
-                        fmt::join(axis.values, ", "));
+                        joined(axis.values, ", "));
   }
   set_option(bench.sweep, "model", words.command, {std::string(kAttentionModel)});
   set_given(bench.sweep, words);

@@ -2,7 +2,6 @@
 #include "cli/commands/calibrate.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -11,6 +10,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "cli/answer_output.h"
 #include "cli/run_watched.h"
 #include "cli/store_path.h"
@@ -40,7 +40,7 @@ std::vector<OptionRow> calibrate_options() {
   leave_out(rows, {"sort"});
   for (OptionRow& row : rows) {
     for (const Axis& axis : defaults.axes) {
-      if (axis.flag == row.option.flag) row.fallback = fmt::format("{}", fmt::join(axis.values, ","));
+      if (axis.flag == row.option.flag) row.fallback = joined(axis.values, ",");
     }
   }
   return rows;

@@ -2,7 +2,6 @@
 #include "cli/commands/compare.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -149,7 +148,7 @@ std::array<Side, 2> sides_of(const CompareCommand& command) {
   if (command.programs) names = {std::vector{command.programs->a}, std::vector{command.programs->b}};
   for (size_t i = 0; i < 2; ++i) {
     const std::vector<SweepPoint> points = points_of(side_sweep(command.sweep, i));
-    sides.at(i) = {points.front(), fmt::format("{}", fmt::join(names.at(i), ", "))};
+    sides.at(i) = {points.front(), joined(names.at(i), ", ")};
     if (!points.front().invalid.empty())
       throw Error::format("laptime compare: {}: {}", sides.at(i).name, points.front().invalid);
   }

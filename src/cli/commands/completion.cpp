@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "cli/completion.h"
 #include "cli/completion_scripts.h"
 #include "cli/destination.h"
@@ -37,7 +38,7 @@ std::string requested_text(const CommandWords& words) {
   for (const CompletionScript& script : completion_scripts()) known.push_back(script.shell);
   known.push_back(kWords);
   if (words.positionals.empty()) {
-    throw Error::format("{}: which shell? Give one of: {}", kWhere, fmt::join(known, ", "));
+    throw Error::format("{}: which shell? Give one of: {}", kWhere, joined(known, ", "));
   }
   const std::string& name = words.positionals.front();
   if (name == kWords) return completion_lines(completions_of(std::span(words.positionals).subspan(1)));

@@ -2,6 +2,7 @@
 #include "cli/commands/demo.h"
 
 #include "base/error.h"
+#include "base/words.h"
 #include "cli/answer_output.h"
 #include "config/output_config.h"
 #include "demo/demo.h"
@@ -25,7 +26,7 @@ std::vector<OptionRow> demo_options() {
 
 const Demo& demo_of(const CommandWords& words) {
   if (words.positionals.empty())
-    throw Error::format("laptime demo: nothing to demonstrate; give one of: {}", fmt::join(demo_names(), ", "));
+    throw Error::format("laptime demo: nothing to demonstrate; give one of: {}", joined(demo_names(), ", "));
   reject_positionals(words, 1);
   for (const Demo& demo : demos()) {
     if (demo.name == words.positionals.front()) return demo;

@@ -2,7 +2,6 @@
 #include "cli/commands/explain.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <array>
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "cli/destination.h"
 #include "cli/planning_line.h"
 #include "cli/store_path.h"
@@ -92,7 +92,7 @@ const ExplainFormat& format_of(OutputFormat format, Dump dump) {
   std::vector<std::string_view> names;
   for (const OutputFormat one : formats_for(dumps)) names.push_back(name_of(one));
   throw Error::format("laptime explain: --output {}: {} are written as {}", name_of(format),
-                      dumps ? "dumps" : "explanations", fmt::join(names, ", "));
+                      dumps ? "dumps" : "explanations", joined(names, ", "));
 }
 
 std::vector<OptionRow> explain_options() {
@@ -122,7 +122,7 @@ ExitCode run(const ExplainCommand& command) {
       points, [&](const SweepPoint& point) { return format.text(point, known, query); },
       [&](std::string text) { texts.push_back(std::move(text)); });
   if (planned > 0) {
-    const std::string document = fmt::format("{}{}{}", format.begin, fmt::join(texts, format.between), format.end);
+    const std::string document = fmt::format("{}{}{}", format.begin, joined(texts, format.between), format.end);
     file ? file->write(document) : write_all(STDOUT_FILENO, document, "standard output");
   }
   return planning_exit(planned, points.size());

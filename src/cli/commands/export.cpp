@@ -1,7 +1,6 @@
 // Stored records, filtered, in the format of another tool.
 #include "cli/commands/export.h"
 
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -95,7 +94,7 @@ std::string filters_by_date(const std::vector<TracedRecord>& records) {
   std::vector<std::string> filters;
   for (size_t i = records.size(); i-- > 0 && filters.size() < kMost;)
     filters.push_back(fmt::format("\"created = '{}'\"", records[i].record.created));
-  return fmt::format("{}", fmt::join(filters, ", "));
+  return joined(filters, ", ");
 }
 
 // A filter that names a column of launches was meant for laptime profile.
@@ -208,7 +207,7 @@ ExitCode run(const ExportCommand& command) {
 
 ExportCommand parse_export(const CommandWords& words) {
   if (words.positionals.empty()) {
-    throw Error::format("laptime export: no format; give one of: {}", fmt::join(format_names(), ", "));
+    throw Error::format("laptime export: no format; give one of: {}", joined(format_names(), ", "));
   }
   ExportCommand command;
   const std::string& name = words.positionals.front();
@@ -216,7 +215,7 @@ ExportCommand parse_export(const CommandWords& words) {
     if (format.name == name) command.format = &format;
   }
   if (command.format == nullptr) reject_word("laptime export", "format", name, format_names());
-  command.filter = fmt::format("{}", fmt::join(words.positionals.begin() + 1, words.positionals.end(), " "));
+  command.filter = joined(std::span(words.positionals).subspan(1), " ");
   ExportConfig config;
   for (const GivenFlag& given : words.flags) {
     if (!assign_given(config, given) && !assign_given(command.selection, given)) assign_given(command.output, given);

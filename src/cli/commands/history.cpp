@@ -2,7 +2,6 @@
 #include "cli/commands/history.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <optional>
 #include <utility>
@@ -115,7 +114,7 @@ ExitCode run(const HistoryCommand& command) {
 }
 
 HistoryCommand parse_history(const CommandWords& words) {
-  HistoryCommand command{.words = {}, .output = {}, .filter = fmt::format("{}", fmt::join(words.positionals, " "))};
+  HistoryCommand command{.words = {}, .output = {}, .filter = joined(words.positionals, " ")};
   for (const GivenFlag& given : words.flags) {
     if (!assign_given(command.words, given)) assign_given(command.output, given);
   }

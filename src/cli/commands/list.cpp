@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "cli/column_words.h"
 #include "cli/destination.h"
 #include "cli/help.h"
@@ -60,7 +61,7 @@ std::string devices(size_t width) {
 std::string kernels(size_t width) {
   std::vector<Cells> lines{{"op", "device", "kernels, the preferred first"}};
   for (const KernelText& op : list_kernels()) {
-    lines.push_back({op.op, op.device, fmt::format("{}", fmt::join(op.kernels, ", "))});
+    lines.push_back({op.op, op.device, joined(op.kernels, ", ")});
   }
   return aligned(lines, {}, 0, width);
 }
@@ -164,7 +165,7 @@ std::span<const ListTopic> list_topics() { return kTopics; }
 
 ListTopic parse_list(const CommandWords& words) {
   if (words.positionals.empty()) {
-    throw Error::format("laptime list: nothing to list; give one of: {}", fmt::join(topic_names(), ", "));
+    throw Error::format("laptime list: nothing to list; give one of: {}", joined(topic_names(), ", "));
   }
   reject_positionals(words, 1);
   const std::string& name = words.positionals.front();

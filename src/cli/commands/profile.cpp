@@ -2,7 +2,6 @@
 #include "cli/commands/profile.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -233,7 +232,7 @@ class ProfileOutput : public PointOutput {
 void set_axis_unless_given(Sweep& sweep, const std::string& flag, const std::vector<std::string>& values,
                            const std::string& by) {
   if (is_swept(sweep, flag))
-    throw Error::format("{} runs --{} {}; leave --{} out", by, flag, fmt::join(values, ","), flag);
+    throw Error::format("{} runs --{} {}; leave --{} out", by, flag, joined(values, ","), flag);
   set_option(sweep, flag, by, values);
 }
 
@@ -246,14 +245,14 @@ void reject_by_without_effect(const ProfileOptions& options) {
       others.push_back(view.name);
   }
   throw Error::format("laptime profile: --by {} does not apply to --view {}; use --view {}", name_of(options.by),
-                      name_of(options.view), fmt::join(others, " or "));
+                      name_of(options.view), joined(others, " or "));
 }
 
 ProfileCommand parse_profile(const CommandWords& words) {
   ProfileOptions options;
   for (const GivenFlag& given : words.flags) assign_given(options, given);
   reject_by_without_effect(options);
-  ProfileCommand profile{starting_sweep(words, {}), options, fmt::format("{}", fmt::join(words.positionals, " "))};
+  ProfileCommand profile{starting_sweep(words, {}), options, joined(words.positionals, " ")};
   for (const std::string& column : Filter(profile.filter).columns()) launch_column({}, column);
   set_given(profile.sweep, words);
   if (options.compare_modes) set_axis_unless_given(profile.sweep, "mode", {"eager", "compile"}, "--compare-modes");
@@ -302,7 +301,7 @@ std::string selection_of(const ProfileCommand& command) {
   if (command.options.phase != ShownPhase::kAll)
     parts.push_back(fmt::format("--phase {}", name_of(command.options.phase)));
   if (!command.filter.empty()) parts.push_back(quote(command.filter));
-  return fmt::format("{}", fmt::join(parts, " and "));
+  return joined(parts, " and ");
 }
 
 ExitCode run(const ProfileCommand& command) {

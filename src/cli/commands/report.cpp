@@ -1,8 +1,6 @@
 // A page from the records of a store, or from a sweep that runs first.
 #include "cli/commands/report.h"
 
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -206,7 +204,7 @@ ReportCommand parse_report(const CommandWords& words) {
   reject_last_and_run("report", command.selection);
   if (!names_sweep(words.positionals)) {
     reject_options_of_a_run(words);
-    command.filter = fmt::format("{}", fmt::join(words.positionals, " "));
+    command.filter = joined(words.positionals, " ");
     return command;
   }
   if (command.selection.last || !command.selection.run.empty())

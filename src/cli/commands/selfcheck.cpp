@@ -2,7 +2,6 @@
 #include "cli/commands/selfcheck.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +15,7 @@
 
 #include "base/error.h"
 #include "base/host_clock.h"
+#include "base/words.h"
 #include "cli/answer_output.h"
 #include "cli/rounds.h"
 #include "cli/run_watched.h"
@@ -150,7 +150,7 @@ std::string failures(const std::vector<Check>& checks) {
     if (!check.is_good) failed.push_back(check.name);
   }
   if (failed.empty()) return "";
-  return fmt::format("! times are not reliable now: {} failed", fmt::join(failed, ", "));
+  return fmt::format("! times are not reliable now: {} failed", joined(failed, ", "));
 }
 
 ExitCode run(const Sweep& sweep) {

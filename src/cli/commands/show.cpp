@@ -1,9 +1,8 @@
 // Stored records, filtered, in any format.
 #include "cli/commands/show.h"
 
-#include <fmt/ranges.h>
-
 #include "base/error.h"
+#include "base/words.h"
 #include "cli/column_words.h"
 #include "cli/destination.h"
 #include "cli/message.h"
@@ -44,7 +43,7 @@ ExitCode run(const ShowCommand& command) {
 }  // namespace
 
 ShowCommand parse_show(const CommandWords& words) {
-  ShowCommand show{.filter = fmt::format("{}", fmt::join(words.positionals, " ")), .options = {}, .output = {}};
+  ShowCommand show{.filter = joined(words.positionals, " "), .options = {}, .output = {}};
   for (const GivenFlag& given : words.flags) {
     if (!assign_given(show.options, given)) assign_given(show.output, given);
   }

@@ -318,7 +318,7 @@ void check(const RunConfig& config) {
     for (const GptEdition& one : gpt_editions()) {
       if (!one.rope) names.push_back(name_of(one.edition));
     }
-    return fmt::format("{}", fmt::join(names, " or "));
+    return joined(names, " or ");
   };
   if (config.crop_context && edition.rope) {
     throw Error::format(

@@ -1,9 +1,9 @@
 // The table of the source document of 2024.
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <utility>
 
+#include "base/words.h"
 #include "report/column_sets/column_sets.h"
 #include "report/column_sets/readers.h"
 
@@ -22,7 +22,7 @@ std::string times_text(const Row& row, std::string_view phase, const CellContext
   const Scale scale = *scale_of(time->median, Unit::kSeconds);
   std::vector<std::string> texts;
   for (const double sample : time->samples) texts.push_back(format_in(scale, sample, time->median));
-  return fmt::format("{} {}", fmt::join(texts, ", "), scale.name);
+  return fmt::format("{} {}", joined(texts, ", "), scale.name);
 }
 
 Column times_column() {
