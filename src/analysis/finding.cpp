@@ -2,7 +2,8 @@
 #include "analysis/finding.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+
+#include "base/json.h"
 
 namespace laptime {
 
@@ -17,17 +18,17 @@ std::string_view name_of(FindingTrust trust) {
 
 bool Finding::has(std::string_view key) const {
   const auto found = values.json().find(std::string(key));
-  return found != values.json().end() && !found->is_null();
+  return found != nullptr && !found->is_null();
 }
 
 double Finding::number(std::string_view key) const {
   const auto found = values.json().find(std::string(key));
-  return found != values.json().end() && found->is_number() ? found->get<double>() : 0;
+  return found != nullptr && found->is_number() ? found->get<double>() : 0;
 }
 
 int64_t Finding::integer(std::string_view key) const {
   const auto found = values.json().find(std::string(key));
-  return found != values.json().end() && found->is_number() ? found->get<int64_t>() : 0;
+  return found != nullptr && found->is_number() ? found->get<int64_t>() : 0;
 }
 
 Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }

@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "analysis/memory_growth.h"
 #include "base/available_memory.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "config/run_config.h"
 #include "record/metrics.h"
 

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "analysis/memory_findings.h"
 #include "analysis/published_bounds.h"
+#include "base/json.h"
 #include "config/machine.h"
 
 namespace laptime {
@@ -15,7 +15,7 @@ namespace {
 
 std::optional<double> number_of(const Record& record, const char* key) {
   const auto found = record.config.json().find(key);
-  return found != record.config.json().end() && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
+  return found != nullptr && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
 }
 
 // The machine whose data sheet predicts the record; empty for any other device.
@@ -85,7 +85,10 @@ void add_training(const Record& record, double seconds, double tokens, std::vect
 
 }  // namespace
 
-std::string pass_name(const Record& record) { return record.config.json().value("pass", "step"); }
+std::string pass_name(const Record& record) {
+  const std::string pass = record.config.text("pass");
+  return pass.empty() ? "step" : pass;
+}
 
 std::optional<double> predicted_seconds(const Record& record, const std::string& key) {
   const auto found = record.prediction.time.find(key);

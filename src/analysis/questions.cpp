@@ -7,7 +7,6 @@
 #include <array>
 #include <functional>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
@@ -15,6 +14,7 @@
 #include "analysis/memory_ledger.h"
 #include "analysis/memory_tensors.h"
 #include "analysis/trace_findings.h"
+#include "base/json.h"
 #include "base/units.h"
 #include "base/words.h"
 #include "record/metrics.h"
@@ -52,7 +52,7 @@ std::vector<Pair> pairs_of(Points points, const std::string& option, std::string
   const auto rest_of = [&](const QuestionedPoint& point) {
     Json config = point.record->config.json();
     for (const std::string& key : {option, std::string("warmup"), std::string("steps")}) config.erase(key);
-    return point.record->fingerprint + config.dump(-1, ' ', true, Json::error_handler_t::replace);
+    return point.record->fingerprint + config.dump();
   };
   std::map<std::string, const QuestionedPoint*> before;
   for (const QuestionedPoint& point : points) {

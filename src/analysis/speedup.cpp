@@ -7,9 +7,9 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <span>
 
+#include "base/json.h"
 #include "distribution/verdict.h"
 #include "record/metrics.h"
 #include "record/trust.h"
@@ -26,14 +26,13 @@ constexpr std::string_view kThreads = "threads";
 
 // Equal for records of one command that differ only in these keys. Keys are sorted: the order of writing says nothing.
 std::string point_without(const Record& record, std::span<const char* const> keys) {
-  nlohmann::json config(record.config.json());
+  Json config(record.config.json());
   for (const char* key : keys) config.erase(key);
   config.erase("timeout");
   if (record.stopping.rule != "fixed") {  // the stopping rule chose these
     for (const char* key : {"warmup", "steps"}) config.erase(key);
   }
-  return record.fingerprint + '\n' + record.run + '\n' +
-         config.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
+  return record.fingerprint + '\n' + record.run + '\n' + config.dump();
 }
 std::string whole_point_of(const Record& record) { return point_without(record, kWholeMayDiffer); }
 

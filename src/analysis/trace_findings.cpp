@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "distribution/median.h"
 #include "record/metrics.h"
 

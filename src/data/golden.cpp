@@ -3,10 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/words.h"
 #include "data/json_field.h"
 #include "model/gpt/editions.h"
@@ -243,7 +243,7 @@ GoldenCase read_golden(const std::string& path) {
     throw Error::format("{} has {} bytes, more than the {} allowed; write the file again", where, found->second.size(),
                         kLongestMetadata);
   }
-  const nlohmann::json document = parse_json(found->second, where, kMaxDepth);
+  const Json document = parse_json(found->second, where, kMaxDepth);
   read_metadata(JsonField(document, where), golden);
   try {
     validate(run_config_of(golden, Precision::kFloat32));

@@ -1,24 +1,22 @@
 // Checked access to JSON values.
 #include "data/json_field.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
+#include "base/json.h"
 #include "base/json_size.h"
 #include "base/words.h"
 
 namespace laptime {
 
-nlohmann::json parse_json(std::string_view text, const std::string& where, int max_depth) {
+Json parse_json(std::string_view text, const std::string& where, int max_depth) {
   if (json_size(text).depth > static_cast<size_t>(max_depth)) {
     throw Error::format("{}: more than {} levels deep; write the file again", where, max_depth);
   }
   try {
-    return nlohmann::json::parse(text);
-  } catch (const nlohmann::json::parse_error& error) {
-    throw Error::format("{}: not valid JSON at byte {} of it; write the file again", where, error.byte);
-  } catch (const nlohmann::json::exception&) {  // a number out of range has no position
-    throw Error::format("{}: a number in it is out of range; write the file again", where);
+    return Json::parse(text);
+  } catch (const JsonError& error) {
+    if (!error.byte()) throw Error::format("{}: a number in it is out of range; write the file again", where);
+    throw Error::format("{}: not valid JSON at byte {} of it; write the file again", where, *error.byte());
   }
 }
 
@@ -29,13 +27,13 @@ void JsonField::fail(std::string_view expected) const {
 bool JsonField::has(std::string_view key) const {
   if (!value_->is_object()) return false;
   const auto found = value_->find(key);
-  return found != value_->end() && !found->is_null();
+  return found != nullptr && !found->is_null();
 }
 
 JsonField JsonField::at(std::string_view key) const {
   if (!value_->is_object()) fail("an object");
   const auto found = value_->find(key);
-  if (found == value_->end()) throw Error::format("{} has no {}; write the file again", where_, quote(key));
+  if (found == nullptr) throw Error::format("{} has no {}; write the file again", where_, quote(key));
   return {*found, fmt::format("{}, {}", where_, quote(key))};
 }
 

@@ -2,21 +2,22 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "base/json.h"
+
 namespace laptime {
 
 // The document, at most `max_depth` values deep. `where` names it in messages. Error when it is no JSON.
-nlohmann::json parse_json(std::string_view text, const std::string& where, int max_depth);
+Json parse_json(std::string_view text, const std::string& where, int max_depth);
 
 // Refers to the document, which must live longer. All functions throw Error where the value is not as asked.
 class JsonField {
  public:
-  JsonField(const nlohmann::json& value, std::string where) : value_(&value), where_(std::move(where)) {}
+  JsonField(const Json& value, std::string where) : value_(&value), where_(std::move(where)) {}
 
   bool has(std::string_view key) const;  // an object that has the key, and not null
   JsonField at(std::string_view key) const;
@@ -30,7 +31,7 @@ class JsonField {
   [[noreturn]] void fail(std::string_view expected) const;
 
  private:
-  const nlohmann::json* value_;
+  const Json* value_;
   std::string where_;
 };
 

@@ -5,8 +5,8 @@
 #include <functional>
 #include <iterator>
 #include <map>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "export/formats.h"
 #include "export/traced_step.h"
 

@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <nlohmann/json.hpp>
+
+#include "base/json.h"
 
 namespace laptime {
 namespace {

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "export/formats.h"
 #include "record/fields_json.h"
 #include "record/metrics.h"

@@ -5,13 +5,13 @@
 #include <array>
 #include <cmath>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "export/distinct_names.h"
 #include "export/formats.h"
 #include "record/metrics.h"
@@ -29,9 +29,7 @@ RecordPointers timed_records(std::span<const TracedRecord> records) {
   return timed;
 }
 
-std::string json_text(const Json& json) {
-  return json.dump(2, ' ', /*ensure_ascii=*/true, Json::error_handler_t::replace) + "\n";
-}
+std::string json_text(const Json& json) { return json.dump(2) + "\n"; }
 
 // ---- Google Benchmark
 
@@ -69,7 +67,7 @@ Json context_of(const Record& record) {
   const Json& machine = record.machine.json();
   const auto value = [&](const char* key, Json otherwise) {
     const auto found = machine.find(key);
-    return found == machine.end() || found->is_null() ? std::move(otherwise) : *found;
+    return found == nullptr || found->is_null() ? std::move(otherwise) : *found;
   };
   const Json clock = value("clock_hz", 0);
   const Json load = value("load_average", Json::array());
@@ -107,7 +105,7 @@ void add_rows(Json& rows, const Family& family, size_t family_index) {
              {"run_type", "iteration"},
              {"repetitions", family.seconds.size()},
              {"repetition_index", i},
-             {"threads", threads != config.end() && threads->is_number_integer() ? *threads : Json(1)},
+             {"threads", threads != nullptr && threads->is_number_integer() ? *threads : Json(1)},
              {"iterations", 1},
              {"real_time", microseconds},
              {"cpu_time", microseconds},  // compare.py needs one; a step uses all of its threads throughout
@@ -126,10 +124,10 @@ void add_rows(Json& rows, const Family& family, size_t family_index) {
 double cpu_seconds(const Record& record, const TimeStats& time, const char* key) {
   const Json& machine = record.machine.json();
   const auto during = machine.find("during");
-  if (during == machine.end() || !during->is_object()) return 0;
+  if (during == nullptr || !during->is_object()) return 0;
   const auto seconds = during->find(key);
   const auto steps = static_cast<double>(time.count * record.stopping.steps_per_sample.value_or(1));
-  return seconds != during->end() && seconds->is_number() && steps > 0 ? seconds->get<double>() / steps : 0;
+  return seconds != nullptr && seconds->is_number() && steps > 0 ? seconds->get<double>() / steps : 0;
 }
 
 Json result_of(const Record& record, const std::string& command, const RecordFacts& parameters) {

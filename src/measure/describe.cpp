@@ -6,10 +6,10 @@
 #include <array>
 #include <ctime>
 #include <fstream>
-#include <nlohmann/json.hpp>
 
 #include "base/build_id.h"
 #include "base/host_clock.h"
+#include "base/json.h"
 #include "base/random.h"
 #include "measure/identity.h"
 #include "prepare/knowledge.h"

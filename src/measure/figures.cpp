@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
 #include <utility>
 
 #include "base/build_id.h"
+#include "base/json.h"
 #include "base/units.h"
 #include "base/words.h"
 #include "distribution/median.h"

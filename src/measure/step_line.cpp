@@ -5,11 +5,10 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/json_size.h"
 #include "base/words.h"
 #include "record/json_object.h"
@@ -88,14 +87,11 @@ Json parsed_line(std::string_view line) {
   if (text.size() > kMaxStepLineBytes)
     throw Error::format("{} bytes, more than the limit of {} for a step", text.size(), kMaxStepLineBytes);
   if (json_size(text).depth > 1) throw Error("lists and objects within the object of a step are not known");
-  std::set<std::string> keys;
   std::string repeated;
-  const auto note_key = [&](int, Json::parse_event_t event, const Json& parsed) {
-    if (event == Json::parse_event_t::key && !keys.insert(parsed.get<std::string>()).second)
-      repeated = parsed.get<std::string>();
-    return true;
-  };
-  Json json = Json::parse(text, note_key, /*allow_exceptions=*/false);
+  Json json;
+  try {
+    json = Json::parse(text, &repeated);
+  } catch (const JsonError&) {}
   if (!json.is_object())
     throw Error::format("{} is not an object of JSON; write {{\"step\": NANOSECONDS}}", quote(text));
   if (!repeated.empty()) throw Error::format("has the key {} twice; give each key once", quote(repeated));
@@ -133,7 +129,7 @@ StepLine parse_step_line(std::string_view text) {
   double phases = 0;
   for (const Phase phase : kTimedPhases) {
     const auto found = json.find(name_of(phase));
-    if (found == json.end() || found->is_null()) continue;
+    if (found == nullptr || found->is_null()) continue;
     line.phases.emplace_back(phase, duration_of(name_of(phase), *found));
     phases += found->get<double>();
   }

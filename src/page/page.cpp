@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <array>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "analysis/questions.h"
+#include "base/json.h"
 #include "distribution/verdict.h"
 #include "page/page_files.h"
 #include "page/page_json.h"
@@ -59,7 +59,7 @@ std::string policy() {
 // JSON in ASCII in which nothing ends a script element or begins a comment.
 std::string harmless_in_html(const Json& json) {
   std::string text;
-  for (const char c : json.dump(-1, ' ', true, Json::error_handler_t::replace)) {
+  for (const char c : json.dump()) {
     if (c == '<' || c == '>' || c == '&') {
       text += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
     } else {

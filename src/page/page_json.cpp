@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <set>
 
 #include "analysis/memory_tensors.h"
+#include "base/json.h"
 #include "page/sentences.h"
 #include "record/metrics.h"
 #include "report/published/published.h"
@@ -205,8 +205,7 @@ Json point_json(const PagePoints& points, const PagePoint& point, const TraceSum
             {"reasons", record.verdict.reasons},
             {"context", nullptr},
             {"trace", nullptr}};
-  if (const auto context = record.config.json().find("context_length"); context != record.config.json().end())
-    json["context"] = *context;
+  if (const auto context = record.config.json().find("context_length"); context != nullptr) json["context"] = *context;
   if (time != nullptr) {
     json["time"] = time_json(record, *time);
     json["time"]["error"] = number(error_of(record, *time));

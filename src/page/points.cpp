@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 
 #include "analysis/speedup.h"
+#include "base/json.h"
 #include "distribution/bootstrap.h"
 #include "record/metrics.h"
 
@@ -107,11 +107,11 @@ std::vector<PageGroup> grouped(const std::vector<PagePoint>& points, const Key& 
 std::string machine_of(const Record& record) {
   if (is_predicted(record)) return without_prefix(record.config.text("device"));
   const Json& machine = record.machine.json();
-  if (const auto card = machine.find("card"); card != machine.end() && card->is_object()) {
-    if (const auto name = card->find("name"); name != card->end() && name->is_string()) return name->get<std::string>();
+  if (const auto card = machine.find("card"); card != nullptr && card->is_object()) {
+    if (const auto name = card->find("name"); name != nullptr && name->is_string()) return name->get<std::string>();
   }
   const auto cpu = machine.find("cpu_model");
-  if (cpu != machine.end() && cpu->is_string()) return cpu->get<std::string>();
+  if (cpu != nullptr && cpu->is_string()) return cpu->get<std::string>();
   return record.fingerprint.substr(0, record.fingerprint.find(" ("));
 }
 

@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "analysis/memory_findings.h"
 #include "analysis/speedup.h"
 #include "analysis/trace_findings.h"
+#include "base/json.h"
 #include "base/units.h"
 #include "base/words.h"
 #include "record/metrics.h"
@@ -102,7 +102,7 @@ std::string growth_text(const PagePoints& points, const PagePoint& point) {
   const auto context_of = [](const PagePoint& one) {
     const Json& config = one.record->config.json();
     const auto found = config.find("context_length");
-    return found != config.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
+    return found != nullptr && found->is_number_integer() ? found->get<int64_t>() : 0;
   };
   const PagePoint* shortest = nullptr;
   const PagePoint* longest = nullptr;

@@ -1,9 +1,8 @@
 // Reads kernel choices from records.
 #include "prepare/kernels_file.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
+#include "base/json.h"
 #include "base/words.h"
 #include "record/json_documents.h"
 
@@ -18,23 +17,22 @@ DocumentFile file_at(const std::string& path) {
 }
 
 // The text at `key`, or empty if there is none.
-std::string text_at(const nlohmann::json& object, const char* key) {
+std::string text_at(const Json& object, const char* key) {
   const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+  return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-void add_choices(const nlohmann::json& record, const std::string& where, const char* advice,
-                 KernelsBySignature& choices) {
+void add_choices(const Json& record, const std::string& where, const char* advice, KernelsBySignature& choices) {
   const auto kernels = record.find("kernels");
-  if (kernels == record.end() || !kernels->is_array())
+  if (kernels == nullptr || !kernels->is_array())
     throw Error::format("{} has no list 'kernels'; {}", where, advice);
-  for (const nlohmann::json& use : *kernels) {
+  for (const Json& use : *kernels) {
     const std::string op = text_at(use, "op");
     const std::string signature = text_at(use, "signature");
     const std::string kernel = text_at(use, "kernel");
     if (op.empty() || kernel.empty() || !signature.starts_with(op + "(")) {
       throw Error::format("{}: {} is not a kernel choice; give op, signature and kernel as in a record", where,
-                          quote(use.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)));
+                          quote(use.dump()));
     }
     const auto [chosen, is_new] = choices.try_emplace(signature, kernel);
     if (!is_new && chosen->second != kernel) {
@@ -51,9 +49,8 @@ std::string kernels_file_text(const std::string& path) { return text_of(file_at(
 KernelsBySignature read_kernels_file(const std::string& path) {
   const DocumentFile file = file_at(path);
   KernelsBySignature choices;
-  each_document(file, [&](const nlohmann::json& record, const std::string& where) {
-    add_choices(record, where, file.advice, choices);
-  });
+  each_document(
+      file, [&](const Json& record, const std::string& where) { add_choices(record, where, file.advice, choices); });
   if (choices.empty()) {
     throw Error::format("{} chooses nothing: it has no record of a point that has run; {}", text_of(file), file.advice);
   }

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/key.h"
 #include "config/option.h"
 #include "record/json_object.h"
@@ -162,7 +162,7 @@ class Reader {
   template <class T>
   void read_member(const Json& object, const char* name, T& field, const std::string& path) const {
     const auto found = object.find(name);
-    if (found != object.end()) return read(*found, field, join(path, name));
+    if (found != nullptr) return read(*found, field, join(path, name));
     if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
       throw Error::format("{}: '{}' is missing{}", document_, join(path, name), advice_);
     }
@@ -172,7 +172,7 @@ class Reader {
   void read_word(const Json& json, T& field, const std::string& path) const {
     std::string words;
     for (const auto& choice : choices_of(T{})) {
-      if (json.is_string() && json.get_ref<const std::string&>() == choice.name) {
+      if (json.is_string() && json.text() == choice.name) {
         field = choice.value;
         return;
       }

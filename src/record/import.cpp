@@ -28,10 +28,10 @@ TracedText traced_text(std::string_view text, const std::string& place) {
     parse_record(text);
     TracedText traced;
     Json json = Json::parse(text);
-    if (const auto trace = json.find("trace"); trace != json.end()) {
+    if (const Json* const trace = json.find("trace")) {
       traced.trace = from_json<StepTrace>(*trace, "trace");
       check(*traced.trace);
-      json.erase(trace);
+      json.erase("trace");
     }
     traced.text = ascii_text(json);
     return traced;

@@ -132,13 +132,13 @@ void each_json_text(const DocumentFile& file,
 }
 
 void each_document(const DocumentFile& file,
-                   const std::function<void(const nlohmann::json& document, const std::string& where)>& take) {
+                   const std::function<void(const Json& document, const std::string& where)>& take) {
   int64_t number = 0;
   each_json_text(file, [&](std::string_view text, const std::string& place) {
-    nlohmann::json document;
+    Json document;
     try {
-      document = nlohmann::json::parse(text);
-    } catch (const nlohmann::json::exception& error) {
+      document = Json::parse(text);
+    } catch (const JsonError& error) {
       throw Error::format("{}: not JSON ({}); {}", place, std::string_view(error.what()).substr(0, 200), file.advice);
     }
     take(document, fmt::format("{}: record {}", text_of(file), ++number));
@@ -147,7 +147,7 @@ void each_document(const DocumentFile& file,
 
 std::vector<Record> read_records(const DocumentFile& file) {
   std::vector<Record> records;
-  each_document(file, [&](const nlohmann::json& document, const std::string& where) {
+  each_document(file, [&](const Json& document, const std::string& where) {
     try {
       records.push_back(record_from_json(Json(document)));
     } catch (const Error& error) {

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
 #include "record/record.h"
 
 namespace laptime {
@@ -33,7 +33,7 @@ void each_json_text(const DocumentFile& file,
 // have sorted keys: there is no limit on the keys of an object, and looking one up must not take longer the more there
 // are. Error as above, and with the place of what is not JSON.
 void each_document(const DocumentFile& file,
-                   const std::function<void(const nlohmann::json& document, const std::string& where)>& take);
+                   const std::function<void(const Json& document, const std::string& where)>& take);
 
 // Records that `laptime bench --output json`, `laptime show` or peers/run wrote. Error as above, and for a document
 // that is no record.

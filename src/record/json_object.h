@@ -1,44 +1,34 @@
-// JsonObject: part of a record whose keys the record does not know (config, machine), without the cost of the JSON
-// header.
+// JsonObject: part of a record whose keys the record does not know (config, machine).
 #pragma once
 
-#include <memory>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 
+#include "base/json.h"
+
 namespace laptime {
 
-// Keys stay in the order in which they were written.
-using Json = nlohmann::ordered_json;
-
 // A value on one line of ASCII: other characters are \u-escaped, bytes that are no UTF-8 replaced.
-std::string ascii_text(const Json& json);
+inline std::string ascii_text(const Json& json) { return json.dump(); }
 // The same, but strings as they are, without quotes and escapes.
-std::string plain_text(const Json& json);
+inline std::string plain_text(const Json& json) { return json.is_string() ? json.text() : json.dump(); }
 
 // An object {key: value, ...}; empty after default construction. Copies are deep.
 class JsonObject {
  public:
-  JsonObject();
+  JsonObject() : json_(Json::object()) {}
   JsonObject(Json object);  // NOLINT(google-explicit-constructor): Error unless an object (null: empty)
-  JsonObject(const nlohmann::json& object);  // NOLINT(google-explicit-constructor): the same, from the sorted kind
-  JsonObject(const JsonObject& other);
-  JsonObject(JsonObject&& other) noexcept;
-  JsonObject& operator=(const JsonObject& other);
-  JsonObject& operator=(JsonObject&& other) noexcept;
-  ~JsonObject();
 
-  const Json& json() const { return *json_; }
-  Json& json() { return *json_; }
+  const Json& json() const { return json_; }
+  Json& json() { return json_; }
 
   // The value of `key` as plain_text() shows it, "" where there is none.
   std::string text(std::string_view key) const;
 
-  friend bool operator==(const JsonObject& a, const JsonObject& b);
+  friend bool operator==(const JsonObject& a, const JsonObject& b) = default;
 
  private:
-  std::unique_ptr<Json> json_;  // never null, but for a moved-from object
+  Json json_;
 };
 
 }  // namespace laptime

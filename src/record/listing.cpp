@@ -7,10 +7,10 @@
 #include <array>
 #include <limits>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <vector>
 
+#include "base/json.h"
 #include "record/fields_json.h"
 #include "record/metrics.h"
 #include "record/sqlite.h"
@@ -208,7 +208,7 @@ class ColumnReader {
       value = row_.integer(column_);
     } else if (row_.is_text(column_)) {
       if (!value.is_string()) value = std::string();
-      value.get_ref<std::string&>() = row_.text(column_);
+      value.text() = row_.text(column_);
     } else {
       value = row_.number(column_);
     }
@@ -219,10 +219,8 @@ class ColumnReader {
   bool take(T& value) {
     value = T();
     if (row_.is_null(column_)) return true;
-    const Json json = Json::parse(row_.text(column_), nullptr, /*allow_exceptions=*/false);
-    if (json.is_discarded()) return false;
     try {
-      fields_json::Reader("listing", "").read(json, value, "");
+      fields_json::Reader("listing", "").read(Json::parse(row_.text(column_)), value, "");
     } catch (const Error&) {
       return false;
     }
@@ -235,9 +233,9 @@ class ColumnReader {
 };
 
 // The value of a key of the configuration, whose keys are kConfigKeys or the first of them.
-Json& config_value(Json::object_t& config, size_t key) {
+Json& config_value(Json::Object& config, size_t key) {
   if (key == config.size()) config.push_back({kConfigKeys[key], nullptr});
-  return config.data()[key].second;
+  return config[key].value;
 }
 
 void read_losses(ColumnReader& columns, std::vector<double>& losses) {
@@ -358,7 +356,7 @@ bool read(const Statement& row, Extent extent, Record& record) {
   }
   const bool has_line = extent >= Extent::kListed;
   const bool has_rest = extent >= Extent::kWithConfig;
-  auto& config = record.config.json().get_ref<Json::object_t&>();
+  auto& config = record.config.json().items();
   if (has_rest) {
     columns.skip(kConfigKeysOfNames);
   } else {

@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
+
+#include "base/json.h"
 
 namespace laptime {
 namespace {
@@ -46,7 +47,7 @@ Figure ratio(Figure a, Figure b) { return a && b && *b != 0 ? known(*a / *b) : s
 Figure predicted_time(const Record& record) {
   const Json& config = record.config.json();
   const auto pass = config.find("pass");
-  if (pass == config.end() || !pass->is_string()) return std::nullopt;
+  if (pass == nullptr || !pass->is_string()) return std::nullopt;
   const auto found = record.prediction.time.find(pass->get<std::string>());
   return found == record.prediction.time.end() ? std::nullopt : known(found->second);
 }

@@ -1,8 +1,8 @@
 // Records as text and back: what is checked beyond types, and the list of keys.
-#include <nlohmann/json.hpp>
 #include <type_traits>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/json_size.h"
 #include "record/device_card.h"
 #include "record/device_sensors.h"
@@ -98,10 +98,10 @@ const std::vector<SchemaKey>& machine_keys() {
 Record record_from_json(const Json& json) {
   if (!json.is_object()) throw Error::format("record: expected a JSON object, found {}", json.type_name());
   const auto version = json.find("schema_version");
-  if (version == json.end() || !version->is_number_integer()) {
+  if (version == nullptr || !version->is_number_integer()) {
     throw Error("record: 'schema_version' is missing or not an integer; this is not a laptime record");
   }
-  if (*version < 1 || *version > Record::kSchemaVersion) {
+  if (version->get<int64_t>() < 1 || version->get<int64_t>() > Record::kSchemaVersion) {
     throw Error::format("record: schema version {}, but this laptime reads 1 to {}; use a newer laptime",
                         version->dump(), Record::kSchemaVersion);
   }
@@ -122,7 +122,7 @@ Record parse_record(std::string_view text) {
   if (size.keys > size_t{kMaxRecordKeys}) throw Error::format("record: more than the limit of {} keys", kMaxRecordKeys);
   try {
     return record_from_json(Json::parse(text));
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const JsonError& error) {
     const std::string what(error.what());
     throw Error::format("record: not JSON: {}", what.size() > 200 ? what.substr(0, 200) + "..." : what);
   }

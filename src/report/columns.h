@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -10,6 +9,7 @@
 #include <vector>
 
 #include "analysis/speedup.h"
+#include "base/json.h"
 #include "report/heading.h"
 #include "report/row.h"
 #include "table/value_text.h"

@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/json.h"
 #include "base/words.h"
 #include "record/metrics.h"
 
@@ -146,9 +146,9 @@ bool is_attention(const Record& record) { return record.config.text("model") == 
 std::string device_card_name(const Record& record) {
   const Json& machine = record.machine.json();
   const auto card = machine.find("card");
-  if (card == machine.end() || !card->is_object()) return {};
+  if (card == nullptr || !card->is_object()) return {};
   const auto name = card->find("name");
-  return name != card->end() && name->is_string() ? name->get<std::string>() : std::string();
+  return name != nullptr && name->is_string() ? name->get<std::string>() : std::string();
 }
 
 std::vector<HeadingFact> Heading::facts(const Record& first) const {
@@ -157,7 +157,7 @@ std::vector<HeadingFact> Heading::facts(const Record& first) const {
   const Json& machine = first.machine.json();
   const auto text_of = [&](const char* key) {
     const auto found = machine.find(key);
-    return found != machine.end() && found->is_string() ? found->get<std::string>() : std::string();
+    return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
   };
   const bool only_predicted = some_predicted_ && !some_measured_;
   if (only_predicted) {
@@ -176,7 +176,7 @@ std::vector<HeadingFact> Heading::facts(const Record& first) const {
     const Json& config = first.config.json();
     const auto threads = config.find("threads");
     const bool one_value = run_count() == 1 && first.name.find("/threads:") == std::string::npos;
-    if (!on_card && one_value && threads != config.end() && threads->is_number()) {
+    if (!on_card && one_value && threads != nullptr && threads->is_number()) {
       add("threads", counted(threads->get<int64_t>(), "thread"));
     }
     if (const std::string isa = text_of("isa_used"); !on_card && !isa.empty()) add("instruction set", isa);
@@ -190,7 +190,7 @@ std::vector<HeadingFact> Heading::facts(const Record& first) const {
     add("date", minute_of(first_created_));
   }
   const auto load = machine.find("load_average");
-  if (!only_predicted && run_count() == 1 && machines_.size() == 1 && load != machine.end() && load->is_array() &&
+  if (!only_predicted && run_count() == 1 && machines_.size() == 1 && load != nullptr && load->is_array() &&
       !load->empty() && load->front().is_number()) {
     add("load", fmt::format("load {:.2f}", load->front().get<double>()));
   }
@@ -216,13 +216,13 @@ std::string Heading::machine_text(const Record& first) const {
   if (!card.empty()) return card;
   const Json& machine = first.machine.json();
   const auto model = machine.find("cpu_model");
-  const bool is_named = model != machine.end() && model->is_string();
+  const bool is_named = model != nullptr && model->is_string();
   std::string text =
       short_processor(is_named ? model->get<std::string>() : first.fingerprint.substr(0, first.fingerprint.find(" (")));
   const Json& config = first.config.json();
   const auto threads = config.find("threads");
   const bool is_one_value = run_count() == 1 && first.name.find("/threads:") == std::string::npos;
-  if (is_one_value && threads != config.end() && threads->is_number())
+  if (is_one_value && threads != nullptr && threads->is_number())
     text += (text.empty() ? "" : ", ") + counted(threads->get<int64_t>(), "thread");
   return text;
 }

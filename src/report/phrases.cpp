@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "config/machine.h"
 #include "report/model_name.h"
 #include "table/text.h"
@@ -81,8 +81,7 @@ std::string point_line(const Record& record) {
     });
     machine = fmt::format("{}, from its data sheet",
                           found == known.end() ? device.substr(kMachinePrefix.size()) : found->title);
-  } else if (const auto cpu = record.machine.json().find("cpu_model");
-             cpu != record.machine.json().end() && cpu->is_string()) {
+  } else if (const auto cpu = record.machine.json().find("cpu_model"); cpu != nullptr && cpu->is_string()) {
     machine = cpu->get<std::string>();
   }
   if (!device.starts_with(kMachinePrefix)) {

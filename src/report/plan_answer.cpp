@@ -111,11 +111,14 @@ Table plan_table(const std::vector<PlannedPoint>& points) {
     const Record& record = point.record;
     const std::optional<double> seconds = predicted_seconds(record, pass_name(record));
     const Record compiled = point.compiled.value_or(Record());
-    const Json& config = record.config.json();
+    const auto config_value = [&](const char* key) {
+      const Json* const value = record.config.json().find(key);
+      return value == nullptr ? Json() : *value;
+    };
     const auto rate = seconds ? tokens_per_second(record, *seconds) : std::nullopt;
     table.add({{record.name, spoken_name(without_words(record.name, common))},
-               config.value("batch_size", Json()),
-               config.value("device", Json()),
+               config_value("batch_size"),
+               config_value("device"),
                seconds,
                record.prediction.low,
                record.prediction.high,

@@ -84,8 +84,8 @@ const Json* at_path(const Json& json, std::string_view path) {
     const std::string_view segment = next_segment(path);
     if (value->is_object()) {
       const auto found = value->find(segment);
-      if (found == value->end()) return nullptr;
-      value = &*found;
+      if (found == nullptr) return nullptr;
+      value = found;
     } else if (value->is_array()) {
       const auto index = index_of(segment);
       if (!index || *index >= value->size()) return nullptr;
@@ -275,7 +275,7 @@ Json ColumnValue::of_part(const Part& part, const Record& record) {
   if (!value.is_null() || part.path.find('.') != std::string::npos) return value;
   const Json& config = record.config.json();
   const auto found = config.find(part.path);
-  if (found != config.end()) return *found;
+  if (found != nullptr) return *found;
   return part.document == nullptr ? Json(nullptr) : part.document->read(Row(record), "");
 }
 
@@ -330,7 +330,7 @@ void check_column(std::string_view column, const Records& records, std::string_v
       const Json* value = nullptr;
       if (bare) {
         const auto key = config.find(column);
-        value = key == config.end() ? nullptr : &*key;
+        value = key;
       } else {
         std::string_view path = column;
         const JsonObject& group = next_segment(path) == "config" ? record.config : record.machine;
@@ -386,7 +386,7 @@ std::string format_value(const Json& value, Unit unit) {
 }
 
 bool value_before(const Json& a, const Json& b) {
-  if (a.is_string() && b.is_string()) return a.get_ref<const std::string&>() < b.get_ref<const std::string&>();
+  if (a.is_string() && b.is_string()) return a.text() < b.text();
   if (a.is_number() && b.is_number()) return a.get<double>() < b.get<double>();
   if (a.is_number() != b.is_number()) return a.is_number();
   return plain_text(a) < plain_text(b);

@@ -1,12 +1,12 @@
 // A record seen as a row of named columns: metrics, short names, and dotted paths into its JSON.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "record/metrics.h"
 #include "record/record.h"
 #include "report/records.h"

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <vector>
 
 #include "base/checked.h"
+#include "base/json.h"
 #include "base/units.h"
 #include "base/words.h"
 #include "report/columns.h"

@@ -2,9 +2,8 @@
 // {...}}.
 #include "sweep/child_messages.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/error.h"
+#include "base/json.h"
 #include "base/words.h"
 #include "record/fields_json.h"
 
@@ -18,10 +17,10 @@ constexpr const char* kLearned = "learned";
 constexpr const char* kTrace = "trace";
 
 ChildMessage message_of(const Json& json) {
-  if (const auto found = json.find(kProgress); found != json.end()) return from_json<PointProgress>(*found, kProgress);
-  if (const auto found = json.find(kPlanned); found != json.end()) return record_from_json(*found);
+  if (const auto found = json.find(kProgress); found != nullptr) return from_json<PointProgress>(*found, kProgress);
+  if (const auto found = json.find(kPlanned); found != nullptr) return record_from_json(*found);
   PointResult result{record_from_json(json.at(kRecord)), from_json<MachineKnowledge>(json.at(kLearned), kLearned), {}};
-  if (const auto found = json.find(kTrace); found != json.end()) result.trace = from_json<StepTrace>(*found, kTrace);
+  if (const auto found = json.find(kTrace); found != nullptr) result.trace = from_json<StepTrace>(*found, kTrace);
   return result;
 }
 
@@ -42,7 +41,7 @@ std::string message_text(const PointResult& result) {
 ChildMessage parse_message(std::string_view line) {
   try {
     return message_of(Json::parse(line));
-  } catch (const Json::exception&) {
+  } catch (const JsonError&) {
     throw Error::format("not a message of a point: {}", quote(line));
   }
 }

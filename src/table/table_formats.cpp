@@ -95,8 +95,7 @@ std::string csv_line(std::span<const Json> values) {
   for (const Json& value : values) {
     if (&value != &values.front()) text += ',';
     if (value.is_null() || (value.is_number_float() && !std::isfinite(value.get<double>()))) continue;
-    text += value.is_string() ? csv_text(value.get_ref<const std::string&>())
-                              : csv_quoted(value.dump(-1, ' ', true, Json::error_handler_t::replace));
+    text += value.is_string() ? csv_text(value.text()) : csv_quoted(value.dump());
   }
   return text + "\r\n";
 }

@@ -109,7 +109,7 @@ std::string value_text(const Json& value, Unit unit, std::optional<Scale> scale,
   if (value.is_null()) return "-";
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
-  if (!value.is_number()) return value.dump(-1, ' ', true, Json::error_handler_t::replace);
+  if (!value.is_number()) return value.dump();
   const auto number = value.get<double>();
   if (!std::isfinite(number)) return "-";
   if (!scale) scale = scale_of(number, unit);

@@ -2,18 +2,16 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/key.h"
 
 namespace laptime {
-
-using Json = nlohmann::ordered_json;
 
 // A multiple of a unit.
 struct Scale {

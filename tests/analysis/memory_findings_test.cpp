@@ -4,9 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
 #include "analysis/made_trace.h"
+#include "base/json.h"
 #include "record/metrics.h"
 #include "record/scope_path.h"
 

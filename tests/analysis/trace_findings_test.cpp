@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <numeric>
 
 #include "analysis/traced_step.h"
+#include "base/json.h"
 #include "distribution/median.h"
 #include "record/metrics.h"
 

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
+#include "base/json.h"
 #include "config/option_table.h"
 #include "config/run_config.h"
 #include "report/columns.h"

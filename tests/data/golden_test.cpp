@@ -7,9 +7,9 @@
 #include <cmath>
 #include <filesystem>
 #include <limits>
-#include <nlohmann/json.hpp>
 #include <random>
 
+#include "base/json.h"
 #include "base/words.h"
 #include "data/golden_compare.h"
 #include "data/written_file.h"
@@ -17,13 +17,12 @@
 #include "model/validate.h"
 #include "support/golden_path.h"
 #include "support/golden_truth.h"
+#include "support/json_pointer.h"
 
 namespace laptime {
 namespace {
 
 #define EXPECT_SAYS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
-
-using Json = nlohmann::json;
 
 using test::compare;
 using test::golden_path;
@@ -259,7 +258,7 @@ std::string message_for(const Parts& parts) {
 TEST(Golden, MalformedMetadataIsRefused) {
   const auto message = [](const char* pointer, const Json& value) {
     Parts parts("tiny_2025");
-    parts.metadata[Json::json_pointer(pointer)] = value;
+    at_pointer(parts.metadata, pointer) = value;
     return message_for(parts);
   };
   EXPECT_SAYS(message("/edition", "2023"), "'edition'");

@@ -6,10 +6,10 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "backend/kernel.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "prepare/prepare.h"
 #include "prepare/step_graph.h"
 #include "record/fields_json.h"
@@ -287,7 +287,7 @@ TEST(Explain, WritesJson) {
   EXPECT_EQ(json.at("parameter_groups")[0].at("name"), "token_embeddings.weight");
   EXPECT_EQ(json.at("parameter_groups")[0].at("shape"), (Json{97, 40}));
   EXPECT_GT(json.at("passes").size(), 3U);
-  EXPECT_GT(json.at("memory").at("parts").at("parameter"), 0);
+  EXPECT_GT(json.at("memory").at("parts").at("parameter").get<int64_t>(), 0);
   EXPECT_TRUE(json.at("memory").at("does_not_fit").is_null());
   EXPECT_FALSE(json.at("kernels")[0].at("chosen").is_null());
   EXPECT_GT(json.at("kinds")[0].at("flops").get<double>(), 0);

@@ -2,8 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json.h"
 #include "export/formats.h"
 #include "small_trace.h"
 
@@ -88,7 +87,7 @@ TEST(ChromeTrace, LinksTheKernelsOfSeveralStepsToTheirSteps) {
   for (size_t i = 0; i < kernels.size(); ++i) {
     EXPECT_EQ(launches[i]["args"]["correlation"], kernels[i]["args"]["correlation"]);
     const Json& step = steps.at(i / 6);
-    EXPECT_GE(launches[i]["ts"], step["ts"]);
+    EXPECT_GE(launches[i]["ts"].get<double>(), step["ts"].get<double>());
     EXPECT_LT(launches[i]["ts"].get<int64_t>(), step["ts"].get<int64_t>() + step["dur"].get<int64_t>());
   }
 }

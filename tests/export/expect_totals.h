@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "export/formats.h"
 #include "export/traced_step.h"
 

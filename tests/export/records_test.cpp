@@ -3,11 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "export/formats.h"
 #include "export/pickle.h"
 #include "record/sample_record.h"
@@ -83,7 +83,7 @@ TEST(Records, GoogleBenchmarkKeepsDifferentMeasurementsApart) {
   std::set<std::string> names;
   const Json json = Json::parse(google_benchmark(records_of_one_name(), {}));
   for (const Json& row : json["benchmarks"]) {
-    if (row["name"].get<std::string>().find("phase:") == std::string::npos) names.insert(row["name"]);
+    if (row["name"].get<std::string>().find("phase:") == std::string::npos) names.insert(row["name"].text());
     EXPECT_EQ(row["repetitions"], 6);
   }
   EXPECT_EQ(names.size(), 4U);
@@ -100,7 +100,7 @@ TEST(Records, GoogleBenchmarkTakesRunsOfOneThingForRepetitions) {
 TEST(Records, HyperfineKeepsDifferentMeasurementsApart) {
   std::set<std::string> commands;
   const Json json = Json::parse(hyperfine(records_of_one_name(), {}));
-  for (const Json& result : json["results"]) commands.insert(result["command"]);
+  for (const Json& result : json["results"]) commands.insert(result["command"].text());
   EXPECT_EQ(commands.size(), 4U);
   EXPECT_EQ(json["results"][3]["parameters"]["threads"], "2");
   EXPECT_EQ(json["results"][2]["parameters"]["build"], "0123");

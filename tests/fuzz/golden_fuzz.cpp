@@ -1,7 +1,6 @@
 // Golden files. The input is the metadata up to the first zero byte; the bytes after it fill the tensors.
+#include "base/json.h"
 #include "data/golden.h"
-
-#include <nlohmann/json.hpp>
 
 #include "data/golden_compare.h"
 #include "data/init.h"
@@ -11,8 +10,6 @@
 
 namespace laptime::fuzz {
 namespace {
-
-using Json = nlohmann::json;
 
 ModelConfig small_model() {
   ModelConfig model;
@@ -90,7 +87,7 @@ std::string file_bytes(std::string_view metadata, std::string_view numbers) {
       numbers.remove_prefix(taken.size());
     }
   }
-  return safetensors_bytes(header.dump(-1, ' ', false, Json::error_handler_t::replace), data);
+  return safetensors_bytes(header.dump(), data);
 }
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <nlohmann/json.hpp>
 
+#include "base/json.h"
 #include "data/written_file.h"
 #include "measure/run_one.h"
 #include "support/points.h"
@@ -24,7 +24,7 @@ const test::Options kTwoLayers{{"d-model", "16"}, {"d-ff", "32"},  {"num-layers"
 // The fresh weights of a point as a file, with one element of a tensor replaced.
 std::string weights_with(const RunConfig& config, const std::string& poisoned, float value) {
   const StartingWeights fresh(config);
-  nlohmann::json header;
+  Json header;
   std::string data;
   for (const ParameterSpec& parameter : parameter_list(config.step_model())) {
     int64_t elements = 1;

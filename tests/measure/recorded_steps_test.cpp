@@ -6,9 +6,9 @@
 
 #include <cmath>
 #include <limits>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "measure/make_record.h"
 #include "record/metrics.h"
 #include "support/points.h"

@@ -75,6 +75,6 @@ inline StepTrace timed_trace() {
   return trace;
 }
 
-inline Json data_of(const PageInput& input) { return Json::parse(page_data(input)); }
+inline nlohmann::ordered_json data_of(const PageInput& input) { return nlohmann::ordered_json::parse(page_data(input)); }
 
 }  // namespace laptime

@@ -44,7 +44,7 @@ TEST(Page, HasOneRecordForEachPoint) {
   Record newest = many;
   newest.time["step"] = make_time_stats(std::vector{9.0});
   PageInput input{{many, newest}, std::vector<std::optional<StepTrace>>(2)};
-  Json page = data_of(input);
+  nlohmann::ordered_json page = data_of(input);
   ASSERT_EQ(page["points"].size(), 1U);
   EXPECT_EQ(page["points"][0]["time"]["samples"], 7);
 
@@ -59,10 +59,10 @@ TEST(Page, HasOneRecordForEachPoint) {
 TEST(Page, TimesOfATraceAddUpToTheMedianOfItsPoint) {
   PageInput input = five_points();
   input.traces.front() = timed_trace();
-  const Json page = data_of(input);
-  const Json& trace = page["traces"][page["points"][0]["trace"].get<size_t>()];
+  const nlohmann::ordered_json page = data_of(input);
+  const nlohmann::ordered_json& trace = page["traces"][page["points"][0]["trace"].get<size_t>()];
   double sum = trace["between_launches_s"];
-  for (const Json& kernel : trace["kernels"]) sum += kernel["seconds_s"].get<double>();
+  for (const nlohmann::ordered_json& kernel : trace["kernels"]) sum += kernel["seconds_s"].get<double>();
   EXPECT_NEAR(sum, page["points"][0]["time"]["median_s"], 1e-5);
   EXPECT_NEAR(trace["kernels"][0]["share"], 0.003 / 0.0101, 1e-5);
   EXPECT_EQ(trace["memory"]["peak_bytes"], (1 << 21) + (1 << 20) + (1 << 19));
@@ -72,7 +72,7 @@ TEST(Page, TimesOfATraceAddUpToTheMedianOfItsPoint) {
 }
 
 TEST(Page, NamesWhatTellsPointsApart) {
-  const Json page = data_of(five_points());
+  const nlohmann::ordered_json page = data_of(five_points());
   EXPECT_EQ(page["axes"].size(), 3U);
   EXPECT_EQ(page["axes"][0]["title"], "context");
   EXPECT_THAT(page["axes"][0]["values"], ElementsAre("128", "256"));
@@ -82,12 +82,12 @@ TEST(Page, NamesWhatTellsPointsApart) {
 }
 
 TEST(Page, ComparesPointsOfTheSameWorkWithTheirBase) {
-  const Json page = data_of(five_points());
+  const nlohmann::ordered_json page = data_of(five_points());
   EXPECT_THAT(page["groups"][0]["points"], ElementsAre(0, 1, 2, 3));
   EXPECT_EQ(page["groups"][0]["base"], 0);
   EXPECT_EQ(page["groups"][0]["fastest"], 3);
   EXPECT_EQ(page["selected"], 3);
-  const Json& ratio = page["points"][3]["ratio"];
+  const nlohmann::ordered_json& ratio = page["points"][3]["ratio"];
   EXPECT_NEAR(ratio["times_as_fast"], 2.5, 1e-6);
   EXPECT_LT(ratio["low"], 2.5);
   EXPECT_GT(ratio["high"], 2.5);
@@ -99,7 +99,7 @@ TEST(Page, RatiosOfFewSamplesHaveAnInterval) {
   PageInput input = five_points();
   for (Record& record : input.records) record.time["step"] = make_time_stats(std::vector{1.0, 1.1});
   input.records[0].time["step"] = make_time_stats(std::vector{2.0, 2.2});
-  const Json ratio = data_of(input)["points"][1]["ratio"];
+  const nlohmann::ordered_json ratio = data_of(input)["points"][1]["ratio"];
   EXPECT_NEAR(ratio["times_as_fast"], 2, 1e-6);
   EXPECT_LT(ratio["low"], 2);
   EXPECT_GT(ratio["high"], 2);
@@ -108,7 +108,7 @@ TEST(Page, RatiosOfFewSamplesHaveAnInterval) {
 TEST(Page, SingleSamplesSayThatNothingIsKnownOfTheirSpread) {
   PageInput input = five_points();
   for (Record& record : input.records) record.time["step"] = make_time_stats(std::vector{1.0});
-  const Json page = data_of(input);
+  const nlohmann::ordered_json page = data_of(input);
   EXPECT_TRUE(page["points"][0]["time"]["error"].is_null());
   EXPECT_THAT(page["doubt"].get<std::string>(), HasSubstr("one sample of each point"));
   EXPECT_THAT(page["points"][0]["sentences"]["trust"].get<std::string>(), HasSubstr("single sample"));
@@ -126,7 +126,7 @@ TEST(Page, PointsOfDifferentWorkHaveNoRatio) {
   PageInput input = five_points();
   input.records = {input.records[0], input.records[4]};
   input.traces.resize(2);
-  const Json page = data_of(input);
+  const nlohmann::ordered_json page = data_of(input);
   ASSERT_EQ(page["groups"].size(), 1U);
   EXPECT_FALSE(page["groups"][0]["is_one_work"]);
   EXPECT_FALSE(page["points"][1].contains("ratio"));
@@ -135,7 +135,7 @@ TEST(Page, PointsOfDifferentWorkHaveNoRatio) {
 
 TEST(Page, SaysWhatIsFastestAndWhereItSaves) {
   PageInput input = five_points();
-  const Json page = data_of(input);
+  const nlohmann::ordered_json page = data_of(input);
   EXPECT_THAT(
       page["headline"].get<std::string>(),
       testing::MatchesRegex("bfloat16 compile is fastest at context 128: 400 ms, 2.50x float32 eager .2.*-2.*"));
@@ -146,7 +146,7 @@ TEST(Page, SaysWhatIsFastestAndWhereItSaves) {
     record.time["step"] = make_time_stats(std::vector{1.0, 1.2, 1.4, 1.1, 0.9, 1.3, 1.6});
     record.verdict.lost = 0.4;
   }
-  const Json busy = data_of(input);
+  const nlohmann::ordered_json busy = data_of(input);
   EXPECT_THAT(busy["doubt"].get<std::string>(), HasSubstr("the machine was busy: times known to ±"));
   EXPECT_THAT(busy["headline"].get<std::string>(), HasSubstr("no difference seen"));
 }
@@ -165,9 +165,9 @@ TEST(Page, ShowsPointsWithoutTimeAndOfOtherPrograms) {
   input.records.front().name += "/system:jax";
   input.records.front().config.json()["system"] = "jax";
   input.records.front().config.json()["model"] = nullptr;
-  const Json page = data_of(input);
+  const nlohmann::ordered_json page = data_of(input);
   EXPECT_EQ(page["points"].size(), input.records.size());
-  const Json& selected = page["points"][page["selected"].get<size_t>()];
+  const nlohmann::ordered_json& selected = page["points"][page["selected"].get<size_t>()];
   EXPECT_FALSE(selected["time"].is_null());
 }
 
@@ -177,9 +177,9 @@ TEST(Page, QuestionsAreTheHeadingsOfTheTutorial) {
   std::ifstream file(LAPTIME_SOURCE_DIR "/docs/tutorial.md");
   std::stringstream tutorial;
   tutorial << file.rdbuf();
-  const Json page = data_of(input);
+  const nlohmann::ordered_json page = data_of(input);
   EXPECT_GE(page["answers"].size(), 6U);
-  for (const Json& answer : page["answers"]) {
+  for (const nlohmann::ordered_json& answer : page["answers"]) {
     EXPECT_THAT(tutorial.str(), HasSubstr("\n## " + answer["question"].get<std::string>() + "\n"));
     EXPECT_LT(answer["answer"].get<std::string>().size(), 260U) << answer;
   }

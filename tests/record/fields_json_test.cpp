@@ -9,6 +9,7 @@
 
 #include "config/run_config.h"
 #include "record/store.h"
+#include "support/json_pointer.h"
 
 namespace laptime {
 namespace {
@@ -85,7 +86,7 @@ TEST(FieldsJson, ErrorNamesBadField) {
   const Json good = to_json(Outer());
   const auto with = [&](const char* pointer, const Json& value) {
     Json json = good;
-    json[Json::json_pointer(pointer)] = value;
+    at_pointer(json, pointer) = value;
     return field_error_of(json);
   };
   EXPECT_EQ(field_error_of(good), "no error");

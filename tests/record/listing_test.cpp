@@ -9,9 +9,9 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "record/metrics.h"
 #include "record/sample_record.h"
 #include "record/store.h"

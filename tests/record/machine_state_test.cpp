@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <cstddef>
-#include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/json.h"
 #include "record/fields_json.h"
 #include "support/fake_root.h"
 

@@ -6,10 +6,10 @@
 #include <sched.h>
 
 #include <chrono>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "record/fields_json.h"
 #include "support/fake_root.h"
 

@@ -1,9 +1,9 @@
 // A record with every key filled, for tests of what is written and read.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "record/record.h"
 #include "record/time_stats.h"
 

@@ -5,11 +5,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "analysis/made_trace.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "table/text.h"
 
 namespace laptime {

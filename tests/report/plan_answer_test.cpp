@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/json.h"
 #include "record/metrics.h"
 #include "report/launch_costs_table.h"
 #include "table/text.h"

@@ -8,11 +8,11 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <tuple>
 
 #include "backend/cpu/cpu_backend.h"
+#include "base/json.h"
 #include "data/golden_compare.h"
 #include "data/written_file.h"
 #include "model/parameters.h"
@@ -27,11 +27,9 @@
 namespace laptime {
 namespace {
 
+using test::golden_path;
 using testing::HasSubstr;
 using testing::Not;
-using Json = nlohmann::json;
-
-using test::golden_path;
 
 RunConfig on_threads(int64_t threads) {
   RunConfig machine;

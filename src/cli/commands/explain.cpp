@@ -5,10 +5,10 @@
 #include <unistd.h>
 
 #include <array>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/words.h"
 #include "cli/destination.h"
 #include "cli/planning_line.h"

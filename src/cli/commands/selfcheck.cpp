@@ -7,7 +7,6 @@
 #include <array>
 #include <cmath>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/host_clock.h"
+#include "base/json.h"
 #include "base/words.h"
 #include "cli/answer_output.h"
 #include "cli/rounds.h"

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <nlohmann/json.hpp>
 #include <span>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/words.h"
 #include "report/published/figures_file.h"
 

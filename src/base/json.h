@@ -1,0 +1,175 @@
+// Json: a JSON value that is cheap to include. The library that reads and writes the text is behind json.cpp, since its
+// header takes 2 s to compile in each source.
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/error.h"
+
+namespace laptime {
+
+// A text that is not JSON, or a value of another kind than the one that was asked for.
+class JsonError : public Error {
+ public:
+  explicit JsonError(const std::string& message, std::optional<size_t> byte = std::nullopt)
+      : Error(message), byte_(byte) {}
+  // Of the text, from 1, where it stops being JSON. None for a number that no double holds.
+  std::optional<size_t> byte() const { return byte_; }
+
+ private:
+  std::optional<size_t> byte_;
+};
+
+// null, a truth value, a number, a text, an array or an object whose keys stay in the order in which they were added.
+// Integers are exact from -2^63 to 2^64 - 1. Copies are deep.
+class Json {
+ public:
+  struct Member;
+  using Array = std::vector<Json>;
+  using Object = std::vector<Member>;
+
+  Json() noexcept;
+  Json(std::nullptr_t) noexcept : Json() {}  // NOLINT(google-explicit-constructor)
+  template <std::same_as<bool> T>
+  Json(T truth) : Json(Truth{truth}) {}  // NOLINT(google-explicit-constructor)
+  template <std::signed_integral T>
+  Json(T number) : Json(Integer{number}) {}  // NOLINT(google-explicit-constructor)
+  template <std::unsigned_integral T>
+  requires(!std::same_as<T, bool>) Json(T number) : Json(Natural{number}) {}  // NOLINT(google-explicit-constructor)
+  template <std::floating_point T>
+  Json(T number) : Json(Real{number}) {}                    // NOLINT(google-explicit-constructor)
+  Json(std::string text);                                   // NOLINT(google-explicit-constructor)
+  Json(std::string_view text) : Json(std::string(text)) {}  // NOLINT(google-explicit-constructor)
+  Json(const char* text) : Json(std::string(text)) {}       // NOLINT(google-explicit-constructor)
+  template <class T>
+  Json(const std::vector<T>& values)
+      : Json(Array(values.begin(), values.end())) {}  // NOLINT(google-explicit-constructor)
+  Json(Array elements);                               // NOLINT(google-explicit-constructor)
+  // An object where each value is an array of a text and a value, {{"key", value}, ...}; otherwise an array.
+  Json(std::initializer_list<Json> values);
+  Json(const Json& other);
+  Json(Json&& other) noexcept;
+  Json& operator=(const Json& other);
+  Json& operator=(Json&& other) noexcept;
+  ~Json();
+
+  static Json array() { return Json(Array()); }
+  static Json array(std::initializer_list<Json> values) { return Json(Array(values)); }
+  static Json object();
+
+  // JsonError unless `text` is one JSON value. Of a key that stands twice the last value is taken; `repeated`, if not
+  // null, is then set to that key. The depth is not limited: check json_size() of a text from outside.
+  static Json parse(std::string_view text, std::string* repeated = nullptr);
+  // On one line, or with `indent` spaces a level if that is not negative. ASCII: other characters are \u-escaped, bytes
+  // that are no UTF-8 replaced. A number that is not finite is null.
+  std::string dump(int indent = -1) const;
+
+  bool is_null() const;
+  bool is_boolean() const;
+  bool is_number() const;
+  bool is_number_integer() const;
+  bool is_number_unsigned() const;  // an integer from 0
+  bool is_number_float() const { return is_number() && !is_number_integer(); }
+  bool is_string() const;
+  bool is_array() const;
+  bool is_object() const;
+  bool is_structured() const { return is_array() || is_object(); }
+  const char* type_name() const;  // "null", "boolean", "number", "string", "array", "object"
+
+  // bool, an integer, double or std::string. JsonError where the value is of another kind; numbers convert.
+  template <class T>
+  T get() const {
+    if constexpr (std::same_as<T, bool>)
+      return truth();
+    else if constexpr (std::same_as<T, std::string>)
+      return text();
+    else if constexpr (std::unsigned_integral<T>)
+      return static_cast<T>(natural());
+    else if constexpr (std::integral<T>)
+      return static_cast<T>(integer());
+    else
+      return static_cast<T>(real());
+  }
+  const std::string& text() const;
+  std::string& text();
+
+  // Elements of an array or members of an object; 0 for null, 1 for other values.
+  size_t size() const;
+  bool empty() const { return size() == 0; }
+
+  // Of an array. JsonError for another kind; push_back makes null an array.
+  const Array& elements() const;
+  Array& elements();
+  Array::const_iterator begin() const { return elements().begin(); }
+  Array::const_iterator end() const { return elements().end(); }
+  Array::iterator begin() { return elements().begin(); }
+  Array::iterator end() { return elements().end(); }
+  const Json& front() const { return at(size_t{0}); }
+  const Json& back() const { return at(size() - 1); }
+  Json& back() { return at(size() - 1); }
+  const Json& at(size_t index) const;
+  Json& at(size_t index);
+  void push_back(Json element);
+  Json& emplace_back(Json element);
+
+  // Of an object. JsonError for another kind; operator[] makes null an object and adds a missing key.
+  const Object& items() const;
+  Object& items();
+  const Json* find(std::string_view key) const;  // null where the key is missing, or this is no object
+  Json* find(std::string_view key);
+  bool contains(std::string_view key) const { return find(key) != nullptr; }
+  const Json& at(std::string_view key) const;
+  Json& operator[](std::string_view key);
+  void erase(std::string_view key);
+
+  const Json& operator[](size_t index) const { return at(index); }
+  Json& operator[](size_t index) { return at(index); }
+  const Json& operator[](std::string_view key) const { return at(key); }
+
+  // Numbers are equal by value, objects in any order of keys.
+  friend bool operator==(const Json& a, const Json& b);
+
+ private:
+  struct Truth {
+    bool value;
+  };
+  struct Integer {
+    int64_t value;
+  };
+  struct Natural {
+    uint64_t value;
+  };
+  struct Real {
+    double value;
+  };
+  explicit Json(Truth truth) noexcept;
+  explicit Json(Integer number) noexcept;
+  explicit Json(Natural number) noexcept;
+  explicit Json(Real number) noexcept;
+  bool truth() const;
+  int64_t integer() const;
+  uint64_t natural() const;
+  double real() const;
+  [[noreturn]] void reject(const char* expected) const;
+
+  // Integers above 2^63 - 1 are uint64_t, all others int64_t.
+  std::variant<std::nullptr_t, bool, int64_t, uint64_t, double, std::string, Array, Object> value_;
+};
+
+struct Json::Member {
+  std::string key;
+  Json value;
+};
+
+}  // namespace laptime
