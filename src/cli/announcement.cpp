@@ -8,6 +8,7 @@
 #include "base/words.h"
 #include "cli/progress.h"
 #include "report/heading.h"
+#include "report/phrases.h"
 
 namespace laptime {
 std::string announcement(const std::vector<SweepPoint>& points, const std::vector<ExpectedPoint>& expected) {
@@ -31,11 +32,12 @@ std::string announcement(const std::vector<SweepPoint>& points, const std::vecto
       ++stored;
       if (oldest.empty() || *stored_at < oldest) oldest = *stored_at;
     } else if (!expected[i].fits) {
-      too_large.push_back(points[i].name);
+      too_large.push_back(spoken_name(points[i].name));
     }
   }
   const bool runs = !is_known || whole.count() > 0;
-  if (!runs && too_large.empty() && stored == 0) return "";
+  const bool says_more = points.size() > 1 || stored > 0;  // the progress line and the row of one point say the same
+  if (!says_more || (!runs && too_large.empty() && stored == 0)) return "";
   std::string text = counted(points.size(), "point");
   if (stored > 0) {
     text += fmt::format(", {} from the store, measured {}{}", stored == points.size() ? "all" : std::to_string(stored),
@@ -43,7 +45,7 @@ std::string announcement(const std::vector<SweepPoint>& points, const std::vecto
   }
   if (is_known && runs) text += fmt::format(", about {}", rough_time(whole));
   if (is_known && runs && is_rough) text += fmt::format(" ({} to {})", rough_time(low), rough_time(high));
-  if (!is_known && !expected.empty()) text += ", duration unknown: no timings for this thread count";
+  if (!is_known && !expected.empty()) text += ", duration unknown";
   constexpr size_t kNamed = 3;
   if (!too_large.empty()) {
     const size_t more = too_large.size() - std::min(kNamed, too_large.size());

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "cli/destination.h"
+#include "report/phrases.h"
 #include "table/text.h"
 
 namespace laptime {
@@ -56,9 +57,9 @@ std::string rough_time(Seconds time) {
   return fmt::format("{:.1f} h", seconds / kSecondsInHour);
 }
 
-std::string progress_text(size_t point, size_t points, std::string_view name, const PointProgress& progress,
+std::string progress_text(size_t point, size_t points, const std::string& name, const PointProgress& progress,
                           std::optional<Seconds> left) {
-  std::string text = fmt::format("[{}/{}] {}: ", point + 1, points, name);
+  std::string text = fmt::format("[{}/{}] {}: ", point + 1, points, spoken_name(name));
   if (progress.done == 0) {
     text += progress.stage;
   } else {

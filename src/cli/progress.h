@@ -35,8 +35,8 @@ class TimeLeft {
   Seconds known_time_{};
 };
 
-// "[3/20] step/model:small: step 4 of 15, about 2 min left"
-std::string progress_text(size_t point, size_t points, std::string_view name, const PointProgress& progress,
+// "[3/20] step small ctx 256: step 4 of 15, about 2 min left"
+std::string progress_text(size_t point, size_t points, const std::string& name, const PointProgress& progress,
                           std::optional<Seconds> left);
 
 // "45 s", "12 min", "3.5 h": rounded, because it is an estimate.

@@ -187,10 +187,12 @@ Rounds measure_rounds_of_programs(const RoundsRequest& request) {
   const RoundPlan plan = plan_rounds(request, looks);
   announce(plan);
   FoundRounds found(request);
+  const Seconds begun = host_now();
   const std::vector<size_t> order = drawn_order(kMostPlanned, request.a.config.seed);
   for (size_t i = 0; i < order.size() && !found.has_enough(); ++i) {
     const size_t side = order[i];
-    line.show(i, fmt::format("round {}: {}", i / 2 + 1, *programs.at(side)), {});
+    line.show(0, fmt::format("round {} of at most {}: {}", i / 2 + 1, plan.rounds, *programs.at(side)),
+              host_now() - begun);
     const Record record = measured_by(*programs.at(side), request, kRoundWarmup, plan.steps, signals);
     if (signals.count() > 0) break;
     found.add(side, record, {});

@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
@@ -33,8 +32,6 @@ class Watcher {
   SweepCallbacks callbacks() {
     SweepCallbacks callbacks;
     callbacks.begin = [this](size_t index) {
-      if (!has_begun_ && !output_.is_announced()) say_what_auto_is();
-      has_begun_ = true;
       is_predicted_ = can_run(points_[index]) && !find_device(points_[index].config).computes;
       show(index, {.stage = "starting"}, Seconds());
     };
@@ -69,19 +66,6 @@ class Watcher {
   }
 
  private:
-  // Prints the device that `--device auto` chose, if a point uses it.
-  void say_what_auto_is() const {
-    const auto point = std::find_if(points_.begin(), points_.end(), [](const SweepPoint& candidate) {
-      return candidate.config.device == "auto" && can_run(candidate);
-    });
-    if (point == points_.end()) return;
-    const std::string name = find_device(point->config).name;
-    const std::vector<DeviceSummary> devices = list_devices();
-    const auto summary =
-        std::find_if(devices.begin(), devices.end(), [&](const DeviceSummary& device) { return device.name == name; });
-    print_message(fmt::format("--device auto is {}{}", name, summary == devices.end() ? "" : ": " + summary->text()));
-  }
-
   void show(size_t index, const PointProgress& progress, Seconds elapsed) {
     if (is_predicted_) {
       line_.show(index, progress_text(index, points_.size(), points_[index].name, {.stage = "predicted"}, {}), elapsed);
@@ -115,10 +99,9 @@ class Watcher {
   PointOutput& output_;
   TimeLeft left_;
   ProgressLine line_{standard_error()};
-  size_t finished_ = 0;       // points with a record
-  size_t partial_ = 0;        // of these, the interrupted ones
-  int64_t kept_samples_ = 0;  // of those
-  bool has_begun_ = false;
+  size_t finished_ = 0;        // points with a record
+  size_t partial_ = 0;         // of these, the interrupted ones
+  int64_t kept_samples_ = 0;   // of those
   bool is_predicted_ = false;  // the point at hand: it has none of the stages of a run
 };
 

@@ -14,6 +14,7 @@
 #include "analysis/launch_sums.h"
 #include "base/words.h"
 #include "distribution/median.h"
+#include "report/phrases.h"
 #include "report/words.h"
 
 namespace laptime {
@@ -357,7 +358,7 @@ std::string difference_sentence(const PairedRatio& ratio, double margin) {
 PointAnswer comparison_answer(const ComparedNames& names, const std::vector<ComparedRound>& rounds, double margin,
                               bool verbose) {
   constexpr size_t kShown = 4;
-  PointAnswer answer{.name = fmt::format("A: {}; B: {}; {}", names.a, names.b, names.point)};
+  PointAnswer answer{.name = fmt::format("A: {}; B: {}; {}", names.a, names.b, spoken_name(names.point))};
   const PairedRatio ratio = ratio_of(rounds);
   const Difference difference = ratio.difference(margin);
   answer.say(difference_sentence(ratio, margin));

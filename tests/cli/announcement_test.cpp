@@ -36,7 +36,8 @@ TEST(Announcement, PredictsTheTimeFromTheSteps) {
   const std::vector<ExpectedPoint> expected = expected_points({point}, test::known(known));
   ASSERT_EQ(expected.size(), 1U);
   EXPECT_DOUBLE_EQ(expected[0].time->count(), launches * (2 + 5 + 3));
-  EXPECT_THAT(announcement({point}, expected), testing::StartsWith("1 point, about "));
+  EXPECT_THAT(announcement({point, point}, {expected[0], expected[0]}), testing::StartsWith("2 points, about "));
+  EXPECT_EQ(announcement({point}, expected), "");
 }
 
 TEST(Announcement, StoredPointsTakeNoTime) {
@@ -64,7 +65,8 @@ TEST(Announcement, NamesPointsThatDoNotFit) {
 
 TEST(Announcement, DoesNotGuessUnknownTimes) {
   const SweepPoint point = test::point_of(kTiny);
-  const std::string text = announcement({point}, expected_points({point}, test::known(MachineKnowledge{})));
+  const std::vector<SweepPoint> points(2, point);
+  const std::string text = announcement(points, expected_points(points, test::known(MachineKnowledge{})));
   EXPECT_THAT(text, Not(HasSubstr("about")));
   EXPECT_THAT(text, HasSubstr("duration unknown"));
 }

@@ -55,8 +55,7 @@ TEST(TimeLeft, IsNeverNegative) {
 }
 
 TEST(ProgressText, NamesPointStageStepAndTimeLeft) {
-  EXPECT_EQ(progress_text(2, 20, "step/model:small", {.stage = "weights"}, std::nullopt),
-            "[3/20] step/model:small: weights");
+  EXPECT_EQ(progress_text(2, 20, "step/model:small", {.stage = "weights"}, std::nullopt), "[3/20] step small: weights");
   EXPECT_EQ(progress_text(0, 1, "a", {"steps", 4, 15, 0.5}, Seconds(90)),
             "[1/1] a: steps, step 4 of 15, 500.0 ms each, about 90 s left");
   EXPECT_EQ(progress_text(0, 1, "a", {"steps", 4, 0, 0.5}, std::nullopt), "[1/1] a: steps, step 4, 500.0 ms each");
