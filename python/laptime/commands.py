@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import tempfile
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, Union
 
 from laptime import program
 from laptime.progress import Progress
-from laptime.records import Records, Report, Reports
+from laptime.records import Exported, Page, Records, Report, Reports
 
 # One value of an option: a switch, a number, a word, a path; anything else is given as its text (torch.bfloat16).
 Value = Union[bool, int, float, str, "os.PathLike[str]", Any]
@@ -52,6 +53,10 @@ def _lines_of(command: str, filter_: str, options: dict[str, Option], progress: 
         words += ["--", filter_]
     with Progress(progress) as shown:
         return program.records_of(words, shown, lambda lines: kept(json.loads(line) for line in lines))
+
+
+def _printed(words: list[str]) -> str:
+    return program.output_of(words).decode("utf-8", "replace")
 
 
 def _reports(lines: Iterable[dict[str, Any]]) -> Reports:
@@ -99,6 +104,40 @@ def plan(**options: Option) -> Reports:
     return _lines_of("plan", "", options, False, _reports)
 
 
+def compare(a: str | os.PathLike[str] = "", b: str | os.PathLike[str] = "", *, progress: bool = True,
+            **options: Option) -> Reports:
+    """Measures two points in turn, or compares two files of records: `laptime.compare(mode=["eager", "compile"])`.
+
+    The table `phases` has the ratio of each phase with its interval and a verdict. With `fail_above`, a result that is
+    slower or cannot be judged is an `Error` whose `records` are the reports.
+    """
+    words = ["compare", *(os.fspath(file) for file in (a, b) if file), "--output=jsonl", *words_of(options)]
+    with Progress(progress) as shown:
+        return program.records_of(words, shown, lambda lines: _reports(json.loads(line) for line in lines))
+
+
+def report(filter: str = "", *, html: str | os.PathLike[str] | None = None, progress: bool = True,  # noqa: A002
+           **options: Option) -> Page:
+    """Makes a page with charts of stored records or of a sweep; a notebook shows it. `html` is its file, else a new one."""
+    if html is None:
+        descriptor, html = tempfile.mkstemp(prefix="laptime_", suffix=".html")
+        os.close(descriptor)
+    words = ["report", f"--html={os.fspath(html)}", *words_of(options)]
+    with Progress(progress) as shown:
+        program.output_of([*words, "--", filter] if filter else words, shown)
+    return Page(os.fspath(html))
+
+
+def export(format: str, filter: str = "", **options: Option) -> Exported:  # noqa: A002
+    """Gives stored records and traces in the format of another tool: `laptime.export("trace").write("step.json")`."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = os.path.join(folder, "export")
+        words = ["export", format, f"--output-file={file}", *words_of(options)]
+        program.output_of([*words, "--", filter] if filter else words)
+        with open(file, "rb") as content:
+            return Exported(format, content.read())
+
+
 def explain(**options: Option) -> str:
     """Tells, as text, what `bench` would run: parameters, FLOPs, bytes, passes, kernels."""
     return run("explain", **options)
@@ -110,13 +149,13 @@ def run(command: str, *arguments: str, **options: Option) -> str:
     Raises:
         Error: where the program does not exit with 0.
     """
-    return program.output_of([command, *words_of(options), *arguments])
+    return _printed([command, *words_of(options), *arguments])
 
 
 def options(command: str = "bench") -> dict[str, str]:
     """The options of a command and what they are, as the program states them; names are those of keywords."""
     found = {}
-    for line in program.output_of(["completion", "words", "--", command, "--"]).splitlines():
+    for line in _printed(["completion", "words", "--", command, "--"]).splitlines():
         flag, _, meaning = line.partition("\t")
         found[flag.removeprefix("--").replace("-", "_")] = meaning
     found.pop("help", None)
@@ -125,4 +164,4 @@ def options(command: str = "bench") -> dict[str, str]:
 
 def version() -> str:
     """The program's version, commit and libraries."""
-    return program.output_of(["--version"])
+    return _printed(["--version"])

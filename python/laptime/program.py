@@ -117,7 +117,7 @@ class _Lines:
             self._take(self._rest.decode("utf-8", "replace"))
 
 
-def _run(words: list[str], watcher: Watcher | None) -> tuple[int, bool, str, list[str]]:
+def _run(words: list[str], watcher: Watcher | None) -> tuple[int, bool, bytes, list[str]]:
     """Exit code, whether Ctrl-C ended it, standard output, and the lines of standard error."""
     try:
         child = subprocess.Popen([path(), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -147,7 +147,7 @@ def _run(words: list[str], watcher: Watcher | None) -> tuple[int, bool, str, lis
                         selector.unregister(key.fileobj)
             error_lines.end()
             code = child.wait()
-        return code, interrupts.count > 0, b"".join(output).decode("utf-8", "replace"), errors
+        return code, interrupts.count > 0, b"".join(output), errors
     finally:
         if child.poll() is None:  # an exception of the watcher
             child.terminate()
@@ -172,7 +172,7 @@ def records_of(words: list[str], watcher: Watcher | None, read: Callable[[list[s
         Interrupted: Ctrl-C.
     """
     code, interrupted, output, errors = _run(words, watcher)
-    lines = output.split("\n")[:-1]  # a line without its break was cut off
+    lines = output.decode("utf-8", "replace").split("\n")[:-1]  # a line without its break was cut off
     records = read(lines)
     if interrupted:
         raise Interrupted(message_of(errors) or "laptime: interrupted", records)
@@ -185,9 +185,9 @@ def records_of(words: list[str], watcher: Watcher | None, read: Callable[[list[s
     raise Error(failure(code, errors), records)
 
 
-def output_of(words: list[str]) -> str:
+def output_of(words: list[str], watcher: Watcher | None = None) -> bytes:
     """What a command prints. Error where it does not exit with 0."""
-    code, interrupted, output, errors = _run(words, None)
+    code, interrupted, output, errors = _run(words, watcher)
     if interrupted:
         raise Interrupted("laptime: interrupted")
     if code != _OK:

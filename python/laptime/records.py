@@ -1,16 +1,20 @@
-"""What commands give: records, a row each, and reports, which are tables for each point."""
+"""What commands give: records, a row each; reports, which are findings and tables for each point; pages and files."""
 
 from __future__ import annotations
 
+import csv
+import html
+import io
+import json
+import os
+import pickle
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, overload
 
 if TYPE_CHECKING:
     import pandas
-
-# One run: names of columns with their values; None where it has no value.
-Record = dict[str, Any]
 
 
 def _frame(rows: Iterable[dict[str, Any]]) -> pandas.DataFrame:
@@ -21,11 +25,70 @@ def _frame(rows: Iterable[dict[str, Any]]) -> pandas.DataFrame:
     return pandas.json_normalize(list(rows))
 
 
+def _html_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    def line(cells: Sequence[str], tag: str) -> str:
+        return "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+
+    return f"<table><thead>{line(header, 'th')}</thead><tbody>{''.join(line(row, 'td') for row in rows)}</tbody></table>"
+
+
+def _seconds(seconds: float) -> str:
+    for factor, unit in ((1, "s"), (1e-3, "ms"), (1e-6, "us")):
+        if seconds >= factor:
+            return f"{seconds / factor:.4g} {unit}"
+    return f"{seconds / 1e-9:.4g} ns"
+
+
+def _bytes(count: float) -> str:
+    for factor, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if count >= factor:
+            return f"{count / factor:.3g} {unit}"
+    return f"{count:.0f} B"
+
+
+class Record(dict):
+    """One run: names of columns with their values, None where it has no value. A value is a key, `record["median_s"]`, and
+    an attribute, `record.median_s`."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            value = self[name]
+        except KeyError:
+            raise AttributeError(f"the record has no {name!r}; its keys are {', '.join(self)}") from None
+        return Record(value) if isinstance(value, dict) else value
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self]
+
+    @property
+    def is_ok(self) -> bool:
+        """Whether it was measured or predicted: other records say in `reason` why not."""
+        return self.get("status") == "ok"
+
+    def _cells(self, first: Record | None) -> list[str]:
+        """Name, time, interval, ratio to the first record, tokens per second, peak of memory."""
+        name = str(self.get("name") or "")
+        seconds = self.get("median_s")
+        if not self.is_ok or not seconds:
+            return [name, str(self.get("status") or ""), "", "", "", ""]
+        low, high = self.get("ci_low_s"), self.get("ci_high_s")
+        interval = f"±{(high - low) / 2 / seconds:.1%}" if low is not None and high is not None else ""
+        ratio = ""
+        if first is not None and first is not self and first.is_ok and first.get("median_s"):
+            ratio = f"{first['median_s'] / seconds:.2f}x"
+        rate, peak = self.get("tokens_per_second"), self.get("peak_bytes")
+        return [name, _seconds(seconds), interval, ratio, f"{rate:,.0f} tokens/s" if rate else "",
+                _bytes(peak) if peak else ""]
+
+    def _repr_html_(self) -> str:
+        return Records([self])._repr_html_()
+
+
 class Records(Sequence):
     """Records in the order of the run. Iterate over them, index them, or make a table of them."""
 
-    def __init__(self, records: Iterable[Record] = ()):
-        self._records = list(records)
+    def __init__(self, records: Iterable[dict[str, Any]] = ()):
+        self._records = [record if isinstance(record, Record) else Record(record) for record in records]
 
     @overload
     def __getitem__(self, index: int) -> Record: ...
@@ -37,20 +100,31 @@ class Records(Sequence):
     def __len__(self) -> int:
         return len(self._records)
 
-    def __add__(self, other: Iterable[Record]) -> Records:
+    def __add__(self, other: Iterable[dict[str, Any]]) -> Records:
         return Records([*self._records, *other])
 
     def to_pandas(self) -> pandas.DataFrame:
         """A row for each record. Keys of whole records (`columns="all"`) are joined by dots."""
         return _frame(self._records)
 
+    def _rows(self) -> list[list[str]]:
+        return [record._cells(self._records[0]) for record in self._records]
+
     def __repr__(self) -> str:
         lines = [f"{len(self)} record{'' if len(self) == 1 else 's'}"]
-        for record in self._records:
-            seconds = record.get("median_s")
-            shown = f"{seconds * 1e3:.4g} ms" if record.get("status") == "ok" and seconds else record.get("status")
-            lines.append("  " + (f"{record.get('name')}: {shown}" if shown else str(record)))
+        for record, (name, *cells) in zip(self._records, self._rows()):
+            shown = "  ".join(cell for cell in cells if cell)
+            lines.append("  " + (f"{name}: {shown}" if shown else str(dict(record))))
         return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        if not all("status" in record for record in self._records):  # rows of a table of a report
+            keys = list(dict.fromkeys(key for record in self._records for key in record))
+            return _html_table(keys, ([str(record.get(key, "")) for key in keys] for record in self._records))
+        header = ["point", "time", "interval", "faster than the first", "rate", "peak memory"]
+        rows = self._rows()
+        used = [i for i in range(len(header)) if i == 0 or any(row[i] for row in rows)]
+        return _html_table([header[i] for i in used], ([row[i] for i in used] for row in rows))
 
 
 @dataclass(frozen=True)
@@ -60,24 +134,31 @@ class Report:
     name: str
     status: str = "ok"
     reason: str = ""  # why the status is not ok
-    findings: list[dict[str, Any]] = field(default_factory=list)
+    findings: list[Record] = field(default_factory=list)
     tables: dict[str, Records] = field(default_factory=dict)
 
     @staticmethod
     def from_json(line: dict[str, Any]) -> Report:
         """From a line of the program's `--output jsonl`."""
         tables = {name: Records(rows) for name, rows in line["tables"].items()}
-        return Report(line["name"], line["status"], line["reason"], line["findings"], tables)
+        return Report(line["name"], line["status"], line["reason"], [Record(one) for one in line["findings"]], tables)
 
-    def finding(self, kind: str, subject: str | None = None) -> dict[str, Any] | None:
+    def finding(self, kind: str, subject: str | None = None) -> Record | None:
         """The first finding of a kind and, where it is given, of a subject: `report.finding("class_share", "matmul")`."""
         return next((one for one in self.findings
                      if one["kind"] == kind and (subject is None or one.get("subject") == subject)), None)
+
+    def to_pandas(self, table: str | None = None) -> pandas.DataFrame:
+        """As `Reports.to_pandas`, of this point alone."""
+        return Reports([self]).to_pandas(table)
 
     def __repr__(self) -> str:
         sizes = [f"  {name}: {len(rows)} rows" for name, rows in self.tables.items()]
         failed = [] if self.status == "ok" else [f"  {self.status}: {self.reason}"]
         return "\n".join([self.name, *failed, f"  {len(self.findings)} findings", *sizes])
+
+    def _repr_html_(self) -> str:
+        return Reports([self])._repr_html_()
 
 
 class Reports(Sequence):
@@ -101,18 +182,103 @@ class Reports(Sequence):
         """The names of the tables, in the order in which they first appear."""
         return list(dict.fromkeys(name for report in self._reports for name in report.tables))
 
+    def _rows(self, table: str) -> list[dict[str, Any]]:
+        return [{"name": report.name, **row} for report in self._reports for row in report.tables.get(table, ())]
+
     def to_pandas(self, table: str | None = None) -> pandas.DataFrame:
         """The rows of one table (the first, if none is named) of all points; the column `name` says of which.
+
+        Without any table, as where no point could be planned, the names, status and reasons of the points.
 
         Raises:
             KeyError: no report has a table of this name; the names are in `tables`.
         """
         known = self.tables
-        if table is None and known:
-            table = known[0]
+        if table is None and not known:
+            return _frame({"name": one.name, "status": one.status, "reason": one.reason} for one in self._reports)
+        table = known[0] if table is None else table
         if table not in known:
             raise KeyError(f"no table {table!r}; there are {', '.join(known) or 'none'}")
-        return _frame({"name": report.name, **row} for report in self._reports for row in report.tables.get(table, ()))
+        return _frame(self._rows(table))
 
     def __repr__(self) -> str:
         return "\n".join(map(repr, self._reports)) or "no reports"
+
+    def _repr_html_(self) -> str:
+        parts = []
+        for table in self.tables:
+            rows = self._rows(table)
+            keys = [key for key in dict.fromkeys(key for row in rows for key in row)
+                    if key != "name" or len(self._reports) > 1]
+            shown = ([f"{row[key]:.4g}" if isinstance(row.get(key), float) else str(row.get(key, "")) for key in keys]
+                     for row in rows)
+            parts.append(f"<p>{html.escape(table)}</p>{_html_table(keys, shown)}")
+        return "".join(parts) or f"<pre>{html.escape(repr(self))}</pre>"
+
+
+@dataclass(frozen=True)
+class Page:
+    """The page of `laptime report`. A notebook shows it; `path` is its file."""
+
+    path: str
+
+    @property
+    def data(self) -> Record:
+        """What the page is made of: points, traces, answers."""
+        with open(self.path, encoding="utf-8") as file:
+            found = re.search(r'<script type="application/json" id="data">(.*?)</script>', file.read(), re.DOTALL)
+        assert found is not None
+        return Record(json.loads(found.group(1)))
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each point of the page."""
+        return _frame(self.data["points"])
+
+    def _repr_html_(self) -> str:
+        with open(self.path, encoding="utf-8") as file:
+            return f'<iframe srcdoc="{html.escape(file.read())}" width="100%" height="800"></iframe>'
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What `laptime export` wrote, for another tool."""
+
+    format: str
+    content: bytes
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Writes the content into a file, which is replaced."""
+        with open(path, "wb") as file:
+            file.write(self.content)
+
+    @property
+    def text(self) -> str:
+        return self.content.decode("utf-8")
+
+    @property
+    def data(self) -> Any:
+        """The value of JSON, the values of JSON lines, the rows of CSV, the snapshot of memory_viz; other formats are text."""
+        if self.format == "memory_viz":
+            return pickle.loads(self.content)
+        try:
+            return json.loads(self.content)
+        except ValueError:
+            pass
+        if self.format == "jsonl":
+            return [json.loads(line) for line in self.text.splitlines()]
+        if self.format in ("csv", "nsys"):
+            return list(csv.DictReader(io.StringIO(self.text)))
+        return self.text
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """A row for each record, sample, event or line of the format.
+
+        Raises:
+            ValueError: the format has no rows of named values; `text` has its content.
+        """
+        data = self.data
+        if isinstance(data, dict):  # the rows of Google Benchmark, hyperfine and traces
+            data = next((data[key] for key in ("benchmarks", "results", "traceEvents") if key in data), None)
+        if not isinstance(data, list):
+            raise ValueError(f"{self.format} has no rows of named values; its content is in .text")
+        return _frame(data)

@@ -39,7 +39,9 @@ _clock: _Clock | None = None  # of the step that is being measured
 
 
 class phase:  # noqa: N801: used as a word, `with laptime.phase("forward"):`
-    """A part of a step: `forward`, `backward` or `optimizer`. Several blocks of one phase add up; phases do not nest.
+    """A part of a step: `forward`, `backward`, `optimizer`, or a name of your own, such as `data`.
+
+    Several blocks of one phase add up; phases do not nest.
 
     Outside of `measure` it does nothing. With a `sync`, that is called at the end of the block, so that a device which
     works asynchronously has done the work of the phase.
@@ -102,7 +104,7 @@ def _timed(step: Callable[[], Any], sync: Callable[[], Any] | None) -> tuple[dic
         end = time.perf_counter_ns()
     finally:
         _clock = None
-    return {"step": end - begin, "begin": begin, **clock.phases}, result
+    return {"step": end - begin, "begin": begin, **({"phases": clock.phases} if clock.phases else {})}, result
 
 
 def _surroundings() -> dict[str, Option]:

@@ -37,14 +37,15 @@ void fill_times(const MeasuredWork& work, const Sampling& sampling, Record& reco
   double named = 0;
   const TimeStats whole =
       make_time_stats(per_sample(sampling, [](const Timeline& timeline) { return timeline.total(); }));
-  for (const Phase phase : work.phases) {
-    const std::string key = time_key(phase, work.pass);
-    record.time[key] = make_time_stats(
-        per_sample(sampling, [&](const Timeline& timeline) { return timeline.total(static_cast<int>(phase)); }));
-    record.phases.push_back({key, record.time[key].mean, record.time[key].mean / whole.mean});
-    named += record.time[key].mean;
-  }
-  if (!work.phases.empty()) record.phases.push_back({"residue", whole.mean - named, 1 - named / whole.mean});
+  const auto add = [&](const std::string& key, int number) {
+    const TimeStats& time = record.time[key] =
+        make_time_stats(per_sample(sampling, [&](const Timeline& timeline) { return timeline.total(number); }));
+    record.phases.push_back({key, time.mean, time.mean / whole.mean});
+    named += time.mean;
+  };
+  for (const Phase phase : work.phases) add(time_key(phase, work.pass), static_cast<int>(phase));
+  for (size_t i = 0; i < work.own_phases.size(); ++i) add(work.own_phases[i], own_phase_number(i));
+  if (!record.phases.empty()) record.phases.push_back({"residue", whole.mean - named, 1 - named / whole.mean});
   // With several phases the pass has a time of its own. A pass of one phase, and `backward`, already have theirs.
   if (!record.time.contains(time_key(work.pass))) record.time[time_key(work.pass)] = whole;
 }

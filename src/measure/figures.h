@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "config/run_config.h"
@@ -12,10 +13,14 @@
 
 namespace laptime {
 
+// The number of the events of own_phases[i] in a timeline, behind those of the phases of an engine.
+constexpr int own_phase_number(size_t i) { return kPhaseCount + static_cast<int>(i); }
+
 // What the figures of a run depend on beside its measurements.
 struct MeasuredWork {
   Pass pass = Pass::kStep;
   std::vector<Phase> phases{};                 // that were timed in every step, in order
+  std::vector<std::string> own_phases{};       // of a step of another program, by name: "data"
   std::optional<double> forward_flops{};       // model FLOPs of one forward pass; none where the model is not known
   std::optional<double> optimizer_flops{};     // of one update
   std::optional<int64_t> tokens{};             // of a step

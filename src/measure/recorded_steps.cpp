@@ -40,7 +40,8 @@ void keep_largest(const std::optional<int64_t>& stated, std::optional<int64_t>& 
 
 MeasuredWork recorded_work(const RecordedPoint& point, const RecordedSteps& steps) {
   const ModelConfig model = point.config.step_model();
-  MeasuredWork work{.pass = point.config.pass, .phases = steps.phases(), .in_this_process = false};
+  MeasuredWork work{
+      .pass = point.config.pass, .phases = steps.phases(), .own_phases = steps.own_phases(), .in_this_process = false};
   if (point.device) work.threads = point.device->threads;
   const Json& tokens = point.stated.json().at("tokens");
   if (tokens.is_number_integer()) work.tokens = tokens.get<int64_t>();
@@ -61,6 +62,7 @@ RecordedSteps::RecordedSteps(const RecordedPoint& point)
 void RecordedSteps::begin_series(const StepLine& first) {
   keys_ = first.keys;
   for (const auto& [phase, seconds] : first.phases) phases_.push_back(phase);
+  for (const auto& [name, seconds] : first.own_phases) own_phases_.push_back(name);
   begins_ = first.begin.has_value();
   first_begin_ = first.begin.value_or(0);
   series_.emplace(run_.rule, fixed_, reported_time(phases_, pass_));
@@ -97,6 +99,11 @@ void RecordedSteps::add(const StepLine& line) {
   Seconds at = step.begin;
   for (const auto& [phase, seconds] : line.phases) {
     step.events.push_back({static_cast<int>(phase), at, at + seconds});
+    at += seconds;
+  }
+  for (const auto& [name, seconds] : line.own_phases) {
+    const auto number = std::find(own_phases_.begin(), own_phases_.end(), name) - own_phases_.begin();
+    step.events.push_back({own_phase_number(static_cast<size_t>(number)), at, at + seconds});
     at += seconds;
   }
   ends_.push_back(step.end);

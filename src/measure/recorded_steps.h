@@ -35,6 +35,7 @@ class RecordedSteps {
   Measurement finish(std::string_view interrupted_by) &&;
   // The phases that every step has, and the most memory that a line stated.
   const std::vector<Phase>& phases() const { return phases_; }
+  const std::vector<std::string>& own_phases() const { return own_phases_; }
   const MemoryUse& memory() const { return memory_; }
 
  private:
@@ -49,6 +50,7 @@ class RecordedSteps {
   std::optional<SampleSeries> series_;  // from the first step on
   std::set<std::string> keys_;          // that every line has
   std::vector<Phase> phases_;
+  std::vector<std::string> own_phases_;
   MemoryUse memory_;
   std::vector<Seconds> ends_;  // of the steps, since the first began
   bool begins_ = false;        // every line says when its step began

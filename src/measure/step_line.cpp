@@ -21,6 +21,8 @@ constexpr double kLongest = 1e18;  // ns; some 30 years
 
 constexpr const char* kStep = "step";
 constexpr const char* kLoss = "loss";
+constexpr const char* kPhases = "phases";
+constexpr size_t kMostOwnPhases = 16;
 constexpr std::array kTimedPhases{Phase::kForward, Phase::kBackward, Phase::kOptimizer};
 struct CountKey {
   const char* name;
@@ -30,7 +32,7 @@ constexpr std::array kCounts{CountKey{"begin", &StepLine::begin}, CountKey{"peak
                              CountKey{"peak_rss_bytes", &StepLine::peak_rss_bytes}};
 
 std::vector<std::string_view> known_keys() {
-  std::vector<std::string_view> keys{kStep, kLoss};
+  std::vector<std::string_view> keys{kStep, kLoss, kPhases};
   for (const Phase phase : kTimedPhases) keys.emplace_back(name_of(phase));
   for (const CountKey& key : kCounts) keys.emplace_back(key.name);
   return keys;
@@ -82,11 +84,51 @@ double loss_of(const Json& value) {
   return value.get<double>();
 }
 
+// A name that can stand beside those of the passes in a record: "data", "all_reduce".
+bool is_phase_name(std::string_view name) {
+  constexpr size_t kLongestName = 32;
+  constexpr std::array<std::string_view, 4> kTaken{"step", "inference", "forward_backward", "residue"};
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; };
+  return !name.empty() && name.size() <= kLongestName && name.front() >= 'a' &&
+         std::all_of(name.begin(), name.end(), is_letter) &&
+         std::find(kTaken.begin(), kTaken.end(), name) == kTaken.end();
+}
+
+// The phases of the line by name: those that have a key of their own, and those of `phases`.
+std::vector<std::pair<std::string, Json>> phases_of(const Json& line) {
+  std::vector<std::pair<std::string, Json>> phases;
+  for (const Phase phase : kTimedPhases) {
+    if (const Json* const value = line.find(name_of(phase)); value != nullptr && !value->is_null())
+      phases.emplace_back(name_of(phase), *value);
+  }
+  const Json* const named = line.find(kPhases);
+  if (named == nullptr || named->is_null()) return phases;
+  std::vector<std::string_view> timed;
+  for (const Phase phase : kTimedPhases) timed.emplace_back(name_of(phase));
+  const auto is_timed = [&](const std::string& name) {
+    return std::find(timed.begin(), timed.end(), name) != timed.end();
+  };
+  if (!named->is_object()) reject_value(kPhases, "an object of names and nanoseconds", *named);
+  for (const auto& [name, value] : named->items()) {
+    if (const std::string meant = did_you_mean(name, timed); !meant.empty() && !is_timed(name))
+      throw Error::format("unknown phase {}{}", quote(name), meant);
+    if (!is_phase_name(name)) {
+      throw Error::format("the phase {} is not a name; use up to 32 of a-z, 0-9 and _, and none that a pass has",
+                          quote(name));
+    }
+    const bool is_known =
+        std::any_of(phases.begin(), phases.end(), [&](const auto& phase) { return phase.first == name; });
+    if (is_known) throw Error::format("has the phase {} twice; give each phase once", quote(name));
+    if (!value.is_null()) phases.emplace_back(name, value);
+  }
+  return phases;
+}
+
 Json parsed_line(std::string_view line) {
   const std::string text = line.size() > kMaxStepLineBytes ? std::string(line) : without_words_of_python(line);
   if (text.size() > kMaxStepLineBytes)
     throw Error::format("{} bytes, more than the limit of {} for a step", text.size(), kMaxStepLineBytes);
-  if (json_size(text).depth > 1) throw Error("lists and objects within the object of a step are not known");
+  if (json_size(text).depth > 2) throw Error("lists and objects within the phases of a step are not known");
   std::string repeated;
   Json json;
   try {
@@ -122,17 +164,27 @@ StepLine parse_step_line(std::string_view text) {
       is_known = true;
     }
     for (const Phase phase : kTimedPhases) is_known = is_known || key == name_of(phase);
+    is_known = is_known || key == kPhases;
     if (!is_known) throw Error::format("unknown key {}{}", quote(key), did_you_mean(key, known));
   }
   if (!line.keys.contains(kStep)) throw Error("'step' is missing; give the nanoseconds of the whole step");
   if (line.step <= Seconds{}) reject_value(kStep, "more than 0", json.at(kStep));
   double phases = 0;
-  for (const Phase phase : kTimedPhases) {
-    const auto found = json.find(name_of(phase));
-    if (found == nullptr || found->is_null()) continue;
-    line.phases.emplace_back(phase, duration_of(name_of(phase), *found));
-    phases += found->get<double>();
+  for (const auto& [name, value] : phases_of(json)) {
+    const Seconds seconds = duration_of(name, value);
+    const auto timed =
+        std::find_if(kTimedPhases.begin(), kTimedPhases.end(), [&](Phase phase) { return name_of(phase) == name; });
+    if (timed != kTimedPhases.end()) {
+      line.phases.emplace_back(*timed, seconds);
+    } else {
+      line.own_phases.emplace_back(name, seconds);
+      line.keys.insert(fmt::format("{}.{}", kPhases, name));
+    }
+    phases += value.get<double>();
   }
+  if (line.own_phases.size() > kMostOwnPhases)
+    throw Error::format("has {} phases; at most {} are kept apart", line.own_phases.size(), kMostOwnPhases);
+  std::sort(line.phases.begin(), line.phases.end());
   if (phases > json.at(kStep).get<double>()) {
     throw Error::format("the phases take {}, longer than the step, which takes {}",
                         format_seconds(phases * kNanosecond), format_seconds(line.step.count()));

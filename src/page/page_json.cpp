@@ -52,7 +52,11 @@ Json values_json(const PagePoints& points, const PagePoint& point) {
 // The phases that were timed inside the pass, in the order of a step.
 Json phases_json(const Record& record) {
   Json phases = Json::array();
-  for (const char* const phase : {"inference", "forward", "backward", "optimizer"}) {
+  std::vector<std::string> names{"inference", "forward", "backward", "optimizer"};
+  for (const PhaseShare& phase : record.phases) {  // of a step of another program, such as "data"
+    if (std::find(names.begin(), names.end(), phase.phase) == names.end()) names.push_back(phase.phase);
+  }
+  for (const std::string& phase : names) {
     const auto found = record.time.find(phase);
     if (found == record.time.end() || found->second.count == 0) continue;
     Json json = time_json(record, found->second);

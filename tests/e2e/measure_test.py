@@ -115,6 +115,12 @@ class Pipe(RecordTest):
         self.assertIsNone(record["config"]["model"])
         self.assertEqual((record["phases"], record["kernels"], record["math_mode"]), ([], [], None))
 
+    def test_phases_may_have_any_name(self):
+        _, (record,) = self.record(lines_of([10_000_000] * 20, forward=3_000_000, phases={"data": 2_000_000}))
+        self.assertEqual([phase["phase"] for phase in record["phases"]], ["forward", "data", "residue"])
+        self.assertAlmostEqual(record["time"]["data"]["median"], 0.002, places=12)
+        self.assertIn("'Los' is not a name", self.refused(lines_of([10] * 3, phases={"los": 1, "Los": 2})))
+
     def test_phases_and_residue_are_the_step(self):
         _, (record,) = self.record(lines_of([10_000_000] * 20, forward=3_000_000, backward=5_000_000))
         self.assertEqual([phase["phase"] for phase in record["phases"]], ["forward", "backward", "residue"])
@@ -320,7 +326,7 @@ class Measure(ModuleTest):
             with laptime.phase("foward"):
                 pass
 
-        with self.assertRaisesRegex(laptime.Error, "line 1: unknown key 'foward'; did you mean 'forward'"):
+        with self.assertRaisesRegex(laptime.Error, "line 1: unknown phase 'foward'; did you mean 'forward'"):
             self.measure(unknown)
         with laptime.phase("forward"):
             pass

@@ -106,6 +106,52 @@ class Module(ModuleTest):
         self.assertIn(measured.finding("pass_time")["trust"], ("measured", "rough"))
         self.assertIn("matmul", repr(report) + laptime.explain(**TINY))
 
+    def test_values_are_attributes_too(self):
+        (record,) = laptime.bench(**PREDICTED)
+        self.assertEqual(record.median_s, record["median_s"])
+        self.assertIn("median_s", dir(record))
+        self.assertTrue(record.is_ok)
+        with self.assertRaisesRegex(AttributeError, "the record has no 'median'"):
+            record.median
+        (whole,) = laptime.bench(**PREDICTED, columns="all")
+        self.assertEqual(whole.config.model, whole["config"]["model"])
+
+    def test_print_has_time_interval_and_ratio(self):
+        records = laptime.Records([
+            {"name": "a", "status": "ok", "median_s": 0.2, "ci_low_s": 0.19, "ci_high_s": 0.21, "tokens_per_second": 1280.0},
+            {"name": "b", "status": "ok", "median_s": 0.1, "ci_low_s": 0.1, "ci_high_s": 0.1, "peak_bytes": 2**30},
+            {"name": "<c>", "status": "out_of_memory"}])
+        self.assertEqual(repr(records).splitlines(), ["3 records", "  a: 200 ms  ±5.0%  1,280 tokens/s",
+                                                      "  b: 100 ms  ±0.0%  2.00x  1 GiB", "  <c>: out_of_memory"])
+        table = records._repr_html_()
+        self.assertIn("<td>2.00x</td>", table)
+        self.assertIn("&lt;c&gt;", table)
+
+    def test_compare_gives_ratios(self):
+        (report,) = laptime.compare(**TINY, dtype=["float32", "bfloat16"], budget=1, store="none")
+        step = report.tables["phases"][-1]
+        self.assertEqual(step.phase, "step")
+        self.assertLess(step.ratio_low, step.ratio_high)
+        self.assertIn("<table>", report._repr_html_())
+
+    def test_report_is_a_page(self):
+        laptime.bench(**TINY, warmup=1, steps=2, store=self.store)
+        page = laptime.report(store=self.store, html=self.folder / "page.html")
+        self.assertEqual(page.data["points"][0]["status"], "ok")
+        self.assertIn("<iframe", page._repr_html_())
+        with self.assertRaisesRegex(laptime.Error, "no_such"):
+            laptime.report("no_such = 1", store=self.store)
+
+    def test_export_is_the_text_of_the_other_tool(self):
+        laptime.bench(**TINY, warmup=1, steps=3, store=self.store)
+        exported = laptime.export("hyperfine", store=self.store)
+        self.assertEqual(len(exported.data["results"][0]["times"]), 3)
+        exported.write(self.folder / "hyperfine.json")
+        self.assertEqual((self.folder / "hyperfine.json").read_text(), exported.text)
+        (row,) = laptime.export("csv", store=self.store).data
+        self.assertEqual(row["status"], "ok")
+        self.assertIn("|", laptime.export("llama_bench", store=self.store).data)
+
     def test_ctrl_c_ends_the_program_and_keeps_its_records(self):
         def interrupt(main: int):
             child = None

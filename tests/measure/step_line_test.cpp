@@ -38,6 +38,28 @@ TEST(StepLine, HasTimesInNanoseconds) {
   EXPECT_EQ(line.keys.size(), 7U);
 }
 
+TEST(StepLine, KeepsPhasesOfAnyName) {
+  const StepLine line = parse_step_line(R"({"step": 90, "phases": {"data": 30, "forward": 20, "all_reduce": 10}})");
+  EXPECT_THAT(line.phases, ElementsAre(Pair(Phase::kForward, Seconds{20 * 1e-9})));
+  EXPECT_THAT(line.own_phases, ElementsAre(Pair("data", Seconds{30 * 1e-9}), Pair("all_reduce", Seconds{10 * 1e-9})));
+  EXPECT_THAT(line.keys, testing::Contains("phases.data"));
+  EXPECT_TRUE(parse_step_line(R"({"step": 1, "phases": null})").own_phases.empty());
+}
+
+TEST(StepLine, RejectsBadPhases) {
+  EXPECT_THAT(refusal_of_line(R"({"step": 9, "phases": 3})"), HasSubstr("'phases' must be an object"));
+  EXPECT_THAT(refusal_of_line(R"({"step": 9, "phases": {"data": "x"}})"), HasSubstr("'data' must be a number"));
+  EXPECT_THAT(refusal_of_line(R"({"step": 9, "phases": {"Data!": 1}})"), HasSubstr("'Data!' is not a name"));
+  EXPECT_THAT(refusal_of_line(R"({"step": 9, "phases": {"foward": 1}})"), HasSubstr("did you mean 'forward'"));
+  EXPECT_THAT(refusal_of_line(R"({"step": 9, "phases": {"step": 1}})"), HasSubstr("'step' is not a name"));
+  EXPECT_THAT(refusal_of_line(R"({"step": 9, "forward": 1, "phases": {"forward": 1}})"),
+              HasSubstr("the phase 'forward' twice"));
+  EXPECT_THAT(refusal_of_line(R"({"step": 9, "phases": {"data": 1, "data": 2}})"), HasSubstr("'data' twice"));
+  EXPECT_THAT(refusal_of_line(R"({"step": 9, "forward": 5, "phases": {"data": 5}})"),
+              HasSubstr("longer than the step"));
+  EXPECT_THAT(refusal_of_line(R"({"step": 9, "phases": {"data": [[1]]}})"), HasSubstr("lists and objects"));
+}
+
 TEST(StepLine, AcceptsMinimalLine) {
   const StepLine line = parse_step_line(R"({"step": 1})");
   EXPECT_TRUE(line.phases.empty());

@@ -1,0 +1,92 @@
+"""Writes python/laptime/commands.pyi and steps.pyi: the functions of the module with the options of the program as keywords.
+
+    LAPTIME_BINARY=build/release/laptime python3 tools/python_stub.py [--check]
+
+Editors complete and mypy checks the keywords; the program remains the one place where options are stated. With --check nothing
+is written, and the exit code is 1 if a stub is not that of the program.
+"""
+
+import ast
+import keyword
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "python"))
+import laptime  # noqa: E402: found by the line above
+
+MODULES = ("commands", "steps")
+# Functions of another name than the command whose options they take.
+COMMAND_OF = {"measure": "record"}
+# Options that the functions set themselves.
+OWN = {"output", "format", "output_file", "html"}
+
+
+def keywords_of(command: str, known: set[str]) -> list[str]:
+    names = sorted(set(laptime.options(command)) - known - OWN)
+    return [f"{name}_" if keyword.iskeyword(name) else name for name in names]
+
+
+def signature(function: ast.FunctionDef) -> str:
+    arguments = function.args
+    command = COMMAND_OF.get(function.name, function.name)
+    known = {argument.arg for argument in (*arguments.args, *arguments.kwonlyargs)}
+    names = keywords_of(command, known) if arguments.kwarg and function.name != "run" else []
+    if names:
+        arguments.kwonlyargs += [ast.arg(name, ast.Name("Option")) for name in names]
+        arguments.kw_defaults += [ast.Constant(None)] * len(names)
+        arguments.kwarg = None
+    doc = ast.get_docstring(function)
+    lines = [f"def {function.name}({ast.unparse(arguments)}) -> {ast.unparse(function.returns)}:"]
+    if names:
+        lines = [f"def {function.name}(", *(f"    {part}," for part in split(ast.unparse(arguments))),
+                 f") -> {ast.unparse(function.returns)}:"]
+    return "\n".join([*lines, f'    """{doc.splitlines()[0]}"""', "    ..."])
+
+
+def split(arguments: str) -> list[str]:
+    """Arguments at the commas that are outside of brackets."""
+    parts, depth = [""], 0
+    for c in arguments:
+        depth += (c in "[(") - (c in "])")
+        if c == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += c
+    return [part.strip() for part in parts]
+
+
+def stub(module: str) -> str:
+    tree = ast.parse((ROOT / f"python/laptime/{module}.py").read_text())
+    parts = [f"# Made by tools/python_stub.py from {module}.py and the options of the program."]
+    imports = [ast.unparse(node) for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
+    parts.append("\n".join(imports))
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id in ("Value", "Option"):
+            parts.append(ast.unparse(node))
+        elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+            parts.append(signature(node) if ast.get_docstring(node) else
+                         f"def {node.name}({ast.unparse(node.args)}) -> {ast.unparse(node.returns)}: ...")
+        elif isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            methods = [f"    def {one.name}({ast.unparse(one.args)}) -> {ast.unparse(one.returns) if one.returns else 'None'}: ..."
+                       for one in node.body if isinstance(one, ast.FunctionDef)]
+            parts.append("\n".join([f"class {node.name}:", f'    """{ast.get_docstring(node).splitlines()[0]}"""', *methods]))
+    return "\n\n".join(parts) + "\n"
+
+
+def main() -> int:
+    stale = []
+    for module in MODULES:
+        path = ROOT / f"python/laptime/{module}.pyi"
+        text = stub(module)
+        if "--check" not in sys.argv[1:]:
+            path.write_text(text)
+        elif not path.exists() or path.read_text() != text:
+            stale.append(path.name)
+    if stale:
+        print(f"{', '.join(stale)}: not those of the program; run tools/python_stub.py", file=sys.stderr)
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
