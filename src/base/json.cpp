@@ -45,7 +45,7 @@ class Builder : public nlohmann::json_sax<Library> {
     return close();
   }
   bool parse_error(size_t byte, const std::string&, const nlohmann::detail::exception& error) override {
-    const bool has_byte = dynamic_cast<const nlohmann::detail::parse_error*>(&error) != nullptr;
+    const bool has_byte = error.id < 200;  // a parse_error; others, such as a number out of range, have no place
     throw JsonError(error.what(), has_byte ? std::optional(byte) : std::nullopt);
   }
 

@@ -24,8 +24,7 @@ std::string text_at(const Json& object, const char* key) {
 
 void add_choices(const Json& record, const std::string& where, const char* advice, KernelsBySignature& choices) {
   const auto kernels = record.find("kernels");
-  if (kernels == nullptr || !kernels->is_array())
-    throw Error::format("{} has no list 'kernels'; {}", where, advice);
+  if (kernels == nullptr || !kernels->is_array()) throw Error::format("{} has no list 'kernels'; {}", where, advice);
   for (const Json& use : *kernels) {
     const std::string op = text_at(use, "op");
     const std::string signature = text_at(use, "signature");

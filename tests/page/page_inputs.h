@@ -75,6 +75,8 @@ inline StepTrace timed_trace() {
   return trace;
 }
 
-inline nlohmann::ordered_json data_of(const PageInput& input) { return nlohmann::ordered_json::parse(page_data(input)); }
+inline nlohmann::ordered_json data_of(const PageInput& input) {
+  return nlohmann::ordered_json::parse(page_data(input));
+}
 
 }  // namespace laptime
