@@ -123,15 +123,15 @@ Library to_library(const Json& json) {
 }  // namespace
 
 Json::Json() noexcept : value_(nullptr) {}
-Json::Json(Truth truth) noexcept : value_(truth.value) {}
-Json::Json(Integer number) noexcept : value_(number.value) {}
-Json::Json(Natural number) noexcept {
+Json::Json(Truth truth) : value_(truth.value) {}
+Json::Json(Integer number) : value_(number.value) {}
+Json::Json(Natural number) {
   if (number.value > kLargestInteger)
     value_ = number.value;
   else
     value_ = static_cast<int64_t>(number.value);
 }
-Json::Json(Real number) noexcept : value_(number.value) {}
+Json::Json(Real number) : value_(number.value) {}
 Json::Json(std::string text) : value_(std::move(text)) {}
 Json::Json(Array elements) : value_(std::move(elements)) {}
 Json::Json(std::initializer_list<Json> values) {

@@ -153,10 +153,10 @@ class Json {
   struct Real {
     double value;
   };
-  explicit Json(Truth truth) noexcept;
-  explicit Json(Integer number) noexcept;
-  explicit Json(Natural number) noexcept;
-  explicit Json(Real number) noexcept;
+  explicit Json(Truth truth);
+  explicit Json(Integer number);
+  explicit Json(Natural number);
+  explicit Json(Real number);
   bool truth() const;
   int64_t integer() const;
   uint64_t natural() const;
