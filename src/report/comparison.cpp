@@ -15,6 +15,7 @@
 #include "base/words.h"
 #include "distribution/median.h"
 #include "report/phrases.h"
+#include "report/point_names.h"
 #include "report/words.h"
 
 namespace laptime {
@@ -405,14 +406,20 @@ PointAnswer stored_comparison_answer(const std::string& a, const std::string& b,
   table.columns.push_back({.key = "a_processes", .title = "runs of A", .drop = 2});
   table.columns.push_back({.key = "b_processes", .title = "of B", .drop = 2});
   table.columns.push_back(text_of_rows("reason", "why", 3));
+  std::vector<std::string> names;
+  for (const StoredPair& pair : pairs) names.push_back(pair.name);
+  const std::string common = common_words(names);
   for (const StoredPair& pair : pairs) {
     std::vector<TableCell> row = ratio_row(pair.name, pair.a, pair.b, pair.ratio, pair.interval, pair.verdict(margin));
     row.insert(row.end(),
                {pair.a_processes, pair.b_processes, pair.reason.empty() ? TableCell() : TableCell(pair.reason)});
+    row.front().text = spoken_name(without_words(pair.name, common));
     table.add(std::move(row));
   }
   answer.show(std::move(table));
-  answer.say(fmt::format("{}; medians of the records, {:.4g} % intervals", answer.name, 100 * confidence));
+  const std::string shared = common.empty() ? "" : fmt::format("; {}", spoken_name(common));
+  answer.say(
+      fmt::format("{}{}; medians of the records, {:.4g} % intervals", answer.name, shared, 100 * confidence));
   return answer;
 }
 
