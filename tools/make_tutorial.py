@@ -21,6 +21,7 @@ import termios
 from pathlib import Path
 
 COLUMNS = 100
+LINES = 10  # of what a command prints; the rest is left out
 SOURCE = Path(__file__).resolve().parent.parent
 
 # (heading, text before, [command, ...], text after)
@@ -129,6 +130,11 @@ def run(binary: str, words: list[str], folder: str) -> str:
     return re.sub(r"\x1b\[[0-9;]*[A-Za-z]", "", text.decode().replace("\r\n", "\n")).rstrip()
 
 
+def shortened(text: str) -> str:
+    lines = text.splitlines()
+    return text if len(lines) <= LINES else "\n".join([*lines[:LINES - 1], f"... {len(lines) - LINES + 1} more lines"])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("binary")
@@ -150,7 +156,7 @@ def main() -> None:
             for command in commands:
                 command = command.format(m=arguments.options)
                 print("```console\n$ laptime " + command)
-                print(run(binary, shlex.split(command), folder) + "\n```\n")
+                print(shortened(run(binary, shlex.split(command), folder)) + "\n```\n")
                 print(f"make_tutorial: {command}", file=sys.stderr)
             if after:
                 print(after + "\n")

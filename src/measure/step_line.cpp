@@ -117,7 +117,7 @@ std::vector<std::pair<std::string, Json>> phases_of(const Json& line) {
                           quote(name));
     }
     const bool is_known =
-        std::any_of(phases.begin(), phases.end(), [&](const auto& phase) { return phase.first == name; });
+        std::any_of(phases.begin(), phases.end(), [&, &name = name](const auto& phase) { return phase.first == name; });
     if (is_known) throw Error::format("has the phase {} twice; give each phase once", quote(name));
     if (!value.is_null()) phases.emplace_back(name, value);
   }
@@ -172,8 +172,8 @@ StepLine parse_step_line(std::string_view text) {
   double phases = 0;
   for (const auto& [name, value] : phases_of(json)) {
     const Seconds seconds = duration_of(name, value);
-    const auto timed =
-        std::find_if(kTimedPhases.begin(), kTimedPhases.end(), [&](Phase phase) { return name_of(phase) == name; });
+    const auto timed = std::find_if(kTimedPhases.begin(), kTimedPhases.end(),
+                                    [&, &name = name](Phase phase) { return name_of(phase) == name; });
     if (timed != kTimedPhases.end()) {
       line.phases.emplace_back(*timed, seconds);
     } else {
