@@ -167,6 +167,7 @@ class ColumnReader {
 
   template <class T>
   void operator()(const char*, T& field) {
+    type_ = row_.type(column_);
     ok_ = ok_ && take(field);
     ++column_;
   }
@@ -174,26 +175,26 @@ class ColumnReader {
 
  private:
   bool take(std::string& text) {
-    const bool is_text = row_.is_text(column_);
+    const bool is_text = type_ == SQLITE_TEXT;
     is_text ? text.assign(row_.text(column_)) : text.erase();
-    return is_text || row_.is_null(column_);
+    return is_text || type_ == SQLITE_NULL;
   }
   bool take(int64_t& number) {
     number = row_.integer(column_);
-    return row_.is_integer(column_);
+    return type_ == SQLITE_INTEGER;
   }
   bool take(double& number) {
-    const bool is_null = row_.is_null(column_);
+    const bool is_null = type_ == SQLITE_NULL;
     number = is_null ? std::numeric_limits<double>::quiet_NaN() : row_.number(column_);
-    return is_null || row_.is_number(column_);
+    return is_null || type_ == SQLITE_INTEGER || type_ == SQLITE_FLOAT;
   }
   template <class T>
   bool take(std::optional<T>& value) {
     value.reset();
-    return row_.is_null(column_) || take(value.emplace());
+    return type_ == SQLITE_NULL || take(value.emplace());
   }
   bool take(Status& status) {
-    const std::string_view word = row_.is_text(column_) ? row_.text(column_) : "";
+    const std::string_view word = type_ == SQLITE_TEXT ? row_.text(column_) : "";
     for (const auto& choice : choices_of(Status{})) {
       if (choice.name != word) continue;
       status = choice.value;
@@ -202,11 +203,11 @@ class ColumnReader {
     return false;
   }
   bool take(Json& value) {
-    if (row_.is_null(column_)) {
+    if (type_ == SQLITE_NULL) {
       value = nullptr;
-    } else if (row_.is_integer(column_)) {
+    } else if (type_ == SQLITE_INTEGER) {
       value = row_.integer(column_);
-    } else if (row_.is_text(column_)) {
+    } else if (type_ == SQLITE_TEXT) {
       if (!value.is_string()) value = std::string();
       value.text() = row_.text(column_);
     } else {
@@ -218,7 +219,7 @@ class ColumnReader {
   template <class T>
   bool take(T& value) {
     value = T();
-    if (row_.is_null(column_)) return true;
+    if (type_ == SQLITE_NULL) return true;
     try {
       fields_json::Reader("listing", "").read(Json::parse(row_.text(column_)), value, "");
     } catch (const Error&) {
@@ -229,6 +230,7 @@ class ColumnReader {
 
   const Statement& row_;
   int column_ = 1;
+  int type_ = SQLITE_NULL;  // of the value at hand
   bool ok_ = true;
 };
 
