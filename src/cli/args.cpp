@@ -1,11 +1,9 @@
-// CLI11 splits the words; the option tables say which words there are and what their values mean.
+// Splits the words of a command line; the option tables say which options there are and what their values mean.
 #include "cli/args.h"
 
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
-#include <map>
 #include <optional>
 
 #include "base/build_id.h"
@@ -50,8 +48,7 @@ bool looks_like_option(std::string_view word) {
   return word.size() > 1 && word[0] == '-' && word.find_first_of("0123456789.", 1) != 1;
 }
 
-// An unset variable of a script leaves `--store ""` or `--store=`. CLI11 would take the word after `--store=` for the
-// value, and cannot tell an empty value from none.
+// An unset variable of a script leaves `--store ""` or `--store=`, which is no value.
 void reject_empty_values(const Command& command, const std::vector<std::string>& words) {
   std::string_view before;
   for (const std::string& word : words) {
@@ -82,16 +79,11 @@ void use_own_flags(const Command& command, std::vector<std::string>& words) {
   }
 }
 
-// Of a command that takes files or a filter, a word after a switch is one of these unless it says true or false.
-void separate_switches(const Command& command, std::vector<std::string>& words) {
-  if (command.arguments.starts_with("[OPTIONS]")) return;
-  for (const OptionRow& row : command.options()) {
-    if (row.kind != ValueKind::kSwitch) continue;
-    for (size_t i = 0; i + 1 < words.size() && words[i] != "--"; ++i) {
-      const bool has_value = words[i + 1].starts_with("true") || words[i + 1].starts_with("false");
-      if (words[i] == fmt::format("--{}", row.option.flag) && !has_value) words[i] += "=true";
-    }
-  }
+// Whether `word` is the value of the switch before it. Of a command that takes files or a filter, a word after a switch
+// is one of these unless it says true or false.
+bool is_value_of_switch(const Command& command, std::string_view word) {
+  if (command.arguments.starts_with("[OPTIONS]")) return word != "--" && !looks_like_option(word);
+  return word.starts_with("true") || word.starts_with("false");
 }
 
 // A value that the option has and this command does not take.
@@ -102,55 +94,60 @@ void reject_left_out(const Command& command, const OptionRow& row, std::string_v
                       joined(row.choices, ", "));
 }
 
-CommandWords split(const Command& command, std::vector<std::string> words) {
-  CLI::App parser;
-  parser.set_help_flag();
-  parser.allow_extras();
-  const CLI::Option* const help = parser.add_flag("-h,--help");
-  std::map<const CLI::Option*, OptionRow> flags;
-  for (const OptionRow& row : command.options()) {
-    CLI::Option* const option = parser.add_option(fmt::format("--{}", row.option.flag));
-    option->expected(row.kind == ValueKind::kSwitch ? 0 : 1, 1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    flags[option] = row;
+// An option of the command, with the texts given for it.
+struct GivenOptions {
+  OptionRow row;
+  std::vector<std::string> texts = {};
+};
+
+GivenFlag given_once(const Command& command, const GivenOptions& given) {
+  const Option& option = given.row.option;
+  if (given.texts.size() != 1) {
+    throw Error::format(
+        "--{} is given {} times; give it once{}", option.flag, given.texts.size(),
+        option.axis ? fmt::format(", its values joined by commas: --{} {}", option.flag, joined(given.texts, ","))
+                    : "");
   }
+  reject_left_out(command, given.row, given.texts.front());
+  return {std::string(option.flag), given.texts.front()};
+}
+
+CommandWords split(const Command& command, std::vector<std::string> words) {
   reject_empty_values(command, words);
   use_own_flags(command, words);
-  separate_switches(command, words);
-  std::reverse(words.begin(), words.end());
-  try {
-    parser.parse(words);
-  } catch (const CLI::ArgumentMismatch& error) {
-    const std::string text = error.what();
-    throw Error::format("laptime {}: {} has no value", command.name, text.substr(0, text.find(':')));
-  } catch (const CLI::Error& error) {
-    throw Error::format("laptime {}: {} (laptime {} --help)", command.name, error.what(), command.name);
-  }
-  CommandWords split{.command = command.name, .flags = {}, .positionals = {}, .help = help->count() > 0};
-  for (const CLI::Option* const option : parser.parse_order()) {
-    const auto flag = flags.find(option);
-    if (flag == flags.end()) continue;
-    const std::vector<std::string>& texts = option->results();
-    if (texts.size() != 1) {
-      const bool is_list = flag->second.option.axis;
-      throw Error::format(
-          "--{} is given {} times; give it once{}", flag->second.option.flag, texts.size(),
-          is_list ? fmt::format(", its values joined by commas: --{} {}", flag->second.option.flag, joined(texts, ","))
-                  : "");
+  CommandWords split{.command = command.name, .flags = {}, .positionals = {}, .help = false};
+  const std::vector<OptionRow> rows = command.options();
+  std::vector<GivenOptions> options;  // in the order in which they are first given
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--") {
+      split.positionals.insert(split.positionals.end(), words.begin() + static_cast<ptrdiff_t>(i) + 1, words.end());
+      break;
     }
-    reject_left_out(command, flag->second, texts.front());
-    const bool bare_switch = texts.front().empty() && flag->second.kind == ValueKind::kSwitch;
-    split.flags.push_back({std::string(flag->second.option.flag), bare_switch ? "true" : texts.front()});
-  }
-  bool options_may_follow = true;
-  for (const std::string& word : parser.remaining()) {
-    const bool ends_options = options_may_follow && word == "--";
-    if (options_may_follow && !ends_options && looks_like_option(word)) reject_unknown(command, word);
-    if (ends_options) {
-      options_may_follow = false;
-    } else {
+    if (word == "-h" || word == "--help") {
+      split.help = true;
+      continue;
+    }
+    if (!looks_like_option(word)) {
       split.positionals.push_back(word);
+      continue;
     }
+    const size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const OptionRow& known) {
+      return name.starts_with("--") && name.substr(2) == known.option.flag;
+    });
+    if (row == rows.end()) reject_unknown(command, word);
+    const bool is_switch = row->kind == ValueKind::kSwitch;
+    const bool has_next = i + 1 < words.size() && (!is_switch || is_value_of_switch(command, words[i + 1]));
+    if (equals == std::string::npos && !has_next && !is_switch)
+      throw Error::format("laptime {}: {} has no value", command.name, name);
+    auto given = std::find_if(options.begin(), options.end(),
+                              [&](const GivenOptions& other) { return other.row.option.flag == row->option.flag; });
+    if (given == options.end()) given = options.insert(options.end(), GivenOptions{*row});
+    given->texts.push_back(equals != std::string::npos ? word.substr(equals + 1) : has_next ? words[++i] : "true");
   }
+  for (const GivenOptions& given : options) split.flags.push_back(given_once(command, given));
   return split;
 }
 

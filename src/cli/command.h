@@ -43,6 +43,12 @@ struct WordHelp {
   std::string text = {};
 };
 
+// The action of a command whose words `parse_words` reads and whose work `run_command` does.
+template <auto parse_words, auto run_command>
+CommandAction action_of(const CommandWords& words) {
+  return [command = parse_words(words)] { return run_command(command); };
+}
+
 struct Command {
   std::string_view name;
   std::string_view arguments;  // after the name, in the line of usage
@@ -63,5 +69,11 @@ template <class Config>
 bool assign_given(Config& config, const GivenFlag& given) {
   return assign(config, given.flag, fmt::format("--{}", given.flag), given.text);
 }
+
+// "2%", "2 %" and "2" are 0.02. Error for anything else and above 100 %; its message starts with `where`.
+double parse_percent(std::string_view where, std::string_view text);
+
+// Returns the text unchanged; Error unless parse_percent accepts it.
+std::string canonical_percent(std::string_view where, std::string_view text);
 
 }  // namespace laptime

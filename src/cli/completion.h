@@ -1,8 +1,9 @@
-// What an unfinished word of a command line could become, for the completion of shells.
+// Completion in shells: the scripts, and what an unfinished word of a command line could become.
 #pragma once
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/command.h"
@@ -19,5 +20,21 @@ Completions completions_of(std::span<const std::string> words);
 
 // A line for each word, "WORD<tab>MEANING", and at the end ":files" where names of files complete it too.
 std::string completion_lines(const Completions& completions);
+
+struct PlaceholderWords {
+  std::vector<std::string_view> words;  // a word that goes on ends before its placeholder: "every=" of "every=K"
+  bool files = false;                   // names of files stand in its place
+};
+
+// Alternatives are separated by '|'; capitals are placeholders for something else.
+PlaceholderWords words_of_placeholder(std::string_view placeholder);
+
+// A script asks `laptime completion words` at each completion, so it never lists words itself.
+struct CompletionScript {
+  std::string_view shell;
+  std::string_view use;  // how to try the script, for --help
+  std::string_view text;
+};
+std::span<const CompletionScript> completion_scripts();
 
 }  // namespace laptime

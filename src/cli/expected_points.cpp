@@ -1,18 +1,22 @@
-// Plans points before they run.
+// Plans points before they run, and says how long they take.
 #include "cli/expected_points.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <deque>
-#include <utility>
 
 #include "base/available_memory.h"
 #include "base/error.h"
+#include "base/words.h"
 #include "distribution/stopping_rule.h"
 #include "measure/forecast_point.h"
 #include "model/parameters.h"
 #include "prepare/device.h"
+#include "report/heading.h"
 
 namespace laptime {
+
 namespace {
 
 // Plan, kernel trial, memory and weights, in steps. An estimate.
@@ -45,12 +49,12 @@ class Summaries {
 };
 
 // What a point costs in any unit: the FLOPs of its steps.
-double cost_of(const SweepPoint& point, Summaries& summaries) {
+double cost_of(const ResolvedPoint& point, Summaries& summaries) {
   const RunConfig& config = point.config;
-  if (!can_run(point)) return 0;
+  if (!point.device) return 0;
   const bool forward_only = config.pass == Pass::kForward || config.pass == Pass::kInference;
   constexpr double kPredicted = 1e9;  // a predicted step takes the same time for any model
-  if (!find_device(config).computes) return kPredicted;
+  if (point.is_predicted()) return kPredicted;
   const ModelSummary& summary = summaries.of(config.step_model());
   const auto parameters = static_cast<double>(summary.parameter_count);
   // A point that cannot fit ends at once: weights, gradients, and two moments of the optimizer.
@@ -64,19 +68,19 @@ double cost_of(const SweepPoint& point, Summaries& summaries) {
 
 }  // namespace
 
-std::vector<ExpectedPoint> expected_points(const std::vector<SweepPoint>& points, const KnowledgeOf& knowledge,
+std::vector<ExpectedPoint> expected_points(const std::vector<ResolvedPoint>& points, const KnowledgeOf& knowledge,
                                            const std::function<void(size_t)>& begin) {
   if (points.size() > kMostPlanned) return {};
   std::vector<ExpectedPoint> expected;
-  for (const SweepPoint& point : points) {
+  for (const ResolvedPoint& point : points) {
     ExpectedPoint& one = expected.emplace_back();
-    if (!can_run(point) || !find_device(point.config).computes) {
+    if (!point.is_measured()) {
       one.time = Seconds{0};
       continue;
     }
     if (begin) begin(expected.size() - 1);
     try {
-      const Prepared prepared = plan_of(point.config, knowledge);
+      const Prepared prepared = prepare(point.config, *point.device, knowledge(point.device_key));
       one.fits = prepared.shortage.empty();
       if (!one.fits) {
         one.time = Seconds{0};
@@ -92,7 +96,7 @@ std::vector<ExpectedPoint> expected_points(const std::vector<SweepPoint>& points
   return expected;
 }
 
-TimeLeft time_left(const std::vector<SweepPoint>& points, const std::vector<ExpectedPoint>& expected) {
+TimeLeft time_left(const std::vector<ResolvedPoint>& points, const std::vector<ExpectedPoint>& expected) {
   const bool are_known = !expected.empty() && std::all_of(expected.begin(), expected.end(),
                                                           [](const auto& point) { return point.time.has_value(); });
   const bool is_rough = std::any_of(expected.begin(), expected.end(),
@@ -103,6 +107,52 @@ TimeLeft time_left(const std::vector<SweepPoint>& points, const std::vector<Expe
   for (size_t i = 0; i < points.size(); ++i)
     costs.push_back(are_known ? expected[i].time->count() : cost_of(points[i], summaries));
   return TimeLeft(std::move(costs), are_known && !is_rough);
+}
+
+std::string announcement(const std::vector<ResolvedPoint>& points, const std::vector<ExpectedPoint>& expected) {
+  Seconds whole{0};
+  Seconds low{0};
+  Seconds high{0};
+  bool is_rough = false;
+  size_t stored = 0;
+  std::string oldest;  // date of the oldest of the stored
+  bool is_known = !expected.empty();
+  std::vector<std::string> too_large;
+  const std::vector<std::string> names = spoken_points(points);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    is_known = is_known && expected[i].time.has_value();
+    const Seconds time = expected[i].time.value_or(Seconds{0});
+    const bool is_guess = expected[i].runs() && expected[i].rough.has_value();
+    whole += time;
+    low += is_guess ? expected[i].rough->first : time;
+    high += is_guess ? expected[i].rough->second : time;
+    is_rough = is_rough || is_guess;
+    if (const auto& stored_at = expected[i].stored_at) {
+      ++stored;
+      if (oldest.empty() || *stored_at < oldest) oldest = *stored_at;
+    } else if (!expected[i].fits) {
+      too_large.push_back(names[i]);
+    }
+  }
+  const bool runs = !is_known || whole.count() > 0;
+  const bool says_more = points.size() > 1 || stored > 0;  // the progress line and the row of one point say the same
+  if (!says_more || (!runs && too_large.empty() && stored == 0)) return "";
+  std::string text = counted(points.size(), "point");
+  if (stored > 0) {
+    text += fmt::format(", {} from the store, measured {}{}", stored == points.size() ? "all" : std::to_string(stored),
+                        minute_of(oldest), stored > 1 ? " or later" : "");
+  }
+  if (is_known && runs) text += fmt::format(", about {}", rough_time(whole));
+  if (is_known && runs && is_rough) text += fmt::format(" ({} to {})", rough_time(low), rough_time(high));
+  if (!is_known && !expected.empty()) text += ", duration unknown";
+  constexpr size_t kNamed = 3;
+  if (!too_large.empty()) {
+    const size_t more = too_large.size() - std::min(kNamed, too_large.size());
+    too_large.resize(too_large.size() - more);
+    text += fmt::format("; too large for the memory: {}{}", joined(too_large, ", "),
+                        more > 0 ? fmt::format(" and {} more", more) : "");
+  }
+  return text;
 }
 
 }  // namespace laptime

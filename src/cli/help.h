@@ -1,4 +1,4 @@
-// The texts of --help and of `laptime list options`, made from the tables of commands and options.
+// The texts of --help, of `laptime list options` and of the manual page, made from the tables of commands and options.
 #pragma once
 
 #include <cstddef>
@@ -32,6 +32,9 @@ SplitOptions split_options(const Command& command);
 // No line is wider than `width` columns unless a word is; lines to type are continued as a shell reads them.
 std::string program_help(size_t width);
 std::string command_help(const Command& command, size_t width);
+
+// The manual page, source for roff with the macros of man(7); made in cli/commands/man.cpp.
+std::string man_page();
 
 // Every option of a sweep as a table: flag, values, key, tag in names, default, help.
 std::string options_listing(size_t width = 0);  // of a terminal; 0: lines are not broken

@@ -12,7 +12,7 @@
 #include "base/units.h"
 #include "cli/args.h"
 #include "cli/destination.h"
-#include "cli/message.h"
+#include "cli/terminal.h"
 #include "sweep/stop_signals.h"
 
 namespace laptime {

@@ -1,16 +1,24 @@
-// Estimates of the time left, and the control codes that overwrite a line.
+// Estimates of the time left, the control codes that overwrite a line, and the thread that keeps a plan's line up to
+// date.
 #include "cli/progress.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
+#include <system_error>
 
+#include "base/host_clock.h"
+#include "base/words.h"
 #include "cli/destination.h"
+#include "cli/terminal.h"
 #include "report/phrases.h"
+#include "report/point_names.h"
 #include "table/text.h"
 
 namespace laptime {
+
 namespace {
 
 constexpr std::string_view kErase = "\r\x1b[K";
@@ -57,9 +65,17 @@ std::string rough_time(Seconds time) {
   return fmt::format("{:.1f} h", seconds / kSecondsInHour);
 }
 
-std::string progress_text(size_t point, size_t points, const std::string& name, const PointProgress& progress,
+std::vector<std::string> spoken_points(const std::vector<ResolvedPoint>& points) {
+  std::vector<std::string> names;
+  for (const ResolvedPoint& point : points) names.push_back(point.name);
+  const std::string common = common_words(names);
+  for (std::string& name : names) name = spoken_name(without_words(name, common));
+  return names;
+}
+
+std::string progress_text(size_t point, size_t points, std::string_view name, const PointProgress& progress,
                           std::optional<Seconds> left) {
-  std::string text = fmt::format("[{}/{}] {}: ", point + 1, points, spoken_name(name));
+  std::string text = fmt::format("[{}/{}] {}: ", point + 1, points, name);
   if (progress.done == 0) {
     text += progress.stage;
   } else {
@@ -101,6 +117,57 @@ void ProgressLine::show(size_t point, const std::string& text, Seconds now) {
 void ProgressLine::clear() {
   if (visible_) write_softly(stream_.descriptor, kErase);
   visible_ = false;
+}
+
+namespace {
+
+constexpr std::chrono::seconds kSilent{1};  // also the time between two updates
+
+}  // namespace
+
+PlanningLine::PlanningLine(const OutputStream& stream, size_t points)
+    : points_(points), begun_(host_now()), line_(stream), stage_begun_(begun_) {}
+
+void PlanningLine::show(size_t point, std::string name, std::string stage) {
+  const std::lock_guard lock(mutex_);
+  point_ = point;
+  name_ = std::move(name);
+  stage_ = std::move(stage);
+  stage_begun_ = host_now();
+  if (stage_begun_ - begun_ >= kSilent) show_now();
+  if (thread_.joinable()) return;
+  try {
+    thread_ = std::jthread([this](const std::stop_token& stop) { keep_showing(stop); });
+  } catch (const std::system_error&) {
+    // Where the system has no room for a thread, the work goes on without a line.
+  }
+}
+
+void PlanningLine::clear() {
+  thread_ = {};  // stops it and waits for its end
+  line_.clear();
+}
+
+void PlanningLine::keep_showing(const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  while (!stopped_.wait_for(lock, stop, kSilent, [&] { return stop.stop_requested(); })) show_now();
+}
+
+void PlanningLine::show_now() {
+  const Seconds now = host_now();
+  const Seconds taken = now - stage_begun_;
+  const std::string stage = taken < kSilent ? stage_ : fmt::format("{}, {:.0f} s so far", stage_, taken.count());
+  line_.show(point_, progress_text(point_, points_, name_, {.stage = stage}, {}), now - begun_);
+}
+
+std::string interrupted_text(size_t planned, size_t points) {
+  return fmt::format("interrupted: {} of {} planned", planned, counted(points, "point"));
+}
+
+ExitCode planning_exit(size_t planned, size_t points) {
+  if (planned == points) return ExitCode::kOk;
+  print_message(interrupted_text(planned, points));
+  return ExitCode::kInterrupted;
 }
 
 }  // namespace laptime

@@ -1,15 +1,23 @@
-// The line on standard error that says where a sweep is and how long it will take.
+// The lines on standard error that say where a sweep or a plan is, and how long it will take.
 #pragma once
 
+#include <condition_variable>
 #include <cstddef>
+#include <mutex>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/units.h"
+#include "cli/command.h"
 #include "cli/terminal.h"
 #include "measure/run_one.h"
+#include "prepare/resolved_point.h"
+#include "sweep/stop_signals.h"
 
 namespace laptime {
 
@@ -35,8 +43,11 @@ class TimeLeft {
   Seconds known_time_{};
 };
 
-// "[3/20] step small ctx 256: step 4 of 15, about 2 min left"
-std::string progress_text(size_t point, size_t points, const std::string& name, const PointProgress& progress,
+// The points of a sweep in words, without those that all of them share: "small ctx 512 bfloat16 compile".
+std::vector<std::string> spoken_points(const std::vector<ResolvedPoint>& points);
+
+// "[3/20] small ctx 512: step 4 of 15, about 2 min left"
+std::string progress_text(size_t point, size_t points, std::string_view name, const PointProgress& progress,
                           std::optional<Seconds> left);
 
 // "45 s", "12 min", "3.5 h": rounded, because it is an estimate.
@@ -61,5 +72,57 @@ class ProgressLine {
   std::optional<size_t> shown_point_;
   Seconds shown_{};
 };
+
+// A plan reports no progress of its own, so a thread says every second how long it has taken.
+class PlanningLine {
+ public:
+  PlanningLine(const OutputStream& stream, size_t points);
+  ~PlanningLine() { clear(); }
+  PlanningLine(const PlanningLine&) = delete;
+  PlanningLine& operator=(const PlanningLine&) = delete;
+
+  // `stage` is what is done for the point: "plan".
+  void show(size_t point, std::string name, std::string stage);
+  // Before anything else is written to the same terminal, and before a fork. The next show() goes on.
+  void clear();
+
+ private:
+  void keep_showing(const std::stop_token& stop);
+  void show_now();  // with mutex_ held
+
+  const size_t points_;
+  const Seconds begun_;
+  std::mutex mutex_;  // of what follows
+  std::condition_variable_any stopped_;
+  ProgressLine line_;
+  size_t point_ = 0;
+  std::string name_;
+  std::string stage_;
+  Seconds stage_begun_{};
+  std::jthread thread_;  // runs from show() until clear()
+};
+
+// Calls take(plan(point)) for one point after the other until all are planned or the user asks to stop, and returns how
+// many were planned. A line says which point is being planned; it is cleared before `take` may write.
+template <class Plan, class Take>
+size_t plan_each(const std::vector<ResolvedPoint>& points, const Plan& plan, const Take& take) {
+  const StopSignals signals;
+  const std::vector<std::string> names = spoken_points(points);
+  PlanningLine line(standard_error(), points.size());
+  size_t planned = 0;
+  for (; planned < points.size() && !StopSignals::requested(); ++planned) {
+    line.show(planned, names[planned], "plan");
+    auto result = plan(points[planned]);
+    line.clear();
+    take(std::move(result));
+  }
+  return planned;
+}
+
+// What ends the output of a command that Ctrl-C stopped: "interrupted: 1 of 2 points planned".
+std::string interrupted_text(size_t planned, size_t points);
+
+// Success, or a message where the user stopped before all points were planned.
+ExitCode planning_exit(size_t planned, size_t points);
 
 }  // namespace laptime

@@ -11,7 +11,6 @@
 #include "base/fields.h"
 #include "base/host_clock.h"
 #include "base/words.h"
-#include "cli/message.h"
 #include "cli/progress.h"
 #include "cli/run_watched.h"
 #include "cli/sweep_words.h"
@@ -30,7 +29,7 @@ constexpr Seconds kStepsTake{0.1};  // in a process of short steps: extra rounds
 constexpr Seconds kLongStep{0.5};   // one of these is traced, not three
 constexpr int64_t kMostPlanned = 200;
 
-bool gives_steps(const SweepPoint& point) { return point.config.warmup || point.config.steps; }
+bool gives_steps(const ResolvedPoint& point) { return point.config.warmup || point.config.steps; }
 
 // Whether a point runs, and how long it takes.
 class FirstLook : public PointOutput {
@@ -133,9 +132,9 @@ std::vector<size_t> drawn_order(int64_t rounds, int64_t seed) {
 }
 
 // The points with this many steps, unless they give theirs.
-std::vector<SweepPoint> both(const RoundsRequest& request, int64_t warmup, int64_t steps) {
-  std::vector<SweepPoint> points{request.a, request.b};
-  for (SweepPoint& point : points) {
+std::vector<ResolvedPoint> both(const RoundsRequest& request, int64_t warmup, int64_t steps) {
+  std::vector<ResolvedPoint> points{request.a, request.b};
+  for (ResolvedPoint& point : points) {
     if (gives_steps(point)) continue;
     point.config.warmup = warmup;
     point.config.steps = steps;
@@ -223,9 +222,9 @@ Rounds measure_rounds(const RoundsRequest& request) {
 
   const RoundPlan plan = plan_rounds(request, look.records());
   announce(plan);
-  const std::vector<SweepPoint> sides = both(request, kRoundWarmup, plan.steps);
+  const std::vector<ResolvedPoint> sides = both(request, kRoundWarmup, plan.steps);
   const std::vector<size_t> order = drawn_order(plan.rounds, request.a.config.seed);
-  std::vector<SweepPoint> points;
+  std::vector<ResolvedPoint> points;
   points.reserve(order.size());
   for (const size_t side : order) points.push_back(sides.at(side));
   FoundRounds found(request);

@@ -9,7 +9,7 @@
 
 #include "base/units.h"
 #include "cli/command.h"
-#include "points/expand.h"
+#include "prepare/resolved_point.h"
 #include "report/comparison.h"
 
 namespace laptime {
@@ -25,7 +25,7 @@ struct ComparedPrograms {
 };
 
 struct RoundsRequest {
-  SweepPoint a, b;  // valid points; a point with a given warm-up or number of steps keeps them in each process
+  ResolvedPoint a, b;  // valid points; a point with a given warm-up or number of steps keeps them in each process
   std::optional<ComparedPrograms> programs{};  // that measure the points; none: this one
   ComparedNames names;
   double margin = 0;  // rounds end when no end of the 99 % interval is further than half of this from the ratio

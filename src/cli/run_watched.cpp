@@ -3,18 +3,16 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "base/error.h"
 #include "base/words.h"
-#include "cli/announcement.h"
 #include "cli/destination.h"
 #include "cli/expected_points.h"
-#include "cli/message.h"
-#include "cli/planning_line.h"
 #include "cli/progress.h"
-#include "cli/store_path.h"
-#include "cli/stored_knowledge.h"
+#include "cli/terminal.h"
+#include "cli/user_store.h"
 #include "measure/describe.h"
 #include "prepare/device.h"
 #include "record/store.h"
@@ -26,13 +24,13 @@ namespace {
 // Shows a sweep while it runs.
 class Watcher {
  public:
-  Watcher(const std::vector<SweepPoint>& points, PointOutput& output, TimeLeft left)
-      : points_(points), output_(output), left_(std::move(left)) {}
+  Watcher(const std::vector<ResolvedPoint>& points, PointOutput& output, TimeLeft left)
+      : points_(points), names_(spoken_points(points)), output_(output), left_(std::move(left)) {}
 
   SweepCallbacks callbacks() {
     SweepCallbacks callbacks;
     callbacks.begin = [this](size_t index) {
-      is_predicted_ = can_run(points_[index]) && !find_device(points_[index].config).computes;
+      is_predicted_ = points_[index].is_predicted();
       show(index, {.stage = "starting"}, Seconds());
     };
     callbacks.enough = [this] { return output_.has_enough(); };
@@ -68,16 +66,15 @@ class Watcher {
  private:
   void show(size_t index, const PointProgress& progress, Seconds elapsed) {
     if (is_predicted_) {
-      line_.show(index, progress_text(index, points_.size(), points_[index].name, {.stage = "predicted"}, {}), elapsed);
+      line_.show(index, progress_text(index, points_.size(), names_[index], {.stage = "predicted"}, {}), elapsed);
       return;
     }
     std::optional<Seconds> of_point;
     if (progress.done > 0 && progress.expected >= progress.done)
       of_point = Seconds{progress.step_seconds * static_cast<double>(progress.expected - progress.done)};
-    line_.show(
-        index,
-        progress_text(index, points_.size(), points_[index].name, progress, left_.estimate(index, of_point, elapsed)),
-        elapsed);
+    line_.show(index,
+               progress_text(index, points_.size(), names_[index], progress, left_.estimate(index, of_point, elapsed)),
+               elapsed);
   }
 
   void finish(size_t index, const PointResult& result, PointSource source, Seconds elapsed) {
@@ -95,13 +92,14 @@ class Watcher {
     output_.add(result);
   }
 
-  const std::vector<SweepPoint>& points_;
+  const std::vector<ResolvedPoint>& points_;
+  const std::vector<std::string> names_;
   PointOutput& output_;
   TimeLeft left_;
   ProgressLine line_{standard_error()};
-  size_t finished_ = 0;        // points with a record
-  size_t partial_ = 0;         // of these, the interrupted ones
-  int64_t kept_samples_ = 0;   // of those
+  size_t finished_ = 0;       // points with a record
+  size_t partial_ = 0;        // of these, the interrupted ones
+  int64_t kept_samples_ = 0;  // of those
   bool is_predicted_ = false;  // the point at hand: it has none of the stages of a run
 };
 
@@ -113,7 +111,7 @@ std::string kept_in(const SweepOptions& options, const SweepOutcome& outcome, si
   return fmt::format("; {} of {} finished points are not in the store {}", outcome.lost, finished, store);
 }
 
-std::vector<ExpectedPoint> expected_of(const std::vector<SweepPoint>& points, const SweepOptions& options) {
+std::vector<ExpectedPoint> expected_of(const std::vector<ResolvedPoint>& points, const SweepOptions& options) {
   // A store that cannot be read is reported when the sweep writes to it.
   const KnowledgeOf knowledge = [read = knowledge_in(options.store)](const std::string& device) -> MachineKnowledge {
     try {
@@ -123,8 +121,9 @@ std::vector<ExpectedPoint> expected_of(const std::vector<SweepPoint>& points, co
     }
   };
   PlanningLine line(standard_error(), points.size());
+  const std::vector<std::string> names = spoken_points(points);
   std::vector<ExpectedPoint> expected =
-      expected_points(points, knowledge, [&](size_t index) { line.show(index, points[index].name, "plan"); });
+      expected_points(points, knowledge, [&](size_t index) { line.show(index, names[index], "plan"); });
   if (!options.resume) return expected;
   const SweepStore store(options.store);
   for (size_t i = 0; i < expected.size(); ++i) {
@@ -138,7 +137,7 @@ std::vector<ExpectedPoint> expected_of(const std::vector<SweepPoint>& points, co
 }
 
 // Predicted points are not announced: their results are there at once.
-void announce(const std::vector<SweepPoint>& points, const std::vector<ExpectedPoint>& expected) {
+void announce(const std::vector<ResolvedPoint>& points, const std::vector<ExpectedPoint>& expected) {
   const std::string text = announcement(points, expected);
   if (!text.empty()) print_message(text);
 }
@@ -166,14 +165,14 @@ std::optional<std::filesystem::path> store_for(const OutputConfig& config) {
   }
 }
 
-std::vector<Record> planned_records(const std::vector<SweepPoint>& points) {
+std::vector<Record> planned_records(const std::vector<ResolvedPoint>& points) {
   std::vector<Record> records;
   records.reserve(points.size());
-  for (const SweepPoint& point : points) records.push_back(describe_planned(point));
+  for (const ResolvedPoint& point : points) records.push_back(describe_planned(point));
   return records;
 }
 
-ExitCode run_watched(const std::vector<SweepPoint>& points, const SweepOptions& options, PointOutput& output) {
+ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOptions& options, PointOutput& output) {
   const std::vector<ExpectedPoint> expected = expected_of(points, options);
   if (!output.is_announced()) announce(points, expected);
   Watcher watcher(points, output, time_left(points, expected));

@@ -39,9 +39,9 @@ class PointOutput {
 std::optional<std::filesystem::path> store_for(const OutputConfig& config);
 
 // The records of points that have not run yet.
-std::vector<Record> planned_records(const std::vector<SweepPoint>& points);
+std::vector<Record> planned_records(const std::vector<ResolvedPoint>& points);
 
 // Runs the points, which must have passed check_inputs, and returns the exit code of the command. Throws OutputLost.
-ExitCode run_watched(const std::vector<SweepPoint>& points, const SweepOptions& options, PointOutput& output);
+ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOptions& options, PointOutput& output);
 
 }  // namespace laptime

@@ -1,14 +1,26 @@
-// Sweep options from the command line and from the file of --config.
+// Reads the options of a sweep, and compares its files by inode, or by name where they do not exist yet.
 #include "cli/sweep_words.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <set>
+#include <system_error>
 #include <utility>
 
+#include "base/error.h"
+#include "base/words.h"
+#include "cli/destination.h"
+#include "cli/user_store.h"
 #include "config/output_config.h"
 #include "config/ready_sweeps.h"
 #include "config/run_config.h"
+#include "data/token_data.h"
+#include "sweep/sweep_points.h"
 
 namespace laptime {
+
 namespace {
 
 bool is_list(std::string_view flag) {
@@ -31,6 +43,14 @@ void leave_out(std::vector<OptionRow>& rows, std::initializer_list<std::string_v
   std::erase_if(rows, [&](const OptionRow& row) {
     return std::find(flags.begin(), flags.end(), row.option.flag) != flags.end();
   });
+}
+
+void show_defaults(std::vector<OptionRow>& rows, const Sweep& defaults) {
+  for (OptionRow& row : rows) {
+    for (const Axis& axis : defaults.axes) {
+      if (axis.flag == row.option.flag) row.fallback = joined(axis.values, ",");
+    }
+  }
 }
 
 void keep_formats(std::vector<OptionRow>& rows, std::span<const OutputFormat> formats) {
@@ -60,6 +80,107 @@ void set_given(Sweep& sweep, const CommandWords& words) {
 
 bool is_swept(const Sweep& sweep, std::string_view flag) {
   return std::any_of(sweep.axes.begin(), sweep.axes.end(), [&](const Axis& axis) { return axis.flag == flag; });
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool same_inode(const struct stat& a, const struct stat& b) {
+  return S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+bool same_file(const fs::path& a, const fs::path& b) {
+  struct stat of_a {};
+  struct stat of_b {};
+  const bool a_exists = stat(a.c_str(), &of_a) == 0;
+  const bool b_exists = stat(b.c_str(), &of_b) == 0;
+  if (a_exists && b_exists) return same_inode(of_a, of_b);
+  return a_exists == b_exists && followed(a) == followed(b);
+}
+
+bool is_descriptor_of(int descriptor, const fs::path& path) {
+  struct stat of_descriptor {};
+  struct stat of_path {};
+  return fstat(descriptor, &of_descriptor) == 0 && stat(path.c_str(), &of_path) == 0 &&
+         same_inode(of_descriptor, of_path);
+}
+
+[[noreturn]] void throw_standard(const char* stream, const UsedFile& file) {
+  throw Error::format("standard {} goes to {}, {}; send it to another file", stream, file.what,
+                      quote(file.path.string()));
+}
+
+}  // namespace
+
+std::vector<UsedFile> files_of_store(const std::optional<fs::path>& store) {
+  if (!store) return {};
+  const std::string file = followed(*store).string();  // SQLite names them after the file that links lead to
+  return {{"the store", *store},
+          {"the journal of the store", file + "-journal"},
+          {"the log of the store", file + "-wal"},
+          {"the shared memory of the store", file + "-shm"}};
+}
+
+std::vector<UsedFile> input_files(const Sweep& sweep, const std::vector<SweepPoint>& points) {
+  std::vector<UsedFile> files;
+  std::set<std::string> seen;
+  const auto add = [&](const char* what, const std::string& path) {
+    if (!path.empty() && seen.insert(path).second) files.push_back({what, path});
+  };
+  add("the sweep file", sweep.file);
+  for (const SweepPoint& point : points) {
+    add("the weights file", point.config.weights);
+    add("the kernels file", point.config.kernels.value_or(""));
+    if (point.config.data.empty()) continue;
+    for (const std::string& file : data_files(point.config.data)) add("the data file", file);
+  }
+  return files;
+}
+
+void reject_overwriting(const std::vector<OutputFile>& outputs, const std::vector<UsedFile>& used) {
+  for (const UsedFile& file : used) {
+    if (is_descriptor_of(STDERR_FILENO, file.path)) {
+      // The error message must not be written into that file either.
+      dup2(is_descriptor_of(STDOUT_FILENO, file.path) ? STDIN_FILENO : STDOUT_FILENO, STDERR_FILENO);
+      throw_standard("error", file);
+    }
+    if (is_descriptor_of(STDOUT_FILENO, file.path)) throw_standard("output", file);
+    for (const OutputFile& output : outputs) {
+      if (output.path.empty() || !same_file(output.path, file.path)) continue;
+      throw Error::format("{} {}: this is {}; name another file", output.flag, quote(output.path), file.what);
+    }
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    for (size_t k = i + 1; k < outputs.size(); ++k) {
+      if (outputs[i].path.empty() || outputs[k].path.empty() || !same_file(outputs[i].path, outputs[k].path)) continue;
+      throw Error::format("{} {}: {} names this file too; give each its own", outputs[i].flag, quote(outputs[i].path),
+                          outputs[k].flag);
+    }
+  }
+}
+
+void reject_overwriting(const Sweep& sweep, const std::vector<SweepPoint>& points, const std::optional<fs::path>& store,
+                        const std::vector<OutputFile>& others) {
+  const std::vector<UsedFile> inputs = input_files(sweep, points);
+  const std::vector<UsedFile> of_store = files_of_store(store);
+  for (const UsedFile& file : of_store) {
+    for (const UsedFile& input : inputs) {
+      if (!same_file(file.path, input.path)) continue;
+      throw Error::format("--store {}: {} would be {}; name another file", quote(store->string()), input.what,
+                          file.what);
+    }
+  }
+  std::vector<OutputFile> outputs{{"--output-file", sweep.output.output_file}};
+  outputs.insert(outputs.end(), others.begin(), others.end());
+  reject_overwriting(outputs, inputs);
+  reject_overwriting(outputs, of_store);
+}
+
+std::vector<ResolvedPoint> checked_points(const Sweep& sweep, const std::vector<OutputFile>& others) {
+  std::vector<SweepPoint> points = points_of(sweep);
+  reject_overwriting(sweep, points, store_path(sweep.output.store), others);
+  return check_inputs(std::move(points));
 }
 
 }  // namespace laptime

@@ -1,7 +1,9 @@
-// The options of a sweep, of which each command that takes points has those that act there.
+// The sweep of a command: its options, its points, and the files that its output must not go to.
 #pragma once
 
+#include <filesystem>
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +11,7 @@
 
 #include "cli/command.h"
 #include "config/sweep.h"
+#include "prepare/resolved_point.h"
 
 namespace laptime {
 
@@ -39,6 +42,9 @@ std::vector<OptionRow> sweep_options(std::vector<OptionRow> of_points);
 // Removes the options with these flags, which do nothing in a command, from its list of options.
 void leave_out(std::vector<OptionRow>& rows, std::initializer_list<std::string_view> flags);
 
+// States the values that `defaults` has for options as the defaults of these options.
+void show_defaults(std::vector<OptionRow>& rows, const Sweep& defaults);
+
 // Restricts the values of --output to the formats that a command writes.
 void keep_formats(std::vector<OptionRow>& rows, std::span<const OutputFormat> formats);
 
@@ -50,5 +56,34 @@ void set_given(Sweep& sweep, const CommandWords& words);
 
 // Whether the sweep has values for this option, from its file or the command line.
 bool is_swept(const Sweep& sweep, std::string_view flag);
+
+struct UsedFile {
+  std::string what;  // for messages: "the store"
+  std::filesystem::path path;
+};
+
+// The store, and the files that SQLite makes beside it.
+std::vector<UsedFile> files_of_store(const std::optional<std::filesystem::path>& store);
+
+// The sweep file, and the weights, data and kernels files of the points.
+std::vector<UsedFile> input_files(const Sweep& sweep, const std::vector<SweepPoint>& points);
+
+// A file that an option of a command names for its output; the path may be empty.
+struct OutputFile {
+  std::string_view flag;
+  std::string path;
+};
+
+// Error if an output, standard output or standard error is one of `used` under any name (links are followed, inodes
+// compared), or would be once both exist, and if two outputs are one file.
+void reject_overwriting(const std::vector<OutputFile>& outputs, const std::vector<UsedFile>& used);
+
+// The points of a sweep, whose devices and files were checked (sweep/check_inputs.h). Error if the file of
+// --output-file or one of `others` is a file that the sweep uses, and if its store is an input.
+std::vector<ResolvedPoint> checked_points(const Sweep& sweep, const std::vector<OutputFile>& others = {});
+
+// The checks of these files alone.
+void reject_overwriting(const Sweep& sweep, const std::vector<SweepPoint>& points,
+                        const std::optional<std::filesystem::path>& store, const std::vector<OutputFile>& others = {});
 
 }  // namespace laptime

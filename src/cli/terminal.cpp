@@ -1,4 +1,4 @@
-// TERM, the locale, and the size of the window.
+// TERM, the locale, the size of the window, and messages.
 #include "cli/terminal.h"
 
 #include <sys/ioctl.h>
@@ -7,9 +7,12 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
-#include <string>
+
+#include "cli/destination.h"
+#include "table/text.h"
 
 namespace laptime {
+
 namespace {
 
 std::string variable(const char* name) {
@@ -58,6 +61,29 @@ size_t help_width() {
 
 TableStyle table_style(const OutputStream& stream, bool verbose) {
   return {.unicode = stream.unicode, .width = stream.width, .verbose = verbose};
+}
+
+void print_error_text(std::string_view text) {
+  try {
+    write_all(STDERR_FILENO, text, "standard error");
+  } catch (const OutputLost&) {
+    return;  // nobody reads it
+  }
+}
+
+void print_message(const std::string& message) {
+  const bool is_prefixed = message.starts_with("laptime ") || message.starts_with("laptime:");
+  std::string text = is_prefixed ? "" : "laptime: ";
+  const size_t width = standard_error().width;
+  std::string lines;
+  for (size_t begin = 0; begin <= message.size();) {
+    const size_t end = std::min(message.find('\n', begin), message.size());
+    text += (begin == 0 ? "" : "  ") + printable(std::string_view(message).substr(begin, end - begin));
+    lines += broken_at_spaces(text, width, begin == 0 ? 2 : 0) + "\n";
+    text.clear();
+    begin = end + 1;
+  }
+  print_error_text(lines);
 }
 
 }  // namespace laptime

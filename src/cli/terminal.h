@@ -1,7 +1,9 @@
-// What standard output and standard error are, and what they can show.
+// Standard output and standard error: what they can show, and messages on the latter.
 #pragma once
 
 #include <cstddef>
+#include <string>
+#include <string_view>
 
 #include "report/record_table.h"
 
@@ -21,5 +23,11 @@ OutputStream standard_error();
 size_t help_width();
 
 TableStyle table_style(const OutputStream& stream, bool verbose = false);
+
+// A line "laptime: ...", safe for a terminal. Nothing where standard error is closed.
+void print_message(const std::string& message);
+
+// Text on standard error as it is. Nothing where standard error is closed.
+void print_error_text(std::string_view text);
 
 }  // namespace laptime

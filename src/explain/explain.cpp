@@ -238,11 +238,11 @@ struct PassLog {
 };
 
 // The prepared point; none if the device cannot run it.
-std::optional<Prepared> prepare_if_supported(const RunConfig& config, const KnowledgeOf& known,
+std::optional<Prepared> prepare_if_supported(const ResolvedPoint& point, const KnowledgeOf& known,
                                              const PassObserver& observer = {}) {
-  if (!unsupported_reason(config).empty()) return std::nullopt;
-  const Device device = find_device(config);
-  return prepare(config, device, known ? known(device_key(device)) : MachineKnowledge{}, {.observer = observer});
+  if (!point.device) return std::nullopt;
+  return prepare(point.config, *point.device, known ? known(point.device_key) : MachineKnowledge{},
+                 {.observer = observer});
 }
 
 constexpr std::string_view kReasonLowered = "its primitives are faster for inputs of these shapes";
@@ -260,7 +260,7 @@ std::vector<CompositeUse> composite_uses(const RunConfig& config, const Recomput
 
 }  // namespace
 
-Explanation explain(const SweepPoint& point, const KnowledgeOf& known) {
+Explanation explain(const ResolvedPoint& point, const KnowledgeOf& known) {
   const RunConfig& config = point.config;
   Explanation explanation;
   explanation.name = point.name;
@@ -274,10 +274,10 @@ Explanation explain(const SweepPoint& point, const KnowledgeOf& known) {
   explanation.parameter_groups = parameter_groups(summary.parameters);
   explanation.model_flops_forward = static_cast<double>(summary.forward_flops);
   explanation.model_flops_backward = 2 * explanation.model_flops_forward;
-  explanation.refused = unsupported_reason(config);
+  explanation.refused = point.refusal;
 
   PassLog log;
-  const std::optional<Prepared> prepared = prepare_if_supported(config, known, log.observer());
+  const std::optional<Prepared> prepared = prepare_if_supported(point, known, log.observer());
   Graph unsupported;
   if (!prepared) unsupported = graph_without_device(config, log.observer());
   const Graph& graph = prepared ? prepared->graph : unsupported;
@@ -293,20 +293,19 @@ Explanation explain(const SweepPoint& point, const KnowledgeOf& known) {
   return explanation;
 }
 
-std::string dump_graph(const SweepPoint& point, const KnowledgeOf& known) {
+std::string dump_graph(const ResolvedPoint& point, const KnowledgeOf& known) {
   if (!point.invalid.empty()) throw Error::format("{}: {}", point.name, point.invalid);
   std::string text;
   const PassObserver observer = [&](const std::string& pass, const Graph& graph) {
     text += fmt::format("=== {}: after {}, {} nodes\n{}", point.name, pass, graph.nodes.size(), print(graph));
   };
-  if (!prepare_if_supported(point.config, known, observer)) graph_without_device(point.config, observer);
+  if (!prepare_if_supported(point, known, observer)) graph_without_device(point.config, observer);
   return text;
 }
 
-std::string dump_plan(const SweepPoint& point, const KnowledgeOf& known) {
-  const std::string reason = point.invalid.empty() ? unsupported_reason(point.config) : point.invalid;
-  if (!reason.empty()) throw Error::format("{}: {}", point.name, reason);
-  return fmt::format("=== {}: plan\n{}", point.name, print(prepare_if_supported(point.config, known)->plan));
+std::string dump_plan(const ResolvedPoint& point, const KnowledgeOf& known) {
+  if (!point.device) throw Error::format("{}: {}", point.name, point.refusal);
+  return fmt::format("=== {}: plan\n{}", point.name, print(prepare_if_supported(point, known)->plan));
 }
 
 }  // namespace laptime

@@ -4,17 +4,16 @@
 #include <string>
 #include <vector>
 
-#include "points/expand.h"
-#include "prepare/knowledge.h"
+#include "prepare/resolved_point.h"
 #include "record/explanation.h"
 
 namespace laptime {
 
-Explanation explain(const SweepPoint& point, const KnowledgeOf& known);
+Explanation explain(const ResolvedPoint& point, const KnowledgeOf& known);
 
 // The graph after each pass and the plan, as text for --dump. Error if the point is invalid or its device cannot run
 // it.
-std::string dump_graph(const SweepPoint& point, const KnowledgeOf& known);
-std::string dump_plan(const SweepPoint& point, const KnowledgeOf& known);
+std::string dump_graph(const ResolvedPoint& point, const KnowledgeOf& known);
+std::string dump_plan(const ResolvedPoint& point, const KnowledgeOf& known);
 
 }  // namespace laptime

@@ -47,10 +47,10 @@ Record describe_planned(const SweepPoint& point) {
   return record;
 }
 
-Record describe_point(const SweepPoint& point) {
+Record describe_point(const ResolvedPoint& point) {
   Record record = describe_planned(point);
   record.data = describe_data(point.config);
-  record.config_hash = config_hash(identity_text(point.config));
+  record.config_hash = config_hash(identity_text(point.config, point.device ? &*point.device : nullptr));
   return record;
 }
 

@@ -3,8 +3,7 @@
 
 #include <string>
 
-#include "points/expand.h"
-#include "prepare/device.h"
+#include "prepare/resolved_point.h"
 #include "record/machine.h"
 #include "record/record.h"
 
@@ -13,7 +12,7 @@ namespace laptime {
 // A record of the point without measurements. It reads no file, so it has no config_hash.
 Record describe_planned(const SweepPoint& point);
 // Adds the tokens of --data and the config_hash of what the point resolves to now (measure/identity.h).
-Record describe_point(const SweepPoint& point);
+Record describe_point(const ResolvedPoint& point);
 
 // Identifies one command among all: its date and its process.
 std::string new_run_id();

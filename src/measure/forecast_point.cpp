@@ -29,8 +29,7 @@ TracedStep predicted_step(const std::vector<ForecastLaunch>& launches) {
   return step;
 }
 
-void forecast(const RunConfig& config, const KnowledgeOf& known, PointResult& result) {
-  const Device device = find_device(config);
+void forecast(const RunConfig& config, const Device& device, const KnowledgeOf& known, PointResult& result) {
   describe_device(device, result.record);
   const MachineKnowledge knowledge = known(device_key(device));
   const Prepared prepared = prepare(config, device, knowledge);
@@ -54,14 +53,14 @@ void forecast(const RunConfig& config, const KnowledgeOf& known, PointResult& re
 
 }  // namespace
 
-PointResult forecast_point(const SweepPoint& point, const KnowledgeOf& known) {
+PointResult forecast_point(const ResolvedPoint& point, const KnowledgeOf& known) {
   PointResult result{describe_planned(point), {}, {}};
   Record& record = result.record;
-  record.reason = point.invalid.empty() ? unsupported_reason(point.config) : point.invalid;
+  record.reason = point.refusal;
   record.status = record.reason.empty() ? Status::kOk : Status::kUnsupported;
   if (record.status != Status::kOk) return result;
   try {
-    forecast(point.config, known, result);
+    forecast(point.config, *point.device, known, result);
   } catch (const Error& error) {
     record.status = Status::kFailed;
     record.reason = error.what();

@@ -9,15 +9,13 @@
 
 #include "base/units.h"
 #include "measure/run_one.h"
-#include "points/expand.h"
-#include "prepare/knowledge.h"
 #include "prepare/prepare.h"
 
 namespace laptime {
 
 // The record has the predicted bytes and, where there is something to predict from, times; it is out_of_memory with the
 // arithmetic if the plan does not fit. The trace has the launches and buffers of the plan and, with times, one step.
-PointResult forecast_point(const SweepPoint& point, const KnowledgeOf& known);
+PointResult forecast_point(const ResolvedPoint& point, const KnowledgeOf& known);
 
 // The plan of a configuration alone. Error if the device cannot run it.
 Prepared plan_of(const RunConfig& config, const KnowledgeOf& known);

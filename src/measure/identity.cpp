@@ -7,7 +7,6 @@
 #include "base/proc_text.h"
 #include "data/file_scan.h"
 #include "data/token_data.h"
-#include "prepare/device.h"
 #include "prepare/kernels_file.h"
 #include "record/record.h"
 
@@ -55,8 +54,7 @@ std::string affinity() {
 }
 
 // What the options do not say about the device: everything here decides how fast a point is, or its last bits.
-std::string resolve_device(RunConfig& config) {
-  const Device device = find_device(config);
+std::string resolve_device(RunConfig& config, const Device& device) {
   config.device = device.name;
   if (device.threads) config.threads = device.threads;
   return fmt::format(" identity={} math={}{}", device.identity, device.requested_math,
@@ -65,11 +63,10 @@ std::string resolve_device(RunConfig& config) {
 
 }  // namespace
 
-std::string identity_text(const RunConfig& config) {
+std::string identity_text(const RunConfig& config, const Device* device) {
   RunConfig resolved = config;
   resolve_files(resolved);
-  std::string resolved_device;
-  try_to([&] { resolved_device = resolve_device(resolved); });
+  const std::string resolved_device = device == nullptr ? "" : resolve_device(resolved, *device);
   return canonical_text(resolved) + resolved_device;
 }
 

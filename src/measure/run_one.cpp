@@ -148,16 +148,15 @@ void fail(Record& record, Status status, const std::string& reason) {
 
 }  // namespace
 
-PointResult run_one(const SweepPoint& point, const MachineKnowledge& known, const PointHooks& hooks,
-                    const FindDevice& find, const TraceRequest& trace) {
-  PointResult result{describe_point(point), {}, {}};
+PointResult run_one(const ResolvedPoint& point, const MachineKnowledge& known, const PointHooks& hooks,
+                    const TraceRequest& trace, std::optional<Record> described) {
+  PointResult result{described ? std::move(*described) : describe_point(point), {}, {}};
   Record& record = result.record;
   try {
-    const std::string reason = point.invalid.empty() ? unsupported_reason(point.config) : point.invalid;
-    if (reason.empty()) {
-      Point(point.config, known, hooks, trace, result).run(find(point.config));
+    if (point.device) {
+      Point(point.config, known, hooks, trace, result).run(*point.device);
     } else {
-      fail(record, Status::kUnsupported, reason);
+      fail(record, Status::kUnsupported, point.refusal);
     }
   } catch (const OutOfMemory& error) {
     fail(record, Status::kOutOfMemory, error.what());

@@ -4,9 +4,7 @@
 #include <optional>
 
 #include "measure/measure.h"
-#include "points/expand.h"
-#include "prepare/device.h"
-#include "prepare/knowledge.h"
+#include "prepare/resolved_point.h"
 #include "record/record.h"
 #include "record/step_trace.h"
 
@@ -20,8 +18,8 @@ struct PointResult {
 
 // Errors of the point do not throw; the record has their status and reason. Memory is predicted before it is allocated,
 // and again after a trial has chosen other kernels. `known` holds the stored measurements for the device_key of the
-// point. The caller fills in `sweep` and `run` of the record.
-PointResult run_one(const SweepPoint& point, const MachineKnowledge& known, const PointHooks& hooks = {},
-                    const FindDevice& find = find_device, const TraceRequest& trace = {});
+// point. `described` is describe_point of it, which the record starts from; without it the point is described here.
+PointResult run_one(const ResolvedPoint& point, const MachineKnowledge& known, const PointHooks& hooks = {},
+                    const TraceRequest& trace = {}, std::optional<Record> described = {});
 
 }  // namespace laptime

@@ -264,6 +264,16 @@ Device find_device(const RunConfig& config) {
   return is_roofline(name) ? find_roofline(config, name) : find_cpu(config);
 }
 
-bool can_run(const SweepPoint& point) { return point.invalid.empty() && unsupported_reason(point.config).empty(); }
+std::vector<KernelText> list_kernels() {
+  RunConfig config;
+  config.device = "cpu";
+  const Device device = find_device(config);
+  std::vector<KernelText> texts;
+  for (const OpCard* op : device.kernels->ops()) {
+    texts.push_back({op->name, device.name, {}});
+    for (const Kernel& kernel : device.kernels->of(*op)) texts.back().kernels.push_back(kernel.name);
+  }
+  return texts;
+}
 
 }  // namespace laptime

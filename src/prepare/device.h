@@ -12,7 +12,6 @@
 #include "backend/launch_loop.h"
 #include "base/units.h"
 #include "config/run_config.h"
-#include "points/expand.h"
 #include "prepare/kernel_rules.h"
 #include "record/device_card.h"
 
@@ -77,7 +76,12 @@ std::vector<DeviceSummary> list_devices();
 // Why the device cannot run the configuration; empty if it can. Error for an unknown name.
 std::string unsupported_reason(const RunConfig& config);
 
-// Whether the point is valid and its device can run it.
-bool can_run(const SweepPoint& point);
+// The CPU kernels of this machine, for `laptime list kernels`.
+struct KernelText {
+  std::string op;
+  std::string device;
+  std::vector<std::string> kernels;  // in order of preference, the reference last
+};
+std::vector<KernelText> list_kernels();
 
 }  // namespace laptime

@@ -32,10 +32,6 @@ std::string machine_fingerprint() {
 
 std::string device_key(const Device& device) { return fmt::format("{}/{}", machine_fingerprint(), device.identity); }
 
-std::string device_key(const RunConfig& config) {
-  return unsupported_reason(config).empty() ? device_key(find_device(config)) : std::string();
-}
-
 MachineKnowledge knowledge_of(const Store& store, const std::string& device) {
   return {store.kernel_choices(device), store.launch_costs(device), store.measured_peaks(device),
           store.prediction_errors(machine_fingerprint())};

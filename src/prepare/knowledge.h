@@ -33,8 +33,6 @@ std::string machine_fingerprint();
 
 // The key of stored measurements: machine and device.
 std::string device_key(const Device& device);
-// The key for the device of a configuration; empty if the device cannot run it.
-std::string device_key(const RunConfig& config);
 
 // Reads and writes what a store knows of a device.
 MachineKnowledge knowledge_of(const Store& store, const std::string& device);

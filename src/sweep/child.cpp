@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,22 +14,84 @@
 #include <cerrno>
 #include <cmath>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
+#include <fstream>
 #include <new>
 #include <optional>
+#include <string>
 #include <system_error>
 
 #include "base/available_memory.h"
 #include "base/error.h"
 #include "base/host_clock.h"
+#include "base/units.h"
 #include "base/words.h"
 #include "sweep/child_messages.h"
-#include "sweep/child_watch.h"
 #include "sweep/pipe.h"
 
 namespace laptime {
 namespace {
+
+// A process that computes, or that is served by a disk, uses CPU time. One that waits for a lock that nobody releases,
+// or that has been stopped, uses none.
+class Pulse {
+ public:
+  explicit Pulse(pid_t child) : child_(child), cpu_time_(cpu_time()) {}
+
+  // To be called about once a second, with the time since the last call: how long the child has not used CPU time.
+  Seconds silence(Seconds since_last_call);
+
+ private:
+  std::optional<Seconds> cpu_time() const;
+
+  pid_t child_;
+  std::optional<Seconds> cpu_time_;  // of all its threads, when it last was alive
+  Seconds silence_{};
+};
+
+// Watches the counter `oom_kill` of /proc/vmstat from construction on.
+class KernelKills {
+ public:
+  KernelKills() : before_(count()) {}
+
+  // True if the counter has risen or cannot be read.
+  bool may_have_risen() const { return !before_ || count() != before_; }
+
+ private:
+  static std::optional<int64_t> count();
+
+  std::optional<int64_t> before_;
+};
+
+constexpr Seconds kAlive{1e-3};  // below this, the process only polled
+
+std::optional<Seconds> Pulse::cpu_time() const {
+  clockid_t clock{};
+  timespec time{};
+  if (clock_getcpuclockid(child_, &clock) != 0 || clock_gettime(clock, &time) != 0) return std::nullopt;
+  return Seconds(static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec));
+}
+
+Seconds Pulse::silence(Seconds since_last_call) {
+  const std::optional<Seconds> now = cpu_time();
+  silence_ += since_last_call;
+  if (now && cpu_time_ && *now - *cpu_time_ < kAlive) return silence_;
+  cpu_time_ = now;
+  silence_ = Seconds();
+  return silence_;
+}
+
+std::optional<int64_t> KernelKills::count() {
+  std::ifstream counters("/proc/vmstat");
+  std::string name;
+  for (int64_t value = 0; counters >> name >> value;) {
+    if (name == "oom_kill") return value;
+  }
+  return std::nullopt;
+}
 
 constexpr int kOutOfMemoryExit = 78;  // exit code of a child whose own allocation failed
 constexpr Seconds kProgressInterval{0.1};

@@ -21,7 +21,7 @@ namespace {
 
 class SweepRun {
  public:
-  SweepRun(std::span<const SweepPoint> points, const SweepOptions& options, const SweepCallbacks& callbacks)
+  SweepRun(std::span<const ResolvedPoint> points, const SweepOptions& options, const SweepCallbacks& callbacks)
       : points_(points), options_(options), callbacks_(callbacks), store_(options.store), run_(new_run_id()) {}
 
   SweepOutcome run() {
@@ -83,7 +83,7 @@ class SweepRun {
     signals_.wait(kPause);
   }
 
-  Record describe(const SweepPoint& point) const {
+  Record describe(const ResolvedPoint& point) const {
     Record record = describe_point(point);
     record.sweep = options_.name;
     record.run = run_;
@@ -93,17 +93,18 @@ class SweepRun {
   bool report_stored(size_t index, const Record& described, Seconds start) {
     if (!options_.resume) return false;
     std::optional<Store::Finished> stored = store_.finished(described, options_.trace.least_steps());
-    if (!stored || !recomputes_alike(points_[index].config, stored->record)) return false;
+    if (!stored || !recomputes_alike(points_[index], stored->record)) return false;
     store_.took(run_, stored->id);
     report(index, {std::move(stored->record), {}, std::move(stored->trace)}, PointSource::kStored, start);
     return true;
   }
 
   // What `--recompute auto` resolves to depends on the memory that is available now.
-  bool recomputes_alike(const RunConfig& config, const Record& stored) const {
-    if (config.recompute != "auto") return true;
+  bool recomputes_alike(const ResolvedPoint& point, const Record& stored) const {
+    if (point.config.recompute != "auto") return true;
+    if (!point.device) return false;
     try {
-      const Prepared now = prepare(config, find_device(config), store_.known(device_key(config)));
+      const Prepared now = prepare(point.config, *point.device, store_.known(point.device_key));
       return now.memory.recompute == stored.memory.recompute;
     } catch (const Error&) {
       return false;
@@ -119,8 +120,8 @@ class SweepRun {
 
   PointResult measure(size_t index, const Record& described) {
     if (callbacks_.begin) callbacks_.begin(index);
-    const SweepPoint& point = points_[index];
-    const MachineKnowledge known = store_.known(device_key(point.config));
+    const ResolvedPoint& point = points_[index];
+    const MachineKnowledge known = store_.known(point.device_key);
     ChildCallbacks child;
     child.output = callbacks_.output;
     if (callbacks_.progress) {
@@ -129,10 +130,8 @@ class SweepRun {
       };
     }
     PointResult result = run_in_child(
-        described, [&](const PointHooks& hooks) { return run_one(point, known, hooks, find_device, options_.trace); },
+        described, [&](const PointHooks& hooks) { return run_one(point, known, hooks, options_.trace, described); },
         {.timeout = Seconds(point.config.timeout)}, signals_, child);
-    result.record.sweep = described.sweep;
-    result.record.run = described.run;
     require_unchanged_files(point, result.record);
     if (result.record.status == Status::kOutOfMemory && result.record.reason.starts_with("predicted:")) {
       if (const std::string sizes = sizes_text(point.config); !sizes.empty()) result.record.reason += "; " + sizes;
@@ -152,7 +151,7 @@ class SweepRun {
   }
 
   // The record belongs to the content of its files only if nobody wrote to them while they were read.
-  static void require_unchanged_files(const SweepPoint& point, Record& record) {
+  static void require_unchanged_files(const ResolvedPoint& point, Record& record) {
     const RunConfig& config = point.config;
     if (record.status != Status::kOk || (config.weights.empty() && config.data.empty())) return;
     if (describe_point(point).config_hash == record.config_hash) return;
@@ -187,7 +186,7 @@ class SweepRun {
     if (callbacks_.finished) callbacks_.finished(index, result, source, host_now() - start);
   }
 
-  std::span<const SweepPoint> points_;
+  std::span<const ResolvedPoint> points_;
   const SweepOptions& options_;
   const SweepCallbacks& callbacks_;
   SweepStore store_;
@@ -202,7 +201,7 @@ class SweepRun {
 
 }  // namespace
 
-SweepOutcome run_sweep(std::span<const SweepPoint> points, const SweepOptions& options,
+SweepOutcome run_sweep(std::span<const ResolvedPoint> points, const SweepOptions& options,
                        const SweepCallbacks& callbacks) {
   if (options.resume && !options.store)
     throw Error("--resume: there is no store to resume from; give one with --store");

@@ -12,7 +12,6 @@
 
 #include "base/units.h"
 #include "measure/run_one.h"
-#include "points/expand.h"
 #include "record/record.h"
 
 namespace laptime {
@@ -48,7 +47,7 @@ struct SweepOutcome {
 
 // The points must have passed check_inputs. Error before anything runs if the store is not writable. If the store fails
 // later, the callbacks still get every record. The caller must have a single thread.
-SweepOutcome run_sweep(std::span<const SweepPoint> points, const SweepOptions& options,
+SweepOutcome run_sweep(std::span<const ResolvedPoint> points, const SweepOptions& options,
                        const SweepCallbacks& callbacks = {});
 
 }  // namespace laptime

@@ -1,10 +1,11 @@
 // The line before a sweep: points, time, what does not fit.
-#include "cli/announcement.h"
+#include "cli/expected_points.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "prepare/prepare.h"
+#include "prepare/resolved_point.h"
 #include "prepare/time_forecast.h"
 #include "support/knowledge.h"
 #include "support/points.h"
@@ -41,7 +42,7 @@ TEST(Announcement, PredictsTheTimeFromTheSteps) {
 }
 
 TEST(Announcement, StoredPointsTakeNoTime) {
-  const std::vector<SweepPoint> points(2, test::point_of(kTiny));
+  const std::vector<ResolvedPoint> points(2, test::point_of(kTiny));
   const ExpectedPoint stored{.time = Seconds{0}, .stored_at = "2026-01-02T10:15:30Z"};
   const std::string some = announcement(points, {stored, {.time = Seconds{60}}});
   EXPECT_EQ(some, "2 points, 1 from the store, measured 2026-01-02 10:15 UTC, about 60 s");
@@ -65,7 +66,7 @@ TEST(Announcement, NamesPointsThatDoNotFit) {
 
 TEST(Announcement, DoesNotGuessUnknownTimes) {
   const SweepPoint point = test::point_of(kTiny);
-  const std::vector<SweepPoint> points(2, point);
+  const std::vector<ResolvedPoint> points(2, point);
   const std::string text = announcement(points, expected_points(points, test::known(MachineKnowledge{})));
   EXPECT_THAT(text, Not(HasSubstr("about")));
   EXPECT_THAT(text, HasSubstr("duration unknown"));
@@ -93,7 +94,7 @@ TEST(Announcement, PredictionsAreNotAnnounced) {
 }
 
 TEST(Announcement, LongSweepsAreNotPlanned) {
-  const std::vector<SweepPoint> points(kMostPlanned + 1, test::point_of(kTiny));
+  const std::vector<ResolvedPoint> points(kMostPlanned + 1, test::point_of(kTiny));
   EXPECT_TRUE(expected_points(points, test::known(MachineKnowledge{})).empty());
   EXPECT_EQ(announcement(points, {}), "25 points");
 }

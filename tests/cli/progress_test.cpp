@@ -9,7 +9,7 @@
 #include <chrono>
 #include <thread>
 
-#include "cli/planning_line.h"
+#include "support/points.h"
 
 namespace laptime {
 namespace {
@@ -54,8 +54,15 @@ TEST(TimeLeft, IsNeverNegative) {
   EXPECT_DOUBLE_EQ(left.estimate(1, std::nullopt, Seconds(9))->count(), 0);
 }
 
+TEST(SpokenPoints, LeaveOutSharedWords) {
+  const SweepPoint small = test::point_of({{"model", "small"}, {"context", "16"}, {"threads", "1"}});
+  const SweepPoint medium = test::point_of({{"model", "medium"}, {"context", "16"}, {"threads", "1"}});
+  EXPECT_THAT(spoken_points({small, medium}), testing::ElementsAre("small", "medium"));
+  EXPECT_THAT(spoken_points({small}), testing::ElementsAre("step small ctx 16 float32 eager threads 1"));
+}
+
 TEST(ProgressText, NamesPointStageStepAndTimeLeft) {
-  EXPECT_EQ(progress_text(2, 20, "step/model:small", {.stage = "weights"}, std::nullopt), "[3/20] step small: weights");
+  EXPECT_EQ(progress_text(2, 20, "small ctx 16", {.stage = "weights"}, std::nullopt), "[3/20] small ctx 16: weights");
   EXPECT_EQ(progress_text(0, 1, "a", {"steps", 4, 15, 0.5}, Seconds(90)),
             "[1/1] a: steps, step 4 of 15, 500.0 ms each, about 90 s left");
   EXPECT_EQ(progress_text(0, 1, "a", {"steps", 4, 0, 0.5}, std::nullopt), "[1/1] a: steps, step 4, 500.0 ms each");

@@ -209,16 +209,16 @@ class OfFiles(CompareTest):
         good = self.processes(record)
         self.assertEqual(self.gate(good + self.processes(other)), 0, self.done.stderr)
         self.assertEqual(self.gate(good + self.processes(other, 1.2)), 1)
-        self.assertIn("'step/other': B is slower by 20.00 %, more than 5 %", self.done.stderr)
+        self.assertIn("'step other': B is slower by 20.00 %, more than 5 %", self.done.stderr)
         failed = [process | {"status": "timeout", "reason": "no result within 1 s"} for process in self.processes(other)]
         doubtful = [process | {"verdict": {"rating": "no_steady_state", "reasons": []}} for process in self.processes(other)]
-        for head, said in ((good, "'step/other': B has no such point: 'head.json' lacks it; --allow-missing"),
-                           (good + failed, "'step/other': B: timeout: no result within 1 s"),
-                           (good + self.processes(other)[1:] + failed[:1], "'step/other': B: timeout"),
-                           (good + [failed[0] | {"status": "out_of_memory"}], "'step/other': B: out_of_memory"),
-                           (good + [self.process(other, samples=3)], "'step/other': fewer than 6 samples"),
-                           (good + doubtful, "'step/other': B: 6 of 6 records found no steady state"),
-                           (good + self.processes(other, 0.23, spread=1)[:2], "'step/other': B takes ")):
+        for head, said in ((good, "'step other': B has no such point: 'head.json' lacks it; --allow-missing"),
+                           (good + failed, "'step other': B: timeout: no result within 1 s"),
+                           (good + self.processes(other)[1:] + failed[:1], "'step other': B: timeout"),
+                           (good + [failed[0] | {"status": "out_of_memory"}], "'step other': B: out_of_memory"),
+                           (good + [self.process(other, samples=3)], "'step other': fewer than 6 samples"),
+                           (good + doubtful, "'step other': B: 6 of 6 records found no steady state"),
+                           (good + self.processes(other, 0.23, spread=1)[:2], "'step other': B takes ")):
             with self.subTest(said):
                 self.assertEqual(self.gate(head), 3, self.done.stderr)
                 self.assertIn(said, self.done.stderr)
@@ -233,7 +233,7 @@ class OfFiles(CompareTest):
         self.write("base.json", self.processes(record) + self.processes(other, 3))
         self.assertEqual(self.gate(self.processes(record) + self.processes(other, 3)), 0, self.done.stderr)
         self.assertEqual(self.gate(self.processes(record) + self.processes(other, 4)), 1)
-        self.assertIn("threads:2': B is slower", self.done.stderr)
+        self.assertIn("threads 2': B is slower", self.done.stderr)
 
     def test_a_strict_bench_fails_where_a_point_is_out_of_memory(self):
         words = [*TINY, "--memory-limit", "1KiB,1GiB", "--warmup", "0", "--steps", "1"]

@@ -22,7 +22,7 @@ inline TracedRecord measured_trace(const std::string& mode) {
                                      {"mode", mode},
                                      {"warmup", "1"},
                                      {"steps", "2"}});
-  PointResult result = run_one(point, {}, {}, find_device, TraceRequest{true, 2});
+  PointResult result = run_one(point, {}, {}, TraceRequest{true, 2});
   return {std::move(result.record), std::move(result.trace)};
 }
 

@@ -22,7 +22,7 @@ void expect_the_same(const SweepPoint& point) {
   const PointResult plain = run_one(point, {});
   ASSERT_EQ(plain.record.status, Status::kOk) << plain.record.reason;
   MachineKnowledge same_kernels{.kernel_choices = plain.learned.kernel_choices, .launch_costs = {}, .peaks = {}};
-  const PointResult guarded = run_one(point, same_kernels, {}, find_guarded_device);
+  const PointResult guarded = run_one({point, find_guarded_device}, same_kernels);
   EXPECT_EQ(guarded.record.status, Status::kOk) << guarded.record.reason;
   EXPECT_EQ(guarded.record.loss, plain.record.loss);
   EXPECT_EQ(guarded.record.kernels, plain.record.kernels);
@@ -79,7 +79,7 @@ TEST(GuardedDevice, RunsEveryOtherKindOfPoint) {
 }
 
 TEST(GuardedDevice, TriesItsKernels) {
-  const PointResult result = run_one(point_of(tiny({{"mode", "compile"}})), {}, {}, find_guarded_device);
+  const PointResult result = run_one({point_of(tiny({{"mode", "compile"}})), find_guarded_device}, {});
   ASSERT_EQ(result.record.status, Status::kOk) << result.record.reason;
   EXPECT_FALSE(result.learned.kernel_choices.empty());
   EXPECT_FALSE(result.learned.peaks.empty());
@@ -91,7 +91,7 @@ TEST(GuardedDevice, TriesItsKernels) {
 TEST(GuardedDevice, FindsTheFirstNan) {
   const SweepPoint point =
       point_of(tiny({{"lr", "1e6"}, {"optimizer", "torch"}, {"weight-decay", "1e6"}, {"steps", "60"}}));
-  const PointResult result = run_one(point, {}, {}, find_guarded_device);
+  const PointResult result = run_one({point, find_guarded_device}, {});
   ASSERT_EQ(result.record.status, Status::kFailed);
   EXPECT_NE(result.record.reason.find(" is an output of "), std::string::npos) << result.record.reason;
 }

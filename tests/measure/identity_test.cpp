@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "prepare/resolved_point.h"
 #include "support/points.h"
 
 namespace laptime {
@@ -25,7 +26,10 @@ class Identity : public testing::Test {
     return (folder_ / name).string();
   }
 
-  static std::string of(const test::Options& options) { return identity_text(test::point_of(options).config); }
+  static std::string of(const test::Options& options) {
+    const ResolvedPoint point = test::point_of(options);
+    return identity_text(point.config, point.device ? &*point.device : nullptr);
+  }
 
   fs::path folder_ = fs::path(testing::TempDir()) / ("laptime_identity_" + std::to_string(getpid()));
 };

@@ -18,7 +18,7 @@ const test::Options kTiny{{"d-model", "32"}, {"num-layers", "2"}, {"num-heads", 
                           {"context", "16"}, {"batch", "2"},      {"warmup", "1"},    {"steps", "3"}};
 
 PointResult traced(const test::Options& options, int64_t steps) {
-  return run_one(test::point_of(kTiny, options), {}, {}, find_device, {.wanted = true, .traced_steps = steps});
+  return run_one(test::point_of(kTiny, options), {}, {}, {.wanted = true, .traced_steps = steps});
 }
 
 class Editions : public testing::TestWithParam<test::Options> {};
@@ -60,8 +60,8 @@ TEST(Trace, SignalBeforeTracedStepsInterruptsThePoint) {
   PointHooks hooks;
   hooks.progress = [&](const PointProgress& progress) { is_traced = progress.stage == "trace" && progress.done == 2; };
   hooks.interrupted = [&] { return is_traced; };
-  const PointResult result = run_one(test::point_of(kTiny, {{"device", "roofline:h100"}}), {}, hooks, find_device,
-                                     {.wanted = true, .traced_steps = 3});
+  const PointResult result =
+      run_one(test::point_of(kTiny, {{"device", "roofline:h100"}}), {}, hooks, {.wanted = true, .traced_steps = 3});
   EXPECT_EQ(result.record.status, Status::kInterrupted);
   EXPECT_THAT(result.record.reason,
               testing::StartsWith("stopped by a signal after 4 steps and 1 of 3 traced ones; the times are of the "));

@@ -21,7 +21,7 @@
 #include "report/explanation_text.h"
 #include "support/knowledge.h"
 #include "support/points.h"
-#include "sweep/check_inputs.h"
+#include "sweep/sweep_points.h"
 
 namespace laptime {
 namespace {
@@ -167,13 +167,11 @@ std::pair<std::string, std::string> unlikely_choice() {
 }
 
 std::string problem_of(const SweepPoint& point) {
-  std::vector<SweepPoint> points{point};
   try {
-    check_inputs(points);
+    return check_inputs({point}).front().invalid;
   } catch (const Error& error) {
     return error.what();
   }
-  return points[0].invalid;
 }
 
 TEST_F(KernelsFile, PinnedKernelRunsUnmeasured) {

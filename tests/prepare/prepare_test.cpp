@@ -185,12 +185,12 @@ bool uses_greedy(const Record& record) {
 
 TEST(Prepare, UsesChosenKernelOnlyIfItsWorkspaceFits) {
   const Options fixed{{"recompute", "none"}, {"pass", "inference"}};
-  const PointResult free = run_one(tiny(fixed), {}, {}, find_greedy_device);
+  const PointResult free = run_one({tiny(fixed), find_greedy_device}, {});
   const auto is_greedy = [](const KernelChoice& choice) { return choice.kernel == "greedy"; };
   ASSERT_TRUE(std::any_of(free.learned.kernel_choices.begin(), free.learned.kernel_choices.end(), is_greedy));
   Options limited = fixed;
   limited.push_back({"memory-limit", std::to_string(kHuge) + "B"});  // no room for weights beside the workspace
-  const Record record = run_one(tiny(limited), free.learned, {}, find_greedy_device).record;
+  const Record record = run_one({tiny(limited), find_greedy_device}, free.learned).record;
   EXPECT_EQ(record.status, Status::kOk) << record.reason;
   EXPECT_FALSE(uses_greedy(record));
   EXPECT_LE(*record.memory.predicted_peak_bytes, kHuge);
@@ -199,8 +199,7 @@ TEST(Prepare, UsesChosenKernelOnlyIfItsWorkspaceFits) {
 // Memory of the trial itself counts too, and what it held is not what the step holds.
 TEST(Prepare, KernelTrialRespectsTheMemoryLimit) {
   const std::string limit = std::to_string(kHuge);
-  const PointResult result =
-      run_one(tiny({{"memory-limit", limit}, {"recompute", "none"}}), {}, {}, find_greedy_device);
+  const PointResult result = run_one({tiny({{"memory-limit", limit}, {"recompute", "none"}}), find_greedy_device}, {});
   EXPECT_EQ(result.record.status, Status::kOk) << result.record.reason;
   EXPECT_FALSE(uses_greedy(result.record));
   EXPECT_LE(*result.record.memory.peak_bytes, kHuge);

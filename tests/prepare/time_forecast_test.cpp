@@ -177,11 +177,11 @@ TEST(LaunchCosts, KnowTheFastestProductThatWasTimedWell) {
 
 TEST(LaunchCosts, ARunLearnsWhatThePredictionOfTheNextUses) {
   const SweepPoint point = tiny();
-  const PointResult first = run_one(point, {}, {}, find_device, {.wanted = true, .traced_steps = 2});
+  const PointResult first = run_one(point, {}, {}, {.wanted = true, .traced_steps = 2});
   ASSERT_EQ(first.record.status, Status::kOk) << first.record.reason;
   EXPECT_EQ(first.record.prediction, Prediction());
   ASSERT_FALSE(first.learned.launch_costs.empty());
-  EXPECT_EQ(first.learned.launch_costs.front().device, device_key(point.config));
+  EXPECT_EQ(first.learned.launch_costs.front().device, device_key(find_device(point.config)));
   const Record second = run_one(point, first.learned).record;
   EXPECT_DOUBLE_EQ(second.prediction.measured_share.value_or(0), 1);
   EXPECT_GT(second.prediction.time.at("step"), 0);

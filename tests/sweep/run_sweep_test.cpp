@@ -12,8 +12,8 @@
 #include "base/error.h"
 #include "measure/describe.h"
 #include "record/store.h"
-#include "sweep/check_inputs.h"
 #include "sweep/point_claim.h"
+#include "sweep/sweep_points.h"
 #include "sweep/sweep_store.h"
 
 namespace laptime {
@@ -34,8 +34,8 @@ class Bench : public testing::Test {
 };
 
 // Points on a roofline device; `contexts` is the axis.
-std::vector<SweepPoint> points_of(const std::vector<std::string>& contexts,
-                                  const std::vector<std::pair<std::string, std::string>>& more = {}) {
+std::vector<ResolvedPoint> points_of(const std::vector<std::string>& contexts,
+                                     const std::vector<std::pair<std::string, std::string>>& more = {}) {
   Sweep sweep;
   std::vector<std::pair<std::string, std::string>> options{
       {"d-model", "32"}, {"d-ff", "64"},  {"num-layers", "1"}, {"num-heads", "2"},         {"vocab", "64"},
@@ -43,7 +43,7 @@ std::vector<SweepPoint> points_of(const std::vector<std::string>& contexts,
   options.insert(options.end(), more.begin(), more.end());
   for (const auto& [flag, value] : options) set_option(sweep, flag, "--" + flag, {value});
   set_option(sweep, "context", "--context", contexts);
-  return expand(sweep);
+  return resolved(expand(sweep));
 }
 
 struct Seen {
@@ -104,7 +104,7 @@ TEST_F(Bench, RecordsInvalidPoints) {
   set_option(sweep, "num-heads", "--num-heads", {"2", "3"});
   set_option(sweep, "steps", "--steps", {"1"});
   Seen mixed;
-  const SweepOutcome with_invalid = run_sweep(expand(sweep), {store_, false, ""}, mixed.callbacks());
+  const SweepOutcome with_invalid = run_sweep(resolved(expand(sweep)), {store_, false, ""}, mixed.callbacks());
   EXPECT_FALSE(with_invalid.failed);
   EXPECT_THAT(statuses(mixed.records), ElementsAre(Status::kOk, Status::kUnsupported));
   EXPECT_EQ(mixed.sources[1], PointSource::kInvalid);
@@ -338,9 +338,9 @@ TEST_F(Bench, MeasurementsAreKeptInTheStoreOrInMemory) {
   EXPECT_TRUE(SweepStore(store_).known("another").kernel_choices.empty());
 }
 
-std::string refusal(std::vector<SweepPoint> points) {
+std::string refusal(const std::vector<ResolvedPoint>& points) {
   try {
-    check_inputs(points);
+    check_inputs({points.begin(), points.end()});
   } catch (const Error& error) {
     return error.what();
   }
@@ -358,8 +358,8 @@ TEST_F(Bench, InputsAreCheckedBeforeAnythingRuns) {
 
 TEST_F(Bench, PointsWithBadInputsAreUnsupported) {
   std::ofstream(folder_ / "text") << "0123456789";
-  std::vector<SweepPoint> points = points_of({"8", "16"}, {{"data", folder_ / "text"}, {"vocab", "256"}});
-  check_inputs(points);
+  const std::vector<ResolvedPoint> asked = points_of({"8", "16"}, {{"data", folder_ / "text"}, {"vocab", "256"}});
+  const std::vector<ResolvedPoint> points = check_inputs({asked.begin(), asked.end()});
   EXPECT_EQ(points[0].invalid, "");
   EXPECT_THAT(points[1].invalid, HasSubstr("text"));
 }

@@ -2,6 +2,7 @@
 #include "cli/commands/attention.h"
 
 #include <fmt/format.h>
+#include "cli/commands.h"
 
 #include <algorithm>
 #include <set>
@@ -12,18 +13,18 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "cli/destination.h"
-#include "cli/planning_line.h"
+#include "cli/progress.h"
 #include "cli/record_output.h"
-#include "cli/stored_knowledge.h"
 #include "cli/sweep_words.h"
 #include "cli/terminal.h"
+#include "cli/user_store.h"
 #include "config/model_presets.h"
 #include "config/ready_sweeps.h"
 #include "measure/describe.h"
 #include "measure/forecast_point.h"
 #include "model/model_card.h"
-#include "prepare/device.h"
-#include "sweep/ablation.h"
+#include "prepare/resolved_point.h"
+#include "sweep/sweep_points.h"
 #include "table/value_text.h"
 
 namespace laptime {
@@ -36,12 +37,10 @@ std::vector<OptionRow> attention_options() {
   std::vector<OptionRow> of_points;
   for (OptionRow& row : option_rows<RunConfig>()) {
     if (row.option.flag == "model" || row.option.flag == "edition" || !card.takes(row.option.flag)) continue;
-    for (const Axis& axis : defaults.axes) {
-      if (axis.flag == row.option.flag) row.fallback = joined(axis.values, ",");
-    }
     of_points.push_back(std::move(row));
   }
   std::vector<OptionRow> rows = sweep_options(std::move(of_points));
+  show_defaults(rows, defaults);
   for (OptionRow& row : rows) {
     if (row.option.flag == "columns") row.fallback = defaults.output.columns;
   }
@@ -72,7 +71,7 @@ std::string largest_contexts(const Sweep& sweep) {
   std::vector<std::string> texts;
   for (size_t i = 0; i < points.size(); ++i) {
     const SweepPoint& point = points[i];
-    if (!can_run(point)) continue;
+    if (!ResolvedPoint(point).device) continue;
     const std::string conditions = conditions_of(sweep, point);
     if (!seen.insert(conditions).second) continue;
     line.show(i, conditions, "largest context that fits");
@@ -120,9 +119,7 @@ constinit const Command kAttention{
         "that fits stands below the table; --verbose adds up the memory of the smallest point that does not fit. "
         "Everything else is as in laptime bench --model attention.",
     .options = attention_options,
-    .parse = [](const CommandWords& words) -> CommandAction {
-      return [command = parse_attention(words)] { return run_attention(command); };
-    },
+    .parse = action_of<parse_attention, run_attention>,
     .examples = "  laptime attention --d-model 64 --context 1024,4096 --mode eager,compile\n",
 };
 

@@ -8,6 +8,4 @@ namespace laptime {
 // Error for a sweep file of another model.
 BenchCommand parse_attention(const CommandWords& words);
 
-extern const Command kAttention;
-
 }  // namespace laptime

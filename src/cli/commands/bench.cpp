@@ -2,6 +2,7 @@
 #include "cli/commands/bench.h"
 
 #include <fmt/format.h>
+#include "cli/commands.h"
 
 #include <optional>
 #include <set>
@@ -9,15 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "cli/message.h"
 #include "cli/record_output.h"
 #include "cli/run_watched.h"
-#include "cli/store_path.h"
 #include "cli/sweep_words.h"
-#include "cli/used_files.h"
+#include "cli/terminal.h"
+#include "report/phrases.h"
 #include "report/plan_answer.h"
-#include "sweep/ablation.h"
-#include "sweep/check_inputs.h"
 
 namespace laptime {
 namespace {
@@ -72,7 +70,7 @@ class BenchOutput : public PointOutput {
 
  private:
   static std::string explanation_of(const Record& record) {
-    std::string text = fmt::format("\n{}\n", record.name);
+    std::string text = fmt::format("\n{}\n", spoken_name(record.name));
     const std::optional<Table> table = prediction_table(record);
     if (!table) return text + basis_words(record.prediction) + "\n";
     const OutputStream stream = standard_error();
@@ -102,9 +100,7 @@ BenchCommand parse_bench(const CommandWords& words) {
 ExitCode run(const BenchCommand& command) {
   OutputConfig config = command.sweep.output;
   if (config.ablate && config.columns == OutputConfig().columns) config.columns += ",gain";
-  std::vector<SweepPoint> points = points_of(command.sweep);
-  reject_overwriting(command.sweep, points, store_path(config.store));
-  check_inputs(points);
+  const std::vector<ResolvedPoint> points = checked_points(command.sweep);
   BenchOutput output(config, planned_records(points));
   const ExitCode code = run_watched(points, {store_for(config), config.resume, command.sweep.name, {}}, output);
   if (code != ExitCode::kOk || !command.strict || output.not_ok() == 0) return code;
@@ -120,9 +116,7 @@ constinit const Command kBench{
         "Options written with ',...' take a list, and the sweep is the product of the lists. Each point runs in a "
         "process of its own and is stored before the next one starts.",
     .options = bench_options,
-    .parse = [](const CommandWords& words) -> CommandAction {
-      return [command = parse_bench(words)] { return run(command); };
-    },
+    .parse = action_of<parse_bench, run>,
     .examples =
         "  laptime bench --model small --pass inference,forward_backward,step\n"
         "  laptime bench --model small --pass forward_backward --warmup 5 --steps 10 --columns mean_std\n"

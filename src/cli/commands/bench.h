@@ -14,6 +14,4 @@ struct BenchCommand {
 BenchCommand parse_bench(const CommandWords& words);
 ExitCode run(const BenchCommand& command);  // Error for bad input, and OutputLost
 
-extern const Command kBench;
-
 }  // namespace laptime

@@ -1,5 +1,5 @@
 // Runs the calibration sweep, and shows what is known of the device afterwards.
-#include "cli/commands/calibrate.h"
+#include "cli/commands.h"
 
 #include <fmt/format.h>
 
@@ -13,56 +13,43 @@
 #include "base/words.h"
 #include "cli/answer_output.h"
 #include "cli/run_watched.h"
-#include "cli/store_path.h"
-#include "cli/stored_knowledge.h"
 #include "cli/sweep_words.h"
-#include "cli/used_files.h"
+#include "cli/user_store.h"
 #include "config/ready_sweeps.h"
 #include "prepare/device.h"
 #include "report/launch_costs_table.h"
+#include "report/phrases.h"
 #include "report/words.h"
-#include "sweep/ablation.h"
-#include "sweep/check_inputs.h"
 
 namespace laptime {
 namespace {
 
 constexpr int64_t kTracedSteps = 3;
 
-struct CalibrateCommand {
-  Sweep sweep;
-};
-
 std::vector<OptionRow> calibrate_options() {
-  const Sweep defaults = calibration_sweep();
   std::vector<OptionRow> rows = sweep_options();
   keep_options_of_answers(rows);
   leave_out(rows, {"sort"});
-  for (OptionRow& row : rows) {
-    for (const Axis& axis : defaults.axes) {
-      if (axis.flag == row.option.flag) row.fallback = joined(axis.values, ",");
-    }
-  }
+  show_defaults(rows, calibration_sweep());
   return rows;
 }
 
 // Notes the points that did not run; the table of launch costs is read from the store when all are done.
 class CalibrationOutput : public PointOutput {
  public:
-  CalibrationOutput(const OutputConfig& config, const std::vector<SweepPoint>& points)
+  CalibrationOutput(const OutputConfig& config, const std::vector<ResolvedPoint>& points)
       : output_(config), knowledge_(stored_knowledge(config.store)), points_(points) {}
 
   void add(const PointResult& result) override {
     if (result.record.status == Status::kOk) return;
-    notes_.push_back(
-        fmt::format("{}: {}: {}", result.record.name, name_of(result.record.status), result.record.reason));
+    notes_.push_back(fmt::format("{}: {}: {}", spoken_name(result.record.name), name_of(result.record.status),
+                                 result.record.reason));
   }
 
   void finish() override {
     std::vector<std::string> devices;
-    for (const SweepPoint& point : points_) {
-      if (!point.invalid.empty()) continue;
-      const std::string device = device_key(point.config);
+    for (const ResolvedPoint& point : points_) {
+      const std::string& device = point.device_key;
       if (!device.empty() && std::find(devices.begin(), devices.end(), device) == devices.end())
         devices.push_back(device);
     }
@@ -88,33 +75,27 @@ class CalibrationOutput : public PointOutput {
  private:
   AnswerOutput output_;
   KnowledgeOf knowledge_;
-  const std::vector<SweepPoint>& points_;
+  const std::vector<ResolvedPoint>& points_;
   std::vector<std::string> notes_;
 };
 
-CalibrateCommand parse_calibrate(const CommandWords& words) {
+Sweep parse_calibrate(const CommandWords& words) {
   reject_positionals(words);
-  CalibrateCommand calibrate{starting_sweep(words, calibration_sweep())};
-  set_given(calibrate.sweep, words);
-  calibrate.sweep.name = kCalibrationSweep;
-  return calibrate;
+  Sweep sweep = starting_sweep(words, calibration_sweep());
+  set_given(sweep, words);
+  sweep.name = kCalibrationSweep;
+  return sweep;
 }
 
-ExitCode run(const CalibrateCommand& command) {
-  const OutputConfig& config = command.sweep.output;
+ExitCode run(const Sweep& sweep) {
+  const OutputConfig& config = sweep.output;
   if (!store_path(config.store))
     throw Error("laptime calibrate: there is no store to keep the measurements in; name a file with --store");
-  std::vector<SweepPoint> points = points_of(command.sweep);
-  reject_overwriting(command.sweep, points, store_path(config.store));
-  check_inputs(points);
+  const std::vector<ResolvedPoint> points = checked_points(sweep);
   CalibrationOutput output(config, points);
   // Traced, because samples of short steps have no marks of launches.
   const TraceRequest trace{.wanted = true, .traced_steps = kTracedSteps};
-  return run_watched(points, {store_for(config), config.resume, command.sweep.name, trace}, output);
-}
-
-CommandAction calibrate_action(const CommandWords& words) {
-  return [command = parse_calibrate(words)] { return run(command); };
+  return run_watched(points, {store_for(config), config.resume, sweep.name, trace}, output);
 }
 
 }  // namespace
@@ -130,7 +111,7 @@ constinit const Command kCalibrate{
         "unless a filter names their sweep or run. Takes the options of bench: --model gpt2-124M adds the "
         "ops of that model, --threads those of another number of threads.",
     .options = calibrate_options,
-    .parse = calibrate_action,
+    .parse = action_of<parse_calibrate, run>,
 };
 
 }  // namespace laptime

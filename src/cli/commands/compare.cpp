@@ -1,5 +1,5 @@
 // A against B: two values of an option, measured in turn in processes of their own, or the records of two files.
-#include "cli/commands/compare.h"
+#include "cli/commands.h"
 
 #include <fmt/format.h>
 
@@ -12,20 +12,19 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "cli/answer_output.h"
+#include "cli/command.h"
 #include "cli/compared_files.h"
-#include "cli/message.h"
-#include "cli/percent.h"
 #include "cli/rounds.h"
 #include "cli/run_watched.h"
-#include "cli/store_path.h"
 #include "cli/sweep_words.h"
-#include "cli/used_files.h"
+#include "cli/terminal.h"
+#include "cli/user_store.h"
 #include "config/sweep.h"
 #include "distribution/paired_ratio.h"
 #include "report/comparison.h"
+#include "report/phrases.h"
 #include "report/point_names.h"
-#include "sweep/ablation.h"
-#include "sweep/check_inputs.h"
+#include "sweep/sweep_points.h"
 
 namespace laptime {
 namespace {
@@ -211,9 +210,9 @@ ExitCode run_rounds(const CompareCommand& command) {
   request.names.point = sides[0].point.name == sides[1].point.name
                             ? sides[0].point.name
                             : common_words({sides[0].point.name, sides[1].point.name});
-  std::vector<SweepPoint> points{sides[0].point, sides[1].point};
-  reject_overwriting(command.sweep, points, store_path(config.store));
-  check_inputs(points);
+  const std::vector<SweepPoint> both{sides[0].point, sides[1].point};
+  reject_overwriting(command.sweep, both, store_path(config.store));
+  const std::vector<ResolvedPoint> points = check_inputs(both);
   for (size_t i = 0; i < points.size(); ++i) {
     if (!points[i].invalid.empty()) throw Error::format("laptime compare: {}: {}", sides.at(i).name, points[i].invalid);
   }
@@ -252,7 +251,7 @@ ExitCode run_files(const CompareCommand& command) {
   bool has_ratio = false;
   for (const StoredPair& pair : compared.pairs) {
     has_ratio = has_ratio || pair.ratio;
-    const std::string point = fmt::format("'{}': ", pair.name);  // whole: names differ at their ends
+    const std::string point = fmt::format("'{}': ", spoken_name(pair.name));
     if (pair.unjudged.empty()) {
       gate.judge(point, pair.ratio.value_or(0), pair.interval);
     } else if (pair.unjudged == kMissing && command.options.allow_missing) {

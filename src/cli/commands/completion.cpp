@@ -1,5 +1,5 @@
 // Prints a script, or what a word could become.
-#include "cli/commands/completion.h"
+#include "cli/commands.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "cli/completion.h"
-#include "cli/completion_scripts.h"
 #include "cli/destination.h"
 #include "config/option.h"
 

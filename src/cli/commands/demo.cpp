@@ -1,5 +1,5 @@
 // The demonstrations by name, printed as --output asks.
-#include "cli/commands/demo.h"
+#include "cli/commands.h"
 
 #include "base/error.h"
 #include "base/words.h"

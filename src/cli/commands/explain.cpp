@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
+#include "cli/commands.h"
 
 #include <array>
 #include <utility>
@@ -11,17 +12,13 @@
 #include "base/json.h"
 #include "base/words.h"
 #include "cli/destination.h"
-#include "cli/planning_line.h"
-#include "cli/store_path.h"
-#include "cli/stored_knowledge.h"
+#include "cli/progress.h"
 #include "cli/sweep_words.h"
 #include "cli/terminal.h"
-#include "cli/used_files.h"
+#include "cli/user_store.h"
 #include "explain/explain.h"
 #include "record/fields_json.h"
 #include "report/explanation_text.h"
-#include "sweep/ablation.h"
-#include "sweep/check_inputs.h"
 
 namespace laptime {
 namespace {
@@ -51,7 +48,7 @@ struct ExplainQuery {
   TextStyle style{};
 };
 
-std::string text_of(const SweepPoint& point, const KnowledgeOf& known, const ExplainQuery& query) {
+std::string text_of(const ResolvedPoint& point, const KnowledgeOf& known, const ExplainQuery& query) {
   switch (query.dump) {
     case Dump::kNone: return print(explain(point, known), query.view, query.style);
     case Dump::kGraph: return dump_graph(point, known);
@@ -60,14 +57,14 @@ std::string text_of(const SweepPoint& point, const KnowledgeOf& known, const Exp
   return {};
 }
 
-std::string json_of(const SweepPoint& point, const KnowledgeOf& known, const ExplainQuery&) {
+std::string json_of(const ResolvedPoint& point, const KnowledgeOf& known, const ExplainQuery&) {
   return ascii_text(to_json(explain(point, known)));
 }
 
 // How the texts of points make a document.
 struct ExplainFormat {
   OutputFormat format;
-  std::string (*text)(const SweepPoint& point, const KnowledgeOf& known, const ExplainQuery& query);
+  std::string (*text)(const ResolvedPoint& point, const KnowledgeOf& known, const ExplainQuery& query);
   std::string_view begin, between, end;
   bool shows_dumps = false;
 };
@@ -106,9 +103,7 @@ std::vector<OptionRow> explain_options() {
 ExitCode run(const ExplainCommand& command) {
   const OutputConfig& config = command.sweep.output;
   const ExplainFormat& format = format_of(config.output, command.dump);
-  std::vector<SweepPoint> points = points_of(command.sweep);
-  reject_overwriting(command.sweep, points, store_path(config.store));
-  check_inputs(points);
+  const std::vector<ResolvedPoint> points = checked_points(command.sweep);
   std::optional<WholeFile> file;
   if (!config.output_file.empty()) file.emplace(config.output_file);
   ExplainQuery query{.dump = command.dump, .view = config.verbose ? ExplainView::kAll : command.view};
@@ -119,7 +114,7 @@ ExitCode run(const ExplainCommand& command) {
   std::vector<std::string> texts;
   const KnowledgeOf known = stored_knowledge(config.store);
   const size_t planned = plan_each(
-      points, [&](const SweepPoint& point) { return format.text(point, known, query); },
+      points, [&](const ResolvedPoint& point) { return format.text(point, known, query); },
       [&](std::string text) { texts.push_back(std::move(text)); });
   if (planned > 0) {
     const std::string document = fmt::format("{}{}{}", format.begin, joined(texts, format.between), format.end);
@@ -145,9 +140,7 @@ constinit const Command kExplain{
     .summary = "show what bench would run: parameters, FLOPs, bytes, passes, kernels chosen and refused",
     .details = "Takes the options of bench that describe a point, and runs nothing.",
     .options = explain_options,
-    .parse = [](const CommandWords& words) -> CommandAction {
-      return [command = parse_explain(words)] { return run(command); };
-    },
+    .parse = action_of<parse_explain, run>,
 };
 
 }  // namespace laptime

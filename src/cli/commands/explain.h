@@ -25,6 +25,4 @@ struct ExplainCommand {
 
 ExplainCommand parse_explain(const CommandWords& words);
 
-extern const Command kExplain;
-
 }  // namespace laptime

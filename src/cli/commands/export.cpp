@@ -2,6 +2,7 @@
 #include "cli/commands/export.h"
 
 #include <unistd.h>
+#include "cli/commands.h"
 
 #include <algorithm>
 #include <vector>
@@ -10,16 +11,15 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "base/words.h"
-#include "cli/calibration_records.h"
 #include "cli/column_words.h"
 #include "cli/destination.h"
-#include "cli/message.h"
-#include "cli/store_path.h"
-#include "cli/store_reading.h"
-#include "cli/used_files.h"
+#include "cli/sweep_words.h"
+#include "cli/terminal.h"
+#include "cli/user_store.h"
 #include "record/metrics.h"
 #include "record/store.h"
 #include "report/filter.h"
+#include "report/phrases.h"
 #include "report/records.h"
 #include "report/row.h"
 
@@ -116,9 +116,7 @@ void reject_launch_columns(const Filter& filter, const Records& records, const E
 // The records that match and, where the format takes them, their traces.
 std::vector<TracedRecord> matching(const Store& store, const ExportCommand& command, bool& damaged) {
   Filter filter(command.filter);
-  const bool by_run = command.selection.last || !command.selection.run.empty();
-  narrow_to_run(filter, store, command.selection);
-  if (!by_run) leave_out_calibration(filter);
+  narrow_to_measurements(filter, store, command.selection);
   std::vector<int64_t> ids;
   std::vector<Record> stored;
   store.each(
@@ -176,7 +174,7 @@ std::vector<TracedRecord> chosen(const Store& store, const ExportCommand& comman
   if (needs_trace(format) && records.size() > 1) {
     throw Error::format(
         "{}: it holds one record, but {} match, the last of them {}; take it with --newest, {}or one by its date: {}",
-        where(command), records.size(), records.back().record.name,
+        where(command), records.size(), spoken_name(records.back().record.name),
         command.selection.last ? "" : "those of the last run with --last, ", filters_by_date(records));
   }
   return records;
@@ -234,9 +232,7 @@ constinit const Command kExport{
         "FILTER selects records as in laptime show. Formats of a trace hold one record, which laptime profile or "
         "laptime memory has stored.",
     .options = export_options_of_cli,
-    .parse = [](const CommandWords& words) -> CommandAction {
-      return [command = parse_export(words)] { return run(command); };
-    },
+    .parse = action_of<parse_export, run>,
     .choices = format_choices,
     .filter_columns = named_columns,
 };

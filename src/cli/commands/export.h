@@ -21,6 +21,4 @@ struct ExportCommand {
 
 ExportCommand parse_export(const CommandWords& words);
 
-extern const Command kExport;
-
 }  // namespace laptime

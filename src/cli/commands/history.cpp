@@ -1,5 +1,5 @@
 // Prints one figure of each stored point, build by build.
-#include "cli/commands/history.h"
+#include "cli/commands.h"
 
 #include <fmt/format.h>
 
@@ -11,11 +11,10 @@
 #include "base/words.h"
 #include "cli/answer_output.h"
 #include "cli/column_words.h"
-#include "cli/message.h"
-#include "cli/percent.h"
-#include "cli/store_path.h"
-#include "cli/store_reading.h"
-#include "cli/used_files.h"
+#include "cli/command.h"
+#include "cli/sweep_words.h"
+#include "cli/terminal.h"
+#include "cli/user_store.h"
 #include "config/output_config.h"
 #include "record/metrics.h"
 #include "record/store.h"
@@ -87,11 +86,10 @@ struct HistoryCommand {
 };
 
 ExitCode run(const HistoryCommand& command) {
-  const std::optional<std::filesystem::path> path = store_path(command.output.store);
-  if (!path) throw Error("laptime history: there is no store to read; name the file with --store");
-  reject_overwriting({{"--output-file", command.output.output_file}}, files_of_store(path));
+  const std::filesystem::path path =
+      store_to_read("history", command.output.store, {{"--output-file", command.output.output_file}});
   const Filter filter(command.filter);
-  const Store store = Store::open(*path, Store::Access::kRead);
+  const Store store = Store::open(path, Store::Access::kRead);
   StoreProblems problems;
   const StoredRecords records(store, filter, [&](const std::string& problem) { problems.add(problem); });
   AnswerOutput output(command.output);
@@ -121,10 +119,6 @@ HistoryCommand parse_history(const CommandWords& words) {
   return command;
 }
 
-CommandAction history_action(const CommandWords& words) {
-  return [command = parse_history(words)] { return run(command); };
-}
-
 }  // namespace
 
 constinit const Command kHistory{
@@ -137,7 +131,7 @@ constinit const Command kHistory{
         "orders of them do; a level has at least three. FILTER is that of laptime show: laptime history \"model = "
         "small\" --metric forward_time.",
     .options = history_options,
-    .parse = history_action,
+    .parse = action_of<parse_history, run>,
     .filter_columns = named_columns,
 };
 

@@ -1,5 +1,5 @@
 // Adds the records of files to the store.
-#include "cli/commands/import.h"
+#include "cli/commands.h"
 
 #include <filesystem>
 #include <memory>
@@ -11,10 +11,9 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "cli/destination.h"
-#include "cli/message.h"
-#include "cli/store_path.h"
-#include "cli/store_reading.h"
-#include "cli/used_files.h"
+#include "cli/sweep_words.h"
+#include "cli/terminal.h"
+#include "cli/user_store.h"
 #include "config/output_config.h"
 #include "record/import.h"
 

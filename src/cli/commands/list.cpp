@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
+#include "cli/commands.h"
 
 #include <array>
 #include <vector>
@@ -21,7 +22,6 @@
 #include "model/parameters.h"
 #include "points/resolve.h"
 #include "prepare/device.h"
-#include "prepare/inventory.h"
 #include "record/metrics.h"
 #include "record/record.h"
 #include "report/column_sets/column_sets.h"

@@ -20,6 +20,4 @@ std::span<const ListTopic> list_topics();
 
 ListTopic parse_list(const CommandWords& words);
 
-extern const Command kList;
-
 }  // namespace laptime

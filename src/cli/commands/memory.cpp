@@ -1,5 +1,5 @@
 // The plan of each point as a ledger of its bytes; with --run the bytes are held and measured as well.
-#include "cli/commands/memory.h"
+#include "cli/commands.h"
 
 #include <fmt/format.h>
 
@@ -9,18 +9,14 @@
 
 #include "base/error.h"
 #include "cli/answer_output.h"
-#include "cli/planning_line.h"
+#include "cli/progress.h"
 #include "cli/run_watched.h"
-#include "cli/store_path.h"
-#include "cli/stored_knowledge.h"
 #include "cli/sweep_words.h"
-#include "cli/used_files.h"
+#include "cli/user_store.h"
 #include "config/sweep.h"
 #include "measure/forecast_point.h"
 #include "report/memory_answer.h"
 #include "report/words.h"
-#include "sweep/ablation.h"
-#include "sweep/check_inputs.h"
 
 namespace laptime {
 namespace {
@@ -125,9 +121,9 @@ MemoryCommand parse_memory(const CommandWords& words) {
   return memory;
 }
 
-ExitCode plan_points(const std::vector<SweepPoint>& points, const KnowledgeOf& knowledge, MemoryOutput& output) {
+ExitCode plan_points(const std::vector<ResolvedPoint>& points, const KnowledgeOf& knowledge, MemoryOutput& output) {
   const size_t planned = plan_each(
-      points, [&](const SweepPoint& point) { return forecast_point(point, knowledge); },
+      points, [&](const ResolvedPoint& point) { return forecast_point(point, knowledge); },
       [&](const PointResult& result) { output.add(result); });
   if (planned > 0) output.finish();
   return planning_exit(planned, points.size());
@@ -135,17 +131,11 @@ ExitCode plan_points(const std::vector<SweepPoint>& points, const KnowledgeOf& k
 
 ExitCode run(const MemoryCommand& command) {
   const OutputConfig& config = command.sweep.output;
-  std::vector<SweepPoint> points = points_of(command.sweep);
-  reject_overwriting(command.sweep, points, store_path(config.store));
-  check_inputs(points);
+  const std::vector<ResolvedPoint> points = checked_points(command.sweep);
   MemoryOutput output(config, command.options, points.size());
   if (!command.options.run) return plan_points(points, stored_knowledge(config.store), output);
   const TraceRequest trace{.wanted = true, .traced_steps = kMemoryTracedSteps};
   return run_watched(points, {store_for(config), config.resume, command.sweep.name, trace}, output);
-}
-
-CommandAction memory_action(const CommandWords& words) {
-  return [command = parse_memory(words)] { return run(command); };
 }
 
 }  // namespace
@@ -159,7 +149,7 @@ constinit const Command kMemory{
         "seconds and nothing runs. With --run each point that fits runs a few steps: its bytes are held and measured, "
         "and its record and trace are stored. A point that does not fit says by how much.",
     .options = memory_options,
-    .parse = memory_action,
+    .parse = action_of<parse_memory, run>,
     .examples =
         "  laptime memory --model small --pass forward,step\n"
         "  laptime memory --model 2.7B --dtype bfloat16 --view saved\n"

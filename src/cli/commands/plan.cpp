@@ -1,5 +1,5 @@
 // Plans the points and writes the tables of what they would take and hold.
-#include "cli/commands/plan.h"
+#include "cli/commands.h"
 
 #include <fmt/format.h>
 
@@ -11,18 +11,14 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "cli/answer_output.h"
-#include "cli/message.h"
-#include "cli/planning_line.h"
-#include "cli/store_path.h"
-#include "cli/stored_knowledge.h"
+#include "cli/progress.h"
 #include "cli/sweep_words.h"
-#include "cli/used_files.h"
+#include "cli/terminal.h"
+#include "cli/user_store.h"
 #include "config/sweep.h"
 #include "measure/forecast_point.h"
 #include "prepare/fit_recompute.h"
 #include "report/plan_answer.h"
-#include "sweep/ablation.h"
-#include "sweep/check_inputs.h"
 #include "sweep/stop_signals.h"
 
 namespace laptime {
@@ -101,18 +97,19 @@ PlanCommand parse_plan(const CommandWords& words) {
 // The answers about one point, and its trace for the tables of a single one.
 class PlanRun {
  public:
-  PlanRun(const PlanOptions& options, KnowledgeOf knowledge, const std::vector<SweepPoint>& points)
+  PlanRun(const PlanOptions& options, KnowledgeOf knowledge, const std::vector<ResolvedPoint>& points)
       : options_(options),
         knowledge_(std::move(knowledge)),
         is_single_(points.size() == 1),
         has_compiled_(std::any_of(points.begin(), points.end(),
-                                  [](const SweepPoint& point) { return point.config.mode == Mode::kCompile; })),
+                                  [](const ResolvedPoint& point) { return point.config.mode == Mode::kCompile; })),
+        names_(spoken_points(points)),
         line_(standard_error(), points.size()) {}
 
   // Thrown by add() where the user has asked to stop. What was planned until then stays.
   struct Stopped {};
 
-  void add(const SweepPoint& point) {
+  void add(const ResolvedPoint& point) {
     show(point, "plan");
     last_ = forecast_point(point, knowledge_);
     planned_.push_back(PlannedPoint{last_.record});
@@ -130,7 +127,7 @@ class PlanRun {
 
  private:
   // What else is asked of the point that was planned last.
-  void advise(const SweepPoint& point, PlannedPoint& planned) {
+  void advise(const ResolvedPoint& point, PlannedPoint& planned) {
     const bool has_plan = last_.trace.has_value();
     const bool has_advice = has_plan && !options_.grid;
     if (has_advice && last_.record.status == Status::kOutOfMemory && point.config.recompute != "auto") {
@@ -159,7 +156,7 @@ class PlanRun {
     }
   }
 
-  void find_launch_bound(const SweepPoint& point, PlannedPoint& planned) const {
+  void find_launch_bound(const ResolvedPoint& point, PlannedPoint& planned) const {
     const std::optional<LaunchBound> bound = launch_bound(point.config, knowledge_);
     if (!bound) return;
     planned.launches = bound->launches;
@@ -181,7 +178,7 @@ class PlanRun {
   }
 
   // The plan of the same point in compile mode, if it fits where this one does not, or is predicted to be faster.
-  std::optional<Record> better_compiled(const SweepPoint& point, const Record& eager) {
+  std::optional<Record> better_compiled(const ResolvedPoint& point, const Record& eager) {
     show(point, "plan of --mode compile");
     SweepPoint compiled = point;
     compiled.config.mode = Mode::kCompile;
@@ -196,10 +193,11 @@ class PlanRun {
     return eager.status == Status::kOutOfMemory || is_faster ? std::optional(std::move(record)) : std::nullopt;
   }
 
-  void show(const SweepPoint& point, const char* stage) {
+  void show(const ResolvedPoint& point, const char* stage) {
     stop_if_asked();
     const bool is_planned = !planned_.empty() && planned_.back().record.name == point.name;
-    line_.show(planned_.size() - (is_planned ? 1 : 0), point.name, stage);
+    const size_t index = planned_.size() - (is_planned ? 1 : 0);
+    line_.show(index, names_[index], stage);
   }
 
   const PlanOptions& options_;
@@ -208,21 +206,20 @@ class PlanRun {
   bool has_compiled_;  // the points show compile mode themselves
   std::vector<PlannedPoint> planned_;
   PointResult last_;
+  std::vector<std::string> names_;  // of the points, in words
   PlanningLine line_;
 };
 
 ExitCode run(const PlanCommand& command) {
   const OutputConfig& config = command.sweep.output;
-  std::vector<SweepPoint> points = points_of(command.sweep);
-  reject_overwriting(command.sweep, points, store_path(config.store));
-  check_inputs(points);
+  const std::vector<ResolvedPoint> points = checked_points(command.sweep);
   AnswerOutput output(config);
   const KnowledgeOf known = stored_knowledge(config.store);
   const StopSignals signals;
   PlanRun plan(command.options, known, points);
   bool is_stopped = false;
   try {
-    for (const SweepPoint& point : points) plan.add(point);
+    for (const ResolvedPoint& point : points) plan.add(point);
   } catch (const PlanRun::Stopped&) {
     is_stopped = true;
   }
@@ -239,10 +236,6 @@ ExitCode run(const PlanCommand& command) {
   if (!is_stopped) return ExitCode::kOk;
   print_message(stopped);
   return ExitCode::kInterrupted;
-}
-
-CommandAction plan_action(const CommandWords& words) {
-  return [command = parse_plan(words)] { return run(command); };
 }
 
 }  // namespace
@@ -262,7 +255,7 @@ constinit const Command kPlan{
         "fit, the least recomputation that makes it fit is searched for, and eager points are also planned in compile "
         "mode; --grid leaves out both.",
     .options = plan_options,
-    .parse = plan_action,
+    .parse = action_of<parse_plan, run>,
     .examples =
         "  laptime plan --model small,large --context 256,1024 --largest\n"
         "  laptime plan --model small,medium,large,xl,2.7B --context 256,1024 --pass inference,step --grid\n"

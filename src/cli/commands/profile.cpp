@@ -1,5 +1,5 @@
 // Traced steps of each point, and the view of them that was asked for.
-#include "cli/commands/profile.h"
+#include "cli/commands.h"
 
 #include <fmt/format.h>
 
@@ -14,16 +14,12 @@
 #include "base/words.h"
 #include "cli/answer_output.h"
 #include "cli/run_watched.h"
-#include "cli/store_path.h"
 #include "cli/sweep_words.h"
-#include "cli/used_files.h"
 #include "config/sweep.h"
 #include "distribution/bootstrap.h"
 #include "report/filter.h"
 #include "report/profile_answer.h"
 #include "report/words.h"
-#include "sweep/ablation.h"
-#include "sweep/check_inputs.h"
 
 namespace laptime {
 namespace {
@@ -286,9 +282,9 @@ bool has_phase(Pass pass, ShownPhase phase) {
 }
 
 // A phase that no point has would leave every table empty.
-void reject_phase_of_no_point(const std::vector<SweepPoint>& points, ShownPhase phase) {
+void reject_phase_of_no_point(const std::vector<ResolvedPoint>& points, ShownPhase phase) {
   const bool is_known = std::any_of(points.begin(), points.end(),
-                                    [&](const SweepPoint& point) { return has_phase(point.config.pass, phase); });
+                                    [&](const ResolvedPoint& point) { return has_phase(point.config.pass, phase); });
   if (is_known || points.empty()) return;
   throw Error::format("laptime profile: --phase {}: --pass {} has no such phase; use --pass {}", name_of(phase),
                       name_of(points.front().config.pass),
@@ -306,10 +302,8 @@ std::string selection_of(const ProfileCommand& command) {
 
 ExitCode run(const ProfileCommand& command) {
   const OutputConfig& config = command.sweep.output;
-  std::vector<SweepPoint> points = points_of(command.sweep);
+  const std::vector<ResolvedPoint> points = checked_points(command.sweep);
   reject_phase_of_no_point(points, command.options.phase);
-  reject_overwriting(command.sweep, points, store_path(config.store));
-  check_inputs(points);
   ProfileOutput output(config, command.options, Filter(command.filter), selection_of(command), stands_beside(command),
                        points.size());
   return run_watched(points,
@@ -324,10 +318,6 @@ std::vector<WordHelp> columns_of_launches() {
   std::vector<WordHelp> words;
   for (const std::string_view name : launch_columns()) words.push_back({std::string(name)});
   return words;
-}
-
-CommandAction profile_action(const CommandWords& words) {
-  return [command = parse_profile(words)] { return run(command); };
 }
 
 }  // namespace
@@ -345,7 +335,7 @@ constinit const Command kProfile{
         "phase, scope, layer, part, op, class, kernel, signature, flops or bytes: laptime profile \"op = matmul and "
         "part = ffn\"",
     .options = profile_options,
-    .parse = profile_action,
+    .parse = action_of<parse_profile, run>,
     .filter_columns = columns_of_launches,
     .examples =
         "  laptime profile --model small --pass inference,step\n"

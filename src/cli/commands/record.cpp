@@ -1,9 +1,13 @@
 // Steps of another program over a pipe: a line for each, an answer to each, and the record of them all.
-#include "cli/commands/record.h"
+#include "cli/commands.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
+#include <cstddef>
 #include <optional>
 #include <span>
 #include <string>
@@ -13,8 +17,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "cli/destination.h"
-#include "cli/line_input.h"
-#include "cli/message.h"
 #include "cli/run_watched.h"
 #include "cli/terminal.h"
 #include "config/option_table.h"
@@ -29,6 +31,64 @@
 
 namespace laptime {
 namespace {
+
+// Standard input line by line, until it ends or a signal asks to stop.
+class LineInput {
+ public:
+  struct Line {
+    std::string text;         // without its break
+    bool is_complete = true;  // false: the input ended before the break
+  };
+
+  // A line of more than `most_bytes` is cut there, which its reader can see by its length.
+  LineInput(int descriptor, StopSignals& signals, size_t most_bytes)
+      : descriptor_(descriptor), signals_(signals), most_bytes_(most_bytes) {}
+
+  // Waits for the next line. None when the input has ended or a signal has arrived.
+  std::optional<Line> next();
+  bool is_stopped() const { return is_stopped_; }  // by a signal
+
+ private:
+  bool read_more();
+
+  int descriptor_;
+  StopSignals& signals_;
+  size_t most_bytes_;
+  std::string unread_;
+  bool has_ended_ = false;
+  bool is_stopped_ = false;
+};
+
+// Waits until there is input or a signal. False when no more is to come.
+bool LineInput::read_more() {
+  std::array<pollfd, 2> ready{pollfd{descriptor_, POLLIN, 0}, pollfd{signals_.descriptor(), POLLIN, 0}};
+  if (poll(ready.data(), ready.size(), -1) < 0 && errno != EINTR) has_ended_ = true;
+  if (signals_.count() > 0) is_stopped_ = true;
+  if (is_stopped_ || has_ended_) return false;
+  if (ready[0].revents == 0) return true;
+  std::array<char, 1 << 12> bytes{};
+  const ssize_t count = read(descriptor_, bytes.data(), bytes.size());
+  if (count < 0 && errno == EINTR) return true;
+  has_ended_ = count <= 0;
+  if (count > 0) unread_.append(bytes.data(), static_cast<size_t>(count));
+  return !has_ended_;
+}
+
+std::optional<LineInput::Line> LineInput::next() {
+  for (;;) {
+    const size_t end = unread_.find('\n');
+    if (end == std::string::npos && unread_.size() > most_bytes_)
+      return Line{std::exchange(unread_, {}).substr(0, most_bytes_ + 1)};
+    if (end != std::string::npos) {
+      Line line{unread_.substr(0, end)};
+      unread_.erase(0, end + 1);
+      return line;
+    }
+    if (read_more()) continue;
+    if (is_stopped_ || unread_.empty()) return std::nullopt;
+    return Line{std::exchange(unread_, {}), false};
+  }
+}
 
 struct RecordCommand {
   RecordedPoint point;
@@ -158,10 +218,6 @@ ExitCode run(const RecordCommand& command) {
   return result.record.status == Status::kOk && !problem ? ExitCode::kOk : ExitCode::kFailed;
 }
 
-CommandAction record_action(const CommandWords& words) {
-  return [command = parse_record_command(words)] { return run(command); };
-}
-
 }  // namespace
 
 constinit const Command kRecord{
@@ -178,7 +234,7 @@ constinit const Command kRecord{
         "the "
         "steps; those before it are kept. In Python laptime.measure(step) does all this.",
     .options = record_options,
-    .parse = record_action,
+    .parse = action_of<parse_record_command, run>,
 };
 
 }  // namespace laptime

@@ -1,5 +1,5 @@
 // A page from the records of a store, or from a sweep that runs first.
-#include "cli/commands/report.h"
+#include "cli/commands.h"
 
 #include <algorithm>
 #include <array>
@@ -11,17 +11,14 @@
 
 #include "base/error.h"
 #include "base/words.h"
-#include "cli/calibration_records.h"
 #include "cli/column_words.h"
 #include "cli/commands/show.h"
 #include "cli/destination.h"
-#include "cli/message.h"
 #include "cli/record_output.h"
 #include "cli/run_watched.h"
-#include "cli/store_path.h"
-#include "cli/store_reading.h"
 #include "cli/sweep_words.h"
-#include "cli/used_files.h"
+#include "cli/terminal.h"
+#include "cli/user_store.h"
 #include "config/ready_sweeps.h"
 #include "config/sweep.h"
 #include "distribution/bootstrap.h"
@@ -29,8 +26,6 @@
 #include "record/store.h"
 #include "report/filter.h"
 #include "report/stored.h"
-#include "sweep/ablation.h"
-#include "sweep/check_inputs.h"
 
 namespace laptime {
 namespace {
@@ -117,9 +112,7 @@ ExitCode run_sweep_file(const ReportCommand& command) {
   OutputConfig config = command.sweep->output;
   config.output = OutputFormat::kTable;
   config.output_file.clear();
-  std::vector<SweepPoint> points = points_of(*command.sweep);
-  reject_overwriting(*command.sweep, points, store_path(config.store), {{"--html", command.options.html}});
-  check_inputs(points);
+  const std::vector<ResolvedPoint> points = checked_points(*command.sweep, {{"--html", command.options.html}});
   ReportOutput output(config, planned_records(points), command.options.html);
   return run_watched(points,
                      {store_for(config),
@@ -132,9 +125,7 @@ ExitCode run_sweep_file(const ReportCommand& command) {
 // The records that match, oldest first, and the traces of the newest.
 PageInput matching(const Store& store, const ReportCommand& command, StoreProblems& problems) {
   Filter filter(command.filter);
-  const bool by_run = command.selection.last || !command.selection.run.empty();
-  narrow_to_run(filter, store, command.selection);
-  if (!by_run) leave_out_calibration(filter);
+  narrow_to_measurements(filter, store, command.selection);
   const StoredRecords stored(store, filter, [&](const std::string& message) { problems.add(message); });
   size_t count = 0;
   stored.each_id(Extent::kNames, [&](int64_t, const Record&) { return ++count > 0; });
@@ -163,11 +154,9 @@ PageInput matching(const Store& store, const ReportCommand& command, StoreProble
 }
 
 ExitCode run_stored(const ReportCommand& command) {
-  const std::optional<std::filesystem::path> path = store_path(command.store);
-  if (!path) throw Error("laptime report: there is no store to read; name the file with --store");
-  reject_overwriting({{"--html", command.options.html}}, files_of_store(path));
+  const std::filesystem::path path = store_to_read("report", command.store, {{"--html", command.options.html}});
   StoreProblems problems;
-  const PageInput input = matching(Store::open(*path, Store::Access::kRead), command, problems);
+  const PageInput input = matching(Store::open(path, Store::Access::kRead), command, problems);
   WholeFile(command.options.html).write(page_html(input));
   print_message(fmt::format("the page is in {}", quote(command.options.html)));
   return problems.end();

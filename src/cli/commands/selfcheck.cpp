@@ -1,5 +1,5 @@
 // What a figure of this machine is worth: the clock, loops of known work, and a step against itself.
-#include "cli/commands/selfcheck.h"
+#include "cli/commands.h"
 
 #include <fmt/format.h>
 
@@ -19,17 +19,13 @@
 #include "cli/answer_output.h"
 #include "cli/rounds.h"
 #include "cli/run_watched.h"
-#include "cli/store_path.h"
 #include "cli/sweep_words.h"
-#include "cli/used_files.h"
 #include "config/sweep.h"
 #include "distribution/paired_ratio.h"
 #include "exec/self_check.h"
 #include "prepare/device.h"
 #include "report/comparison.h"
 #include "report/words.h"
-#include "sweep/ablation.h"
-#include "sweep/check_inputs.h"
 
 namespace laptime {
 namespace {
@@ -56,16 +52,11 @@ Sweep default_sweep() {
 }
 
 std::vector<OptionRow> selfcheck_options() {
-  const Sweep defaults = default_sweep();
   std::vector<OptionRow> rows = sweep_options();
   leave_out_options_of_rows(rows);
   leave_out(rows, {"verbose"});
   keep_formats_of_answers(rows);
-  for (OptionRow& row : rows) {
-    for (const Axis& axis : defaults.axes) {
-      if (axis.flag == row.option.flag) row.fallback = axis.values.front();
-    }
-  }
+  show_defaults(rows, default_sweep());
   return rows;
 }
 
@@ -76,9 +67,9 @@ struct Check {
   bool is_good = true;
 };
 
-std::vector<Check> timing_checks(const SweepPoint& point) {
+std::vector<Check> timing_checks(const ResolvedPoint& point) {
   const ClockQuality clock = measure_host_clock();
-  const std::unique_ptr<Backend> backend = find_device(point.config).open();
+  const std::unique_ptr<Backend> backend = point.device->open();
   const BusyLoops loops = time_busy_loops();
   const bool is_right = std::abs(loops.tenfold / 10 - 1) <= kTimeIsRight;
   return {{"clock", fmt::format("resolution {}; read cost {}", format_seconds(clock.resolution.count()),
@@ -155,13 +146,11 @@ std::string failures(const std::vector<Check>& checks) {
 
 ExitCode run(const Sweep& sweep) {
   const OutputConfig& config = sweep.output;
-  std::vector<SweepPoint> points = points_of(sweep);
+  const std::vector<ResolvedPoint> points = checked_points(sweep);
   if (points.size() != 1) throw Error("laptime selfcheck: one point is checked; give each option one value");
-  if (!points.front().invalid.empty()) throw Error::format("laptime selfcheck: {}", points.front().invalid);
-  if (!find_device(points.front().config).computes)
+  if (!points.front().device) throw Error::format("laptime selfcheck: {}", points.front().refusal);
+  if (points.front().is_predicted())
     throw Error("laptime selfcheck: a predicted device has no noise; leave --device out");
-  reject_overwriting(sweep, points, store_path(config.store));
-  check_inputs(points);
   AnswerOutput output(config);
   const Seconds budget{points.front().config.budget};
   const RoundsRequest request{.a = points.front(),
@@ -220,9 +209,7 @@ constinit const Command kSelfcheck{
         "bench, so that your own step can be checked. The exit code is 1 if a step differs from itself, if ten "
         "times the work does not take ten times as long, or if a quarter of the time is lost to interruptions.",
     .options = selfcheck_options,
-    .parse = [](const CommandWords& words) -> CommandAction {
-      return [sweep = parse_selfcheck(words)] { return run(sweep); };
-    },
+    .parse = action_of<parse_selfcheck, run>,
 };
 
 }  // namespace laptime

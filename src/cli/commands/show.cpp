@@ -4,12 +4,12 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "cli/column_words.h"
+#include "cli/commands.h"
 #include "cli/destination.h"
-#include "cli/message.h"
 #include "cli/record_output.h"
-#include "cli/store_path.h"
-#include "cli/store_reading.h"
-#include "cli/used_files.h"
+#include "cli/sweep_words.h"
+#include "cli/terminal.h"
+#include "cli/user_store.h"
 #include "record/store.h"
 #include "report/filter.h"
 #include "report/stored.h"
@@ -26,11 +26,10 @@ std::vector<OptionRow> show_options() {
 }
 
 ExitCode run(const ShowCommand& command) {
-  const std::optional<std::filesystem::path> path = store_path(command.output.store);
-  if (!path) throw Error("laptime show: there is no store to read; name the file with --store");
-  reject_overwriting({{"--output-file", command.output.output_file}}, files_of_store(path));
+  const std::filesystem::path path =
+      store_to_read("show", command.output.store, {{"--output-file", command.output.output_file}});
   Filter filter(command.filter);
-  const Store store = Store::open(*path, Store::Access::kRead);
+  const Store store = Store::open(path, Store::Access::kRead);
   narrow_to_run(filter, store, command.options);
   StoreProblems problems;
   StoredRecords records(store, filter, [&](const std::string& problem) { problems.add(problem); });
@@ -61,9 +60,7 @@ constinit const Command kShow{
         "matches each of the values, 'not' before a comparison or '(' what does not match. "
         "With --verbose the reasons of verdicts, set-up and first steps stand below each row.",
     .options = show_options,
-    .parse = [](const CommandWords& words) -> CommandAction {
-      return [command = parse_show(words)] { return run(command); };
-    },
+    .parse = action_of<parse_show, run>,
     .filter_columns = named_columns,
 };
 

@@ -41,6 +41,4 @@ struct ShowCommand {
 
 ShowCommand parse_show(const CommandWords& words);
 
-extern const Command kShow;
-
 }  // namespace laptime

@@ -2,13 +2,14 @@
 #include "cli/commands/verify.h"
 
 #include <unistd.h>
+#include "cli/commands.h"
 
 #include <algorithm>
 
 #include "base/error.h"
 #include "cli/destination.h"
 #include "cli/progress.h"
-#include "cli/stored_knowledge.h"
+#include "cli/user_store.h"
 #include "data/golden.h"
 #include "report/verification_text.h"
 #include "table/text.h"
@@ -82,9 +83,7 @@ constinit const Command kVerify{
         "its "
         "tolerance.",
     .options = engine_options,
-    .parse = [](const CommandWords& words) -> CommandAction {
-      return [command = parse_verify(words)] { return run(command); };
-    },
+    .parse = action_of<parse_verify, run>,
 };
 
 }  // namespace laptime

@@ -36,6 +36,4 @@ struct VerifyCommand {
 
 VerifyCommand parse_verify(const CommandWords& words);
 
-extern const Command kVerify;
-
 }  // namespace laptime

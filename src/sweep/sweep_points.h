@@ -1,7 +1,10 @@
-// Expands a sweep that lowers one composite at a time.
+// The points of a sweep: expanded, also as an ablation of composites, and checked before anything runs.
 #pragma once
 
+#include <vector>
+
 #include "points/expand.h"
+#include "prepare/resolved_point.h"
 
 namespace laptime {
 
@@ -11,5 +14,9 @@ std::vector<SweepPoint> expand_ablation(Sweep sweep);
 
 // The points of a sweep: its ablation if it asks for one, else its product.
 std::vector<SweepPoint> points_of(const Sweep& sweep);
+
+// The points with their devices. A point is invalid if its device does not exist, or if its files cannot be read or do
+// not fit the model. Error with the first reason if no valid point remains.
+std::vector<ResolvedPoint> check_inputs(std::vector<SweepPoint> points);
 
 }  // namespace laptime

@@ -1,5 +1,5 @@
-// A number with or without its sign.
-#include "cli/percent.h"
+// Words that several commands take.
+#include "cli/command.h"
 
 #include <charconv>
 

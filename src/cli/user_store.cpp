@@ -1,0 +1,136 @@
+// Finds and reads the store of a command.
+#include "cli/user_store.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <span>
+#include <system_error>
+#include <vector>
+
+#include "base/error.h"
+#include "cli/terminal.h"
+#include "config/ready_sweeps.h"
+#include "report/row.h"
+
+namespace laptime {
+
+namespace {
+
+// A directory named by the environment; by the specification a path that is not absolute is ignored.
+std::optional<std::filesystem::path> directory(const char* variable) {
+  const char* const value = std::getenv(variable);
+  if (value == nullptr || *value != '/') return std::nullopt;
+  return std::filesystem::path(value);
+}
+
+}  // namespace
+
+std::optional<std::filesystem::path> store_path(const std::string& option) {
+  if (option == "none") return std::nullopt;
+  if (option == ":memory:")
+    throw Error("--store :memory: would keep nothing; give --store none, or ./:memory: for a file of this name");
+  if (!option.empty()) return std::filesystem::path(option);
+  std::optional<std::filesystem::path> data = directory("XDG_DATA_HOME");
+  if (!data) {
+    data = directory("HOME");
+    if (data) *data /= ".local/share";
+  }
+  if (!data) return std::nullopt;
+  return *data / "laptime" / "records.sqlite";
+}
+
+KnowledgeOf stored_knowledge(const std::string& option) { return knowledge_in(store_path(option)); }
+
+KnowledgeOf knowledge_in(const std::optional<std::filesystem::path>& store) {
+  const auto read = std::make_shared<std::map<std::string, MachineKnowledge>>();  // by device; shared by copies
+  return [path = store, read](const std::string& device) -> MachineKnowledge {
+    std::error_code error;
+    if (!path || !std::filesystem::exists(*path, error)) return {};
+    const auto known = read->find(device);
+    if (known != read->end()) return known->second;
+    return read->emplace(device, knowledge_of(Store::open(*path, Store::Access::kRead), device)).first->second;
+  };
+}
+
+namespace {
+
+constexpr std::string_view kSweepColumn = "sweep";
+
+// Whether a filter asks for runs or sweeps by name, and so for those of `laptime calibrate` too.
+bool names_runs(const Filter& filter) {
+  const std::vector<std::string> columns = filter.columns();
+  return std::any_of(columns.begin(), columns.end(),
+                     [](const std::string& column) { return column == kSweepColumn || column == "run"; });
+}
+
+// The newest run of the store; one of `laptime calibrate` only if `any` or where there is no other. Empty for none. The
+// store is read from its end, ever more at a time.
+std::string newest_run(const Store& store, bool any) {
+  std::string newest;  // of any kind
+  std::string asked;
+  int64_t asked_id = 0;
+  const std::vector<int64_t> ids = store.ids([](const std::string&) {});
+  std::span<const int64_t> rest = ids;
+  for (size_t count = 1; asked.empty() && !rest.empty(); count *= 8) {
+    const std::span<const int64_t> part = rest.last(std::min(count, rest.size()));
+    std::string newest_of_part;
+    const auto keep = [&](int64_t id, const Record& record) {
+      if (record.run.empty()) return true;
+      newest_of_part = record.run;
+      if (!any && record.sweep == kCalibrationSweep) return true;
+      asked = record.run;
+      asked_id = id;
+      return true;
+    };
+    const Extent extent = std::max(extent_of_column("run"), extent_of_column(kSweepColumn));
+    store.each_of(part, extent, keep, [](const std::string&) {});
+    if (newest.empty()) newest = newest_of_part;
+    rest = rest.first(rest.size() - part.size());
+  }
+  // A command that took every point from the store is newer than the records that were there.
+  if (const auto resumed = store.newest_resumed(); resumed && resumed->newest_id >= asked_id) return resumed->run;
+  return asked.empty() ? newest : asked;
+}
+
+}  // namespace
+
+std::filesystem::path store_to_read(std::string_view command, const std::string& option,
+                                    const std::vector<OutputFile>& outputs) {
+  const std::optional<std::filesystem::path> path = store_path(option);
+  if (!path) throw Error::format("laptime {}: there is no store to read; name the file with --store", command);
+  reject_overwriting(outputs, files_of_store(path));
+  return *path;
+}
+
+void StoreProblems::add(const std::string& problem) {
+  constexpr size_t kShown = 20;
+  if (++count_ <= kShown) print_message(problem);
+  shown_ = std::min(count_, kShown);
+}
+
+ExitCode StoreProblems::end() const {
+  if (count_ > shown_) print_message(fmt::format("... and {} more", count_ - shown_));
+  return count_ > 0 ? ExitCode::kFailed : ExitCode::kOk;
+}
+
+void narrow_to_run(Filter& filter, const Store& store, const ShowOptions& options) {
+  const std::string run = options.last ? newest_run(store, names_runs(filter)) : options.run;
+  if (!run.empty()) filter.narrow("run", run, store.resumed_by(run));
+}
+
+void narrow_to_measurements(Filter& filter, const Store& store, const ShowOptions& options) {
+  const bool names_any = names_runs(filter);
+  narrow_to_run(filter, store, options);
+  if (!names_any && !options.last && options.run.empty())
+    filter.leave_out(std::string(kSweepColumn), std::string(kCalibrationSweep));
+}
+
+void reject_last_and_run(std::string_view command, const ShowOptions& options) {
+  if (options.last && !options.run.empty()) throw Error::format("laptime {}: give --last or --run, not both", command);
+}
+
+}  // namespace laptime

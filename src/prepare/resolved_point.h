@@ -1,0 +1,32 @@
+// ResolvedPoint: a point of a sweep with the device that it runs on, found once and handed down.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "points/expand.h"
+#include "prepare/device.h"
+#include "prepare/knowledge.h"
+
+namespace laptime {
+
+struct ResolvedPoint : SweepPoint {
+  std::optional<Device> device;  // none if the point is refused
+  std::string device_key;        // of stored measurements (prepare/knowledge.h); empty if the point is refused
+  std::string refusal;           // why the point cannot run: `invalid`, or what its device does not support
+
+  ResolvedPoint() = default;
+  // A point whose device does not exist becomes invalid.
+  ResolvedPoint(SweepPoint point, const FindDevice& find = find_device);  // NOLINT(google-explicit-constructor)
+
+  // Whether its device predicts times instead of measuring them.
+  bool is_predicted() const { return device && !device->computes; }
+  bool is_measured() const { return device && device->computes; }
+  // Makes the point invalid for this reason.
+  void refuse(const std::string& reason);
+};
+
+std::vector<ResolvedPoint> resolved(std::vector<SweepPoint> points);
+
+}  // namespace laptime

@@ -1,0 +1,127 @@
+// Expands an ablation with an axis `lower`, and checks each distinct input of a sweep once.
+#include "sweep/sweep_points.h"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "base/error.h"
+#include "base/words.h"
+#include "config/option_table.h"
+#include "data/tokens.h"
+#include "data/weights.h"
+#include "prepare/prepare.h"
+#include "prepare/step_graph.h"
+
+namespace laptime {
+
+namespace {
+
+constexpr const char* kWhere = "--ablate";
+
+}  // namespace
+
+std::vector<SweepPoint> expand_ablation(Sweep sweep) {
+  for (const Axis& axis : sweep.axes) {
+    if (axis.flag == "keep" || axis.flag == "lower")
+      throw Error::format("{} decides itself which composites are lowered; leave --{} out", kWhere, axis.flag);
+    if (axis.flag == "mode" && axis.values != std::vector<std::string>{std::string(name_of(Mode::kCompile))})
+      throw Error::format("{} compares variants of compile mode; leave --mode out", kWhere);
+  }
+  set_option(sweep, "mode", kWhere, {std::string(name_of(Mode::kCompile))});
+  // The composites depend on the model, so the sweep is expanded once to find them.
+  std::vector<std::string> lowered{"none"};
+  const auto add = [&](const std::string& names) {
+    if (std::find(lowered.begin(), lowered.end(), names) == lowered.end()) lowered.push_back(names);
+  };
+  std::vector<std::vector<std::string>> sets;
+  for (const SweepPoint& point : expand(sweep)) {
+    if (!point.invalid.empty()) continue;
+    sets.push_back(composites_of(point.config));
+    for (const std::string& name : sets.back()) add(name);
+  }
+  for (const std::vector<std::string>& names : sets) add(joined(names, "+"));
+  set_option(sweep, "lower", kWhere, lowered);
+  std::vector<SweepPoint> points = expand(sweep);
+  std::erase_if(points, [](const SweepPoint& point) {
+    if (!point.invalid.empty() || !point.config.lower) return false;
+    const std::vector<std::string> names = composites_of(point.config);
+    const bool all = *point.config.lower == joined(names, "+");
+    return !all && std::find(names.begin(), names.end(), *point.config.lower) == names.end();
+  });
+  return points;
+}
+
+std::vector<SweepPoint> points_of(const Sweep& sweep) {
+  return sweep.output.ablate ? expand_ablation(sweep) : expand(sweep);
+}
+
+namespace {
+
+// Runs the check for each key once, and remembers the error message.
+class CheckCache {
+ public:
+  template <class Check>
+  std::string problem(const std::string& key, const Check& check) {
+    const auto [found, is_new] = problems_.try_emplace(key);
+    if (!is_new) return found->second;
+    try {
+      check();
+    } catch (const Error& error) {
+      found->second = error.what();
+    }
+    return found->second;
+  }
+
+ private:
+  std::map<std::string, std::string> problems_;
+};
+
+std::string model_key(const RunConfig& config) {
+  std::string text;
+  const ModelConfig model = config.step_model();
+  ModelConfig::visit_fields(model, [&](const Option& option, const auto& field) {
+    text += fmt::format(" {}={}", option.key, text_of(option, field));
+  });
+  return text;
+}
+
+std::string problem_of(const ResolvedPoint& point, CheckCache& checks) {
+  const RunConfig& config = point.config;
+  std::string problem;
+  if (config.mode == Mode::kCompile) {
+    const std::string key = fmt::format("composites {} {}", config.keep.value_or(""), config.lower.value_or(""));
+    problem = checks.problem(key, [&] { pipeline_options(config); });
+  }
+  if (problem.empty() && config.delay) problem = checks.problem("delay " + *config.delay, [&] { delayed_op(config); });
+  if (problem.empty() && !config.weights.empty()) {
+    problem = checks.problem("weights " + config.weights + model_key(config), [&] { StartingWeights{config}; });
+  }
+  if (problem.empty() && !config.data.empty()) {
+    const std::string key = fmt::format("data {} {} vocab={} context={}", config.data, name_of(config.data_format),
+                                        config.model.vocab_size, config.step_context());
+    problem = checks.problem(key, [&] { make_token_source(config); });
+  }
+  if (problem.empty() && config.kernels && point.device) {
+    problem = checks.problem("kernels " + canonical_text(config), [&] { prepare(config, *point.device, {}); });
+  }
+  return problem;
+}
+
+}  // namespace
+
+std::vector<ResolvedPoint> check_inputs(std::vector<SweepPoint> unchecked) {
+  std::vector<ResolvedPoint> points = resolved(std::move(unchecked));
+  CheckCache checks;
+  for (ResolvedPoint& point : points) {
+    if (!point.invalid.empty()) continue;
+    if (const std::string problem = problem_of(point, checks); !problem.empty()) point.refuse(problem);
+  }
+  if (std::all_of(points.begin(), points.end(), [](const ResolvedPoint& point) { return !point.invalid.empty(); })) {
+    throw Error::format("{}{}", points.size() == 1 ? "" : "no point of the sweep can run: ", points.front().invalid);
+  }
+  return points;
+}
+
+}  // namespace laptime
