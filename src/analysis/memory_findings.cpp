@@ -130,8 +130,10 @@ void add_residual(const StepTrace& trace, std::vector<Finding>& findings) {
 bool was_held(const Record& record) { return record.memory.peak_rss_bytes.has_value(); }
 
 std::optional<UsableMemory> usable_memory(const Record& record) {
-  if (!record.bytes_available) return std::nullopt;
-  UsableMemory usable{.bytes = *record.bytes_available};
+  // A negative number and the largest one stand for a machine whose memory is not known.
+  const int64_t bytes = record.bytes_available.value_or(-1);
+  if (bytes < 0 || static_cast<double>(bytes) >= kUsableFraction * 0x1p63) return std::nullopt;
+  UsableMemory usable{.bytes = bytes};
   const std::string limit = record.config.text("memory_limit");
   try {
     usable.is_limit = !limit.empty() && limit != "null" && parse_bytes("memory_limit", limit) == usable.bytes;

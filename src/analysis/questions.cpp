@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <optional>
@@ -41,10 +42,10 @@ std::string range_text(const std::vector<double>& values, const std::function<st
   return text(*low) == text(*high) ? text(*low) : fmt::format("{} to {}", text(*low), text(*high));
 }
 std::string percent_text(double fraction) {
-  return fmt::format("{:.{}f} %", 100 * fraction, fraction < 0.0995 ? 1 : 0);
+  return std::isfinite(fraction) ? fmt::format("{:.{}f} %", 100 * fraction, fraction < 0.0995 ? 1 : 0) : "-";
 }
-std::string two_digits(double value) { return fmt::format("{:.2g}", value); }
-std::string factor(double value) { return fmt::format("{:.2f}", value); }
+std::string two_digits(double value) { return std::isfinite(value) ? fmt::format("{:.2g}", value) : "-"; }
+std::string factor(double value) { return std::isfinite(value) ? fmt::format("{:.2f}", value) : "-"; }
 
 // Two points whose configurations differ in one option, from one value to another.
 using Pair = std::pair<const QuestionedPoint*, const QuestionedPoint*>;

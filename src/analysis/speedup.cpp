@@ -92,15 +92,17 @@ double student_t(int64_t degrees) {
 }  // namespace
 
 std::optional<double> uncertainty_of(const TimeStats& time) {
-  if (time.median <= 0) return std::nullopt;
-  if (const std::optional<double> within = known_within(time)) return within;
-  if (time.count < 2 || !time.std || time.mean <= 0) return std::nullopt;
+  const auto is_time = [](double seconds) { return std::isfinite(seconds) && seconds > 0; };
+  if (!is_time(time.median)) return std::nullopt;
+  if (const std::optional<double> within = known_within(time); within && std::isfinite(*within)) return within;
+  if (time.count < 2 || !time.std || !std::isfinite(*time.std) || !is_time(time.mean)) return std::nullopt;
   return student_t(time.count - 1) * *time.std / std::sqrt(static_cast<double>(time.count)) / time.mean;
 }
 
 std::optional<Speedup> speedup_of(const TimeStats& baseline, const TimeStats& time) {
-  if (baseline.median <= 0 || time.median <= 0) return std::nullopt;
   Speedup speedup{.value = baseline.median / time.median, .interval = {}};
+  const bool is_known = std::isfinite(speedup.value) && speedup.value > 0 && time.median > 0;
+  if (!is_known) return std::nullopt;
   if (baseline == time) {
     speedup.interval = {speedup.value, speedup.value};
     return speedup;

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 
 namespace laptime {
 namespace {
@@ -35,6 +36,8 @@ std::string scaled(double value, double base, const std::array<const char*, N>& 
 }  // namespace
 
 std::string format_bytes(int64_t bytes) {
+  using Limits = std::numeric_limits<int64_t>;  // its ends stand for bytes that are not known
+  if (bytes == Limits::max() || bytes == Limits::min()) return kUnknown;
   return scaled(static_cast<double>(bytes), 1024, std::array{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"});
 }
 

@@ -17,14 +17,13 @@
 #include "record/trust.h"
 #include "report/model_name.h"
 #include "report/phrases.h"
+#include "table/value_text.h"
 
 namespace laptime {
 namespace {
 
 constexpr double kWellKnown = 0.05;  // a median known to that needs no word of doubt
 constexpr std::array<std::string_view, 3> kPhases{"forward", "backward", "optimizer"};
-
-std::string percent(double fraction) { return fmt::format("{:.0f} %", 100 * fraction); }
 
 // "AMD EPYC 9B14" for "AMD EPYC 9B14 96-Core Processor".
 std::string brief_machine(std::string name) {
@@ -121,7 +120,8 @@ std::string growth_text(const PagePoints& points, const PagePoint& point) {
                   format_bytes(growth.integer("from_bytes")), format_bytes(growth.integer("to_bytes")));
   if (growth.integer("square_bytes") > 0) {
     text += fmt::format(", {} of that with the square of the context, most of it written by {}",
-                        percent(growth.number("square_bytes") / growth.number("to_bytes")), growth.text("square_op"));
+                        whole_percent_text(growth.number("square_bytes") / growth.number("to_bytes")),
+                        growth.text("square_op"));
   }
   return text + ".";
 }
@@ -140,7 +140,7 @@ std::string capitalized(std::string text) {
 }
 
 std::string error_text(const std::optional<double>& error) {
-  return error ? fmt::format(" (±{})", *error > 1 ? "over 100 %" : percent(std::max(0.01, *error))) : "";
+  return error ? fmt::format(" (±{})", *error > 1 ? "over 100 %" : whole_percent_text(std::max(0.01, *error))) : "";
 }
 
 // "45 % optimizer state, 22 % parameters, ...": at most `most` shares of a total, none below 2 %.
@@ -149,7 +149,7 @@ std::string shares_text(std::vector<std::pair<std::string, double>> shares, doub
   std::vector<std::string> parts;
   for (const auto& [name, value] : shares) {
     if (parts.size() == most || total <= 0 || value < 0.02 * total) break;
-    parts.push_back(fmt::format("{} {}", name, percent(value / total)));
+    parts.push_back(fmt::format("{} {}", name, whole_percent_text(value / total)));
   }
   return joined(parts, ", ");
 }
@@ -160,7 +160,7 @@ std::string ratio_text(const TimeRatio& ratio) {
   // Digits that the interval does not support are noise.
   const bool is_sharp = !ratio.interval || ratio.interval->high - ratio.interval->low < 0.1 * ratio.value;
   const auto digits = [&](double value) {
-    return fmt::format("{:.{}f}", value, value >= 99.5 ? 0 : value >= 9.95 || !is_sharp ? 1 : 2);
+    return fixed_text(value, value >= 99.5 ? 0 : value >= 9.95 || !is_sharp ? 1 : 2);
   };
   if (!ratio.interval) return digits(ratio.value) + "x";
   return fmt::format("{}x ({}-{})", digits(ratio.value), digits(ratio.interval->low), digits(ratio.interval->high));
@@ -252,7 +252,7 @@ std::string page_doubt(const PagePoints& points) {
   if (timed > 0 && predicted == timed) return "predicted from a data sheet: a bound, real machines take longer";
   if (timed > 0 && most == 0 && least > most) return "one sample of each point: nothing says how far times vary";
   if (!was_busy && most <= kWellKnown) return "";
-  const std::string worst = most > 1 ? "over 100 %" : percent(most);
+  const std::string worst = most > 1 ? "over 100 %" : whole_percent_text(most);
   const std::string range = std::round(100 * least) == std::round(100 * most)
                                 ? fmt::format("±{}", worst)
                                 : fmt::format("±{:.0f} to {}", std::max(1.0, 100 * least), worst);
@@ -284,7 +284,7 @@ std::string trust_sentence(const PagePoint& point) {
   const std::optional<double> error = error_of(record, *point.time());
   if (!error) return "A single sample does not say how far the time varies.";
   std::string text = fmt::format("The median of {} is known to ±{}", counted(point.time()->count, "sample"),
-                                 percent(std::max(0.01, *error)));
+                                 whole_percent_text(std::max(0.01, *error)));
   const Transient& first = record.transient;
   if (first.excess && *first.excess > 0 && first.steps.value_or(0) > 0) {
     text += fmt::format("; the first {} took {} longer{}",
@@ -353,17 +353,18 @@ std::string work_sentence(const TraceSums& sums) {
   double rest = sums.step;
   for (const auto& [name, seconds] : sums.classes()) {
     if (parts.size() == 3 || seconds < 0.05 * sums.step) break;
-    parts.push_back(parts.empty() ? fmt::format("{} takes {} of the time", name, percent(seconds / sums.step))
-                                  : fmt::format("{} {}", name, percent(seconds / sums.step)));
+    parts.push_back(parts.empty()
+                        ? fmt::format("{} takes {} of the time", name, whole_percent_text(seconds / sums.step))
+                        : fmt::format("{} {}", name, whole_percent_text(seconds / sums.step)));
     rest -= seconds;
   }
-  if (rest >= 0.005 * sums.step) parts.push_back(fmt::format("all else {}", percent(rest / sums.step)));
+  if (rest >= 0.005 * sums.step) parts.push_back(fmt::format("all else {}", whole_percent_text(rest / sums.step)));
   const auto longest = std::max_element(sums.kernels.begin(), sums.kernels.end(),
                                         [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
   std::string text = joined(parts, ", ");
   if (longest != sums.kernels.end())
     text += fmt::format("; {} in {} is the longest, {} in {}", longest->kernel, longest->phase,
-                        percent(longest->seconds / sums.step), counted(longest->calls, "call"));
+                        whole_percent_text(longest->seconds / sums.step), counted(longest->calls, "call"));
   return text + ".";
 }
 
@@ -376,7 +377,7 @@ std::string bound_sentence(const TraceSums& sums) {
                                       [&](const auto& a, const auto& b) { return gap(a) < gap(b); });
   std::string text =
       fmt::format("At the peak and bandwidth of this machine the step would take {}: it runs at {} of that bound",
-                  brief_seconds(floor), percent(floor / sums.step));
+                  brief_seconds(floor), whole_percent_text(floor / sums.step));
   if (worst != sums.kernels.end() && gap(*worst) > 0)
     text += fmt::format("; {} in {} is farthest above its own, by {}", worst->kernel, worst->phase,
                         brief_seconds(gap(*worst)));

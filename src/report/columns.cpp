@@ -197,7 +197,7 @@ std::string Column::cell(const Row& row, std::string_view phase, const CellConte
 std::string speedup_text(const std::optional<Speedup>& speedup) {
   if (!speedup) return "-";
   const auto& [low, high] = speedup->interval;
-  if (low == high) return fmt::format("{:.{}f}x", speedup->value, speedup->value == 1 ? 0 : 2);
+  if (low == high) return speedup->value == 1 ? "1x" : value_text(speedup->value, Unit::kRatio);
   return ratio_with_interval(speedup->value, low, high);
 }
 

@@ -70,6 +70,7 @@ std::string first_steps_text(const Record& record) {
   const Transient& transient = record.transient;
   const double excess = *transient.excess;
   const int64_t count = transient.steps.value_or(1);
+  if (!std::isfinite(excess)) return "first steps: not known how much longer they took";
   if (excess <= 0) return "first steps: none longer than later ones";
   std::vector<std::string> parts;
   double named = 0;

@@ -107,7 +107,7 @@ std::string bars_text(const Series& series, const std::map<size_t, double>& chan
     labels.push_back(fmt::format("{}  {}", day_of(entry.created), entry.commit));
     const auto change = changes.find(i);
     after.push_back(value_text(entry.value, unit) +
-                    (change == changes.end() ? "" : fmt::format("  {:+.1f} %", 100 * change->second)));
+                    (change == changes.end() ? "" : "  " + change_text(change->second)));
     most = std::max(most, entry.value);
     label = std::max(label, display_width(labels.back()));
     text_width = std::max(text_width, display_width(after.back()));

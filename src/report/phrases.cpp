@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/json.h"
 #include "config/machine.h"
@@ -22,7 +23,7 @@ std::string long_time(double seconds) {
   constexpr double kMinute = 60;
   constexpr double kHour = 3600;
   constexpr double kDay = 24 * kHour;
-  if (seconds < 2 * kMinute) return brief_seconds(seconds);
+  if (!std::isfinite(seconds) || seconds < 2 * kMinute) return brief_seconds(seconds);
   if (seconds < 2 * kHour) return fmt::format("{:.3g} min", seconds / kMinute);
   const bool is_hours = seconds < 3 * kDay;
   const double value = seconds / (is_hours ? kHour : kDay);

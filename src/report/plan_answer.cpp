@@ -30,7 +30,8 @@ std::string share_words(const std::vector<Finding>& findings) {
   std::vector<std::string> parts;
   for (const Finding& finding : findings) {
     if (finding.kind == "memory_share" && parts.size() < kNamed)
-      parts.push_back(fmt::format("{} {:.0f} %", category_words(finding.subject), 100 * finding.number("share")));
+      parts.push_back(
+          fmt::format("{} {}", category_words(finding.subject), whole_percent_text(finding.number("share"))));
   }
   return joined(parts, ", ");
 }
@@ -175,14 +176,16 @@ std::string what_fits(const std::vector<PlannedPoint>& points) {
 std::string basis_words(const Prediction& prediction) {
   if (prediction.from.empty()) return "no launch was measured; run laptime calibrate";
   if (prediction.newest.empty()) return prediction.from;
-  return fmt::format("{}, {:.0f} % of the same shapes", prediction.from, 100 * prediction.measured_share.value_or(0));
+  return fmt::format("{}, {} of the same shapes", prediction.from,
+                     whole_percent_text(prediction.measured_share.value_or(0)));
 }
 
 std::string disturbed_prediction_line(const Prediction& prediction) {
   constexpr double kWorthSaying = 0.005;  // of the predicted time
-  if (prediction.disturbed_share.value_or(0) <= kWorthSaying) return "";
-  return fmt::format("! {:.0f} % of the predicted time is from launches measured on a disturbed machine",
-                     100 * *prediction.disturbed_share);
+  const double share = prediction.disturbed_share.value_or(0);
+  if (!(share > kWorthSaying)) return "";
+  return fmt::format("! {} of the predicted time is from launches measured on a disturbed machine",
+                     whole_percent_text(share));
 }
 
 PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace>& trace, const PlanQuery& query) {
@@ -277,7 +280,8 @@ PointAnswer plan_answer(const std::vector<PlannedPoint>& points, const PlanQuery
       low = std::min(low, from);
       high = std::max(high, to);
     }
-    answer.say(fmt::format("! times are at best; published runs took {:.1f} to {:.1f} times as long", low, high));
+    answer.say(fmt::format("! times are at best; published runs took {} to {} times as long", fixed_text(low, 1),
+                           fixed_text(high, 1)));
   }
   return answer;
 }
@@ -298,15 +302,15 @@ std::string prediction_words(const Record& record) {
   std::vector<PredictedPart> parts = predicted_parts(record);
   if (parts.empty()) return "";
   const PredictedPart whole = parts.back();
-  std::string text = fmt::format("predicted {}, measured {}: {:+.1f} %", brief_seconds(whole.predicted),
-                                 brief_seconds(whole.measured), 100 * whole.error());
+  std::string text = fmt::format("predicted {}, measured {}: {}", brief_seconds(whole.predicted),
+                                 brief_seconds(whole.measured), change_text(whole.error()));
   parts.pop_back();
   if (parts.empty()) return text;
   const auto most = std::max_element(parts.begin(), parts.end(), [](const PredictedPart& a, const PredictedPart& b) {
     return std::abs(a.predicted - a.measured) < std::abs(b.predicted - b.measured);
   });
-  return text + fmt::format("; most of it {} {:+.1f} %", most->part,
-                            100 * (most->predicted - most->measured) / whole.measured);
+  return text + fmt::format("; most of it {} {}", most->part,
+                            change_text((most->predicted - most->measured) / whole.measured));
 }
 
 }  // namespace laptime

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <span>
 #include <type_traits>
 
@@ -48,7 +49,11 @@ std::string phases_line(const Record& record) {
   std::vector<std::string> texts;
   std::vector<int64_t> parts;
   constexpr double kNanoseconds = 1e9;
-  for (const PhaseShare& share : record.phases) parts.push_back(static_cast<int64_t>(share.seconds * kNanoseconds));
+  constexpr double kLongest = 1e8;  // seconds: longer ones are no times
+  for (const PhaseShare& share : record.phases) {
+    if (!(std::abs(share.seconds) < kLongest)) return "";
+    parts.push_back(static_cast<int64_t>(share.seconds * kNanoseconds));
+  }
   const std::vector<int64_t> percents = whole_percents(parts);
   const std::vector<std::string> phases = phases_of(record);
   for (size_t i = 0; i < percents.size(); ++i) {
@@ -72,7 +77,7 @@ std::string samples_text(const Record& record, const TimeStats& time) {
   if (is_predicted(record)) return "";
   std::string text = counted(time.count * record.stopping.steps_per_sample.value_or(1), "step");
   const std::vector<double>& loss = record.loss.values;
-  if (loss.size() > 1) text += fmt::format(" · loss {:.2f} → {:.2f}", loss.front(), loss.back());
+  if (loss.size() > 1) text += fmt::format(" · loss {} → {}", fixed_text(loss.front(), 2), fixed_text(loss.back(), 2));
   if (const int64_t skipped = skipped_in_samples(record); skipped > 0)
     text += fmt::format(" · {} of {} made no update", skipped, counted(time.count, "step"));
   return text;

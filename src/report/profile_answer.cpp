@@ -101,7 +101,7 @@ std::string doubt_line(const std::vector<Finding>& findings) {
   const Finding* const tracing = find(findings, "tracing");
   if (tracing == nullptr || tracing->text("is_disturbed") != "true") return "";
   const double ratio = tracing->number("mean_ratio");
-  return fmt::format("! traced steps took {:.0f} % {}: trust shares, not times", 100 * std::abs(ratio - 1),
+  return fmt::format("! traced steps took {} {}: trust shares, not times", whole_percent_text(std::abs(ratio - 1)),
                      ratio > 1 ? "longer" : "less");
 }
 

@@ -370,7 +370,7 @@ std::string format_value(const Json& value, Unit unit) {
   if (!std::isfinite(number)) return "-";
   switch (unit) {
     case Unit::kSeconds: return format_seconds(number);
-    case Unit::kBytes: return std::fabs(number) < 9e18 ? format_bytes(std::llround(number)) : value.dump();
+    case Unit::kBytes: return std::fabs(number) < 0x1p63 ? format_bytes(std::llround(number)) : "-";
     case Unit::kFraction: return fmt::format("{:.1f} %", std::fabs(number) < 0.0005 ? 0.0 : number * 100);
     case Unit::kRatio:
       return number > 0 && number < 0.1 ? fmt::format("{:.2g}x", number) : fmt::format("{:.2f}x", number);

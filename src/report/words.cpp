@@ -18,14 +18,15 @@ namespace {
 // "21 %", "1.3 times", "57 times": a ratio above 1 is no share.
 std::string multiple(double ratio) {
   if (ratio <= 1) return percent_text(ratio);
-  return fmt::format("{:.{}f} times", ratio, ratio < 10 ? 1 : 0);
+  return fixed_text(ratio, ratio < 10 ? 1 : 0) + " times";
 }
 
 // " (95 %: 1.2 to 3.4 %)", in percent above 1; empty without an interval.
 std::string percent_interval(const Finding& finding, double shift) {
   if (!finding.has("ratio_low")) return "";
-  return fmt::format(" (95 %: {:+.1f} to {:+.1f} %)", 100 * (finding.number("ratio_low") - shift),
-                     100 * (finding.number("ratio_high") - shift));
+  const double low = 100 * (finding.number("ratio_low") - shift);
+  const double high = 100 * (finding.number("ratio_high") - shift);
+  return std::isfinite(low) && std::isfinite(high) ? fmt::format(" (95 %: {:+.1f} to {:+.1f} %)", low, high) : "";
 }
 
 std::string pass_time(const Finding& f) {
@@ -62,19 +63,19 @@ std::string pass_bound(const Finding& f) {
   const double all = f.number("arithmetic_s") + f.number("memory_s");
   return fmt::format("at these rates the launches take at least {}, {} of the {} ({} of it arithmetic)",
                      brief_seconds(all), percent_text(f.number("of_bound")), f.subject,
-                     percent_text(f.number("arithmetic_s") / all));
+                     all > 0 ? percent_text(f.number("arithmetic_s") / all) : "-");
 }
 
 std::string tracing(const Finding& f) {
-  return fmt::format("{} in turn with {} untraced: median {} against {}, {:+.1f} %{}",
+  return fmt::format("{} in turn with {} untraced: median {} against {}, {}{}",
                      counted(f.integer("traced_steps"), "traced step"), f.integer("untraced_steps"),
                      brief_seconds(f.number("traced_s")), brief_seconds(f.number("untraced_s")),
-                     100 * (f.number("ratio") - 1), percent_interval(f, 1));
+                     change_text(f.number("ratio") - 1), percent_interval(f, 1));
 }
 
 std::string launch_sum(const Finding& f) {
-  return fmt::format("launches add up to {}, {:.1f} % of an untraced step{}", brief_seconds(f.number("launches_s")),
-                     100 * f.number("ratio"), percent_interval(f, 0));
+  return fmt::format("launches add up to {}, {} % of an untraced step{}", brief_seconds(f.number("launches_s")),
+                     fixed_text(100 * f.number("ratio"), 1), percent_interval(f, 0));
 }
 
 std::string marks(const Finding& f) {
@@ -133,7 +134,8 @@ std::string cast_cost(const Finding& f) {
   text += fmt::format("; {} is ", f.text("to"));
   text += f.has("speedup_low")
               ? ratio_with_interval(f.number("speedup"), f.number("speedup_low"), f.number("speedup_high"))
-              : fmt::format("{:.2g}x", f.number("speedup"));
+          : std::isfinite(f.number("speedup")) ? fmt::format("{:.2g}x", f.number("speedup"))
+                                               : "-";
   return text + " as fast as " + f.text("from");
 }
 
@@ -206,14 +208,15 @@ std::string predicted_time(const Finding& f) {
 }
 
 std::string published_runs(const Finding& f) {
-  return fmt::format("published {} took {:.1f} to {:.1f} times the bound ({} runs, median {:.1f})",
-                     f.subject.empty() ? "runs" : f.subject + " runs", f.number("low"), f.number("high"),
-                     f.integer("times"), f.number("median"));
+  return fmt::format("published {} took {} to {} times the bound ({} runs, median {})",
+                     f.subject.empty() ? "runs" : f.subject + " runs", fixed_text(f.number("low"), 1),
+                     fixed_text(f.number("high"), 1), f.integer("times"), fixed_text(f.number("median"), 1));
 }
 
 // "1e9", "3.5e11".
 std::string tokens_words(double tokens) {
-  const double exponent = std::floor(std::log10(tokens));
+  if (!std::isfinite(tokens)) return "-";
+  const double exponent = std::floor(std::log10(std::max(tokens, 1.0)));
   return exponent < 6 ? grouped(std::llround(tokens))
                       : fmt::format("{:.3g}e{:.0f}", tokens / std::pow(10.0, exponent), exponent);
 }
@@ -268,7 +271,7 @@ std::string level_changes(const Finding& f) {
     return f.text("is_too_short") == "true" ? fmt::format("{} over {}: too few to find a change", f.subject, figures)
                                             : fmt::format("{} over {}: no change of level", f.subject, figures);
   const std::string direction = f.text("direction");
-  return fmt::format("{} {:+.1f} % at {} ({}){}; {} over {}", f.subject, 100 * f.number("change"), f.text("commit"),
+  return fmt::format("{} {} at {} ({}){}; {} over {}", f.subject, change_text(f.number("change")), f.text("commit"),
                      f.text("created"), direction.empty() ? "" : ": " + direction,
                      counted(f.integer("changes"), "change"), figures);
 }
@@ -281,12 +284,12 @@ std::string calibration(const Finding& f) {
 }
 
 std::string detectable_difference(const Finding& f) {
-  const int percent = static_cast<int>(std::lround(100 * f.number("difference")));
+  const std::string percent = whole_percent_text(f.number("difference"));
   if (f.text("is_within_budget") != "true") {
-    return fmt::format("too busy to detect {} % within {}: that takes about {} rounds, {}", percent,
+    return fmt::format("too busy to detect {} within {}: that takes about {} rounds, {}", percent,
                        long_time(f.number("budget_s")), f.integer("rounds"), long_time(f.number("time_s")));
   }
-  return fmt::format("detects a difference of {} % within {} ({} rounds)", percent, long_time(f.number("time_s")),
+  return fmt::format("detects a difference of {} within {} ({} rounds)", percent, long_time(f.number("time_s")),
                      f.integer("rounds"));
 }
 
@@ -357,6 +360,7 @@ std::string profile_headline(const std::vector<Finding>& findings) {
   std::vector<std::string> names;
   std::vector<int64_t> parts;
   const double whole = pass->number("total_s");
+  if (!std::isfinite(whole)) return fmt::format("{} per {}", brief_seconds(whole), pass->subject);
   int64_t left = std::llround(whole * 1e12);  // the least unit that shares are rounded by
   for (const Finding& finding : findings) {
     if (finding.kind != "class_share" || finding.number("share") < kWorthNaming || names.size() == kMost) continue;

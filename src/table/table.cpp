@@ -2,6 +2,7 @@
 #include "table/table.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 namespace laptime {
@@ -224,8 +225,8 @@ std::string GrowingTable::add(const TableRow& row) {
   }
   for (size_t i = 0; i < row.cells.size(); ++i) {
     const Json& value = row.cells[i].value;
-    if (!scales_[i] && value.is_number() && value != 0)
-      scales_[i] = scale_of(value.get<double>(), table_.columns[i].unit);
+    if (!scales_[i] && value.is_number())
+      scales_[i] = common_scale(std::array{value.get<double>()}, table_.columns[i].unit);
   }
   if (!row.heading.empty()) text += wrapped(row.heading, style_);
   return text + line(texts_of(row), row.cells.size(), row.remark);

@@ -35,6 +35,11 @@ std::span<const Scale> scales_of(Unit unit) {
 
 int exponent_of(double size) { return static_cast<int>(std::floor(std::log10(size))); }
 
+// Programs write the ends of the range of int64_t for bytes that they do not know.
+bool is_known(double value, Unit unit) {
+  return std::isfinite(value) && (unit != Unit::kBytes || std::fabs(value) < 0x1p63);
+}
+
 // The power of ten of the last digit that is shown.
 int last_digit(double size, double uncertainty) {
   constexpr int kDigits = 3;
@@ -75,7 +80,7 @@ std::optional<Scale> common_scale(std::span<const double> values, Unit unit) {
   double logarithms = 0;
   size_t count = 0;
   for (const double value : values) {
-    if (value == 0 || !std::isfinite(value)) continue;
+    if (value == 0 || !is_known(value, unit)) continue;
     logarithms += std::log(std::fabs(value));
     ++count;
   }
@@ -83,6 +88,7 @@ std::optional<Scale> common_scale(std::span<const double> values, Unit unit) {
 }
 
 std::string format_in(const Scale& scale, double value, double like) {
+  if (!std::isfinite(value) || !std::isfinite(like)) return "-";
   const double size = std::fabs(like) / scale.factor;
   const bool whole = scale.factor == 1 && scale.name == "B";
   const int before_point = size > 0 ? exponent_of(size) + 1 : 1;
@@ -99,7 +105,7 @@ std::string grouped_digits(std::string digits) {
 }
 
 std::string number_text(double value, Unit unit, const Scale& scale, double uncertainty) {
-  if (!std::isfinite(value)) return "-";
+  if (!is_known(value, unit)) return "-";
   const double scaled = value / scale.factor;
   if (unit == Unit::kBytes && scale.factor == 1) return grouped_digits(fmt::format("{:.0f}", value));
   return rounded_text(scaled, last_digit(std::fabs(scaled), uncertainty), uncertainty <= 0);
@@ -111,7 +117,7 @@ std::string value_text(const Json& value, Unit unit, std::optional<Scale> scale,
   if (value.is_boolean()) return value.get<bool>() ? "yes" : "no";
   if (!value.is_number()) return value.dump();
   const auto number = value.get<double>();
-  if (!std::isfinite(number)) return "-";
+  if (!is_known(number, unit)) return "-";
   if (!scale) scale = scale_of(number, unit);
   if (scale) return fmt::format("{} {}", number_text(number, unit, *scale, uncertainty), scale->name);
   switch (unit) {
@@ -132,6 +138,18 @@ std::string percent_text(double fraction) {
   const double size = std::abs(percent);
   if (size >= 10) return fmt::format("{:.0f} %", percent);
   return size >= 0.1 ? fmt::format("{:.1f} %", percent) : fmt::format("{:.2g} %", percent);
+}
+
+std::string whole_percent_text(double fraction) {
+  return std::isfinite(fraction) ? fmt::format("{:.0f} %", 100 * fraction) : "-";
+}
+
+std::string change_text(double fraction) {
+  return std::isfinite(fraction) ? fmt::format("{:+.1f} %", 100 * fraction) : "-";
+}
+
+std::string fixed_text(double value, int decimals) {
+  return std::isfinite(value) ? fmt::format("{:.{}f}", value, decimals) : "-";
 }
 
 std::vector<int64_t> whole_percents(const std::vector<int64_t>& parts) {
@@ -169,12 +187,13 @@ int ratio_decimals(double low, double high) {
 }  // namespace
 
 std::string ratio_text(double ratio, double low, double high) {
-  return fmt::format("{:.{}f}x", ratio, ratio_decimals(low, high));
+  return std::isfinite(ratio) ? fmt::format("{:.{}f}x", ratio, ratio_decimals(low, high)) : "-";
 }
 
 std::string ratio_with_interval(double ratio, double low, double high) {
+  if (!std::isfinite(ratio)) return "-";
   const int decimals = ratio_decimals(low, high);
-  return fmt::format("{:.{}f}x ({:.{}f}-{:.{}f})", ratio, decimals, low, decimals, high, decimals);
+  return fmt::format("{}x ({}-{})", fixed_text(ratio, decimals), fixed_text(low, decimals), fixed_text(high, decimals));
 }
 
 }  // namespace laptime

@@ -22,14 +22,14 @@ struct Scale {
 // "ms" for 0.0123 s; none for a unit without multiples.
 std::optional<Scale> scale_of(double value, Unit unit);
 
-// One scale for values that stand side by side, from their geometric mean. None without a nonzero value.
+// One scale for values that stand side by side, from their geometric mean. None without a known value that is not 0.
 std::optional<Scale> common_scale(std::span<const double> values, Unit unit);
 
 // The number alone, with as many decimals as `like` needs for four significant digits.
 std::string format_in(const Scale& scale, double value, double like);
 
-// The value in its unit: "129 ms", "22 %", "1.50x", "31,500". Null is "-". Without a scale, a value has the one that
-// suits it.
+// The value in its unit: "129 ms", "22 %", "1.50x", "31,500". Null, a number that is not finite, and the ends of the
+// range of int64_t in bytes, which stand for "not known", are "-". Without a scale, a value has the one that suits it.
 //
 // `uncertainty` is half the 95 % interval as a fraction of the value. Digits below a third of it are rounded away, as
 // the Particle Data Group does: one digit of the uncertainty is kept where it begins with 0.36 to 0.94, otherwise two.
@@ -41,6 +41,15 @@ std::string number_text(double value, Unit unit, const Scale& scale, double unce
 
 // A fraction in percent, with at least two digits: "62 %", "2.0 %", "0.031 %".
 std::string percent_text(double fraction);
+
+// A fraction in whole percent: "62 %".
+std::string whole_percent_text(double fraction);
+
+// A change in percent: "+3.4 %".
+std::string change_text(double fraction);
+
+// A number with so many decimals, "-" if it is not finite: "1.034".
+std::string fixed_text(double value, int decimals);
 
 // The percentage of each part in their sum, in whole percent that add up to 100: those with the largest remainders are
 // rounded up. All are 0 if the sum is.

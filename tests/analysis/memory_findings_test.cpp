@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "analysis/made_trace.h"
 #include "base/json.h"
 #include "record/metrics.h"
@@ -229,6 +231,10 @@ TEST(UsableMemory, ComesFromTheLimitOrFromAShareOfTheMemory) {
   EXPECT_FALSE(usable_memory(record)->is_limit);
   record.verdict.rating = kPredicted;
   EXPECT_EQ(usable_memory(record)->whole, int64_t{80} << 30);
+  for (const int64_t unknown : {int64_t{-1}, std::numeric_limits<int64_t>::max()}) {
+    record.bytes_available = unknown;
+    EXPECT_FALSE(usable_memory(record).has_value()) << unknown;
+  }
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/json.h"
 #include "record/time_stats.h"
 #include "report/stored_records.h"
@@ -124,6 +126,17 @@ TEST(Speedup, UncertaintyOfFewSamplesFollowsStudentsT) {
   EXPECT_FALSE(uncertainty_of(make_time_stats(std::vector<double>{1})));
   // 2 samples: 12.71 * std / sqrt(2) / mean, std = 0.1 * sqrt(2) / 2
   EXPECT_NEAR(*uncertainty_of(make_time_stats(std::vector<double>{0.95, 1.05})), 12.71 * 0.05, 1e-9);
+}
+
+TEST(Speedup, IsUnknownWhereATimeIs) {
+  const TimeStats known = make_time_stats(std::vector<double>{2, 2.1, 1.9});
+  for (const double unknown : {std::nan(""), HUGE_VAL, 0.0, -1.0}) {
+    TimeStats time = known;
+    time.median = unknown;
+    EXPECT_FALSE(uncertainty_of(time)) << unknown;
+    EXPECT_FALSE(speedup_of(known, time)) << unknown;
+    EXPECT_FALSE(speedup_of(time, known)) << unknown;
+  }
 }
 
 }  // namespace

@@ -4,12 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "page/page_inputs.h"
 #include "page/points.h"
+#include "report/unknown_values.h"
 
 namespace laptime {
 namespace {
@@ -37,6 +39,20 @@ TEST(Page, LoadsNothingAndAllowsNoOtherScript) {
   const size_t library = html.find("<script>");  // the chart library has such words in its own texts
   for (const char* const loads : {" src=", "<link", "@import", "url(http", "{{"})
     EXPECT_EQ(html.substr(0, library).find(loads), std::string::npos) << loads;
+}
+
+TEST(Page, PrintsNoNumberWhereNoneIsKnown) {
+  for (const Json& number : unknown_numbers()) {
+    PageInput input;
+    input.records = records_with(number);
+    input.traces.resize(input.records.size());
+    EXPECT_EQ(impossible_word(page_data(input)), "") << number.dump();
+  }
+  for (const double number : {0.0, std::nan(""), HUGE_VAL}) {
+    PageInput input = five_points();
+    for (std::optional<StepTrace>& trace : input.traces) trace = trace_with(timed_trace(), number);
+    EXPECT_EQ(impossible_word(page_data(input)), "") << number;
+  }
 }
 
 TEST(Page, HasOneRecordForEachPoint) {

@@ -27,9 +27,27 @@ TEST(ValueText, ShowsNoNumberForAnUnknownOne) {
     for (const Unit unit : {Unit::kSeconds, Unit::kBytes, Unit::kFraction, Unit::kRatio, Unit::kFlops, Unit::kNone}) {
       EXPECT_EQ(value_text(unknown, unit), "-");
     }
-    EXPECT_EQ(percent_text(unknown), "-");
+    for (const std::string& text :
+         {percent_text(unknown), whole_percent_text(unknown), change_text(unknown), fixed_text(unknown, 2),
+          ratio_text(unknown, 1, 2), ratio_with_interval(unknown, 1, 2), format_in({}, unknown, 1)})
+      EXPECT_EQ(text, "-");
     EXPECT_EQ(csv_line(std::vector<Json>{1, unknown, 2}), "1,,2\r\n");
   }
+}
+
+TEST(ValueText, TakesTheEndsOfTheIntegersForUnknownBytes) {
+  for (const int64_t unknown : {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()}) {
+    EXPECT_EQ(value_text(unknown, Unit::kBytes), "-");
+    EXPECT_FALSE(common_scale(std::vector{static_cast<double>(unknown)}, Unit::kBytes));
+  }
+  EXPECT_EQ(value_text(int64_t{1} << 50, Unit::kBytes), "1.00 PiB");
+}
+
+TEST(Percents, AreWholeOrChanges) {
+  EXPECT_EQ(whole_percent_text(0.621), "62 %");
+  EXPECT_EQ(change_text(0.0341), "+3.4 %");
+  EXPECT_EQ(change_text(-0.0341), "-3.4 %");
+  EXPECT_EQ(fixed_text(1.0341, 3), "1.034");
 }
 
 TEST(Percents, WholePercentsAddUpTo100) {

@@ -51,10 +51,10 @@ std::string prediction_summary(const Records& records) {
   });
   if (times.empty()) return "";
   constexpr double kPercent = 100;
-  std::string text =
-      fmt::format("{}: error {:.1f} % in the median, at most {:.1f} %", counted(times.size(), "predicted time"),
-                  kPercent * median(times), kPercent * *std::max_element(times.begin(), times.end()));
-  if (has_bytes) text += fmt::format("; bytes at most {:.2f} %", kPercent * bytes);
+  std::string text = fmt::format("{}: error {} % in the median, at most {} %", counted(times.size(), "predicted time"),
+                                 fixed_text(kPercent * median(times), 1),
+                                 fixed_text(kPercent * *std::max_element(times.begin(), times.end()), 1));
+  if (has_bytes) text += fmt::format("; bytes at most {} %", fixed_text(kPercent * bytes, 2));
   return text;
 }
 

@@ -1,6 +1,7 @@
 // The table of the source document of 2024.
 #include <fmt/format.h>
 
+#include <cmath>
 #include <utility>
 
 #include "base/words.h"
@@ -18,7 +19,7 @@ Column seconds(std::string title, Read read) { return quantity(std::move(title),
 // "812.4, 815.0 ms": the samples in the unit of their median.
 std::string times_text(const Row& row, std::string_view phase, const CellContext&) {
   const TimeStats* const time = time_of(row.record(), phase);
-  if (time == nullptr || time->samples.empty()) return "-";
+  if (time == nullptr || time->samples.empty() || !std::isfinite(time->median)) return "-";
   const Scale scale = *scale_of(time->median, Unit::kSeconds);
   std::vector<std::string> texts;
   for (const double sample : time->samples) texts.push_back(format_in(scale, sample, time->median));
