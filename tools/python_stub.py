@@ -7,7 +7,6 @@ is written, and the exit code is 1 if a stub is not that of the program.
 """
 
 import ast
-import keyword
 import sys
 from pathlib import Path
 
@@ -23,8 +22,7 @@ OWN = {"output", "format", "output_file", "html"}
 
 
 def keywords_of(command: str, known: set[str]) -> list[str]:
-    names = sorted(set(laptime.options(command)) - known - OWN)
-    return [f"{name}_" if keyword.iskeyword(name) else name for name in names]
+    return sorted(set(laptime.options(command)) - known - OWN)
 
 
 def signature(function: ast.FunctionDef) -> str:

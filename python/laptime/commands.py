@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import keyword
 import os
 import tempfile
 from collections.abc import Callable, Iterable
@@ -157,7 +158,8 @@ def options(command: str = "bench") -> dict[str, str]:
     found = {}
     for line in _printed(["completion", "words", "--", command, "--"]).splitlines():
         flag, _, meaning = line.partition("\t")
-        found[flag.removeprefix("--").replace("-", "_")] = meaning
+        name = flag.removeprefix("--").replace("-", "_")
+        found[f"{name}_" if keyword.iskeyword(name) else name] = meaning
     found.pop("help", None)
     return found
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 import json
+import keyword
 import os
 import tempfile
 from collections.abc import Callable, Iterable

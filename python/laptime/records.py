@@ -32,6 +32,13 @@ def _html_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return f"<table><thead>{line(header, 'th')}</thead><tbody>{''.join(line(row, 'td') for row in rows)}</tbody></table>"
 
 
+def _cell(value: Any) -> str:
+    """A value in a table: empty where there is none, four digits of a fraction."""
+    if value is None:
+        return ""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
 def _seconds(seconds: float) -> str:
     for factor, unit in ((1, "s"), (1e-3, "ms"), (1e-6, "us")):
         if seconds >= factor:
@@ -120,7 +127,7 @@ class Records(Sequence):
     def _repr_html_(self) -> str:
         if not all("status" in record for record in self._records):  # rows of a table of a report
             keys = list(dict.fromkeys(key for record in self._records for key in record))
-            return _html_table(keys, ([str(record.get(key, "")) for key in keys] for record in self._records))
+            return _html_table(keys, ([_cell(record.get(key)) for key in keys] for record in self._records))
         header = ["point", "time", "interval", "faster than the first", "rate", "peak memory"]
         rows = self._rows()
         used = [i for i in range(len(header)) if i == 0 or any(row[i] for row in rows)]
@@ -210,9 +217,8 @@ class Reports(Sequence):
             rows = self._rows(table)
             keys = [key for key in dict.fromkeys(key for row in rows for key in row)
                     if key != "name" or len(self._reports) > 1]
-            shown = ([f"{row[key]:.4g}" if isinstance(row.get(key), float) else str(row.get(key, "")) for key in keys]
-                     for row in rows)
-            parts.append(f"<p>{html.escape(table)}</p>{_html_table(keys, shown)}")
+            shown = _html_table(keys, ([_cell(row.get(key)) for key in keys] for row in rows))
+            parts.append(f"<p>{html.escape(table)}</p>{shown}")
         return "".join(parts) or f"<pre>{html.escape(repr(self))}</pre>"
 
 

@@ -62,10 +62,15 @@ class Module(ModuleTest):
         laptime.bench(**PREDICTED, seed=4, store=self.store)  # a path
         self.assertEqual([record["seed"] for record in laptime.show(store=self.store)], [4])
 
+    def test_a_missing_value_is_an_empty_cell_in_a_notebook(self):
+        shown = laptime.plan(model="small", device="h100")._repr_html_()
+        self.assertIn("<td></td>", shown)
+        self.assertNotIn("None", shown)
+
     def test_options_are_the_programs(self):
         found = laptime.options("bench")
         help_text = laptime.run("help", "bench")
-        self.assertEqual({f"--{name.replace('_', '-')}" for name in found},
+        self.assertEqual({f"--{name.rstrip('_').replace('_', '-')}" for name in found},
                          {word for line in help_text.splitlines() for word in line.split()[:1] if word.startswith("--")})
         self.assertIn("context length", found["context"])
         self.assertIn("last", laptime.options("show"))
