@@ -97,9 +97,9 @@ class Watcher {
   PointOutput& output_;
   TimeLeft left_;
   ProgressLine line_{standard_error()};
-  size_t finished_ = 0;       // points with a record
-  size_t partial_ = 0;        // of these, the interrupted ones
-  int64_t kept_samples_ = 0;  // of those
+  size_t finished_ = 0;        // points with a record
+  size_t partial_ = 0;         // of these, the interrupted ones
+  int64_t kept_samples_ = 0;   // of those
   bool is_predicted_ = false;  // the point at hand: it has none of the stages of a run
 };
 

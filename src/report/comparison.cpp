@@ -418,8 +418,7 @@ PointAnswer stored_comparison_answer(const std::string& a, const std::string& b,
   }
   answer.show(std::move(table));
   const std::string shared = common.empty() ? "" : fmt::format("; {}", spoken_name(common));
-  answer.say(
-      fmt::format("{}{}; medians of the records, {:.4g} % intervals", answer.name, shared, 100 * confidence));
+  answer.say(fmt::format("{}{}; medians of the records, {:.4g} % intervals", answer.name, shared, 100 * confidence));
   return answer;
 }
 
