@@ -1,6 +1,8 @@
 // Prepares a point: kernel choices, memory bound, recomputation, graph, plan and memory forecast, in this order.
 #include "prepare/prepare.h"
 
+#include <utility>
+
 #include "base/error.h"
 #include "prepare/step_graph.h"
 
@@ -26,6 +28,19 @@ void add_delay(const RunConfig& config, Plan& plan) {
     throw Error::format("--delay: no launch of this step is of op '{}'; laptime explain lists them", delayed->op->name);
 }
 
+// Updates in backward end lives of gradients earlier, but gaps between other buffers may cost more than that saves. The
+// updates then stay behind backward, which changes no value.
+void keep_smaller_of_updates(Prepared& prepared, const PrepareOptions& options, const ChooseKernel& choose) {
+  if (!prepared.config.optimizer_in_backward) return;
+  RunConfig behind = prepared.config;
+  behind.optimizer_in_backward = false;
+  Graph graph = lowered_graph(behind, prepared.recompute.rule, options.outputs);
+  Plan plan = make_plan(graph, choose);
+  if (predicted_peak_bytes(plan, prepared.bound) >= predicted_peak_bytes(prepared.plan, prepared.bound)) return;
+  prepared.graph = std::move(graph);
+  prepared.plan = std::move(plan);
+}
+
 // Everything that follows from the choices.
 void plan_with_choices(Prepared& prepared, const PrepareOptions& options) {
   const KernelTable& kernels = *prepared.device.kernels;
@@ -34,6 +49,7 @@ void plan_with_choices(Prepared& prepared, const PrepareOptions& options) {
   prepared.graph = lowered_graph(prepared.config, prepared.recompute.rule, options.outputs, options.observer);
   if (!options.pins_may_miss) check_pinned(prepared.graph, kernels, prepared.choices);
   prepared.plan = make_plan(prepared.graph, choose);
+  keep_smaller_of_updates(prepared, options, choose);
   add_delay(prepared.config, prepared.plan);
   prepared.memory = forecast_memory(prepared.plan, prepared.bound);
   prepared.memory.recompute = prepared.recompute.text;

@@ -69,6 +69,35 @@ TEST(Prepare, EagerPeakOfManyHeadsMatchesPyTorch) {
   }
 }
 
+// Shapes whose buffers leave gaps with updates in backward, so that their placement would need 7,936 bytes more.
+TEST(Prepare, UpdatesInBackwardNeverNeedMoreMemory) {
+  for (const char* edition : {"2025", "2026"}) {
+    for (const char* optimizer : {"2025", "2026", "torch"}) {
+      for (const char* mode : {"eager", "compile"}) {
+        std::vector<int64_t> peaks;
+        for (const char* in_backward : {"false", "true"}) {
+          const RunConfig config = point_of({{"d-model", "64"},
+                                             {"d-ff", "192"},
+                                             {"num-heads", "2"},
+                                             {"num-layers", "4"},
+                                             {"context", "32"},
+                                             {"batch", "2"},
+                                             {"vocab", "32"},
+                                             {"dtype", "bfloat16"},
+                                             {"edition", edition},
+                                             {"optimizer", optimizer},
+                                             {"mode", mode},
+                                             {"optimizer-in-backward", in_backward}})
+                                       .config;
+          const Device device = find_device(config);
+          peaks.push_back(predicted_peak_bytes(prepare(config, device, {}).plan, memory_bound(config, device)));
+        }
+        EXPECT_LE(peaks[1], peaks[0]) << edition << ' ' << optimizer << ' ' << mode;
+      }
+    }
+  }
+}
+
 TEST(Prepare, PlansAndForecasts) {
   const Prepared point = prepared();
   EXPECT_FALSE(point.plan.steps.empty());
