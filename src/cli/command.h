@@ -21,6 +21,13 @@ enum class ExitCode : uint8_t {
   kInterrupted = 130
 };
 
+// An option of one command alone, which takes one value and stands in no record.
+constexpr Option own_option(std::string_view group, std::string_view flag, std::string_view help) {
+  Option option{.flag = flag, .key = flag, .group = group, .help = help};
+  option.axis = false;
+  return option;
+}
+
 struct GivenFlag {
   std::string flag;  // without its dashes
   std::string text;  // the value; "true" for a switch without one
@@ -75,5 +82,13 @@ double parse_percent(std::string_view where, std::string_view text);
 
 // Returns the text unchanged; Error unless parse_percent accepts it.
 std::string canonical_percent(std::string_view where, std::string_view text);
+
+// The options of the command of this type, as the words give them.
+template <class Options>
+Options given_options(const CommandWords& words) {
+  Options options;
+  for (const GivenFlag& given : words.flags) assign_given(options, given);
+  return options;
+}
 
 }  // namespace laptime

@@ -9,7 +9,6 @@
 
 #include "base/words.h"
 #include "cli/commands.h"
-#include "cli/commands/bench.h"
 #include "cli/sweep_words.h"
 #include "config/synonyms.h"
 #include "table/aligned.h"

@@ -64,8 +64,7 @@ void keep_formats(std::vector<OptionRow>& rows, std::span<const OutputFormat> fo
 }
 
 Sweep starting_sweep(const CommandWords& words, const Sweep& otherwise) {
-  SweepSource source;
-  for (const GivenFlag& given : words.flags) assign_given(source, given);
+  const auto source = given_options<SweepSource>(words);
   return source.config.empty() ? otherwise : read_sweep("--config", source.config);
 }
 
@@ -76,6 +75,12 @@ void set_given(Sweep& sweep, const CommandWords& words) {
     const std::vector<std::string> values = is_list(given.flag) ? split_list(given.text) : std::vector{given.text};
     set_option(sweep, given.flag, fmt::format("--{}", given.flag), values);
   }
+}
+
+Sweep given_sweep(const CommandWords& words, const Sweep& otherwise) {
+  Sweep sweep = starting_sweep(words, otherwise);
+  set_given(sweep, words);
+  return sweep;
 }
 
 bool is_swept(const Sweep& sweep, std::string_view flag) {

@@ -54,6 +54,9 @@ Sweep starting_sweep(const CommandWords& words, const Sweep& otherwise);
 // Options given on the command line take the place of those that the sweep has.
 void set_given(Sweep& sweep, const CommandWords& words);
 
+// Both of these: the sweep that the words of a command ask for.
+Sweep given_sweep(const CommandWords& words, const Sweep& otherwise = {});
+
 // Whether the sweep has values for this option, from its file or the command line.
 bool is_swept(const Sweep& sweep, std::string_view flag);
 
@@ -78,7 +81,7 @@ struct OutputFile {
 // compared), or would be once both exist, and if two outputs are one file.
 void reject_overwriting(const std::vector<OutputFile>& outputs, const std::vector<UsedFile>& used);
 
-// The points of a sweep, whose devices and files were checked (sweep/check_inputs.h). Error if the file of
+// The points of a sweep, whose devices and files were checked (sweep/sweep_points.h). Error if the file of
 // --output-file or one of `others` is a file that the sweep uses, and if its store is an input.
 std::vector<ResolvedPoint> checked_points(const Sweep& sweep, const std::vector<OutputFile>& others = {});
 

@@ -13,7 +13,6 @@
 
 #include "base/error.h"
 #include "cli/commands.h"
-#include "cli/commands/attention.h"
 #include "cli/commands/bench.h"
 #include "cli/commands/explain.h"
 #include "cli/commands/list.h"

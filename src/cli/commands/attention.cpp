@@ -1,8 +1,7 @@
 // The sweep of attention alone, and its options.
-#include "cli/commands/attention.h"
+#include "cli/commands.h"
 
 #include <fmt/format.h>
-#include "cli/commands.h"
 
 #include <algorithm>
 #include <set>
@@ -12,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/words.h"
+#include "cli/commands/bench.h"
 #include "cli/destination.h"
 #include "cli/progress.h"
 #include "cli/record_output.h"

@@ -2,7 +2,6 @@
 #include "cli/commands/bench.h"
 
 #include <fmt/format.h>
-#include "cli/commands.h"
 
 #include <optional>
 #include <set>
@@ -10,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "cli/commands.h"
 #include "cli/record_output.h"
 #include "cli/run_watched.h"
 #include "cli/sweep_words.h"
@@ -25,11 +25,7 @@ struct StrictOption {
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
-    visit(Option{.flag = "strict",
-                 .key = "strict",
-                 .group = kOutput,
-                 .help = "exit code 1 unless every point is ok, out of memory and unsupported included",
-                 .axis = false},
+    visit(own_option(kOutput, "strict", "exit code 1 unless every point is ok, out of memory and unsupported included"),
           self.strict);
   }
 };
@@ -89,12 +85,7 @@ class BenchOutput : public PointOutput {
 
 BenchCommand parse_bench(const CommandWords& words) {
   reject_positionals(words);
-  BenchCommand bench{starting_sweep(words, {})};
-  set_given(bench.sweep, words);
-  StrictOption strict;
-  for (const GivenFlag& given : words.flags) assign_given(strict, given);
-  bench.strict = strict.strict;
-  return bench;
+  return {given_sweep(words), given_options<StrictOption>(words).strict};
 }
 
 ExitCode run(const BenchCommand& command) {

@@ -1,4 +1,4 @@
-// laptime bench: measures the points of a sweep.
+// laptime bench and laptime attention: measure the points of a sweep.
 #pragma once
 
 #include "cli/command.h"
@@ -12,6 +12,7 @@ struct BenchCommand {
 };
 
 BenchCommand parse_bench(const CommandWords& words);
-ExitCode run(const BenchCommand& command);  // Error for bad input, and OutputLost
+BenchCommand parse_attention(const CommandWords& words);  // Error for a sweep file of another model
+ExitCode run(const BenchCommand& command);                // Error for bad input, and OutputLost
 
 }  // namespace laptime

@@ -81,8 +81,7 @@ class CalibrationOutput : public PointOutput {
 
 Sweep parse_calibrate(const CommandWords& words) {
   reject_positionals(words);
-  Sweep sweep = starting_sweep(words, calibration_sweep());
-  set_given(sweep, words);
+  Sweep sweep = given_sweep(words, calibration_sweep());
   sweep.name = kCalibrationSweep;
   return sweep;
 }

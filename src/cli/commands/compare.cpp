@@ -42,12 +42,7 @@ struct CompareOptions {
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     constexpr std::string_view kGroup = "Comparison";
-    visit(Option{.flag = "again",
-                 .key = "again",
-                 .group = kGroup,
-                 .help = "compare A with itself to show noise",
-                 .axis = false},
-          self.again);
+    visit(own_option(kGroup, "again", "compare A with itself to show noise"), self.again);
     visit(Option{.flag = "program",
                  .key = "program",
                  .group = kGroup,
@@ -73,17 +68,9 @@ struct CompareOptions {
                  .value = "PERCENT",
                  .canonical = canonical_percent},
           self.fail_above);
-    visit(Option{.flag = "allow-missing",
-                 .key = "allow_missing",
-                 .group = kGroup,
-                 .help = "of two files: --fail-above also passes with points that one file lacks",
-                 .axis = false},
+    visit(own_option(kGroup, "allow-missing", "of two files: --fail-above also passes with points that one file lacks"),
           self.allow_missing);
-    visit(Option{.flag = "anyway",
-                 .key = "anyway",
-                 .group = kGroup,
-                 .help = "of two files: compare records of different machines or arithmetic too",
-                 .axis = false},
+    visit(own_option(kGroup, "anyway", "of two files: compare records of different machines or arithmetic too"),
           self.anyway);
   }
 
@@ -297,9 +284,8 @@ ComparedPrograms programs_of(const CompareOptions& options, const CommandWords& 
 }
 
 CompareCommand parse_compare(const CommandWords& words) {
-  CompareCommand command{.options = {}, .sweep = starting_sweep(words, {}), .files = words.positionals};
-  for (const GivenFlag& given : words.flags) assign_given(command.options, given);
-  set_given(command.sweep, words);
+  CompareCommand command{
+      .options = given_options<CompareOptions>(words), .sweep = given_sweep(words), .files = words.positionals};
   if (!command.options.program.empty()) {
     if (!command.files.empty() || command.options.again)
       throw Error("laptime compare: --program is of two builds at one point; leave out the files and --again");

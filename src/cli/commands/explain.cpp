@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
-#include "cli/commands.h"
 
 #include <array>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/words.h"
+#include "cli/commands.h"
 #include "cli/destination.h"
 #include "cli/progress.h"
 #include "cli/sweep_words.h"
@@ -29,15 +29,9 @@ struct ExplainOptions {
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
-    visit(Option{.flag = "dump",
-                 .key = "dump",
-                 .group = "Explain",
-                 .help = "print the graph after each pass, or the plan, instead of the summary",
-                 .axis = false},
+    visit(own_option("Explain", "dump", "print the graph after each pass, or the plan, instead of the summary"),
           self.dump);
-    visit(
-        Option{.flag = "view", .key = "view", .group = "Explain", .help = "what to show of each point", .axis = false},
-        self.view);
+    visit(own_option("Explain", "view", "what to show of each point"), self.view);
   }
 };
 
@@ -127,11 +121,8 @@ ExitCode run(const ExplainCommand& command) {
 
 ExplainCommand parse_explain(const CommandWords& words) {
   reject_positionals(words);
-  ExplainOptions options;
-  for (const GivenFlag& given : words.flags) assign_given(options, given);
-  ExplainCommand explain{starting_sweep(words, {}), options.dump, options.view};
-  set_given(explain.sweep, words);
-  return explain;
+  const auto options = given_options<ExplainOptions>(words);
+  return {given_sweep(words), options.dump, options.view};
 }
 
 constinit const Command kExplain{

@@ -1,10 +1,10 @@
 // Stored records, filtered, in the format of another tool.
-#include "cli/commands/export.h"
-
-#include <unistd.h>
 #include "cli/commands.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <string>
 #include <vector>
 
 #include "analysis/launch_sums.h"
@@ -12,10 +12,13 @@
 #include "base/units.h"
 #include "base/words.h"
 #include "cli/column_words.h"
+#include "cli/commands/show.h"
 #include "cli/destination.h"
 #include "cli/sweep_words.h"
 #include "cli/terminal.h"
 #include "cli/user_store.h"
+#include "config/output_config.h"
+#include "export/formats.h"
 #include "record/metrics.h"
 #include "record/store.h"
 #include "report/filter.h"
@@ -26,6 +29,15 @@
 namespace laptime {
 namespace {
 
+struct ExportCommand {
+  const ExportFormat* format = nullptr;
+  std::string filter;  // empty: every record
+  bool newest = false;
+  ShowOptions selection;
+  ExportOptions options;
+  OutputConfig output;  // of it only the store and the file
+};
+
 struct ExportConfig {
   ExportedSteps steps = ExportedSteps::kOne;
   NsysReport report = NsysReport::kKernels;
@@ -34,24 +46,11 @@ struct ExportConfig {
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     constexpr std::string_view kGroup = "Export";
-    visit(Option{.flag = "newest",
-                 .key = "newest",
-                 .group = kGroup,
-                 .help = "take only the last matching record; a measured one, unless all are predictions",
-                 .axis = false},
-          self.newest);
-    visit(Option{.flag = "steps",
-                 .key = "steps",
-                 .group = kGroup,
-                 .help = "traced steps to write: the one with the median time, or all",
-                 .axis = false},
-          self.steps);
-    visit(Option{.flag = "report",
-                 .key = "report",
-                 .group = kGroup,
-                 .help = "table of nsys to write: time by kernel, or by range",
-                 .axis = false},
-          self.report);
+    visit(
+        own_option(kGroup, "newest", "take only the last matching record; a measured one, unless all are predictions"),
+        self.newest);
+    visit(own_option(kGroup, "steps", "traced steps to write: the one with the median time, or all"), self.steps);
+    visit(own_option(kGroup, "report", "table of nsys to write: time by kernel, or by range"), self.report);
   }
 };
 
@@ -201,8 +200,6 @@ ExitCode run(const ExportCommand& command) {
   return damaged ? ExitCode::kFailed : ExitCode::kOk;
 }
 
-}  // namespace
-
 ExportCommand parse_export(const CommandWords& words) {
   if (words.positionals.empty()) {
     throw Error::format("laptime export: no format; give one of: {}", joined(format_names(), ", "));
@@ -223,6 +220,8 @@ ExportCommand parse_export(const CommandWords& words) {
   command.options = {.steps = config.steps, .report = config.report};
   return command;
 }
+
+}  // namespace
 
 constinit const Command kExport{
     .name = "export",

@@ -57,12 +57,7 @@ struct HistoryWords {
                  .value = "PERCENT",
                  .canonical = canonical_percent},
           self.within);
-    visit(Option{.flag = "each-record",
-                 .key = "each_record",
-                 .group = kGroup,
-                 .help = "show every record, not the median of each build",
-                 .axis = false},
-          self.each_record);
+    visit(own_option(kGroup, "each-record", "show every record, not the median of each build"), self.each_record);
   }
 };
 

@@ -64,8 +64,7 @@ ExitCode run(const std::vector<std::string>& files, const std::string& option) {
 CommandAction import_action(const CommandWords& words) {
   if (words.positionals.empty())
     throw Error("laptime import: no file; give stores, or files of records in JSON: laptime import other.sqlite");
-  OutputConfig output;
-  for (const GivenFlag& given : words.flags) assign_given(output, given);
+  const auto output = given_options<OutputConfig>(words);
   return [files = words.positionals, store = output.store] { return run(files, store); };
 }
 

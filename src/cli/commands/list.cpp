@@ -3,7 +3,6 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
-#include "cli/commands.h"
 
 #include <array>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "cli/column_words.h"
+#include "cli/commands.h"
 #include "cli/destination.h"
 #include "cli/help.h"
 #include "cli/terminal.h"

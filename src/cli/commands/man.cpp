@@ -1,4 +1,6 @@
 // The manual page: a section for each command. An option that means the same in laptime bench is explained there alone.
+#include "cli/commands.h"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -7,7 +9,6 @@
 
 #include "base/build_id.h"
 #include "base/words.h"
-#include "cli/commands.h"
 #include "cli/destination.h"
 #include "cli/help.h"
 

@@ -48,13 +48,9 @@ struct MemoryOptions {
                  .max = kMaxTop,
                  .axis = false},
           self.top);
-    visit(
-        Option{.flag = "run",
-               .key = "run",
-               .group = kGroup,
-               .help = "run a few steps of each point that fits, so that its bytes are held and measured, and store it",
-               .axis = false},
-        self.run);
+    visit(own_option(kGroup, "run",
+                     "run a few steps of each point that fits, so that its bytes are held and measured, and store it"),
+          self.run);
   }
 };
 
@@ -108,10 +104,8 @@ class MemoryOutput : public PointOutput {
 
 MemoryCommand parse_memory(const CommandWords& words) {
   reject_positionals(words);
-  MemoryOptions options;
-  for (const GivenFlag& given : words.flags) assign_given(options, given);
-  MemoryCommand memory{starting_sweep(words, {}), options};
-  set_given(memory.sweep, words);
+  const auto options = given_options<MemoryOptions>(words);
+  MemoryCommand memory{given_sweep(words), options};
   if (memory.sweep.output.resume && !options.run)
     throw Error("laptime memory: --resume needs --run; without it every point is planned anew, within seconds");
   if (!is_swept(memory.sweep, "warmup") && !is_swept(memory.sweep, "steps")) {

@@ -36,27 +36,13 @@ struct PlanOptions {
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     constexpr std::string_view kGroup = "Plan";
+    visit(own_option(kGroup, "view", "what to show of a single point"), self.view);
     visit(
-        Option{.flag = "view", .key = "view", .group = kGroup, .help = "what to show of a single point", .axis = false},
-        self.view);
-    visit(Option{.flag = "largest",
-                 .key = "largest",
-                 .group = kGroup,
-                 .help = "also search the largest batch and context that fit; a single point always does",
-                 .axis = false},
-          self.largest);
-    visit(Option{.flag = "framework",
-                 .key = "framework",
-                 .group = kGroup,
-                 .help = "also plan eager mode without recomputation, as a framework runs the point",
-                 .axis = false},
+        own_option(kGroup, "largest", "also search the largest batch and context that fit; a single point always does"),
+        self.largest);
+    visit(own_option(kGroup, "framework", "also plan eager mode without recomputation, as a framework runs the point"),
           self.framework);
-    visit(Option{.flag = "grid",
-                 .key = "grid",
-                 .group = kGroup,
-                 .help = "show only the grid of peaks and what fits; several times as fast",
-                 .axis = false},
-          self.grid);
+    visit(own_option(kGroup, "grid", "show only the grid of peaks and what fits; several times as fast"), self.grid);
     visit(Option{.flag = "tokens",
                  .key = "tokens",
                  .group = kGroup,
@@ -83,15 +69,10 @@ struct PlanCommand {
 
 PlanCommand parse_plan(const CommandWords& words) {
   reject_positionals(words);
-  PlanOptions options;
-  PlanCommand plan;
-  for (const GivenFlag& given : words.flags) assign_given(options, given);
-  plan.sweep = starting_sweep(words, {});
-  plan.options = options;
+  const auto options = given_options<PlanOptions>(words);
   if (options.grid && (options.largest || options.framework || options.view != PlanView::kSummary))
     throw Error("laptime plan: --grid shows only peaks; leave out --grid, or --largest, --framework and --view");
-  set_given(plan.sweep, words);
-  return plan;
+  return {given_sweep(words), options};
 }
 
 // The answers about one point, and its trace for the tables of a single one.

@@ -50,20 +50,9 @@ struct ProfileOptions {
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     constexpr std::string_view kGroup = "Profile";
-    visit(Option{.flag = "view", .key = "view", .group = kGroup, .help = "the table that is shown", .axis = false},
-          self.view);
-    visit(Option{.flag = "phase",
-                 .key = "phase",
-                 .group = kGroup,
-                 .help = "only launches of this phase; shares are of the whole step",
-                 .axis = false},
-          self.phase);
-    visit(Option{.flag = "by",
-                 .key = "by",
-                 .group = kGroup,
-                 .help = "split each kernel, op, class or scope by shape, layer or phase",
-                 .axis = false},
-          self.by);
+    visit(own_option(kGroup, "view", "the table that is shown"), self.view);
+    visit(own_option(kGroup, "phase", "only launches of this phase; shares are of the whole step"), self.phase);
+    visit(own_option(kGroup, "by", "split each kernel, op, class or scope by shape, layer or phase"), self.by);
     visit(Option{.flag = "top",
                  .key = "top",
                  .group = kGroup,
@@ -80,18 +69,8 @@ struct ProfileOptions {
                  .max = kMaxTracedSteps,
                  .axis = false},
           self.traced_steps);
-    visit(Option{.flag = "compare-modes",
-                 .key = "compare_modes",
-                 .group = kGroup,
-                 .help = "compare eager with compile, row by row",
-                 .axis = false},
-          self.compare_modes);
-    visit(Option{.flag = "compare-dtypes",
-                 .key = "compare_dtypes",
-                 .group = kGroup,
-                 .help = "compare float32 with bfloat16, row by row",
-                 .axis = false},
-          self.compare_dtypes);
+    visit(own_option(kGroup, "compare-modes", "compare eager with compile, row by row"), self.compare_modes);
+    visit(own_option(kGroup, "compare-dtypes", "compare float32 with bfloat16, row by row"), self.compare_dtypes);
   }
 };
 
@@ -245,12 +224,10 @@ void reject_by_without_effect(const ProfileOptions& options) {
 }
 
 ProfileCommand parse_profile(const CommandWords& words) {
-  ProfileOptions options;
-  for (const GivenFlag& given : words.flags) assign_given(options, given);
+  const auto options = given_options<ProfileOptions>(words);
   reject_by_without_effect(options);
-  ProfileCommand profile{starting_sweep(words, {}), options, joined(words.positionals, " ")};
+  ProfileCommand profile{given_sweep(words), options, joined(words.positionals, " ")};
   for (const std::string& column : Filter(profile.filter).columns()) launch_column({}, column);
-  set_given(profile.sweep, words);
   if (options.compare_modes) set_axis_unless_given(profile.sweep, "mode", {"eager", "compile"}, "--compare-modes");
   if (options.compare_dtypes)
     set_axis_unless_given(profile.sweep, "dtype", {"float32", "bfloat16"}, "--compare-dtypes");

@@ -191,9 +191,7 @@ ExitCode run(const Sweep& sweep) {
 
 Sweep parse_selfcheck(const CommandWords& words) {
   reject_positionals(words);
-  Sweep sweep = starting_sweep(words, default_sweep());
-  set_given(sweep, words);
-  return sweep;
+  return given_sweep(words, default_sweep());
 }
 
 }  // namespace

@@ -24,12 +24,7 @@ struct ShowOptions {
                  .axis = false,
                  .value = "TEXT"},
           self.run);
-    visit(Option{.flag = "last",
-                 .key = "last",
-                 .group = kGroup,
-                 .help = "records of the last run, apart from those of laptime calibrate",
-                 .axis = false},
-          self.last);
+    visit(own_option(kGroup, "last", "records of the last run, apart from those of laptime calibrate"), self.last);
   }
 };
 

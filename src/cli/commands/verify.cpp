@@ -2,11 +2,11 @@
 #include "cli/commands/verify.h"
 
 #include <unistd.h>
-#include "cli/commands.h"
 
 #include <algorithm>
 
 #include "base/error.h"
+#include "cli/commands.h"
 #include "cli/destination.h"
 #include "cli/progress.h"
 #include "cli/user_store.h"

@@ -15,14 +15,10 @@ struct VerifyOptions {
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
-    visit(Option{.flag = "verbose", .key = "verbose", .group = "Output", .help = "every comparison", .axis = false},
-          self.verbose);
-    visit(Option{.flag = "tf32",
-                 .key = "tf32",
-                 .group = "Arithmetic",
-                 .help = "products of float32 in tf32, which a "
-                         "GPU has, with limits of their own, instead of the types of the file",
-                 .axis = false},
+    visit(own_option("Output", "verbose", "every comparison"), self.verbose);
+    visit(own_option("Arithmetic", "tf32",
+                     "products of float32 in tf32, which a "
+                     "GPU has, with limits of their own, instead of the types of the file"),
           self.tf32);
   }
 };
