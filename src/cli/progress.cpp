@@ -67,6 +67,7 @@ std::string rough_time(Seconds time) {
 
 std::vector<std::string> spoken_points(const std::vector<ResolvedPoint>& points) {
   std::vector<std::string> names;
+  names.reserve(points.size());
   for (const ResolvedPoint& point : points) names.push_back(point.name);
   const std::string common = common_words(names);
   for (std::string& name : names) name = spoken_name(without_words(name, common));

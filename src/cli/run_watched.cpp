@@ -145,7 +145,7 @@ void announce(const std::vector<ResolvedPoint>& points, const std::vector<Expect
 }  // namespace
 
 std::optional<std::filesystem::path> store_for(const OutputConfig& config) {
-  const std::optional<std::filesystem::path> path = store_path(config.store);
+  std::optional<std::filesystem::path> path = store_path(config.store);
   const bool is_default = config.store.empty();
   if (!path && is_default) print_message("HOME is not set, so records are not kept; name a file with --store");
   if (!path) return path;

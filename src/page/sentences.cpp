@@ -220,7 +220,7 @@ std::string page_headline(const PagePoints& points) {
       text += fmt::format("; {} {}", ratio_text(*ratio), points[*group.base].name);
     return text;
   }
-  const std::string first = fmt::format("{} is fastest{}: {}", fast.name, place, time);
+  std::string first = fmt::format("{} is fastest{}: {}", fast.name, place, time);
   if (const auto ratio = points.against_base(fast)) {
     const std::string text = ratio_text(*ratio);
     const size_t space = text.find(' ');
@@ -317,7 +317,8 @@ std::vector<std::pair<std::string, int64_t>> peak_parts(const Record& record, co
     return parts;
   }
   for (const auto& [role, bytes] : record.memory.parts) {
-    const auto found = std::find_if(kRoles.begin(), kRoles.end(), [&](const auto& one) { return one.first == role; });
+    const auto found =
+        std::find_if(kRoles.begin(), kRoles.end(), [&, &role = role](const auto& one) { return one.first == role; });
     std::string name(found == kRoles.end() ? std::string_view(role) : found->second);
     std::replace(name.begin(), name.end(), '_', ' ');
     add(name, bytes);

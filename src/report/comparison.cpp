@@ -407,6 +407,7 @@ PointAnswer stored_comparison_answer(const std::string& a, const std::string& b,
   table.columns.push_back({.key = "b_processes", .title = "of B", .drop = 2});
   table.columns.push_back(text_of_rows("reason", "why", 3));
   std::vector<std::string> names;
+  names.reserve(pairs.size());
   for (const StoredPair& pair : pairs) names.push_back(pair.name);
   const std::string common = common_words(names);
   for (const StoredPair& pair : pairs) {

@@ -33,7 +33,7 @@ std::string long_time(double seconds) {
 }
 
 std::string usable_words(const Finding& memory) {
-  const std::string bytes = brief_bytes(memory.integer("available_bytes"));
+  std::string bytes = brief_bytes(memory.integer("available_bytes"));
   if (memory.text("is_limit") == "true") return bytes + " (--memory-limit)";
   if (memory.has("whole_bytes"))
     return fmt::format("{} (95 % of {})", bytes, brief_bytes(memory.integer("whole_bytes")));

@@ -150,6 +150,7 @@ Table plan_table(const std::vector<PlannedPoint>& points) {
 std::string what_fits(const std::vector<PlannedPoint>& points) {
   constexpr size_t kNamed = 3;
   std::vector<std::string> names;
+  names.reserve(points.size());
   std::vector<std::string> others;
   for (const PlannedPoint& point : points) names.push_back(point.record.name);
   const std::string common = common_words(names);

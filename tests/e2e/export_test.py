@@ -259,7 +259,7 @@ class Refusals(ExportTest):
             self.assert_ok(self.bench(*ONE_POINT))
             self.add_trace()
         many = self.export("trace")
-        self.assert_refused(many, "it holds one record, but 22 match", names[-1], "--newest", "created = '")
+        self.assert_refused(many, "it holds one record, but 22 match", "the last of them step custom ctx ", "--newest", "created = '")
         self.assertLess(len(many.stderr), 500)
         self.assertIn("--last", many.stderr)
         self.assertEqual(json.loads(self.exported("trace", "--newest"))["traceName"], names[-1])

@@ -250,7 +250,7 @@ class Pipe(RecordTest):
             (self.folder / f"{name}.json").write_text(json.dumps(record))
         done = self.laptime("compare", "before.json", "after.json")
         self.assert_ok(done)
-        self.assertRegex(done.stdout, r"step/system:pytorch +10\S* ms +1\S+ ms +1\.050 .* slower")
+        self.assertRegex(done.stdout, r"step system pytorch +10\S* ms +1\S+ ms +1\.050 .* slower")
         self.assert_ok(self.bench(*TINY, "--warmup", "0", "--steps", "1", "--output", "json", "--output-file", "own.json"))
         done = self.laptime("compare", "own.json", "before.json")
         self.assertEqual(done.returncode, 2)
