@@ -118,8 +118,9 @@ std::optional<TokenLayout> npy_layout(const InputFile& file) {
   const auto* const type =
       std::find_if(kTypes.begin(), kTypes.end(), [&](const Type& known) { return known.descr == descr; });
   if (type == kTypes.end()) {
+    const bool is_quoted = descr.size() > 2 && descr.starts_with('\'') && descr.ends_with('\'');
     throw Error::format("{}: numpy array of type {}; write one of uint16, uint32, int32 or int64 (little-endian)",
-                        file.text(), quote(descr));
+                        file.text(), quote(is_quoted ? descr.substr(1, descr.size() - 2) : descr));
   }
   const std::string_view shape = npy_value(header, "shape");
   const int64_t count = npy_count(file, shape);
