@@ -24,14 +24,15 @@ constexpr std::array kMayDiffer{"dtype",        "mode",    "float32_precision", 
 constexpr std::array<const char*, 2> kWholeMayDiffer{"keep", "lower"};
 constexpr std::string_view kThreads = "threads";
 
-// Equal for records of one command that differ only in these keys. Keys are sorted: the order of writing says nothing.
+// Equal for records of one command that differ only in these keys, in whatever order their keys were written.
 std::string point_without(const Record& record, std::span<const char* const> keys) {
-  Json config(record.config.json());
+  Json config = record.config.json();
   for (const char* key : keys) config.erase(key);
   config.erase("timeout");
   if (record.stopping.rule != "fixed") {  // the stopping rule chose these
     for (const char* key : {"warmup", "steps"}) config.erase(key);
   }
+  std::sort(config.items().begin(), config.items().end(), [](const auto& a, const auto& b) { return a.key < b.key; });
   return record.fingerprint + '\n' + record.run + '\n' + config.dump();
 }
 std::string whole_point_of(const Record& record) { return point_without(record, kWholeMayDiffer); }

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/json.h"
@@ -57,6 +58,14 @@ TEST(Speedup, DoesNotDependOnTheOrderOfRows) {
   const double forwards = value_of(speedups_of(records).speedup(records[1], ""));
   std::swap(records[0], records[1]);
   EXPECT_EQ(value_of(speedups_of(records).speedup(records[0], "")), forwards);
+}
+
+TEST(Speedup, DoesNotDependOnTheOrderOfKeys) {
+  std::vector<Record> records = stored_records();
+  const double forwards = value_of(speedups_of(records).speedup(records[1], ""));
+  Json::Object& members = records[1].config.json().items();
+  std::reverse(members.begin(), members.end());
+  EXPECT_EQ(value_of(speedups_of(records).speedup(records[1], "")), forwards);
 }
 
 TEST(Speedup, StaysInsideARun) {
