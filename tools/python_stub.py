@@ -7,6 +7,7 @@ is written, and the exit code is 1 if a stub is not that of the program.
 """
 
 import ast
+import re
 import sys
 from pathlib import Path
 
@@ -54,11 +55,17 @@ def split(arguments: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
+def used_import(node: ast.stmt, body: str) -> str:
+    """The import without names that the body does not have; empty without any."""
+    if not isinstance(node, (ast.Import, ast.ImportFrom)) or getattr(node, "module", "") == "__future__":
+        return ""
+    node.names = [alias for alias in node.names if re.search(rf"\b{alias.asname or alias.name}\b", body)]
+    return ast.unparse(node) if node.names else ""
+
+
 def stub(module: str) -> str:
     tree = ast.parse((ROOT / f"python/laptime/{module}.py").read_text())
-    parts = [f"# Made by tools/python_stub.py from {module}.py and the options of the program."]
-    imports = [ast.unparse(node) for node in tree.body if isinstance(node, (ast.Import, ast.ImportFrom))]
-    parts.append("\n".join(imports))
+    parts = []
     for node in tree.body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id in ("Value", "Option"):
             parts.append(ast.unparse(node))
@@ -69,7 +76,10 @@ def stub(module: str) -> str:
             methods = [f"    def {one.name}({ast.unparse(one.args)}) -> {ast.unparse(one.returns) if one.returns else 'None'}: ..."
                        for one in node.body if isinstance(one, ast.FunctionDef)]
             parts.append("\n".join([f"class {node.name}:", f'    """{ast.get_docstring(node).splitlines()[0]}"""', *methods]))
-    return "\n\n".join(parts) + "\n"
+    body = "\n\n".join(parts)
+    imports = [text for node in tree.body if (text := used_import(node, body))]
+    made = f"# Made by tools/python_stub.py from {module}.py and the options of the program."
+    return "\n\n".join([made, "\n".join(imports), body]) + "\n"
 
 
 def main() -> int:

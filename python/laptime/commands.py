@@ -43,16 +43,24 @@ def words_of(options: dict[str, Option]) -> list[str]:
     return words
 
 
-def _lines_of(command: str, filter_: str, options: dict[str, Option], progress: bool,
-              kept: Callable[[Iterable[dict[str, Any]]], Result]) -> Result:
+def _words(command: str, arguments: Iterable[str | os.PathLike[str]], options: dict[str, Option]) -> list[str]:
+    """The words of a command line; empty arguments are left out."""
+    given = [os.fspath(argument) for argument in arguments if argument]
+    return [command, *words_of(options), *(["--", *given] if given else [])]
+
+
+def _reject_own(command: str, options: dict[str, Option]) -> None:
     for name in _OWN_OPTIONS:
         if name in options:
             raise program.Error(f"laptime.{command}: {name} is not an option here, since the result is data; to write a "
                                 "file, use laptime.run or what to_pandas() gives")
-    words = [command, "--output=jsonl", *words_of(options)]
-    if filter_:
-        words += ["--", filter_]
+
+
+def _lines_of(command: str, arguments: Iterable[str | os.PathLike[str]], options: dict[str, Option], progress: bool,
+              kept: Callable[[Iterable[dict[str, Any]]], Result]) -> Result:
+    _reject_own(command, options)
     with Progress(progress) as shown:
+        words = _words(command, arguments, {"output": "jsonl", **options})
         return program.records_of(words, shown, lambda lines: kept(json.loads(line) for line in lines))
 
 
@@ -77,32 +85,32 @@ def bench(*, progress: bool = True, **options: Option) -> Records:
     Raises:
         Error: what the program refused, in its words.
     """
-    return _lines_of("bench", "", options, progress, Records)
+    return _lines_of("bench", [], options, progress, Records)
 
 
 def attention(*, progress: bool = True, **options: Option) -> Records:
     """Measures attention alone; the options and the result are as in `bench`."""
-    return _lines_of("attention", "", options, progress, Records)
+    return _lines_of("attention", [], options, progress, Records)
 
 
 def show(filter: str = "", **options: Option) -> Records:  # noqa: A002: the word of the program
     """Gives stored records: `laptime.show("model = small and ctx >= 256", last=True)`."""
-    return _lines_of("show", filter, options, False, Records)
+    return _lines_of("show", [filter], options, False, Records)
 
 
 def profile(filter: str = "", *, progress: bool = True, **options: Option) -> Reports:  # noqa: A002
     """Says where the time of a step goes; `filter` selects launches: `laptime.profile("op = matmul", model="small")`."""
-    return _lines_of("profile", filter, options, progress, _reports)
+    return _lines_of("profile", [filter], options, progress, _reports)
 
 
 def memory(*, progress: bool = True, **options: Option) -> Reports:
     """Says what the memory of a step is held for."""
-    return _lines_of("memory", "", options, progress, _reports)
+    return _lines_of("memory", [], options, progress, _reports)
 
 
 def plan(**options: Option) -> Reports:
     """Predicts time and bytes of a step without running it."""
-    return _lines_of("plan", "", options, False, _reports)
+    return _lines_of("plan", [], options, False, _reports)
 
 
 def compare(a: str | os.PathLike[str] = "", b: str | os.PathLike[str] = "", *, progress: bool = True,
@@ -112,9 +120,7 @@ def compare(a: str | os.PathLike[str] = "", b: str | os.PathLike[str] = "", *, p
     The table `phases` has the ratio of each phase with its interval and a verdict. With `fail_above`, a result that is
     slower or cannot be judged is an `Error` whose `records` are the reports.
     """
-    words = ["compare", *(os.fspath(file) for file in (a, b) if file), "--output=jsonl", *words_of(options)]
-    with Progress(progress) as shown:
-        return program.records_of(words, shown, lambda lines: _reports(json.loads(line) for line in lines))
+    return _lines_of("compare", (a, b), options, progress, _reports)
 
 
 def report(filter: str = "", *, html: str | os.PathLike[str] | None = None, progress: bool = True,  # noqa: A002
@@ -123,18 +129,17 @@ def report(filter: str = "", *, html: str | os.PathLike[str] | None = None, prog
     if html is None:
         descriptor, html = tempfile.mkstemp(prefix="laptime_", suffix=".html")
         os.close(descriptor)
-    words = ["report", f"--html={os.fspath(html)}", *words_of(options)]
     with Progress(progress) as shown:
-        program.output_of([*words, "--", filter] if filter else words, shown)
+        program.output_of(_words("report", [filter], {"html": html, **options}), shown)
     return Page(os.fspath(html))
 
 
 def export(format: str, filter: str = "", **options: Option) -> Exported:  # noqa: A002
     """Gives stored records and traces in the format of another tool: `laptime.export("trace").write("step.json")`."""
+    _reject_own("export", options)
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "export")
-        words = ["export", format, f"--output-file={file}", *words_of(options)]
-        program.output_of([*words, "--", filter] if filter else words)
+        program.output_of(_words("export", [format, filter], {"output_file": file, **options}))
         with open(file, "rb") as content:
             return Exported(format, content.read())
 

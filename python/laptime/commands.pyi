@@ -1,15 +1,11 @@
 # Made by tools/python_stub.py from commands.py and the options of the program.
 
-from __future__ import annotations
 import json
-import keyword
 import os
-import tempfile
-from collections.abc import Callable, Iterable
-from typing import Any, TypeVar, Union
+from collections.abc import Iterable
+from typing import Any, Union
 from laptime import program
-from laptime.progress import Progress
-from laptime.records import Exported, Page, Records, Report, Reports
+from laptime.records import Exported, Page, Records, Reports
 
 Value = Union[bool, int, float, str, 'os.PathLike[str]', Any]
 

@@ -1,23 +1,8 @@
 # Made by tools/python_stub.py from steps.py and the options of the program.
 
-from __future__ import annotations
-import gc
-import json
-import math
-import platform
-import resource
-import select
-import signal
-import subprocess
-import sys
-import tempfile
-import time
-import warnings
 from collections.abc import Callable
 from typing import Any
-from laptime import program
-from laptime.commands import Option, words_of
-from laptime.progress import Progress
+from laptime.commands import Option
 from laptime.records import Records
 
 class phase:
