@@ -70,7 +70,7 @@ std::vector<std::string> spoken_points(const std::vector<ResolvedPoint>& points)
   names.reserve(points.size());
   for (const ResolvedPoint& point : points) names.push_back(point.name);
   const std::string common = common_words(names);
-  for (std::string& name : names) name = spoken_name(without_words(name, common));
+  for (std::string& name : names) name = spoken_name(name, common);
   return names;
 }
 

@@ -414,7 +414,7 @@ PointAnswer stored_comparison_answer(const std::string& a, const std::string& b,
     std::vector<TableCell> row = ratio_row(pair.name, pair.a, pair.b, pair.ratio, pair.interval, pair.verdict(margin));
     row.insert(row.end(),
                {pair.a_processes, pair.b_processes, pair.reason.empty() ? TableCell() : TableCell(pair.reason)});
-    row.front().text = spoken_name(without_words(pair.name, common));
+    row.front().text = spoken_name(pair.name, common);
     table.add(std::move(row));
   }
   answer.show(std::move(table));

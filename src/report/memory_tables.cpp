@@ -326,7 +326,7 @@ PointAnswer MemoryPeaks::answer() const {
   const std::string common = common_words(names);
   for (const Row& row : rows_) {
     table.add(row.cells);
-    table.rows.back().cells.front().text = spoken_name(without_words(row.record.name, common));
+    table.rows.back().cells.front().text = spoken_name(row.record.name, common);
   }
   for (size_t i = 4; i < table.columns.size(); ++i) {  // a column without bytes says nothing
     const bool is_empty = std::all_of(table.rows.begin(), table.rows.end(), [&](const TableRow& row) {
@@ -371,7 +371,7 @@ std::optional<Table> peaks_by_pass(const std::vector<const Record*>& records) {
   const bool has_point_rows = points.size() >= passes.size();  // a terminal has more room for rows than for columns
   const std::string common = common_words(points);
   const auto title_of = [&](const std::string& text, bool is_point) {
-    return is_point ? spoken_name(without_words(text, common)) : text;
+    return is_point ? spoken_name(text, common) : text;
   };
   Table table{.name = "peaks_by_pass",
               .columns = {text_of_rows(has_point_rows ? "point" : "pass", spoken_name(common))}};

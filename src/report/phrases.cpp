@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "config/machine.h"
 #include "report/model_name.h"
+#include "report/point_names.h"
 #include "table/text.h"
 #include "table/value_text.h"
 
@@ -63,6 +64,10 @@ std::string spoken_name(const std::string& name) {
     begin = end + 1;
   }
   return text;
+}
+
+std::string spoken_name(const std::string& name, const std::string& left_out) {
+  return spoken_name(without_words(name, left_out));
 }
 
 std::string point_line(const Record& record) {

@@ -32,6 +32,8 @@ std::string place_words(const std::string& op, const std::string& scope);
 std::string point_line(const Record& record);
 // "small ctx 64 compile" for "model:small/ctx:64/mode:compile".
 std::string spoken_name(const std::string& name);
+// Without the words of `left_out` (report/point_names.h), unless nothing would be left.
+std::string spoken_name(const std::string& name, const std::string& left_out);
 
 // Parts separated by three spaces, filled into lines of `width` columns that begin with two spaces.
 std::vector<std::string> filled(const std::vector<std::string>& parts, size_t width);

@@ -117,7 +117,7 @@ Table plan_table(const std::vector<PlannedPoint>& points) {
       return value == nullptr ? Json() : *value;
     };
     const auto rate = seconds ? tokens_per_second(record, *seconds) : std::nullopt;
-    table.add({{record.name, spoken_name(without_words(record.name, common))},
+    table.add({{record.name, spoken_name(record.name, common)},
                config_value("batch_size"),
                config_value("device"),
                seconds,
@@ -141,8 +141,7 @@ Table plan_table(const std::vector<PlannedPoint>& points) {
   }
   for (const PlannedPoint& point : points) {
     if (point.record.status != Status::kOk && point.record.status != Status::kOutOfMemory)
-      table.notes.push_back(
-          fmt::format("{}: {}", spoken_name(without_words(point.record.name, common)), point.record.reason));
+      table.notes.push_back(fmt::format("{}: {}", spoken_name(point.record.name, common), point.record.reason));
   }
   return table;
 }
@@ -155,7 +154,7 @@ std::string what_fits(const std::vector<PlannedPoint>& points) {
   for (const PlannedPoint& point : points) names.push_back(point.record.name);
   const std::string common = common_words(names);
   for (const PlannedPoint& point : points) {
-    if (point.record.status != Status::kOk) others.push_back(spoken_name(without_words(point.record.name, common)));
+    if (point.record.status != Status::kOk) others.push_back(spoken_name(point.record.name, common));
   }
   const std::string usable = [&] {
     std::set<std::string> limits;

@@ -156,7 +156,7 @@ std::string JsonLines::line(const Record& record) {
   speedups_->add(record);
   Json row = Json::object();
   for (const Column& column : columns_) row[column.title] = column.read(Row(record), "");
-  return ascii_text(row) + "\n";
+  return row.dump() + "\n";
 }
 
 void samples_csv(const Records& records, const TextSink& sink) {

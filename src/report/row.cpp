@@ -365,7 +365,7 @@ Unit unit_of(std::string_view column) {
 std::string format_value(const Json& value, Unit unit) {
   if (value.is_null()) return "-";
   if (value.is_string()) return value.get<std::string>();
-  if (!value.is_number()) return ascii_text(value);
+  if (!value.is_number()) return value.dump();
   const auto number = value.get<double>();
   if (!std::isfinite(number)) return "-";
   switch (unit) {
