@@ -20,7 +20,7 @@ constexpr int own_phase_number(size_t i) { return kPhaseCount + static_cast<int>
 struct MeasuredWork {
   Pass pass = Pass::kStep;
   std::vector<Phase> phases{};                 // that were timed in every step, in order
-  std::vector<std::string> own_phases{};       // of a step of another program, by name: "data"
+  std::vector<std::string> own_phases{};       // other phases that a recorded step names: "data"
   std::optional<double> forward_flops{};       // model FLOPs of one forward pass; none where the model is not known
   std::optional<double> optimizer_flops{};     // of one update
   std::optional<int64_t> tokens{};             // of a step

@@ -31,6 +31,12 @@ struct CountKey {
 constexpr std::array kCounts{CountKey{"begin", &StepLine::begin}, CountKey{"peak_bytes", &StepLine::peak_bytes},
                              CountKey{"peak_rss_bytes", &StepLine::peak_rss_bytes}};
 
+std::optional<Phase> timed_phase(std::string_view name) {
+  const auto* const found =
+      std::find_if(kTimedPhases.begin(), kTimedPhases.end(), [&](Phase phase) { return name_of(phase) == name; });
+  return found == kTimedPhases.end() ? std::nullopt : std::optional(*found);
+}
+
 std::vector<std::string_view> known_keys() {
   std::vector<std::string_view> keys{kStep, kLoss, kPhases};
   for (const Phase phase : kTimedPhases) keys.emplace_back(name_of(phase));
@@ -39,7 +45,7 @@ std::vector<std::string_view> known_keys() {
 }
 
 [[noreturn]] void reject_value(std::string_view key, std::string_view expected, const Json& found) {
-  throw Error::format("'{}' must be {}, found {}", key, expected, quote(ascii_text(found)));
+  throw Error::format("'{}' must be {}, found {}", key, expected, quote(found.dump()));
 }
 
 // Python writes numbers that are not finite as words that JSON does not have. NaN is no value, as null is; an infinite
@@ -105,12 +111,9 @@ std::vector<std::pair<std::string, Json>> phases_of(const Json& line) {
   if (named == nullptr || named->is_null()) return phases;
   std::vector<std::string_view> timed;
   for (const Phase phase : kTimedPhases) timed.emplace_back(name_of(phase));
-  const auto is_timed = [&](const std::string& name) {
-    return std::find(timed.begin(), timed.end(), name) != timed.end();
-  };
   if (!named->is_object()) reject_value(kPhases, "an object of names and nanoseconds", *named);
   for (const auto& [name, value] : named->items()) {
-    if (const std::string meant = did_you_mean(name, timed); !meant.empty() && !is_timed(name))
+    if (const std::string meant = did_you_mean(name, timed); !meant.empty() && !timed_phase(name))
       throw Error::format("unknown phase {}{}", quote(name), meant);
     if (!is_phase_name(name)) {
       throw Error::format("the phase {} is not a name; use up to 32 of a-z, 0-9 and _, and none that a pass has",
@@ -163,8 +166,7 @@ StepLine parse_step_line(std::string_view text) {
       line.*one.field = count_of(key, value);
       is_known = true;
     }
-    for (const Phase phase : kTimedPhases) is_known = is_known || key == name_of(phase);
-    is_known = is_known || key == kPhases;
+    is_known = is_known || timed_phase(key) || key == kPhases;
     if (!is_known) throw Error::format("unknown key {}{}", quote(key), did_you_mean(key, known));
   }
   if (!line.keys.contains(kStep)) throw Error("'step' is missing; give the nanoseconds of the whole step");
@@ -172,9 +174,7 @@ StepLine parse_step_line(std::string_view text) {
   double phases = 0;
   for (const auto& [name, value] : phases_of(json)) {
     const Seconds seconds = duration_of(name, value);
-    const auto timed = std::find_if(kTimedPhases.begin(), kTimedPhases.end(),
-                                    [&, &name = name](Phase phase) { return name_of(phase) == name; });
-    if (timed != kTimedPhases.end()) {
+    if (const std::optional<Phase> timed = timed_phase(name)) {
       line.phases.emplace_back(*timed, seconds);
     } else {
       line.own_phases.emplace_back(name, seconds);
