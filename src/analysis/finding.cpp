@@ -17,17 +17,17 @@ std::string_view name_of(FindingTrust trust) {
 }
 
 bool Finding::has(std::string_view key) const {
-  const auto found = values.json().find(std::string(key));
+  const auto found = values.json().find(key);
   return found != nullptr && !found->is_null();
 }
 
 double Finding::number(std::string_view key) const {
-  const auto found = values.json().find(std::string(key));
+  const auto found = values.json().find(key);
   return found != nullptr && found->is_number() ? found->get<double>() : 0;
 }
 
 int64_t Finding::integer(std::string_view key) const {
-  const auto found = values.json().find(std::string(key));
+  const auto found = values.json().find(key);
   return found != nullptr && found->is_number() ? found->get<int64_t>() : 0;
 }
 

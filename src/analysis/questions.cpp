@@ -20,6 +20,7 @@
 #include "base/words.h"
 #include "record/metrics.h"
 #include "record/time_stats.h"
+#include "table/value_text.h"
 
 namespace laptime {
 namespace {
@@ -45,7 +46,7 @@ std::string percent_text(double fraction) {
   return std::isfinite(fraction) ? fmt::format("{:.{}f} %", 100 * fraction, fraction < 0.0995 ? 1 : 0) : "-";
 }
 std::string two_digits(double value) { return std::isfinite(value) ? fmt::format("{:.2g}", value) : "-"; }
-std::string factor(double value) { return std::isfinite(value) ? fmt::format("{:.2f}", value) : "-"; }
+std::string factor(double value) { return fixed_text(value, 2); }
 
 // Two points whose configurations differ in one option, from one value to another.
 using Pair = std::pair<const QuestionedPoint*, const QuestionedPoint*>;

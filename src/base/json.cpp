@@ -1,4 +1,4 @@
-// Values of JSON. The library parses and prints; here its events become values, and values its own.
+// JSON values, and their text: nlohmann's library parses and prints it.
 #include "base/json.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ using Library = nlohmann::ordered_json;
 
 constexpr uint64_t kLargestInteger = std::numeric_limits<int64_t>::max();
 
-// Builds a value from the library's events. The value that is being filled is the last of `open_`.
+// Builds a value while the library parses a text. `open_` holds the arrays and objects that have not ended.
 class Builder : public nlohmann::json_sax<Library> {
  public:
   explicit Builder(std::string* repeated) : repeated_(repeated) {}
@@ -68,7 +68,7 @@ class Builder : public nlohmann::json_sax<Library> {
     return add(std::move(value));
   }
 
-  // The first place and the last value of a key remain.
+  // Keeps each key once, at its first place with its last value.
   void drop_repeated(Json::Object& members) {
     std::vector<size_t> order(members.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -114,7 +114,7 @@ Library to_library(const Json& json) {
     return array;
   }
   Library object = Library::object();
-  // Keys are distinct already: looking for each would take time that grows with their square.
+  // The keys are distinct. Adding them one by one would search all of them each time.
   Library::object_t::Container& members = object.get_ref<Library::object_t&>();
   for (const auto& [key, value] : json.items()) members.emplace_back(key, to_library(value));
   return object;

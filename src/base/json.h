@@ -24,7 +24,7 @@ class JsonError : public Error {
  public:
   explicit JsonError(const std::string& message, std::optional<size_t> byte = std::nullopt)
       : Error(message), byte_(byte) {}
-  // Of the text, from 1, where it stops being JSON. None for a number that no double holds.
+  // The byte, counted from 1, at which the text stops being JSON. None for a number outside the range of double.
   std::optional<size_t> byte() const { return byte_; }
 
  private:
@@ -68,8 +68,8 @@ class Json {
   static Json array(std::initializer_list<Json> values) { return Json(Array(values)); }
   static Json object();
 
-  // JsonError unless `text` is one JSON value. Of a key that stands twice the last value is taken; `repeated`, if not
-  // null, is then set to that key. The depth is not limited: check json_size() of a text from outside.
+  // JsonError unless `text` is one JSON value. Where an object repeats a key, its last value counts, and `repeated`, if
+  // not null, is set to the key. The depth is not limited: check json_size() of untrusted text first.
   static Json parse(std::string_view text, std::string* repeated = nullptr);
   // On one line, or with `indent` spaces a level if that is not negative. ASCII: other characters are \u-escaped, bytes
   // that are no UTF-8 replaced. A number that is not finite is null.
@@ -79,7 +79,7 @@ class Json {
   bool is_boolean() const;
   bool is_number() const;
   bool is_number_integer() const;
-  bool is_number_unsigned() const;  // an integer from 0
+  bool is_number_unsigned() const;  // an integer >= 0
   bool is_number_float() const { return is_number() && !is_number_integer(); }
   bool is_string() const;
   bool is_array() const;
@@ -87,7 +87,7 @@ class Json {
   bool is_structured() const { return is_array() || is_object(); }
   const char* type_name() const;  // "null", "boolean", "number", "string", "array", "object"
 
-  // bool, an integer, double or std::string. JsonError where the value is of another kind; numbers convert.
+  // T is bool, an integer, double or std::string. JsonError where the value is of another kind; numbers convert.
   template <class T>
   T get() const {
     if constexpr (std::same_as<T, bool>)

@@ -35,7 +35,7 @@ std::string counted(Count count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-// The texts one behind the other with `separator` between two. Not fmt::join: it takes 0.4 s to compile in each source.
+// Joins texts with `separator`. fmt::join would take 0.4 s to compile in each source.
 std::string joined(std::span<const std::string> texts, std::string_view separator);
 std::string joined(std::span<const std::string_view> texts, std::string_view separator);
 std::string joined(const std::set<std::string>& texts, std::string_view separator);

@@ -54,10 +54,10 @@ std::string AnswerOutput::document(const TextStyle& style) const {
       return text;
     case OutputFormat::kCsv: return csv_of(answers_);
     case OutputFormat::kJson:
-      for (const PointAnswer& answer : answers_) text += (text.empty() ? "" : ",\n") + ascii_text(json_of(answer));
+      for (const PointAnswer& answer : answers_) text += (text.empty() ? "" : ",\n") + json_of(answer).dump();
       return fmt::format("[\n{}\n]\n", text);
     case OutputFormat::kJsonl:
-      for (const PointAnswer& answer : answers_) text += ascii_text(json_of(answer)) + "\n";
+      for (const PointAnswer& answer : answers_) text += json_of(answer).dump() + "\n";
       return text;
     default:
       for (const PointAnswer& answer : answers_) text += (text.empty() ? "" : "\n") + text_of(answer, style);

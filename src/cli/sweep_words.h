@@ -71,7 +71,7 @@ std::vector<UsedFile> files_of_store(const std::optional<std::filesystem::path>&
 // The sweep file, and the weights, data and kernels files of the points.
 std::vector<UsedFile> input_files(const Sweep& sweep, const std::vector<SweepPoint>& points);
 
-// A file that an option of a command names for its output; the path may be empty.
+// An output file and the option that names it; the path may be empty.
 struct OutputFile {
   std::string_view flag;
   std::string path;

@@ -1,4 +1,4 @@
-// TERM, the locale, the size of the window, and messages.
+// Reads what the terminal can show (TERM, locale, window size), and prints messages.
 #include "cli/terminal.h"
 
 #include <sys/ioctl.h>

@@ -60,7 +60,7 @@ namespace {
 
 constexpr std::string_view kSweepColumn = "sweep";
 
-// Whether a filter asks for runs or sweeps by name, and so for those of `laptime calibrate` too.
+// Whether a filter selects runs or sweeps by name, so that it can select those of `laptime calibrate` too.
 bool names_runs(const Filter& filter) {
   const std::vector<std::string> columns = filter.columns();
   return std::any_of(columns.begin(), columns.end(),

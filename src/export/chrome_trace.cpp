@@ -33,7 +33,7 @@ class JsonTexts {
   const std::string& operator()(std::string_view text) {
     const auto known = texts_.find(text);
     if (known != texts_.end()) return known->second;
-    return texts_.emplace(std::string(text), ascii_text(Json(std::string(text)))).first->second;
+    return texts_.emplace(std::string(text), Json(std::string(text)).dump()).first->second;
   }
 
  private:
@@ -87,7 +87,7 @@ class TraceWriter {
         "{{\n\"schemaVersion\": 1,\n\"deviceProperties\": {},\n"
         "\"distributedInfo\": {{\"backend\": \"none\", \"rank\": 0, \"world_size\": 1}},\n"
         "\"displayTimeUnit\": \"ms\",\n\"laptime\": {},\n\"traceEvents\": [\n",
-        ascii_text(devices), ascii_text(about));
+        devices.dump(), about.dump());
   }
 
   Json left_out() const {
@@ -185,8 +185,8 @@ class TraceWriter {
     if (detail_.kernels) args += fmt::format(",\"kernel\":{}", json_texts_(launch.kernel));
     if (!detail_.figures) return args;
     return args + fmt::format(",\"launch\":{},\"class\":{},\"signature\":{},\"FLOP\":{},\"bytes\":{}", index,
-                              json_texts_(launch.work_class), json_texts_(launch.signature),
-                              ascii_text(Json(launch.flops)), launch.bytes);
+                              json_texts_(launch.work_class), json_texts_(launch.signature), Json(launch.flops).dump(),
+                              launch.bytes);
   }
 
   void write_memory(const StepSpan& step) {

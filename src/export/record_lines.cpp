@@ -103,7 +103,7 @@ std::string json_lines(std::span<const TracedRecord> records, const ExportOption
   for (const TracedRecord& traced : records) {
     Json json = to_json(traced.record);
     if (traced.trace) json["trace"] = to_json(*traced.trace);
-    text += ascii_text(json) + "\n";
+    text += json.dump() + "\n";
   }
   return text;
 }

@@ -182,7 +182,7 @@ class Reader {
   }
 
   [[noreturn]] void reject(const std::string& path, std::string_view expected, const Json& found) const {
-    std::string text = found.is_structured() ? found.type_name() : ascii_text(found);
+    std::string text = found.is_structured() ? found.type_name() : found.dump();
     if (text.size() > 40) text = text.substr(0, 40) + "...";
     throw Error::format("{}: '{}' must be {}, found {}{}", document_, path, expected, text, advice_);
   }

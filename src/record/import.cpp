@@ -33,7 +33,7 @@ TracedText traced_text(std::string_view text, const std::string& place) {
       check(*traced.trace);
       json.erase("trace");
     }
-    traced.text = ascii_text(json);
+    traced.text = json.dump();
     return traced;
   } catch (const Error& error) {
     throw Error::format("{}: {}", place, error.what());
@@ -94,7 +94,7 @@ class Importer {
     record.run = known->second;
     Json json = Json::parse(text);
     json["run"] = record.run;
-    text = ascii_text(json);
+    text = json.dump();
     return record;
   }
 

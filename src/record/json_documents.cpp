@@ -149,7 +149,7 @@ std::vector<Record> read_records(const DocumentFile& file) {
   std::vector<Record> records;
   each_document(file, [&](const Json& document, const std::string& where) {
     try {
-      records.push_back(record_from_json(Json(document)));
+      records.push_back(record_from_json(document));
     } catch (const Error& error) {
       throw Error::format("{}: {}; {}", where, error.what(), file.advice);
     }

@@ -29,9 +29,8 @@ std::string text_of(const DocumentFile& file);
 void each_json_text(const DocumentFile& file,
                     const std::function<void(std::string_view text, const std::string& place)>& take);
 
-// Parses each document and hands it over with its name for messages: "kernels file 'choices.json': record 3". Objects
-// have sorted keys: there is no limit on the keys of an object, and looking one up must not take longer the more there
-// are. Error as above, and with the place of what is not JSON.
+// Parses each document and hands it over with its name for messages: "kernels file 'choices.json': record 3". Error as
+// above, and with the place of what is not JSON.
 void each_document(const DocumentFile& file,
                    const std::function<void(const Json& document, const std::string& where)>& take);
 

@@ -8,9 +8,7 @@
 
 namespace laptime {
 
-// A value on one line of ASCII: other characters are \u-escaped, bytes that are no UTF-8 replaced.
-inline std::string ascii_text(const Json& json) { return json.dump(); }
-// The same, but strings as they are, without quotes and escapes.
+// A value as Json::dump() writes it, but a string as it is, without quotes and escapes.
 inline std::string plain_text(const Json& json) { return json.is_string() ? json.text() : json.dump(); }
 
 // An object {key: value, ...}; empty after default construction. Copies are deep.

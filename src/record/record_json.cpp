@@ -110,7 +110,7 @@ Record record_from_json(const Json& json) {
   return record;
 }
 
-std::string to_text(const Record& record) { return ascii_text(to_json(record)); }
+std::string to_text(const Record& record) { return to_json(record).dump(); }
 
 Record parse_record(std::string_view text) {
   if (text.size() > kMaxRecordBytes) {

@@ -42,10 +42,6 @@ class Statement {
   int64_t integer(int column) const;
   double number(int column) const;
   int type(int column) const { return sqlite3_column_type(statement_.get(), column); }  // SQLITE_TEXT, ...
-  bool is_null(int column) const { return type(column) == SQLITE_NULL; }
-  bool is_text(int column) const { return type(column) == SQLITE_TEXT; }
-  bool is_integer(int column) const { return type(column) == SQLITE_INTEGER; }
-  bool is_number(int column) const { return is_integer(column) || type(column) == SQLITE_FLOAT; }
 
  private:
   struct Finalize {

@@ -236,7 +236,7 @@ int64_t Store::append(std::string_view text, const std::optional<StepTrace>& tra
   Statement(*database_, "INSERT INTO records (json) VALUES (?1)").bind(1, text).run();
   const int64_t id = database_->query_integer("SELECT last_insert_rowid()");
   if (trace) {
-    Statement(*database_, "INSERT INTO traces VALUES (?1, ?2)").bind(1, id).bind(2, ascii_text(to_json(*trace))).run();
+    Statement(*database_, "INSERT INTO traces VALUES (?1, ?2)").bind(1, id).bind(2, to_json(*trace).dump()).run();
   }
   transaction.commit();
   return id;
@@ -264,7 +264,7 @@ std::optional<int64_t> Store::find_same(const Record& record) const {
 bool Store::add_trace(int64_t id, const StepTrace& trace) {
   Statement(*database_, "INSERT OR IGNORE INTO traces VALUES (?1, ?2)")
       .bind(1, id)
-      .bind(2, ascii_text(to_json(trace)))
+      .bind(2, to_json(trace).dump())
       .run();
   return database_->query_integer("SELECT changes()") > 0;
 }

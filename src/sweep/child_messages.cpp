@@ -24,7 +24,7 @@ ChildMessage message_of(const Json& json) {
   return result;
 }
 
-std::string line_of(const Json& json) { return ascii_text(json) + "\n"; }
+std::string line_of(const Json& json) { return json.dump() + "\n"; }
 
 }  // namespace
 

@@ -67,8 +67,8 @@ TEST(FieldsJson, MatchesVisitedFields) {
   const std::string text =
       R"({"flag":true,"seconds":0.5,"text":"a","colour":"blue","unknown":2.0,"list":[{"count":1},{"count":2}],)"
       R"("parts":{"x":3},"free":{"k":null}})";
-  EXPECT_EQ(ascii_text(to_json(value)), text);
-  EXPECT_EQ(ascii_text(to_json(from_json<Outer>(Json::parse(text), "shape"))), text);
+  EXPECT_EQ(to_json(value).dump(), text);
+  EXPECT_EQ(to_json(from_json<Outer>(Json::parse(text), "shape")).dump(), text);
 }
 
 TEST(FieldsJson, UnknownIsNull) {

@@ -52,7 +52,7 @@ std::string text_of(const ResolvedPoint& point, const KnowledgeOf& known, const 
 }
 
 std::string json_of(const ResolvedPoint& point, const KnowledgeOf& known, const ExplainQuery&) {
-  return ascii_text(to_json(explain(point, known)));
+  return to_json(explain(point, known)).dump();
 }
 
 // How the texts of points make a document.

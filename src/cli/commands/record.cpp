@@ -143,7 +143,7 @@ RecordCommand parse_record_command(const CommandWords& words) {
 
 // Tells the other program what to do next.
 void answer(std::string_view next, std::string_view reason) {
-  write_all(STDOUT_FILENO, ascii_text(Json{{"next", next}, {"reason", reason}}) + "\n", kStandardOutput);
+  write_all(STDOUT_FILENO, Json{{"next", next}, {"reason", reason}}.dump() + "\n", kStandardOutput);
 }
 
 // Why the lines ended before the rule was satisfied.
