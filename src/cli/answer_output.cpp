@@ -32,6 +32,7 @@ void keep_options_of_answers(std::vector<OptionRow>& rows) {
 AnswerOutput::AnswerOutput(const OutputConfig& config) : config_(config) {
   if (std::find(kAnswerFormats.begin(), kAnswerFormats.end(), config_.output) == kAnswerFormats.end()) {
     std::vector<std::string_view> names;
+    names.reserve(kAnswerFormats.size());
     for (const OutputFormat format : kAnswerFormats) names.push_back(name_of(format));
     throw Error::format("--output {}: write {}", name_of(config_.output), joined(names, ", "));
   }

@@ -110,6 +110,7 @@ std::vector<std::pair<std::string, Json>> phases_of(const Json& line) {
   const Json* const named = line.find(kPhases);
   if (named == nullptr || named->is_null()) return phases;
   std::vector<std::string_view> timed;
+  timed.reserve(kTimedPhases.size());
   for (const Phase phase : kTimedPhases) timed.emplace_back(name_of(phase));
   if (!named->is_object()) reject_value(kPhases, "an object of names and nanoseconds", *named);
   for (const auto& [name, value] : named->items()) {

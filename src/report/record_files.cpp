@@ -82,6 +82,7 @@ void all_leaves(const Records& records, const TextSink& sink) {
     std::map<std::string, Json> by_path;
     for (Leaf& leaf : leaves_of(record)) by_path[std::move(leaf.path)] = std::move(leaf.value);
     std::vector<Json> line;
+    line.reserve(paths.size());
     for (const std::string& path : paths) line.push_back(by_path[path]);
     sink(csv_line(line));
     return true;
