@@ -2,7 +2,7 @@
 """Checks the stated rules that a pattern can find broken: ops known by name, clocks, terminal, devices, file lengths, types.
 
 RULES is the table: what is forbidden, why, in which files, and where it is allowed nevertheless. Comments are not searched.
-Beside it, no file is longer than MAX_LINES, no two files define a type of one name in the namespace of the program, and no
+Beside it, no file is empty or longer than MAX_LINES, no two files define a type of one name in the namespace of the program, and no
 comment that is new since the main branch opens like a riddle (RIDDLE).
 Which layer may include which is checked by tools/check_layers.py.
 Prints one line per violation, FILE:LINE: RULE: SOURCE, then the reason of each broken rule, and exits with 1 if there is any.
@@ -237,6 +237,9 @@ def check(root: Path) -> list[str]:
     too_long = [f"{path}:{MAX_LINES + 1}: {len(lines)} lines" for path, lines in texts.items() if len(lines) > MAX_LINES]
     reasons += [f"over {MAX_LINES} lines: a file has one subject; split it by subject."] if too_long else []
     problems += too_long
+    empty = [f"{path}:1: empty" for path, lines in texts.items() if not lines and not path.endswith("__init__.py")]
+    reasons += ["an empty file: delete it."] if empty else []
+    problems += empty
     doubled = doubled_types(sources)
     reasons += ["two types of one name: the linker takes one definition for both; name one of them for its own subject, or "
                 "put it into an anonymous namespace."] if doubled else []

@@ -121,6 +121,12 @@ class CheckRules(unittest.TestCase):
             with self.subTest(line=line):
                 self.assertEqual(self.check(path, line), [])
 
+    def test_finds_an_empty_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            (Path(folder) / "src/cli").mkdir(parents=True)
+            (Path(folder) / "src/cli/args.cpp").touch()
+            self.assertIn("src/cli/args.cpp:1: empty", check_rules.check(Path(folder)))
+
     def test_finds_a_long_file(self):
         self.assertEqual(self.check("tests/data/long_test.cpp", "\n" * 499), [])
         self.assertIn("tests/data/long_test.cpp:501: 501 lines", self.check("tests/data/long_test.cpp", "\n" * 500))
