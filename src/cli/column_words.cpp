@@ -13,7 +13,6 @@
 #include "config/run_config.h"
 #include "config/synonyms.h"
 #include "record/metrics.h"
-#include "report/column_sets/column_sets.h"
 #include "report/columns.h"
 
 namespace laptime {

@@ -13,7 +13,7 @@
 #include "measure/forecast_point.h"
 #include "model/parameters.h"
 #include "prepare/device.h"
-#include "report/heading.h"
+#include "report/names.h"
 
 namespace laptime {
 

@@ -13,8 +13,7 @@
 #include "base/words.h"
 #include "cli/destination.h"
 #include "cli/terminal.h"
-#include "report/phrases.h"
-#include "report/point_names.h"
+#include "report/names.h"
 #include "table/text.h"
 
 namespace laptime {

@@ -6,6 +6,7 @@
 
 #include "report/columns.h"
 #include "report/filter.h"
+#include "report/order.h"
 #include "report/record_files.h"
 #include "report/record_table.h"
 

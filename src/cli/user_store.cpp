@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "cli/terminal.h"
 #include "config/ready_sweeps.h"
-#include "report/row.h"
+#include "report/columns.h"
 
 namespace laptime {
 
@@ -86,7 +86,7 @@ std::string newest_run(const Store& store, bool any) {
       asked_id = id;
       return true;
     };
-    const Extent extent = std::max(extent_of_column("run"), extent_of_column(kSweepColumn));
+    const Extent extent = std::max(ColumnValue("run").extent(), ColumnValue(kSweepColumn).extent());
     store.each_of(part, extent, keep, [](const std::string&) {});
     if (newest.empty()) newest = newest_of_part;
     rest = rest.first(rest.size() - part.size());

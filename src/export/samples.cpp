@@ -15,7 +15,7 @@
 #include "export/distinct_names.h"
 #include "export/formats.h"
 #include "record/metrics.h"
-#include "report/model_name.h"
+#include "report/names.h"
 #include "table/text.h"
 
 namespace laptime {

@@ -15,8 +15,8 @@
 #include "base/words.h"
 #include "record/metrics.h"
 #include "record/trust.h"
-#include "report/model_name.h"
-#include "report/phrases.h"
+#include "report/names.h"
+#include "report/words.h"
 #include "table/value_text.h"
 
 namespace laptime {

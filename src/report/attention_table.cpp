@@ -7,7 +7,7 @@
 
 #include "analysis/speedup.h"
 #include "report/columns.h"
-#include "report/row.h"
+#include "report/names.h"
 
 namespace laptime {
 namespace {
@@ -98,7 +98,7 @@ TableRow AttentionTable::row_of(const Size& size) const {
     const auto found = size.by_mode.find(mode);
     const bool is_missing = found == size.by_mode.end();
     for (const char* const phase : {"forward", "backward"}) {
-      const Json value = is_missing ? Json(nullptr) : Row(found->second).value(std::string(phase) + "_time");
+      const Json value = is_missing ? Json(nullptr) : value_of(found->second, std::string(phase) + "_time");
       TableCell cell(value);
       if (!is_missing && found->second.status != Status::kOk && value.is_null()) {
         std::string status(name_of(found->second.status));
@@ -125,7 +125,7 @@ TableRow AttentionTable::row_of(const Size& size) const {
   }
   for (const std::string& mode : modes_) {
     const auto found = size.by_mode.find(mode);
-    row.cells.emplace_back(found == size.by_mode.end() ? Json(nullptr) : Row(found->second).value("peak"));
+    row.cells.emplace_back(found == size.by_mode.end() ? Json(nullptr) : value_of(found->second, "peak"));
   }
   return row;
 }

@@ -1,6 +1,8 @@
 // The filter's reader, and the comparison of records with it.
 #include "report/filter.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -12,30 +14,37 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "report/columns.h"
-#include "report/row.h"
 
 namespace laptime {
+namespace {
 
-struct Filter::Node {
-  enum class Kind { kAnd, kOr, kNot, kCompare };
-  enum class Operator { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kContains };
+enum class Operator { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kContains };
 
-  Kind kind = Kind::kCompare;
-  std::vector<Node> children;
+// Operators of a program.
+constexpr int kAnd = -1;
+constexpr int kOr = -2;
+constexpr int kNot = -3;
+
+}  // namespace
+
+struct Filter::Comparison {
   std::string column;
   Operator op = Operator::kEqual;
   std::string value;
-  std::string meant;                        // the word of an option that the value stands for: "bfloat16" for "bf16"
-  std::optional<double> number;             // the value as a number, its unit applied
-  bool null = false;                        // the bare word `null`
-  std::shared_ptr<const ColumnValue> read;  // of records
-  std::vector<int64_t> ids;                 // of stored records that match whatever their value is
+  std::string meant;             // the word of an option that the value stands for: "bfloat16" for "bf16"
+  std::optional<double> number;  // the value as a number, its unit applied
+  bool null = false;             // the bare word `null`
+  ColumnValue read;              // of records
+  bool compares;                 // rows, as speedup does
+  std::vector<int64_t> ids;      // of stored records that match whatever their value is
+
+  explicit Comparison(std::string name)
+      : column(std::move(name)), read(column), compares(laptime::compares_rows(column)) {}
 };
 
 namespace {
 
-using Node = Filter::Node;
-using Operator = Node::Operator;
+using Comparison = Filter::Comparison;
 
 struct Spelling {
   std::string_view text;
@@ -79,13 +88,13 @@ bool ends_word(char c) { return is_space(c) || std::string_view("()'\"=<>!~").fi
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  Parser(std::string_view text, std::vector<Comparison>& comparisons, std::vector<int>& program)
+      : text_(text), comparisons_(comparisons), program_(program) {}
 
-  Node parse() {
-    Node node = expression(0);
+  void parse() {
+    expression(0);
     skip_spaces();
     if (at_ < text_.size()) fail(at_, text_[at_] == ')' ? "')' without '('" : "expected 'and', 'or' or the end");
-    return node;
   }
 
  private:
@@ -114,67 +123,55 @@ class Parser {
     return true;
   }
 
-  Node expression(size_t depth) {
-    Node node;
-    node.kind = Node::Kind::kOr;
-    do {
-      node.children.push_back(conjunction(depth));
-    } while (take_keyword("or", "OR"));
-    return simplified(std::move(node));
+  void expression(size_t depth) {
+    conjunction(depth);
+    while (take_keyword("or", "OR")) {
+      conjunction(depth);
+      program_.push_back(kOr);
+    }
   }
 
-  Node conjunction(size_t depth) {
-    Node node;
-    node.kind = Node::Kind::kAnd;
-    do {
-      node.children.push_back(term(depth));
-    } while (take_keyword("and", "AND"));
-    return simplified(std::move(node));
+  void conjunction(size_t depth) {
+    term(depth);
+    while (take_keyword("and", "AND")) {
+      term(depth);
+      program_.push_back(kAnd);
+    }
   }
 
-  static Node simplified(Node node) {
-    if (node.children.size() != 1) return node;
-    Node only = std::move(node.children.front());
-    return only;
-  }
-
-  static Node opposite(Node node) {
-    Node negation;
-    negation.kind = Node::Kind::kNot;
-    negation.children.push_back(std::move(node));
-    return negation;
-  }
-
-  Node term(size_t depth) {
+  void term(size_t depth) {
     bool is_negated = false;
     while (take_keyword("not", "NOT")) is_negated = !is_negated;
-    Node node = positive_term(depth);
-    return is_negated ? opposite(std::move(node)) : node;
+    positive_term(depth);
+    if (is_negated) program_.push_back(kNot);
   }
 
-  Node positive_term(size_t depth) {
+  void positive_term(size_t depth) {
     skip_spaces();
     if (at_ < text_.size() && text_[at_] == '(') {
       const size_t open = at_;
       if (depth >= Filter::kMaxDepth) fail(at_, fmt::format("more than {} nested '('", Filter::kMaxDepth));
       ++at_;
-      Node inner = expression(depth + 1);
-      skip_spaces();
-      if (at_ >= text_.size() || text_[at_] != ')') fail(open, "'(' without ')'");
-      ++at_;
-      return inner;
+      expression(depth + 1);
+      close(open);
+      return;
     }
-    count_comparison();
-    Node node;
-    node.column = take_column();
-    if (take_keyword("in", "IN")) return any_of_list(node);
-    if (take_keyword("not", "NOT")) {
+    const std::string column = take_column();
+    if (take_keyword("in", "IN")) {
+      any_of_list(column);
+    } else if (take_keyword("not", "NOT")) {
       if (!take_keyword("in", "IN")) fail(at_, "expected 'in' after 'not', as in: model not in (small, medium)");
-      return opposite(any_of_list(node));
+      any_of_list(column);
+      program_.push_back(kNot);
+    } else {
+      take_comparison(column, take_operator(column), /*in_list=*/false);
     }
-    node.op = take_operator(node.column);
-    take_value(node);
-    return node;
+  }
+
+  void close(size_t open) {
+    skip_spaces();
+    if (at_ >= text_.size() || text_[at_] != ')') fail(open, "'(' without ')'");
+    ++at_;
   }
 
   // A word, or a header with spaces in quotes.
@@ -188,29 +185,20 @@ class Parser {
     return column;
   }
 
-  void count_comparison() {
-    if (++comparisons_ > Filter::kMaxComparisons) {
-      fail(at_, fmt::format("more than {} comparisons", Filter::kMaxComparisons));
-    }
-  }
-
-  // The values of `in (a, b)`, each compared with the column of `node`.
-  Node any_of_list(const Node& node) {
-    Node any;
-    any.kind = Node::Kind::kOr;
+  // The values of `in (a, b)`, each compared with the column.
+  void any_of_list(const std::string& column) {
     skip_spaces();
     const size_t open = at_;
     if (at_ >= text_.size() || text_[at_] != '(') fail(at_, "expected '(' after 'in', as in: model in (small, medium)");
+    bool is_first = true;
     do {
       ++at_;
-      count_comparison();
-      any.children.push_back(node);
-      take_value(any.children.back(), /*in_list=*/true);
+      take_comparison(column, Operator::kEqual, /*in_list=*/true);
+      if (!is_first) program_.push_back(kOr);
+      is_first = false;
       skip_spaces();
     } while (at_ < text_.size() && text_[at_] == ',');
-    if (at_ >= text_.size() || text_[at_] != ')') fail(open, "'(' without ')'");
-    ++at_;
-    return simplified(std::move(any));
+    close(open);
   }
 
   Operator take_operator(const std::string& column) {
@@ -223,29 +211,39 @@ class Parser {
     fail(at_, fmt::format("expected one of = != < <= > >= ~ in after column {}", quote(column)));
   }
 
-  void take_value(Node& node, bool in_list = false) {
+  void take_comparison(const std::string& column, Operator op, bool in_list) {
+    if (comparisons_.size() >= Filter::kMaxComparisons)
+      fail(at_, fmt::format("more than {} comparisons", Filter::kMaxComparisons));
+    Comparison comparison(column);
+    comparison.op = op;
+    take_value(comparison, in_list);
+    program_.push_back(static_cast<int>(comparisons_.size()));
+    comparisons_.push_back(std::move(comparison));
+  }
+
+  void take_value(Comparison& comparison, bool in_list) {
     skip_spaces();
     if (at_ >= text_.size()) fail(at_, "expected a value");
     const char mark = text_[at_];
     if (mark == '\'' || mark == '"') {
       const size_t close = text_.find(mark, at_ + 1);
       if (close == std::string_view::npos) fail(at_, "a quote without its end");
-      node.value = text_.substr(at_ + 1, close - at_ - 1);
+      comparison.value = text_.substr(at_ + 1, close - at_ - 1);
       at_ = close + 1;
     } else {
-      node.value = peek_word(in_list);
-      if (node.value.empty()) fail(at_, "expected a value; put it in quotes if it contains operators");
-      node.null = node.value == "null";
-      at_ += node.value.size();
+      comparison.value = peek_word(in_list);
+      if (comparison.value.empty()) fail(at_, "expected a value; put it in quotes if it contains operators");
+      comparison.null = comparison.value == "null";
+      at_ += comparison.value.size();
     }
-    node.number = number_of(node.value);
-    node.read = std::make_shared<const ColumnValue>(node.column);
-    node.meant = meant_word(node.column, node.value);
+    comparison.number = number_of(comparison.value);
+    comparison.meant = meant_word(comparison.column, comparison.value);
   }
 
   std::string_view text_;
+  std::vector<Comparison>& comparisons_;
+  std::vector<int>& program_;
   size_t at_ = 0;
-  size_t comparisons_ = 0;
 };
 
 template <class T>
@@ -264,133 +262,104 @@ bool holds(Operator op, const T& a, const T& b) {
 
 bool is_order(Operator op) { return op != Operator::kEqual && op != Operator::kNotEqual && op != Operator::kContains; }
 
-bool compare(const Node& node, const Json& value) {
+bool compare(const Comparison& comparison, const Json& value) {
   if (value.is_array()) {
-    const bool none_equal = node.op == Operator::kNotEqual;
-    const auto matches = [&](const Json& element) { return compare(node, element); };
+    const bool none_equal = comparison.op == Operator::kNotEqual;
+    const auto matches = [&](const Json& element) { return compare(comparison, element); };
     return none_equal ? std::all_of(value.begin(), value.end(), matches)
                       : std::any_of(value.begin(), value.end(), matches);
   }
-  if (node.null || value.is_null()) {
-    const bool equal = node.null && value.is_null();
-    return node.op == Operator::kEqual ? equal : node.op == Operator::kNotEqual && !equal;
+  if (comparison.null || value.is_null()) {
+    const bool equal = comparison.null && value.is_null();
+    return comparison.op == Operator::kEqual ? equal : comparison.op == Operator::kNotEqual && !equal;
   }
-  if (node.op == Operator::kContains) return plain_text(value).find(node.value) != std::string::npos;
+  if (comparison.op == Operator::kContains) return plain_text(value).find(comparison.value) != std::string::npos;
   if (value.is_number()) {
-    if (node.number) return holds(node.op, value.get<double>(), *node.number);
-    if (is_order(node.op)) {
-      throw Error::format("filter: column '{}' holds numbers, but {} is not a number", node.column, quote(node.value));
+    if (comparison.number) return holds(comparison.op, value.get<double>(), *comparison.number);
+    if (is_order(comparison.op)) {
+      throw Error::format("filter: column '{}' holds numbers, but {} is not a number", comparison.column,
+                          quote(comparison.value));
     }
-    return node.op == Operator::kNotEqual;
+    return comparison.op == Operator::kNotEqual;
   }
   const std::string text = plain_text(value);
-  const auto number = is_order(node.op) ? number_of(text) : std::nullopt;  // an edition: "2025"
-  if (number && node.number) return holds(node.op, *number, *node.number);
-  if (node.op == Operator::kEqual) return text == node.value || text == node.meant;
-  if (node.op == Operator::kNotEqual) return text != node.value && text != node.meant;
-  return holds(node.op, text, node.value);
-}
-
-using NodeReader = std::function<Json(const Node& node)>;
-
-bool matches(const Node& node, const NodeReader& read) {
-  const auto holds_for = [&](const Node& child) { return matches(child, read); };
-  switch (node.kind) {
-    case Node::Kind::kAnd: return std::all_of(node.children.begin(), node.children.end(), holds_for);
-    case Node::Kind::kOr: return std::any_of(node.children.begin(), node.children.end(), holds_for);
-    case Node::Kind::kNot: return !holds_for(node.children.front());
-    case Node::Kind::kCompare: break;
-  }
-  return compare(node, read(node));
-}
-
-bool compares_rows(const Node& node) {
-  return (node.kind == Node::Kind::kCompare && laptime::compares_rows(node.column)) ||
-         std::any_of(node.children.begin(), node.children.end(),
-                     [](const Node& child) { return compares_rows(child); });
-}
-
-void check_columns(const Node& node, const Records& records) {
-  if (node.kind == Node::Kind::kCompare && !laptime::compares_rows(node.column)) {
-    check_column(node.column, records, "filter", comparing_columns());
-  }
-  for (const Node& child : node.children) check_columns(child, records);
-}
-
-Extent extent_of(const Node& node) {
-  Extent extent = node.kind == Node::Kind::kCompare ? node.read->extent() : Extent::kNames;
-  for (const Node& child : node.children) extent = std::max(extent, extent_of(child));
-  return extent;
-}
-
-Node comparison_of(std::string column, Operator op, std::string value) {
-  Node node;
-  node.read = std::make_shared<const ColumnValue>(column);
-  node.column = std::move(column);
-  node.op = op;
-  node.meant = value;
-  node.value = std::move(value);
-  return node;
-}
-
-void collect_columns(const Node& node, std::vector<std::string>& columns) {
-  if (node.kind == Node::Kind::kCompare) columns.push_back(node.column);
-  for (const Node& child : node.children) collect_columns(child, columns);
+  const auto number = is_order(comparison.op) ? number_of(text) : std::nullopt;  // an edition: "2025"
+  if (number && comparison.number) return holds(comparison.op, *number, *comparison.number);
+  if (comparison.op == Operator::kEqual) return text == comparison.value || text == comparison.meant;
+  if (comparison.op == Operator::kNotEqual) return text != comparison.value && text != comparison.meant;
+  return holds(comparison.op, text, comparison.value);
 }
 
 }  // namespace
 
 Filter::Filter(std::string_view text) {
-  if (text.size() > kMaxBytes) {
+  if (text.size() > kMaxBytes)
     throw Error::format("filter: {} bytes, more than the limit of {}", text.size(), kMaxBytes);
-  }
-  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return;
-  root_ = std::make_unique<Node>(Parser(text).parse());
+  if (text.find_first_not_of(" \t\r\n") != std::string_view::npos) Parser(text, comparisons_, program_).parse();
 }
 
 Filter::Filter(Filter&& other) noexcept = default;
 Filter& Filter::operator=(Filter&& other) noexcept = default;
 Filter::~Filter() = default;
 
-void Filter::add(Node comparison) {
-  auto both = std::make_unique<Node>();
-  both->kind = Node::Kind::kAnd;
-  if (root_ != nullptr) both->children.push_back(std::move(*root_));
-  both->children.push_back(std::move(comparison));
-  root_ = std::move(both);
+void Filter::add(Comparison comparison) {
+  const bool is_first = program_.empty();
+  program_.push_back(static_cast<int>(comparisons_.size()));
+  comparisons_.push_back(std::move(comparison));
+  if (!is_first) program_.push_back(kAnd);
 }
 
 void Filter::narrow(std::string column, std::string text, std::vector<int64_t> ids) {
-  Node node = comparison_of(std::move(column), Operator::kContains, std::move(text));
-  node.ids = std::move(ids);
-  add(std::move(node));
+  Comparison comparison(std::move(column));
+  comparison.op = Operator::kContains;
+  comparison.value = std::move(text);
+  comparison.ids = std::move(ids);
+  add(std::move(comparison));
 }
 
 void Filter::leave_out(std::string column, std::string value) {
-  add(comparison_of(std::move(column), Operator::kNotEqual, std::move(value)));
+  Comparison comparison(std::move(column));
+  comparison.op = Operator::kNotEqual;
+  comparison.value = comparison.meant = std::move(value);
+  add(std::move(comparison));
 }
 
 void Filter::check(const Records& records) const {
-  if (root_ == nullptr) return;
-  check_columns(*root_, records);
-  if (!compares_rows(*root_)) return;
-  speedups_ = std::make_shared<Speedups>();
-  for (const bool adds : {false, true}) {
-    records.each(Extent::kWithConfig, [&](const Record& record) {
-      adds ? speedups_->add(record) : speedups_->plan(record);
-      return true;
-    });
+  bool compares = false;
+  for (const Comparison& comparison : comparisons_) {
+    compares = compares || comparison.compares;
+    if (!comparison.compares) check_column(comparison.column, records, "filter", comparing_columns());
   }
+  if (compares) speedups_ = std::make_shared<Speedups>(speedups_of(records));
 }
 
-Extent Filter::extent() const { return root_ == nullptr ? Extent::kNames : extent_of(*root_); }
+Extent Filter::extent() const {
+  Extent extent = Extent::kNames;
+  for (const Comparison& comparison : comparisons_) extent = std::max(extent, comparison.read.extent());
+  return extent;
+}
+
+bool Filter::matches_by(const std::function<Json(const Comparison&)>& read) const {
+  std::vector<bool> results;
+  for (const int step : program_) {
+    if (step >= 0) {
+      const Comparison& comparison = comparisons_[static_cast<size_t>(step)];
+      results.push_back(compare(comparison, read(comparison)));
+      continue;
+    }
+    const bool last = results.back();
+    if (step != kNot) results.pop_back();
+    results.back() = step == kNot ? !last : step == kAnd ? results.back() && last : results.back() || last;
+  }
+  return results.empty() || results.back();
+}
 
 bool Filter::matches(const Record& record, int64_t id) const {
-  return root_ == nullptr || laptime::matches(*root_, [&](const Node& node) {
-           if (std::binary_search(node.ids.begin(), node.ids.end(), id)) return Json(node.value);
-           const bool compares = speedups_ != nullptr && laptime::compares_rows(node.column);
-           return compares ? compared_value(node.column, *speedups_, record) : node.read->matched(record);
-         });
+  return matches_by([&](const Comparison& comparison) {
+    if (std::binary_search(comparison.ids.begin(), comparison.ids.end(), id)) return Json(comparison.value);
+    return comparison.compares && speedups_ != nullptr ? compared_value(comparison.column, *speedups_, record)
+                                                       : comparison.read.matched(record);
+  });
 }
 
 std::vector<Record> Filter::apply(std::span<const Record> records) const {
@@ -403,12 +372,12 @@ std::vector<Record> Filter::apply(std::span<const Record> records) const {
 
 std::vector<std::string> Filter::columns() const {
   std::vector<std::string> columns;
-  if (root_ != nullptr) collect_columns(*root_, columns);
+  for (const Comparison& comparison : comparisons_) columns.push_back(comparison.column);
   return columns;
 }
 
 bool Filter::keeps(const ColumnReader& read) const {
-  return root_ == nullptr || laptime::matches(*root_, [&](const Node& node) { return read(node.column); });
+  return matches_by([&](const Comparison& comparison) { return read(comparison.column); });
 }
 
 }  // namespace laptime

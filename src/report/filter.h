@@ -1,4 +1,4 @@
-// Which records, in which order: the one filter grammar of all commands, and `--sort`.
+// Filter: which records or rows, in the one grammar of all commands.
 #pragma once
 
 #include <cstdint>
@@ -47,7 +47,7 @@ class Filter {
   // From now on a match must also have another value, or none, in this column.
   void leave_out(std::string column, std::string value);
 
-  bool is_empty() const { return root_ == nullptr; }
+  bool is_empty() const { return program_.empty(); }
 
   // Error for a column that none of the records can have, and for a group of columns.
   void check(const Records& records) const;
@@ -66,20 +66,17 @@ class Filter {
   // Whether one row of any table matches. `read` throws Error for a column that the table does not have.
   bool keeps(const ColumnReader& read) const;
 
-  struct Node;
+  struct Comparison;
 
  private:
-  void add(Node comparison);
+  bool matches_by(const std::function<Json(const Comparison&)>& read) const;
+  void add(Comparison comparison);
 
-  std::unique_ptr<Node> root_;                  // null: matches every record
+  std::vector<Comparison> comparisons_;
+  // The expression with each operator behind its operands: the index of a comparison, or an operator (filter.cpp).
+  // Empty: every record matches.
+  std::vector<int> program_;
   mutable std::shared_ptr<Speedups> speedups_;  // of check(), where a comparison is of rows (speedup)
 };
-
-// "column[:asc|:desc]", several joined by commas, the first one decides first. Records without a value come last, equal
-// ones keep their order. Error for an unknown column or direction.
-std::vector<Record> sort_records(std::span<const Record> records, std::string_view order);
-
-// The same as places in the order of `records`: the first one's, the second one's, ...
-std::vector<size_t> sorted_positions(const Records& records, std::string_view order);
 
 }  // namespace laptime

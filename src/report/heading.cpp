@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/words.h"
 #include "record/metrics.h"
+#include "report/names.h"
 
 namespace laptime {
 namespace {
@@ -16,16 +17,11 @@ namespace {
 // The parts of a name made by this program, "step/model:small/ctx:256"; any other name is one part.
 std::vector<std::string_view> parts_of(const Record& record) {
   if (!record.label.empty()) return {record.label};
-  std::vector<std::string_view> parts;
-  parts.reserve(16);
-  std::string_view rest = record.name;
-  while (true) {
-    const size_t slash = rest.find('/');
-    parts.emplace_back(rest.substr(0, slash));
-    if (parts.size() > 1 && parts.back().find(':') == std::string::npos) return {record.name};
-    if (slash == std::string_view::npos) return parts;
-    rest.remove_prefix(slash + 1);
-  }
+  std::vector<std::string_view> parts = words_in(record.name);
+  const bool is_ours = !parts.empty() && std::all_of(parts.begin() + 1, parts.end(), [](std::string_view part) {
+    return part.find(':') != std::string_view::npos;
+  });
+  return is_ours ? parts : std::vector<std::string_view>{record.name};
 }
 
 template <class Parts>
@@ -60,31 +56,7 @@ std::string spoken(std::string_view part) {
   return fmt::format("{} {}", tag, value);
 }
 
-void erase_all(std::string& text, std::string_view part) {
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part)) text.erase(at, part.size());
-}
-
-// "AMD EPYC 9R14" for "AMD EPYC 9R14 96-Core Processor".
-std::string short_processor(std::string name) {
-  for (const std::string_view noise : {"(R)", "(TM)", " Processor", " CPU"}) erase_all(name, noise);
-  name.erase(std::min(name.find(" @"), name.size()));
-  if (const size_t cores = name.find("-Core"); cores != std::string::npos) {
-    const size_t begin = name.rfind(' ', cores);
-    if (begin != std::string::npos) name.erase(begin, cores + std::string_view("-Core").size() - begin);
-  }
-  return name;
-}
-
 }  // namespace
-
-std::string day_of(const std::string& created) { return created.substr(0, created.find('T')); }
-
-std::string minute_of(const std::string& created) {
-  constexpr size_t kDay = 10;
-  constexpr size_t kMinute = 16;
-  if (created.size() < kMinute || created[kDay] != 'T') return created;
-  return fmt::format("{} {} UTC", created.substr(0, kDay), created.substr(kDay + 1, kMinute - kDay - 1));
-}
 
 Heading::Heading(const Records& rows) {
   rows.each(Extent::kNames, [&](const Record& record) {
@@ -141,59 +113,36 @@ std::string Heading::short_name(const Record& record) const {
   return name;
 }
 
-bool is_attention(const Record& record) { return record.config.text("model") == "attention"; }
-
-std::string device_card_name(const Record& record) {
-  const Json& machine = record.machine.json();
-  const auto card = machine.find("card");
-  if (card == nullptr || !card->is_object()) return {};
-  const auto name = card->find("name");
-  return name != nullptr && name->is_string() ? name->get<std::string>() : std::string();
+std::vector<std::string> Heading::machine_parts(const Record& first, bool is_brief) const {
+  if (only_predicted()) return {fmt::format("predicted for {}", joined(devices_, ", "))};
+  if (machines_.size() > 1) return {counted(machines_.size(), "machine")};
+  const std::string cpu = is_brief ? brief_processor(processor_name(first)) : processor_name(first);
+  std::set<std::string> cards = cards_;
+  cards.insert(device_card_name(first));
+  std::vector<std::string> parts;
+  for (const std::string& card : cards) parts.push_back(card.empty() ? cpu : card);
+  if (parts != std::vector{cpu}) return {joined(parts, ", ")};
+  if (run_count() == 1 && first.name.find("/threads:") == std::string::npos) parts.push_back(threads_text(first));
+  if (!is_brief) parts.push_back(machine_word(first, "isa_used"));
+  std::erase(parts, "");
+  return parts;
 }
 
-std::vector<HeadingFact> Heading::facts(const Record& first) const {
-  std::vector<HeadingFact> facts;
-  const auto add = [&](std::string_view label, std::string text) { facts.push_back({label, std::move(text)}); };
-  const Json& machine = first.machine.json();
-  const auto text_of = [&](const char* key) {
-    const auto found = machine.find(key);
-    return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
-  };
-  const bool only_predicted = some_predicted_ && !some_measured_;
-  if (only_predicted) {
-    add("machine", fmt::format("predicted for {}, not measured", joined(devices_, ", ")));
-  } else if (machines_.size() > 1) {
-    add("machine", counted(machines_.size(), "machine"));
-  } else {
-    std::string cpu = text_of("cpu_model");
-    if (cpu.empty()) cpu = first.fingerprint.substr(0, first.fingerprint.find(" ("));
-    std::vector<std::string> devices;
-    std::set<std::string> cards = cards_;
-    cards.insert(device_card_name(first));
-    for (const std::string& card : cards) devices.push_back(card.empty() ? cpu : card);
-    const bool on_card = devices != std::vector{cpu};
-    if (devices.size() > 1 || !devices.front().empty()) add("machine", joined(devices, ", "));
-    const Json& config = first.config.json();
-    const auto threads = config.find("threads");
-    const bool one_value = run_count() == 1 && first.name.find("/threads:") == std::string::npos;
-    if (!on_card && one_value && threads != nullptr && threads->is_number()) {
-      add("threads", counted(threads->get<int64_t>(), "thread"));
-    }
-    if (const std::string isa = text_of("isa_used"); !on_card && !isa.empty()) add("instruction set", isa);
+std::vector<std::string> Heading::facts(const Record& first) const {
+  std::vector<std::string> facts = machine_parts(first, /*is_brief=*/false);
+  if (only_predicted()) facts.front() += ", not measured";
+  if (commits_.size() > 1) facts.push_back(fmt::format("{} commits of laptime", commits_.size()));
+  if (commits_.size() == 1) facts.push_back("laptime " + *commits_.begin());
+  if (rows_ == 1 && some_of_others_) facts.push_back(first.binary.version);
+  const bool are_days = run_count() > 1 && day_of(first_created_) != day_of(last_created_);
+  facts.push_back(are_days ? fmt::format("{} to {}", day_of(first_created_), day_of(last_created_))
+                           : minute_of(first_created_));
+  const Json* const load = first.machine.json().find("load_average");
+  if (!only_predicted() && run_count() == 1 && machines_.size() == 1 && load != nullptr && load->is_array() &&
+      !load->empty() && (*load)[0].is_number()) {
+    facts.push_back(fmt::format("load {:.2f}", (*load)[0].get<double>()));
   }
-  if (commits_.size() > 1) add("program", fmt::format("{} commits of laptime", commits_.size()));
-  if (commits_.size() == 1) add("program", "laptime " + *commits_.begin());
-  if (rows_ == 1 && some_of_others_ && !first.binary.version.empty()) add("program", first.binary.version);
-  if (run_count() > 1 && day_of(first_created_) != day_of(last_created_)) {
-    add("date", fmt::format("{} to {}", day_of(first_created_), day_of(last_created_)));
-  } else if (!first_created_.empty()) {
-    add("date", minute_of(first_created_));
-  }
-  const auto load = machine.find("load_average");
-  if (!only_predicted && run_count() == 1 && machines_.size() == 1 && load != nullptr && load->is_array() &&
-      !load->empty() && load->front().is_number()) {
-    add("load", fmt::format("load {:.2f}", load->front().get<double>()));
-  }
+  std::erase(facts, "");
   return facts;
 }
 
@@ -210,21 +159,7 @@ std::string Heading::shared_text(const Record& first) const {
 }
 
 std::string Heading::machine_text(const Record& first) const {
-  if (some_predicted_ && !some_measured_) return fmt::format("predicted for {}", joined(devices_, ", "));
-  if (machines_.size() > 1) return counted(machines_.size(), "machine");
-  const std::string card = device_card_name(first);
-  if (!card.empty()) return card;
-  const Json& machine = first.machine.json();
-  const auto model = machine.find("cpu_model");
-  const bool is_named = model != nullptr && model->is_string();
-  std::string text =
-      short_processor(is_named ? model->get<std::string>() : first.fingerprint.substr(0, first.fingerprint.find(" (")));
-  const Json& config = first.config.json();
-  const auto threads = config.find("threads");
-  const bool is_one_value = run_count() == 1 && first.name.find("/threads:") == std::string::npos;
-  if (is_one_value && threads != nullptr && threads->is_number())
-    text += (text.empty() ? "" : ", ") + counted(threads->get<int64_t>(), "thread");
-  return text;
+  return joined(machine_parts(first, /*is_brief=*/true), ", ");
 }
 
 }  // namespace laptime

@@ -10,12 +10,6 @@
 
 namespace laptime {
 
-// Machine, threads, instruction set, program and date, and the parts of the names that all rows share.
-struct HeadingFact {
-  std::string_view label;  // "machine"
-  std::string text;
-};
-
 class Heading {
  public:
   // All rows of the table.
@@ -33,13 +27,15 @@ class Heading {
   const std::set<std::string>& passes() const { return passes_; }
   bool only_attention() const { return only_attention_; }  // rows of attention alone
 
-  // `first` is a whole record of the table.
-  std::vector<HeadingFact> facts(const Record& first) const;
+  // Of `first`, a whole record of the table: machine, threads, instruction set, program, date and load.
+  std::vector<std::string> facts(const Record& first) const;
   std::string shared_text(const Record& first) const;   // "small, 1 layer, ctx 64, step"; may be empty
   std::string machine_text(const Record& first) const;  // "AMD EPYC 9R14, 2 threads", "predicted for h100"
 
  private:
   void add(const Record& record);
+  bool only_predicted() const { return some_predicted_ && !some_measured_; }
+  std::vector<std::string> machine_parts(const Record& first, bool is_brief) const;
 
   size_t rows_ = 0;
   bool some_predicted_ = false;
@@ -58,15 +54,5 @@ class Heading {
   std::set<std::string> passes_;
   bool only_attention_ = true;
 };
-
-// A record of attention alone.
-bool is_attention(const Record& record);
-
-// The card that ran the record's point, such as "NVIDIA H200"; empty where the machine itself did.
-std::string device_card_name(const Record& record);
-
-// The day of a date in ISO 8601, "2025-11-21", and the date to the minute, "2025-11-21 10:15 UTC".
-std::string day_of(const std::string& created);
-std::string minute_of(const std::string& created);
 
 }  // namespace laptime

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "distribution/median.h"
+#include "report/answer.h"
 
 namespace laptime {
 namespace {
@@ -35,20 +36,11 @@ Table launch_costs_table(std::span<const LaunchCost> costs) {
     kind.bytes_per_second.push_back(static_cast<double>(cost.bytes) / cost.seconds);
     kind.newest = std::max(kind.newest, cost.created);
   }
-  const auto rate = [](std::string key, std::string title, Unit unit, int drop = 0) {
-    return TableColumn{.key = std::move(key), .title = std::move(title), .unit = unit, .drop = drop};
-  };
   Table table{.name = "launch_costs",
-              .columns = {text_of_rows("kind", "kind"),
-                          {.key = "threads", .title = "threads", .drop = 1},
-                          {.key = "shapes", .title = "shapes"},
-                          rate("shortest_s", "shortest", Unit::kSeconds),
-                          rate("longest_s", "longest", Unit::kSeconds),
-                          rate("median_flops_per_second", "median FLOP/s", Unit::kFlopsPerSecond, 3),
-                          rate("best_flops_per_second", "best FLOP/s", Unit::kFlopsPerSecond, 2),
-                          rate("median_bytes_per_second", "median bytes/s", Unit::kBytesPerSecond, 4),
-                          rate("best_bytes_per_second", "best bytes/s", Unit::kBytesPerSecond, 2),
-                          text_of_rows("newest", "newest", 5)}};
+              .columns = columns_from(
+                  "<kind=kind; threads=threads@1; shapes=shapes; shortest_s=shortest; longest_s=longest; "
+                  "median_flops_per_second=median FLOP/s@3; best_flops_per_second=best FLOP/s@2; "
+                  "median_bytes_per_second=median bytes/s@4; best_bytes_per_second=best bytes/s@2; <newest=newest@5")};
   std::vector<std::pair<double, std::vector<TableCell>>> rows;
   rows.reserve(kinds.size());
   for (const auto& [key, kind] : kinds) {

@@ -10,7 +10,7 @@
 
 #include "base/words.h"
 #include "report/memory_answer.h"
-#include "report/point_names.h"
+#include "report/names.h"
 #include "report/profile_answer.h"
 #include "report/words.h"
 
@@ -72,42 +72,25 @@ void draw_filled(PointAnswer& answer, std::vector<std::string> parts, bool is_in
   });
 }
 
-Table plan_table(const std::vector<PlannedPoint>& points) {
-  const auto seconds_of = [](std::string key, std::string title, int drop = 0) {
-    return TableColumn{.key = std::move(key), .title = std::move(title), .unit = Unit::kSeconds, .drop = drop};
-  };
-  const auto for_data = [](std::string key, Unit unit = Unit::kNone) {
-    return TableColumn{.key = std::move(key), .unit = unit, .for_people = false};
-  };
-  std::set<std::string> passes;
+// The words that the names of all points have.
+std::string common_words_of(const std::vector<PlannedPoint>& points) {
   std::vector<std::string> names;
-  for (const PlannedPoint& point : points) {
-    passes.insert(pass_name(point.record));
-    names.push_back(point.record.name);
-  }
+  for (const PlannedPoint& point : points) names.push_back(point.record.name);
+  return common_words(names);
+}
+
+Table plan_table(const std::vector<PlannedPoint>& points) {
+  std::set<std::string> passes;
+  for (const PlannedPoint& point : points) passes.insert(pass_name(point.record));
+  const std::string common = common_words_of(points);
   Table table{.name = "plan",
-              .columns = {text_of_rows("point", "point"),
-                          for_data("batch"),
-                          for_data("device"),
-                          seconds_of("predicted_s", passes.size() == 1 ? *passes.begin() : "time"),
-                          {.key = "low_s", .unit = Unit::kSeconds, .for_people = false},
-                          {.key = "high_s", .unit = Unit::kSeconds, .for_people = false},
-                          for_data("forward_s", Unit::kSeconds),
-                          for_data("backward_s", Unit::kSeconds),
-                          for_data("optimizer_s", Unit::kSeconds),
-                          {.key = "tokens_per_second", .title = "tokens/s", .unit = Unit::kTokensPerSecond, .drop = 2},
-                          {.key = "peak_bytes", .title = "peak", .unit = Unit::kBytes},
-                          text_of_rows("fits", "fits"),
-                          text_of_rows("fitting_recompute", "with --recompute", 1),
-                          seconds_of("compile_s", "compile", 3),
-                          {.key = "compile_peak_bytes", .title = "peak", .unit = Unit::kBytes, .drop = 3},
-                          {.key = "largest_batch", .title = "max batch", .drop = 1},
-                          {.key = "largest_context", .title = "max ctx", .drop = 1},
-                          {.key = "largest_batch_kept", .title = "max batch, no recompute", .drop = 4},
-                          {.key = "largest_context_kept", .title = "max ctx, no recompute", .drop = 4},
-                          {.key = "eager_bytes", .title = "framework", .unit = Unit::kBytes, .drop = 2},
-                          for_data("basis")}};
-  const std::string common = common_words(names);
+              .columns = columns_from(fmt::format(
+                  "<point=point; batch; device; predicted_s={}; low_s; high_s; forward_s; backward_s; optimizer_s; "
+                  "tokens_per_second=tokens/s@2; peak_bytes=peak; <fits=fits; <fitting_recompute=with --recompute@1; "
+                  "compile_s=compile@3; compile_peak_bytes=peak@3; largest_batch=max batch@1; "
+                  "largest_context=max ctx@1; largest_batch_kept=max batch, no recompute@4; "
+                  "largest_context_kept=max ctx, no recompute@4; eager_bytes=framework@2; basis",
+                  passes.size() == 1 ? *passes.begin() : "time"))};
   for (const PlannedPoint& point : points) {
     const Record& record = point.record;
     const std::optional<double> seconds = predicted_seconds(record, pass_name(record));
@@ -148,11 +131,8 @@ Table plan_table(const std::vector<PlannedPoint>& points) {
 
 std::string what_fits(const std::vector<PlannedPoint>& points) {
   constexpr size_t kNamed = 3;
-  std::vector<std::string> names;
-  names.reserve(points.size());
   std::vector<std::string> others;
-  for (const PlannedPoint& point : points) names.push_back(point.record.name);
-  const std::string common = common_words(names);
+  const std::string common = common_words_of(points);
   for (const PlannedPoint& point : points) {
     if (point.record.status != Status::kOk) others.push_back(spoken_name(point.record.name, common));
   }
@@ -215,15 +195,13 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
     std::vector<std::string> parts{words(*time)};
     if (time->has("tokens_per_second"))
       parts.push_back(value_text(time->number("tokens_per_second"), Unit::kTokensPerSecond) + " tokens/s");
-    if (const Finding* const training = find(plan, "training_time")) parts.push_back(words(*training));
+    parts.push_back(words_of(plan, "training_time"));
     draw_filled(answer, std::move(parts), /*is_indented=*/false);
     draw_filled(answer, phase_parts(*time, of_trace), /*is_indented=*/true);
   } else {
     answer.say("time not predicted: no launch of this device was measured (laptime calibrate)");
   }
-  for (const char* kind : {"largest", "compile_mode", "framework"}) {
-    if (const Finding* const finding = find(plan, kind)) answer.say(words(*finding));
-  }
+  for (const char* kind : {"largest", "compile_mode", "framework"}) answer.say(words_of(plan, kind));
   answer.say(point_line(record) + (time != nullptr && time->text("is_bound") != "true"
                                        ? fmt::format(" · from {}", basis_words(record.prediction))
                                        : ""));
@@ -290,10 +268,7 @@ std::optional<Table> prediction_table(const Record& record) {
   const std::vector<PredictedPart> parts = predicted_parts(record);
   if (parts.empty()) return std::nullopt;
   Table table{.name = "prediction",
-              .columns = {text_of_rows("part", "part"),
-                          {.key = "predicted_s", .title = "predicted", .unit = Unit::kSeconds},
-                          {.key = "measured_s", .title = "measured", .unit = Unit::kSeconds},
-                          {.key = "error", .title = "error", .unit = Unit::kFraction}}};
+              .columns = columns_from("<part=part; predicted_s=predicted; measured_s=measured; error=error")};
   for (const PredictedPart& part : parts) table.add({part.part, part.predicted, part.measured, part.error()});
   return table;
 }

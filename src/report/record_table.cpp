@@ -9,13 +9,11 @@
 #include <optional>
 #include <utility>
 
-#include "record/metrics.h"
+#include "base/words.h"
 #include "report/attention_table.h"
-#include "report/column_sets/column_sets.h"
 #include "report/columns.h"
+#include "report/names.h"
 #include "report/point_text.h"
-#include "report/shortage.h"
-#include "report/trust.h"
 
 namespace laptime {
 namespace {
@@ -35,34 +33,42 @@ Column* find(std::vector<Column>& columns, std::string_view title) {
   return found == columns.end() ? nullptr : &*found;
 }
 
+bool are_few(const Heading& heading) { return heading.row_count() <= kFewRecords; }
+
+// The words that all rows share, and the machine: the first line below them.
+std::string shared_line(const Heading& heading, const Record& first) {
+  std::vector<std::string> parts{heading.shared_text(first), heading.machine_text(first)};
+  std::erase(parts, "");
+  return joined(parts, " · ");
+}
+
 void append(std::vector<Column>& columns, std::string_view title) {
   if (find(columns, title) == nullptr) columns.push_back(*table_column(title));
 }
 
-bool are_few(const Heading& heading) { return heading.row_count() <= kFewRecords; }
-
 // The default columns: only the phases that some row has, and the pass in the header of the time.
 void suit(std::vector<Column>& columns, const Heading& heading) {
   const std::set<std::string>& passes = heading.passes();
-  const auto has_pass = [&](const char* pass) { return passes.contains(pass); };
   std::erase_if(columns, [&](const Column& column) {
-    if (column.title == "forward_s" || column.title == "backward_s")
-      return column.drop > 0 && !has_pass("forward_backward") && !has_pass("step");
-    if (column.title == "optimizer_s") return column.drop > 0 && !has_pass("step");
-    const bool is_rate = column.title == "tokens/s" || column.title == "mfu";
-    return is_rate && column.drop > 0 && heading.only_attention();
+    if (column.drop == 0) return false;
+    if (column.title == "tokens/s" || column.title == "mfu") return heading.only_attention();
+    if (column.title == "optimizer_s") return !passes.contains("step");
+    const bool is_phase = column.title == "forward_s" || column.title == "backward_s";
+    return is_phase && !passes.contains("forward_backward") && !passes.contains("step");
   });
-  if (Column* const time = find(columns, "median"))
-    time->shown = passes.size() == 1 && !passes.begin()->empty() ? *passes.begin() : "time";
-  if (Column* const doubt = find(columns, "uncertainty")) doubt->shown = " ";
-  if (Column* const mfu = find(columns, "mfu")) mfu->shown = "of peak";
-  if (Column* const peak = find(columns, "peak")) peak->shown = "memory";
+  const std::string time = passes.size() == 1 && !passes.begin()->empty() ? *passes.begin() : "time";
+  for (const auto& [title, shown] : {std::pair<std::string_view, std::string>{"median", time},
+                                     {"uncertainty", " "},
+                                     {"mfu", "of peak"},
+                                     {"peak", "memory"}}) {
+    if (Column* const column = find(columns, title)) column->shown = shown;
+  }
 }
 
 // Rows of different names with the same settings get the column `name`.
 void name_rows(std::vector<Column>& columns, const Heading& heading, const Records& rows) {
   if (find(columns, "name") != nullptr) return;
-  const Column& name = *table_column("name");
+  Column name = *table_column("name");
   Extent extent = name.extent;
   for (const Column& column : columns) extent = column.setting ? std::max(extent, column.extent) : extent;
   std::map<std::string, std::string> names;  // by settings
@@ -70,13 +76,13 @@ void name_rows(std::vector<Column>& columns, const Heading& heading, const Recor
   rows.each(extent, [&](const Record& record) {
     std::string settings;
     for (const Column& column : columns) {
-      if (column.setting) settings += column.cell(Row(record), "", {&heading}) + '\n';
+      if (column.setting) settings += column.cell(record, "", &heading) + '\n';
     }
     const std::string& own = record.label.empty() ? record.name : record.label;
     is_ambiguous = names.try_emplace(settings, own).first->second != own;
     return !is_ambiguous;
   });
-  if (is_ambiguous) columns.insert(columns.begin(), name);
+  if (is_ambiguous) columns.insert(columns.begin(), std::move(name));
 }
 
 // The columns of a table for people.
@@ -94,16 +100,18 @@ std::vector<Column> columns_for_people(std::string_view list, const Records& row
     }
   } else {
     name_rows(columns, heading, rows);
-    for (size_t i = 0; i < columns.size(); ++i) {
-      if (columns[i].title != "median" || find(columns, "uncertainty") != nullptr) continue;
-      columns.insert(columns.begin() + static_cast<std::ptrdiff_t>(i) + 1, *table_column("uncertainty"));
-      columns[i + 1].shown = " ";
-      columns[i + 1].of_phase = columns[i].of_phase;
-      columns[i + 1].drop = columns[i].drop;
+    const Column* const median = find(columns, "median");
+    if (median != nullptr && find(columns, "uncertainty") == nullptr) {
+      Column doubt = *table_column("uncertainty");
+      doubt.shown = " ";
+      doubt.of_phase = median->of_phase;
+      doubt.drop = median->drop;
+      columns.insert(columns.begin() + (median - columns.data()) + 1, std::move(doubt));
     }
-    if (heading.some_predicted() && heading.some_measured() && find(columns, "name") == nullptr)
-      append(columns, "device");
-    if (heading.some_of_others() && find(columns, "name") == nullptr) append(columns, "system");
+    if (find(columns, "name") == nullptr) {
+      if (heading.some_predicted() && heading.some_measured()) append(columns, "device");
+      if (heading.some_of_others()) append(columns, "system");
+    }
   }
   plan_speedups(columns, rows, speedups);
   const std::vector<std::string> baselines = speedups.descriptions();
@@ -127,13 +135,12 @@ Table empty_table(std::span<const Column> columns) {
 }
 
 TableCell cell_of(const Column& column, const Record& record, std::string_view phase, const Heading& heading) {
-  const Row row(record);
-  TableCell cell(column.read(row, phase));
+  TableCell cell(column.read(record, phase));
   if (column.text_of) {
-    cell.text = column.text_of(row, phase, {&heading});
+    cell.text = column.text_of(record, phase, &heading);
     if (cell.text.empty()) cell.text = " ";
   }
-  if (column.uncertainty) cell.uncertainty = column.uncertainty(row, phase).value_or(0);
+  if (column.uncertainty) cell.uncertainty = column.uncertainty(record, phase).value_or(0);
   return cell;
 }
 
@@ -260,12 +267,11 @@ struct TableStream::State {
   std::string add(const Record& record) {
     if (compares) speedups.add(record);
     trust.add(record);
-    const bool is_too_large = record.status == Status::kOutOfMemory;
-    if (is_too_large && (!too_large || bytes_asked_for(record) < bytes_asked_for(*too_large))) too_large = record;
+    if (is_smaller_shortage(record, too_large)) too_large = record;
     if (!first || first->created.empty()) first = record;
     if (attention) return attention->add(record, style);
     const bool is_stored = style.stored_runs != nullptr && style.stored_runs->contains(record.run);
-    if (is_point) return point_text(record, heading, style, is_stored) + details(record);
+    if (is_point) return point_text(record, heading, style, style.quiet, is_stored) + details(record);
     TableRow row = row_of(columns, record, heading, false);
     if (compares && !has_fastest) fastest.add(record, speedups, heading);
     if (has_fastest && fastest.is(record)) row.remark = "fastest";
@@ -280,19 +286,15 @@ struct TableStream::State {
     return text + details(record);
   }
 
-  std::vector<std::string> lines_below() const {
+  std::vector<std::string> lines_below() {
     std::vector<std::string> lines;
     if (style.quiet || !first) return lines;
     if (!is_point) {
-      if (!has_fastest && find_speedup()) lines.push_back(fastest.line());
-      const std::string shared = heading.shared_text(*first);
-      const std::string machine = heading.machine_text(*first);
-      lines.push_back(shared + (shared.empty() || machine.empty() ? "" : " · ") + machine);
+      if (!has_fastest && has_speedup()) lines.push_back(fastest.line());
+      lines.push_back(shared_line(heading, *first));
     }
     if (style.verbose) {
-      std::string facts;
-      for (const HeadingFact& fact : heading.facts(*first)) facts += (facts.empty() ? "" : ", ") + fact.text;
-      lines.push_back(std::move(facts));
+      lines.push_back(joined(heading.facts(*first), ", "));
       std::set<std::string_view> notes;
       for (const Column& column : columns) {
         if (!column.note.empty() && notes.insert(column.note).second) lines.emplace_back(column.note);
@@ -303,14 +305,12 @@ struct TableStream::State {
     return lines;
   }
 
-  bool find_speedup() const {
-    return std::any_of(columns.begin(), columns.end(), [](const Column& column) { return column.title == "speedup"; });
-  }
+  bool has_speedup() { return find(columns, "speedup") != nullptr; }
 
   std::string end() {
     std::string text = attention ? attention->end(style) : "";
     for (const std::string& line : lines_below()) text += wrapped(line, style);
-    if (style.verbose && !style.quiet && too_large) text += explain_shortage(std::span(&*too_large, 1));
+    if (style.verbose && !style.quiet && too_large) text += explain_shortage(*too_large);
     return text;
   }
 };
@@ -329,7 +329,7 @@ Extent TableStream::extent() const { return state_->extent(); }
 
 void TableStream::add_speedups(const Records& records) {
   laptime::add_speedups(state_->columns, records, state_->speedups);
-  if (!state_->find_speedup() || !are_few(state_->heading)) return;
+  if (!state_->has_speedup() || !are_few(state_->heading)) return;
   state_->has_fastest = true;
   records.each(Extent::kWhole, [&](const Record& record) {
     state_->fastest.add(record, state_->speedups, state_->heading);
@@ -358,6 +358,24 @@ std::string table(std::span<const Record> records, const TableStyle& style, std:
   return text;
 }
 
+namespace {
+
+// Leaves out the columns of the default set that have no value in any row; those that were asked for by name stay.
+void leave_out_empty(Table& table, std::span<const Column> columns) {
+  for (size_t i = columns.size(); i-- > 0;) {
+    const auto has_value = [i](const TableRow& row) { return i < row.cells.size() && !row.cells[i].value.is_null(); };
+    const bool can_go = columns[i].drop > 0 || columns[i].title == "uncertainty";
+    if (!can_go || std::any_of(table.rows.begin(), table.rows.end(), has_value)) continue;
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    table.columns.erase(table.columns.begin() + at);
+    for (TableRow& row : table.rows) {
+      if (i < row.cells.size()) row.cells.erase(row.cells.begin() + at);
+    }
+  }
+}
+
+}  // namespace
+
 Table table_of(const Records& records, std::string_view list) {
   Speedups speedups;
   const Heading heading(records);
@@ -374,10 +392,9 @@ Table table_of(const Records& records, std::string_view list) {
     for (TableRow& row : rows_of_phases(columns, record, heading)) table.rows.push_back(std::move(row));
     return true;
   });
+  if (is_default(list)) leave_out_empty(table, columns);
   if (first) {
-    const std::string shared = heading.shared_text(*first);
-    const std::string machine = heading.machine_text(*first);
-    table.notes = {shared + (shared.empty() || machine.empty() ? "" : " · ") + machine, trust.line()};
+    table.notes = {shared_line(heading, *first), trust.line()};
     std::erase(table.notes, "");
   }
   return table;

@@ -4,48 +4,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <iterator>
 #include <memory>
 #include <set>
 #include <utility>
 
 #include "base/words.h"
-#include "report/row.h"
+#include "record/json_object.h"
+#include "report/columns.h"
+#include "report/order.h"
 
 namespace laptime {
 namespace {
 
 // All records of a store, for the check of the filter's columns.
-class Unfiltered : public Records {
- public:
-  explicit Unfiltered(const Store& store) : store_(store) {}
-  void each(Extent extent, const Visit& visit) const override {
-    store_.each(
+RecordsBy all_of(const Store& store) {
+  return RecordsBy([&store](Extent extent, const Records::Visit& visit) {
+    store.each(
         extent, [&](int64_t, const Record& record) { return visit(record); }, [](const std::string&) {});
-  }
-
- private:
-  const Store& store_;
-};
-
-// Goes through records and notes their ids.
-class Numbered : public Records {
- public:
-  explicit Numbered(const StoredRecords& records) : records_(records) {}
-  void each(Extent extent, const Visit& visit) const override {
-    ids_.clear();
-    records_.each_id(extent, [&](int64_t id, const Record& record) {
-      ids_.push_back(id);
-      return visit(record);
-    });
-  }
-  const std::vector<int64_t>& ids() const { return ids_; }  // of those that were visited last
-
- private:
-  const StoredRecords& records_;
-  mutable std::vector<int64_t> ids_;
-};
+  });
+}
 
 }  // namespace
 
@@ -53,7 +31,7 @@ StoredRecords::StoredRecords(const Store& store, const Filter& filter, Store::Pr
   problem_ = [told = std::make_shared<std::set<std::string>>(), problem = std::move(problem)](const std::string& text) {
     if (told->insert(text).second) problem(text);
   };
-  filter.check(Unfiltered(store));
+  filter.check(all_of(store));
   ids_ = store.ids(problem_);
   if (filter.is_empty()) return;
   std::vector<int64_t> matching;
@@ -79,9 +57,9 @@ std::string StoredRecords::why_none(const Filter& filter) const {
   columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
   size_t count = 0;
   std::vector<std::set<std::string>> values(columns.size());
-  Unfiltered(store_).each(filter.extent(), [&](const Record& record) {
+  all_of(store_).each(filter.extent(), [&](const Record& record) {
     ++count;
-    for (size_t i = 0; i < columns.size(); ++i) values[i].insert(plain_text(Row(record).value(columns[i])));
+    for (size_t i = 0; i < columns.size(); ++i) values[i].insert(plain_text(value_of(record, columns[i])));
     return true;
   });
   std::string text = fmt::format("0 of {} records match", count);
@@ -97,11 +75,16 @@ std::string StoredRecords::why_none(const Filter& filter) const {
 }
 
 void StoredRecords::sort(std::string_view order) {
-  const Numbered numbered(*this);
-  const std::vector<size_t> positions = sorted_positions(numbered, order);
+  std::vector<int64_t> visited;  // a record that cannot be read any more has no place in the order
+  const RecordsBy numbered([&](Extent extent, const Visit& visit) {
+    visited.clear();
+    each_id(extent, [&](int64_t id, const Record& record) {
+      visited.push_back(id);
+      return visit(record);
+    });
+  });
   std::vector<int64_t> sorted;
-  sorted.reserve(positions.size());
-  for (const size_t position : positions) sorted.push_back(numbered.ids()[position]);
+  for (const size_t position : sorted_positions(numbered, order)) sorted.push_back(visited[position]);
   ids_ = std::move(sorted);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "report/filter.h"
+#include "report/order.h"
 #include "report/record_files.h"
 #include "report/record_table.h"
 #include "report/stored_records.h"
@@ -53,7 +54,7 @@ TEST(Columns, AcceptEveryHeaderAsAName) {
   for (const Column& column : data_columns("default", speedups, list)) {
     EXPECT_NO_THROW(columns_of(column.title, speedups, list)) << column.title;
     EXPECT_NO_THROW(sort_records(records, column.title)) << column.title;
-    EXPECT_EQ(Row(records[0]).value(column.title), column.read(Row(records[0]), "")) << column.title;
+    EXPECT_EQ(value_of(records[0], column.title), column.read(records[0], "")) << column.title;
   }
 }
 
@@ -77,12 +78,12 @@ TEST(Columns, ShowADuplicateOnce) {
 
 TEST(Columns, AcceptSynonyms) {
   const std::vector<Record> records = stored_records();
-  const Row row(records[0]);
+  const Record& record = records[0];
   for (const char* const word : {"ctx", "context", "context-length", "context_length", "seq-len", "seq_len", "n_ctx"}) {
-    EXPECT_EQ(row.value(word), 256) << word;
+    EXPECT_EQ(value_of(record, word), 256) << word;
   }
-  EXPECT_EQ(row.value("heads"), row.value("num_heads"));
-  EXPECT_EQ(row.value("batch-size"), row.value("config.batch_size"));
+  EXPECT_EQ(value_of(record, "heads"), value_of(record, "num_heads"));
+  EXPECT_EQ(value_of(record, "batch-size"), value_of(record, "config.batch_size"));
   EXPECT_EQ(Filter("dtype = bf16").apply(records).size(), Filter("dtype = bfloat16").apply(records).size());
   EXPECT_EQ(Filter("dtype = bf16").apply(records).size(), 2U);
   EXPECT_EQ(Filter("dtype != fp32 and seq_len = 256").apply(records).size(), 2U);
@@ -133,7 +134,7 @@ TEST(Columns, DocumentsKeepTheirStandardDeviation) {
   const Speedups speedups;
   const auto value = [&](const char* preset, const char* title) {
     for (const Column& column : columns_of(preset, speedups, records)) {
-      if (column.title == title) return column.read(Row(record), "");
+      if (column.title == title) return column.read(record, "");
     }
     return Json("no such column");
   };
@@ -174,7 +175,7 @@ TEST(Columns, ShortenTheArithmetic) {
   const auto cell = [](const char* math_mode) {
     Record record = stored_records().front();
     record.math_mode = math_mode;
-    return columns_of("arithmetic", Speedups(), RecordList({}))[0].read(Row(record), "");
+    return columns_of("arithmetic", Speedups(), RecordList({}))[0].read(record, "");
   };
   EXPECT_EQ(cell("float32"), "float32");
   EXPECT_EQ(cell("float32, predicted"), "float32");

@@ -1,5 +1,6 @@
 // The filter grammar and the order of records.
 #include "report/filter.h"
+#include "report/order.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +8,7 @@
 #include <random>
 
 #include "base/error.h"
-#include "report/row.h"
+#include "report/columns.h"
 #include "report/stored_records.h"
 
 namespace laptime {
@@ -236,8 +237,8 @@ TEST(Filter, FindsAChangedSizeByWhatWasTyped) {
   records[0].name = "step/model:small/ctx:256/dtype:float32/mode:eager/layers:2/d_model:512";
   records[0].config.json()["model"] = "custom";
   const auto found = [&](const char* text) { return Filter(text).apply(records).size(); };
-  EXPECT_EQ(Row(records[0]).value("model"), "small, 2 layers, d_model 512");
-  EXPECT_EQ(Row(records[1]).value("model"), "small");
+  EXPECT_EQ(value_of(records[0], "model"), "small, 2 layers, d_model 512");
+  EXPECT_EQ(value_of(records[1], "model"), "small");
   EXPECT_EQ(found("model = small"), 2U);
   EXPECT_EQ(found("model = S"), 2U);
   EXPECT_EQ(found("model = custom"), 1U);
@@ -246,7 +247,7 @@ TEST(Filter, FindsAChangedSizeByWhatWasTyped) {
   EXPECT_EQ(found("model in (small) and not model ~ layers"), 1U);
   EXPECT_EQ(found("config.model = small"), 1U);  // the key of the record
   records[0].name = "step/model:custom/ctx:256";
-  EXPECT_EQ(Row(records[0]).value("model"), "custom");
+  EXPECT_EQ(value_of(records[0], "model"), "custom");
   records[0].name = "by hand";
   EXPECT_EQ(found("model = small"), 1U);
 }

@@ -14,7 +14,7 @@
 #include "cli/run_watched.h"
 #include "cli/sweep_words.h"
 #include "cli/terminal.h"
-#include "report/phrases.h"
+#include "report/names.h"
 #include "report/plan_answer.h"
 
 namespace laptime {

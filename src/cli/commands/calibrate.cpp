@@ -18,7 +18,7 @@
 #include "config/ready_sweeps.h"
 #include "prepare/device.h"
 #include "report/launch_costs_table.h"
-#include "report/phrases.h"
+#include "report/names.h"
 #include "report/words.h"
 
 namespace laptime {

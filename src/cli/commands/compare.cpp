@@ -22,8 +22,7 @@
 #include "config/sweep.h"
 #include "distribution/paired_ratio.h"
 #include "report/comparison.h"
-#include "report/phrases.h"
-#include "report/point_names.h"
+#include "report/names.h"
 #include "sweep/sweep_points.h"
 
 namespace laptime {

@@ -21,10 +21,10 @@
 #include "export/formats.h"
 #include "record/metrics.h"
 #include "record/store.h"
+#include "report/columns.h"
 #include "report/filter.h"
-#include "report/phrases.h"
+#include "report/names.h"
 #include "report/records.h"
-#include "report/row.h"
 
 namespace laptime {
 namespace {

@@ -16,6 +16,7 @@
 #include "config/sweep.h"
 #include "measure/forecast_point.h"
 #include "report/memory_answer.h"
+#include "report/names.h"
 #include "report/words.h"
 
 namespace laptime {

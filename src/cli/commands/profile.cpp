@@ -18,6 +18,7 @@
 #include "config/sweep.h"
 #include "distribution/bootstrap.h"
 #include "report/filter.h"
+#include "report/names.h"
 #include "report/profile_answer.h"
 #include "report/words.h"
 

@@ -1,0 +1,111 @@
+// Sentences about first steps, and about what does not fit.
+#include "report/point_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "report/stored_records.h"
+
+namespace laptime {
+namespace {
+
+using testing::HasSubstr;
+
+Transient slow_start() {
+  Transient transient;
+  transient.steps = 1;
+  transient.excess = 1;
+  transient.page_faults = 0;
+  return transient;
+}
+
+TEST(FirstSteps, NameThePhasesAndClassesThatWereLonger) {
+  Record record;
+  Transient& transient = record.transient;
+  transient = slow_start();
+  transient.parts = {{"forward", "matmul", 0.2, 0.2},
+                     {"forward", "softmax", 0.01, 0.01},
+                     {"backward", "matmul", 0.5, 0.5},
+                     {"backward", "elementwise", 0.1, 0.1},
+                     {"optimizer", "optimizer", -0.1, -0.1}};
+  EXPECT_EQ(first_steps_text(record),
+            "first step 1.000 s longer; where: backward 600.0 ms (matmul 500.0 ms, elementwise 100.0 ms), forward "
+            "210.0 ms (matmul 200.0 ms), optimizer 100.0 ms shorter, elsewhere 290.0 ms; why: not known");
+  transient.parts.front().seconds = 1;
+  EXPECT_THAT(first_steps_text(record), HasSubstr(", elsewhere 510.0 ms shorter;"));
+  transient.steps = 3;
+  transient.page_faults = 0.25;
+  transient.parts = {{"forward", "", 1, 1}};
+  EXPECT_EQ(first_steps_text(record),
+            "first 3 steps together 1.000 s longer; where: forward 1.000 s; why: page faults 250.0 ms, not known for "
+            "750.0 ms");
+  transient.page_faults = 0.99;
+  EXPECT_THAT(first_steps_text(record), testing::EndsWith("; why: page faults 990.0 ms"));
+  transient.parts.clear();
+  transient.page_faults.reset();
+  EXPECT_EQ(first_steps_text(record), "first 3 steps together 1.000 s longer");
+  transient.excess = 0;
+  EXPECT_EQ(first_steps_text(record), "first steps: none longer than later ones");
+}
+
+TEST(FirstSteps, AreNoiseWhereALaterStepTookAsLong) {
+  Record record = stored_records().front();
+  record.transient = slow_start();
+  record.transient.warmup = {2};
+  record.time["step"].samples = {1, 1, 1, 1.5};
+  EXPECT_EQ(first_steps_text(record), "first step 1.000 s longer; why: not known");
+  record.time["step"].samples.back() = 2;
+  EXPECT_EQ(first_steps_text(record), "first step 1.000 s longer; a later step took as long, so this is noise");
+}
+
+Record without_memory(int64_t context, int64_t bytes) {
+  Record record;
+  record.name = "x";
+  record.status = Status::kOutOfMemory;
+  record.reason = "predicted: more GiB than there are";
+  record.bytes_requested = bytes;
+  record.config = Json{
+      {"model", "attention"}, {"context_length", context}, {"d_model", 16}, {"batch_size", 8}, {"dtype", "float32"}};
+  return record;
+}
+
+Record smallest_of(const std::vector<Record>& records) {
+  std::optional<Record> smallest;
+  for (const Record& record : records) {
+    if (is_smaller_shortage(record, smallest)) smallest = record;
+  }
+  return smallest.value();
+}
+
+TEST(Shortage, WorksOutTheSmallest) {
+  Record small = without_memory(8192, 5000);
+  small.memory.predicted_peak_bytes = 5000;
+  small.memory.largest = {{"", "exp", "attn.weights", "backward", "activation", "float32", {8, 1, 16}, 512},
+                          {"q", "", "", "setup", "input", "float32", {8, 2}, 64},
+                          {"k", "", "", "setup", "input", "float32", {8, 2}, 64},
+                          {"", "matmul", "attn.scores", "forward", "workspace", "", {}, 48},
+                          {"mask", "", "", "setup", "constant", "bool", {4, 4}, 16}};
+  const std::vector<Record> records{without_memory(16384, 9000), small, without_memory(4096, 6000)};
+  EXPECT_EQ(explain_shortage(smallest_of(records)),
+            "\nthe smallest that does not fit: context 8192, d_model 16, batch 8, dtype float32\n"
+            "  predicted: more GiB than there are\n"
+            "live at the peak:\n"
+            "  8 x 1 x 16 x 4 bytes = 512 B  made by exp in attn.weights, backward (activation)\n"
+            "  8 x 2 x 4 bytes = 64 B        q (input)\n"
+            "  8 x 2 x 4 bytes = 64 B        k (input)\n"
+            "  48 B                          made by matmul in attn.scores, forward (workspace)\n"
+            "  4 x 4 x 1 byte = 16 B         mask (constant)\n"
+            "  4.195 KiB                     everything else, and gaps between tensors\n"
+            "  512 B + 2 x 64 B + 48 B + 16 B + 4.195 KiB = 4.883 KiB\n");
+}
+
+TEST(Shortage, IsAReasonAloneWhereNothingWasPlanned) {
+  const std::vector<Record> records{without_memory(64, 1), Record()};
+  EXPECT_EQ(explain_shortage(smallest_of(records)),
+            "\nthe smallest that does not fit: context 64, d_model 16, batch 8, dtype float32\n"
+            "  predicted: more GiB than there are\n");
+}
+
+}  // namespace
+}  // namespace laptime
