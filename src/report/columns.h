@@ -12,7 +12,7 @@
 #include "analysis/speedup.h"
 #include "base/json.h"
 #include "record/metrics.h"
-#include "report/heading.h"
+#include "report/names.h"
 #include "report/records.h"
 #include "table/value_text.h"
 

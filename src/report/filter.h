@@ -1,4 +1,4 @@
-// Filter: which records or rows, in the one grammar of all commands.
+// Filter: which records or rows, in the one grammar of all commands, and the records of a store that it selects.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "record/json_object.h"
 #include "record/record.h"
+#include "record/store.h"
 #include "report/records.h"
 
 namespace laptime {
@@ -58,9 +59,6 @@ class Filter {
   // Error for an order (<, >) between a number and a word. `id` is that of a stored record.
   bool matches(const Record& record, int64_t id = 0) const;
 
-  // The records that match, in their order, after check().
-  std::vector<Record> apply(std::span<const Record> records) const;
-
   // The columns that the text names.
   std::vector<std::string> columns() const;
   // Whether one row of any table matches. `read` throws Error for a column that the table does not have.
@@ -77,6 +75,31 @@ class Filter {
   // Empty: every record matches.
   std::vector<int> program_;
   mutable std::shared_ptr<Speedups> speedups_;  // of check(), where a comparison is of rows (speedup)
+};
+
+// StoredRecords: the records of a store that match a filter, in an order.
+//
+// Which records they are, and in which order, is settled once; each pass reads them from the store, a few at a time.
+class StoredRecords : public Records {
+ public:
+  // Error for a column of the filter that no record can have. `problem` gets a message for each record that cannot be
+  // read, once. The store must outlive it.
+  StoredRecords(const Store& store, const Filter& filter, Store::Problem problem);
+
+  void each(Extent extent, const Visit& visit) const override;
+  void each_id(Extent extent, const Store::Visit& visit) const;  // the same with the id of each
+
+  // "0 of 4 records match: model is medium, small", with the values that the store has in the columns of `filter`,
+  // which selected these records. Empty where one matches.
+  std::string why_none(const Filter& filter) const;
+
+  // Orders the records as sort_records() does.
+  void sort(std::string_view order);
+
+ private:
+  const Store& store_;
+  Store::Problem problem_;  // passes each message on once
+  std::vector<int64_t> ids_;
 };
 
 }  // namespace laptime

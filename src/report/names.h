@@ -1,12 +1,14 @@
-// Names of points, models, machines and dates, as tables and sentences say them.
+// Names of points, models, machines and dates, and Heading: the parts of names, machine and program that all rows of a
+// table share.
 #pragma once
 
-#include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "record/record.h"
+#include "report/records.h"
 
 namespace laptime {
 
@@ -48,5 +50,50 @@ std::string threads_text(const Record& record);
 // The day of a date in ISO 8601, "2025-11-21", and the date to the minute, "2025-11-21 10:15 UTC".
 std::string day_of(const std::string& created);
 std::string minute_of(const std::string& created);
+
+class Heading {
+ public:
+  // All rows of the table.
+  explicit Heading(const Records& rows);
+
+  // The name of a row without the parts that all rows share: "bfloat16 ctx 256"; its label if it has one. Names the
+  // device if the rows are predicted for several.
+  std::string short_name(const Record& record) const;
+
+  bool some_predicted() const { return some_predicted_; }
+  bool some_measured() const { return some_measured_; }
+  bool some_of_others() const { return some_of_others_; }  // whose steps another program ran
+  size_t run_count() const { return runs_.size(); }
+  size_t row_count() const { return rows_; }
+  const std::set<std::string>& passes() const { return passes_; }
+  bool only_attention() const { return only_attention_; }  // rows of attention alone
+
+  // Of `first`, a whole record of the table: machine, threads, instruction set, program, date and load.
+  std::vector<std::string> facts(const Record& first) const;
+  std::string shared_text(const Record& first) const;   // "small, 1 layer, ctx 64, step"; may be empty
+  std::string machine_text(const Record& first) const;  // "AMD EPYC 9R14, 2 threads", "predicted for h100"
+
+ private:
+  void add(const Record& record);
+  bool only_predicted() const { return some_predicted_ && !some_measured_; }
+  std::vector<std::string> machine_parts(const Record& first, bool is_brief) const;
+
+  size_t rows_ = 0;
+  bool some_predicted_ = false;
+  bool some_measured_ = false;
+  bool some_of_others_ = false;
+  bool keeps_pass_ = false;  // a row has no part of its own
+  std::vector<std::string> shared_;
+  std::set<std::vector<std::string>> without_own_;  // parts of rows that had none of their own so far
+  std::set<std::string> devices_;                   // known where some row is predicted
+  std::set<std::string> machines_;
+  std::set<std::string> cards_;  // empty: the processor itself
+  std::set<std::string> commits_;
+  std::string first_created_;
+  std::string last_created_;
+  std::set<std::string> runs_;
+  std::set<std::string> passes_;
+  bool only_attention_ = true;
+};
 
 }  // namespace laptime

@@ -1,14 +1,16 @@
-// Lines and tables of plans.
+// Lines and tables of plans, and of the launch costs that predictions are made from.
 #include "report/plan_answer.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <utility>
 
 #include "base/words.h"
+#include "distribution/median.h"
 #include "report/memory_answer.h"
 #include "report/names.h"
 #include "report/profile_answer.h"
@@ -36,16 +38,10 @@ std::string share_words(const std::vector<Finding>& findings) {
   return joined(parts, ", ");
 }
 
+// The view of a profile with the same name.
 std::optional<ProfileView> profile_view(PlanView view) {
-  switch (view) {
-    case PlanView::kSummary: return ProfileView::kSummary;
-    case PlanView::kKernels: return ProfileView::kKernels;
-    case PlanView::kOps: return ProfileView::kOps;
-    case PlanView::kClasses: return ProfileView::kClasses;
-    case PlanView::kLayers: return ProfileView::kLayers;
-    case PlanView::kAttention: return ProfileView::kAttention;
-    case PlanView::kMemory: return std::nullopt;
-    case PlanView::kAll: return ProfileView::kAll;
+  for (const Choice<ProfileView>& choice : choices_of(ProfileView{})) {
+    if (choice.name == name_of(view)) return choice.value;
   }
   return std::nullopt;
 }
@@ -136,20 +132,28 @@ std::string what_fits(const std::vector<PlannedPoint>& points) {
   for (const PlannedPoint& point : points) {
     if (point.record.status != Status::kOk) others.push_back(spoken_name(point.record.name, common));
   }
-  const std::string usable = [&] {
-    std::set<std::string> limits;
-    for (const PlannedPoint& point : points) {
-      const std::vector<Finding> findings = plan_findings(point, 0);
-      if (findings.front().has("available_bytes")) limits.insert(usable_words(findings.front()));
-    }
-    return limits.size() == 1 ? " into " + *limits.begin() : std::string();
-  }();
+  std::set<std::string> limits;
+  for (const PlannedPoint& point : points) {
+    const std::vector<Finding> findings = plan_findings(point, 0);
+    if (findings.front().has("available_bytes")) limits.insert(usable_words(findings.front()));
+  }
+  const std::string usable = limits.size() == 1 ? " into " + *limits.begin() : "";
   if (others.empty()) return fmt::format("all {} points fit{}", points.size(), usable);
   const size_t count = others.size();
   others.resize(std::min(count, kNamed));
   return fmt::format("{} of {} points fit{}; not: {}{}", points.size() - count, points.size(), usable,
                      joined(others, ", "), count > kNamed ? fmt::format(" and {} more", count - kNamed) : "");
 }
+
+struct Kind {
+  std::vector<double> flops_per_second;
+  std::vector<double> bytes_per_second;
+  double shortest = 0;
+  double longest = 0;
+  std::string newest;
+};
+
+double largest(const std::vector<double>& values) { return *std::max_element(values.begin(), values.end()); }
 
 }  // namespace
 
@@ -286,6 +290,35 @@ std::string prediction_words(const Record& record) {
   });
   return text + fmt::format("; most of it {} {}", most->part,
                             change_text((most->predicted - most->measured) / whole.measured));
+}
+
+Table launch_costs_table(std::span<const LaunchCost> costs) {
+  std::map<std::pair<std::string, int64_t>, Kind> kinds;
+  for (const LaunchCost& cost : costs) {
+    if (cost.seconds <= 0) continue;
+    Kind& kind = kinds[{cost.kind, cost.threads}];
+    kind.shortest = kind.flops_per_second.empty() ? cost.seconds : std::min(kind.shortest, cost.seconds);
+    kind.longest = std::max(kind.longest, cost.seconds);
+    kind.flops_per_second.push_back(cost.flops / cost.seconds);
+    kind.bytes_per_second.push_back(static_cast<double>(cost.bytes) / cost.seconds);
+    kind.newest = std::max(kind.newest, cost.created);
+  }
+  Table table{.name = "launch_costs",
+              .columns = columns_from(
+                  "<kind=kind; threads=threads@1; shapes=shapes; shortest_s=shortest; longest_s=longest; "
+                  "median_flops_per_second=median FLOP/s@3; best_flops_per_second=best FLOP/s@2; "
+                  "median_bytes_per_second=median bytes/s@4; best_bytes_per_second=best bytes/s@2; <newest=newest@5")};
+  std::vector<std::pair<double, std::vector<TableCell>>> rows;
+  rows.reserve(kinds.size());
+  for (const auto& [key, kind] : kinds) {
+    rows.push_back({kind.longest,
+                    {key.first, key.second, kind.flops_per_second.size(), kind.shortest, kind.longest,
+                     median(kind.flops_per_second), largest(kind.flops_per_second), median(kind.bytes_per_second),
+                     largest(kind.bytes_per_second), kind.newest}});
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (auto& [longest, row] : rows) table.add(std::move(row));
+  return table;
 }
 
 }  // namespace laptime

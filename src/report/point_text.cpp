@@ -30,15 +30,16 @@ std::string spaced(std::string_view key) {
 // "273 ms per step (±7 %)   470 tokens/s   22 % of peak   380 MiB"
 std::string answer_of(const Record& record, const TimeStats& time) {
   const std::optional<double> doubt = is_predicted(record) ? std::nullopt : uncertainty_of(time);
-  std::string text = fmt::format("{} per {}", value_text(time.median, Unit::kSeconds, std::nullopt, doubt.value_or(0)),
+  const double rounds = doubt ? *doubt : 0;
+  std::string text = fmt::format("{} per {}", value_text(time.median, Unit::kSeconds, std::nullopt, rounds),
                                  spaced(record.config.text("pass")));
   if (doubt) text += fmt::format(" ({})", plus_minus_text(*doubt));
   const auto add = [&](const char* column, Unit unit, double uncertainty, std::string_view after) {
     const Json value = value_of(record, column);
     if (!value.is_null()) text += fmt::format("   {}{}", value_text(value, unit, std::nullopt, uncertainty), after);
   };
-  add("tokens/s", Unit::kTokensPerSecond, doubt.value_or(0), " tokens/s");
-  add("mfu", Unit::kFraction, doubt.value_or(0), " of peak");
+  add("tokens/s", Unit::kTokensPerSecond, rounds, " tokens/s");
+  add("mfu", Unit::kFraction, rounds, " of peak");
   add("peak", Unit::kBytes, 0, "");
   return text;
 }
@@ -93,54 +94,6 @@ std::string parts_of(const SetupTimes& times) {
     }
   });
   return text.empty() ? "" : " (" + text + ")";
-}
-
-// "12.3 ms", or "12.3 ms shorter" of a negative number.
-std::string excess_text(double seconds) {
-  return seconds >= 0 ? format_seconds(seconds) : format_seconds(-seconds) + " shorter";
-}
-
-// Where the excess of the first steps was, without parts of less than `least` seconds: "backward 33.10 ms (matmul 30.20
-// ms), elsewhere 2.10 ms".
-std::string excess_by_phase(const Transient& transient, double least) {
-  std::vector<ClassShare> phases;
-  for (const ClassShare& part : transient.parts) {
-    auto found = std::find_if(phases.begin(), phases.end(), [&](const auto& one) { return one.phase == part.phase; });
-    if (found == phases.end()) found = phases.insert(phases.end(), {.phase = part.phase, .work_class = {}});
-    found->seconds += part.seconds;
-  }
-  std::vector<ClassShare> classes = transient.parts;
-  for (std::vector<ClassShare>* const shares : {&phases, &classes})
-    std::stable_sort(shares->begin(), shares->end(),
-                     [](const auto& a, const auto& b) { return a.seconds > b.seconds; });
-  std::vector<std::string> texts;
-  double named = 0;
-  for (const ClassShare& phase : phases) {
-    if (std::abs(phase.seconds) < least) continue;
-    std::vector<std::string> of_phase;
-    for (const ClassShare& part : classes) {
-      if (part.phase == phase.phase && !part.work_class.empty() && part.seconds >= least)
-        of_phase.push_back(fmt::format("{} {}", part.work_class, format_seconds(part.seconds)));
-    }
-    texts.push_back(fmt::format("{} {}{}", phase.phase, excess_text(phase.seconds),
-                                of_phase.empty() ? "" : fmt::format(" ({})", joined(of_phase, ", "))));
-    named += phase.seconds;
-  }
-  const double elsewhere = *transient.excess - named;
-  if (!texts.empty() && std::abs(elsewhere) >= least) texts.push_back("elsewhere " + excess_text(elsewhere));
-  return joined(texts, ", ");
-}
-
-// Whether a later step took as long as the slowest of the first ones, so that these are no slower than steps at large.
-bool later_steps_are_as_long(const Record& record) {
-  const TimeStats* const time = record.main_time();
-  if (time == nullptr || record.stopping.steps_per_sample.value_or(1) > 1) return false;
-  std::vector<double> steps = record.transient.warmup;
-  steps.insert(steps.end(), time->samples.begin(), time->samples.end());
-  const int64_t count = record.transient.steps.value_or(0);
-  if (count <= 0 || count >= std::ssize(steps)) return false;
-  const auto later = steps.begin() + count;
-  return *std::max_element(steps.begin(), later) <= *std::max_element(later, steps.end());
 }
 
 std::string conditions(const Record& record) {
@@ -219,22 +172,15 @@ std::string point_text(const Record& record, const Heading& heading, const TextS
 }
 
 std::string first_steps_text(const Record& record) {
-  constexpr double kSmall = 0.05;  // of the excess: smaller parts are not named
   const Transient& transient = record.transient;
   const double excess = *transient.excess;
-  const int64_t count = transient.steps.value_or(1);
   if (!std::isfinite(excess)) return "first steps: not known how much longer they took";
   if (excess <= 0) return "first steps: none longer than later ones";
-  std::string text = fmt::format("first {} {} longer", count == 1 ? "step" : fmt::format("{} steps together", count),
-                                 format_seconds(excess));
-  const std::string where = excess_by_phase(transient, kSmall * excess);
-  if (!where.empty()) text += "; where: " + where;
-  if (later_steps_are_as_long(record)) return text + "; a later step took as long, so this is noise";
+  const int64_t count = transient.steps.value_or(1);
+  const std::string text = fmt::format(
+      "first {} {} longer", count == 1 ? "step" : fmt::format("{} steps together", count), format_seconds(excess));
   if (!transient.page_faults) return text;
-  const double unknown = excess - *transient.page_faults;
-  if (*transient.page_faults < kSmall * excess) return text + "; why: not known";
-  text += fmt::format("; why: page faults {}", format_seconds(*transient.page_faults));
-  return unknown < kSmall * excess ? text : fmt::format("{}, not known for {}", text, format_seconds(unknown));
+  return fmt::format("{}, {} of it page faults", text, format_seconds(std::min(excess, *transient.page_faults)));
 }
 
 std::vector<std::string> details_of(const Record& record) {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "record/record.h"
-#include "report/heading.h"
+#include "report/names.h"
 #include "table/text.h"
 
 namespace laptime {
@@ -22,9 +22,7 @@ std::string point_text(const Record& record, const Heading& heading, const TextS
 // reasons.
 std::vector<std::string> details_of(const Record& record);
 
-// How much longer the first steps of a run took than later ones, and where: "first 2 steps together 55.41 ms longer;
-// where: backward 33.10 ms (matmul 30.20 ms), forward 21.40 ms (matmul 20.10 ms); why: page faults 4.310 ms, not known
-// for 51.10 ms". Says so where no first step was longer, and where a later step was as long. The transient of the
+// "first 2 steps together 55.41 ms longer, 4.310 ms of it page faults", or that none was longer. The transient of the
 // record must have an excess.
 std::string first_steps_text(const Record& record);
 

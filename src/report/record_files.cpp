@@ -83,12 +83,6 @@ void leave_out_empty(std::vector<Column>& columns, const Records& records) {
 
 }  // namespace
 
-std::string csv(std::span<const Record> records, std::string_view column_list) {
-  std::string text;
-  csv(RecordList(records), column_list, [&](std::string_view more) { text += more; });
-  return text;
-}
-
 void csv(const Records& records, std::string_view column_list, const TextSink& sink) {
   if (column_list == "all") {
     all_leaves(records, sink);
@@ -114,12 +108,6 @@ void csv(const Records& records, std::string_view column_list, const TextSink& s
   });
 }
 
-std::string json(std::span<const Record> records) {
-  std::string text;
-  json(RecordList(records), [&](std::string_view more) { text += more; });
-  return text;
-}
-
 void json(const Records& records, const TextSink& sink) {
   sink("[");
   bool is_empty = true;
@@ -131,8 +119,6 @@ void json(const Records& records, const TextSink& sink) {
   });
   sink(is_empty ? "]\n" : "\n]\n");
 }
-
-std::string jsonl(const Record& record) { return to_text(record) + "\n"; }
 
 JsonLines::JsonLines(std::string_view columns, const Records& planned)
     : is_whole_(columns == "all"), speedups_(std::make_unique<Speedups>()) {
@@ -146,7 +132,7 @@ void JsonLines::add_speedups(const Records& records) { laptime::add_speedups(col
 Extent JsonLines::extent() const { return is_whole_ ? Extent::kWhole : extent_of_columns(columns_); }
 
 std::string JsonLines::line(const Record& record) {
-  if (is_whole_) return jsonl(record);
+  if (is_whole_) return to_text(record) + "\n";
   speedups_->add(record);
   Json row = Json::object();
   for (const Column& column : columns_) row[column.title] = column.read(record, "");

@@ -30,6 +30,21 @@ std::string multiple(double ratio) {
   return fixed_text(ratio, ratio < 10 ? 1 : 0) + " times";
 }
 
+// " (95 %: 1.2 to 3.4 %)", in percent above 1; empty without an interval.
+std::string percent_interval(const Finding& finding, double shift) {
+  if (!finding.has("ratio_low")) return "";
+  const double low = 100 * (finding.number("ratio_low") - shift);
+  const double high = 100 * (finding.number("ratio_high") - shift);
+  return std::isfinite(low) && std::isfinite(high) ? fmt::format(" (95 %: {:+.1f} to {:+.1f} %)", low, high) : "";
+}
+
+// "1.5x (1.2-1.7)", or without an interval "1.5x".
+std::string ratio_words(const Finding& f, const std::string& key) {
+  const double ratio = f.number(key);
+  if (f.has(key + "_low")) return ratio_with_interval(ratio, f.number(key + "_low"), f.number(key + "_high"));
+  return std::isfinite(ratio) ? fmt::format("{:.2g}x", ratio) : "-";
+}
+
 // A number of a finding in the unit that its key ends in, or as the specification after the key in a template asks.
 std::string number_words(const Finding& f, std::string_view key, std::string_view how) {
   const double number = f.number(key);
@@ -38,6 +53,9 @@ std::string number_words(const Finding& f, std::string_view key, std::string_vie
   if (how == "%") return whole_percent_text(number);
   if (how == ".1") return fixed_text(number, 1);
   if (how == ",") return grouped(f.integer(key));
+  if (how == "-1") return change_text(number - 1);
+  if (how == "percent") return fixed_text(100 * number, 1) + " %";
+  if (how == "ratio") return ratio_words(f, std::string(key));
   if (!how.empty()) return counted(f.integer(key), how);
   if (key.ends_with("_ratio")) return multiple(number);
   if (key == "of_bound") return percent_text(number);
@@ -49,6 +67,8 @@ std::string number_words(const Finding& f, std::string_view key, std::string_vie
 
 std::string value_words(const Finding& f, std::string_view key, std::string_view how) {
   if (key == "subject") return f.subject;
+  if (key == "interval") return percent_interval(f, how == "1" ? 1 : 0);
+  if (how == "place") return f.text(key) == "optimizer" ? "the optimizer" : f.text(key);
   const Json* const value = f.values.json().find(key);
   return value == nullptr || value->is_number() ? number_words(f, key, how) : f.text(key);
 }
@@ -91,14 +111,6 @@ std::string fill(const Finding& f, std::string_view& rest) {
 
 // ---- Sentences that a template cannot make
 
-// " (95 %: 1.2 to 3.4 %)", in percent above 1; empty without an interval.
-std::string percent_interval(const Finding& finding, double shift) {
-  if (!finding.has("ratio_low")) return "";
-  const double low = 100 * (finding.number("ratio_low") - shift);
-  const double high = 100 * (finding.number("ratio_high") - shift);
-  return std::isfinite(low) && std::isfinite(high) ? fmt::format(" (95 %: {:+.1f} to {:+.1f} %)", low, high) : "";
-}
-
 std::string against_bound(const Finding& f) {
   if (!f.has("of_bound")) return "";
   const std::string_view bound = f.text("bound") == "compute" ? "peak" : "bandwidth";
@@ -119,59 +131,6 @@ std::string rates(const Finding& f) {
   return fmt::format("{}{}", f.trust == FindingTrust::kPredicted ? "predicted with " : "", joined(parts, ", "));
 }
 
-std::string pass_bound(const Finding& f) {
-  const double all = f.number("arithmetic_s") + f.number("memory_s");
-  return fmt::format("at these rates the launches take at least {}, {} of the {} ({} of it arithmetic)",
-                     brief_seconds(all), percent_text(f.number("of_bound")), f.subject,
-                     all > 0 ? percent_text(f.number("arithmetic_s") / all) : "-");
-}
-
-std::string tracing(const Finding& f) {
-  return fmt::format("{} in turn with {} untraced: median {} against {}, {}{}",
-                     counted(f.integer("traced_steps"), "traced step"), f.integer("untraced_steps"),
-                     brief_seconds(f.number("traced_s")), brief_seconds(f.number("untraced_s")),
-                     change_text(f.number("ratio") - 1), percent_interval(f, 1));
-}
-
-std::string launch_sum(const Finding& f) {
-  return fmt::format("launches add up to {}, {} % of an untraced step{}", brief_seconds(f.number("launches_s")),
-                     fixed_text(100 * f.number("ratio"), 1), percent_interval(f, 0));
-}
-
-std::string device_idle(const Finding& f) {
-  const bool has_records = f.integer("watched_steps") > 0;
-  std::string kernels = counted(f.integer("kernels"), has_records ? "kernel" : "launch");
-  if (!has_records) kernels = fmt::format("{} launches", f.integer("kernels"));
-  if (f.integer("copies") > 0) kernels += fmt::format(" and {}", counted(f.integer("copies"), "memory operation"));
-  if (!f.has("share"))
-    return fmt::format("steps ran from a graph, {}; idle time unknown: {}", kernels, f.text("missing"));
-  std::string text =
-      fmt::format("{}launch-bound: {}, the device idles {} of a step",
-                  f.text("is_launch_bound") == "true" ? "" : "not ", kernels, percent_text(f.number("share")));
-  if (f.has("graph_s")) text += fmt::format("; as a graph a step takes {}", brief_seconds(f.number("graph_s")));
-  return text + (has_records
-                     ? fmt::format(" (by {}, {})", f.text("records"), counted(f.integer("watched_steps"), "step"))
-                     : fmt::format(" (by events; no records: {})", f.text("missing")));
-}
-
-std::string cast_cost(const Finding& f) {
-  std::string text = fmt::format("{}: casts take {} of the step", f.subject, percent_text(f.number("cast_share")));
-  if (!f.has("speedup")) return text;
-  text += fmt::format("; {} is ", f.text("to"));
-  text += f.has("speedup_low")
-              ? ratio_with_interval(f.number("speedup"), f.number("speedup_low"), f.number("speedup_high"))
-          : std::isfinite(f.number("speedup")) ? fmt::format("{:.2g}x", f.number("speedup"))
-                                               : "-";
-  return text + " as fast as " + f.text("from");
-}
-
-std::string memory_peak(const Finding& f) {
-  const std::string phase = f.text("phase");
-  return fmt::format("{} at the peak{}{}", brief_bytes(f.integer("bytes")),
-                     phase.empty() ? "" : fmt::format(", in {}", phase == "optimizer" ? "the optimizer" : phase),
-                     f.text("op").empty() ? "" : ", by " + place_words(f.text("op"), f.text("scope")));
-}
-
 std::string memory_share(const Finding& f) {
   return fmt::format("{} {} {}", category_words(f.subject), brief_bytes(f.integer("bytes")),
                      percent_text(f.number("share")));
@@ -186,6 +145,13 @@ std::string fit(const Finding& f) {
   const std::string fitting = f.text("fitting_recompute");
   if (fitting.empty()) return text;
   return text + (fitting == "nothing fits" ? "; no --recompute makes it fit" : "; fits with --recompute " + fitting);
+}
+
+std::string pass_bound(const Finding& f) {
+  const double all = f.number("arithmetic_s") + f.number("memory_s");
+  return fmt::format("at these rates the launches take at least {}, {} of the {} ({} of it arithmetic)",
+                     brief_seconds(all), percent_text(f.number("of_bound")), f.subject,
+                     all > 0 ? percent_text(f.number("arithmetic_s") / all) : "-");
 }
 
 std::string launch_bound(const Finding& f) {
@@ -224,22 +190,31 @@ constexpr std::array kWords{
     WordsOfKind{"phase_time", "{subject} {total_s}: {class} {class_share}"},
     WordsOfKind{"rates", "", rates},
     WordsOfKind{"pass_bound", "", pass_bound},
-    WordsOfKind{"tracing", "", tracing},
-    WordsOfKind{"launch_sum", "", launch_sum},
+    WordsOfKind{
+        "tracing",
+        "{traced_steps:traced step} in turn with {untraced_steps} untraced: median {traced_s} against {untraced_s}, "
+        "{ratio:-1}{interval:1}"},
+    WordsOfKind{"launch_sum", "launches add up to {launches_s}, {ratio:percent} of an untraced step{interval:0}"},
     WordsOfKind{"marks", "a mark takes {mark_s}; the marks of {launches} launches are {share} of the traced time"},
     WordsOfKind{"launch_starts", "starting {launches} launches takes {share} of the {subject}"},
     WordsOfKind{"data_sheet_floor",
                 "at the data sheet's {peak_flops_per_second} and {bandwidth_bytes_per_second} the launches take at "
                 "least {floor_s}, {share} of an untraced step"},
-    WordsOfKind{"device_idle", "", device_idle},
+    WordsOfKind{
+        "device_idle",
+        "[share?[is_launch_bound!not ]launch-bound: ][share!steps ran from a graph, ][watched_steps>{kernels:kernel}]"
+        "[watched_steps={kernels} launches][copies> and {copies:memory operation}][share!; idle time unknown: "
+        "{missing}][share?, the device idles {share} of a step[graph_s?; as a graph a step takes {graph_s}] "
+        "([watched_steps>by {records}, {watched_steps:step}][watched_steps=by events; no records: {missing}])]"},
     WordsOfKind{"softmax_against_products",
                 "softmax takes {time_ratio} as long as the two products of attention (forward: {softmax_s} against "
                 "{products_s}), for {flops_ratio} of their FLOPs"},
     WordsOfKind{"top_kernel",
                 "{subject}: {kernel} takes most, {share} in {calls:call}[products_share?; all matrix products "
                 "{products_share} in {products_calls:call}]"},
-    WordsOfKind{"cast_cost", "", cast_cost},
-    WordsOfKind{"memory_peak", "", memory_peak},
+    WordsOfKind{"cast_cost",
+                "{subject}: casts take {cast_share} of the step[speedup?; {to} is {speedup:ratio} as fast as {from}]"},
+    WordsOfKind{"memory_peak", "{bytes} at the peak[phase?, in {phase:place}][op?, by {op}[scope? at {scope}]]"},
     WordsOfKind{"memory_share", "", memory_share},
     WordsOfKind{"phase_peak", "{subject} peaks at {bytes}, by {op}[scope? at {scope}]"},
     WordsOfKind{"saved_for_backward",

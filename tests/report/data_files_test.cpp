@@ -131,7 +131,7 @@ TEST(Json, IsReadBackAsItWas) {
   ASSERT_EQ(array.size(), records.size());
   for (size_t i = 0; i < records.size(); ++i) EXPECT_EQ(record_from_json(array[i]), records[i]);
   for (const Record& record : records) {
-    const std::string line = jsonl(record);
+    const std::string line = to_text(record) + "\n";
     EXPECT_EQ(line.find('\n'), line.size() - 1);
     EXPECT_EQ(parse_record(line), record);
   }

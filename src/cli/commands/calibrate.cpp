@@ -17,8 +17,8 @@
 #include "cli/user_store.h"
 #include "config/ready_sweeps.h"
 #include "prepare/device.h"
-#include "report/launch_costs_table.h"
 #include "report/names.h"
+#include "report/plan_answer.h"
 #include "report/words.h"
 
 namespace laptime {

@@ -12,7 +12,6 @@
 #include "cli/user_store.h"
 #include "record/store.h"
 #include "report/filter.h"
-#include "report/stored.h"
 
 namespace laptime {
 namespace {
