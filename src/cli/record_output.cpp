@@ -6,7 +6,6 @@
 
 #include "report/columns.h"
 #include "report/filter.h"
-#include "report/order.h"
 #include "report/record_files.h"
 #include "report/record_table.h"
 

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <utility>
 
+#include "report/words.h"
+
 namespace laptime {
 
 void PointAnswer::say(std::string line) {
@@ -26,8 +28,18 @@ void PointAnswer::draw(std::function<std::string(const TextStyle& style)> pictur
   parts.push_back({.picture = std::move(picture)});
 }
 
+void PointAnswer::say_findings(std::initializer_list<std::string_view> kinds) {
+  for (const Finding& finding : findings) {
+    if (std::find(kinds.begin(), kinds.end(), finding.kind) != kinds.end()) say("  " + words(finding));
+  }
+}
+
+PointAnswer answer_about(const Record& record) {
+  return {.name = record.name, .status = std::string(name_of(record.status)), .reason = record.reason};
+}
+
 PointAnswer answer_without_result(const Record& record) {
-  PointAnswer answer{.name = record.name, .status = std::string(name_of(record.status)), .reason = record.reason};
+  PointAnswer answer = answer_about(record);
   answer.say(record.reason.empty() ? answer.status : fmt::format("{}: {}", answer.status, record.reason));
   return answer;
 }

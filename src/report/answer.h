@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,9 +36,13 @@ struct PointAnswer {
   void show(Table table);                    // for people and programs
   void keep(Table table);                    // for programs alone
   void draw(std::function<std::string(const TextStyle& style)> picture);
+  void say_findings(std::initializer_list<std::string_view> kinds);  // the words of those of these kinds, indented
 };
 
-// The status and reason of a point without a result: "out_of_memory: predicted: ...".
+// The name, status and reason of a point, and of a point without a result its only line: "out_of_memory: predicted:
+// ...".
+PointAnswer answer_about(const Record& record);
+
 PointAnswer answer_without_result(const Record& record);
 
 std::string text_of(const PointAnswer& answer, const TextStyle& style);

@@ -1,4 +1,4 @@
-// Columns of records: what each reads by its name, the sets of them, and the lists that --columns takes.
+// Columns of records: what each reads by its name, the sets of them, the lists that --columns takes, and --sort.
 #pragma once
 
 #include <functional>
@@ -14,6 +14,7 @@
 #include "record/metrics.h"
 #include "report/names.h"
 #include "report/records.h"
+#include "table/table.h"
 #include "table/value_text.h"
 
 namespace laptime {
@@ -151,6 +152,27 @@ bool compares_rows(std::string_view name);
 Json compared_value(std::string_view name, const Speedups& speedups, const Record& record);
 // "1.5x (1.2-1.7)"; "1x" for the baseline itself, and the ratio alone of predicted times, which are exact.
 std::string speedup_text(const std::optional<Speedup>& speedup);
+
+// ---- --sort: records in the order of some of their columns, and tables in that of one of theirs
+
+// "column[:asc|:desc]", several joined by commas, the first one decides first. Records without a value come last, equal
+// ones keep their order. Error for an unknown column or direction.
+std::vector<Record> sort_records(std::span<const Record> records, std::string_view order);
+
+// The same as places in the order of `records`: the first one's, the second one's, ...
+std::vector<size_t> sorted_positions(const Records& records, std::string_view order);
+
+// Reads "COLUMN", "COLUMN:asc" or "COLUMN:desc", where COLUMN is a key or a title of the table in any letter case.
+// Throws Error for another direction, and with the nearest name for an unknown column.
+struct TableOrder {
+  size_t column = 0;
+  bool is_descending = false;
+
+  TableOrder(const Table& table, std::string_view text, bool is_descending_by_default);
+};
+
+// The indices of the rows in that order; those without a value come last.
+std::vector<size_t> row_order(const Table& table, const TableOrder& order);
 
 // Parts of columns by their sources: the source of the column of a set with this header, empty for none, and
 // that column; the reader of a source, whose grammar stands in column_sets.cpp; and the value at a path in a time.

@@ -87,16 +87,12 @@ std::string sentence_of(double ratio, Difference difference, double margin, cons
 
 std::string pair_sentence(const StoredPair& pair, double margin, double confidence) {
   if (!pair.ratio) return fmt::format("{}: {}", pair.unjudged, pair.reason);
-  if (!pair.interval) {
-    return fmt::format("{}: {:.3f} times the time of A, but {}", pair.unjudged, *pair.ratio, pair.reason);
-  }
   const std::string sure =
       fmt::format("{:.4g} % interval {}, {} and {}", 100 * confidence, interval_text(pair.interval), pair.a_processes,
                   pair.b_processes == 1 ? "1 process" : fmt::format("{} processes", pair.b_processes));
-  if (!pair.unjudged.empty()) {
-    return fmt::format("{}: {:.3f} times the time of A ({}), but {}", pair.unjudged, *pair.ratio, sure, pair.reason);
-  }
-  return sentence_of(*pair.ratio, difference_of(pair.interval, margin), margin, sure);
+  if (pair.unjudged.empty()) return sentence_of(*pair.ratio, difference_of(pair.interval, margin), margin, sure);
+  return fmt::format("{}: {:.3f} times the time of A{}, but {}", pair.unjudged, *pair.ratio,
+                     pair.interval ? fmt::format(" ({})", sure) : "", pair.reason);
 }
 
 // "4 points: 1 slower, 2 same, 1 missing".
@@ -201,9 +197,10 @@ Table parts_table(const char* name, const char* key, const std::vector<PartDiffe
                                                   "of_difference=of all@1",
                                                   key))};
   const auto add = [&](const PartDifference& part) {
-    const bool has_share = is_decided && whole.difference() != 0;
-    const double share = part.difference() == 0 || !has_share ? 0 : part.difference() / whole.difference();
-    table.add({part.key, part.a, part.b, part.difference(), has_share ? TableCell(share) : TableCell()});
+    TableCell share;
+    if (is_decided && whole.difference() != 0)
+      share = Json(part.difference() == 0 ? 0 : part.difference() / whole.difference());
+    table.add({part.key, part.a, part.b, part.difference(), std::move(share)});
   };
   PartDifference rest{"everything else", whole.a, whole.b};
   for (size_t i = 0; i < std::min(most, parts.size()); ++i) {
@@ -216,20 +213,15 @@ Table parts_table(const char* name, const char* key, const std::vector<PartDiffe
   return table;
 }
 
-Table rounds_table(const std::vector<ComparedRound>& rounds) {
+Table rounds_table(const RoundTimes& times, const std::vector<double>& ratios) {
   Table table{.name = "rounds", .columns = columns_from("round=round; a_s=A; b_s=B; ratio=B / A")};
-  const RoundTimes times = times_of(rounds);
-  for (size_t i = 0; i < rounds.size(); ++i) {
-    table.add({i + 1, times.a[i], times.b[i], ratio_cell(times.b[i] / times.a[i])});
-  }
+  for (size_t i = 0; i < ratios.size(); ++i) table.add({i + 1, times.a[i], times.b[i], ratio_cell(ratios[i])});
   return table;
 }
 
 // Every ratio, or the smallest and the largest where they are many.
-std::string rounds_sentence(const Table& rounds) {
+std::string rounds_sentence(const std::vector<double>& ratios) {
   constexpr size_t kFew = 9;  // fit into a line
-  std::vector<double> ratios;
-  for (const TableRow& row : rounds.rows) ratios.push_back(row.cells.back().value.get<double>());
   if (ratios.size() > kFew) {
     const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
     return fmt::format("B / A in {} rounds: {:.3f} to {:.3f}, median {:.3f}", ratios.size(), *least, *most,
@@ -328,10 +320,11 @@ PointAnswer comparison_answer(const ComparedNames& names, const std::vector<Comp
   };
   add("ops", "op", ops);
   add("parts", "part", parts);
-  Table table = rounds_table(rounds);
-  const std::string ratios = rounds_sentence(table);
-  answer.parts.push_back({.table = std::move(table), .for_people = verbose});
-  answer.say({ratios, answer.name});
+  const RoundTimes times = times_of(rounds);
+  std::vector<double> ratios;
+  for (size_t i = 0; i < rounds.size(); ++i) ratios.push_back(times.b[i] / times.a[i]);
+  answer.parts.push_back({.table = rounds_table(times, ratios), .for_people = verbose});
+  answer.say({rounds_sentence(ratios), answer.name});
   return answer;
 }
 

@@ -16,7 +16,6 @@
 #include "base/words.h"
 #include "record/json_object.h"
 #include "report/columns.h"
-#include "report/order.h"
 
 namespace laptime {
 namespace {
@@ -49,39 +48,35 @@ namespace {
 
 using Comparison = Filter::Comparison;
 
-struct Spelling {
-  std::string_view text;
-  Operator op;
-};
 // Longer ones first.
-constexpr std::array kOperators{Spelling{"==", Operator::kEqual},     Spelling{"!=", Operator::kNotEqual},
-                                Spelling{"<=", Operator::kLessEqual}, Spelling{">=", Operator::kGreaterEqual},
-                                Spelling{"=", Operator::kEqual},      Spelling{"<", Operator::kLess},
-                                Spelling{">", Operator::kGreater},    Spelling{"~", Operator::kContains}};
+constexpr std::array<std::pair<std::string_view, Operator>, 8> kOperators{{{"==", Operator::kEqual},
+                                                                           {"!=", Operator::kNotEqual},
+                                                                           {"<=", Operator::kLessEqual},
+                                                                           {">=", Operator::kGreaterEqual},
+                                                                           {"=", Operator::kEqual},
+                                                                           {"<", Operator::kLess},
+                                                                           {">", Operator::kGreater},
+                                                                           {"~", Operator::kContains}}};
 
-struct UnitFactor {
-  std::string_view unit;
-  double factor;
-};
-constexpr std::array kUnitFactors{UnitFactor{"", 1},
-                                  UnitFactor{"%", 0.01},
-                                  UnitFactor{"ns", 1e-9},
-                                  UnitFactor{"us", 1e-6},
-                                  UnitFactor{"ms", 1e-3},
-                                  UnitFactor{"s", 1},
-                                  UnitFactor{"B", 1},
-                                  UnitFactor{"KiB", 1024.0},
-                                  UnitFactor{"MiB", 1024.0 * 1024},
-                                  UnitFactor{"GiB", 1024.0 * 1024 * 1024},
-                                  UnitFactor{"TiB", 1024.0 * 1024 * 1024 * 1024}};
+constexpr std::array<std::pair<std::string_view, double>, 11> kUnitFactors{{{"", 1},
+                                                                            {"%", 0.01},
+                                                                            {"ns", 1e-9},
+                                                                            {"us", 1e-6},
+                                                                            {"ms", 1e-3},
+                                                                            {"s", 1},
+                                                                            {"B", 1},
+                                                                            {"KiB", 0x1p10},
+                                                                            {"MiB", 0x1p20},
+                                                                            {"GiB", 0x1p30},
+                                                                            {"TiB", 0x1p40}}};
 
 std::optional<double> number_of(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || !std::isfinite(number)) return std::nullopt;
   const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
-  for (const UnitFactor& scale : kUnitFactors) {
-    if (scale.unit == unit) return number * scale.factor;
+  for (const auto& [name, factor] : kUnitFactors) {
+    if (name == unit) return number * factor;
   }
   return std::nullopt;
 }
@@ -206,10 +201,10 @@ class Parser {
 
   Operator take_operator(const std::string& column) {
     skip_spaces();
-    for (const Spelling& spelling : kOperators) {
-      if (!text_.substr(at_).starts_with(spelling.text)) continue;
-      at_ += spelling.text.size();
-      return spelling.op;
+    for (const auto& [spelling, op] : kOperators) {
+      if (!text_.substr(at_).starts_with(spelling)) continue;
+      at_ += spelling.size();
+      return op;
     }
     fail(at_, fmt::format("expected one of = != < <= > >= ~ in after column {}", quote(column)));
   }

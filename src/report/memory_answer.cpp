@@ -88,16 +88,10 @@ std::string phase_line(const Picture& picture) {
   for (size_t i = 0; i < sections.size(); ++i) {
     const size_t end = i + 1 < sections.size() ? picture.column_of(sections[i + 1].first) + 1 : picture.columns + 1;
     if (end <= column) continue;
-    std::string title = fmt::format(" {} ", sections[i].title);
-    if (title.size() + 2 > end - column) title.clear();
-    line += corner;
-    size_t used = 1;
-    if (!title.empty()) {
-      line += dash + title;
-      used += 1 + title.size();
-    }
-    for (; used < end - column; ++used) line += dash;
-    column = end;
+    const std::string title = fmt::format(" {} ", sections[i].title);
+    const bool has_title = title.size() + 2 <= end - column;
+    line += corner + (has_title ? dash + title : "");
+    for (column += has_title ? 2 + title.size() : 1; column < end; ++column) line += dash;
   }
   return line + "\n";
 }
@@ -293,10 +287,8 @@ std::vector<Table> memory_tables(const Record& record, const StepTrace& trace, c
 }
 
 PointAnswer memory_answer(const Record& record, const StepTrace& trace, const MemoryQuery& query) {
-  PointAnswer answer{.name = record.name,
-                     .status = std::string(name_of(record.status)),
-                     .reason = record.reason,
-                     .findings = memory_findings(record, trace)};
+  PointAnswer answer = answer_about(record);
+  answer.findings = memory_findings(record, trace);
   const std::vector<Finding>& findings = answer.findings;
   answer.say(words_of(findings, "memory_peak"));
   answer.draw([shares = memory_shares(findings, kNamedShares)](const TextStyle& style) {
@@ -308,13 +300,7 @@ PointAnswer memory_answer(const Record& record, const StepTrace& trace, const Me
   const std::string saved = words_of(findings, "saved_for_backward");
   if (!peaks.empty() || !saved.empty())
     answer.say(fmt::format("  {}{}{}", peaks, peaks.empty() || saved.empty() ? "" : "; ", saved));
-  if (query.verbose) {
-    for (const Finding& finding : findings) {
-      for (const std::string_view kind : {"phase_peak", "optimizer_memory", "residual_tensor"}) {
-        if (finding.kind == kind) answer.say("  " + words(finding));
-      }
-    }
-  }
+  if (query.verbose) answer.say_findings({"phase_peak", "optimizer_memory", "residual_tensor"});
   const bool is_summary = query.view == MemoryView::kSummary;
   if (is_summary || query.view == MemoryView::kTimeline || query.view == MemoryView::kAll) {
     answer.draw([trace, rows = is_summary ? kSummaryRows : kRows](const TextStyle& style) {

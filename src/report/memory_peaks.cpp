@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "base/words.h"
+#include "report/columns.h"
 #include "report/memory_answer.h"
 #include "report/names.h"
-#include "report/order.h"
 #include "report/words.h"
 
 namespace laptime {

@@ -129,12 +129,10 @@ std::string without_words(const std::string& name, const std::string& left_out) 
 std::string spoken_name(const std::string& name) {
   std::string text;
   for (std::string_view word : words_in(name)) {
-    for (const std::string_view tag : {"model:", "dtype:", "mode:", "device:roofline:", "device:"}) {
-      if (word.starts_with(tag)) word.remove_prefix(tag.size());
-    }
-    text += (text.empty() ? "" : " ") + std::string(word);
+    constexpr std::string_view kPredicted = "device:roofline:";
+    if (word.starts_with(kPredicted)) word.remove_prefix(kPredicted.size());
+    text += (text.empty() ? "" : " ") + spoken(word);
   }
-  std::replace(text.begin(), text.end(), ':', ' ');
   return text;
 }
 

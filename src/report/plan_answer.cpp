@@ -174,12 +174,10 @@ std::string disturbed_prediction_line(const Prediction& prediction) {
 
 PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace>& trace, const PlanQuery& query) {
   const Record& record = point.record;
-  PointAnswer answer{.name = record.name,
-                     .status = std::string(name_of(record.status)),
-                     .reason = record.reason,
-                     .findings = plan_findings(point, query.tokens)};
-  if (record.status != Status::kOk && record.status != Status::kOutOfMemory) {
-    answer.say(record.reason.empty() ? answer.status : fmt::format("{}: {}", answer.status, record.reason));
+  const bool is_planned = record.status == Status::kOk || record.status == Status::kOutOfMemory;
+  PointAnswer answer = is_planned ? answer_about(record) : answer_without_result(record);
+  answer.findings = plan_findings(point, query.tokens);
+  if (!is_planned) {
     answer.keep(plan_table({point}));
     return answer;
   }
@@ -229,13 +227,7 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
       }
     }
   }
-  if (query.verbose) {
-    for (const Finding& finding : answer.findings) {
-      for (const std::string_view kind : {"launch_bound", "published_runs", "rates", "pass_bound", "phase_peak"}) {
-        if (finding.kind == kind) answer.say("  " + words(finding));
-      }
-    }
-  }
+  if (query.verbose) answer.say_findings({"launch_bound", "published_runs", "rates", "pass_bound", "phase_peak"});
   answer.say(disturbed_prediction_line(record.prediction));
   return answer;
 }
@@ -243,28 +235,24 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
 PointAnswer plan_answer(const std::vector<PlannedPoint>& points, const PlanQuery& query) {
   PointAnswer answer{.name = "plan"};
   std::vector<const Record*> records;
-  std::set<std::pair<double, double>> ratios;
+  std::optional<Interval> ratios;  // of published runs to their bounds
   for (const PlannedPoint& point : points) {
     const std::vector<Finding> findings = plan_findings(point, query.tokens);
     answer.findings.insert(answer.findings.end(), findings.begin(), findings.end());
-    if (const Finding* const published = find(findings, "published_runs"))
-      ratios.insert({published->number("low"), published->number("high")});
+    if (const Finding* const published = find(findings, "published_runs")) {
+      const Interval of_point{published->number("low"), published->number("high")};
+      ratios = {std::min(of_point.low, ratios.value_or(of_point).low),
+                std::max(of_point.high, ratios.value_or(of_point).high)};
+    }
     if (point.record.memory.predicted_peak_bytes) records.push_back(&point.record);
   }
   answer.say(what_fits(points));
   std::optional<Table> by_pass = peaks_by_pass(records);
   if (by_pass) query.grid ? answer.show(*by_pass) : answer.keep(*by_pass);
   if (!query.grid || !by_pass) answer.show(plan_table(points));
-  if (!ratios.empty() && !query.grid) {
-    double low = ratios.begin()->first;
-    double high = low;
-    for (const auto& [from, to] : ratios) {
-      low = std::min(low, from);
-      high = std::max(high, to);
-    }
-    answer.say(fmt::format("! times are at best; published runs took {} to {} times as long", fixed_text(low, 1),
-                           fixed_text(high, 1)));
-  }
+  if (ratios && !query.grid)
+    answer.say(fmt::format("! times are at best; published runs took {} to {} times as long",
+                           fixed_text(ratios->low, 1), fixed_text(ratios->high, 1)));
   return answer;
 }
 

@@ -38,11 +38,9 @@ std::vector<Bar> bars_of(const std::vector<Finding>& findings) {
 }
 
 bool selects_none(const StepTrace& trace, const LaunchTest& test) {
-  if (!test || trace.launch_count() == 0) return false;
-  for (size_t i = 0; i < trace.launch_count(); ++i) {
-    if (test(trace.launch(i))) return false;
-  }
-  return true;
+  bool is_none = test != nullptr && trace.launch_count() > 0;
+  for (size_t i = 0; i < trace.launch_count() && is_none; ++i) is_none = !test(trace.launch(i));
+  return is_none;
 }
 
 // "; values of class here: matmul, softmax": what a selection can ask one column for.
@@ -98,16 +96,6 @@ Table phases_table(const std::vector<Finding>& findings) {
   return table;
 }
 
-// --verbose adds how far tracing changes the step, and the rates behind the bounds.
-void say_details(const std::vector<Finding>& findings, PointAnswer& answer) {
-  for (const Finding& finding : findings) {
-    for (const std::string_view kind : {"class_share", "rates", "pass_bound", "tracing", "launch_sum", "marks",
-                                        "launch_starts", "data_sheet_floor", "device_idle"}) {
-      if (finding.kind == kind) answer.say("  " + words(finding));
-    }
-  }
-}
-
 // The table and key of a comparison, and the view that shows it.
 struct ComparedRows {
   ProfileView view;
@@ -130,22 +118,16 @@ std::vector<TableCell> ratio_cells(const std::optional<double>& ratio, const std
 }  // namespace
 
 bool splits(ProfileView view, ProfileBy by) {
-  const bool has_own_rows = view == ProfileView::kClasses || view == ProfileView::kAttention;
-  switch (by) {
-    case ProfileBy::kName:
-    case ProfileBy::kPhase: return true;
-    case ProfileBy::kShape: return !has_own_rows && view != ProfileView::kLayers;
-    case ProfileBy::kLayer: return view != ProfileView::kAttention;
-  }
-  return true;
+  if (by == ProfileBy::kLayer) return view != ProfileView::kAttention;
+  const bool has_own_rows =
+      view == ProfileView::kClasses || view == ProfileView::kAttention || view == ProfileView::kLayers;
+  return by != ProfileBy::kShape || !has_own_rows;
 }
 
 PointAnswer profile_answer(const Record& record, const StepTrace& trace, const ProfileQuery& query) {
   constexpr size_t kWidestBar = 40;
-  PointAnswer answer{.name = record.name,
-                     .status = std::string(name_of(record.status)),
-                     .reason = record.reason,
-                     .findings = trace_findings(record, trace)};
+  PointAnswer answer = answer_about(record);
+  answer.findings = trace_findings(record, trace);
   const std::vector<Finding>& findings = answer.findings;
   const bool is_empty = selects_none(trace, query.test);
   if (is_empty) answer.say(no_launch_line(trace, query));
@@ -163,7 +145,9 @@ PointAnswer profile_answer(const Record& record, const StepTrace& trace, const P
       is_for_people ? answer.show(std::move(table)) : answer.keep(std::move(table));
     }
   }
-  if (query.verbose) say_details(findings, answer);
+  if (query.verbose)  // how far tracing changes the step, and the rates behind the bounds
+    answer.say_findings({"class_share", "rates", "pass_bound", "tracing", "launch_sum", "marks", "launch_starts",
+                         "data_sheet_floor", "device_idle"});
   answer.say(doubt_line(findings));
   return answer;
 }

@@ -10,7 +10,7 @@
 
 #include "base/words.h"
 #include "record/scope_path.h"
-#include "report/order.h"
+#include "report/columns.h"
 #include "report/profile_answer.h"
 #include "report/words.h"
 

@@ -16,7 +16,7 @@ namespace laptime {
 
 // Comma-separated values (RFC 4180) with data_columns(). With `all` a column for every leaf of the records' JSON, named
 // by its dotted path as filters name it; a list of numbers or texts is one cell of JSON, a list of objects (phases,
-// kernels) is left out.
+// kernels) is left out. Of the default columns those without a value in any record are left out.
 void csv(const Records& records, std::string_view columns, const TextSink& sink);
 
 // An array of whole records, one per line, ending in a line break. ASCII alone: everything else is \u-escaped.

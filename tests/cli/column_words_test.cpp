@@ -12,7 +12,6 @@
 #include "config/run_config.h"
 #include "report/columns.h"
 #include "report/filter.h"
-#include "report/order.h"
 
 namespace laptime {
 namespace {

@@ -1,11 +1,10 @@
 // The filter grammar and the order of records, on the stored records of the report tests.
+#include "report/columns.h"
 #include "report/filter.h"
-#include "report/order.h"
 
 #include <algorithm>
 
 #include "fuzz/fuzz_target.h"
-#include "report/columns.h"
 #include "report/stored_records.h"
 
 namespace laptime::fuzz {

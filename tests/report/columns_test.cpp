@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "report/filter.h"
-#include "report/order.h"
 #include "report/record_files.h"
 #include "report/record_table.h"
 #include "report/stored_records.h"

@@ -1,6 +1,6 @@
 // The filter grammar and the order of records.
 #include "report/filter.h"
-#include "report/order.h"
+#include "report/columns.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,6 @@
 #include <random>
 
 #include "base/error.h"
-#include "report/columns.h"
 #include "report/stored_records.h"
 
 namespace laptime {
