@@ -300,8 +300,9 @@ struct RunConfig {
                  .help = "fresh weights: the edition's initialisation, or the seeded streams of the golden values"},
           self.init);
     visit(Option{.flag = "weights", .key = "weights", .tag = "weights", .group = kInput,
-                 .help = "safetensors file to start from", .otherwise = "fresh weights", .axis = false,
-                 .value = "FILE"}, self.weights);
+                 .help = "safetensors file to start from, or the folder of a model",
+                 .otherwise = "those in the folder of --model, else fresh weights", .axis = false,
+                 .value = "FILE|FOLDER"}, self.weights);
     visit(Option{.flag = "data", .key = "data", .tag = "data", .group = kInput,
                  .help = "tokens (llm.c, nanoGPT .bin, .npy) or text read as bytes; several files are shards: a list "
                          "FILE,FILE or a quoted pattern 'train_*.bin'",

@@ -63,7 +63,7 @@ ExitCode run(const VerifyCommand& command) {
 }  // namespace
 
 VerifyCommand parse_verify(const CommandWords& words) {
-  if (words.positionals.empty()) throw Error("laptime verify: no file; give one or more FILE.safetensors");
+  if (words.positionals.empty()) throw Error("laptime verify: no file; give one or more FILE.safetensors, or folders of models with values");
   VerifyCommand verify{words.positionals, {}, {}, {}};
   OutputConfig output;
   for (const GivenFlag& given : words.flags) {
@@ -76,7 +76,7 @@ VerifyCommand parse_verify(const CommandWords& words) {
 
 constinit const Command kVerify{
     .name = "verify",
-    .arguments = "FILE.safetensors... [OPTIONS]",
+    .arguments = "FILE.safetensors|FOLDER... [OPTIONS]",
     .summary = "our engine against stored PyTorch values",
     .details =
         "Prints a line for each file, and below it the comparisons that failed. --verbose shows every comparison with "

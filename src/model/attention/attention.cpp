@@ -19,7 +19,8 @@ constexpr auto kRefusedOptions = std::to_array<std::string_view>(
      "optimizer",    "lr",         "beta1",       "beta2",        "eps",
      "weight-decay", "clip-norm",  "accumulate",  "crop-context", "init",
      "weights",      "data",       "data-format", "batches",      "optimizer-in-backward",
-     "moments",      "loss-scale"});
+     "moments",      "loss-scale", "num-kv-heads", "head-dim", "max-context",
+     "norm-eps", "rope-theta", "rotary-share", "rope-scaling", "attention-bias", "mlp-bias", "parallel-residual"});
 
 void fill_defaults(PartialConfig& partial) {
   constexpr int64_t kBatch = 8;

@@ -68,6 +68,7 @@ const OpCard kConcat = {.name = "concat",
                         .kind = OpKind::kCopy,
                         .infer = infer_concat,
                         .gradient = gradient_concat,
+                        .autocast = Autocast::kPromote,
                         .reference = reference_concat};
 const OpCard kStack = {
     .name = "stack", .kind = OpKind::kCopy, .infer = infer, .gradient = gradient, .reference = reference};
