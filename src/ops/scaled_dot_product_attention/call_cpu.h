@@ -133,6 +133,7 @@ class ForwardOutput {
 inline std::string attention_refusal(const Signature& signature) {
   constexpr size_t kLogSumExpInput = 4;
   const bool backward = signature.op == &kScaledDotProductAttentionBackward;
+  if (signature.in[1].shape() != signature.in[0].shape()) return "keys have fewer heads than queries";
   const DType dtype = signature.in[0].dtype;
   if (dtype != DType::kFloat32 && !is_16_bit_float(dtype))
     return std::string("operands are ") + std::string(name_of(dtype)) + ", not float32, bfloat16 or float16";

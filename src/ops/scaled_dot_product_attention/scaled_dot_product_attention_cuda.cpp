@@ -71,6 +71,7 @@ int64_t backward_workspace(const Signature& signature) {
 }
 
 std::string refusal(const Signature& signature) {
+  if (signature.in[1].shape() != signature.in[0].shape()) return "keys have fewer heads than queries";
   return signature.in[0].shape().back() > kMaxHeadWidth ? "heads are wider than 128" : "";
 }
 
