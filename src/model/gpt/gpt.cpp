@@ -91,7 +91,8 @@ class Gpt {
   void declare() {
     token_table_ = embedding_table("token_embeddings", {.rows = model_.vocab_size, .tied = model_.weight_tie});
     if (!edition_.rope) {
-      position_table_ = embedding_table("position_embeddings", {.rows = model_.max_context.value_or(model_.context_length), .croppable = true});
+      position_table_ = embedding_table(
+          "position_embeddings", {.rows = model_.max_context.value_or(model_.context_length), .croppable = true});
     }
     blocks_.reserve(static_cast<size_t>(model_.num_layers));
     for (int64_t layer = 0; layer < model_.num_layers; ++layer) {
@@ -224,7 +225,10 @@ class Gpt {
     }
     const ValueId step = model_.attn_pdrop > 0 ? inputs_.step : ValueId{};
     const ValueId values = scaled_dot_product_attention(
-        build_, q, k, v, step, {.dropout_p = model_.attn_pdrop, .seed = build_.seed()});  // (B, h, T, d)
+        build_, q, k, v, step,
+        {.form = edition_.is_of_library ? AttentionForm::kTransformers : AttentionForm::kModules,
+         .dropout_p = model_.attn_pdrop,
+         .seed = build_.seed()});  // (B, h, T, d)
     const Shape rows{shape[0], shape[1], model_.num_heads * model_.d_head()};
     const ValueId merged = build_.hold(reshape(build_, transpose(build_, values, 1, 2), rows), "o");
     return dropped(module.output_proj(build_, merged), model_.resid_pdrop);
@@ -317,19 +321,17 @@ void fill_defaults(PartialConfig& partial) {
   RunConfig& config = partial.config;
   ModelConfig& model = config.model;
   const GptDefaults& defaults = gpt_edition(model.edition).defaults;
-  const std::optional<NamedModel> family = named_model(model.name);
-  if (family) fill_architecture(partial, *family);
-  const ModelPreset* const preset = find_preset(model.name, implied_edition(model.name).value_or(model.edition));
-  const ModelPreset none{};
-  const ModelPreset& named = preset != nullptr ? *preset : none;
-  partial.fill(model.vocab_size, named.vocab_size.value_or(defaults.vocab_size));
-  partial.fill(model.context_length, named.context_length.value_or(defaults.context_length));
   partial.fill(model.batch_size, defaults.batch_size);
   partial.fill(config.seed, defaults.seed);
   partial.fill(config.optimizer, defaults.optimizer);
   if (config.steps) partial.fill(config.warmup, defaults.warmup);
   if (config.warmup) partial.fill(config.steps, defaults.steps);
-  if (family) return;
+  if (const std::optional<NamedModel> family = named_model(model.name)) return fill_architecture(partial, *family);
+  const ModelPreset* const preset = find_preset(model.name, implied_edition(model.name).value_or(model.edition));
+  const ModelPreset none{};
+  const ModelPreset& named = preset != nullptr ? *preset : none;
+  partial.fill(model.vocab_size, named.vocab_size.value_or(defaults.vocab_size));
+  partial.fill(model.context_length, named.context_length.value_or(defaults.context_length));
   partial.fill(model.weight_tie, defaults.weight_tie);
   partial.fill(model.bias, defaults.bias);
   partial.fill(model.attention_bias, defaults.projection_bias);
@@ -425,7 +427,8 @@ std::string describe(const ModelConfig& model) {
       fmt::format("edition {}, {} x {}, {}, d_ff {}, vocabulary {}, batch {} x {} tokens", name_of(model.edition),
                   counted(model.num_layers, "layer"), model.d_model, counted(model.num_heads, "head"), model.d_ff,
                   model.vocab_size, model.batch_size, model.context_length);
-  if (model.kv_heads() != model.num_heads) text += fmt::format(", {} of keys and values", counted(model.kv_heads(), "head"));
+  if (model.kv_heads() != model.num_heads)
+    text += fmt::format(", {} of keys and values", counted(model.kv_heads(), "head"));
   if (model.weight_tie) text += ", tied head";
   if (model.bias) text += ", biases";
   return text;
