@@ -226,9 +226,9 @@ class Gpt {
     const ValueId step = model_.attn_pdrop > 0 ? inputs_.step : ValueId{};
     const ValueId values = scaled_dot_product_attention(
         build_, q, k, v, step,
-        {.form = edition_.is_of_library ? AttentionForm::kTransformers : AttentionForm::kModules,
-         .dropout_p = model_.attn_pdrop,
-         .seed = build_.seed()});  // (B, h, T, d)
+        {.dropout_p = model_.attn_pdrop,
+         .seed = build_.seed(),
+         .form = edition_.is_of_library ? AttentionForm::kTransformers : AttentionForm::kModules});  // (B, h, T, d)
     const Shape rows{shape[0], shape[1], model_.num_heads * model_.d_head()};
     const ValueId merged = build_.hold(reshape(build_, transpose(build_, values, 1, 2), rows), "o");
     return dropped(module.output_proj(build_, merged), model_.resid_pdrop);

@@ -1,5 +1,5 @@
-// Scaled dot product attention (Vaswani et al. 2017): softmax(q k^T / sqrt(d)) v, causal or full. Query head i reads head
-// floor(i g / h) of the g heads of keys and values (Ainslie et al. 2023); h is a multiple of g.
+// Scaled dot product attention (Vaswani et al. 2017): softmax(q k^T / sqrt(d)) v, causal or full. Query head i reads
+// head floor(i g / h) of the g heads of keys and values (Ainslie et al. 2023); h is a multiple of g.
 #pragma once
 
 #include "graph/builder.h"
@@ -7,8 +7,8 @@
 
 namespace laptime {
 
-// () -> bool [T, T]: element (query, key) is true where key <= query; or float32 [T, T], which is 0 there and the lowest
-// finite number elsewhere
+// () -> bool [T, T]: element (query, key) is true where key <= query; or float32 [T, T], which is 0 there and the
+// lowest finite number elsewhere
 extern const OpCard kCausalMask;
 // (q [B, h, T, d], k [B, g, T, d], v [B, g, T, d][, step int64 []])
 //   -> (values [B, h, T, d] in the memory order of q, log_sum_exp [B, h, T, 1] float32 = log(sum(exp(scores))))
@@ -37,11 +37,11 @@ const char* name_of(AttentionForm form);
 
 struct AttentionAttributes {
   bool causal = true;  // a query sees no later key
-  AttentionForm form = AttentionForm::kModules;
   // Dropout of the attention weights [B, h, T, T], as dropout.h defines it.
   double dropout_p = 0;
   uint64_t seed = 0;
   uint64_t place = 0;
+  AttentionForm form = AttentionForm::kModules;
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("causal", self.causal);
