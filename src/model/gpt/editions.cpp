@@ -11,6 +11,7 @@ namespace {
 
 using Flags = std::string_view;
 constexpr std::array kLayerNormKernel{Flags("layer_norm")};
+constexpr std::array kLibraryKernels{Flags("layer_norm"), Flags("softmax")};
 constexpr std::array k2024Options{Flags("weight-tie"), Flags("bias"), Flags("embd-pdrop"), Flags("attn-pdrop"),
                                   Flags("resid-pdrop")};
 constexpr std::array kGpt2Options{Flags("weight-tie"), Flags("bias"), Flags("embd-pdrop"), Flags("attn-pdrop"),
@@ -129,6 +130,7 @@ constexpr std::array kEditions{
                .loss = CrossEntropyForm::kLogSoftmax,
                .is_of_library = true,
                .takes = kLlamaOptions,
+               .kept_by_eager = kLibraryKernels,
                .init = kLibraryInit,
                .defaults = kLibraryDefaults},
     GptEdition{.edition = Edition::kQwen2,
@@ -142,6 +144,7 @@ constexpr std::array kEditions{
                .qkv_bias = true,
                .is_of_library = true,
                .takes = kQwen2Options,
+               .kept_by_eager = kLibraryKernels,
                .init = kLibraryInit,
                .defaults = kLibraryDefaults},
     GptEdition{.edition = Edition::kQwen3,
@@ -155,6 +158,7 @@ constexpr std::array kEditions{
                .head_norms = true,
                .is_of_library = true,
                .takes = kQwen3Options,
+               .kept_by_eager = kLibraryKernels,
                .init = kLibraryInit,
                .defaults = kLibraryDefaults},
     GptEdition{.edition = Edition::kGptNeox,
@@ -167,7 +171,7 @@ constexpr std::array kEditions{
                .drops_residuals = true,
                .is_of_library = true,
                .takes = kGptNeoxOptions,
-               .kept_by_eager = kLayerNormKernel,
+               .kept_by_eager = kLibraryKernels,
                .init = kLibraryInit,
                .defaults = kGptNeoxDefaults},
 };
