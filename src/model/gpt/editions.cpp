@@ -14,20 +14,21 @@ constexpr std::array kLayerNormKernel{Flags("layer_norm")};
 constexpr std::array kLibraryKernels{Flags("layer_norm"), Flags("softmax")};
 constexpr std::array k2024Options{Flags("weight-tie"), Flags("bias"), Flags("embd-pdrop"), Flags("attn-pdrop"),
                                   Flags("resid-pdrop")};
-constexpr std::array kGpt2Options{Flags("weight-tie"), Flags("bias"), Flags("embd-pdrop"), Flags("attn-pdrop"),
+constexpr std::array kGpt2Options{Flags("weight-tie"),  Flags("bias"),        Flags("embd-pdrop"), Flags("attn-pdrop"),
                                   Flags("resid-pdrop"), Flags("max-context"), Flags("norm-eps")};
-constexpr std::array kLlamaOptions{Flags("weight-tie"), Flags("attn-pdrop"), Flags("norm-eps"), Flags("num-kv-heads"), Flags("max-context"),
-                                   Flags("head-dim"), Flags("rope-theta"), Flags("rope-scaling"),
-                                   Flags("attention-bias"), Flags("mlp-bias")};
-constexpr std::array kQwen2Options{Flags("weight-tie"), Flags("attn-pdrop"), Flags("norm-eps"), Flags("num-kv-heads"), Flags("max-context"),
-                                   Flags("head-dim"), Flags("rope-theta"), Flags("rope-scaling")};
-constexpr std::array kQwen3Options{Flags("weight-tie"), Flags("attn-pdrop"), Flags("norm-eps"), Flags("num-kv-heads"), Flags("max-context"),
-                                   Flags("head-dim"), Flags("rope-theta"), Flags("rope-scaling"),
-                                   Flags("attention-bias")};
-constexpr std::array kGptNeoxOptions{Flags("weight-tie"), Flags("embd-pdrop"), Flags("attn-pdrop"),
-                                     Flags("resid-pdrop"), Flags("norm-eps"), Flags("rope-theta"),
-                                     Flags("rope-scaling"), Flags("rotary-share"), Flags("attention-bias"),
-                                     Flags("mlp-bias"), Flags("parallel-residual")};
+constexpr std::array kLlamaOptions{
+    Flags("weight-tie"), Flags("attn-pdrop"), Flags("norm-eps"),     Flags("num-kv-heads"),   Flags("max-context"),
+    Flags("head-dim"),   Flags("rope-theta"), Flags("rope-scaling"), Flags("attention-bias"), Flags("mlp-bias")};
+constexpr std::array kQwen2Options{Flags("weight-tie"),   Flags("attn-pdrop"),  Flags("norm-eps"),
+                                   Flags("num-kv-heads"), Flags("max-context"), Flags("head-dim"),
+                                   Flags("rope-theta"),   Flags("rope-scaling")};
+constexpr std::array kQwen3Options{Flags("weight-tie"),   Flags("attn-pdrop"),   Flags("norm-eps"),
+                                   Flags("num-kv-heads"), Flags("max-context"),  Flags("head-dim"),
+                                   Flags("rope-theta"),   Flags("rope-scaling"), Flags("attention-bias")};
+constexpr std::array kGptNeoxOptions{Flags("weight-tie"),   Flags("embd-pdrop"),       Flags("attn-pdrop"),
+                                     Flags("resid-pdrop"),  Flags("norm-eps"),         Flags("rope-theta"),
+                                     Flags("rope-scaling"), Flags("rotary-share"),     Flags("attention-bias"),
+                                     Flags("mlp-bias"),     Flags("parallel-residual")};
 
 // Linear weights with std sqrt(2 / (d_in + d_out)), truncated at 3 std.
 constexpr GptInit kGlorot{.distribution = Distribution::kTruncatedNormal, .embedding_std = 1};

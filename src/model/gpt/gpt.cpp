@@ -63,14 +63,14 @@ class Gpt {
 
   ModelOutputs run() {
     inputs_ = build_.token_inputs(model_.batch_size, model_.context_length);
-    build_.current.frame = kForward;
+    build_.current.frame = build_.function(kForward);
     ValueId x = embeddings();
     if (edition_.is_of_library) build_.hold(x, "inputs_embeds");
     for (size_t layer = 0; layer < blocks_.size(); ++layer) {
       if (edition_.is_of_library && layer > 0) build_.hold(x, "hidden_states");
       const auto scope = build_.layer(static_cast<int64_t>(layer));
       std::optional<ModelBuilder::Framed> function;  // whose variables die with it
-      if (edition_.is_of_library) function.emplace(build_, "layer");
+      if (edition_.is_of_library) function.emplace(build_, build_.function("layer"));
       const Block& block = blocks_[layer];
       if (model_.parallel_residual) {
         const ValueId mixed = attention(layer, build_.hold(block.ln1(build_, x), "y"));
@@ -85,7 +85,7 @@ class Gpt {
     const LinearCrossEntropy head = head_and_loss((*ln_final_)(build_, x));
     build_.name(head.loss, kLoss);
     build_.name(head.logits, "logits");
-    build_.current.frame = kLoss;
+    build_.current.frame = build_.function(kLoss);
     build_.hold(head.logits, "logits");  // the caller of the eager program holds the logits until the loss is done
     return {head.loss, head.logits};
   }
@@ -213,7 +213,7 @@ class Gpt {
     const Attention& module = blocks_[layer].attention;
     std::string outer = build_.current.frame;
     std::optional<ModelBuilder::Framed> function;  // whose variables die with it
-    if (edition_.is_of_library) function.emplace(build_, "attn");
+    if (edition_.is_of_library) function.emplace(build_, build_.function("attn"));
     const auto scope = build_.scope("attn");
     const Shape shape = build_.shape(y);
     ValueId q = split_heads(module.q_proj(build_, y), model_.num_heads, module.q_norm, "q");
@@ -268,9 +268,11 @@ class Gpt {
   // Head and loss as one op; kept whole, it belongs to the frame of the loss.
   LinearCrossEntropy head_and_loss(ValueId x) {  // (B, T, C)
     const NodeAnnotations outer = build_.current;
-    build_.current.scope = build_.current.frame = kLoss;
+    build_.current.scope = kLoss;
+    build_.current.frame = build_.function(kLoss);
     build_.current.region = {.layer = -1, .part = kLoss};
-    build_.current.parts = {{kHead, kForward, {.layer = -1, .part = kHead}}, {kLoss, kLoss, build_.current.region}};
+    build_.current.parts = {{kHead, build_.function(kForward), {.layer = -1, .part = kHead}},
+                            {kLoss, build_.function(kLoss), build_.current.region}};
     const LinearForm form = head_bias_.valid() ? LinearForm::kLinear : LinearForm::kEinsum;
     const LinearCrossEntropy outputs = linear_cross_entropy(build_, x, head_weight_, head_bias_, inputs_.targets,
                                                             {.linear = form, .loss = edition_.loss});
