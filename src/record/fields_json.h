@@ -19,7 +19,6 @@
 #include "base/json.h"
 #include "base/key.h"
 #include "config/option.h"
-#include "record/json_object.h"
 
 namespace laptime {
 

@@ -1,6 +1,4 @@
-// Reads records one by one, and hands them to a store in batches.
-#include "record/import.h"
-
+// Adds the records of other files to a store: of JSON documents, or of other stores.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "base/error.h"
 #include "record/fields_json.h"
 #include "record/json_documents.h"
+#include "record/store.h"
 
 namespace laptime {
 namespace {

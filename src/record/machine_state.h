@@ -25,19 +25,8 @@ struct MachineState {
   std::optional<int64_t> major_faults;  // pages read from a disk
   std::optional<double> load;           // average of one minute, as it is; not a counter
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit(Key{"stolen_seconds", Unit::kSeconds}, self.stolen_seconds);
-    visit(Key{"throttled_seconds", Unit::kSeconds}, self.throttled_seconds);
-    visit(Key{"waiting_seconds", Unit::kSeconds}, self.waiting_seconds);
-    visit("throttled_periods", self.throttled_periods);
-    visit(Key{"user_seconds", Unit::kSeconds}, self.user_seconds);
-    visit(Key{"system_seconds", Unit::kSeconds}, self.system_seconds);
-    visit("involuntary_switches", self.involuntary_switches);
-    visit("minor_faults", self.minor_faults);
-    visit("major_faults", self.major_faults);
-    visit("load", self.load);
-  }
+  LAPTIME_FIELDS((kSeconds, stolen_seconds, throttled_seconds, waiting_seconds), throttled_periods,
+                 (kSeconds, user_seconds, system_seconds), involuntary_switches, minor_faults, major_faults, load)
 };
 
 // Reads the counters; finds out once which files and cores are concerned. Takes some 50 us: outside of what is timed.

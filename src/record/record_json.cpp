@@ -4,8 +4,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/json_size.h"
-#include "record/device_card.h"
-#include "record/device_sensors.h"
 #include "record/fields_json.h"
 #include "record/machine.h"
 #include "record/machine_state.h"

@@ -31,14 +31,7 @@ struct KernelChoice {
   std::string created;  // ISO 8601, UTC
 
   friend bool operator==(const KernelChoice&, const KernelChoice&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("device", self.device);
-    visit("signature", self.signature);
-    visit("kernel", self.kernel);
-    visit(Key{"seconds", Unit::kSeconds}, self.seconds);
-    visit("created", self.created);
-  }
+  LAPTIME_FIELDS(device, signature, kernel, (kSeconds, seconds), created)
 };
 
 // What a launch of one signature takes on one device in a running step: the mean of runs that took about the same.
@@ -56,20 +49,8 @@ struct LaunchCost {
   std::string disturbance{};  // what disturbed the machine meanwhile, with its figure; empty: nothing
 
   friend bool operator==(const LaunchCost&, const LaunchCost&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("device", self.device);
-    visit("threads", self.threads);
-    visit("signature", self.signature);
-    visit("kernel", self.kernel);
-    visit("kind", self.kind);
-    visit(Key{"flops", Unit::kFlops}, self.flops);
-    visit(Key{"bytes", Unit::kBytes}, self.bytes);
-    visit(Key{"seconds", Unit::kSeconds}, self.seconds);
-    visit("created", self.created);
-    visit("runs", self.runs);
-    visit("disturbance", self.disturbance);
-  }
+  LAPTIME_FIELDS(device, threads, signature, kernel, kind, (kFlops, flops), (kBytes, bytes), (kSeconds, seconds),
+                 created, runs, disturbance)
 };
 
 // `known` with a newer measurement of the same launch taken in. Other programs only ever make a launch slower: a run
@@ -87,14 +68,7 @@ struct MeasuredPeak {
   std::string created;  // ISO 8601, UTC
 
   friend bool operator==(const MeasuredPeak&, const MeasuredPeak&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("device", self.device);
-    visit("name", self.name);
-    visit("value", self.value);
-    visit("unit", self.unit);
-    visit("created", self.created);
-  }
+  LAPTIME_FIELDS(device, name, value, unit, created)
 };
 
 // A limit is a maximum (of seconds a minimum): anything else that runs only makes it look worse.
@@ -205,5 +179,21 @@ class Store {
 
   std::unique_ptr<sqlite::Database> database_;
 };
+
+struct Imported {
+  int64_t added = 0;
+  int64_t known = 0;   // records that the store had
+  int64_t traces = 0;  // that were added, some perhaps to known records
+};
+
+// Error with the line of the first document that is not a record; a `trace` beside the fields of a record is its trace.
+void check_records(const std::string& path);
+
+// Adds what the store lacks: a record that equals a stored one is known. Two machines may have named a run alike; the
+// run of the other machine then gets its fingerprint behind the name, so that runs stay apart.
+Imported import_records(Store& store, const std::string& path);
+
+// Records that cannot be read are left out, and `problem` gets a message for each.
+Imported import_store(Store& store, const Store& other, const Store::Problem& problem);
 
 }  // namespace laptime

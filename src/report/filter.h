@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/json.h"
-#include "record/json_object.h"
 #include "record/record.h"
 #include "report/records.h"
 
