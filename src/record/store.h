@@ -30,6 +30,8 @@ struct KernelChoice {
   double seconds = 0;
   std::string created;  // ISO 8601, UTC
 
+  static constexpr const char* kTable = "kernel_choices";  // whose columns are named as the fields
+  static constexpr const char* kOrder = "signature";
   friend bool operator==(const KernelChoice&, const KernelChoice&) = default;
   LAPTIME_FIELDS(device, signature, kernel, (kSeconds, seconds), created)
 };
@@ -48,6 +50,8 @@ struct LaunchCost {
   int64_t runs = 1;           // of which `seconds` is the mean
   std::string disturbance{};  // what disturbed the machine meanwhile, with its figure; empty: nothing
 
+  static constexpr const char* kTable = "launch_costs";
+  static constexpr const char* kOrder = "threads, signature";
   friend bool operator==(const LaunchCost&, const LaunchCost&) = default;
   LAPTIME_FIELDS(device, threads, signature, kernel, kind, (kFlops, flops), (kBytes, bytes), (kSeconds, seconds),
                  created, runs, disturbance)
@@ -67,6 +71,8 @@ struct MeasuredPeak {
   std::string unit;
   std::string created;  // ISO 8601, UTC
 
+  static constexpr const char* kTable = "measured_peaks";
+  static constexpr const char* kOrder = "name";
   friend bool operator==(const MeasuredPeak&, const MeasuredPeak&) = default;
   LAPTIME_FIELDS(device, name, value, unit, created)
 };
@@ -124,8 +130,9 @@ class Store {
   // Goes through the records of these ids, in their order; none is an error.
   void each_of(std::span<const int64_t> ids, Extent extent, const Visit& visit, const Problem& problem) const;
 
-  // The ids of all records, oldest first; of a damaged store those that can be found.
-  std::vector<int64_t> ids(const Problem& problem) const;
+  // The ids of all records, oldest first; of a damaged store those that can be found. With `condition`, SQL over the
+  // columns of the listing, without those of which it does not hold.
+  std::vector<int64_t> ids(const Problem& problem, const std::string& condition = {}) const;
 
   // The JSON of a record, as it was written; none if there is no such record.
   std::optional<std::string> text_at(int64_t id) const;
@@ -170,11 +177,6 @@ class Store {
   std::vector<MeasuredPeak> measured_peaks(std::string_view device) const;  // ordered by name
 
  private:
-  // False in a file of an older schema that was opened for reading, and has tables of other columns, or fewer.
-  bool has_knowledge() const;
-  bool has_traces() const;
-  bool has_listing() const;
-  bool has_resumed() const;
   explicit Store(std::unique_ptr<sqlite::Database> database);
 
   std::unique_ptr<sqlite::Database> database_;

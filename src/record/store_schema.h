@@ -26,7 +26,7 @@ class Database;
 
 namespace store_schema {
 
-inline constexpr int64_t kVersion = 10;
+inline constexpr int64_t kVersion = 11;
 
 // What the first bytes of a file say, read without SQLite, which might change a file that it opens.
 enum class FileKind : uint8_t { kNone, kEmpty, kStore };
