@@ -65,33 +65,32 @@ struct SqlColumn {
 const std::vector<SqlColumn>& sql_columns() {
   static const std::vector<SqlColumn> kColumns = [] {
     std::vector<SqlColumn> columns;
+    Extent extent = Extent::kNames;
+    const auto add = [&](std::string name, std::string value) { columns.push_back({name, value, extent, false}); };
+    const auto add_field = [&](const std::string& path) {
+      columns.push_back({path, fmt::format("json_extract(r.json, '$.{}')", path), extent, true});
+    };
+    const auto visit = [&](const char* path, const auto&) { add_field(path); };
     const Record record;
-    const auto add_field = [&](Extent extent, std::string_view path) {
-      columns.push_back({std::string(path), fmt::format("json_extract(r.json, '$.{}')", path), extent, true});
-    };
-    const auto adding = [&](Extent extent) {
-      return [&add_field, extent](const char* path, const auto&) { add_field(extent, path); };
-    };
-    const auto add_config = [&](Extent extent, std::span<const char* const> keys) {
-      for (const char* const key : keys) add_field(extent, fmt::format("config.{}", key));
-    };
-    NameFields::visit_fields(record, adding(Extent::kNames));
-    add_config(Extent::kNames, std::span(kConfigKeys).first(kConfigKeysOfNames));
-    LineFields::visit_fields(record, adding(Extent::kListed));
-    add_config(Extent::kListed, std::span(kConfigKeys).subspan(kConfigKeysOfNames));
-    columns.push_back({"losses", "json_array_length(r.json, '$.loss.values')"});
-    add_field(Extent::kListed, "loss.values[0]");
-    add_field(Extent::kListed, "loss.values[#-1]");
-    columns.push_back({"times", "(SELECT count(*) FROM json_each(r.json, '$.time'))"});
-    columns.push_back({"pass_time", "pass"});
+    NameFields::visit_fields(record, visit);
+    for (size_t i = 0; i < kConfigKeysOfNames; ++i) add_field(fmt::format("config.{}", kConfigKeys[i]));
+    extent = Extent::kListed;
+    LineFields::visit_fields(record, visit);
+    for (size_t i = kConfigKeysOfNames; i < kConfigKeys.size(); ++i)
+      add_field(fmt::format("config.{}", kConfigKeys[i]));
+    add("losses", "json_array_length(r.json, '$.loss.values')");
+    add_field("loss.values[0]");
+    add_field("loss.values[#-1]");
+    add("times", "(SELECT count(*) FROM json_each(r.json, '$.time'))");
+    add("pass_time", "pass");
     const TimeStats time;
     TimeFields::visit_fields(time, [&](const char* figure, const auto&) {
-      columns.push_back({fmt::format("time.PASS.{}", figure),
-                         fmt::format("json_extract(r.json, '$.time.\"' || pass || '\".{}')", figure)});
+      add(fmt::format("time.PASS.{}", figure),
+          fmt::format("json_extract(r.json, '$.time.\"' || pass || '\".{}')", figure));
     });
     for (const char* const phase : kPhases) {
-      add_field(Extent::kListed, fmt::format("time.{}.count", phase));
-      add_field(Extent::kListed, fmt::format("time.{}.median", phase));
+      add_field(fmt::format("time.{}.count", phase));
+      add_field(fmt::format("time.{}.median", phase));
     }
     return columns;
   }();

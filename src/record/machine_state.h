@@ -44,10 +44,8 @@ class MachineCounters {
 // What was added from `before` to `after`; the load is that of `after`.
 MachineState change(const MachineState& before, const MachineState& after);
 
-// Which part of the time of `threads` threads during `wall` was taken from them, 0 ... 1; empty where unknown or no
-// time passed. `grown` is a change().
-std::optional<double> stolen_fraction(const MachineState& grown, Seconds wall, int64_t threads);
-std::optional<double> throttled_fraction(const MachineState& grown, Seconds wall, int64_t threads);
-std::optional<double> waiting_fraction(const MachineState& grown, Seconds wall, int64_t threads);
+// The part of the time of `threads` threads during `wall` that `lost`, thread seconds of a change(), is: 0 ... 1. Empty
+// where it is unknown or no time passed.
+std::optional<double> lost_fraction(const std::optional<double>& lost, Seconds wall, int64_t threads);
 
 }  // namespace laptime

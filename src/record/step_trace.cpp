@@ -63,34 +63,19 @@ StepTrace& StepTrace::operator=(StepTrace&&) noexcept = default;
 StepTrace::~StepTrace() = default;
 
 TraceLaunch StepTrace::launch(size_t index) const {
-  return {.phase = text_at(*this, launches.phase, index),
-          .scope = text_at(*this, launches.scope, index),
-          .layer = launches.layer[index],
-          .part = text_at(*this, launches.part, index),
-          .range = text_at(*this, launches.range, index),
-          .op = text_at(*this, launches.op, index),
-          .work_class = text_at(*this, launches.work_class, index),
-          .kernel = text_at(*this, launches.kernel, index),
-          .signature = text_at(*this, launches.signature, index),
-          .flops = launches.flops[index],
-          .bytes = launches.bytes[index],
-          .recomputed = launches.recomputed[index] != 0};
+  const auto text = [&](const std::vector<int64_t>& column) { return text_at(*this, column, index); };
+  const TraceLaunches& l = launches;
+  return {text(l.phase),     text(l.scope),  l.layer[index],     text(l.part),
+          text(l.range),     text(l.op),     text(l.work_class), text(l.kernel),
+          text(l.signature), l.flops[index], l.bytes[index],     l.recomputed[index] != 0};
 }
 
 TraceBuffer StepTrace::buffer(size_t index) const {
-  return {.name = text_at(*this, buffers.name, index),
-          .op = text_at(*this, buffers.op, index),
-          .scope = text_at(*this, buffers.scope, index),
-          .phase = text_at(*this, buffers.phase, index),
-          .role = text_at(*this, buffers.role, index),
-          .dtype = text_at(*this, buffers.dtype, index),
-          .shape = text_at(*this, buffers.shape, index),
-          .bytes = buffers.bytes[index],
-          .offset = buffers.offset[index],
-          .resident = buffers.resident[index] != 0,
-          .saved = buffers.saved[index] != 0,
-          .first = buffers.first[index],
-          .last = buffers.last[index]};
+  const auto text = [&](const std::vector<int64_t>& column) { return text_at(*this, column, index); };
+  const TraceBuffers& b = buffers;
+  return {text(b.name),        text(b.op),     text(b.scope),  text(b.phase),   text(b.role),
+          text(b.dtype),       text(b.shape),  b.bytes[index], b.offset[index], b.resident[index] != 0,
+          b.saved[index] != 0, b.first[index], b.last[index]};
 }
 
 double StepTrace::mean_seconds(size_t launch) const {

@@ -34,25 +34,13 @@ void require_directory(const fs::path& path) {
                       folder.string());
 }
 
-// `column` has the JSON of the trace; the first column is the id of its record.
-StepTrace trace_of(const Database& database, const Statement& row, int column) {
+// Reads a row whose first column is its id. Error with the row's place if it is not what it should be.
+template <class Read>
+auto read_row(const Database& database, const char* table, int64_t id, Read read) {
   try {
-    StepTrace trace = from_json<StepTrace>(Json::parse(row.text(column)), "trace");
-    check(trace);
-    return trace;
+    return read();
   } catch (const std::exception& error) {
-    throw Error::format("store '{}', row {} of table traces: {}", database.path().string(), row.integer(0),
-                        error.what());
-  }
-}
-
-// Id and JSON are the first two columns.
-Record record_of(const Database& database, const Statement& row) {
-  try {
-    return parse_record(row.text(1));
-  } catch (const Error& error) {
-    throw Error::format("store '{}', row {} of table records: {}", database.path().string(), row.integer(0),
-                        error.what());
+    throw Error::format("store '{}', row {} of table {}: {}", database.path().string(), id, table, error.what());
   }
 }
 
@@ -70,7 +58,7 @@ bool has_listing(Database& database) { return database.has_column("briefs", "jso
 class Scan {
  public:
   Scan(Database& database, const Store::Problem& problem)
-      : database_(database), problem_(problem), whole_(database, "SELECT id, json FROM records WHERE id = ?1") {}
+      : database_(database), problem_(problem), whole_(database, "SELECT json FROM records WHERE id = ?1") {}
 
   void whole(std::span<const int64_t> ids, const Store::Visit& visit) {
     for (const int64_t id : ids) {
@@ -134,9 +122,10 @@ class Scan {
     std::optional<Record> record;
     try {
       whole_.reset();
-      if (whole_.bind(id).step()) record = parse_record(whole_.text(1));
+      const auto parse = [&] { return parse_record(whole_.text(0)); };
+      if (whole_.bind(id).step()) record = read_row(database_, "records", id, parse);
     } catch (const Error& error) {
-      problem_(fmt::format("store '{}', row {} of table records: {}", database_.path().string(), id, error.what()));
+      problem_(error.what());
     }
     whole_.reset();
     return !record || visit(id, *record);
@@ -319,30 +308,30 @@ std::vector<Record> Store::all() const {
 
 std::optional<StepTrace> Store::trace_at(int64_t id) const {
   if (!database_->has_column("traces", "json")) return std::nullopt;
-  Statement row(*database_, "SELECT record_id, json FROM traces WHERE record_id = ?1");
+  Statement row(*database_, "SELECT json FROM traces WHERE record_id = ?1");
   if (!row.bind(id).step()) return std::nullopt;
-  return trace_of(*database_, row, 1);
+  return read_row(*database_, "traces", id, [&] {
+    auto trace = from_json<StepTrace>(Json::parse(row.text(0)), "trace");
+    check(trace);
+    return trace;
+  });
 }
 
 std::optional<Store::Finished> Store::find_finished(std::string_view config_hash, std::string_view binary_id,
                                                     std::string_view fingerprint,
                                                     std::optional<int64_t> traced_steps) const {
   if (traced_steps && !database_->has_column("traces", "json")) return std::nullopt;
-  const std::string sql =
-      fmt::format(R"sql(
-    SELECT id, records.json {} FROM records {}
-    WHERE config_hash = ?1 AND binary_id = ?2 AND fingerprint = ?3
-      AND status = 'ok' {}
-    ORDER BY id DESC LIMIT 1)sql",
-                  traced_steps ? ", traces.json" : "", traced_steps ? "JOIN traces ON record_id = id" : "",
-                  traced_steps ? "AND json_array_length(traces.json, '$.steps') >= ?4" : "");
-  Statement rows(*database_, sql);
+  const char* const traced =
+      traced_steps ? "AND (SELECT json_array_length(json, '$.steps') FROM traces WHERE record_id = id) >= ?4" : "";
+  Statement rows(*database_, fmt::format("SELECT id, json FROM records WHERE config_hash = ?1 AND binary_id = ?2 "
+                                         "AND fingerprint = ?3 AND status = 'ok' {} ORDER BY id DESC LIMIT 1",
+                                         traced));
   rows.bind(config_hash, binary_id, fingerprint);
   if (traced_steps) rows.bind_at(4, *traced_steps);
   if (!rows.step()) return std::nullopt;
-  Finished finished{rows.integer(0), record_of(*database_, rows), {}};
-  if (traced_steps) finished.trace = trace_of(*database_, rows, 2);
-  return finished;
+  const int64_t id = rows.integer(0);
+  return Finished{id, read_row(*database_, "records", id, [&] { return parse_record(rows.text(1)); }),
+                  traced_steps ? trace_at(id) : std::nullopt};
 }
 
 void Store::add_resumed(std::string_view run, std::span<const int64_t> ids) {
