@@ -41,7 +41,7 @@ struct PassOutcome {
   LAPTIME_FIELDS(pass, nodes, views, setup, forward, backward, optimizer)
 };
 
-// What a set of nodes does in one step: as the cards count it, views left out.
+// The work of a set of nodes in one step, as the cards count it, without views.
 struct Work {
   std::string phase;
   std::string kind;  // "contraction"; empty in sums over kinds
@@ -114,8 +114,8 @@ struct MemoryNeed {
                  parts, available_bytes, limit, arithmetic, does_not_fit, advice)
 };
 
-// What cannot be known is empty: everything but name and reason for an invalid point, kernels and memory for a point
-// that the device does not run.
+// A field that cannot be known is empty: for an invalid point all but name and reason, for a point that the device does
+// not run kernels and memory.
 struct Explanation {
   std::string name;
   std::string refused;  // why the point would not run; memory aside. Empty: it would

@@ -13,7 +13,7 @@
 
 namespace laptime {
 
-// What a record states about CPU, memory and operating system. Empty where the machine does not say.
+// A record states this about CPU, memory and operating system. A field is empty where the machine does not say.
 struct Machine {
   std::optional<std::string> cpu_model;  // "AMD EPYC"
   std::optional<std::string> cpu_vendor;
@@ -92,8 +92,9 @@ struct DeviceSensors {
 // Reads the files of the kernel below `root`; never fails for a missing one.
 Machine describe_machine(const std::filesystem::path& root = "/");
 
-// What decides how fast a kernel is here, as one line: CPU, logical cores, memory in GiB, instruction sets. The same
-// from run to run; threads, load, clock and limits of one run are not in it. Keys kernel choices and finished points.
+// One line on what decides how fast a kernel is here: CPU, logical cores, memory in GiB, instruction sets. It does not
+// change from run to run, so that it is the key of kernel choices and finished points; threads, load, clock and limits
+// of one run are not in it.
 std::string fingerprint(const Machine& machine);
 
 }  // namespace laptime

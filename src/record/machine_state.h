@@ -1,4 +1,4 @@
-// What disturbs a run: counters of the machine and the process, read before and after it.
+// Counters of the machine and the process that show what disturbs a run, read before and after it.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ class MachineCounters {
   std::vector<Cgroup> cpu_groups_;
 };
 
-// What was added from `before` to `after`; the load is that of `after`.
+// The growth of each counter from `before` to `after`; the load is that of `after`.
 MachineState change(const MachineState& before, const MachineState& after);
 
 // The part of the time of `threads` threads during `wall` that `lost`, thread seconds of a change(), is: 0 ... 1. Empty

@@ -188,8 +188,9 @@ struct SetupTimes {
   LAPTIME_FIELDS((kSeconds, plan, kernel_trial, memory, weights, data, total))
 };
 
-// What the first steps cost beyond steady ones. `excess` is their time above that of as many steady steps. Page faults
-// and the rest add up to it; `parts` say where it was, by phase and, where launches were marked, by class of work.
+// The cost of the first steps beyond steady ones. `excess` is their time above that of as many steady steps. Page
+// faults and the rest add up to it; `parts` say where it was, by phase and, where launches were marked, by class of
+// work.
 struct Transient {
   std::vector<double> warmup;    // seconds of each warm-up step
   std::optional<int64_t> steps;  // how many first steps were slower than the steady ones
@@ -248,13 +249,13 @@ struct Binary {
   LAPTIME_FIELDS(version, commit, build_type, id)
 };
 
-// What the run was expected to take, before it ran. Its bytes are `memory.predicted_peak_bytes`.
+// The time that the run was expected to take, before it ran. Its bytes are `memory.predicted_peak_bytes`.
 struct Prediction {
   std::string from;                      // "measured launches", "data sheet"; empty: nothing to predict from
   std::string newest;                    // date of the newest launch that was measured
   std::optional<int64_t> launches;       // of a step
   std::optional<double> measured_share;  // of the predicted time: launches of signatures that were measured
-  // Of the predicted time: what comes from launches that were measured on a disturbed machine. None where nothing does.
+  // The part of the predicted time that comes from launches measured on a disturbed machine; none where there is none.
   std::optional<double> disturbed_share;
   std::string disturbance;             // of most of that time: "12 % of the time was lost to other guests of the host"
   std::map<std::string, double> time;  // seconds, by the keys of Record::time
@@ -307,7 +308,7 @@ struct Record {
   std::string config_hash;  // of what the configuration resolved to: what `--resume` looks up
   std::string created;      // ISO 8601, UTC: "2025-11-21T10:15:00Z"
 
-  // Defaulted in record.cpp: copies and destruction of so large a struct are compiled once, not in every source.
+  // Defaulted in record_json.cpp: copies and destruction of so large a struct are compiled once, not in every source.
   Record();
   Record(const Record&);
   Record(Record&&) noexcept;

@@ -152,7 +152,7 @@ std::vector<std::string_view> modules_of(std::string_view scope);
 // "layers.3.attn.scores" -> "layers.*.attn.scores"
 std::string any_layer(std::string_view name);
 
-// What follows the layer: "layers.3.attn.scores" and layer 3 -> "attn.scores". The whole scope if the layer is -1.
+// The scope behind the layer: "layers.3.attn.scores" and layer 3 -> "attn.scores". The whole scope if the layer is -1.
 std::string within_layer(std::string_view scope, int64_t layer);
 
 }  // namespace laptime

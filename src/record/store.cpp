@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -296,16 +297,6 @@ std::optional<std::string> Store::text_at(int64_t id) const {
   return std::string(row.text(0));
 }
 
-std::vector<Record> Store::all() const {
-  std::vector<Record> records;
-  const auto keep = [&](int64_t, const Record& record) {
-    records.push_back(record);
-    return true;
-  };
-  each(Extent::kWhole, keep, [](const std::string& problem) { throw Error(problem); });
-  return records;
-}
-
 std::optional<StepTrace> Store::trace_at(int64_t id) const {
   if (!database_->has_column("traces", "json")) return std::nullopt;
   Statement row(*database_, "SELECT json FROM traces WHERE record_id = ?1");
@@ -343,12 +334,11 @@ void Store::add_resumed(std::string_view run, std::span<const int64_t> ids) {
 }
 
 std::vector<int64_t> Store::resumed_by(std::string_view text) const {
-  std::vector<int64_t> ids;
-  if (!database_->has_column("resumed", "run")) return ids;
-  Statement rows(*database_, "SELECT DISTINCT record_id FROM resumed WHERE instr(run, ?1) > 0 ORDER BY record_id");
-  rows.bind(text);
-  while (rows.step()) ids.push_back(rows.integer(0));
-  return ids;
+  std::set<int64_t> ids;
+  for (const auto& [run, taken] : resumed()) {
+    if (run.find(text) != std::string::npos) ids.insert(taken.begin(), taken.end());
+  }
+  return {ids.begin(), ids.end()};
 }
 
 std::map<std::string, std::vector<int64_t>> Store::resumed() const {

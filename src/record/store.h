@@ -36,7 +36,7 @@ struct KernelChoice {
   LAPTIME_FIELDS(device, signature, kernel, (kSeconds, seconds), created)
 };
 
-// What a launch of one signature takes on one device in a running step: the mean of runs that took about the same.
+// The time of a launch of one signature on one device in a running step: the mean of runs that took about as long.
 struct LaunchCost {
   std::string device;
   int64_t threads = 0;  // 0 for a device without threads
@@ -83,7 +83,7 @@ const MeasuredPeak& better_of(const MeasuredPeak& known, const MeasuredPeak& new
 // The suffix that keeps the run of another machine apart from a run of the same name.
 std::string run_mark(std::string_view fingerprint);
 
-// What is written has reached the disk before the call returns, and several processes may use one file at a time. Every
+// A call returns after its data has reached the disk, and several processes may use one file at a time. Every
 // function throws Error, saying what and what to do, when the file cannot be read or written: no room, no permission,
 // damaged, locked, not a laptime store, or written by a newer laptime.
 // A store does not pass through fork(): the child must not use its parent's.
@@ -136,8 +136,6 @@ class Store {
 
   // The JSON of a record, as it was written; none if there is no such record.
   std::optional<std::string> text_at(int64_t id) const;
-  // All whole records, oldest first. Error if one cannot be read.
-  std::vector<Record> all() const;
   // The trace of the record of this id, if it has one. Error if it cannot be read.
   std::optional<StepTrace> trace_at(int64_t id) const;
   // The newest record with status ok of this configuration by this binary on this machine. With `traced_steps`, only
@@ -153,7 +151,7 @@ class Store {
 
   // Notes that the command of this run took these records from the store instead of measuring them.
   void add_resumed(std::string_view run, std::span<const int64_t> ids);
-  // Those of every run whose name has this text.
+  // The ids that were noted for every run whose name has this text, ascending.
   std::vector<int64_t> resumed_by(std::string_view text) const;
   // Every run that took records, with their ids.
   std::map<std::string, std::vector<int64_t>> resumed() const;
