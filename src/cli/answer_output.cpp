@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/words.h"
 #include "cli/sweep_words.h"
-#include "record/json_object.h"
 #include "table/text.h"
 
 namespace laptime {

@@ -11,7 +11,7 @@
 #include "base/words.h"
 #include "distribution/process_ratio.h"
 #include "distribution/verdict.h"
-#include "export/distinct_names.h"
+#include "export/formats.h"
 #include "record/json_documents.h"
 #include "record/time_stats.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "measure/measurement.h"
-#include "record/device_sensors.h"
+#include "record/machine.h"
 
 namespace laptime {
 

@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "config/run_config.h"
 #include "config/system_config.h"
 #include "points/resolve.h"
 #include "prepare/device.h"
-#include "record/json_object.h"
 
 namespace laptime {
 

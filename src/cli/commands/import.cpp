@@ -15,7 +15,7 @@
 #include "cli/terminal.h"
 #include "cli/user_store.h"
 #include "config/output_config.h"
-#include "record/import.h"
+#include "record/store.h"
 
 namespace laptime {
 namespace {
