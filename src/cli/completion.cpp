@@ -1,4 +1,4 @@
-// Completes words from the tables of commands and options.
+// Completes words from the tables of commands and options, and holds the scripts that ask for it.
 #include "cli/completion.h"
 
 #include <fmt/format.h>
@@ -10,8 +10,7 @@
 #include <utility>
 
 #include "base/proc_text.h"
-#include "cli/column_words.h"
-#include "cli/commands.h"
+#include "cli/commands/list.h"
 #include "config/machine.h"
 #include "config/model_presets.h"
 #include "config/ready_sweeps.h"
@@ -304,6 +303,13 @@ PlaceholderWords words_of_placeholder(std::string_view placeholder) {
 
 namespace {
 
+// A script asks `laptime completion words` at each completion, so it never lists words itself.
+struct CompletionScript {
+  std::string_view shell;
+  std::string_view use;  // how to try the script, for --help
+  std::string_view text;
+};
+
 constexpr std::string_view kBash = R"(# bash completion for laptime: the program says what a word could become.
 
 _laptime() {
@@ -405,8 +411,36 @@ constexpr std::array kScripts{
     CompletionScript{"fish", "laptime completion fish | source", kFish},
 };
 
+std::vector<WordHelp> completion_choices() {
+  std::vector<WordHelp> choices;
+  for (const CompletionScript& script : kScripts) {
+    choices.push_back(
+        {std::string(script.shell), fmt::format("script for {}; in a running shell: {}", script.shell, script.use)});
+  }
+  choices.push_back({"words",
+                     "what the last of the words after -- could become: a line for each with its meaning behind a tab, "
+                     "and :files where names of files complete it; the scripts ask with it"});
+  return choices;
+}
+
+CommandAction parse_completion(const CommandWords& words) {
+  const size_t choice = chosen(words, "shell", completion_choices());
+  if (choice == kScripts.size())
+    return printing(completion_lines(completions_of(std::span(words.positionals).subspan(1))));
+  reject_positionals(words, 1);
+  return printing(std::string(kScripts.at(choice).text));
+}
+
 }  // namespace
 
-std::span<const CompletionScript> completion_scripts() { return kScripts; }
+constinit const Command kCompletion{
+    .name = "completion",
+    .arguments = "SHELL",
+    .summary = "completion of options, values and names in bash, zsh and fish",
+    .details =
+        "Prints the script of a shell. Packages and `cmake --install` put the scripts where the shells look for them.",
+    .parse = parse_completion,
+    .choices = completion_choices,
+};
 
 }  // namespace laptime

@@ -29,12 +29,4 @@ struct PlaceholderWords {
 // Alternatives are separated by '|'; capitals are placeholders for something else.
 PlaceholderWords words_of_placeholder(std::string_view placeholder);
 
-// A script asks `laptime completion words` at each completion, so it never lists words itself.
-struct CompletionScript {
-  std::string_view shell;
-  std::string_view use;  // how to try the script, for --help
-  std::string_view text;
-};
-std::span<const CompletionScript> completion_scripts();
-
 }  // namespace laptime

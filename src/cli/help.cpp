@@ -1,4 +1,4 @@
-// Help in two columns, options and what they mean, wrapped to the width of a terminal.
+// Help in two columns, options and what they mean, wrapped to the width of a terminal; and the manual page.
 #include "cli/help.h"
 
 #include <fmt/format.h>
@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/build_id.h"
 #include "base/words.h"
-#include "cli/commands.h"
 #include "cli/sweep_words.h"
 #include "config/synonyms.h"
 #include "table/aligned.h"
@@ -88,26 +88,13 @@ std::string synonyms_of(const OptionRow& row) {
   return texts.empty() ? "" : fmt::format("also {}; ", joined(texts, "; "));
 }
 
-std::string option_lines(const OptionRow& row, size_t width) {
-  return lines_of(fmt::format("  --{} {}", row.option.flag, value_words(row)), explanation(row), word_column(width),
-                  width);
-}
+constexpr std::string_view kProgramSummary =
+    "how long one training step of a GPT-style transformer takes, and where the time goes";
+constexpr std::string_view kExitCodes =
+    "0 points ok, out of memory or unsupported; 1 a point failed or timed out, no point is supported, or a verify "
+    "mismatch; 2 bad input; 3 a comparison that cannot be judged; 130 interrupted.";
 
-}  // namespace
-
-std::string_view program_summary() {
-  return "how long one training step of a GPT-style transformer takes, and where the time goes";
-}
-
-std::string_view program_example() {
-  return "laptime bench --model small,medium --context 128,256 --dtype float32,bfloat16 --warmup 5 --steps 10";
-}
-
-std::string_view exit_code_note() {
-  return "0 points ok, out of memory or unsupported; 1 a point failed or timed out, no point is supported, or a verify "
-         "mismatch; 2 bad input; 3 a comparison that cannot be judged; 130 interrupted.";
-}
-
+// How a value is written: "N,...", "X|none", "eager,...", "FILE"; empty for a switch.
 std::string value_words(const OptionRow& row) {
   std::string words(row.option.value);
   if (words.empty()) {
@@ -123,14 +110,7 @@ std::string value_words(const OptionRow& row) {
   return words + (row.option.axis ? ",..." : "");
 }
 
-std::string explanation(const OptionRow& row) {
-  std::string notes;
-  if (!row.choices.empty()) notes += fmt::format("one of {}; ", joined(row.choices, ", "));
-  notes += synonyms_of(row);
-  if (!row.option.unit.empty()) notes += fmt::format("{}; ", row.option.unit);
-  return fmt::format("{} ({}default: {})", row.option.help, notes, row.fallback);
-}
-
+// The groups of the options in the order in which they first appear.
 std::vector<std::string_view> groups_of(const std::vector<OptionRow>& rows) {
   std::vector<std::string_view> groups;
   for (const OptionRow& row : rows) {
@@ -139,6 +119,13 @@ std::vector<std::string_view> groups_of(const std::vector<OptionRow>& rows) {
   return groups;
 }
 
+// The options of a command, split by the command whose help explains them.
+struct SplitOptions {
+  std::vector<OptionRow> own;     // the command itself
+  std::vector<OptionRow> shared;  // laptime bench, whose options they are too
+};
+
+// All are own options where hardly any is shared, and of laptime bench itself.
 SplitOptions split_options(const Command& command) {
   constexpr size_t kFew = 8;  // options that a reader finds in a list
   SplitOptions split;
@@ -152,14 +139,27 @@ SplitOptions split_options(const Command& command) {
   return split;
 }
 
+}  // namespace
+
+std::string_view program_example() {
+  return "laptime bench --model small,medium --context 128,256 --dtype float32,bfloat16 --warmup 5 --steps 10";
+}
+
+std::string explanation(const OptionRow& row) {
+  std::string notes;
+  if (!row.choices.empty()) notes += fmt::format("one of {}; ", joined(row.choices, ", "));
+  notes += synonyms_of(row);
+  if (!row.option.unit.empty()) notes += fmt::format("{}; ", row.option.unit);
+  return fmt::format("{} ({}default: {})", row.option.help, notes, row.fallback);
+}
+
 std::string program_help(size_t width) {
-  std::string text =
-      paragraph(fmt::format("laptime: {}", program_summary()), width) + "\nUsage: laptime COMMAND ...\n\n";
+  std::string text = paragraph(fmt::format("laptime: {}", kProgramSummary), width) + "\nUsage: laptime COMMAND ...\n\n";
   for (const Command* const command : commands())
     text += lines_of(fmt::format("  {}", command->name), command->summary, kCommandColumn, width);
   return text + "\n  laptime COMMAND --help     the options of a command\n  laptime --version\n\nExample:\n" +
          command_lines(fmt::format("  {}", program_example()), width) + "\n" +
-         paragraph(fmt::format("Exit codes: {}", exit_code_note()), width);
+         paragraph(fmt::format("Exit codes: {}", kExitCodes), width);
 }
 
 std::string command_help(const Command& command, size_t width) {
@@ -177,7 +177,8 @@ std::string command_help(const Command& command, size_t width) {
   for (const std::string_view group : groups_of(options.own)) {
     text += fmt::format("\n{}\n", group);
     for (const OptionRow& row : options.own) {
-      if (row.option.group == group) text += option_lines(row, width);
+      if (row.option.group != group) continue;
+      text += lines_of(fmt::format("  --{} {}", row.option.flag, value_words(row)), explanation(row), column, width);
     }
   }
   if (!options.shared.empty()) text += "\nAs in laptime bench, whose --help explains them\n";
@@ -200,5 +201,112 @@ std::string options_listing(size_t width) {
   }
   return aligned(lines, {}, 0, width);
 }
+
+namespace {
+
+constexpr std::string_view kDescription =
+    "Measures one training step of a GPT-style transformer (forward, backward, optimizer) with an engine of its own, "
+    "and "
+    "says how long each part takes, how much memory it holds, and how far that is from what the machine can do. "
+    "Results "
+    "stay in a store, from which laptime show and laptime export write them again.";
+
+// Text as roff prints it: signs that roff would interpret are escaped, and a hyphen is the one that can be copied.
+std::string roff(std::string_view text) {
+  std::string escaped;
+  bool begins_line = true;
+  for (const char c : text) {
+    if (begins_line && (c == '.' || c == '\'')) escaped += "\\&";
+    begins_line = c == '\n';
+    if (c == '\\') {
+      escaped += "\\e";
+    } else if (c == '-') {
+      escaped += "\\-";
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string bold(std::string_view text) { return fmt::format("\\fB{}\\fR", roff(text)); }
+
+// A term, already in roff, with what it means below.
+std::string item(std::string_view term, std::string_view meaning) {
+  return fmt::format(".TP\n{}\n{}\n", term, roff(meaning));
+}
+
+std::string option_item(const OptionRow& row) {
+  const std::string value = value_words(row);
+  const std::string term = value.empty() ? "" : fmt::format(" \\fI{}\\fR", roff(value));
+  return item(bold(fmt::format("--{}", row.option.flag)) + term, explanation(row));
+}
+
+std::string own_options(const std::vector<OptionRow>& rows) {
+  std::string text;
+  for (const std::string_view group : groups_of(rows)) {
+    text += fmt::format(".PP\n{}\n", bold(group));
+    for (const OptionRow& row : rows) {
+      if (row.option.group == group) text += option_item(row);
+    }
+  }
+  return text;
+}
+
+std::string flags_of(const std::vector<OptionRow>& rows) {
+  std::vector<std::string> flags;
+  flags.reserve(rows.size());
+  for (const OptionRow& row : rows) flags.push_back(bold(fmt::format("--{}", row.option.flag)));
+  return joined(flags, ", ");
+}
+
+// Names the options that are those of laptime bench, and explains the others.
+std::string options_of(const Command& command) {
+  const SplitOptions options = split_options(command);
+  std::string text = own_options(options.own);
+  if (options.shared.empty()) return text;
+  return fmt::format("{}.PP\nAs in {}: {}.\n", text, bold("laptime bench"), flags_of(options.shared));
+}
+
+std::string section_of(const Command& command) {
+  std::string text =
+      fmt::format(".SS laptime {} {}\n{}\n", command.name, roff(command.arguments), roff(command.summary));
+  if (!command.details.empty()) text += fmt::format(".PP\n{}\n", roff(command.details));
+  if (command.choices != nullptr) {
+    for (const WordHelp& choice : command.choices()) text += item(bold(choice.word), choice.text);
+  }
+  text += options_of(command);
+  if (!command.examples.empty()) text += fmt::format(".PP\nExamples:\n.EX\n{}.EE\n", roff(command.examples));
+  return text;
+}
+
+}  // namespace
+
+std::string man_page() {
+  std::string text = fmt::format(
+      ".TH LAPTIME 1 \"\" \"laptime {}\" \"User Commands\"\n"
+      ".nh\n.ad l\n"  // words to type are not broken
+      ".SH NAME\nlaptime \\- {}\n"
+      ".SH SYNOPSIS\n",
+      version(), roff(kProgramSummary));
+  for (const Command* const command : commands()) {
+    const std::string name = fmt::format("laptime {}", command->name);
+    text += fmt::format("{} \\fI{}\\fR\n.br\n", bold(name), roff(command->arguments));
+  }
+  text += fmt::format(".SH DESCRIPTION\n{}\n.SH COMMANDS\n", roff(kDescription));
+  for (const Command* const command : commands()) text += section_of(*command);
+  text += fmt::format(".SH EXIT STATUS\n{}\n", roff(kExitCodes));
+  text += fmt::format(".SH EXAMPLES\n.EX\n{}\n.EE\n", roff(program_example()));
+  return text;
+}
+
+constinit const Command kMan{
+    .name = "man",
+    .summary = "the manual page; to read it: laptime man | man -l -",
+    .parse = [](const CommandWords& words) -> CommandAction {
+      reject_positionals(words);
+      return printing(man_page());
+    },
+};
 
 }  // namespace laptime

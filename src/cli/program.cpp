@@ -1,4 +1,5 @@
-// What surrounds every command: standard streams, signals, and errors that become messages.
+// Splits the words of a command line by the option tables, and surrounds every command: standard streams, signals, and
+// errors that become messages.
 #include "cli/program.h"
 
 #include <fcntl.h>
@@ -6,17 +7,155 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <new>
+#include <optional>
+#include <utility>
 
+#include "base/build_id.h"
 #include "base/error.h"
 #include "base/units.h"
-#include "cli/args.h"
+#include "base/words.h"
 #include "cli/destination.h"
-#include "cli/terminal.h"
+#include "cli/help.h"
+#include "config/option_table.h"
+#include "config/run_config.h"
 #include "sweep/stop_signals.h"
 
 namespace laptime {
 namespace {
+
+constexpr std::string_view kHelp = "help";
+
+// Of an option that describes a point: what a command takes in its place that selects stored records.
+std::string hint_of_bench(const Command& command, std::string_view flag) {
+  const std::optional<Option> option = find_option<RunConfig>(meant_flag(flag));
+  if (!option) return "";
+  if (command.filter_columns == nullptr) return "; it is an option of laptime bench";
+  const std::string_view format = command.arguments.starts_with("FORMAT") ? " FORMAT" : "";
+  return fmt::format("; a filter selects records: laptime {}{} \"{} = VALUE\"", command.name, format, option->key);
+}
+
+[[noreturn]] void reject_unknown(const Command& command, std::string_view word) {
+  std::vector<std::string> flags;
+  for (const OptionRow& row : command.options()) flags.push_back(fmt::format("--{}", row.option.flag));
+  const std::string_view name = word.substr(0, word.find('='));
+  const std::string_view flag = name.starts_with("--") ? name.substr(2) : name;
+  std::string hint = hint_for(fmt::format("laptime {}", command.name), flag);
+  if (hint.empty()) hint = hint_for("", flag);
+  if (hint.empty()) hint = hint_of_bench(command, flag);
+  if (hint.empty()) hint = did_you_mean(name, {flags.begin(), flags.end()});
+  throw Error::format("laptime {}: unknown option {}{} (laptime {} --help)", command.name, quote(name), hint,
+                      command.name);
+}
+
+// A word that starts with "-" and is no number: numbers may be words of a filter.
+bool looks_like_option(std::string_view word) {
+  return word.size() > 1 && word[0] == '-' && word.find_first_of("0123456789.", 1) != 1;
+}
+
+// An unset variable of a script leaves `--store ""` or `--store=`, which is no value.
+void reject_empty_values(const Command& command, const std::vector<std::string>& words) {
+  std::string_view before;
+  for (const std::string& word : words) {
+    if (word == "--") return;
+    const bool is_option = word.size() > 2 && word.starts_with("--");
+    if (is_option && word.back() == '=') {
+      throw Error::format("laptime {}: {} has no value", command.name, quote(word));
+    }
+    if (word.empty() && !before.empty()) {
+      throw Error::format("{}: the value is empty; give one, or leave the option out to use its default", before);
+    }
+    before = is_option && word.find('=') == std::string::npos ? std::string_view(word) : std::string_view();
+  }
+}
+
+// Replaces other spellings of options by those of the command: --batch_size becomes --batch, if the command has it.
+void use_own_flags(const Command& command, std::vector<std::string>& words) {
+  const std::vector<OptionRow> rows = command.options();
+  const auto is_own = [&](std::string_view flag) {
+    return std::any_of(rows.begin(), rows.end(), [&](const OptionRow& row) { return row.option.flag == flag; });
+  };
+  for (std::string& word : words) {
+    if (word == "--") return;
+    if (!word.starts_with("--")) continue;
+    const std::string given = word.substr(2, word.find('=') == std::string::npos ? word.npos : word.find('=') - 2);
+    const std::string meant = meant_flag(given);
+    if (!is_own(given) && is_own(meant)) word.replace(2, given.size(), meant);
+  }
+}
+
+// Whether `word` is the value of the switch before it. Of a command that takes files or a filter, a word after a switch
+// is one of these unless it says true or false.
+bool is_value_of_switch(const Command& command, std::string_view word) {
+  if (command.arguments.starts_with("[OPTIONS]")) return word != "--" && !looks_like_option(word);
+  return word.starts_with("true") || word.starts_with("false");
+}
+
+// A value that the option has and this command does not take.
+void reject_left_out(const Command& command, const OptionRow& row, std::string_view text) {
+  const std::string meant = meant_value(row.option.flag, text);
+  if (!row.is_narrowed || std::find(row.choices.begin(), row.choices.end(), meant) != row.choices.end()) return;
+  throw Error::format("laptime {}: --{}: {} is none of {}", command.name, row.option.flag, quote(text),
+                      joined(row.choices, ", "));
+}
+
+// An option of the command, with the texts given for it.
+struct GivenOptions {
+  OptionRow row;
+  std::vector<std::string> texts = {};
+};
+
+GivenFlag given_once(const Command& command, const GivenOptions& given) {
+  const Option& option = given.row.option;
+  if (given.texts.size() != 1) {
+    throw Error::format(
+        "--{} is given {} times; give it once{}", option.flag, given.texts.size(),
+        option.axis ? fmt::format(", its values joined by commas: --{} {}", option.flag, joined(given.texts, ","))
+                    : "");
+  }
+  reject_left_out(command, given.row, given.texts.front());
+  return {std::string(option.flag), given.texts.front()};
+}
+
+CommandWords split(const Command& command, std::vector<std::string> words) {
+  reject_empty_values(command, words);
+  use_own_flags(command, words);
+  CommandWords split{.command = command.name, .flags = {}, .positionals = {}, .help = false};
+  const std::vector<OptionRow> rows = command.options();
+  std::vector<GivenOptions> options;  // in the order in which they are first given
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--") {
+      split.positionals.insert(split.positionals.end(), words.begin() + static_cast<ptrdiff_t>(i) + 1, words.end());
+      break;
+    }
+    if (word == "-h" || word == "--help") {
+      split.help = true;
+      continue;
+    }
+    if (!looks_like_option(word)) {
+      split.positionals.push_back(word);
+      continue;
+    }
+    const size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const OptionRow& known) {
+      return name.starts_with("--") && name.substr(2) == known.option.flag;
+    });
+    if (row == rows.end()) reject_unknown(command, word);
+    const bool is_switch = row->kind == ValueKind::kSwitch;
+    const bool has_next = i + 1 < words.size() && (!is_switch || is_value_of_switch(command, words[i + 1]));
+    if (equals == std::string::npos && !has_next && !is_switch)
+      throw Error::format("laptime {}: {} has no value", command.name, name);
+    auto given = std::find_if(options.begin(), options.end(),
+                              [&](const GivenOptions& other) { return other.row.option.flag == row->option.flag; });
+    if (given == options.end()) given = options.insert(options.end(), GivenOptions{*row});
+    given->texts.push_back(equals != std::string::npos ? word.substr(equals + 1) : has_next ? words[++i] : "true");
+  }
+  for (const GivenOptions& given : options) split.flags.push_back(given_once(command, given));
+  return split;
+}
 
 // A file opened later must not get the descriptor of a closed standard stream: closed ones are opened on /dev/null, for
 // reading alone, so that writing to them still fails.
@@ -43,7 +182,44 @@ void require_stack() {
                       format_bytes(static_cast<int64_t>(limit.rlim_cur)));
 }
 
+std::string version_text() {
+  std::string text = fmt::format("laptime {} ({}{}, {}, {})\n", version(), git_commit(),
+                                 git_dirty() ? ", modified" : "", build_type(), compiler());
+  for (const LibraryVersion& library : library_versions())
+    text += fmt::format("{} {}\n", library.name, library.version);
+  return text;
+}
+
 }  // namespace
+
+Request parse_request(const std::vector<std::string>& words) {
+  const auto text = [](std::string what) { return Request{.command = nullptr, .words = {}, .text = std::move(what)}; };
+  if (words.empty() || words[0] == "--help" || words[0] == "-h" || (words[0] == kHelp && words.size() == 1)) {
+    return text(program_help(help_width()));
+  }
+  if (words[0] == "--version" || words[0] == "-V") return text(version_text());
+  const bool asks_help = words[0] == kHelp;
+  const std::string& name = words[asks_help ? 1 : 0];
+  std::vector<std::string_view> names{kHelp};
+  for (const Command* const command : commands()) {
+    names.push_back(command->name);
+    if (command->name != name) continue;
+    if (asks_help) return text(command_help(*command, help_width()));
+    CommandWords split_words = split(*command, {words.begin() + 1, words.end()});
+    if (split_words.help) return text(command_help(*command, help_width()));
+    return Request{.command = command, .words = std::move(split_words), .text = {}};
+  }
+  if (looks_like_option(name)) {
+    throw Error::format(
+        "laptime: {} stands before a command; the command comes first, as in laptime bench --model small", quote(name));
+  }
+  reject_word("laptime", "command", name, names);
+}
+
+CommandAction parse_arguments(const std::vector<std::string>& words) {
+  Request request = parse_request(words);
+  return request.command != nullptr ? request.command->parse(request.words) : printing(std::move(request.text));
+}
 
 ExitCode run_program(const std::vector<std::string>& words) {
   hold_standard_streams();

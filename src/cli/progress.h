@@ -1,8 +1,9 @@
-// The lines on standard error that say where a sweep or a plan is, and how long it will take.
+// How long a sweep will take, and the lines on standard error that say so and where it is.
 #pragma once
 
 #include <condition_variable>
 #include <cstddef>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -14,8 +15,9 @@
 
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/terminal.h"
+#include "cli/destination.h"
 #include "measure/run_one.h"
+#include "prepare/knowledge.h"
 #include "prepare/resolved_point.h"
 #include "sweep/stop_signals.h"
 
@@ -42,6 +44,31 @@ class TimeLeft {
   double known_cost_ = 0;
   Seconds known_time_{};
 };
+
+struct ExpectedPoint {
+  std::optional<Seconds> time;  // set-up, warm-up and samples; none if nothing was measured to predict from
+  // Where few launches were measured to predict from, what it may take as well.
+  std::optional<std::pair<Seconds, Seconds>> rough{};
+  bool fits = true;
+  // When the record that --resume finds was measured, in ISO 8601; none if there is no such record and the point runs.
+  std::optional<std::string> stored_at{};
+
+  bool runs() const { return !stored_at && fits && (!time || time->count() > 0); }
+};
+
+// Plans every point that runs on this machine. Empty if there are more than `kMostPlanned`, as planning takes longer
+// then than it is worth. `begin` is called before the plan of each point, with its index.
+inline constexpr size_t kMostPlanned = 24;
+std::vector<ExpectedPoint> expected_points(const std::vector<ResolvedPoint>& points, const KnowledgeOf& knowledge,
+                                           const std::function<void(size_t)>& begin = {});
+
+// The estimate of the time left: from the expected times, or in proportion to FLOPs where a point has no expected time.
+// None before the first point has run where an expected time is rough.
+TimeLeft time_left(const std::vector<ResolvedPoint>& points, const std::vector<ExpectedPoint>& expected);
+
+// "16 points, 4 from the store, measured 2026-01-02 10:15 UTC or later, about 3 min; too large for the memory: large".
+// `expected` comes from expected_points; empty if every point is a prediction.
+std::string announcement(const std::vector<ResolvedPoint>& points, const std::vector<ExpectedPoint>& expected);
 
 // The points of a sweep in words, without those that all of them share: "small ctx 512 bfloat16 compile".
 std::vector<std::string> spoken_points(const std::vector<ResolvedPoint>& points);
@@ -102,8 +129,11 @@ class PlanningLine {
   std::jthread thread_;  // runs from show() until clear()
 };
 
-// Calls take(plan(point)) for one point after the other until all are planned or the user asks to stop, and returns how
-// many were planned. A line says which point is being planned; it is cleared before `take` may write.
+// Says what is done for the point that is being planned: "largest batch that fits".
+using ShowStage = std::function<void(const char* stage)>;
+
+// Calls take(plan(point, stage)) for one point after the other until all are planned or the user asks to stop, and
+// returns how many were planned. A line says which point is being planned; it is cleared before `take` may write.
 template <class Plan, class Take>
 size_t plan_each(const std::vector<ResolvedPoint>& points, const Plan& plan, const Take& take) {
   const StopSignals signals;
@@ -111,18 +141,16 @@ size_t plan_each(const std::vector<ResolvedPoint>& points, const Plan& plan, con
   PlanningLine line(standard_error(), points.size());
   size_t planned = 0;
   for (; planned < points.size() && !StopSignals::requested(); ++planned) {
-    line.show(planned, names[planned], "plan");
-    auto result = plan(points[planned]);
+    const ShowStage show = [&](const char* stage) { line.show(planned, names[planned], stage); };
+    show("plan");
+    auto result = plan(points[planned], show);
     line.clear();
     take(std::move(result));
   }
   return planned;
 }
 
-// What ends the output of a command that Ctrl-C stopped: "interrupted: 1 of 2 points planned".
-std::string interrupted_text(size_t planned, size_t points);
-
-// Success, or a message where the user stopped before all points were planned.
+// Success, or a message where the user asked to stop: "interrupted: 1 of 2 points planned".
 ExitCode planning_exit(size_t planned, size_t points);
 
 }  // namespace laptime

@@ -14,7 +14,6 @@
 #include "cli/progress.h"
 #include "cli/run_watched.h"
 #include "cli/sweep_words.h"
-#include "cli/terminal.h"
 #include "sweep/other_program.h"
 
 namespace laptime {

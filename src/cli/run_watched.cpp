@@ -9,9 +9,7 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "cli/destination.h"
-#include "cli/expected_points.h"
 #include "cli/progress.h"
-#include "cli/terminal.h"
 #include "cli/user_store.h"
 #include "measure/describe.h"
 #include "prepare/device.h"
@@ -136,12 +134,6 @@ std::vector<ExpectedPoint> expected_of(const std::vector<ResolvedPoint>& points,
   return expected;
 }
 
-// Predicted points are not announced: their results are there at once.
-void announce(const std::vector<ResolvedPoint>& points, const std::vector<ExpectedPoint>& expected) {
-  const std::string text = announcement(points, expected);
-  if (!text.empty()) print_message(text);
-}
-
 }  // namespace
 
 std::optional<std::filesystem::path> store_for(const OutputConfig& config) {
@@ -174,7 +166,9 @@ std::vector<Record> planned_records(const std::vector<ResolvedPoint>& points) {
 
 ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOptions& options, PointOutput& output) {
   const std::vector<ExpectedPoint> expected = expected_of(points, options);
-  if (!output.is_announced()) announce(points, expected);
+  // Predicted points are not announced: their results are there at once.
+  const std::string text = output.is_announced() ? "" : announcement(points, expected);
+  if (!text.empty()) print_message(text);
   Watcher watcher(points, output, time_left(points, expected));
   const SweepOutcome outcome = run_sweep(points, options, watcher.callbacks());
   watcher.clear_line();
@@ -199,6 +193,12 @@ ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOption
     return ExitCode::kInterrupted;
   }
   return outcome.failed || outcome.lost > 0 ? ExitCode::kFailed : ExitCode::kOk;
+}
+
+ExitCode run_watched(const std::vector<ResolvedPoint>& points, const Sweep& sweep, int64_t traced_steps,
+                     PointOutput& output) {
+  const TraceRequest trace{.wanted = traced_steps > 0, .traced_steps = traced_steps};
+  return run_watched(points, {store_for(sweep.output), sweep.output.resume, sweep.name, trace}, output);
 }
 
 }  // namespace laptime

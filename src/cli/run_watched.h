@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "config/output_config.h"
+#include "config/sweep.h"
 #include "sweep/run_sweep.h"
 
 namespace laptime {
@@ -35,7 +35,7 @@ class PointOutput {
   }
 };
 
-// The store of a command: that of the user unless --store names another; none if records are not kept.
+// The store of a command that runs points: that of the user unless --store names another; none if records are not kept.
 std::optional<std::filesystem::path> store_for(const OutputConfig& config);
 
 // The records of points that have not run yet.
@@ -43,5 +43,9 @@ std::vector<Record> planned_records(const std::vector<ResolvedPoint>& points);
 
 // Runs the points, which must have passed check_inputs, and returns the exit code of the command. Throws OutputLost.
 ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOptions& options, PointOutput& output);
+
+// Runs the points of a sweep into its store; of each, the launches of `traced_steps` are timed beside its samples.
+ExitCode run_watched(const std::vector<ResolvedPoint>& points, const Sweep& sweep, int64_t traced_steps,
+                     PointOutput& output);
 
 }  // namespace laptime

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cli/terminal.h"
+#include "cli/destination.h"
 #include "config/ready_sweeps.h"
 #include "report/row.h"
 

@@ -134,18 +134,18 @@ class SweepRun {
         {.timeout = Seconds(point.config.timeout)}, signals_, child);
     require_unchanged_files(point, result.record);
     if (result.record.status == Status::kOutOfMemory && result.record.reason.starts_with("predicted:")) {
-      if (const std::string sizes = sizes_text(point.config); !sizes.empty()) result.record.reason += "; " + sizes;
+      if (const std::string sizes = sizes_text(point); !sizes.empty()) result.record.reason += "; " + sizes;
     }
     if (const auto earlier = store_.finished(described)) require_same_loss(earlier->record, result.record);
     return result;
   }
 
   // Which sizes fit, or, once searching has taken long, where to ask.
-  std::string sizes_text(const RunConfig& config) {
+  std::string sizes_text(const ResolvedPoint& point) {
     constexpr Seconds kLongSearch{10};  // in all points: each size that is tried is planned
     if (searching_ > kLongSearch) return "laptime plan --largest says which batch and context fit";
     const Seconds start = host_now();
-    std::string sizes = sizes_that_fit(config, [&](const std::string& device) { return store_.known(device); });
+    std::string sizes = sizes_that_fit(point, [&](const std::string& device) { return store_.known(device); });
     searching_ += host_now() - start;
     return sizes;
   }

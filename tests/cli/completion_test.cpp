@@ -6,8 +6,6 @@
 
 #include <set>
 
-#include "cli/commands.h"
-#include "cli/commands/bench.h"
 #include "cli/commands/list.h"
 #include "cli/help.h"
 #include "config/machine.h"

@@ -1,6 +1,4 @@
 // Stored records, filtered, in the format of another tool.
-#include "cli/commands.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,11 +9,10 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "base/words.h"
-#include "cli/column_words.h"
-#include "cli/commands/show.h"
+#include "cli/command.h"
+#include "cli/commands/list.h"
 #include "cli/destination.h"
 #include "cli/sweep_words.h"
-#include "cli/terminal.h"
 #include "cli/user_store.h"
 #include "config/output_config.h"
 #include "export/formats.h"
@@ -29,16 +26,7 @@
 namespace laptime {
 namespace {
 
-struct ExportCommand {
-  const ExportFormat* format = nullptr;
-  std::string filter;  // empty: every record
-  bool newest = false;
-  ShowOptions selection;
-  ExportOptions options;
-  OutputConfig output;  // of it only the store and the file
-};
-
-struct ExportConfig {
+struct ExportWords {
   ExportedSteps steps = ExportedSteps::kOne;
   NsysReport report = NsysReport::kKernels;
   bool newest = false;
@@ -54,20 +42,13 @@ struct ExportConfig {
   }
 };
 
-std::vector<OptionRow> export_options_of_cli() {
-  std::vector<OptionRow> rows = option_rows<ExportConfig>();
-  for (OptionRow& row : option_rows<ShowOptions>()) rows.push_back(std::move(row));
-  for (OptionRow& row : option_rows<OutputConfig>()) {
-    if (row.option.flag == "output-file" || row.option.flag == "store") rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
-std::vector<std::string_view> format_names() {
-  std::vector<std::string_view> names;
-  for (const ExportFormat& format : export_formats()) names.push_back(format.name);
-  return names;
-}
+struct ExportCommand {
+  const ExportFormat* format = nullptr;
+  std::string filter;  // empty: every record
+  ExportWords words{};
+  ShowOptions selection{};
+  OutputConfig output{};  // of it only the store and the file
+};
 
 std::vector<WordHelp> format_choices() {
   std::vector<WordHelp> choices;
@@ -113,7 +94,7 @@ void reject_launch_columns(const Filter& filter, const Records& records, const E
 }
 
 // The records that match and, where the format takes them, their traces.
-std::vector<TracedRecord> matching(const Store& store, const ExportCommand& command, bool& damaged) {
+std::vector<TracedRecord> matching(const Store& store, const ExportCommand& command, StoreProblems& problems) {
   Filter filter(command.filter);
   narrow_to_measurements(filter, store, command.selection);
   std::vector<int64_t> ids;
@@ -125,10 +106,7 @@ std::vector<TracedRecord> matching(const Store& store, const ExportCommand& comm
         stored.push_back(record);
         return true;
       },
-      [&](const std::string& problem) {
-        damaged = true;
-        print_message(problem);
-      });
+      [&](const std::string& problem) { problems.add(problem); });
   std::vector<TracedRecord> records;
   reject_launch_columns(filter, RecordList(stored), command);
   filter.check(RecordList(stored));
@@ -149,9 +127,9 @@ void keep_newest(std::vector<TracedRecord>& records) {
 }
 
 // The records to write. Error if there are none, or too many for the format.
-std::vector<TracedRecord> chosen(const Store& store, const ExportCommand& command, bool& damaged) {
+std::vector<TracedRecord> chosen(const Store& store, const ExportCommand& command, StoreProblems& problems) {
   const ExportFormat& format = *command.format;
-  std::vector<TracedRecord> records = matching(store, command, damaged);
+  std::vector<TracedRecord> records = matching(store, command, problems);
   if (records.empty()) {
     throw Error::format(
         "{}: no stored record matches{}; laptime show lists them (those of laptime calibrate count only where the "
@@ -169,7 +147,7 @@ std::vector<TracedRecord> chosen(const Store& store, const ExportCommand& comman
                           timed ? "" : " or laptime memory --run");
     }
   }
-  if (command.newest) keep_newest(records);
+  if (command.words.newest) keep_newest(records);
   if (needs_trace(format) && records.size() > 1) {
     throw Error::format(
         "{}: it holds one record, but {} match, the last of them {}; take it with --newest, {}or one by its date: {}",
@@ -180,44 +158,29 @@ std::vector<TracedRecord> chosen(const Store& store, const ExportCommand& comman
 }
 
 ExitCode run(const ExportCommand& command) {
-  const std::optional<std::filesystem::path> path = store_path(command.output.store);
-  if (!path) throw Error("laptime export: there is no store to read; name the file with --store");
-  const bool to_stream = command.output.output_file.empty() || command.output.output_file == "-";
-  if (to_stream && !command.format->is_text && isatty(STDOUT_FILENO) == 1) {
+  const std::string file = command.output.output_file == "-" ? "" : command.output.output_file;
+  const std::filesystem::path path = store_to_read("export", command.output.store, {{"--output-file", file}});
+  if (file.empty() && !command.format->is_text && isatty(STDOUT_FILENO) == 1) {
     throw Error::format("{}: it is binary and would garble the terminal; name a file with --output-file",
                         where(command));
   }
-  reject_overwriting({{"--output-file", to_stream ? "" : command.output.output_file}}, files_of_store(path));
-  bool damaged = false;
-  const std::vector<TracedRecord> records = chosen(Store::open(*path, Store::Access::kRead), command, damaged);
-  std::optional<WholeFile> file;
-  if (!to_stream) file.emplace(command.output.output_file);
-  const std::string text = command.format->write(records, command.options);
-  file ? file->write(text) : write_all(STDOUT_FILENO, text, "standard output");
+  StoreProblems problems;
+  const std::vector<TracedRecord> records = chosen(Store::open(path, Store::Access::kRead), command, problems);
+  const Destination destination(file);
+  const std::string text =
+      command.format->write(records, {.steps = command.words.steps, .report = command.words.report});
+  destination.write(text);
   print_message(fmt::format("{}: {} of {} written to {}", where(command), format_bytes(std::ssize(text)),
-                            counted(records.size(), "record"),
-                            file ? quote(command.output.output_file) : "standard output"));
-  return damaged ? ExitCode::kFailed : ExitCode::kOk;
+                            counted(records.size(), "record"), file.empty() ? "standard output" : quote(file)));
+  return problems.end();
 }
 
 ExportCommand parse_export(const CommandWords& words) {
-  if (words.positionals.empty()) {
-    throw Error::format("laptime export: no format; give one of: {}", joined(format_names(), ", "));
-  }
   ExportCommand command;
-  const std::string& name = words.positionals.front();
-  for (const ExportFormat& format : export_formats()) {
-    if (format.name == name) command.format = &format;
-  }
-  if (command.format == nullptr) reject_word("laptime export", "format", name, format_names());
+  command.format = &export_formats()[chosen(words, "format", format_choices())];
   command.filter = joined(std::span(words.positionals).subspan(1), " ");
-  ExportConfig config;
-  for (const GivenFlag& given : words.flags) {
-    if (!assign_given(config, given) && !assign_given(command.selection, given)) assign_given(command.output, given);
-  }
+  read_options(words, command.words, command.selection, command.output);
   reject_last_and_run("export", command.selection);
-  command.newest = config.newest;
-  command.options = {.steps = config.steps, .report = config.report};
   return command;
 }
 
@@ -230,7 +193,11 @@ constinit const Command kExport{
     .details =
         "FILTER selects records as in laptime show. Formats of a trace hold one record, which laptime profile or "
         "laptime memory has stored.",
-    .options = export_options_of_cli,
+    .options =
+        [] {
+          return together(
+              {option_rows<ExportWords>(), option_rows<ShowOptions>(), output_options({"output-file", "store"})});
+        },
     .parse = action_of<parse_export, run>,
     .choices = format_choices,
     .filter_columns = named_columns,

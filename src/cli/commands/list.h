@@ -1,10 +1,11 @@
-// laptime list: shows what can be chosen.
+// laptime list: what can be chosen, and the columns that users may name.
 #pragma once
 
 #include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/command.h"
 
@@ -18,6 +19,17 @@ struct ListTopic {
 };
 std::span<const ListTopic> list_topics();
 
-ListTopic parse_list(const CommandWords& words);
+struct ColumnWord {
+  std::string name;
+  std::string unit;  // "-" for none
+  std::string help;  // one line
+};
+
+// Every column that has a name of its own, in the order of the list: headers, metrics, short names, options,
+// headers of the sets.
+std::vector<ColumnWord> column_words();
+
+// Their names and meanings, for completion.
+std::vector<WordHelp> named_columns();
 
 }  // namespace laptime

@@ -1,6 +1,4 @@
 // Steps of another program over a pipe: a line for each, an answer to each, and the record of them all.
-#include "cli/commands.h"
-
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
@@ -16,9 +14,9 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "cli/destination.h"
+#include "cli/command.h"
+#include "cli/output.h"
 #include "cli/run_watched.h"
-#include "cli/terminal.h"
 #include "config/option_table.h"
 #include "config/sweep.h"
 #include "config/system_config.h"
@@ -95,8 +93,6 @@ struct RecordCommand {
   OutputConfig output;  // columns and store
 };
 
-bool is_output_of_record(std::string_view flag) { return flag == "columns" || flag == "store"; }
-
 // What is not given is not stated, and there are no lists: all steps are those of one point.
 OptionRow as_described(OptionRow row) {
   row.option.axis = false;
@@ -112,28 +108,22 @@ OptionRow as_described(OptionRow row) {
 }
 
 std::vector<OptionRow> record_options() {
-  std::vector<OptionRow> rows = option_rows<SystemConfig>();
+  std::vector<OptionRow> of_point;
   for (OptionRow& row : option_rows<RunConfig>()) {
-    if (describes_recorded_steps(row.option.flag)) rows.push_back(as_described(std::move(row)));
+    if (describes_recorded_steps(row.option.flag)) of_point.push_back(as_described(std::move(row)));
   }
-  for (OptionRow& row : option_rows<OutputConfig>()) {
-    if (is_output_of_record(row.option.flag)) rows.push_back(std::move(row));
-  }
-  return rows;
+  return together({option_rows<SystemConfig>(), std::move(of_point), output_options({"columns", "store"})});
 }
 
 RecordCommand parse_record_command(const CommandWords& words) {
   reject_positionals(words);
   RecordCommand command;
   SystemConfig system;
+  read_options(words, system, command.output);
   Sweep values;  // in their canonical words
   for (const GivenFlag& given : words.flags) {
-    if (assign_given(system, given)) continue;
-    if (is_output_of_record(given.flag)) {
-      assign_given(command.output, given);
-    } else {
+    if (describes_recorded_steps(given.flag))
       set_option(values, given.flag, fmt::format("--{}", given.flag), {given.text});
-    }
   }
   std::vector<GivenOption> given;
   for (const Axis& axis : values.axes) given.push_back({axis.flag, axis.values.front()});
@@ -143,7 +133,7 @@ RecordCommand parse_record_command(const CommandWords& words) {
 
 // Tells the other program what to do next.
 void answer(std::string_view next, std::string_view reason) {
-  write_all(STDOUT_FILENO, Json{{"next", next}, {"reason", reason}}.dump() + "\n", kStandardOutput);
+  write_output(Json{{"next", next}, {"reason", reason}}.dump() + "\n");
 }
 
 // Why the lines ended before the rule was satisfied.
@@ -183,12 +173,6 @@ EarlyEnd take_steps(LineInput& input, RecordedSteps& steps) {
   return {};
 }
 
-// The row of the record for people, beside the JSON for the other program.
-void show_row(const Record& record) {
-  const std::span<const Record> planned(&record, 1);
-  print_error_text(TableStream(table_style(standard_error()), "default", planned).add(record));
-}
-
 ExitCode run(const RecordCommand& command) {
   Record described = describe_recorded(command.point);
   described.run = new_run_id();
@@ -209,8 +193,10 @@ ExitCode run(const RecordCommand& command) {
   const PointResult result = recorded_result(command.point, std::move(described), std::move(steps), end.by, known);
   const std::optional<std::string> problem = store.keep(result);
   if (problem) print_message(*problem);
-  write_all(STDOUT_FILENO, lines.line(result.record), kStandardOutput);
-  show_row(result.record);
+  write_output(lines.line(result.record));
+  // The row of the record for people, beside the JSON for the other program.
+  TableStream row(table_style(standard_error(), {}), "default", std::span(&result.record, 1));
+  print_error_text(row.add(result.record));
   if (result.record.status == Status::kInterrupted) {
     print_message(fmt::format("interrupted: {}", result.record.reason));
     return end.is_wrong_line ? ExitCode::kBadInput : ExitCode::kInterrupted;
