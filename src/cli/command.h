@@ -46,6 +46,15 @@ struct WordHelp {
   std::string text = {};
 };
 
+// The names of a table, with what each means.
+template <class Rows, class Name, class Help>
+std::vector<WordHelp> words_of(const Rows& rows, Name name, Help help) {
+  std::vector<WordHelp> words;
+  for (const auto& row : rows)
+    words.push_back({std::string(std::invoke(name, row)), std::string(std::invoke(help, row))});
+  return words;
+}
+
 // The action of a command whose words `parse_words` reads and whose work `run_command` does.
 template <auto parse_words, auto run_command>
 CommandAction action_of(const CommandWords& words) {

@@ -21,12 +21,8 @@ Completions completions_of(std::span<const std::string> words);
 // A line for each word, "WORD<tab>MEANING", and at the end ":files" where names of files complete it too.
 std::string completion_lines(const Completions& completions);
 
-struct PlaceholderWords {
-  std::vector<std::string_view> words;  // a word that goes on ends before its placeholder: "every=" of "every=K"
-  bool files = false;                   // names of files stand in its place
-};
-
-// Alternatives are separated by '|'; capitals are placeholders for something else.
-PlaceholderWords words_of_placeholder(std::string_view placeholder);
+// The words that a placeholder of help stands for: alternatives are separated by '|', and capitals are placeholders for
+// something else. A word that goes on ends before its placeholder: "every=" of "every=K".
+Completions words_of_placeholder(std::string_view placeholder);
 
 }  // namespace laptime

@@ -87,6 +87,10 @@ TemporaryFile make_temporary(const std::string& target, const std::string& asked
   }
 }
 
+[[noreturn]] void lose(std::string_view what) {
+  throw OutputLost(fmt::format("{} cannot be written ({})", what, std::strerror(errno)));
+}
+
 // Waits until the descriptor takes bytes. OutputLost if the program has been asked to stop, and a moment later nobody
 // has read what fills the pipe or the terminal.
 void wait_for_room(int descriptor, std::string_view what) {
@@ -221,7 +225,6 @@ void WholeFile::write(std::string_view text) const {
 
 void WholeFile::write(const std::function<void(const TextSink&)>& produce) const {
   const std::string what = fmt::format("file {}", quote(path_));
-  const auto fail = [&] { throw OutputLost(fmt::format("{} cannot be written ({})", what, std::strerror(errno))); };
   if (special_ >= 0) return produce([&](std::string_view text) { write_all(special_, text, what); });
   const TemporaryFile file = [&] {
     try {
@@ -233,9 +236,9 @@ void WholeFile::write(const std::function<void(const TextSink&)>& produce) const
   try {
     struct stat old {};
     const bool replaces = stat(target_.c_str(), &old) == 0;
-    if (replaces && fchmod(file.descriptor, old.st_mode & kPermissions) != 0) fail();
+    if (replaces && fchmod(file.descriptor, old.st_mode & kPermissions) != 0) lose(what);
     produce([&](std::string_view text) { write_all(file.descriptor, text, what); });
-    if (fsync(file.descriptor) != 0 || rename(file.path.c_str(), target_.c_str()) != 0) fail();
+    if (fsync(file.descriptor) != 0 || rename(file.path.c_str(), target_.c_str()) != 0) lose(what);
   } catch (...) {
     unlink(file.path.c_str());
     throw;
@@ -261,11 +264,10 @@ GrowingFile::GrowingFile(std::string path)
 
 void GrowingFile::append(std::string_view text) {
   const std::string what = fmt::format("file {}", quote(path_));
-  const auto fail = [&] { throw OutputLost(fmt::format("{} cannot be written ({})", what, std::strerror(errno))); };
-  if (!begun_ && !is_special_ && ftruncate(descriptor_, 0) != 0) fail();
+  if (!begun_ && !is_special_ && ftruncate(descriptor_, 0) != 0) lose(what);
   begun_ = true;
   write_all(descriptor_, text, what);
-  if (fdatasync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) fail();  // pipes and devices have no disk
+  if (fdatasync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) lose(what);  // pipes and devices have no disk
 }
 
 }  // namespace laptime

@@ -110,35 +110,6 @@ std::string value_words(const OptionRow& row) {
   return words + (row.option.axis ? ",..." : "");
 }
 
-// The groups of the options in the order in which they first appear.
-std::vector<std::string_view> groups_of(const std::vector<OptionRow>& rows) {
-  std::vector<std::string_view> groups;
-  for (const OptionRow& row : rows) {
-    if (std::find(groups.begin(), groups.end(), row.option.group) == groups.end()) groups.push_back(row.option.group);
-  }
-  return groups;
-}
-
-// The options of a command, split by the command whose help explains them.
-struct SplitOptions {
-  std::vector<OptionRow> own;     // the command itself
-  std::vector<OptionRow> shared;  // laptime bench, whose options they are too
-};
-
-// All are own options where hardly any is shared, and of laptime bench itself.
-SplitOptions split_options(const Command& command) {
-  constexpr size_t kFew = 8;  // options that a reader finds in a list
-  SplitOptions split;
-  const std::vector<OptionRow> bench = &command == &kBench ? std::vector<OptionRow>() : kBench.options();
-  for (const OptionRow& row : command.options()) {
-    const bool is_shared =
-        std::any_of(bench.begin(), bench.end(), [&](const OptionRow& other) { return is_same_option(row, other); });
-    (is_shared ? split.shared : split.own).push_back(row);
-  }
-  if (split.shared.size() < kFew) split = {command.options(), {}};
-  return split;
-}
-
 }  // namespace
 
 std::string_view program_example() {
@@ -153,6 +124,60 @@ std::string explanation(const OptionRow& row) {
   return fmt::format("{} ({}default: {})", row.option.help, notes, row.fallback);
 }
 
+namespace {
+
+// A heading with the words below it and what they mean.
+struct Section {
+  std::string_view title;
+  std::vector<WordHelp> words;
+};
+
+std::vector<Section> by_group(const std::vector<OptionRow>& rows) {
+  std::vector<Section> sections;
+  for (const OptionRow& row : rows) {
+    auto section = std::find_if(sections.begin(), sections.end(),
+                                [&](const Section& known) { return known.title == row.option.group; });
+    if (section == sections.end()) section = sections.insert(sections.end(), Section{row.option.group, {}});
+    section->words.push_back({fmt::format("--{} {}", row.option.flag, value_words(row)), explanation(row)});
+  }
+  return sections;
+}
+
+// "--model, --edition"
+std::string flags_of(const Section& section) {
+  std::vector<std::string> flags;
+  for (const WordHelp& option : section.words) flags.push_back(option.word.substr(0, option.word.find(' ')));
+  return joined(flags, ", ");
+}
+
+// The sections of a command's help.
+struct Sections {
+  std::vector<Section> own;     // choices of the first word, and options that the command itself explains
+  std::vector<Section> shared;  // options that are those of laptime bench, whose help explains them
+};
+
+// All are own options where hardly any is shared, and of laptime bench itself.
+Sections sections_of(const Command& command) {
+  constexpr size_t kFew = 8;  // options that a reader finds in a list
+  std::vector<OptionRow> own, shared;
+  const std::vector<OptionRow> bench = &command == &kBench ? std::vector<OptionRow>() : kBench.options();
+  for (const OptionRow& row : command.options()) {
+    const bool is_shared =
+        std::any_of(bench.begin(), bench.end(), [&](const OptionRow& other) { return is_same_option(row, other); });
+    (is_shared ? shared : own).push_back(row);
+  }
+  Sections sections;
+  if (command.choices != nullptr)
+    sections.own.push_back({command.arguments.substr(0, command.arguments.find(' ')), command.choices()});
+  const bool has_few = shared.size() < kFew;
+  const std::vector<Section> explained = by_group(has_few ? command.options() : own);
+  sections.own.insert(sections.own.end(), explained.begin(), explained.end());
+  if (!has_few) sections.shared = by_group(shared);
+  return sections;
+}
+
+}  // namespace
+
 std::string program_help(size_t width) {
   std::string text = paragraph(fmt::format("laptime: {}", kProgramSummary), width) + "\nUsage: laptime COMMAND ...\n\n";
   for (const Command* const command : commands())
@@ -163,32 +188,19 @@ std::string program_help(size_t width) {
 }
 
 std::string command_help(const Command& command, size_t width) {
-  const SplitOptions options = split_options(command);
+  const Sections sections = sections_of(command);
   const size_t column = word_column(width);
   std::string text = paragraph(fmt::format("laptime {}: {}", command.name, command.summary), width);
   text +=
       fmt::format("\nUsage: laptime {}{}{}\n", command.name, command.arguments.empty() ? "" : " ", command.arguments);
   if (!command.details.empty()) text += "\n" + paragraph(command.details, width);
-  if (command.choices != nullptr) {
-    text += fmt::format("\n{}\n", command.arguments.substr(0, command.arguments.find(' ')));
-    for (const WordHelp& choice : command.choices())
-      text += lines_of(fmt::format("  {}", choice.word), choice.text, column, width);
+  for (const Section& section : sections.own) {
+    text += fmt::format("\n{}\n", section.title);
+    for (const WordHelp& one : section.words) text += lines_of("  " + one.word, one.text, column, width);
   }
-  for (const std::string_view group : groups_of(options.own)) {
-    text += fmt::format("\n{}\n", group);
-    for (const OptionRow& row : options.own) {
-      if (row.option.group != group) continue;
-      text += lines_of(fmt::format("  --{} {}", row.option.flag, value_words(row)), explanation(row), column, width);
-    }
-  }
-  if (!options.shared.empty()) text += "\nAs in laptime bench, whose --help explains them\n";
-  for (const std::string_view group : groups_of(options.shared)) {
-    std::vector<std::string> flags;
-    for (const OptionRow& row : options.shared) {
-      if (row.option.group == group) flags.push_back(fmt::format("--{}", row.option.flag));
-    }
-    text += lines_of(fmt::format("  {}", group), joined(flags, ", "), column, width);
-  }
+  if (!sections.shared.empty()) text += "\nAs in laptime bench, whose --help explains them\n";
+  for (const Section& section : sections.shared)
+    text += lines_of(fmt::format("  {}", section.title), flags_of(section), column, width);
   if (!command.examples.empty()) text += "\nExamples\n" + command_lines(command.examples, width);
   return text;
 }
@@ -206,12 +218,10 @@ namespace {
 
 constexpr std::string_view kDescription =
     "Measures one training step of a GPT-style transformer (forward, backward, optimizer) with an engine of its own, "
-    "and "
-    "says how long each part takes, how much memory it holds, and how far that is from what the machine can do. "
-    "Results "
-    "stay in a store, from which laptime show and laptime export write them again.";
+    "and says how long each part takes, how much memory it holds, and how far that is from what the machine can do. "
+    "Results stay in a store, from which laptime show and laptime export write them again.";
 
-// Text as roff prints it: signs that roff would interpret are escaped, and a hyphen is the one that can be copied.
+// Text as roff prints it: signs that roff would interpret are escaped, and hyphens are emitted as ASCII `-`.
 std::string roff(std::string_view text) {
   std::string escaped;
   bool begins_line = true;
@@ -231,51 +241,25 @@ std::string roff(std::string_view text) {
 
 std::string bold(std::string_view text) { return fmt::format("\\fB{}\\fR", roff(text)); }
 
-// A term, already in roff, with what it means below.
-std::string item(std::string_view term, std::string_view meaning) {
-  return fmt::format(".TP\n{}\n{}\n", term, roff(meaning));
-}
-
-std::string option_item(const OptionRow& row) {
-  const std::string value = value_words(row);
-  const std::string term = value.empty() ? "" : fmt::format(" \\fI{}\\fR", roff(value));
-  return item(bold(fmt::format("--{}", row.option.flag)) + term, explanation(row));
-}
-
-std::string own_options(const std::vector<OptionRow>& rows) {
-  std::string text;
-  for (const std::string_view group : groups_of(rows)) {
-    text += fmt::format(".PP\n{}\n", bold(group));
-    for (const OptionRow& row : rows) {
-      if (row.option.group == group) text += option_item(row);
-    }
-  }
-  return text;
-}
-
-std::string flags_of(const std::vector<OptionRow>& rows) {
-  std::vector<std::string> flags;
-  flags.reserve(rows.size());
-  for (const OptionRow& row : rows) flags.push_back(bold(fmt::format("--{}", row.option.flag)));
-  return joined(flags, ", ");
-}
-
-// Names the options that are those of laptime bench, and explains the others.
-std::string options_of(const Command& command) {
-  const SplitOptions options = split_options(command);
-  std::string text = own_options(options.own);
-  if (options.shared.empty()) return text;
-  return fmt::format("{}.PP\nAs in {}: {}.\n", text, bold("laptime bench"), flags_of(options.shared));
+// The first word is to be typed as it is, the rest stands for something else.
+std::string term(std::string_view words) {
+  const std::string_view first = words.substr(0, words.find(' '));
+  const std::string_view rest = words.substr(std::min(first.size() + 1, words.size()));
+  return rest.empty() ? bold(first) : fmt::format("{} \\fI{}\\fR", bold(first), roff(rest));
 }
 
 std::string section_of(const Command& command) {
+  const Sections sections = sections_of(command);
   std::string text =
       fmt::format(".SS laptime {} {}\n{}\n", command.name, roff(command.arguments), roff(command.summary));
   if (!command.details.empty()) text += fmt::format(".PP\n{}\n", roff(command.details));
-  if (command.choices != nullptr) {
-    for (const WordHelp& choice : command.choices()) text += item(bold(choice.word), choice.text);
+  for (const Section& section : sections.own) {
+    text += fmt::format(".PP\n{}\n", bold(section.title));
+    for (const WordHelp& one : section.words) text += fmt::format(".TP\n{}\n{}\n", term(one.word), roff(one.text));
   }
-  text += options_of(command);
+  std::vector<std::string> shared;
+  for (const Section& section : sections.shared) shared.push_back(flags_of(section));
+  if (!shared.empty()) text += fmt::format(".PP\nAs in {}: {}.\n", bold("laptime bench"), bold(joined(shared, ", ")));
   if (!command.examples.empty()) text += fmt::format(".PP\nExamples:\n.EX\n{}.EE\n", roff(command.examples));
   return text;
 }

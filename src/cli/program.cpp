@@ -100,13 +100,7 @@ void reject_left_out(const Command& command, const OptionRow& row, std::string_v
                       joined(row.choices, ", "));
 }
 
-// An option of the command, with the texts given for it.
-struct GivenOptions {
-  OptionRow row;
-  std::vector<std::string> texts = {};
-};
-
-GivenFlag given_once(const Command& command, const GivenOptions& given) {
+GivenFlag given_once(const Command& command, const SortedWords::GivenOption& given) {
   const Option& option = given.row.option;
   if (given.texts.size() != 1) {
     throw Error::format(
@@ -118,43 +112,16 @@ GivenFlag given_once(const Command& command, const GivenOptions& given) {
   return {std::string(option.flag), given.texts.front()};
 }
 
-CommandWords split(const Command& command, std::vector<std::string> words) {
+// All of the words understood, or an Error for what is wrong with them.
+CommandWords checked(const Command& command, const std::vector<std::string>& words) {
   reject_empty_values(command, words);
-  use_own_flags(command, words);
-  CommandWords split{.command = command.name, .flags = {}, .positionals = {}, .help = false};
-  const std::vector<OptionRow> rows = command.options();
-  std::vector<GivenOptions> options;  // in the order in which they are first given
-  for (size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    if (word == "--") {
-      split.positionals.insert(split.positionals.end(), words.begin() + static_cast<ptrdiff_t>(i) + 1, words.end());
-      break;
-    }
-    if (word == "-h" || word == "--help") {
-      split.help = true;
-      continue;
-    }
-    if (!looks_like_option(word)) {
-      split.positionals.push_back(word);
-      continue;
-    }
-    const size_t equals = word.find('=');
-    const std::string name = word.substr(0, equals);
-    const auto row = std::find_if(rows.begin(), rows.end(), [&](const OptionRow& known) {
-      return name.starts_with("--") && name.substr(2) == known.option.flag;
-    });
-    if (row == rows.end()) reject_unknown(command, word);
-    const bool is_switch = row->kind == ValueKind::kSwitch;
-    const bool has_next = i + 1 < words.size() && (!is_switch || is_value_of_switch(command, words[i + 1]));
-    if (equals == std::string::npos && !has_next && !is_switch)
-      throw Error::format("laptime {}: {} has no value", command.name, name);
-    auto given = std::find_if(options.begin(), options.end(),
-                              [&](const GivenOptions& other) { return other.row.option.flag == row->option.flag; });
-    if (given == options.end()) given = options.insert(options.end(), GivenOptions{*row});
-    given->texts.push_back(equals != std::string::npos ? word.substr(equals + 1) : has_next ? words[++i] : "true");
-  }
-  for (const GivenOptions& given : options) split.flags.push_back(given_once(command, given));
-  return split;
+  SortedWords sorted = sort_words(command, words);
+  if (!sorted.unknown.empty()) reject_unknown(command, sorted.unknown);
+  if (sorted.open) throw Error::format("laptime {}: --{} has no value", command.name, sorted.open->option.flag);
+  CommandWords checked{
+      .command = command.name, .flags = {}, .positionals = std::move(sorted.positionals), .help = sorted.help};
+  for (const SortedWords::GivenOption& given : sorted.options) checked.flags.push_back(given_once(command, given));
+  return checked;
 }
 
 // A file opened later must not get the descriptor of a closed standard stream: closed ones are opened on /dev/null, for
@@ -192,6 +159,48 @@ std::string version_text() {
 
 }  // namespace
 
+SortedWords sort_words(const Command& command, std::vector<std::string> words) {
+  use_own_flags(command, words);
+  SortedWords sorted;
+  const std::vector<OptionRow> rows = command.options();
+  for (size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word == "--") {
+      sorted.options_ended = true;
+      sorted.positionals.insert(sorted.positionals.end(), words.begin() + static_cast<ptrdiff_t>(i) + 1, words.end());
+      break;
+    }
+    if (word == "-h" || word == "--help") {
+      sorted.help = true;
+      continue;
+    }
+    if (!looks_like_option(word)) {
+      sorted.positionals.push_back(word);
+      continue;
+    }
+    const size_t equals = word.find('=');
+    const std::string name = word.substr(0, equals);
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const OptionRow& known) {
+      return name.starts_with("--") && name.substr(2) == known.option.flag;
+    });
+    if (row == rows.end()) {
+      if (sorted.unknown.empty()) sorted.unknown = word;
+      continue;
+    }
+    const bool is_switch = row->kind == ValueKind::kSwitch;
+    const bool has_next = i + 1 < words.size() && (!is_switch || is_value_of_switch(command, words[i + 1]));
+    if (equals == std::string::npos && !has_next && !is_switch) {
+      sorted.open = *row;
+      break;
+    }
+    auto given = std::find_if(sorted.options.begin(), sorted.options.end(),
+                              [&](const auto& other) { return other.row.option.flag == row->option.flag; });
+    if (given == sorted.options.end()) given = sorted.options.insert(given, {*row});
+    given->texts.push_back(equals != std::string::npos ? word.substr(equals + 1) : has_next ? words[++i] : "true");
+  }
+  return sorted;
+}
+
 Request parse_request(const std::vector<std::string>& words) {
   const auto text = [](std::string what) { return Request{.command = nullptr, .words = {}, .text = std::move(what)}; };
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || (words[0] == kHelp && words.size() == 1)) {
@@ -205,9 +214,9 @@ Request parse_request(const std::vector<std::string>& words) {
     names.push_back(command->name);
     if (command->name != name) continue;
     if (asks_help) return text(command_help(*command, help_width()));
-    CommandWords split_words = split(*command, {words.begin() + 1, words.end()});
-    if (split_words.help) return text(command_help(*command, help_width()));
-    return Request{.command = command, .words = std::move(split_words), .text = {}};
+    CommandWords own_words = checked(*command, {words.begin() + 1, words.end()});
+    if (own_words.help) return text(command_help(*command, help_width()));
+    return Request{.command = command, .words = std::move(own_words), .text = {}};
   }
   if (looks_like_option(name)) {
     throw Error::format(

@@ -1,12 +1,29 @@
 // The program from its words to its exit code.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "cli/command.h"
 
 namespace laptime {
+
+// The words after the name of a command, sorted out without a look at values. Nothing is refused.
+struct SortedWords {
+  // An option of the command, with the texts given for it; "true" for a switch without one.
+  struct GivenOption {
+    OptionRow row;
+    std::vector<std::string> texts = {};
+  };
+  std::vector<GivenOption> options;      // in the order in which they are first given
+  std::vector<std::string> positionals;  // the other words
+  std::string unknown;                   // the first word that looks like an option and is none; empty without one
+  std::optional<OptionRow> open;         // the last word is this option, and its value is missing
+  bool help = false;                     // --help is among the words
+  bool options_ended = false;            // by "--"
+};
+SortedWords sort_words(const Command& command, std::vector<std::string> words);
 
 // What the words ask for: a command with its words, or, without one, a text (help or the version).
 struct Request {

@@ -1,18 +1,14 @@
-// Plans of points before they run, estimates of the time left, the control codes that overwrite a line, and the thread
-// that keeps a plan's line up to date.
+// Plans of points before they run, estimates of the time left, and the control codes that overwrite a line.
 #include "cli/progress.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <deque>
-#include <system_error>
 
 #include "base/available_memory.h"
 #include "base/error.h"
-#include "base/host_clock.h"
 #include "base/words.h"
 #include "cli/destination.h"
 #include "distribution/stopping_rule.h"
@@ -29,7 +25,6 @@ namespace laptime {
 namespace {
 
 constexpr std::string_view kErase = "\r\x1b[K";
-constexpr std::chrono::seconds kSilent{1};  // before a plan is shown, and between two updates
 constexpr double kSecondsInMinute = 60;
 constexpr double kSecondsInHour = 3600;
 
@@ -128,39 +123,10 @@ void ProgressLine::clear() {
   visible_ = false;
 }
 
-PlanningLine::PlanningLine(const OutputStream& stream, size_t points)
-    : points_(points), begun_(host_now()), line_(stream), stage_begun_(begun_) {}
-
-void PlanningLine::show(size_t point, std::string name, std::string stage) {
-  const std::lock_guard lock(mutex_);
-  point_ = point;
-  name_ = std::move(name);
-  stage_ = std::move(stage);
-  stage_begun_ = host_now();
-  if (stage_begun_ - begun_ >= kSilent) show_now();
-  if (thread_.joinable()) return;
-  try {
-    thread_ = std::jthread([this](const std::stop_token& stop) { keep_showing(stop); });
-  } catch (const std::system_error&) {
-    // Where the system has no room for a thread, the work goes on without a line.
-  }
-}
-
-void PlanningLine::clear() {
-  thread_ = {};  // stops it and waits for its end
-  line_.clear();
-}
-
-void PlanningLine::keep_showing(const std::stop_token& stop) {
-  std::unique_lock lock(mutex_);
-  while (!stopped_.wait_for(lock, stop, kSilent, [&] { return stop.stop_requested(); })) show_now();
-}
-
-void PlanningLine::show_now() {
-  const Seconds now = host_now();
-  const Seconds taken = now - stage_begun_;
-  const std::string stage = taken < kSilent ? stage_ : fmt::format("{}, {:.0f} s so far", stage_, taken.count());
-  line_.show(point_, progress_text(point_, points_, name_, {.stage = stage}, {}), now - begun_);
+void PlanningLine::show(size_t point, const char* stage, Seconds taken) {
+  constexpr Seconds kSilent{1};
+  if (!stream_.is_terminal && taken < kSilent) return;
+  line_.show(point, progress_text(point, names_.size(), names_[point], {.stage = stage}, {}), taken);
 }
 
 ExitCode planning_exit(size_t planned, size_t points) {

@@ -1,18 +1,15 @@
 // How long a sweep will take, and the lines on standard error that say so and where it is.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
 #include <functional>
-#include <mutex>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/host_clock.h"
 #include "base/units.h"
 #include "cli/command.h"
 #include "cli/destination.h"
@@ -100,33 +97,26 @@ class ProgressLine {
   Seconds shown_{};
 };
 
-// A plan reports no progress of its own, so a thread says every second how long it has taken.
+// The line of points that are being planned: at once on a terminal, elsewhere once they have taken a second.
 class PlanningLine {
  public:
-  PlanningLine(const OutputStream& stream, size_t points);
+  // `names`: of the points.
+  PlanningLine(const OutputStream& stream, std::vector<std::string> names)
+      : stream_(stream), names_(std::move(names)), begun_(host_now()), line_(stream) {}
   ~PlanningLine() { clear(); }
   PlanningLine(const PlanningLine&) = delete;
   PlanningLine& operator=(const PlanningLine&) = delete;
 
-  // `stage` is what is done for the point: "plan".
-  void show(size_t point, std::string name, std::string stage);
-  // Before anything else is written to the same terminal, and before a fork. The next show() goes on.
-  void clear();
+  // `stage` is what is done for the point: "plan". To be called again before each plan of a search.
+  void show(size_t point, const char* stage) { show(point, stage, host_now() - begun_); }
+  void show(size_t point, const char* stage, Seconds taken);
+  void clear() { line_.clear(); }  // before anything else is written to the same terminal
 
  private:
-  void keep_showing(const std::stop_token& stop);
-  void show_now();  // with mutex_ held
-
-  const size_t points_;
-  const Seconds begun_;
-  std::mutex mutex_;  // of what follows
-  std::condition_variable_any stopped_;
+  OutputStream stream_;
+  std::vector<std::string> names_;
+  Seconds begun_;
   ProgressLine line_;
-  size_t point_ = 0;
-  std::string name_;
-  std::string stage_;
-  Seconds stage_begun_{};
-  std::jthread thread_;  // runs from show() until clear()
 };
 
 // Says what is done for the point that is being planned: "largest batch that fits".
@@ -137,11 +127,10 @@ using ShowStage = std::function<void(const char* stage)>;
 template <class Plan, class Take>
 size_t plan_each(const std::vector<ResolvedPoint>& points, const Plan& plan, const Take& take) {
   const StopSignals signals;
-  const std::vector<std::string> names = spoken_points(points);
-  PlanningLine line(standard_error(), points.size());
+  PlanningLine line(standard_error(), spoken_points(points));
   size_t planned = 0;
   for (; planned < points.size() && !StopSignals::requested(); ++planned) {
-    const ShowStage show = [&](const char* stage) { line.show(planned, names[planned], stage); };
+    const ShowStage show = [&](const char* stage) { line.show(planned, stage); };
     show("plan");
     auto result = plan(points[planned], show);
     line.clear();

@@ -136,13 +136,15 @@ std::string conditions_of(const Sweep& sweep, const SweepPoint& point) {
 // One line: the largest context that the memory holds, for each combination of the other options.
 std::string largest_contexts(const Sweep& sweep, const std::vector<ResolvedPoint>& points) {
   const KnowledgeOf knowledge = stored_knowledge(sweep.output.store);
-  PlanningLine line(standard_error(), points.size());
+  std::vector<std::string> all;
+  for (const ResolvedPoint& point : points) all.push_back(conditions_of(sweep, point));
+  PlanningLine line(standard_error(), all);
   std::set<std::string> seen;
   std::vector<std::string> texts;
   for (size_t i = 0; i < points.size(); ++i) {
-    const std::string conditions = conditions_of(sweep, points[i]);
+    const std::string& conditions = all[i];
     if (!points[i].device || !seen.insert(conditions).second) continue;
-    line.show(i, conditions, "largest context that fits");
+    line.show(i, "largest context that fits");
     const int64_t largest = largest_that_fits(points[i], knowledge, Enlarged::kContext, kLargestContext);
     texts.push_back(fmt::format("{}{}{}{}", conditions, conditions.empty() ? "" : " ",
                                 grouped_digits(std::to_string(largest)), largest == kLargestContext ? " or more" : ""));
@@ -277,10 +279,9 @@ constinit const Command kCalibrate{
     .summary = "measure the launches that laptime plan predicts times from, once for a machine",
     .details =
         "Runs short steps of two layers and stores the time of each launch, by kernel, shape and number of threads, "
-        "with "
-        "its date. Every run of bench and profile adds to it. Its records are left out of --last, export and report, "
-        "unless a filter names their sweep or run. Takes the options of bench: --model gpt2-124M adds the "
-        "ops of that model, --threads those of another number of threads.",
+        "with its date. Every run of bench and profile adds to it. Its records are left out of --last, export and "
+        "report, unless a filter names their sweep or run. Takes the options of bench: --model gpt2-124M adds the ops "
+        "of that model, --threads those of another number of threads.",
     .options = calibrate_options,
     .parse = action_of<parse_calibrate, run_calibrate>,
 };

@@ -478,8 +478,7 @@ constinit const Command kCompare{
         "known to half of --within, or the budget of both points (twice --budget) is spent; there are at least 8. B is "
         "called faster or slower where the 99 % interval of the ratio excludes 1 and goes beyond --within. --program "
         "takes two builds instead, and measures one point with each. With two files, stored records are compared: what "
-        "bench "
-        "--output json or peers/run wrote, matched by name; records of one name are runs of one point.",
+        "bench --output json or peers/run wrote, matched by name; records of one name are runs of one point.",
     .options = compare_options,
     .parse = compare_action,
 };

@@ -20,8 +20,8 @@
 #include "record/store.h"
 #include "report/filter.h"
 #include "report/phrases.h"
-#include "report/records.h"
 #include "report/row.h"
+#include "report/stored.h"
 
 namespace laptime {
 namespace {
@@ -51,22 +51,13 @@ struct ExportCommand {
 };
 
 std::vector<WordHelp> format_choices() {
-  std::vector<WordHelp> choices;
-  for (const ExportFormat& format : export_formats())
-    choices.push_back({std::string(format.name), fmt::format("{} (of {})", format.help, name_of(format.needs))});
-  return choices;
+  return words_of(export_formats(), &ExportFormat::name, [](const ExportFormat& format) {
+    return fmt::format("{} (of {})", format.help, name_of(format.needs));
+  });
 }
 
 // The beginning of every message: "laptime export trace".
 std::string where(const ExportCommand& command) { return fmt::format("laptime export {}", command.format->name); }
-
-bool needs_trace(const ExportFormat& format) {
-  return format.needs == ExportNeeds::kTrace || format.needs == ExportNeeds::kTimedTrace;
-}
-
-bool suits(const ExportFormat& format, const StepTrace& trace) {
-  return format.needs != ExportNeeds::kTimedTrace || (!trace.steps.empty() && trace.launch_count() > 0);
-}
 
 // "created = '2026-11-23T13:02:11Z', ...": of the last records, the last one first.
 std::string filters_by_date(const std::vector<TracedRecord>& records) {
@@ -78,18 +69,14 @@ std::string filters_by_date(const std::vector<TracedRecord>& records) {
 }
 
 // A filter that names a column of launches was meant for laptime profile.
-void reject_launch_columns(const Filter& filter, const Records& records, const ExportCommand& command) {
+void reject_launch_columns(const Filter& filter, const ExportCommand& command) {
   const std::vector<std::string_view> of_launches = launch_columns();
   for (const std::string& column : filter.columns()) {
     if (std::find(of_launches.begin(), of_launches.end(), column) == of_launches.end()) continue;
-    try {
-      check_column(column, records, "filter", {});
-    } catch (const Error&) {
-      throw Error::format(
-          "{}: {} is a column of launches, and a filter of export selects records, as in laptime show; laptime profile "
-          "\"{}\" selects launches",
-          where(command), quote(column), command.filter);
-    }
+    throw Error::format(
+        "{}: {} is a column of launches, and a filter of export selects records, as in laptime show; laptime profile "
+        "\"{}\" selects launches",
+        where(command), quote(column), command.filter);
   }
 }
 
@@ -97,58 +84,54 @@ void reject_launch_columns(const Filter& filter, const Records& records, const E
 std::vector<TracedRecord> matching(const Store& store, const ExportCommand& command, StoreProblems& problems) {
   Filter filter(command.filter);
   narrow_to_measurements(filter, store, command.selection);
-  std::vector<int64_t> ids;
-  std::vector<Record> stored;
-  store.each(
-      Extent::kWhole,
-      [&](int64_t id, const Record& record) {
-        ids.push_back(id);
-        stored.push_back(record);
-        return true;
-      },
-      [&](const std::string& problem) { problems.add(problem); });
   std::vector<TracedRecord> records;
-  reject_launch_columns(filter, RecordList(stored), command);
-  filter.check(RecordList(stored));
-  for (size_t i = 0; i < stored.size(); ++i) {
-    if (!filter.matches(stored[i], ids[i])) continue;
-    TracedRecord& traced = records.emplace_back(TracedRecord{std::move(stored[i]), std::nullopt});
-    if (command.format->needs != ExportNeeds::kRecords) traced.trace = store.trace_at(ids[i]);
+  const auto add = [&](int64_t id, const Record& record) {
+    const bool has_trace = command.format->needs != ExportNeeds::kRecords;
+    records.push_back({record, has_trace ? store.trace_at(id) : std::nullopt});
+    return true;
+  };
+  try {
+    StoredRecords(store, filter, [&](const std::string& problem) {
+      problems.add(problem);
+    }).each_id(Extent::kWhole, add);
+  } catch (const Error&) {
+    if (records.empty()) reject_launch_columns(filter, command);
+    throw;
   }
   return records;
 }
 
-// The last one that was measured, or the last one where none was: a filter that asks for predictions matches no other.
-void keep_newest(std::vector<TracedRecord>& records) {
-  const auto measured = std::find_if(records.rbegin(), records.rend(),
-                                     [](const TracedRecord& traced) { return !is_predicted(traced.record); });
-  if (measured != records.rend()) records.erase(measured.base(), records.end());
-  records.erase(records.begin(), records.end() - 1);
-}
-
 // The records to write. Error if there are none, or too many for the format.
-std::vector<TracedRecord> chosen(const Store& store, const ExportCommand& command, StoreProblems& problems) {
-  const ExportFormat& format = *command.format;
+std::vector<TracedRecord> chosen_records(const Store& store, const ExportCommand& command, StoreProblems& problems) {
+  const ExportNeeds needs = command.format->needs;
+  const bool is_timed = needs == ExportNeeds::kTimedTrace;
+  const bool is_of_one = is_timed || needs == ExportNeeds::kTrace;
   std::vector<TracedRecord> records = matching(store, command, problems);
-  if (records.empty()) {
+  const size_t count = records.size();
+  if (count == 0) {
     throw Error::format(
         "{}: no stored record matches{}; laptime show lists them (those of laptime calibrate count only where the "
-        "filter "
-        "names their sweep or run)",
+        "filter names their sweep or run)",
         where(command), command.filter.empty() ? "" : " " + quote(command.filter));
   }
-  if (needs_trace(format)) {
-    const size_t count = records.size();
-    std::erase_if(records, [&](const TracedRecord& traced) { return !traced.trace || !suits(format, *traced.trace); });
-    if (records.empty()) {
-      const bool timed = format.needs == ExportNeeds::kTimedTrace;
-      throw Error::format("{}: of {} none has a trace{}; make one with laptime profile{}", where(command),
-                          counted(count, "matching record"), timed ? " with times" : "",
-                          timed ? "" : " or laptime memory --run");
-    }
+  if (is_of_one) {
+    std::erase_if(records, [&](const TracedRecord& traced) {
+      return !traced.trace || (is_timed && (traced.trace->steps.empty() || traced.trace->launch_count() == 0));
+    });
   }
-  if (command.words.newest) keep_newest(records);
-  if (needs_trace(format) && records.size() > 1) {
+  if (records.empty()) {
+    throw Error::format("{}: of {} none has a trace{}; make one with laptime profile{}", where(command),
+                        counted(count, "matching record"), is_timed ? " with times" : "",
+                        is_timed ? "" : " or laptime memory --run");
+  }
+  if (command.words
+          .newest) {  // a predicted one only where none was measured: a filter that asks for these has no other
+    const auto measured = std::find_if(records.rbegin(), records.rend(),
+                                       [](const TracedRecord& traced) { return !is_predicted(traced.record); });
+    if (measured != records.rend()) records.erase(measured.base(), records.end());
+    records.erase(records.begin(), records.end() - 1);
+  }
+  if (is_of_one && records.size() > 1) {
     throw Error::format(
         "{}: it holds one record, but {} match, the last of them {}; take it with --newest, {}or one by its date: {}",
         where(command), records.size(), spoken_name(records.back().record.name),
@@ -165,7 +148,7 @@ ExitCode run(const ExportCommand& command) {
                         where(command));
   }
   StoreProblems problems;
-  const std::vector<TracedRecord> records = chosen(Store::open(path, Store::Access::kRead), command, problems);
+  const std::vector<TracedRecord> records = chosen_records(Store::open(path, Store::Access::kRead), command, problems);
   const Destination destination(file);
   const std::string text =
       command.format->write(records, {.steps = command.words.steps, .report = command.words.report});

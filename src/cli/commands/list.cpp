@@ -162,11 +162,7 @@ constexpr std::array kTopics{ListTopic{"models", "named sizes of models", models
                              ListTopic{"options", "all options of laptime bench, with their keys", options_listing},
                              ListTopic{"exports", "formats of laptime export", exports}};
 
-std::vector<WordHelp> topic_choices() {
-  std::vector<WordHelp> choices;
-  for (const ListTopic& topic : kTopics) choices.push_back({std::string(topic.name), std::string(topic.help)});
-  return choices;
-}
+std::vector<WordHelp> topic_choices() { return words_of(kTopics, &ListTopic::name, &ListTopic::help); }
 
 CommandAction parse_list(const CommandWords& words) {
   const ListTopic& topic = kTopics.at(chosen(words, "topic", topic_choices()));
@@ -208,11 +204,7 @@ std::vector<ColumnWord> column_words() {
   return words;
 }
 
-std::vector<WordHelp> named_columns() {
-  std::vector<WordHelp> words;
-  for (ColumnWord& column : column_words()) words.push_back({std::move(column.name), std::move(column.help)});
-  return words;
-}
+std::vector<WordHelp> named_columns() { return words_of(column_words(), &ColumnWord::name, &ColumnWord::help); }
 
 constinit const Command kList{
     .name = "list",

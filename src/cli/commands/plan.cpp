@@ -92,7 +92,7 @@ class Advice {
   // `planned` has the record of the point; a stopped stage leaves what the stages before it found.
   void add(const ResolvedPoint& point, const ShowStage& show, PlannedPoint& planned) const {
     const auto stage = [&](const char* name) {
-      stop_if_asked();
+      if (StopSignals::requested()) throw Stopped();
       show(name);
     };
     try {
@@ -109,9 +109,6 @@ class Advice {
 
  private:
   struct Stopped {};
-  static void stop_if_asked() {
-    if (StopSignals::requested()) throw Stopped();
-  }
 
   // Recomputation and a mode that would be better, and whether starting kernels bounds the step.
   void advise(const ResolvedPoint& point, const ShowStage& stage, PlannedPoint& planned) const {
@@ -132,18 +129,20 @@ class Advice {
   }
 
   void find_largest(const ResolvedPoint& point, const ShowStage& stage, PlannedPoint& planned) const {
-    stage("largest batch that fits");
-    planned.largest_batch = largest(point, Enlarged::kBatch, kLargestBatch);
-    stage("largest context that fits");
-    planned.largest_context = largest(point, Enlarged::kContext, kLargestContext);
+    const auto batch = [&](const ResolvedPoint& of) {
+      return largest_that_fits(of, knowledge_, Enlarged::kBatch, kLargestBatch,
+                               [&] { stage("largest batch that fits"); });
+    };
+    const auto context = [&](const ResolvedPoint& of) {
+      return largest_that_fits(of, knowledge_, Enlarged::kContext, kLargestContext,
+                               [&] { stage("largest context that fits"); });
+    };
+    planned.largest_batch = batch(point);
+    planned.largest_context = context(point);
     if (point.config.recompute != "auto") return;
     const ResolvedPoint kept = recomputing(point, "none");
-    planned.largest_batch_kept = largest(kept, Enlarged::kBatch, kLargestBatch);
-    planned.largest_context_kept = largest(kept, Enlarged::kContext, kLargestContext);
-  }
-
-  int64_t largest(const ResolvedPoint& point, Enlarged what, int64_t limit) const {
-    return largest_that_fits(point, knowledge_, what, limit, stop_if_asked);
+    planned.largest_batch_kept = batch(kept);
+    planned.largest_context_kept = context(kept);
   }
 
   // The plan of the same point in compile mode, if it fits where this one does not, or is predicted to be faster.
@@ -267,13 +266,10 @@ constinit const Command kPlan{
     .details =
         "Takes the options of bench that describe a point, and runs nothing. On this machine times come from launches "
         "that laptime calibrate and earlier runs measured, for other sizes from the nearest ones; on a machine "
-        "described "
-        "by its data sheet (--device roofline:NAME) they are bounds. Bytes are those of the plan. A single point is "
-        "told "
-        "in a few lines with the largest batch and context that fit; several points are a table. Where a point does "
-        "not "
-        "fit, the least recomputation that makes it fit is searched for, and eager points are also planned in compile "
-        "mode; --grid leaves out both.",
+        "described by its data sheet (--device roofline:NAME) they are bounds. Bytes are those of the plan. A single "
+        "point is told in a few lines with the largest batch and context that fit; several points are a table. Where a "
+        "point does not fit, the least recomputation that makes it fit is searched for, and eager points are also "
+        "planned in compile mode; --grid leaves out both.",
     .options = plan_options,
     .parse = action_of<parse_plan, run_plan>,
     .examples =

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -267,9 +268,7 @@ ExitCode run_profile(const ProfileCommand& command) {
 }
 
 std::vector<WordHelp> columns_of_launches() {
-  std::vector<WordHelp> words;
-  for (const std::string_view name : launch_columns()) words.push_back({std::string(name)});
-  return words;
+  return words_of(launch_columns(), std::identity(), [](std::string_view) { return ""; });
 }
 
 constexpr double kMaxTop = 1e6;
@@ -367,12 +366,11 @@ constinit const Command kProfile{
     .summary = "show where the time of a step goes: by kernel, op, class of work, layer and part of attention",
     .details =
         "Takes the options of bench. After the samples, steps with and without a mark after each launch run in turn; "
-        "times are means over the marked ones. 'Of bound' is the least time for the FLOPs (measured peak of "
-        "matrix products) or bytes (measured bandwidth of memory), over the time taken. With --resume a stored "
-        "profile of at least as many traced steps is shown in another view or with another filter, without a run; "
-        "laptime export nsys writes its kernels as nsys stats does. FILTER selects launches, as in laptime show, by "
-        "phase, scope, layer, part, op, class, kernel, signature, flops or bytes: laptime profile \"op = matmul and "
-        "part = ffn\"",
+        "times are means over the marked ones. 'Of bound' is the least time for the FLOPs (measured peak of matrix "
+        "products) or bytes (measured bandwidth of memory), over the time taken. With --resume a stored profile of at "
+        "least as many traced steps is shown in another view or with another filter, without a run; laptime export "
+        "nsys writes its kernels as nsys stats does. FILTER selects launches, as in laptime show, by phase, scope, "
+        "layer, part, op, class, kernel, signature, flops or bytes: laptime profile \"op = matmul and part = ffn\"",
     .options = profile_options,
     .parse = action_of<parse_profile, run_profile>,
     .filter_columns = columns_of_launches,

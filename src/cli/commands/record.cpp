@@ -215,10 +215,9 @@ constinit const Command kRecord{
         "each with {\"next\": \"continue\"} or {\"next\": \"stop\"} and the reason. Warm-up, end, statistics and "
         "verdict are those of bench. The record is stored, and is the last line that is printed. A line may also have "
         "forward, backward and optimizer (nanoseconds within the step), begin (of the step, on one clock, by which "
-        "pauses count and disturbances of this machine are noticed), loss, peak_bytes and "
-        "peak_rss_bytes; every line has the same keys, null or NaN where there is no value. A line that is wrong ends "
-        "the "
-        "steps; those before it are kept. In Python laptime.measure(step) does all this.",
+        "pauses count and disturbances of this machine are noticed), loss, peak_bytes and peak_rss_bytes; every line "
+        "has the same keys, null or NaN where there is no value. A line that is wrong ends the steps; those before it "
+        "are kept. In Python laptime.measure(step) does all this.",
     .options = record_options,
     .parse = action_of<parse_record_command, run>,
 };

@@ -44,16 +44,11 @@ constexpr double kMostLost = 0.25;     // of the time of the loops, to whatever 
 
 // The step that is measured against itself unless another is asked for: some ten milliseconds on one core.
 Sweep default_sweep() {
-  constexpr std::array<std::pair<const char*, const char*>, 8> kValues{{{"d-model", "256"},
-                                                                        {"d-ff", "1024"},
-                                                                        {"num-layers", "2"},
-                                                                        {"num-heads", "4"},
-                                                                        {"vocab", "1000"},
-                                                                        {"context", "128"},
-                                                                        {"batch", "1"},
-                                                                        {"mode", "compile"}}};
+  const std::vector<std::pair<std::string, std::string>> values{
+      {"d-model", "256"}, {"d-ff", "1024"},   {"num-layers", "2"}, {"num-heads", "4"},
+      {"vocab", "1000"},  {"context", "128"}, {"batch", "1"},      {"mode", "compile"}};
   Sweep sweep;
-  for (const auto& [flag, value] : kValues) set_option(sweep, flag, flag, {value});
+  for (const auto& [flag, value] : values) set_option(sweep, flag, flag, {value});
   return sweep;
 }
 
@@ -264,11 +259,7 @@ ExitCode run_verify(const VerifyCommand& command) {
   return pass ? ExitCode::kOk : ExitCode::kFailed;
 }
 
-std::vector<WordHelp> demo_choices() {
-  std::vector<WordHelp> choices;
-  for (const Demo& demo : demos()) choices.push_back({std::string(demo.name), std::string(demo.summary)});
-  return choices;
-}
+std::vector<WordHelp> demo_choices() { return words_of(demos(), &Demo::name, &Demo::summary); }
 
 CommandAction parse_demo(const CommandWords& words) {
   const Demo& demo = demos()[chosen(words, "demonstration", demo_choices())];
@@ -289,10 +280,9 @@ constinit const Command kSelfcheck{
     .summary = "check how far times of this machine can be trusted: clock, known work, a step against itself",
     .details =
         "Times the clock, an empty step and loops of known work, and compares a small step with itself as laptime "
-        "compare "
-        "does. Says which differences can be detected now, and how long that takes. Takes the options of "
-        "bench, so that your own step can be checked. The exit code is 1 if a step differs from itself, if ten "
-        "times the work does not take ten times as long, or if a quarter of the time is lost to interruptions.",
+        "compare does. Says which differences can be detected now, and how long that takes. Takes the options of "
+        "bench, so that your own step can be checked. The exit code is 1 if a step differs from itself, if ten times "
+        "the work does not take ten times as long, or if a quarter of the time is lost to interruptions.",
     .options = selfcheck_options,
     .parse = action_of<parse_selfcheck, run_selfcheck>,
 };
