@@ -10,14 +10,11 @@
 #include <utility>
 
 #include "exec/sampler.h"
-#include "measure/denormals.h"
 #include "measure/fill_sources.h"
-#include "measure/first_nan.h"
-#include "measure/laps.h"
 #include "measure/launch_costs.h"
 #include "measure/make_trace.h"
 #include "measure/reported_time.h"
-#include "measure/stopping.h"
+#include "measure/spoiled_values.h"
 #include "model/train_step.h"
 
 namespace laptime {

@@ -18,7 +18,6 @@
 #include "measure/figures.h"
 #include "measure/limits.h"
 #include "measure/reported_time.h"
-#include "measure/stopping.h"
 #include "model/parameters.h"
 #include "record/fields_json.h"
 
