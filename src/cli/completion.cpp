@@ -1,5 +1,5 @@
 // Completes words from the tables of commands and options, and holds the scripts that ask for it.
-#include "cli/completion.h"
+#include "cli/help.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "base/proc_text.h"
-#include "cli/commands/list.h"
 #include "cli/program.h"
 #include "config/machine.h"
 #include "config/model_presets.h"

@@ -1,9 +1,12 @@
-// The texts of --help, of `laptime list options` and of the manual page, made from the tables of commands and options.
+// Texts that describe the program, made from the tables of commands, options and names: help, the manual page, lists,
+// and the words that complete a line.
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "cli/command.h"
 
@@ -24,5 +27,41 @@ std::string man_page();
 
 // Every option of a sweep as a table: flag, values, key, tag in names, default, help.
 std::string options_listing(size_t width = 0);  // of a terminal; 0: lines are not broken
+
+// Something that laptime list lists (cli/commands/list.cpp).
+struct ListTopic {
+  std::string_view name;
+  std::string_view help;                        // what it lists
+  std::string (*text)(size_t width) = nullptr;  // of a terminal; 0: lines are not broken
+};
+std::span<const ListTopic> list_topics();
+
+struct ColumnWord {
+  std::string name;
+  std::string unit;  // "-" for none
+  std::string help;  // one line
+};
+
+// Every column that has a name of its own, in the order of the list: headers, metrics, short names, options,
+// headers of the sets.
+std::vector<ColumnWord> column_words();
+
+// Their names and meanings, for completion.
+std::vector<WordHelp> named_columns();
+
+struct Completions {
+  std::vector<WordHelp> words;  // whole words; one that ends in '=' or ':' goes on
+  bool files = false;           // names of files complete the word too
+};
+
+// `words` are those after the program's name, up to the cursor; the last one is unfinished and may be empty.
+Completions completions_of(std::span<const std::string> words);
+
+// A line for each word, "WORD<tab>MEANING", and at the end ":files" where names of files complete it too.
+std::string completion_lines(const Completions& completions);
+
+// The words that a placeholder of help stands for: alternatives are separated by '|', and capitals are placeholders for
+// something else. A word that goes on ends before its placeholder: "every=" of "every=K".
+Completions words_of_placeholder(std::string_view placeholder);
 
 }  // namespace laptime

@@ -1,13 +1,11 @@
 // What a word of a command line could become.
-#include "cli/completion.h"
+#include "cli/help.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "cli/commands/list.h"
-#include "cli/help.h"
 #include "config/machine.h"
 #include "config/model_presets.h"
 #include "export/formats.h"

@@ -12,7 +12,6 @@
 #include <sstream>
 
 #include "base/error.h"
-#include "cli/commands/list.h"
 #include "cli/destination.h"
 #include "cli/help.h"
 #include "cli/sweep_words.h"

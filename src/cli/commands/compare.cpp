@@ -80,11 +80,6 @@ struct CompareCommand {
   std::optional<ComparedPrograms> programs{};  // none: this one
 };
 
-struct Sides {
-  std::vector<SweepPoint> points;
-  std::array<std::string, 2> names;  // "mode eager"
-};
-
 void reject_invalid(const SweepPoint& point, const std::string& side) {
   if (!point.invalid.empty()) throw Error::format("laptime compare: {}: {}", side, point.invalid);
 }
@@ -98,7 +93,8 @@ Sweep side_sweep(const Sweep& sweep, size_t side) {
   return one;
 }
 
-Sides sides_of(const CompareCommand& command) {
+// What tells A from B: "mode eager".
+std::array<std::string, 2> names_of_sides(const CompareCommand& command) {
   std::array<std::vector<std::string>, 2> names;
   for (const Axis& axis : command.sweep.axes) {
     if (axis.values.size() > 2) {
@@ -118,14 +114,9 @@ Sides sides_of(const CompareCommand& command) {
         "laptime compare: nothing to compare; give an option two values (--mode eager,compile), name two files of "
         "records, or compare a point with itself (--again)");
   }
-  Sides sides{.points = {}, .names = {joined(names[0], ", "), joined(names[1], ", ")}};
-  if (command.options.again) sides.names = {"once", "again"};
-  if (command.programs) sides.names = {command.programs->a, command.programs->b};
-  for (size_t i = 0; i < 2; ++i) {
-    sides.points.push_back(points_of(side_sweep(command.sweep, i)).front());
-    reject_invalid(sides.points[i], sides.names.at(i));
-  }
-  return sides;
+  if (command.options.again) return {"once", "again"};
+  if (command.programs) return {command.programs->a, command.programs->b};
+  return {joined(names[0], ", "), joined(names[1], ", ")};
 }
 
 // Decides by --fail-above, and says on standard error why it does not pass.
@@ -139,50 +130,50 @@ class Gate {
   void judge(const std::string& point, double ratio, const std::optional<Interval>& interval) {
     if (!limit_) return;
     const Difference difference = difference_of(interval, margin_);
+    const std::string limit = fmt::format("slower by more than {:.3g} %", 100 * *limit_);
     if (difference == Difference::kSlower && ratio > 1 + *limit_) {
-      is_slower_ = true;
+      code_ = ExitCode::kFailed;
       print_message(
           fmt::format("{}B is slower by {:.2f} %, more than {:.3g} %", point, 100 * (ratio - 1), 100 * *limit_));
     } else if (!interval) {
-      reject(fmt::format("{}there are too few measurements to say whether B is slower by more than {:.3g} %", point,
-                         100 * *limit_));
+      reject(fmt::format("{}there are too few measurements to say whether B is {}", point, limit));
     } else if (difference != Difference::kSame && interval->high > 1 + *limit_) {
-      reject(
-          fmt::format("{}B takes {:.3f} to {:.3f} times the time of A, which does not say whether it is slower by "
-                      "more than {:.3g} %; measure longer",
-                      point, interval->low, interval->high, 100 * *limit_));
+      reject(fmt::format(
+          "{}B takes {:.3f} to {:.3f} times the time of A, which does not say whether it is {}; measure longer", point,
+          interval->low, interval->high, limit));
     }
   }
   void reject(const std::string& message) {
     if (!limit_) return;
-    is_undecided_ = true;
+    if (code_ == ExitCode::kOk) code_ = ExitCode::kUndecided;
     print_message(message);
   }
   bool is_set() const { return limit_.has_value(); }
-  ExitCode code() const {
-    if (is_slower_) return ExitCode::kFailed;
-    return is_undecided_ ? ExitCode::kUndecided : ExitCode::kOk;
-  }
+  ExitCode code() const { return code_; }
 
  private:
   double margin_;
   std::optional<double> limit_;
-  bool is_slower_ = false;
-  bool is_undecided_ = false;
+  ExitCode code_ = ExitCode::kOk;
 };
 
 ExitCode run_rounds(const CompareCommand& command) {
   const OutputConfig& config = command.sweep.output;
-  const Sides sides = sides_of(command);
-  reject_overwriting(command.sweep, sides.points, store_path(config.store));
-  const std::vector<ResolvedPoint> points = check_inputs(sides.points);
-  for (size_t i = 0; i < points.size(); ++i) reject_invalid(points[i], sides.names.at(i));
+  const std::array<std::string, 2> names = names_of_sides(command);
+  std::vector<SweepPoint> sides;
+  for (size_t i = 0; i < 2; ++i) {
+    sides.push_back(points_of(side_sweep(command.sweep, i)).front());
+    reject_invalid(sides[i], names.at(i));
+  }
+  reject_overwriting(command.sweep, sides, store_path(config.store));
+  const std::vector<ResolvedPoint> points = check_inputs(sides);
+  for (size_t i = 0; i < 2; ++i) reject_invalid(points[i], names.at(i));
+  const std::string& name = points[0].name;
   RoundsRequest request{
       .a = points[0],
       .b = points[1],
       .programs = command.programs,
-      .names = {sides.names[0], sides.names[1],
-                points[0].name == points[1].name ? points[0].name : common_words({points[0].name, points[1].name})},
+      .names = {names[0], names[1], name == points[1].name ? name : common_words({name, points[1].name})},
       .margin = command.options.margin(),
       .budget = Seconds{2 * points[0].config.budget},
       .store = {},

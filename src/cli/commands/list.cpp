@@ -1,6 +1,6 @@
 // The topics of laptime list, each a table of its own, and the names of columns, gathered from the tables of columns,
 // metrics, short names and options.
-#include "cli/commands/list.h"
+#include "cli/help.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,6 @@
 
 #include "base/words.h"
 #include "cli/destination.h"
-#include "cli/help.h"
 #include "config/model_presets.h"
 #include "config/option_table.h"
 #include "config/ready_sweeps.h"

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "cli/command.h"
-#include "cli/commands/list.h"
+#include "cli/help.h"
 #include "cli/output.h"
 #include "cli/run_watched.h"
 #include "cli/sweep_words.h"

@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "cli/command.h"
-#include "cli/commands/list.h"
+#include "cli/help.h"
 #include "cli/output.h"
 #include "cli/sweep_words.h"
 #include "cli/user_store.h"
