@@ -40,13 +40,13 @@ struct CommandWords {
 // Does what the words ask for. Throws Error for bad input and OutputLost.
 using CommandAction = std::function<ExitCode()>;
 
-// A word that a command takes, and what it means.
+// A word that a command takes, and its meaning.
 struct WordHelp {
   std::string word;
   std::string text = {};
 };
 
-// The names of a table, with what each means.
+// The names of a table and their meanings.
 template <class Rows, class Name, class Help>
 std::vector<WordHelp> words_of(const Rows& rows, Name name, Help help) {
   std::vector<WordHelp> words;
@@ -82,7 +82,7 @@ extern const Command kBench, kAttention, kCalibrate, kRecord, kCompare, kSelfche
 
 std::span<const Command* const> commands();  // in the order of help
 
-// The fields of an Option that few options of a single command set.
+// The fields of an Option that most options of a single command leave at their defaults.
 struct OptionDetails {
   std::string_view otherwise = {};
   std::string_view empty = "auto";
@@ -119,11 +119,11 @@ void leave_out(std::vector<OptionRow>& rows, std::initializer_list<std::string_v
 // Throws if there are more than `taken` positional words.
 void reject_positionals(const CommandWords& words, size_t taken = 0);
 
-// The index of the choice that the first word names. Error for no word and for one that is no choice; `noun` is what a
-// choice is.
+// The index of the choice that the first word names. Error without a word and for an unknown one, which the message
+// calls a `noun`.
 size_t chosen(const CommandWords& words, std::string_view noun, const std::vector<WordHelp>& choices);
 
-// Reads each option into the first of the structs that has it; options that none has are left alone.
+// Reads each option into the first of the structs that has it, and ignores options that none of them has.
 template <class... Configs>
 void read_options(const CommandWords& words, Configs&... configs) {
   for (const GivenFlag& given : words.flags) {

@@ -14,8 +14,8 @@
 
 namespace laptime {
 
-// Output that could not be written: the reader has gone or does not read, or the disk is full. Records in the store are
-// not lost.
+// Output could not be written: the reader has gone or does not read, or the disk is full. The store still has its
+// records.
 class OutputLost : public Error {
  public:
   using Error::Error;
@@ -39,17 +39,17 @@ struct OutputStream {
 OutputStream standard_output();
 OutputStream standard_error();
 
-// Columns for help: those of standard output, and 80 where they are not known; no more than are easily read.
+// The width of help: that of standard output within easily readable limits, or 80 if it is unknown.
 size_t help_width();
 
 // Writes all of it now. OutputLost, naming `what`, otherwise; ReaderGone for a closed pipe at standard output.
 void write_all(int descriptor, std::string_view text, std::string_view what);
 void write_output(std::string_view text);  // to standard output
 
-// A line "laptime: ...", safe for a terminal. Nothing where standard error is closed.
+// Prints a line "laptime: ..." on standard error, safe for a terminal; prints nothing if standard error is closed.
 void print_message(const std::string& message);
 
-// Text on standard error as it is. Nothing where standard error is closed.
+// Prints the text on standard error as it is; prints nothing if standard error is closed.
 void print_error_text(std::string_view text);
 
 // The absolute path that links lead to, also where there is no file yet.

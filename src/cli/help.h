@@ -14,7 +14,7 @@ namespace laptime {
 
 std::string_view program_example();  // a command line
 
-// What an option is, with its values and its default.
+// The help text of an option, with its values and its default.
 std::string explanation(const OptionRow& row);
 
 // No line is wider than `width` columns unless a word is; lines to type are continued as a shell reads them.

@@ -27,7 +27,7 @@ namespace {
 
 constexpr std::string_view kHelp = "help";
 
-// Of an option that describes a point: what a command takes in its place that selects stored records.
+// The hint for an option that describes a point, given to a command that selects stored records by a filter.
 std::string hint_of_bench(const Command& command, std::string_view flag) {
   const std::optional<Option> option = find_option<RunConfig>(meant_flag(flag));
   if (!option) return "";
@@ -49,12 +49,12 @@ std::string hint_of_bench(const Command& command, std::string_view flag) {
                       command.name);
 }
 
-// A word that starts with "-" and is no number: numbers may be words of a filter.
+// Whether the word starts with "-" and is not a number; a number may be part of a filter.
 bool looks_like_option(std::string_view word) {
   return word.size() > 1 && word[0] == '-' && word.find_first_of("0123456789.", 1) != 1;
 }
 
-// An unset variable of a script leaves `--store ""` or `--store=`, which is no value.
+// Rejects `--store ""` and `--store=`, which an unset variable of a script leaves behind.
 void reject_empty_values(const Command& command, const std::vector<std::string>& words) {
   std::string_view before;
   for (const std::string& word : words) {
@@ -85,14 +85,13 @@ void use_own_flags(const Command& command, std::vector<std::string>& words) {
   }
 }
 
-// Whether `word` is the value of the switch before it. Of a command that takes files or a filter, a word after a switch
-// is one of these unless it says true or false.
+// Whether `word` is the value of the switch before it. If the command takes files or a filter, only true and false are.
 bool is_value_of_switch(const Command& command, std::string_view word) {
   if (command.arguments.starts_with("[OPTIONS]")) return word != "--" && !looks_like_option(word);
   return word.starts_with("true") || word.starts_with("false");
 }
 
-// A value that the option has and this command does not take.
+// Rejects a value that the option has but this command does not take.
 void reject_left_out(const Command& command, const OptionRow& row, std::string_view text) {
   const std::string meant = meant_value(row.option.flag, text);
   if (!row.is_narrowed || std::find(row.choices.begin(), row.choices.end(), meant) != row.choices.end()) return;
@@ -112,7 +111,7 @@ GivenFlag given_once(const Command& command, const SortedWords::GivenOption& giv
   return {std::string(option.flag), given.texts.front()};
 }
 
-// All of the words understood, or an Error for what is wrong with them.
+// The words of a command, each option once with its value. Error for anything else.
 CommandWords checked(const Command& command, const std::vector<std::string>& words) {
   reject_empty_values(command, words);
   SortedWords sorted = sort_words(command, words);
@@ -124,23 +123,21 @@ CommandWords checked(const Command& command, const std::vector<std::string>& wor
   return checked;
 }
 
-// A file opened later must not get the descriptor of a closed standard stream: closed ones are opened on /dev/null, for
-// reading alone, so that writing to them still fails.
+// Opens closed standard streams on /dev/null, so that a file opened later does not get their descriptors. They are
+// opened for reading alone, so that writing to them still fails.
 void hold_standard_streams() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0) return;
   }
 }
 
-// Where the address space is limited (`ulimit -v`), all threads share one heap, as each heap reserves
-// 64 MiB.
+// Lets all threads share one heap if the address space is limited (`ulimit -v`), because each heap reserves 64 MiB.
 void share_limited_heap() {
   rlimit limit{};
   if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) mallopt(M_ARENA_MAX, 1);
 }
 
-// Error if the stacks of this program and its threads would be too small; a stack that overflows is no error that could
-// be reported.
+// Error if the stacks of this program and its threads would be too small, because a stack overflow cannot be reported.
 void require_stack() {
   constexpr rlim_t kNeeded = rlim_t{512} << 10U;
   rlimit limit{};

@@ -9,7 +9,7 @@
 
 namespace laptime {
 
-// The words after the name of a command, sorted out without a look at values. Nothing is refused.
+// The words after the name of a command, split into options and others. No value is checked, and nothing is rejected.
 struct SortedWords {
   // An option of the command, with the texts given for it; "true" for a switch without one.
   struct GivenOption {
@@ -25,22 +25,21 @@ struct SortedWords {
 };
 SortedWords sort_words(const Command& command, std::vector<std::string> words);
 
-// What the words ask for: a command with its words, or, without one, a text (help or the version).
+// A command with its words or, without a command, the text that was asked for (help or the version).
 struct Request {
   const Command* command = nullptr;
   CommandWords words;
   std::string text;
 };
 
-// Which command, and which of its words are options; values are not looked at yet. `words` are those after the
-// program's name. Error for what is not a command or one of its options: what is wrong, where, and the nearest known
-// word.
+// Finds the command and its options; values are not checked yet. `words` are those after the program's name. Error for
+// an unknown command or option, with the nearest known word.
 Request parse_request(const std::vector<std::string>& words);
 
-// All of the words understood. Reads the file of --config. Error as parse_request, and for values that make no sense.
+// Parses everything, the file of --config too. Error as parse_request, and for invalid values.
 CommandAction parse_arguments(const std::vector<std::string>& words);
 
-// The words after the program's name. Errors become one message on standard error.
+// Runs the command that the words after the program's name ask for. Errors become one message on standard error.
 ExitCode run_program(const std::vector<std::string>& words);
 
 }  // namespace laptime

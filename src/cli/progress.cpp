@@ -91,7 +91,7 @@ std::string progress_text(size_t point, size_t points, std::string_view name, co
   return text;
 }
 
-// On a narrow terminal the name of the point gives way, which stands between "[1/2] " and ": ".
+// Shortens the name of the point, which stands between "[1/2] " and ": ", on a narrow terminal.
 std::string ProgressLine::fitted(const std::string& text, size_t room) {
   if (text.size() <= room) return text;
   constexpr std::string_view kGap = "...";
@@ -137,7 +137,7 @@ ExitCode planning_exit(size_t planned, size_t points) {
 
 namespace {
 
-// Plan, kernel trial, memory and weights, in steps. An estimate.
+// The estimated time of plan, kernel trial, memory and weights, in steps.
 constexpr double kSetupSteps = 3;
 
 Seconds time_of(const RunConfig& config, Seconds step) {
@@ -166,7 +166,7 @@ class Summaries {
   std::deque<std::pair<ModelConfig, ModelSummary>> made_;
 };
 
-// What a point costs in any unit: the FLOPs of its steps.
+// The cost of a point: the FLOPs of its steps.
 double cost_of(const ResolvedPoint& point, Summaries& summaries) {
   const RunConfig& config = point.config;
   if (!point.device) return 0;

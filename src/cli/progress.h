@@ -1,4 +1,4 @@
-// How long a sweep will take, and the lines on standard error that say so and where it is.
+// Forecasts of the duration of a sweep, and the progress lines on standard error.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@
 
 namespace laptime {
 
-// How long the rest of a sweep takes, from what the points so far took and what each costs.
+// Estimates the rest of a sweep from the times of its finished points and the cost of each point.
 class TimeLeft {
  public:
   // `costs`: of each point, in seconds or in any other unit; 0 for one that does not run.
@@ -28,10 +28,10 @@ class TimeLeft {
       : costs_(std::move(costs)), are_seconds_(are_seconds) {}
 
   void finished(size_t point, Seconds took);
-  void skipped(size_t point);  // took nothing, and says nothing about the others
+  void skipped(size_t point);  // took no time, and does not change the estimate of the others
 
-  // While `point` runs, for `elapsed` so far and, where it can tell, for `of_point` more. None while there is nothing
-  // to judge by.
+  // The time left while `point` runs: it has run for `elapsed` and, if it reports progress, needs `of_point` more. None
+  // before there is anything to estimate from.
   std::optional<Seconds> estimate(size_t point, std::optional<Seconds> of_point, Seconds elapsed) const;
 
  private:
@@ -44,7 +44,7 @@ class TimeLeft {
 
 struct ExpectedPoint {
   std::optional<Seconds> time;  // set-up, warm-up and samples; none if nothing was measured to predict from
-  // Where few launches were measured to predict from, what it may take as well.
+  // The range of the time if few launches were measured to predict from.
   std::optional<std::pair<Seconds, Seconds>> rough{};
   bool fits = true;
   // When the record that --resume finds was measured, in ISO 8601; none if there is no such record and the point runs.
@@ -53,8 +53,8 @@ struct ExpectedPoint {
   bool runs() const { return !stored_at && fits && (!time || time->count() > 0); }
 };
 
-// Plans every point that runs on this machine. Empty if there are more than `kMostPlanned`, as planning takes longer
-// then than it is worth. `begin` is called before the plan of each point, with its index.
+// Plans every point that runs on this machine. Empty for more than `kMostPlanned` points, because planning them would
+// take too long. `begin` is called with the index of each point before its plan.
 inline constexpr size_t kMostPlanned = 24;
 std::vector<ExpectedPoint> expected_points(const std::vector<ResolvedPoint>& points, const KnowledgeOf& knowledge,
                                            const std::function<void(size_t)>& begin = {});
@@ -67,7 +67,7 @@ TimeLeft time_left(const std::vector<ResolvedPoint>& points, const std::vector<E
 // `expected` comes from expected_points; empty if every point is a prediction.
 std::string announcement(const std::vector<ResolvedPoint>& points, const std::vector<ExpectedPoint>& expected);
 
-// The points of a sweep in words, without those that all of them share: "small ctx 512 bfloat16 compile".
+// The names of the points in words, without the words that all of them share: "small ctx 512 bfloat16 compile".
 std::vector<std::string> spoken_points(const std::vector<ResolvedPoint>& points);
 
 // "[3/20] small ctx 512: step 4 of 15, about 2 min left"
@@ -77,7 +77,7 @@ std::string progress_text(size_t point, size_t points, std::string_view name, co
 // "45 s", "12 min", "3.5 h": rounded, because it is an estimate.
 std::string rough_time(Seconds time);
 
-// On a terminal one line that is overwritten; elsewhere a plain line now and then.
+// Overwrites one line on a terminal; elsewhere prints a plain line now and then.
 class ProgressLine {
  public:
   explicit ProgressLine(const OutputStream& stream) : stream_(stream) {}
@@ -97,7 +97,7 @@ class ProgressLine {
   Seconds shown_{};
 };
 
-// The line of points that are being planned: at once on a terminal, elsewhere once they have taken a second.
+// Names the point that is being planned: at once on a terminal, elsewhere after planning has taken a second.
 class PlanningLine {
  public:
   // `names`: of the points.
@@ -107,7 +107,7 @@ class PlanningLine {
   PlanningLine(const PlanningLine&) = delete;
   PlanningLine& operator=(const PlanningLine&) = delete;
 
-  // `stage` is what is done for the point: "plan". To be called again before each plan of a search.
+  // `stage` is the work on the point: "plan". Call it again before each plan of a search.
   void show(size_t point, const char* stage) { show(point, stage, host_now() - begun_); }
   void show(size_t point, const char* stage, Seconds taken);
   void clear() { line_.clear(); }  // before anything else is written to the same terminal
@@ -119,7 +119,7 @@ class PlanningLine {
   ProgressLine line_;
 };
 
-// Says what is done for the point that is being planned: "largest batch that fits".
+// Names the work on the point that is being planned: "largest batch that fits".
 using ShowStage = std::function<void(const char* stage)>;
 
 // Calls take(plan(point, stage)) for one point after the other until all are planned or the user asks to stop, and
@@ -139,7 +139,7 @@ size_t plan_each(const std::vector<ResolvedPoint>& points, const Plan& plan, con
   return planned;
 }
 
-// Success, or a message where the user asked to stop: "interrupted: 1 of 2 points planned".
+// Success, or a message if the user asked to stop: "interrupted: 1 of 2 points planned".
 ExitCode planning_exit(size_t planned, size_t points);
 
 }  // namespace laptime

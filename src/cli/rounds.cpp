@@ -1,4 +1,4 @@
-// Plans rounds by what a first look at each point took, and collects what they find.
+// Plans rounds from the times of a trial run of each point, and collects their figures.
 #include "cli/rounds.h"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ constexpr int64_t kMostPlanned = 200;
 
 bool gives_steps(const ResolvedPoint& point) { return point.config.warmup || point.config.steps; }
 
-// Whether a point runs, and how long it takes.
+// Collects the records of the trial runs.
 class FirstLook : public PointOutput {
  public:
   void add(const PointResult& result) override { records_.push_back(result.record); }
@@ -121,7 +121,7 @@ std::vector<size_t> drawn_order(int64_t rounds, int64_t seed) {
   return sides;
 }
 
-// The points with this many steps, unless they give theirs.
+// Both points with this many steps, unless they specify their own.
 std::vector<ResolvedPoint> both(const RoundsRequest& request, int64_t warmup, int64_t steps) {
   std::vector<ResolvedPoint> points{request.a, request.b};
   for (ResolvedPoint& point : points) {
@@ -138,7 +138,7 @@ void announce(const RoundPlan& plan) {
                             counted(plan.steps, "step")));
 }
 
-// Has `program` measure the point once. The record of a program that printed none says why in its reason.
+// Lets `program` measure the point once. If it prints no record, the reason of the returned one says why.
 Record measured_by(const std::string& program, const RoundsRequest& request, int64_t warmup, int64_t steps,
                    StopSignals& signals) {
   std::vector<std::string> words{program, "bench"};

@@ -103,7 +103,7 @@ std::string kept_in(const SweepOptions& options, const SweepOutcome& outcome, si
   return fmt::format("; {} of {} finished points are not in the store {}", outcome.lost, finished, store);
 }
 
-// With `plans` from plans made here, though the process of each point makes its own: the announcement needs them.
+// With `plans` each point is planned here for the announcement; the process of the point plans it again.
 std::vector<ExpectedPoint> expected_of(const std::vector<ResolvedPoint>& points, const SweepOptions& options,
                                        bool plans) {
   // A store that cannot be read is reported when the sweep writes to it.

@@ -12,7 +12,7 @@
 
 namespace laptime {
 
-// What a command does with the results of its points.
+// Receives the results of the points of a command.
 class PointOutput {
  public:
   PointOutput() = default;
@@ -24,7 +24,7 @@ class PointOutput {
   // The next result is this record of the store, which the command did not measure itself.
   virtual void begin_stored(const Record& record) { static_cast<void>(record); }
   virtual void finish() = 0;  // called after the last point; may throw OutputLost
-  // Whether the points that are left are not needed; asked before each.
+  // Whether the remaining points are not needed; asked before each of them.
   virtual bool has_enough() const { return false; }
   // Whether the command itself says what will run.
   virtual bool is_announced() const { return false; }

@@ -31,13 +31,13 @@ struct SweepSource {
 // Every option of a sweep: `of_points`, those of its file, and those of what becomes of its records.
 std::vector<OptionRow> sweep_options(std::vector<OptionRow> of_points = option_rows<RunConfig>());
 
-// States the values that `defaults` has for options as the defaults of these options.
+// Shows the values of `defaults` as the defaults of its options.
 void show_defaults(std::vector<OptionRow>& rows, const Sweep& defaults);
 
-// Whether this is the flag of an option of a sweep.
+// Whether a sweep has an option with this flag.
 bool is_of_sweep(std::string_view flag);
 
-// Options given on the command line take the place of those that the sweep has.
+// Options given on the command line replace those of the sweep.
 void set_given(Sweep& sweep, const CommandWords& words);
 
 // The sweep that the words of a command ask for: that of the file of --config, or `otherwise` where none is given, and

@@ -20,7 +20,7 @@ namespace laptime {
 
 namespace {
 
-// A directory named by the environment; by the specification a path that is not absolute is ignored.
+// The directory that an environment variable names; the XDG specification says to ignore a relative path.
 std::optional<std::filesystem::path> directory(const char* variable) {
   const char* const value = std::getenv(variable);
   if (value == nullptr || *value != '/') return std::nullopt;

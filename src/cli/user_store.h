@@ -1,4 +1,4 @@
-// The store of a command: its path, what it knows of devices, and the runs in it that a user asks for.
+// The store of a command: its path, its measurements of devices, and the runs that a user selects.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +16,9 @@
 
 namespace laptime {
 
-// What --store asks for: a path, "none", or empty for the user's data directory, $XDG_DATA_HOME/laptime/records.sqlite
-// or ~/.local/share/laptime/records.sqlite. None: "none", or there is no such directory because HOME is not set. A path
-// is never a URI. Error for ":memory:".
+// The path that --store asks for: a path, "none", or empty for the user's data directory,
+// $XDG_DATA_HOME/laptime/records.sqlite or ~/.local/share/laptime/records.sqlite. None: "none", or there is no such
+// directory because HOME is not set. A path is never a URI. Error for ":memory:".
 std::optional<std::filesystem::path> store_path(const std::string& option);
 
 // Reads from the store that `option`, the value of --store, names, or from the file itself; each device is read once.

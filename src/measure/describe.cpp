@@ -17,7 +17,7 @@
 #include "base/random.h"
 #include "data/file_scan.h"
 #include "data/token_data.h"
-#include "prepare/kernels_file.h"
+#include "prepare/kernel_choice.h"
 #include "prepare/knowledge.h"
 #include "record/fields_json.h"
 #include "record/record.h"

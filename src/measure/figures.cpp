@@ -18,7 +18,7 @@
 #include "distribution/steady_state.h"
 #include "distribution/verdict.h"
 #include "measure/reported_time.h"
-#include "prepare/time_key.h"
+#include "prepare/time_forecast.h"
 #include "record/device_sensors.h"
 #include "record/fields_json.h"
 #include "record/time_stats.h"

@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "measure/describe.h"
 #include "measure/make_trace.h"
-#include "prepare/math_mode.h"
 #include "prepare/prepare.h"
 #include "prepare/time_forecast.h"
 

@@ -13,8 +13,8 @@
 #include "measure/figures.h"
 #include "measure/reported_time.h"
 #include "model/parameters.h"
-#include "prepare/math_mode.h"
-#include "prepare/time_key.h"
+#include "prepare/prepare.h"
+#include "prepare/time_forecast.h"
 #include "record/machine_state.h"
 
 namespace laptime {

@@ -9,7 +9,6 @@
 #include "distribution/stopping_rule.h"
 #include "exec/sampling.h"
 #include "plan/plan.h"
-#include "prepare/time_key.h"
 
 namespace laptime {
 

@@ -15,7 +15,6 @@
 #include "measure/measure.h"
 #include "measure/reported_time.h"
 #include "prepare/time_forecast.h"
-#include "prepare/time_key.h"
 #include "record/fields_json.h"
 #include "record/machine.h"
 

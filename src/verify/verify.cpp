@@ -19,7 +19,7 @@
 #include "model/model_card.h"
 #include "model/validate.h"
 #include "passes/saved.h"
-#include "prepare/kernels_file.h"
+#include "prepare/kernel_choice.h"
 #include "prepare/knowledge.h"
 #include "prepare/prepare.h"
 

@@ -48,7 +48,7 @@ class BenchOutput : public PointOutput {
  public:
   BenchOutput(const OutputConfig& config, const std::vector<Record>& planned)
       : output_(config, planned, &stored_runs_), explains_(config.explain) {
-    // Beside a file or a pipe the terminal shows the rows as they come; one that gets them anyway needs them once.
+    // Shows the rows on the terminal as they come if standard output goes to a file or a pipe.
     if (!output_.is_live_table() && !(standard_output().is_terminal && config.output_file.empty())) {
       TableStyle style = table_style(standard_error(), config);
       style.stored_runs = &stored_runs_;
@@ -103,7 +103,7 @@ BenchCommand parse_bench(const CommandWords& words) {
   return given_command<BenchOptions>(words);
 }
 
-// The options that attention alone takes and its name does not decide, with the values that its sweep starts from.
+// The options of attention alone, except those that its name decides, with the defaults of its sweep.
 std::vector<OptionRow> attention_options() {
   const Sweep defaults = attention_sweep();
   const ModelCard& card = card_of(kAttentionModel);
@@ -118,7 +118,7 @@ std::vector<OptionRow> attention_options() {
   return rows;
 }
 
-// The values of the options with several, but for the context: "d_model 16 eager".
+// The values of the options that vary, except the context: "d_model 16 eager".
 std::string conditions_of(const Sweep& sweep, const SweepPoint& point) {
   std::vector<std::string> words;
   for (const OptionRow& row : option_rows<RunConfig>()) {
@@ -133,7 +133,7 @@ std::string conditions_of(const Sweep& sweep, const SweepPoint& point) {
   return joined(words, " ");
 }
 
-// One line: the largest context that the memory holds, for each combination of the other options.
+// A line with the largest context that fits into memory for each combination of the other options.
 std::string largest_contexts(const Sweep& sweep, const std::vector<ResolvedPoint>& points) {
   const KnowledgeOf knowledge = stored_knowledge(sweep.output.store);
   std::vector<std::string> all;
@@ -177,7 +177,7 @@ std::vector<OptionRow> calibrate_options() {
   return rows;
 }
 
-// Notes the points that did not run; the table of launch costs is read from the store when all are done.
+// Collects the points that failed, and reads the table of launch costs from the store at the end.
 class CalibrationOutput : public PointOutput {
  public:
   CalibrationOutput(const OutputConfig& config, const std::vector<ResolvedPoint>& points)

@@ -93,7 +93,7 @@ Sweep side_sweep(const Sweep& sweep, size_t side) {
   return one;
 }
 
-// What tells A from B: "mode eager".
+// The names that tell A from B: "mode eager".
 std::array<std::string, 2> names_of_sides(const CompareCommand& command) {
   std::array<std::vector<std::string>, 2> names;
   for (const Axis& axis : command.sweep.axes) {
@@ -275,8 +275,8 @@ std::optional<double> median_of(const Group& group) {
   return make_time_stats(all).median;
 }
 
-// Why the verdicts of the records forbid a decision; empty where they do not. From kFewestProcesses on their spread
-// shows what makes a record unstable, and so the interval has it; a drift in each of them it does not have.
+// The reason why the verdicts of the records forbid a decision; empty if they do not. With kFewestProcesses or more the
+// interval contains the spread that makes a record unstable, but not a drift within each of them.
 std::string doubt(const Group& group) {
   const bool is_spread_known = std::ssize(group.processes) >= kFewestProcesses;
   const auto count = [&](Stability stability) {
@@ -410,7 +410,7 @@ ExitCode run_files(const CompareCommand& command) {
   return has_ratio ? gate.code() : ExitCode::kUndecided;
 }
 
-// Options that say what to run mean nothing where two files are compared.
+// Rejects options that describe points to run where two files are compared.
 void reject_options_of_rounds(const CommandWords& words) {
   constexpr std::array<std::string_view, 2> kOfOutput{"output", "output-file"};
   for (const GivenFlag& given : words.flags) {
@@ -420,7 +420,7 @@ void reject_options_of_rounds(const CommandWords& words) {
   }
 }
 
-// The options that name the point, for another program's bench.
+// Collects the options that describe the point, for the bench of another program.
 ComparedPrograms programs_of(const CompareOptions& options, const CommandWords& words) {
   constexpr std::array<std::string_view, 5> kOwn{"output", "output-file", "store", "budget", "verbose"};
   const std::vector<std::string> paths = split_list(options.program);

@@ -68,7 +68,7 @@ std::string filters_by_date(const std::vector<TracedRecord>& records) {
   return joined(filters, ", ");
 }
 
-// A filter that names a column of launches was meant for laptime profile.
+// Rejects a filter that names a column of launches: it was meant for laptime profile.
 void reject_launch_columns(const Filter& filter, const ExportCommand& command) {
   const std::vector<std::string_view> of_launches = launch_columns();
   for (const std::string& column : filter.columns()) {

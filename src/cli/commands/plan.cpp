@@ -1,5 +1,5 @@
-// The commands that say what points would take without running them: laptime plan, and laptime explain, which shows
-// what bench would run.
+// The commands that forecast points without running them: laptime plan predicts time and memory, and laptime explain
+// shows the graph and kernels that bench would run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -79,7 +79,7 @@ ResolvedPoint in_mode(SweepPoint point, Mode mode) {
   return point;
 }
 
-// Answers what is asked of a point beside its plan, stage by stage until the user asks to stop.
+// Adds advice to a planned point, stage by stage until the user asks to stop.
 class Advice {
  public:
   Advice(const PlanOptions& options, KnowledgeOf knowledge, const std::vector<ResolvedPoint>& points)
@@ -89,7 +89,7 @@ class Advice {
         has_compiled_(std::any_of(points.begin(), points.end(),
                                   [](const ResolvedPoint& point) { return point.config.mode == Mode::kCompile; })) {}
 
-  // `planned` has the record of the point; a stopped stage leaves what the stages before it found.
+  // `planned` has the record of the point. If the user stops a stage, the results of earlier stages stay.
   void add(const ResolvedPoint& point, const ShowStage& show, PlannedPoint& planned) const {
     const auto stage = [&](const char* name) {
       if (StopSignals::requested()) throw Stopped();
@@ -110,7 +110,7 @@ class Advice {
  private:
   struct Stopped {};
 
-  // Recomputation and a mode that would be better, and whether starting kernels bounds the step.
+  // Looks for recomputation that fits and a faster mode, and whether launch overhead bounds the step.
   void advise(const ResolvedPoint& point, const ShowStage& stage, PlannedPoint& planned) const {
     if (planned.record.status == Status::kOutOfMemory && point.config.recompute != "auto") {
       stage("recomputation that fits");
@@ -219,7 +219,7 @@ std::vector<OptionRow> explain_options() {
   return rows;
 }
 
-// Dumps are text alone.
+// Error for a format that explanations or, with --dump, dumps do not have.
 void require_format(OutputFormat format, Dump dump) {
   const bool is_known =
       std::find(kExplanationFormats.begin(), kExplanationFormats.end(), format) != kExplanationFormats.end();

@@ -1,5 +1,5 @@
-// The views of where a step spends its time and what it holds its memory for: laptime profile traces steps of each
-// point, laptime memory plans it as a ledger of bytes or, with --run, holds and measures them.
+// The commands that break a step down: laptime profile traces its launches, and laptime memory lists the bytes that it
+// holds, from the plan or, with --run, from a run.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ constexpr int64_t kMaxTracedSteps = 1000;
 constexpr int64_t kDefaultTop = 20;
 constexpr int64_t kSummaryTop = 4;
 
-// Launches of which phases are shown.
+// The phase whose launches are shown.
 enum class ShownPhase : uint8_t { kAll, kForward, kBackward, kOptimizer };
 constexpr auto choices_of(ShownPhase) {
   return std::array{Choice<ShownPhase>{ShownPhase::kAll, "all"}, Choice<ShownPhase>{ShownPhase::kForward, "forward"},
@@ -86,7 +86,7 @@ bool stands_beside(const ProfileCommand& command) {
   return command.options.compare_modes || command.options.compare_dtypes || (has_pass && only_pass_varies);
 }
 
-// Which launches a command selects, in its own words: "--phase backward and 'class = matmul'". Empty for all launches.
+// The launches that a command selects, in its own words: "--phase backward and 'class = matmul'". Empty for all.
 std::string selection_of(const ProfileCommand& command) {
   std::vector<std::string> parts;
   if (command.options.phase != ShownPhase::kAll)
@@ -220,7 +220,7 @@ void set_axis_unless_given(Sweep& sweep, const std::string& flag, const std::vec
   set_option(sweep, flag, by, values);
 }
 
-// What --by does not split is refused: the rows would be those of another --by.
+// Rejects a --by that does not split the view: its rows would be those of another --by.
 void reject_by_without_effect(const ProfileOptions& options) {
   if (splits(options.view, options.by)) return;
   std::vector<std::string_view> others;
@@ -250,7 +250,7 @@ bool has_phase(Pass pass, ShownPhase phase) {
   return phase != ShownPhase::kOptimizer || pass == Pass::kStep;
 }
 
-// A phase that no point has would leave every table empty.
+// Rejects a phase that no point has: every table would be empty.
 void reject_phase_of_no_point(const std::vector<ResolvedPoint>& points, ShownPhase phase) {
   const bool is_known = std::any_of(points.begin(), points.end(),
                                     [&](const ResolvedPoint& point) { return has_phase(point.config.pass, phase); });

@@ -88,7 +88,7 @@ struct RecordCommand {
   OutputConfig output;  // columns and store
 };
 
-// What is not given is not stated, and there are no lists: all steps are those of one point.
+// Adapts an option of bench: it takes no list, because all steps are those of one point, and has no default value.
 OptionRow as_described(OptionRow row) {
   row.option.axis = false;
   if (row.option.flag == "mode" || row.option.flag == "threads") row.fallback = "not stated";
@@ -137,7 +137,7 @@ struct EarlyEnd {
   bool is_wrong_line = false;
 };
 
-// None if the line was added. A last line that is cut off was not finished by a program that was ended.
+// None if the line was added. An incomplete last line is not an error: the program was ended while it wrote it.
 std::optional<EarlyEnd> add_line(RecordedSteps& steps, const LineInput::Line& line, int64_t number) {
   try {
     steps.add(parse_step_line(line.text));

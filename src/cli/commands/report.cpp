@@ -134,7 +134,7 @@ ExitCode run_stored(const ReportCommand& command) {
   return problems.end();
 }
 
-// Options that say what to run mean nothing where nothing runs.
+// Rejects options that describe points to run where nothing runs.
 void reject_options_of_a_run(const CommandWords& words) {
   for (const GivenFlag& given : words.flags) {
     if (!is_of_sweep(given.flag) || given.flag == "store") continue;

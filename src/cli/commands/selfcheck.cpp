@@ -1,5 +1,5 @@
-// The commands that check what figures are worth: laptime selfcheck the clock and the noise of this machine, laptime
-// verify the engine against PyTorch, and laptime demo the number types.
+// The commands that check how far figures can be trusted: laptime selfcheck checks the clock and the noise of this
+// machine, laptime verify the engine against PyTorch, and laptime demo the number types.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -195,7 +195,7 @@ Sweep parse_selfcheck(const CommandWords& words) {
   return given_sweep(words, default_sweep());
 }
 
-// Each line made safe for a terminal: a file from outside may name its tensors as it likes.
+// Makes each line safe for a terminal, because a file may name its tensors with any bytes.
 std::string safe(const std::string& text) {
   std::string lines;
   for (size_t begin = 0; begin < text.size();) {

@@ -52,7 +52,7 @@ ExitCode run_show(const ShowCommand& command) {
   return problems.end();
 }
 
-// The word of a metric; Error for any other.
+// Returns the word unchanged; Error unless it names a metric.
 std::string canonical_metric(std::string_view where, std::string_view word) {
   if (find_metric(word) != nullptr) return std::string(word);
   std::vector<std::string_view> known;
