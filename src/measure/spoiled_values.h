@@ -1,13 +1,19 @@
-// find_first_nan: where the values of a run stopped being finite.
+// Values that spoil a run: where they stopped being finite, and denormal numbers, which make arithmetic many times
+// slower.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 
 #include "backend/backend.h"
 #include "data/weights.h"
 #include "exec/executor.h"
+#include "exec/sampling.h"
 #include "prepare/prepare.h"
+#include "tensor/dtype.h"
 
 namespace laptime {
 
@@ -20,5 +26,15 @@ namespace laptime {
 std::optional<Executor::NanSite> find_first_nan(const Prepared& prepared, Backend& backend,
                                                 const StartingWeights& weights, int64_t steps,
                                                 const std::function<bool()>& stop);
+
+// Whether the last quarter of the steps took at least 1.25 times as long as the quarter after the first step, by their
+// medians; false for fewer than eight steps.
+bool has_slowed_down(const Sampling& sampling);
+
+// Elements of a floating-point type that are denormal; 0 for other types.
+int64_t count_denormals(std::span<const std::byte> values, DType dtype);
+
+// Of all parameters and optimizer states, as they are now.
+int64_t count_denormals(const Executor& executor);
 
 }  // namespace laptime
