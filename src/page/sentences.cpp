@@ -13,7 +13,7 @@
 #include "base/json.h"
 #include "base/words.h"
 #include "record/metrics.h"
-#include "record/trust.h"
+#include "record/time_stats.h"
 #include "report/names.h"
 #include "report/words.h"
 #include "table/value_text.h"

@@ -8,8 +8,8 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/words.h"
-#include "record/json_object.h"
 
 namespace laptime {
 namespace {

@@ -13,9 +13,11 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/words.h"
-#include "record/json_object.h"
+#include "record/listing.h"
 #include "report/columns.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {
@@ -58,27 +60,17 @@ constexpr std::array<std::pair<std::string_view, Operator>, 8> kOperators{{{"=="
                                                                            {">", Operator::kGreater},
                                                                            {"~", Operator::kContains}}};
 
-constexpr std::array<std::pair<std::string_view, double>, 11> kUnitFactors{{{"", 1},
-                                                                            {"%", 0.01},
-                                                                            {"ns", 1e-9},
-                                                                            {"us", 1e-6},
-                                                                            {"ms", 1e-3},
-                                                                            {"s", 1},
-                                                                            {"B", 1},
-                                                                            {"KiB", 0x1p10},
-                                                                            {"MiB", 0x1p20},
-                                                                            {"GiB", 0x1p30},
-                                                                            {"TiB", 0x1p40}}};
+constexpr std::array<std::string_view, 11> kUnits{"", "%", "ns", "us", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB"};
+constexpr std::array<double, 11> kFactors{1, 0.01, 1e-9, 1e-6, 1e-3, 1, 1, 0x1p10, 0x1p20, 0x1p30, 0x1p40};
 
 std::optional<double> number_of(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || !std::isfinite(number)) return std::nullopt;
   const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
-  for (const auto& [name, factor] : kUnitFactors) {
-    if (name == unit) return number * factor;
-  }
-  return std::nullopt;
+  const auto* const found = std::find(kUnits.begin(), kUnits.end(), unit);
+  return found == kUnits.end() ? std::nullopt
+                               : std::optional(number * kFactors.at(static_cast<size_t>(found - kUnits.begin())));
 }
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -288,6 +280,39 @@ bool compare(const Comparison& comparison, const Json& value) {
   return holds(comparison.op, text, comparison.value);
 }
 
+std::string sql_text(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "''" : std::string(1, c);
+  return quoted + "'";
+}
+
+// SQL that holds for every record of which a comparison holds; empty where the column is not in the listing.
+std::string condition_of(const Comparison& comparison) {
+  const std::string column = listing::column(resolved_column(comparison.column));
+  if (column.empty() || comparison.null || !is_plain_ascii(comparison.value)) return {};
+  const std::string value = sql_text(comparison.value);
+  // The texts of numbers may differ in the last digit.
+  const double number = comparison.number.value_or(0);
+  const double low = number - std::fabs(number) * 1e-9;
+  const double high = number + std::fabs(number) * 1e-9;
+  switch (comparison.op) {
+    case Operator::kEqual: {
+      const std::string near = comparison.number ? fmt::format(" OR {} BETWEEN {} AND {}", column, low, high) : "";
+      return fmt::format("{} IN ({}, {}){}", column, value, sql_text(comparison.meant), near);
+    }
+    case Operator::kNotEqual: return fmt::format("{} IS NOT {}", column, value);
+    case Operator::kContains:
+      return fmt::format("{0} IS NOT NULL AND (typeof({0}) <> 'text' OR instr({0}, {1}) > 0)", column, value);
+    case Operator::kLess:
+    case Operator::kLessEqual:
+      return comparison.number ? fmt::format("typeof({0}) = 'text' OR {0} <= {1}", column, high) : "";
+    case Operator::kGreater:
+    case Operator::kGreaterEqual:
+      return comparison.number ? fmt::format("typeof({0}) = 'text' OR {0} >= {1}", column, low) : "";
+  }
+  return {};
+}
+
 }  // namespace
 
 Filter::Filter(std::string_view text) {
@@ -329,6 +354,31 @@ void Filter::check(const Records& records) const {
     if (!comparison.compares) check_column(comparison.column, records, "filter", comparing_columns());
   }
   if (compares) speedups_ = std::make_shared<Speedups>(speedups_of(records));
+}
+
+std::string Filter::condition() const {
+  std::vector<std::string> conditions;
+  for (const int step : program_) {
+    if (step >= 0) {
+      const Comparison& comparison = comparisons_[static_cast<size_t>(step)];
+      std::string& own = conditions.emplace_back(condition_of(comparison));
+      if (own.empty()) continue;
+      own = comparison.ids.empty() ? fmt::format("({})", own)
+                                   : fmt::format("({} OR id IN ({}))", own, joined(comparison.ids, ", "));
+    } else if (step == kNot) {
+      conditions.back().clear();  // more may match than what matches, so that nothing follows for the opposite
+    } else {
+      const std::string last = std::move(conditions.back());
+      conditions.pop_back();
+      std::string& first = conditions.back();
+      if (!first.empty() && !last.empty()) {
+        first = fmt::format("({} {} {})", first, step == kAnd ? "AND" : "OR", last);
+      } else {
+        first = step == kAnd ? first + last : "";
+      }
+    }
+  }
+  return conditions.empty() ? "" : conditions.front();
 }
 
 Extent Filter::extent() const {
@@ -387,7 +437,7 @@ StoredRecords::StoredRecords(const Store& store, const Filter& filter, Store::Pr
     if (told->insert(text).second) problem(text);
   };
   filter.check(all_of(store));
-  ids_ = store.ids(problem_);
+  ids_ = store.ids(problem_, filter.condition());
   if (filter.is_empty()) return;
   std::vector<int64_t> matching;
   each_id(filter.extent(), [&](int64_t id, const Record& record) {

@@ -14,7 +14,7 @@
 #include "base/words.h"
 #include "distribution/bootstrap.h"
 #include "record/metrics.h"
-#include "record/trust.h"
+#include "record/time_stats.h"
 #include "report/columns.h"
 #include "report/names.h"
 

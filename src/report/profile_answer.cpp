@@ -10,8 +10,8 @@
 #include <map>
 #include <set>
 
+#include "base/json.h"
 #include "base/words.h"
-#include "record/json_object.h"
 #include "report/words.h"
 
 namespace laptime {

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/words.h"
-#include "record/scope_path.h"
+#include "record/step_trace.h"
 #include "report/columns.h"
 #include "report/profile_answer.h"
 #include "report/words.h"
