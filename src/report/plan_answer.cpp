@@ -159,7 +159,7 @@ std::string what_fits(const std::vector<PlannedPoint>& points) {
   const std::string usable = [&] {
     std::set<std::string> limits;
     for (const PlannedPoint& point : points) {
-      const std::vector<Finding> findings = plan_findings(point, 0);
+      const std::vector<Finding> findings = plan_findings(point, {});
       if (findings.front().has("available_bytes")) limits.insert(usable_words(findings.front()));
     }
     return limits.size() == 1 ? " into " + *limits.begin() : std::string();
@@ -193,7 +193,7 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
   PointAnswer answer{.name = record.name,
                      .status = std::string(name_of(record.status)),
                      .reason = record.reason,
-                     .findings = plan_findings(point, query.tokens)};
+                     .findings = plan_findings(point, query.budget)};
   if (record.status != Status::kOk && record.status != Status::kOutOfMemory) {
     answer.say(record.reason.empty() ? answer.status : fmt::format("{}: {}", answer.status, record.reason));
     answer.keep(plan_table({point}));
@@ -258,12 +258,25 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
   return answer;
 }
 
+static std::vector<std::string> training_lines(const std::vector<PlannedPoint>& points, const TrainingBudget& budget) {
+  std::vector<std::string> names;
+  for (const PlannedPoint& point : points) names.push_back(point.record.name);
+  const std::string common = common_words(names);
+  std::vector<std::string> lines;
+  for (const PlannedPoint& point : points) {
+    const std::vector<Finding> findings = plan_findings(point, budget);
+    if (const Finding* const training = find(findings, "training_time"))
+      lines.push_back(fmt::format("{}: {}", spoken_name(point.record.name, common), words(*training)));
+  }
+  return lines;
+}
+
 PointAnswer plan_answer(const std::vector<PlannedPoint>& points, const PlanQuery& query) {
   PointAnswer answer{.name = "plan"};
   std::vector<const Record*> records;
   std::set<std::pair<double, double>> ratios;
   for (const PlannedPoint& point : points) {
-    const std::vector<Finding> findings = plan_findings(point, query.tokens);
+    const std::vector<Finding> findings = plan_findings(point, query.budget);
     answer.findings.insert(answer.findings.end(), findings.begin(), findings.end());
     if (const Finding* const published = find(findings, "published_runs"))
       ratios.insert({published->number("low"), published->number("high")});
@@ -273,6 +286,7 @@ PointAnswer plan_answer(const std::vector<PlannedPoint>& points, const PlanQuery
   std::optional<Table> by_pass = peaks_by_pass(records);
   if (by_pass) query.grid ? answer.show(*by_pass) : answer.keep(*by_pass);
   if (!query.grid || !by_pass) answer.show(plan_table(points));
+  if (query.compares_training) answer.say(training_lines(points, query.budget));
   if (!ratios.empty() && !query.grid) {
     double low = ratios.begin()->first;
     double high = low;
