@@ -331,9 +331,9 @@ std::string sql_text(std::string_view text) {
   return quoted + "'";
 }
 
-// SQL that holds for every record of which a comparison holds; empty where the column is not in the listing.
-std::string condition_of_comparison(const Node& node) {
-  const std::string column = listing::column(resolved_column(node.column));
+// SQL that holds for every record of which a comparison with the value of `column`, a number or a text, holds. Empty
+// where SQL cannot tell.
+std::string condition_of_comparison(const Node& node, const std::string& column) {
   if (column.empty() || node.null || !is_plain_ascii(node.value)) return {};
   const std::string value = sql_text(node.value);
   // The texts of numbers may differ in the last digit.
@@ -361,9 +361,13 @@ std::string condition_of_comparison(const Node& node) {
 std::string condition_of(const Node& node) {
   std::vector<std::string> parts;
   if (node.kind == Node::Kind::kCompare) {
-    const std::string comparison = condition_of_comparison(node);
-    if (comparison.empty() || node.ids.empty()) return comparison;
-    return fmt::format("{} OR id IN ({})", comparison, joined(node.ids, ", "));
+    const auto [column, is_other] = listing::stored_value(resolved_column(node.column));
+    const std::string comparison = condition_of_comparison(node, column);
+    if (comparison.empty()) return {};
+    if (!is_other.empty()) parts.push_back(is_other);
+    if (!node.ids.empty()) parts.push_back(fmt::format("id IN ({})", joined(node.ids, ", ")));
+    parts.push_back(comparison);
+    return joined(parts, " OR ");
   }
   for (const Node& child : node.children) {
     if (const std::string part = condition_of(child); !part.empty()) parts.push_back(fmt::format("({})", part));
