@@ -7,9 +7,9 @@
 #include <array>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/words.h"
 #include "cli/command.h"
-#include "record/json_object.h"
 #include "report/columns.h"
 #include "report/filter.h"
 #include "table/text.h"

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -10,16 +11,31 @@
 
 namespace laptime {
 
-// The definition of the model: that of the 2024, 2025 or 2026 source documents, or GPT-2 as in llm.c and nanoGPT.
-enum class Edition : uint8_t { k2024, k2025, k2026, kGpt2 };
+// The definition of the model: that of the 2024, 2025 or 2026 source documents, or a family of models as the library
+// transformers defines it (GPT-2 as in llm.c and nanoGPT, which is the same).
+enum class Edition : uint8_t { k2024, k2025, k2026, kGpt2, kLlama, kQwen2, kQwen3, kGptNeox };
 
 constexpr auto choices_of(Edition) {
-  return std::array{Choice<Edition>{Edition::k2024, "2024"}, Choice<Edition>{Edition::k2025, "2025"},
-                    Choice<Edition>{Edition::k2026, "2026"}, Choice<Edition>{Edition::kGpt2, "gpt2"}};
+  return std::array{Choice<Edition>{Edition::k2024, "2024"},   Choice<Edition>{Edition::k2025, "2025"},
+                    Choice<Edition>{Edition::k2026, "2026"},   Choice<Edition>{Edition::kGpt2, "gpt2"},
+                    Choice<Edition>{Edition::kLlama, "llama"}, Choice<Edition>{Edition::kQwen2, "qwen2"},
+                    Choice<Edition>{Edition::kQwen3, "qwen3"}, Choice<Edition>{Edition::kGptNeox, "gpt_neox"}};
 }
 
-// The canonical name for a name or alias of model_presets, or "custom". Error, with the nearest name, for any other.
+// The canonical name for a name or alias of model_presets or known_models, or "custom"; the path of a config.json or of
+// a folder with one stays as it is. Error, with the nearest name, for any other word.
 std::string canonical_model_name(std::string_view where, std::string_view word);
+
+// The scaling of RoPE's frequencies: "none", or llama3:FACTOR:LOW:HIGH:CONTEXT as in a config.json.
+struct RopeScalingWord {
+  double factor = 1;  // 1: none
+  double low_factor = 1;
+  double high_factor = 4;
+  double original_context = 8192;
+};
+std::string canonical_rope_scaling(std::string_view where, std::string_view word);
+RopeScalingWord parse_rope_scaling(std::string_view canonical_word);
+std::string rope_scaling_word(const RopeScalingWord& scaling);
 
 struct ModelConfig {
   std::string name = "small";  // name of a preset, or "custom"
@@ -38,8 +54,19 @@ struct ModelConfig {
   double resid_pdrop = 0;    // on the output projection's output, and between GELU and W2
   bool causal = true;        // no query attends to a later key; false only for --model attention
   bool projections = false;  // --model attention: linear layers for q, k, v and the output
+  std::optional<int64_t> num_kv_heads = {};  // none: num_heads
+  std::optional<int64_t> head_dim = {};      // none: d_model / num_heads
+  std::optional<int64_t> max_context = {};   // rows of the position table, or a sliding window; none: context_length
+  std::optional<double> norm_eps = {};       // none: of the edition, as the next two
+  std::optional<double> rope_theta = {};
+  std::optional<double> rotary_share = {};  // of head_dim that RoPE rotates
+  std::string rope_scaling = "none";        // see parse_rope_scaling
+  bool attention_bias = false;              // biases of q, k, v and the output projection
+  bool mlp_bias = false;
+  bool parallel_residual = false;  // x + attn(norm1 x) + mlp(norm2 x)
 
-  int64_t d_head() const { return d_model / num_heads; }
+  int64_t d_head() const { return head_dim.value_or(d_model / num_heads); }
+  int64_t kv_heads() const { return num_kv_heads.value_or(num_heads); }
   bool operator==(const ModelConfig&) const = default;
 
   // clang-format off
@@ -51,8 +78,9 @@ struct ModelConfig {
     constexpr double kMaxId = 2'147'483'647;  // token ids and positions are int32
     constexpr double kMaxDrop = 0.999;
     visit(Option{.flag = "model", .key = "model", .tag = "model", .group = kGroup,
-                 .help = "named size (laptime list models), custom, or attention (attention only)", .in_name = InName::kAlways,
-                 .canonical = canonical_model_name}, self.name);
+                 .help = "name (laptime list models), a Hugging Face config.json or the folder of a model, custom, or "
+                         "attention (attention only)",
+                 .in_name = InName::kAlways, .value = "NAME|FILE|FOLDER", .canonical = canonical_model_name}, self.name);
     visit(Option{.flag = "edition", .key = "edition", .tag = "edition", .group = kGroup,
                  .help = "source of the model definition; sets the defaults of other options",
                  .otherwise = "2025, or the edition of the named model", .in_name = kGiven}, self.edition);
@@ -68,7 +96,7 @@ struct ModelConfig {
                  .in_name = kGiven},
           self.num_layers);
     visit(Option{.flag = "num-heads", .key = "num_heads", .tag = "heads", .group = kGroup,
-                 .help = "attention heads; must divide d-model", .otherwise = "of the named model",
+                 .help = "attention heads; must divide d-model unless --head-dim is given", .otherwise = "of the named model",
                  .min = 1, .max = kMaxWidth, .in_name = kGiven}, self.num_heads);
     visit(Option{.flag = "vocab", .key = "vocab_size", .tag = "vocab", .group = kGroup, .unit = "tokens",
                  .help = "size of the vocabulary", .otherwise = "10000; gpt2: 50257; 8B: 151936",
@@ -104,6 +132,39 @@ struct ModelConfig {
                  .help = "--model attention: add d-model x d-model projections of q, k, v and the output",
                  .in_name = kGiven},
           self.projections);
+    visit(Option{.flag = "num-kv-heads", .key = "num_kv_heads", .tag = "kv_heads", .group = kGroup,
+                 .help = "heads of keys and values, each shared by num-heads / num-kv-heads queries (families with RoPE)",
+                 .otherwise = "of the named model; num-heads", .empty = "all", .min = 1, .max = kMaxWidth,
+                 .in_name = kGiven}, self.num_kv_heads);
+    visit(Option{.flag = "head-dim", .key = "head_dim", .tag = "head_dim", .group = kGroup, .help = "width of a head",
+                 .otherwise = "of the named model; d-model / num-heads", .min = 1, .max = kMaxWidth,
+                 .in_name = kGiven}, self.head_dim);
+    visit(Option{.flag = "max-context", .key = "max_context", .tag = "max_ctx", .group = kGroup, .unit = "tokens",
+                 .help = "longest context: rows of the position table (gpt2), or the sliding window within which attention "
+                         "is full", .otherwise = "of the named model; the context", .min = 1,
+                 .max = kMaxId, .in_name = kGiven}, self.max_context);
+    visit(Option{.flag = "norm-eps", .key = "norm_eps", .tag = "norm_eps", .group = kGroup,
+                 .help = "added to the variance in norms", .otherwise = "of the named model or the edition",
+                 .min = 0, .max = 1, .in_name = kGiven}, self.norm_eps);
+    visit(Option{.flag = "rope-theta", .key = "rope_theta", .tag = "theta", .group = kGroup,
+                 .help = "base of RoPE's frequencies", .otherwise = "of the named model; 10000", .min = 1, .max = 1e12,
+                 .in_name = kGiven}, self.rope_theta);
+    visit(Option{.flag = "rotary-share", .key = "rotary_share", .tag = "rotary", .group = kGroup,
+                 .help = "share of a head that RoPE rotates (gpt_neox)", .otherwise = "of the named model; 1", .min = 0,
+                 .max = 1, .in_name = kGiven}, self.rotary_share);
+    visit(Option{.flag = "rope-scaling", .key = "rope_scaling", .tag = "rope_scaling", .group = kGroup,
+                 .help = "scaling of RoPE's frequencies for long contexts, as in Llama 3",
+                 .otherwise = "of the named model; none", .in_name = kGiven, .value = "none|llama3:FACTOR:LOW:HIGH:CONTEXT",
+                 .canonical = canonical_rope_scaling}, self.rope_scaling);
+    visit(Option{.flag = "attention-bias", .key = "attention_bias", .tag = "attention_bias", .group = kGroup,
+                 .help = "biases of q, k, v and the output projection (llama, qwen3, gpt_neox)",
+                 .otherwise = "of the named model; false", .in_name = kGiven}, self.attention_bias);
+    visit(Option{.flag = "mlp-bias", .key = "mlp_bias", .tag = "mlp_bias", .group = kGroup,
+                 .help = "biases in the feed-forward (llama)", .otherwise = "of the named model; false",
+                 .in_name = kGiven}, self.mlp_bias);
+    visit(Option{.flag = "parallel-residual", .key = "parallel_residual", .tag = "parallel", .group = kGroup,
+                 .help = "attention and feed-forward both read the input of the block (gpt_neox)",
+                 .otherwise = "of the named model; false", .in_name = kGiven}, self.parallel_residual);
   }
   // clang-format on
 };

@@ -3,7 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <filesystem>
 #include <string>
+
+#include "base/error.h"
+#include "base/words.h"
+#include "config/known_models.h"
+#include "config/synonyms.h"
 
 namespace laptime {
 namespace {
@@ -44,7 +51,12 @@ std::string_view card_name(std::string_view name) {
   return found == kPresets.end() ? ModelPreset{}.card : found->card;
 }
 
+bool is_model_path(std::string_view name) {
+  return name.find('/') != std::string_view::npos || name.ends_with(".json");
+}
+
 std::optional<Edition> implied_edition(std::string_view name) {
+  if (const KnownModel* const known = find_known_model(name)) return known->edition;
   for (const ModelPreset& preset : kPresets) {
     if (preset.name == name && preset.implies_edition) return preset.only;
   }
@@ -58,7 +70,51 @@ std::string canonical_model_name(std::string_view where, std::string_view word) 
     if (word == preset.name || (!preset.alias.empty() && word == preset.alias)) return std::string(preset.name);
     if (known.back() != preset.name) known.push_back(preset.name);
   }
+  if (const KnownModel* const model = find_known_model(word)) return std::string(model->name);
+  std::error_code unreadable;
+  if (std::filesystem::exists(word, unreadable)) return is_model_path(word) ? std::string(word) : fmt::format("./{}", word);
+  if (const KnownModel* const model = find_known_model(word.substr(word.rfind('/') + 1)))
+    return std::string(model->name);  // "meta-llama/Llama-3.2-1B"
+  if (is_model_path(word) && hint_for("model", word).empty()) {
+    throw Error::format("{}: there is no file or folder {}; name a config.json, or the folder of a model with one", where,
+                        quote(word));
+  }
+  for (const KnownModel& model : known_models()) known.push_back(model.name);
   reject_word(where, "model", word, known);
+}
+
+std::string rope_scaling_word(const RopeScalingWord& scaling) {
+  if (scaling.factor == 1) return "none";
+  return fmt::format("llama3:{}:{}:{}:{}", scaling.factor, scaling.low_factor, scaling.high_factor,
+                     scaling.original_context);
+}
+
+RopeScalingWord parse_rope_scaling(std::string_view canonical_word) {
+  RopeScalingWord scaling;
+  double* const numbers[] = {&scaling.factor, &scaling.low_factor, &scaling.high_factor, &scaling.original_context};
+  std::string_view rest = canonical_word;
+  for (double* const number : numbers) {
+    const size_t colon = rest.find(':');
+    if (colon == std::string_view::npos) break;
+    rest.remove_prefix(colon + 1);
+    const auto [stop, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), *number);
+    const bool ends = stop == rest.data() + rest.size() || *stop == ':';
+    if (problem != std::errc() || !ends) *number = 0;  // which canonical_rope_scaling refuses
+  }
+  return scaling;
+}
+
+std::string canonical_rope_scaling(std::string_view where, std::string_view word) {
+  if (word == "none") return std::string(word);
+  const RopeScalingWord scaling = parse_rope_scaling(word);
+  const bool is_valid = word.starts_with("llama3:") && std::count(word.begin(), word.end(), ':') == 4 &&
+                        scaling.factor >= 1 && scaling.low_factor > 0 && scaling.high_factor > scaling.low_factor &&
+                        scaling.original_context >= 1;
+  if (!is_valid) {
+    throw Error::format("{}: {} is no scaling of RoPE; write none, or llama3:FACTOR:LOW:HIGH:CONTEXT as llama3:8:1:4:8192",
+                        where, quote(word));
+  }
+  return rope_scaling_word(scaling);
 }
 
 }  // namespace laptime

@@ -12,6 +12,9 @@
 namespace laptime {
 
 inline constexpr std::string_view kCustomModel = "custom";        // dimensions given by the user
+// Whether a canonical model name is the path of a config.json or of a folder with one.
+bool is_model_path(std::string_view name);
+
 inline constexpr std::string_view kAttentionModel = "attention";  // scaled dot-product attention alone
 
 struct ModelPreset {

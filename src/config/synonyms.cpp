@@ -24,6 +24,14 @@ constexpr std::array kSynonyms{
     Synonym{"", "block-size", "context"}, Synonym{"", "n-ctx", "context"}, Synonym{"", "max-seq-len", "context"},
     Synonym{"", "bs", "batch"}, Synonym{"", "batchsize", "batch"}, Synonym{"", "microbatch", "batch"},
     Synonym{"", "heads", "num-heads"}, Synonym{"", "n-head", "num-heads"}, Synonym{"", "n-heads", "num-heads"},
+    Synonym{"", "grad-accum", "micro-batches"}, Synonym{"", "grad-accum-steps", "micro-batches"},
+    Synonym{"", "gradient-accumulation", "micro-batches"}, Synonym{"", "gradient-accumulation-steps", "micro-batches"},
+    Synonym{"", "accumulation-steps", "micro-batches"}, Synonym{"", "accumulate-grad-batches", "micro-batches"},
+    Synonym{"", "grad-acc", "micro-batches"}, Synonym{"", "num-microbatches", "micro-batches"},
+    Synonym{"", "kv-heads", "num-kv-heads"}, Synonym{"", "n-kv-heads", "num-kv-heads"},
+    Synonym{"", "num-key-value-heads", "num-kv-heads"}, Synonym{"", "num-query-groups", "num-kv-heads"},
+    Synonym{"", "rms-norm-eps", "norm-eps"}, Synonym{"", "layer-norm-eps", "norm-eps"}, Synonym{"", "rotary-pct", "rotary-share"},
+    Synonym{"", "partial-rotary-factor", "rotary-share"}, Synonym{"", "use-parallel-residual", "parallel-residual"},
     Synonym{"", "layers", "num-layers"}, Synonym{"", "n-layer", "num-layers"}, Synonym{"", "n-layers", "num-layers"},
     Synonym{"", "depth", "num-layers"},
     Synonym{"", "width", "d-model"}, Synonym{"", "n-embd", "d-model"}, Synonym{"", "dim", "d-model"},
@@ -74,7 +82,8 @@ constexpr std::array kSynonyms{
     Synonym{"pass", "train-step", "step"}, Synonym{"pass", "training-step", "step"},
     Synonym{"pass", "infer", "inference"}, Synonym{"pass", "eval", "inference"},
     Synonym{"mode", "compiled", "compile"}, Synonym{"mode", "torch.compile", "compile"},
-    Synonym{"edition", "gpt-2", "gpt2"}, Synonym{"recompute", "full", "block"}, Synonym{"recompute", "layer", "block"}};
+    Synonym{"edition", "gpt-2", "gpt2"}, Synonym{"edition", "mistral", "llama"}, Synonym{"edition", "gpt-neox", "gpt_neox"},
+    Synonym{"edition", "pythia", "gpt_neox"}, Synonym{"recompute", "full", "block"}, Synonym{"recompute", "layer", "block"}};
 
 constexpr std::string_view kPage = "laptime report --last --html FILE makes a page with charts";
 constexpr std::string_view kOtherPrograms = "laptime record measures the steps of another program";
@@ -86,10 +95,9 @@ constexpr std::string_view kOneDevice =
     "--device NAME; a point runs on one device, whole: --recompute and --optimizer-in-backward save memory there";
 constexpr std::string_view kTokens = "--batch N and --context N, whose product is the tokens of a step";
 constexpr std::string_view kAccumulation =
-    "--batch N, the sequences of one step; --accumulate keeps gradients between steps";
-constexpr std::string_view kHeads = "--num-heads N; keys and values have as many heads as queries";
-constexpr std::string_view kSizes =
-    "--model custom with the sizes of its config.json: --d-model N --d-ff N --num-layers N --num-heads N --vocab N";
+    "--batch N, the sequences of one step, and --micro-batches N, the passes that divide it";
+constexpr std::string_view kFile =
+    "--model FILE or FOLDER, its config.json or the folder with it (laptime list models shows the names that are known)";
 constexpr std::string_view kDropout = "--attn-pdrop, --resid-pdrop and --embd-pdrop (edition 2024)";
 constexpr std::string_view kOfGrids =
     "--view chooses the table and --sort its order; --output csv has every column of it";
@@ -132,13 +140,8 @@ constexpr std::array kHints{
     Hint{"", "tokens-per-batch", kTokens}, Hint{"", "tokens-per-step", kTokens}, Hint{"", "total-batch-size", kTokens},
     Hint{"", "epochs", kHowMany}, Hint{"", "epoch", kHowMany}, Hint{"", "num-epochs", kHowMany},
     Hint{"", "num-train-epochs", kHowMany}, Hint{"", "max-epochs", kHowMany},
-    Hint{"", "grad-accum", kAccumulation}, Hint{"", "grad-accum-steps", kAccumulation},
-    Hint{"", "gradient-accumulation", kAccumulation}, Hint{"", "gradient-accumulation-steps", kAccumulation},
-    Hint{"", "accumulation-steps", kAccumulation}, Hint{"", "accumulate-grad-batches", kAccumulation},
-    Hint{"", "grad-acc", kAccumulation}, Hint{"", "global-batch-size", kAccumulation},
-    Hint{"", "num-microbatches", kAccumulation},
-    Hint{"", "num-kv-heads", kHeads}, Hint{"", "n-kv-heads", kHeads}, Hint{"", "kv-heads", kHeads},
-    Hint{"", "num-key-value-heads", kHeads}, Hint{"", "num-query-groups", kHeads}, Hint{"", "gqa", kHeads},
+    Hint{"", "global-batch-size", kAccumulation},
+    Hint{"", "gqa", "--num-kv-heads N"},
     Hint{"", "dropout", kDropout}, Hint{"", "hidden-dropout", kDropout}, Hint{"", "attention-dropout", kDropout},
     Hint{"", "torch-compile", "--mode compile"}, Hint{"", "use-flash-attn", "--mode compile, which fuses attention"},
     Hint{"", "flash-attention", "--mode compile, which fuses attention"}, Hint{"", "tf32", "--dtype tf32"},
@@ -245,7 +248,7 @@ std::string hint_for(std::string_view of, std::string_view word) {
   if (found != kHints.end()) return fmt::format("; instead: {}", found->instead);
   const bool is_family = std::any_of(kFamilies.begin(), kFamilies.end(),
                                      [&](std::string_view family) { return text.find(family) != std::string::npos; });
-  return of == "model" && is_family ? fmt::format("; instead: {}", kSizes) : "";
+  return of == "model" && is_family ? fmt::format("; instead: {}", kFile) : "";
 }
 
 std::string meant_flag(std::string_view word) {

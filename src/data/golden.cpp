@@ -3,12 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <utility>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "base/words.h"
-#include "data/json_field.h"
+#include "base/json_field.h"
 #include "model/gpt/editions.h"
 #include "model/parameters.h"
 #include "model/validate.h"
@@ -98,7 +99,7 @@ ModelConfig model_of(const JsonField& metadata) {
   model.num_heads = metadata.at("num_heads").integer(1);
   model.weight_tie = metadata.at("tied").truth();
   const bool bias = metadata.has("bias") && metadata.at("bias").truth();
-  model.bias = bias || gpt_edition(model.edition).biases == Biases::kAlways;
+  model.bias = bias || gpt_edition(model.edition).defaults.bias;
   return model;
 }
 
@@ -231,6 +232,7 @@ const std::map<std::string, std::string>& GoldenCase::dtypes(Precision precision
 }
 
 GoldenCase read_golden(const std::string& path) {
+  if (std::filesystem::is_directory(path)) return read_golden_folder(path);
   GoldenCase golden;
   golden.file = std::make_shared<SafetensorsFile>(path);
   const auto found = golden.file->metadata().find("laptime");
@@ -286,6 +288,7 @@ RunConfig run_config_of(const GoldenCase& golden, Precision precision) {
   if (precision == Precision::kFloat16) config.loss_scale = "dynamic";
   config.init = WeightInit::kStream;
   config.batches = Batches::kFixed;
+  config.weights = golden.folder;
   return config;
 }
 

@@ -1,6 +1,7 @@
 // A golden file: a small training run and the values that PyTorch computed for it (format: tests/golden/README.md).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -83,6 +84,12 @@ struct GoldenCase {
   std::map<std::string, double> largest_norm;   // by group: the largest truth_norm
   std::shared_ptr<const SafetensorsFile> file;  // open, for tensors
 
+  // Of the folder of a model of the library transformers, whose tensors have the library's names and layouts.
+  std::string folder;  // where its weights are; empty: a golden file
+  // By tensor: ranges [from, to) of elements whose gradient rounding decides, so that AdamW moves them by anything.
+  std::map<std::string, std::vector<std::array<int64_t, 2>>> undetermined;
+  bool has_same_older_config = true;  // config_v4.json, if the folder has it, describes the same model
+
   // Those that the file has values of: float32, bfloat16 and maybe float16.
   std::vector<Precision> precisions() const;
   // Of one of precisions() (LAPTIME_CHECK), or of tf32, which has those of float32.
@@ -92,8 +99,11 @@ struct GoldenCase {
 };
 
 // Reads and checks a file: every field of the right type, every tensor there with the shape that its model has. Error
-// names the file and the field or tensor.
+// names the file and the field or tensor. `path` may also be the folder of a model of the library transformers with a
+// file of values (kValuesFile).
 GoldenCase read_golden(const std::string& path);
+GoldenCase read_golden_folder(const std::string& folder);
+inline constexpr std::string_view kValuesFile = "values.safetensors";
 
 // "grad/ln_final.weight" -> group "grad", name "ln_final.weight"; "logits" is a group with one nameless tensor.
 struct GoldenKey {

@@ -117,6 +117,12 @@ double allowed_to(const GoldenCase& golden, Precision precision, const std::stri
 std::vector<bool> left_out(const GoldenCase& golden, const std::string& key, const GoldenTensor& stored) {
   const size_t count = stored.values.size();
   std::vector<bool> out(count, false);
+  if (!golden.folder.empty()) {
+    const auto ranges = golden.undetermined.find(std::string(split_key(key).name));
+    if (!split_key(key).group.starts_with("after") || ranges == golden.undetermined.end()) return out;
+    for (const auto& [from, to] : ranges->second) std::fill(out.begin() + from, out.begin() + to, true);
+    return out;
+  }
   const std::string gradient = fmt::format("grad/{}", split_key(key).name);
   if (!split_key(key).group.starts_with("after") || !golden.norms.contains(gradient)) return out;
   const auto [positions, truth] = stored_tensor(golden, gradient);

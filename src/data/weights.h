@@ -1,21 +1,25 @@
-// StartingWeights: the initial weights of a run, generated from its seed or read from a safetensors file.
+// StartingWeights: the initial weights of a run, generated from its seed or read from safetensors files.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "config/run_config.h"
-#include "data/safetensors.h"
+#include "data/weight_files.h"
+#include "model/library_layout.h"
 #include "model/parameters.h"
 
 namespace laptime {
 
 class StartingWeights {
  public:
-  // Error if the file `config.weights` lacks a parameter of the model, has it in another shape, or holds other tensors.
-  // Names may start with `weight/`, and a position table may have more rows than the step uses.
+  // Error if the files of `config.weights` (weight_file_paths) lack a parameter of the model, have it in another shape,
+  // or hold other tensors. Names are ours, which may start with `weight/`, or those of the library (library_layout.h);
+  // a position table may have more rows than the step uses.
   explicit StartingWeights(const RunConfig& config);
 
   // Elements [begin, begin + out.size()) of a parameter of `config.step_model()`, row-major. Threads may call it at the
@@ -23,10 +27,14 @@ class StartingWeights {
   void fill(const ParameterSpec& parameter, int64_t begin, std::span<float> out) const;
 
  private:
+  void add(const ParameterSpec& parameter, LibraryPlace place, const std::vector<std::string>& names);
+  void refuse_others(const ModelConfig& model, const std::vector<ParameterSpec>& parameters,
+                     const std::string& prefix) const;
+
   WeightInit init_;
   int64_t seed_;
-  std::optional<SafetensorsFile> file_;
-  std::string prefix_;  // prefix of all tensor names in the file
+  std::optional<WeightFiles> files_;
+  std::map<std::string, LibraryPlace> places_;  // by parameter; `tensor` is the name in the file
 };
 
 }  // namespace laptime

@@ -17,6 +17,7 @@
 #include "base/random.h"
 #include "data/file_scan.h"
 #include "data/token_data.h"
+#include "data/weight_files.h"
 #include "prepare/kernel_choice.h"
 #include "prepare/knowledge.h"
 #include "record/fields_json.h"
@@ -49,7 +50,13 @@ void resolve_files(RunConfig& config) {
       config.kernels = config_hash(choices);
     });
   }
-  if (!config.weights.empty()) try_to([&] { config.weights = hash_of_file(config.weights, "weights file"); });
+  if (!config.weights.empty()) {
+    try_to([&] {
+      std::string hashes;
+      for (const std::string& path : weight_file_paths(config.weights)) hashes += hash_of_file(path, "weights file");
+      config.weights = hashes;
+    });
+  }
   if (!config.data.empty()) {
     try_to([&] {
       const TokenData data(config.data, config.data_format);

@@ -19,8 +19,8 @@
 #include "distribution/verdict.h"
 #include "measure/reported_time.h"
 #include "prepare/time_forecast.h"
-#include "record/device_sensors.h"
 #include "record/fields_json.h"
+#include "record/machine.h"
 #include "record/time_stats.h"
 
 namespace laptime {
@@ -261,9 +261,10 @@ void fill_verdict(const MeasuredWork& work, const Measurement& run, const std::o
   for (size_t i = static_cast<size_t>(sampling.warmup); work.threads && i + batch <= run.states.size(); i += batch) {
     const MachineState change = counter_change(run, i, i + batch);
     const Seconds wall = sampling.steps[i + batch - 1].end - sampling.steps[i].begin;
-    if (const auto fraction = stolen_fraction(change, wall, *work.threads)) stolen.push_back(*fraction);
-    if (const auto fraction = throttled_fraction(change, wall, *work.threads)) throttled.push_back(*fraction);
-    if (const auto fraction = waiting_fraction(change, wall, *work.threads)) waiting.push_back(*fraction);
+    if (const auto fraction = lost_fraction(change.stolen_seconds, wall, *work.threads)) stolen.push_back(*fraction);
+    if (const auto fraction = lost_fraction(change.throttled_seconds, wall, *work.threads))
+      throttled.push_back(*fraction);
+    if (const auto fraction = lost_fraction(change.waiting_seconds, wall, *work.threads)) waiting.push_back(*fraction);
   }
   Observations observations{main, main.samples, stolen, throttled, waiting, Seconds{shortest}, reason_of_build(work)};
   const Judgement judgement = judge(observations);

@@ -119,9 +119,9 @@ std::string time_lost(const Measurement& run, int64_t threads) {
   const MachineState lost = counter_change(run, first, run.states.size());
   const Seconds wall = run.sampling.steps[run.states.size() - 1].end - run.sampling.steps[first].begin;
   const bool has_ticks = kDisturbingLoss * static_cast<double>(threads) * wall > kFewTicks;
-  const double stolen = has_ticks ? stolen_fraction(lost, wall, threads).value_or(0) : 0;
-  const double throttled = throttled_fraction(lost, wall, threads).value_or(0);
-  const double waiting = waiting_fraction(lost, wall, threads).value_or(0);
+  const double stolen = has_ticks ? lost_fraction(lost.stolen_seconds, wall, threads).value_or(0) : 0;
+  const double throttled = lost_fraction(lost.throttled_seconds, wall, threads).value_or(0);
+  const double waiting = lost_fraction(lost.waiting_seconds, wall, threads).value_or(0);
   const double most = std::max({stolen, throttled, waiting});
   if (most <= kDisturbingLoss) return "";
   return fmt::format("{:.0f} % of the time was lost {}", 100 * most,

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "config/run_config.h"
 #include "config/system_config.h"
 #include "exec/sampling.h"
@@ -17,7 +18,6 @@
 #include "points/resolve.h"
 #include "prepare/device.h"
 #include "prepare/knowledge.h"
-#include "record/json_object.h"
 
 namespace laptime {
 

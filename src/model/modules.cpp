@@ -37,8 +37,8 @@ ValueId Linear::operator()(ModelBuilder& build, ValueId x) const {
   return build.name(linear(build, x, weight_, bias_, form_), "");
 }
 
-Norm::Norm(ModelBuilder& build, std::string name, NormKind kind, int64_t width, double eps)
-    : name_(std::move(name)), kind_(kind), eps_(eps) {
+Norm::Norm(ModelBuilder& build, std::string name, NormKind kind, int64_t width, double eps, bool weighs_last)
+    : name_(std::move(name)), kind_(kind), eps_(eps), weighs_last_(weighs_last) {
   const auto scope = build.scope(name_);
   weight_ = build.parameter({.name = "weight",
                              .shape = {width},
@@ -49,8 +49,8 @@ Norm::Norm(ModelBuilder& build, std::string name, NormKind kind, int64_t width, 
 
 ValueId Norm::operator()(ModelBuilder& build, ValueId x) const {
   const auto scope = build.scope(name_);
-  const ValueId y =
-      kind_ == NormKind::kLayer ? layer_norm(build, x, weight_, bias_, eps_) : rms_norm(build, x, weight_, eps_);
+  const ValueId y = kind_ == NormKind::kLayer ? layer_norm(build, x, weight_, bias_, eps_)
+                                              : rms_norm(build, x, weight_, eps_, weighs_last_);
   return build.name(y, "");
 }
 

@@ -35,7 +35,8 @@ enum class NormKind : uint8_t { kRms, kLayer };
 // Normalisation over the last axis, with a weight, and with a bias where it is a layer norm.
 class Norm {
  public:
-  Norm(ModelBuilder& build, std::string name, NormKind kind, int64_t width, double eps);
+  // `weighs_last` as in RmsNormAttributes.
+  Norm(ModelBuilder& build, std::string name, NormKind kind, int64_t width, double eps, bool weighs_last = false);
 
   ValueId operator()(ModelBuilder& build, ValueId x) const;
 
@@ -43,6 +44,7 @@ class Norm {
   std::string name_;
   NormKind kind_;
   double eps_;
+  bool weighs_last_;
   ValueId weight_;
   ValueId bias_;  // invalid without a bias
 };

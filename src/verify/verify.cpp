@@ -16,7 +16,10 @@
 #include "graph/op.h"
 #include "measure/fill_sources.h"
 #include "measure/kernel_trial.h"
+#include "model/library_layout.h"
 #include "model/model_card.h"
+#include "model/parameters.h"
+#include "model/train_step.h"
 #include "model/validate.h"
 #include "passes/saved.h"
 #include "prepare/kernel_choice.h"
@@ -87,6 +90,7 @@ class PrecisionRun {
         kernels_(kernels),
         report_(report),
         file_(file) {
+    if (!golden_.folder.empty()) parameters_ = parameter_list(golden_.model);
     device_ = find(config_);
     if (!device_.computes)
       throw Error::format("laptime verify: {} computes no values to compare; use --device cpu", device_.name);
@@ -126,7 +130,9 @@ class PrecisionRun {
 
  private:
   // Only an eager step without recomputation has the same dtypes and saved bytes as a framework.
-  bool mirrors_framework() const { return config_.mode == Mode::kEager && config_.recompute == "none"; }
+  bool mirrors_framework() const {
+    return config_.mode == Mode::kEager && config_.recompute == "none" && golden_.folder.empty();
+  }
 
   void add(const std::string& kind, Comparison comparison) {
     const std::string name = fmt::format("{} {}", name_of(precision_), kind);
@@ -170,11 +176,12 @@ class PrecisionRun {
       report(fmt::format("step {} of {}", step + 1, golden_.steps));
       note_loss_scale(executor);
       inputs.write(executor, step);
+      if (step == 0 && !golden_.folder.empty()) write_tokens(executor);
       executor.run();
       losses_.push_back(output_of(executor, output::kLoss).at(0));
       if (step == 0) compare_first_step(executor);
       if (step == 0) compare_weights(executor, 1);
-      if (step == 0) undo_rounding(executor);
+      if (step == 0 && golden_.folder.empty()) undo_rounding(executor);
       if (step + 1 == golden_.steps && step > 0) compare_weights(executor, golden_.steps);
     }
     for (int64_t step = 0; step < golden_.steps; ++step) {
@@ -191,6 +198,34 @@ class PrecisionRun {
     if (!scale.empty() && config_.mode == Mode::kEager) scales_.push_back(floats_of(scale, DType::kFloat32).at(0));
   }
 
+  // The batch of the folder; the executor keeps it for the later steps.
+  void write_tokens(Executor& executor) const {
+    for (const char* name : {source::kTokens, source::kTargets}) {
+      const std::vector<int64_t> ids = golden_.file->read<int64_t>(golden_.file->tensor(name));
+      executor.write(name, ids.data(), static_cast<int64_t>(ids.size() * sizeof(int64_t)));
+    }
+  }
+
+  // A tensor of the library, put together from our parameters; read(name) gives the values of one.
+  template <class Read>
+  std::vector<float> library_tensor(std::string_view tensor, const Read& read) const {
+    std::vector<float> values;
+    for (const ParameterSpec& parameter : parameters_) {
+      const LibraryPlace place = library_place(golden_.model, parameter).value();
+      if (place.tensor != tensor) continue;
+      values.resize(static_cast<size_t>(Shape(std::span(place.shape)).product()));
+      const std::vector<float> part = read(parameter.name);
+      const int64_t columns = std::ssize(part) / parameter.shape.front();
+      for (int64_t i = 0; i < std::ssize(part); ++i) {
+        const int64_t row = place.row_of(i / columns);
+        const int64_t column = i % columns;
+        const int64_t at = place.is_transposed ? column * place.shape.back() + row : row * columns + column;
+        values[static_cast<size_t>(at)] = part[static_cast<size_t>(i)];
+      }
+    }
+    return values;
+  }
+
   static std::vector<float> output_of(const Executor& executor, const std::string& name) {
     const Operand* operand = executor.plan().find_output(name);
     LAPTIME_CHECK(operand != nullptr, "no output {}", name);
@@ -203,7 +238,13 @@ class PrecisionRun {
     };
     compare("logits", output::kLogits);
     for (const std::string& key : golden_.keys) {
-      if (split_key(key).group == "grad") compare("gradients", key);
+      if (split_key(key).group != "grad") continue;
+      if (golden_.folder.empty()) {
+        compare("gradients", key);
+        continue;
+      }
+      const auto read = [&](const std::string& name) { return output_of(executor, output::kGradient + name); };
+      add("gradients", compare_tensor<float>(golden_, precision_, key, library_tensor(split_key(key).name, read)));
     }
     if (!config_.clip_norm) return;
     add("gradients", compare_grad_norm(golden_, precision_, output_of(executor, output::kGradNorm).at(0)));
@@ -214,7 +255,9 @@ class PrecisionRun {
     for (const std::string& key : golden_.keys) {
       const GoldenKey parts = split_key(key);
       if (parts.group != group) continue;
-      const std::vector<float> values = floats_of(executor.read_source(std::string(parts.name)), DType::kFloat32);
+      const auto read = [&](const std::string& name) { return floats_of(executor.read_source(name), DType::kFloat32); };
+      const std::vector<float> values =
+          golden_.folder.empty() ? read(std::string(parts.name)) : library_tensor(parts.name, read);
       add("weights after " + counted(steps, "step"), compare_tensor<float>(golden_, precision_, key, values));
     }
   }
@@ -240,13 +283,15 @@ class PrecisionRun {
   const VerifyKernels& kernels_;
   const ReportStage& report_;
   VerifiedFile& file_;
+  std::vector<ParameterSpec> parameters_;  // of the model of a folder
   std::vector<double> losses_;
   std::vector<double> scales_;  // of each step, where the loss is scaled
 };
 
 std::string case_text(const GoldenCase& golden) {
   const std::string clip = golden.clip_norm ? fmt::format("clipped at {}, ", *golden.clip_norm) : "";
-  return fmt::format("{}: {}, {}AdamW of {}, {}, truth in {}", golden.file->text(),
+  return fmt::format("{}: {}, {}AdamW of {}, {}, truth in {}",
+                     golden.folder.empty() ? golden.file->text() : fmt::format("folder {}", quote(golden.folder)),
                      card_of(golden.model).describe(golden.model), clip, name_of(golden.optimizer),
                      counted(golden.steps, "step"), golden.exact ? "float64" : "float32");
 }

@@ -223,7 +223,7 @@ TEST(ExecutorOnAPoolingDevice, NamesStepRanges) {
 TEST_F(ExecutorOnCpu, ConstantsAreComputedBeforeTheFirstStep) {
   Builder build;
   const ValueId x = build.source("x", floats({5, 1}), Role::kInput);
-  build.output("y", mul(build, x, rope_table(build, 5, 2, 10'000, DType::kFloat32).cos));
+  build.output("y", mul(build, x, rope_table(build, {5, 2, 10'000, DType::kFloat32}).cos));
   Executor step = executor(build);
   write(step, "x", {1, 1, 1, 1, 1});
   step.run();

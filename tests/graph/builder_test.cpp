@@ -57,12 +57,12 @@ TEST(Builder, InsertsCopyForImpossibleView) {
 TEST(Builder, ConstantIsComputedOnceInSetUp) {
   Builder build;
   build.current = {Phase::kForward, "layers.0", "forward", false};
-  const RopeTable first = rope_table(build, 8, 4, 10'000, DType::kFloat32);
+  const RopeTable first = rope_table(build, {8, 4, 10'000, DType::kFloat32});
   build.current.scope = "layers.1";
-  const RopeTable second = rope_table(build, 8, 4, 10'000, DType::kFloat32);
+  const RopeTable second = rope_table(build, {8, 4, 10'000, DType::kFloat32});
   EXPECT_EQ(first.cos, second.cos);
   EXPECT_EQ(first.sin, second.sin);
-  EXPECT_NE(rope_table(build, 8, 4, 10'001, DType::kFloat32).cos, first.cos);
+  EXPECT_NE(rope_table(build, {8, 4, 10'001, DType::kFloat32}).cos, first.cos);
   EXPECT_EQ(build.graph().nodes.size(), 2U);
   EXPECT_EQ(maker(build, first.cos).annotations.phase, Phase::kSetup);
   EXPECT_EQ(maker(build, first.cos).annotations.scope, "");
@@ -193,7 +193,7 @@ Graph graph_with_all_kinds() {
   build.current.phase = Phase::kOptimizer;
   const ValueId next = assign(build, m, product);
   build.output("next", next);
-  rope_table(build, 8, 4, 10'000, DType::kFloat32);
+  rope_table(build, {8, 4, 10'000, DType::kFloat32});
   return build.finish();
 }
 

@@ -65,7 +65,7 @@ std::vector<ConformanceCase> extremes() {
                     .inputs = std::vector<Operand>(inputs, operand),
                     .arrangements = {Arrangement::kContiguous, Arrangement::kStrided}});
   };
-  for (const OpCard* op : {&kNeg, &kExp, &kLog, &kSqrt, &kRsqrt, &kSquare, &kSigmoid}) add(*op, 1);
+  for (const OpCard* op : {&kNeg, &kExp, &kLog, &kSqrt, &kRsqrt, &kSquare, &kSigmoid, &kSilu}) add(*op, 1);
   for (const OpCard* op : {&kAdd, &kSub, &kMul, &kDiv}) add(*op, 2);
   for (const OpCard* op : {&kAddScalar, &kMulScalar, &kDivScalar}) add(*op, 1, ScalarAttributes{-2.5});
   for (const double exponent : {0.0, 1.0, 2.0, 3.0, -2.0}) add(kPow, 1, ScalarAttributes{exponent});
@@ -88,14 +88,14 @@ std::vector<ConformanceCase> large() {
 
 LAPTIME_CONFORMANCE(Unary, joined({unary(kNeg, Values::kSigned), unary(kExp), unary(kLog, Values::kPositive),
                                    unary(kSqrt, Values::kPositive), unary(kRsqrt, Values::kPositive), unary(kSquare),
-                                   unary(kSigmoid), unary(kAddScalar, Values::kSigned, ScalarAttributes{0.75}),
+                                   unary(kSigmoid), unary(kSilu), unary(kAddScalar, Values::kSigned, ScalarAttributes{0.75}),
                                    unary(kMulScalar, Values::kSigned, ScalarAttributes{-1.3}),
                                    unary(kDivScalar, Values::kSigned, ScalarAttributes{8.3}),
                                    unary(kPow, Values::kSigned, ScalarAttributes{1}),
                                    unary(kPow, Values::kSigned, ScalarAttributes{2}),
                                    unary(kPow, Values::kSigned, ScalarAttributes{3}),
                                    unary(kPow, Values::kPositive, ScalarAttributes{-3})}));
-LAPTIME_CONFORMANCE(Binary, joined({binary(kAdd), binary(kSub), binary(kMul), binary(kDiv), binary(kSigmoidBackward)}));
+LAPTIME_CONFORMANCE(Binary, joined({binary(kAdd), binary(kSub), binary(kMul), binary(kDiv), binary(kSigmoidBackward), binary(kSiluBackward)}));
 LAPTIME_CONFORMANCE(Broadcasting,
                     joined({broadcasting(kAdd), broadcasting(kSub), broadcasting(kMul), broadcasting(kDiv)}));
 LAPTIME_CONFORMANCE(Where, where_rows());
@@ -103,7 +103,7 @@ LAPTIME_CONFORMANCE(PointwiseExtremes, extremes());
 LAPTIME_CONFORMANCE(PointwiseLarge, large());
 
 TEST(Pointwise, GradientsOfOneTensor) {
-  for (const OpCard* op : {&kNeg, &kExp, &kSquare, &kSigmoid})
+  for (const OpCard* op : {&kNeg, &kExp, &kSquare, &kSigmoid, &kSilu})
     expect_gradient({.op = op, .inputs = {{.shape = {3, 4}}}});
   for (const OpCard* op : {&kLog, &kSqrt, &kRsqrt}) {
     expect_gradient({.op = op, .inputs = {{.shape = {3, 4}, .values = Values::kPositive}}});

@@ -7,7 +7,10 @@
 namespace laptime::test {
 namespace {
 
-constexpr RopeForm kForms[] = {RopeForm::kInterleaved, RopeForm::kHalves};
+constexpr RopeForm kForms[] = {RopeForm::kInterleaved, RopeForm::kHalves, RopeForm::kRotateHalf};
+
+// Columns of the tables that rotate whole rows of `width` elements.
+int64_t columns_for(RopeForm form, int64_t width) { return form == RopeForm::kRotateHalf ? width : width / 2; }
 
 std::vector<ConformanceCase> rope_rows() {
   const std::vector<Shape> shapes{{1, 2}, {5, 6}, {3, 4, 34}, {2, 3, 5, 64}, {2, 2, 9, 80}, {2, 600, 8}, {3, 2050}};
@@ -15,7 +18,7 @@ std::vector<ConformanceCase> rope_rows() {
   for (const OpCard* op : {&kRope, &kRopeBackward}) {
     for (const RopeForm form : kForms) {
       for (const Shape& shape : shapes) {
-        const Shape angles{shape[-2], shape.back() / 2};
+        const Shape angles{shape[-2], columns_for(form, shape.back())};
         const Operand x{.shape = shape};
         const Operand table{.shape = angles};
         const Operand table32{.shape = angles, .dtype = DType::kFloat32};
@@ -24,14 +27,29 @@ std::vector<ConformanceCase> rope_rows() {
             {.op = op, .attributes = RopeAttributes{form, DType::kBFloat16}, .inputs = {x, table32, table32}});
       }
       const Operand x{.shape = {2, 3, 5, 64}};
-      const Operand table{.shape = {5, 32}, .dtype = DType::kFloat32};
+      const Operand table{.shape = {5, columns_for(form, 64)}, .dtype = DType::kFloat32};
       rows.push_back({.op = op,
                       .attributes = RopeAttributes{form},
                       .inputs = {x, table, table},
                       .dtypes = {DType::kBFloat16, DType::kFloat16}});
     }
   }
+  for (const Shape& shape : std::vector<Shape>{{2, 3, 5, 24}, {7, 300}, {2, 3, 5000}}) {
+    for (const OpCard* op : {&kRope, &kRopeBackward}) {
+      const Operand table{.shape = {shape[-2], shape.back() / 4 / 2 * 2}};
+      rows.push_back(
+          {.op = op, .attributes = RopeAttributes{RopeForm::kRotateHalf}, .inputs = {{.shape = shape}, table, table}});
+    }
+  }
   for (const int64_t positions : {1, 700}) {
+    rows.push_back({.op = &kRopeTable,
+                    .attributes = RopeTableAttributes{.context_length = positions,
+                                                      .d_head = 64,
+                                                      .theta = 500'000,
+                                                      .repeated = true,
+                                                      .scaling = {.factor = 8, .original_context = 64}},
+                    .dtypes = {DType::kFloat32},
+                    .arrangements = {Arrangement::kContiguous}});
     rows.push_back({.op = &kRopeTable,
                     .attributes = RopeTableAttributes{positions, 34},
                     .dtypes = {DType::kFloat32},
@@ -43,11 +61,18 @@ std::vector<ConformanceCase> rope_rows() {
 LAPTIME_CONFORMANCE(Rope, rope_rows());
 
 TEST(Rope, Gradient) {
-  const Operand table{.shape = {3, 4}, .dtype = DType::kFloat32};
   for (const RopeForm form : kForms) {
+    const Operand table{.shape = {3, columns_for(form, 8)}, .dtype = DType::kFloat32};
     expect_gradient(
         {.op = &kRope, .attributes = RopeAttributes{form}, .inputs = {{.shape = {2, 2, 3, 8}}, table, table}});
   }
+}
+
+TEST(Rope, GradientOfAPartOfTheRow) {
+  const Operand table{.shape = {3, 6}, .dtype = DType::kFloat32};
+  expect_gradient({.op = &kRope,
+                   .attributes = RopeAttributes{RopeForm::kRotateHalf},
+                   .inputs = {{.shape = {2, 2, 3, 10}}, table, table}});
 }
 
 TEST(Rope, KeepsTheOrderOfTheAxes) {

@@ -27,16 +27,25 @@ Shape row_shape(const Shape& shape) {
 
 const Operand kStep{.shape = {}, .values = Values::kConstant, .dtype = DType::kInt64, .bound = 3};
 
-std::vector<Operand> forward_operands(const Shape& shape, bool drops) {
-  std::vector<Operand> operands(3, Operand{.shape = shape});
+// The shape of keys and values with `kv_heads` heads; 0: as many as queries.
+Shape kv_shape(const Shape& shape, int64_t kv_heads) {
+  Shape keys = shape;
+  if (kv_heads > 0) keys[1] = kv_heads;
+  return keys;
+}
+
+std::vector<Operand> forward_operands(const Shape& shape, bool drops, int64_t kv_heads = 0) {
+  const Operand keys{.shape = kv_shape(shape, kv_heads)};
+  std::vector<Operand> operands{{.shape = shape}, keys, keys};
   if (drops) operands.push_back(kStep);
   return operands;
 }
 
-std::vector<Operand> backward_operands(const Shape& shape, bool drops) {
+std::vector<Operand> backward_operands(const Shape& shape, bool drops, int64_t kv_heads = 0) {
   // About the log-sum-exp of the scores, so that weights are hardly larger than 1.
   const Operand log_sum_exp{.shape = row_shape(shape), .values = Values::kPositive, .dtype = DType::kFloat32};
-  std::vector<Operand> operands(4, Operand{.shape = shape});
+  const Operand keys{.shape = kv_shape(shape, kv_heads)};
+  std::vector<Operand> operands{{.shape = shape}, keys, keys, {.shape = shape}};
   operands.push_back(log_sum_exp);
   operands.push_back({.shape = shape});
   if (drops) operands.push_back(kStep);
@@ -48,6 +57,7 @@ std::vector<ConformanceCase> scaled_dot_product_attention_rows() {
     Shape shape;
     bool causal = true;
     double dropout_p = 0;
+    int64_t kv_heads = 0;
   };
   std::vector<ConformanceCase> rows;
   for (const Row& row : std::vector<Row>{
@@ -67,26 +77,33 @@ std::vector<ConformanceCase> scaled_dot_product_attention_rows() {
            {{1, 1, 150, 264}},
            {{2, 1, 70, 270}, true, 0.3},
            {{1, 2, 11, 260}, true, 0.25},
+           {{2, 4, 33, 20}, true, 0, 2},
+           {{1, 6, 40, 16}, false, 0, 1},
+           {{1, 4, 30, 20}, true, 0.3, 2},
+           {{2, 4, 19, 270}, true, 0, 2},
+           {{1, 3, 150, 264}, true, 0.25, 1},
        }) {
     const AttentionAttributes attributes{row.causal, row.dropout_p, 42, 7};
     const bool drops = row.dropout_p > 0;
     rows.push_back({.op = &kScaledDotProductAttention,
                     .attributes = attributes,
-                    .inputs = forward_operands(row.shape, drops),
+                    .inputs = forward_operands(row.shape, drops, row.kv_heads),
                     .arrangements = kContiguousRows,
                     .may_refuse = kContiguousRows});
     rows.push_back({.op = &kScaledDotProductAttentionBackward,
                     .attributes = attributes,
-                    .inputs = backward_operands(row.shape, drops),
+                    .inputs = backward_operands(row.shape, drops, row.kv_heads),
                     .arrangements = kContiguousRows,
                     .may_refuse = kContiguousRows});
   }
   for (const int64_t size : {1, 70}) {
-    rows.push_back({.op = &kCausalMask,
-                    .attributes = CausalMaskAttributes{size},
-                    .dtypes = {DType::kFloat32},
-                    .arrangements = {Arrangement::kContiguous},
-                    .slack = 0});
+    for (const bool is_additive : {false, true}) {
+      rows.push_back({.op = &kCausalMask,
+                      .attributes = CausalMaskAttributes{size, is_additive},
+                      .dtypes = {DType::kFloat32},
+                      .arrangements = {Arrangement::kContiguous},
+                      .slack = 0});
+    }
   }
   return rows;
 }
@@ -99,19 +116,28 @@ TEST(Attention, Gradient) {
       expect_gradient({.op = &kScaledDotProductAttention,
                        .attributes = AttentionAttributes{causal, dropout_p, 5, 6},
                        .inputs = forward_operands({2, 2, 5, 4}, dropout_p > 0)});
+      expect_gradient({.op = &kScaledDotProductAttention,
+                       .attributes = AttentionAttributes{causal, dropout_p, 5, 6},
+                       .inputs = forward_operands({2, 6, 5, 4}, dropout_p > 0, 2)});
     }
   }
 }
 
-// A forward and a backward call on inputs of one layout.
+Layout heads_within_positions(const Shape& shape) {
+  return permuted(Layout::contiguous({shape[0], shape[2], shape[1], shape[3]}), {0, 2, 1, 3});
+}
+
+// A forward and a backward call on inputs whose heads lie within positions.
 class Attention {
  public:
-  Attention(const AttentionAttributes& attributes, DType dtype, const Layout& layout) : attributes_(attributes) {
-    const TensorType type{dtype, layout};
-    forward_ = signature(kScaledDotProductAttention, {type, type, type});
-    const TensorType grad{dtype, dense_like(layout)};
+  Attention(const AttentionAttributes& attributes, DType dtype, const Shape& shape, int64_t kv_heads)
+      : attributes_(attributes) {
+    const TensorType type{dtype, heads_within_positions(shape)};
+    const TensorType keys{dtype, heads_within_positions(kv_shape(shape, kv_heads))};
+    forward_ = signature(kScaledDotProductAttention, {type, keys, keys});
+    const TensorType grad{dtype, dense_like(type.layout)};
     backward_ =
-        signature(kScaledDotProductAttentionBackward, {type, type, type, forward_.out[0], forward_.out[1], grad});
+        signature(kScaledDotProductAttentionBackward, {type, keys, keys, forward_.out[0], forward_.out[1], grad});
     for (size_t k = 0; k < 3; ++k) add(backward_.in[k], k);
     for (size_t k = 3; k < 5; ++k) tensors_.emplace_back(backward_.in[k]);
     add(grad, 5);
@@ -176,10 +202,6 @@ std::vector<Kernel> supporting_kernels(cpu::Isa isa, const Signature& signature)
   return kernels;
 }
 
-Layout heads_within_positions(const Shape& shape) {
-  return permuted(Layout::contiguous({shape[0], shape[2], shape[1], shape[3]}), {0, 2, 1, 3});
-}
-
 double relative_distance(const std::vector<double>& a, const std::vector<double>& truth) {
   double difference = 0;
   double norm = 0;
@@ -191,11 +213,11 @@ double relative_distance(const std::vector<double>& a, const std::vector<double>
 }
 
 // Every kernel of every instruction set must be close to the references, and give the same bits for any threads.
-void expect_close(const AttentionAttributes& attributes, const Shape& shape) {
+void expect_close(const AttentionAttributes& attributes, const Shape& shape, int64_t kv_heads = 0) {
   const double accepted =
       2.5e-6 * std::max(1.0, static_cast<double>(shape.back()) / 512);  // wider heads have longer sums
   for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
-    Attention attention(attributes, dtype, heads_within_positions(shape));
+    Attention attention(attributes, dtype, shape, kv_heads);
     SCOPED_TRACE(attention.forward_signature().text());
     const Kernel forward_reference = reference_kernel(kScaledDotProductAttention);
     const Kernel backward_reference = reference_kernel(kScaledDotProductAttentionBackward);
@@ -231,6 +253,15 @@ TEST(Attention, SlowHandlesBlockRemainders) {
   expect_close({.causal = false}, {1, 1, 520, 100});
   expect_close({.dropout_p = 0.2, .seed = 3, .place = 4}, {1, 1, 530, 128});
   expect_close({.causal = false, .dropout_p = 0.2, .seed = 3, .place = 4}, {1, 2, 280, 64});
+}
+
+TEST(Attention, SlowSharesHeadsOfKeys) {
+  expect_close({}, {2, 4, 300, 64}, 2);
+  expect_close({}, {1, 9, 530, 64}, 3);
+  expect_close({.causal = false}, {1, 6, 270, 80}, 1);
+  expect_close({}, {5, 8, 70, 16}, 4);
+  expect_close({.dropout_p = 0.2, .seed = 3, .place = 4}, {1, 4, 300, 100}, 2);
+  expect_close({}, {1, 4, 140, 300}, 2);
 }
 
 TEST(Attention, SlowWideHeads) {
@@ -312,36 +343,44 @@ TEST(Attention, OutputHasTheLayoutOfQueries) {
   EXPECT_EQ(grads[1].layout, k.layout);
 }
 
-// The whole op and its decomposition, on the references in float64.
+// The whole op and its decomposition, on the references in float64, with a head of keys for each query head and with
+// shared ones.
+void expect_equal_decomposition(bool causal, AttentionForm form, int64_t kv_heads) {
+  Builder build;
+  const TensorType type = contiguous_type(DType::kFloat64, {2, 4, 6, 4});
+  const TensorType keys = contiguous_type(DType::kFloat64, {2, kv_heads, 6, 4});
+  const ValueId q = build.source("q", type, Role::kActivation);
+  const ValueId k = build.source("k", keys, Role::kActivation);
+  const ValueId v = build.source("v", keys, Role::kActivation);
+  const ValueId step = build.source("step", contiguous_type(DType::kInt64, {}), Role::kInput);
+  const auto scope = build.scope("attn");
+  const ValueId whole =
+      scaled_dot_product_attention(build, q, k, v, step, {.causal = causal, .dropout_p = 0.4, .seed = 9, .form = form});
+  const Node node = *build.graph().producer(whole);
+  const ValueId lowered = kScaledDotProductAttention.decompose(build, node.attributes, node.inputs)[0];
+  const Graph graph = build.finish();
+  Evaluation evaluation(graph);
+  int seed = 0;
+  for (const ValueId id : {q, k, v}) {
+    GuardedTensor tensor(graph.value(id).type);
+    tensor.fill({.shape = graph.value(id).type.shape()}, static_cast<uint64_t>(++seed));
+    evaluation.set(id, elements_of(tensor.view()));
+  }
+  evaluation.set(step, {3});
+  evaluation.run();
+  const std::vector<double> a = evaluation.values(whole);
+  const std::vector<double> b = evaluation.values(lowered);
+  for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-14);
+  int masks = 0;
+  for (const Node& lowered_node : graph.nodes) masks += lowered_node.op == &kCausalMask ? 1 : 0;
+  EXPECT_EQ(masks, causal ? 1 : 0);
+}
+
 TEST(Attention, DropoutMaskMatchesDecomposition) {
   for (const bool causal : {true, false}) {
-    Builder build;
-    const TensorType type = contiguous_type(DType::kFloat64, {2, 2, 6, 4});
-    const ValueId q = build.source("q", type, Role::kActivation);
-    const ValueId k = build.source("k", type, Role::kActivation);
-    const ValueId v = build.source("v", type, Role::kActivation);
-    const ValueId step = build.source("step", contiguous_type(DType::kInt64, {}), Role::kInput);
-    const auto scope = build.scope("attn");
-    const ValueId whole =
-        scaled_dot_product_attention(build, q, k, v, step, {.causal = causal, .dropout_p = 0.4, .seed = 9});
-    const Node node = *build.graph().producer(whole);
-    const ValueId lowered = kScaledDotProductAttention.decompose(build, node.attributes, node.inputs)[0];
-    const Graph graph = build.finish();
-    Evaluation evaluation(graph);
-    int seed = 0;
-    for (const ValueId id : {q, k, v}) {
-      GuardedTensor tensor(type);
-      tensor.fill({.shape = type.shape()}, static_cast<uint64_t>(++seed));
-      evaluation.set(id, elements_of(tensor.view()));
+    for (const AttentionForm form : {AttentionForm::kModules, AttentionForm::kTransformers}) {
+      for (const int64_t kv_heads : {1, 2, 4}) expect_equal_decomposition(causal, form, kv_heads);
     }
-    evaluation.set(step, {3});
-    evaluation.run();
-    const std::vector<double> a = evaluation.values(whole);
-    const std::vector<double> b = evaluation.values(lowered);
-    for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-14);
-    int masks = 0;
-    for (const Node& lowered_node : graph.nodes) masks += lowered_node.op == &kCausalMask ? 1 : 0;
-    EXPECT_EQ(masks, causal ? 1 : 0);
   }
 }
 

@@ -1,6 +1,8 @@
 // Stack: the kernel against the reference, bit for bit.
 #include "ops/stack/stack.h"
 
+#include <tuple>
+
 #include "support/conformance.h"
 #include "support/gradient_check.h"
 
@@ -30,6 +32,23 @@ TEST(Stack, Gradient) {
     expect_gradient(
         {.op = &kStack, .attributes = StackAttributes{axis}, .inputs = {{.shape = {3, 4}}, {.shape = {3, 4}}}});
   }
+}
+
+std::vector<ConformanceCase> concat_rows() {
+  std::vector<ConformanceCase> rows;
+  for (const auto& [axis, a, b] :
+       std::vector<std::tuple<int, Shape, Shape>>{{0, {3}, {5}}, {1, {4, 6}, {4, 1}}, {2, {2, 3, 18}, {2, 3, 14}}}) {
+    rows.push_back(
+        {.op = &kConcat, .attributes = ConcatAttributes{axis}, .inputs = {{.shape = a}, {.shape = b}}, .slack = 0});
+  }
+  return rows;
+}
+
+LAPTIME_CONFORMANCE(Concat, concat_rows());
+
+TEST(Concat, Gradient) {
+  expect_gradient(
+      {.op = &kConcat, .attributes = ConcatAttributes{1}, .inputs = {{.shape = {3, 4}}, {.shape = {3, 2}}}});
 }
 
 }  // namespace

@@ -256,7 +256,7 @@ TEST(Plan, ValueAssignedTwiceReachesBothStates) {
 TEST(Plan, ConstantsAreComputedInSetUpAndStay) {
   Builder build;
   const ValueId x = build.source("x", floats({8, 2}), Role::kInput);
-  build.output("y", sum_all(build, mul(build, x, rope_table(build, 8, 4, 10'000, DType::kFloat32).cos)));
+  build.output("y", sum_all(build, mul(build, x, rope_table(build, {8, 4, 10'000, DType::kFloat32}).cos)));
   const Plan plan = make_plan(build.finish(), one_kernel);
   expect_sound(plan);
   ASSERT_EQ(plan.setup.size(), 1U);

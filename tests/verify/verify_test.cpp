@@ -439,7 +439,7 @@ TEST(VerifyText, FileWithoutComparisonsFails) { EXPECT_FALSE(VerifiedFile{}.pass
 
 TEST(Verify, CountsConstantsComputedInsideAStep) {
   Builder build;
-  rope_table(build, 8, 4, 10'000, DType::kFloat32);  // a module buffer
+  rope_table(build, {8, 4, 10'000, DType::kFloat32});  // a module buffer
   EXPECT_EQ(constant_bytes_of_step(build.graph()), 0);
   arange(build, 8);  // positions, int64
   EXPECT_EQ(constant_bytes_of_step(build.graph()), 8 * 8);

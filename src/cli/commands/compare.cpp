@@ -19,7 +19,7 @@
 #include "distribution/paired_ratio.h"
 #include "distribution/process_ratio.h"
 #include "distribution/verdict.h"
-#include "export/distinct_names.h"
+#include "export/formats.h"
 #include "record/json_documents.h"
 #include "record/time_stats.h"
 #include "report/comparison.h"

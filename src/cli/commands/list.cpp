@@ -11,6 +11,7 @@
 
 #include "base/words.h"
 #include "cli/destination.h"
+#include "config/known_models.h"
 #include "config/model_presets.h"
 #include "config/option_table.h"
 #include "config/ready_sweeps.h"
@@ -49,23 +50,37 @@ std::string other_names(const OptionRow& row) {
   return names.empty() ? "" : fmt::format("; also {}", joined(names, ", "));
 }
 
-// Parameters of a preset in the edition that it selects, and in the default edition otherwise.
-int64_t parameters_of(const ModelPreset& model) {
-  std::vector<GivenOption> given{{"model", model.name}};
-  if (model.only) given.push_back({"edition", name_of(*model.only)});
-  return summarize(resolve(given).config.model).parameter_count;
+Cells model_line(const std::string& name, std::string_view alias, std::string_view edition, const ModelConfig& model) {
+  return {name,
+          std::string(alias),
+          std::string(edition),
+          grouped_digits(std::to_string(summarize(model).parameter_count)),
+          std::to_string(model.d_model),
+          std::to_string(model.d_ff),
+          std::to_string(model.num_layers),
+          std::to_string(model.num_heads),
+          std::to_string(model.kv_heads())};
 }
 
+// Sizes of the source documents in the edition that each selects, and in the default edition otherwise; then the
+// well-known models.
 std::string models(size_t width) {
-  std::vector<Cells> lines{{"model", "alias", "edition", "parameters", "d_model", "d_ff", "layers", "heads"}};
+  std::vector<Cells> lines{
+      {"model", "alias", "edition", "parameters", "d_model", "d_ff", "layers", "heads", "kv heads"}};
   for (const ModelPreset& model : model_presets()) {
-    lines.push_back({std::string(model.name), std::string(model.alias),
-                     model.only ? std::string(name_of(*model.only)) : "any",
-                     grouped_digits(std::to_string(parameters_of(model))), std::to_string(model.d_model),
-                     std::to_string(model.d_ff), std::to_string(model.num_layers), std::to_string(model.num_heads)});
+    std::vector<GivenOption> given{{"model", model.name}};
+    if (model.only) given.push_back({"edition", name_of(*model.only)});
+    lines.push_back(model_line(std::string(model.name), model.alias, model.only ? name_of(*model.only) : "any",
+                               resolve(given).config.model));
   }
-  return aligned(lines, {false, false, false, true, true, true, true, true}, 0, width) +
-         "\nParameters of `any` are those of the edition 2025.\n";
+  for (const KnownModel& model : known_models())
+    lines.push_back(model_line(std::string(model.name), "", name_of(model.edition), config_of(model)));
+  return aligned(lines, {false, false, false, true, true, true, true, true, true}, 0, width) + "\n" +
+         broken_at_spaces(
+             "Parameters of `any` are those of the edition 2025. --model also takes a config.json, or the "
+             "folder of a model with one.",
+             width) +
+         "\n";
 }
 
 std::string devices(size_t width) {

@@ -233,7 +233,8 @@ struct VerifyCommand {
 };
 
 VerifyCommand parse_verify(const CommandWords& words) {
-  if (words.positionals.empty()) throw Error("laptime verify: no file; give one or more FILE.safetensors");
+  if (words.positionals.empty())
+    throw Error("laptime verify: no file; give FILE.safetensors, or the folder of a model with values");
   VerifyCommand verify{words.positionals};
   read_options(words, verify.options, verify.machine, verify.output);
   return verify;
@@ -289,7 +290,7 @@ constinit const Command kSelfcheck{
 
 constinit const Command kVerify{
     .name = "verify",
-    .arguments = "FILE.safetensors... [OPTIONS]",
+    .arguments = "FILE.safetensors|FOLDER... [OPTIONS]",
     .summary = "our engine against stored PyTorch values",
     .details =
         "Prints a line for each file, and below it the comparisons that failed. --verbose shows every comparison with "

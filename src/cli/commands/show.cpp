@@ -15,7 +15,6 @@
 #include "cli/output.h"
 #include "cli/sweep_words.h"
 #include "cli/user_store.h"
-#include "record/import.h"
 #include "record/metrics.h"
 #include "record/store.h"
 #include "report/filter.h"

@@ -9,12 +9,49 @@
 namespace laptime {
 namespace {
 
-constexpr std::array<std::string_view, 1> kLayerNormKernel{"layer_norm"};
+using Flags = std::string_view;
+constexpr std::array kLayerNormKernel{Flags("layer_norm")};
+constexpr std::array kLibraryKernels{Flags("layer_norm"), Flags("softmax")};
+constexpr std::array k2024Options{Flags("weight-tie"), Flags("bias"), Flags("embd-pdrop"), Flags("attn-pdrop"),
+                                  Flags("resid-pdrop")};
+constexpr std::array kGpt2Options{Flags("weight-tie"),  Flags("bias"),        Flags("embd-pdrop"), Flags("attn-pdrop"),
+                                  Flags("resid-pdrop"), Flags("max-context"), Flags("norm-eps")};
+constexpr std::array kLlamaOptions{
+    Flags("weight-tie"), Flags("attn-pdrop"), Flags("norm-eps"),     Flags("num-kv-heads"),   Flags("max-context"),
+    Flags("head-dim"),   Flags("rope-theta"), Flags("rope-scaling"), Flags("attention-bias"), Flags("mlp-bias")};
+constexpr std::array kQwen2Options{Flags("weight-tie"),   Flags("attn-pdrop"),  Flags("norm-eps"),
+                                   Flags("num-kv-heads"), Flags("max-context"), Flags("head-dim"),
+                                   Flags("rope-theta"),   Flags("rope-scaling")};
+constexpr std::array kQwen3Options{Flags("weight-tie"),   Flags("attn-pdrop"),   Flags("norm-eps"),
+                                   Flags("num-kv-heads"), Flags("max-context"),  Flags("head-dim"),
+                                   Flags("rope-theta"),   Flags("rope-scaling"), Flags("attention-bias")};
+constexpr std::array kGptNeoxOptions{Flags("weight-tie"),   Flags("embd-pdrop"),       Flags("attn-pdrop"),
+                                     Flags("resid-pdrop"),  Flags("norm-eps"),         Flags("rope-theta"),
+                                     Flags("rope-scaling"), Flags("rotary-share"),     Flags("attention-bias"),
+                                     Flags("mlp-bias"),     Flags("parallel-residual")};
 
 // Linear weights with std sqrt(2 / (d_in + d_out)), truncated at 3 std.
 constexpr GptInit kGlorot{.distribution = Distribution::kTruncatedNormal, .embedding_std = 1};
 constexpr GptInit kGpt2Init{
     .distribution = Distribution::kNormal, .embedding_std = 0.02, .linear_std = 0.02, .scales_residuals = true};
+
+constexpr GptInit kLibraryInit{.distribution = Distribution::kNormal, .embedding_std = 0.02, .linear_std = 0.02};
+constexpr GptDefaults kLibraryDefaults{.context_length = 2048,
+                                       .batch_size = 4,
+                                       .vocab_size = 32'000,
+                                       .seed = 1,
+                                       .optimizer = Optimizer::kTorch,
+                                       .warmup = 5,
+                                       .steps = 10};
+
+constexpr GptDefaults kGptNeoxDefaults = [] {
+  GptDefaults defaults = kLibraryDefaults;
+  defaults.vocab_size = 50'304;
+  defaults.projection_bias = true;
+  defaults.parallel_residual = true;
+  defaults.rotary_share = 0.25;
+  return defaults;
+}();
 
 constexpr std::array kEditions{
     GptEdition{.edition = Edition::k2024,
@@ -23,10 +60,8 @@ constexpr std::array kEditions{
                .feed_forward = FeedForward::kGeluErf,
                .linear = LinearForm::kLinear,
                .loss = CrossEntropyForm::kLogSoftmax,
-               .biases = Biases::kOptional,
                .head_bias = true,
-               .may_tie = true,
-               .may_drop = true,
+               .takes = k2024Options,
                .init = kGpt2Init,
                .defaults = {.context_length = 128,
                             .batch_size = 16,
@@ -74,8 +109,8 @@ constexpr std::array kEditions{
         .feed_forward = FeedForward::kGeluTanh,
         .linear = LinearForm::kLinear,
         .loss = CrossEntropyForm::kLogSoftmax,
-        .biases = Biases::kAlways,
-        .may_tie = true,
+        .drops_residuals = true,
+        .takes = kGpt2Options,
         .kept_by_eager = kLayerNormKernel,
         .init = kGpt2Init,
         .defaults = {.context_length = 1024,
@@ -87,6 +122,59 @@ constexpr std::array kEditions{
                      .bias = true,
                      .warmup = 5,
                      .steps = 10}},
+    GptEdition{.edition = Edition::kLlama,
+               .about = "Llama, Mistral, SmolLM2, TinyLlama as in transformers: RMSNorm, RoPE, SwiGLU, grouped queries",
+               .norm = nn::NormKind::kRms,
+               .rope = RopeForm::kRotateHalf,
+               .feed_forward = FeedForward::kSilu,
+               .linear = LinearForm::kLinear,
+               .loss = CrossEntropyForm::kLogSoftmax,
+               .is_of_library = true,
+               .takes = kLlamaOptions,
+               .kept_by_eager = kLibraryKernels,
+               .init = kLibraryInit,
+               .defaults = kLibraryDefaults},
+    GptEdition{.edition = Edition::kQwen2,
+               .about = "Qwen2 and Qwen2.5 as in transformers: as llama, with biases of q, k and v",
+               .norm = nn::NormKind::kRms,
+               .norm_eps = 1e-6,
+               .rope = RopeForm::kRotateHalf,
+               .feed_forward = FeedForward::kSilu,
+               .linear = LinearForm::kLinear,
+               .loss = CrossEntropyForm::kLogSoftmax,
+               .qkv_bias = true,
+               .is_of_library = true,
+               .takes = kQwen2Options,
+               .kept_by_eager = kLibraryKernels,
+               .init = kLibraryInit,
+               .defaults = kLibraryDefaults},
+    GptEdition{.edition = Edition::kQwen3,
+               .about = "Qwen3 as in transformers: as llama, with an RMSNorm on each head of q and k",
+               .norm = nn::NormKind::kRms,
+               .norm_eps = 1e-6,
+               .rope = RopeForm::kRotateHalf,
+               .feed_forward = FeedForward::kSilu,
+               .linear = LinearForm::kLinear,
+               .loss = CrossEntropyForm::kLogSoftmax,
+               .head_norms = true,
+               .is_of_library = true,
+               .takes = kQwen3Options,
+               .kept_by_eager = kLibraryKernels,
+               .init = kLibraryInit,
+               .defaults = kLibraryDefaults},
+    GptEdition{.edition = Edition::kGptNeox,
+               .about = "GPT-NeoX and Pythia as in transformers: LayerNorm, RoPE on a part of each head, GELU, biases",
+               .norm = nn::NormKind::kLayer,
+               .rope = RopeForm::kRotateHalf,
+               .feed_forward = FeedForward::kGeluErf,
+               .linear = LinearForm::kLinear,
+               .loss = CrossEntropyForm::kLogSoftmax,
+               .drops_residuals = true,
+               .is_of_library = true,
+               .takes = kGptNeoxOptions,
+               .kept_by_eager = kLibraryKernels,
+               .init = kLibraryInit,
+               .defaults = kGptNeoxDefaults},
 };
 
 }  // namespace

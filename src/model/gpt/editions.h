@@ -15,12 +15,10 @@ namespace laptime {
 
 enum class FeedForward : uint8_t {
   kSwiglu,    // w2(silu(w1 x) * w3 x)
+  kSilu,      // the same; a framework runs silu as one kernel
   kGeluErf,   // w2(gelu(w1 x))
   kGeluTanh,  // w2(gelu(w1 x)) with the tanh approximation of GELU
 };
-
-// Whether linear layers have biases.
-enum class Biases : uint8_t { kNever, kOptional, kAlways };
 
 struct GptInit {
   Distribution distribution = Distribution::kNormal;  // of linear and embedding weights
@@ -37,6 +35,9 @@ struct GptDefaults {
   Optimizer optimizer = Optimizer::kTorch;
   bool weight_tie = false;
   bool bias = false;
+  bool projection_bias = false;  // --attention-bias and --mlp-bias
+  bool parallel_residual = false;
+  double rotary_share = 1;
   int64_t warmup = 0;  // used if only steps is given
   int64_t steps = 0;   // used if only warmup is given
 };
@@ -51,10 +52,12 @@ struct GptEdition {
   FeedForward feed_forward = FeedForward::kSwiglu;
   LinearForm linear = LinearForm::kEinsum;
   CrossEntropyForm loss = CrossEntropyForm::kWrittenOut;
-  Biases biases = Biases::kNever;
+  bool qkv_bias = false;                                 // q, k and v have biases whatever the options say
   bool head_bias = false;                                // the head has a bias if the other linear layers have one
-  bool may_tie = false;                                  // --weight-tie is allowed
-  bool may_drop = false;                                 // the pdrop options are allowed
+  bool head_norms = false;                               // each head of q and k is normalised before RoPE
+  bool drops_residuals = false;                          // resid_pdrop follows w2 instead of GELU
+  bool is_of_library = false;                            // lowered as transformers runs it
+  std::span<const std::string_view> takes = {};          // flags of the options that only some editions have
   std::span<const std::string_view> kept_by_eager = {};  // composites that a framework runs as one kernel
   GptInit init = {};
   GptDefaults defaults = {};

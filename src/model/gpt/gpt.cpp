@@ -1,5 +1,5 @@
 // The GPT-style language model: its card, and its forward graph in composites according to the edition. Shapes: B
-// batch, T positions, C d_model, h heads, d = C / h, F d_ff, V vocabulary.
+// batch, T positions, C d_model, h heads, g heads of keys and values, d width of a head, F d_ff, V vocabulary.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -7,10 +7,12 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "config/model_presets.h"
+#include "config/option_table.h"
 #include "graph/structural_ops.h"
 #include "model/gpt/editions.h"
 #include "model/model_card.h"
 #include "model/modules.h"
+#include "model/named_model.h"
 #include "ops/dropout/dropout.h"
 #include "ops/embedding/embedding.h"
 #include "ops/gelu/gelu.h"
@@ -27,7 +29,11 @@ constexpr const char* kLoss = "loss";
 constexpr const char* kHead = "lm_head";
 
 struct Attention {
-  nn::Linear q_proj, k_proj, v_proj, output_proj;
+  nn::Linear q_proj;
+  std::optional<nn::Norm> q_norm;  // of each head, as k_norm
+  nn::Linear k_proj;
+  std::optional<nn::Norm> k_norm;
+  nn::Linear v_proj, output_proj;
 };
 
 struct FeedForwardModule {
@@ -42,6 +48,12 @@ struct Block {
   FeedForwardModule feed_forward;
 };
 
+// Elements of a head that RoPE rotates.
+int64_t rotated_width(const ModelConfig& model) {
+  const double share = model.rotary_share.value_or(1);
+  return static_cast<int64_t>(share * static_cast<double>(model.d_head()));
+}
+
 class Gpt {
  public:
   Gpt(ModelBuilder& build, const ModelConfig& model)
@@ -51,19 +63,29 @@ class Gpt {
 
   ModelOutputs run() {
     inputs_ = build_.token_inputs(model_.batch_size, model_.context_length);
-    build_.current.frame = kForward;
+    build_.current.frame = build_.function(kForward);
     ValueId x = embeddings();
+    if (edition_.is_of_library) build_.hold(x, "inputs_embeds");
     for (size_t layer = 0; layer < blocks_.size(); ++layer) {
+      if (edition_.is_of_library && layer > 0) build_.hold(x, "hidden_states");
       const auto scope = build_.layer(static_cast<int64_t>(layer));
+      std::optional<ModelBuilder::Framed> function;  // whose variables die with it
+      if (edition_.is_of_library) function.emplace(build_, build_.function("layer"));
       const Block& block = blocks_[layer];
-      x = build_.name(add(build_, x, attention(block.attention, build_.hold(block.ln1(build_, x), "y"))), "residual1");
+      if (model_.parallel_residual) {
+        const ValueId mixed = attention(layer, build_.hold(block.ln1(build_, x), "y"));
+        const ValueId fed = feed_forward(block.feed_forward, build_.hold(block.ln2(build_, x), "y"));
+        x = build_.name(add(build_, add(build_, fed, mixed), x), "residual2");
+        continue;
+      }
+      x = build_.name(add(build_, x, attention(layer, build_.hold(block.ln1(build_, x), "y"))), "residual1");
       x = build_.name(add(build_, x, feed_forward(block.feed_forward, build_.hold(block.ln2(build_, x), "y"))),
                       "residual2");
     }
     const LinearCrossEntropy head = head_and_loss((*ln_final_)(build_, x));
     build_.name(head.loss, kLoss);
     build_.name(head.logits, "logits");
-    build_.current.frame = kLoss;
+    build_.current.frame = build_.function(kLoss);
     build_.hold(head.logits, "logits");  // the caller of the eager program holds the logits until the loss is done
     return {head.loss, head.logits};
   }
@@ -73,7 +95,8 @@ class Gpt {
   void declare() {
     token_table_ = embedding_table("token_embeddings", {.rows = model_.vocab_size, .tied = model_.weight_tie});
     if (!edition_.rope) {
-      position_table_ = embedding_table("position_embeddings", {.rows = model_.context_length, .croppable = true});
+      position_table_ = embedding_table(
+          "position_embeddings", {.rows = model_.max_context.value_or(model_.context_length), .croppable = true});
     }
     blocks_.reserve(static_cast<size_t>(model_.num_layers));
     for (int64_t layer = 0; layer < model_.num_layers; ++layer) {
@@ -104,40 +127,52 @@ class Gpt {
     return build_.parameter(spec);
   }
 
-  nn::Norm norm(const char* module) { return {build_, module, edition_.norm, model_.d_model, edition_.norm_eps}; }
+  nn::Norm norm(const char* module) { return norm(module, model_.d_model); }
+  nn::Norm norm(const char* module, int64_t width) {
+    return {build_, module, edition_.norm, width, model_.norm_eps.value_or(edition_.norm_eps), edition_.is_of_library};
+  }
 
   ParameterInit linear_init(int64_t d_out, int64_t d_in) const {
     const double std = edition_.init.linear_std.value_or(std::sqrt(2.0 / static_cast<double>(d_out + d_in)));
     return {edition_.init.distribution, std};
   }
 
-  nn::Linear linear_module(const char* name, int64_t d_out, int64_t d_in) {
-    return linear_module(name, d_out, d_in, linear_init(d_out, d_in));
+  nn::Linear linear_module(const char* name, int64_t d_out, int64_t d_in, bool bias) {
+    return linear_module(name, d_out, d_in, bias, linear_init(d_out, d_in));
   }
-  nn::Linear linear_module(const char* name, int64_t d_out, int64_t d_in, const ParameterInit& init) {
-    return {build_,
-            {.name = name, .d_out = d_out, .d_in = d_in, .init = init, .bias = model_.bias, .form = edition_.linear}};
+  nn::Linear linear_module(const char* name, int64_t d_out, int64_t d_in, bool bias, const ParameterInit& init) {
+    return {build_, {.name = name, .d_out = d_out, .d_in = d_in, .init = init, .bias = bias, .form = edition_.linear}};
   }
 
   // A projection into the residual stream; each layer has two of them.
-  nn::Linear residual_module(const char* name, int64_t d_in) {
+  nn::Linear residual_module(const char* name, int64_t d_in, bool bias) {
     ParameterInit init = linear_init(model_.d_model, d_in);
     if (edition_.init.scales_residuals) init.std /= std::sqrt(2.0 * static_cast<double>(model_.num_layers));
-    return linear_module(name, model_.d_model, d_in, init);
+    return linear_module(name, model_.d_model, d_in, bias, init);
   }
 
   Attention declare_attention() {
     const auto scope = build_.scope("attn");
     const int64_t d = model_.d_model;
-    return {linear_module("q_proj", d, d), linear_module("k_proj", d, d), linear_module("v_proj", d, d),
-            residual_module("output_proj", d)};
+    const int64_t width = model_.num_heads * model_.d_head();
+    const int64_t kv_width = model_.kv_heads() * model_.d_head();
+    const bool output_bias = model_.bias || model_.attention_bias;
+    const bool bias = output_bias || edition_.qkv_bias;
+    const auto head_norm = [&](const char* name) {
+      return edition_.head_norms ? std::optional(norm(name, model_.d_head())) : std::nullopt;
+    };
+    return {linear_module("q_proj", width, d, bias),    head_norm("q_norm"),
+            linear_module("k_proj", kv_width, d, bias), head_norm("k_norm"),
+            linear_module("v_proj", kv_width, d, bias), residual_module("output_proj", width, output_bias)};
   }
 
   FeedForwardModule declare_feed_forward() {
     const auto scope = build_.scope("ffn");
     const int64_t d = model_.d_model;
-    FeedForwardModule module{linear_module("w1", model_.d_ff, d), residual_module("w2", model_.d_ff), {}};
-    if (edition_.feed_forward == FeedForward::kSwiglu) module.w3 = linear_module("w3", model_.d_ff, d);
+    const bool bias = model_.bias || model_.mlp_bias;
+    FeedForwardModule module{linear_module("w1", model_.d_ff, d, bias), residual_module("w2", model_.d_ff, bias), {}};
+    const bool is_gated = edition_.feed_forward == FeedForward::kSwiglu || edition_.feed_forward == FeedForward::kSilu;
+    if (is_gated) module.w3 = linear_module("w3", model_.d_ff, d, bias);
     return module;
   }
 
@@ -161,10 +196,12 @@ class Gpt {
     return build_.name(dropped(x, model_.embd_pdrop), "");
   }
 
-  ValueId split_heads(ValueId x, const std::string& variable) {  // (B, T, C) -> (B, h, T, d)
+  // (B, T, heads d) -> (B, heads, T, d)
+  ValueId split_heads(ValueId x, int64_t heads, const std::optional<nn::Norm>& head_norm, const std::string& variable) {
     const Shape shape = build_.shape(x);
-    const ValueId heads = reshape(build_, x, {shape[0], shape[1], model_.num_heads, model_.d_head()});
-    return build_.hold(transpose(build_, heads, 1, 2), variable);
+    ValueId split = reshape(build_, x, {shape[0], shape[1], heads, model_.d_head()});
+    if (head_norm) split = (*head_norm)(build_, split);
+    return build_.hold(transpose(build_, split, 1, 2), variable);
   }
 
   ValueId rotated(ValueId x, const RopeTable& table, const std::string& variable) {
@@ -172,21 +209,42 @@ class Gpt {
     return build_.hold(build_.name(rope(build_, x, table, *edition_.rope), ""), variable);
   }
 
-  ValueId attention(const Attention& module, ValueId y) {  // (B, T, C) -> (B, T, C)
+  ValueId attention(size_t layer, ValueId y) {  // (B, T, C) -> (B, T, C)
+    const Attention& module = blocks_[layer].attention;
+    std::string outer = build_.current.frame;
+    std::optional<ModelBuilder::Framed> function;  // whose variables die with it
+    if (edition_.is_of_library) function.emplace(build_, build_.function("attn"));
     const auto scope = build_.scope("attn");
     const Shape shape = build_.shape(y);
-    ValueId q = split_heads(module.q_proj(build_, y), "q");
-    ValueId k = split_heads(module.k_proj(build_, y), "k");
-    const ValueId v = split_heads(module.v_proj(build_, y), "v");
+    ValueId q = split_heads(module.q_proj(build_, y), model_.num_heads, module.q_norm, "q");
+    ValueId k = split_heads(module.k_proj(build_, y), model_.kv_heads(), module.k_norm, "k");
+    const ValueId v = split_heads(module.v_proj(build_, y), model_.kv_heads(), {}, "v");
     if (edition_.rope) {
-      const RopeTable table = rope_table(build_, shape[1], model_.d_head(), edition_.rope_theta, build_.real());
+      const RopeScalingWord scaling = parse_rope_scaling(model_.rope_scaling);
+      const RopeTable table = rope_table(
+          build_, {.context_length = shape[1],
+                   .d_head = rotated_width(model_),
+                   .theta = model_.rope_theta.value_or(edition_.rope_theta),
+                   .dtype = build_.real(),
+                   .repeated = edition_.rope == RopeForm::kRotateHalf,
+                   .scaling = {scaling.factor, scaling.low_factor, scaling.high_factor, scaling.original_context}});
       q = rotated(q, table, "q");
       k = rotated(k, table, "k");
     }
     const ValueId step = model_.attn_pdrop > 0 ? inputs_.step : ValueId{};
-    const ValueId values = scaled_dot_product_attention(
-        build_, q, k, v, step, {.dropout_p = model_.attn_pdrop, .seed = build_.seed()});  // (B, h, T, d)
-    const ValueId merged = build_.hold(reshape(build_, transpose(build_, values, 1, 2), shape), "o");
+    const ValueId values = [&] {
+      // The library returns the weights, so that the function of the layer holds them.
+      std::swap(build_.current.frame, outer);
+      const ValueId all = scaled_dot_product_attention(
+          build_, q, k, v, step,
+          {.dropout_p = model_.attn_pdrop,
+           .seed = build_.seed(),
+           .form = edition_.is_of_library ? AttentionForm::kTransformers : AttentionForm::kModules});
+      std::swap(build_.current.frame, outer);
+      return all;
+    }();  // (B, h, T, d)
+    const Shape rows{shape[0], shape[1], model_.num_heads * model_.d_head()};
+    const ValueId merged = build_.hold(reshape(build_, transpose(build_, values, 1, 2), rows), "o");
     return dropped(module.output_proj(build_, merged), model_.resid_pdrop);
   }
 
@@ -194,22 +252,27 @@ class Gpt {
     const auto scope = build_.scope("ffn");
     ValueId hidden;  // (B, T, F)
     if (module.w3) {
-      const ValueId a = build_.hold(module.w1(build_, y), "a");
-      hidden = build_.name(swiglu(build_, a, (*module.w3)(build_, y)), "gated");
+      const ValueId gate = module.w1(build_, y);
+      const ValueId a = edition_.is_of_library ? gate : build_.hold(gate, "a");
+      const bool has_silu = edition_.feed_forward == FeedForward::kSilu;
+      hidden = build_.name(swiglu(build_, a, (*module.w3)(build_, y), has_silu), "gated");
     } else {
       const bool by_tanh = edition_.feed_forward == FeedForward::kGeluTanh;
       hidden = build_.name(gelu(build_, module.w1(build_, y), by_tanh), "gelu");
-      hidden = dropped(hidden, model_.resid_pdrop);
+      if (!edition_.drops_residuals) hidden = dropped(hidden, model_.resid_pdrop);
     }
-    return module.w2(build_, build_.hold(hidden, "y"));
+    const ValueId y2 = module.w2(build_, build_.hold(hidden, "y"));
+    return dropped(y2, edition_.drops_residuals ? model_.resid_pdrop : 0);
   }
 
   // Head and loss as one op; kept whole, it belongs to the frame of the loss.
   LinearCrossEntropy head_and_loss(ValueId x) {  // (B, T, C)
     const NodeAnnotations outer = build_.current;
-    build_.current.scope = build_.current.frame = kLoss;
+    build_.current.scope = kLoss;
+    build_.current.frame = build_.function(kLoss);
     build_.current.region = {.layer = -1, .part = kLoss};
-    build_.current.parts = {{kHead, kForward, {.layer = -1, .part = kHead}}, {kLoss, kLoss, build_.current.region}};
+    build_.current.parts = {{kHead, build_.function(kForward), {.layer = -1, .part = kHead}},
+                            {kLoss, build_.function(kLoss), build_.current.region}};
     const LinearForm form = head_bias_.valid() ? LinearForm::kLinear : LinearForm::kEinsum;
     const LinearCrossEntropy outputs = linear_cross_entropy(build_, x, head_weight_, head_bias_, inputs_.targets,
                                                             {.linear = form, .loss = edition_.loss});
@@ -231,6 +294,24 @@ class Gpt {
 
 // The loss is the mean cross entropy over all positions.
 ModelOutputs build_gpt(ModelBuilder& build, const ModelConfig& model) { return Gpt(build, model).run(); }
+
+// A model of a family sets everything that was not given; if anything given differs, the model becomes custom.
+void fill_architecture(PartialConfig& partial, const NamedModel& named) {
+  ModelConfig& model = partial.config.model;
+  bool as_named = true;
+  ModelConfig::visit_fields(model, [&](const Option& option, auto& field) {
+    if (option.flag == "model" || option.flag == "batch") return;
+    ModelConfig::visit_fields(named.model, [&](const Option& other, const auto& value) {
+      if constexpr (std::is_same_v<std::remove_cvref_t<decltype(field)>, std::remove_cvref_t<decltype(value)>>) {
+        if (other.flag != option.flag) return;
+        partial.fill(field, value);
+        as_named = as_named && (field == value || option.flag == "context");
+      }
+    });
+  });
+  partial.fill(partial.config.weights, named.weights);
+  model.name = as_named ? named.model.name : std::string(kCustomModel);
+}
 
 // A named model sets the dimensions that were not given; if a given one differs, the model becomes custom.
 void fill_dimensions(PartialConfig& partial, const ModelPreset* preset) {
@@ -257,34 +338,65 @@ void fill_defaults(PartialConfig& partial) {
   RunConfig& config = partial.config;
   ModelConfig& model = config.model;
   const GptDefaults& defaults = gpt_edition(model.edition).defaults;
+  partial.fill(model.batch_size, defaults.batch_size);
+  partial.fill(config.seed, defaults.seed);
+  partial.fill(config.optimizer, defaults.optimizer);
+  if (config.steps) partial.fill(config.warmup, defaults.warmup);
+  if (config.warmup) partial.fill(config.steps, defaults.steps);
+  if (const std::optional<NamedModel> family = named_model(model.name)) return fill_architecture(partial, *family);
   const ModelPreset* const preset = find_preset(model.name, implied_edition(model.name).value_or(model.edition));
   const ModelPreset none{};
   const ModelPreset& named = preset != nullptr ? *preset : none;
   partial.fill(model.vocab_size, named.vocab_size.value_or(defaults.vocab_size));
   partial.fill(model.context_length, named.context_length.value_or(defaults.context_length));
-  partial.fill(model.batch_size, defaults.batch_size);
   partial.fill(model.weight_tie, defaults.weight_tie);
   partial.fill(model.bias, defaults.bias);
-  partial.fill(config.seed, defaults.seed);
-  partial.fill(config.optimizer, defaults.optimizer);
-  if (config.steps) partial.fill(config.warmup, defaults.warmup);
-  if (config.warmup) partial.fill(config.steps, defaults.steps);
+  partial.fill(model.attention_bias, defaults.projection_bias);
+  partial.fill(model.mlp_bias, defaults.projection_bias);
+  partial.fill(model.parallel_residual, defaults.parallel_residual);
+  if (defaults.rotary_share != 1) partial.fill(model.rotary_share, std::optional(defaults.rotary_share));
   fill_dimensions(partial, preset);
 }
 
+bool takes(const GptEdition& edition, std::string_view flag) {
+  return std::ranges::find(edition.takes, flag) != edition.takes.end();
+}
+
+// "2024 or gpt2": the editions that have an option; empty for one that every edition has.
+std::string editions_with(std::string_view flag) {
+  std::vector<std::string_view> names;
+  for (const GptEdition& edition : gpt_editions()) {
+    if (takes(edition, flag)) names.push_back(name_of(edition.edition));
+  }
+  return joined(names, " or ");
+}
+
+// Error if an option differs from its usual value although the edition does not have it.
 void check_edition(const ModelConfig& model, const GptEdition& edition) {
-  const std::string_view name = name_of(model.edition);
-  if (model.weight_tie && !edition.may_tie) {
-    throw Error::format("edition {} has no --weight-tie; leave it out, or use --edition 2024", name);
+  const ModelConfig usual;
+  ModelConfig::visit_fields(model, [&](const Option& option, const auto& field) {
+    if (takes(edition, option.flag) || text_of(option, field) == option_text(usual, option.flag)) return;
+    const std::string editions = editions_with(option.flag);
+    if (editions.empty()) return;
+    throw Error::format("edition {} has no --{}; leave it out, or use --edition {}", name_of(model.edition),
+                        option.flag, editions);
+  });
+  if (edition.defaults.bias && !model.bias) {
+    throw Error::format("edition {} always has biases; leave --bias out, or use --edition 2024",
+                        name_of(model.edition));
   }
-  if (model.bias && edition.biases == Biases::kNever) {
-    throw Error::format("edition {} has no --bias; leave it out, or use --edition 2024", name);
+}
+
+void check_heads(const ModelConfig& model, const GptEdition& edition) {
+  if (model.num_heads % model.kv_heads() != 0) {
+    throw Error::format("num_kv_heads ({}) must divide num_heads ({}); change --num-kv-heads", model.kv_heads(),
+                        model.num_heads);
   }
-  if (!model.bias && edition.biases == Biases::kAlways) {
-    throw Error::format("edition {} always has biases; leave --bias out, or use --edition 2024", name);
-  }
-  if (!edition.may_drop && (model.embd_pdrop > 0 || model.attn_pdrop > 0 || model.resid_pdrop > 0)) {
-    throw Error::format("edition {} has no dropout; leave the pdrop options out, or use --edition 2024", name);
+  const int64_t rotated = rotated_width(model);
+  if (edition.rope && (rotated % 2 != 0 || rotated == 0)) {
+    throw Error::format(
+        "RoPE rotates pairs of a head's elements, but d_head is {}{}; change --d-model, --num-heads or --head-dim",
+        model.d_head(), rotated == model.d_head() ? "" : fmt::format(", of which it rotates {}", rotated));
   }
 }
 
@@ -303,16 +415,16 @@ void check(const RunConfig& config) {
     throw Error::format("--{} needs --model attention; a language model is always causal and always has projections",
                         model.projections ? "projections" : "causal false");
   }
-  if (model.d_model % model.num_heads != 0) {
+  if (!model.head_dim && model.d_model % model.num_heads != 0) {
     throw Error::format("d_model ({}) must be divisible by num_heads ({}); give --num-heads {}, or another --d-model",
                         model.d_model, model.num_heads, fitting_heads(model.d_model));
   }
-  if (edition.rope && model.d_head() % 2 != 0) {
-    throw Error::format(
-        "RoPE needs an even d_head, but d_model {} / num_heads {} is {}; change --d-model or --num-heads",
-        model.d_model, model.num_heads, model.d_head());
-  }
   check_edition(model, edition);
+  check_heads(model, edition);
+  if (model.max_context && config.step_context() > *model.max_context) {
+    throw Error::format("context {} is longer than the {} of {}; give --context {}", config.step_context(),
+                        edition.rope ? "sliding window" : "position table", *model.max_context, *model.max_context);
+  }
   const auto editions_with_positions = [] {
     std::vector<std::string_view> names;
     for (const GptEdition& one : gpt_editions()) {
@@ -332,6 +444,8 @@ std::string describe(const ModelConfig& model) {
       fmt::format("edition {}, {} x {}, {}, d_ff {}, vocabulary {}, batch {} x {} tokens", name_of(model.edition),
                   counted(model.num_layers, "layer"), model.d_model, counted(model.num_heads, "head"), model.d_ff,
                   model.vocab_size, model.batch_size, model.context_length);
+  if (model.kv_heads() != model.num_heads)
+    text += fmt::format(", {} of keys and values", counted(model.kv_heads(), "head"));
   if (model.weight_tie) text += ", tied head";
   if (model.bias) text += ", biases";
   return text;

@@ -34,7 +34,9 @@ std::vector<TensorType> infer_layer_norm(const Attributes&, std::span<const Tens
   return infer<LayerNormAttributes>(in[0], in[0].dtype);
 }
 std::vector<TensorType> infer_rms_norm(const Attributes& attributes, std::span<const TensorType> in) {
-  return infer<RmsNormAttributes>(in[0], attributes.as<RmsNormAttributes>().y_dtype.value_or(in[0].dtype));
+  const auto& a = attributes.as<RmsNormAttributes>();
+  const DType natural = a.weighs_last ? promote(in[0].dtype, in[1].dtype) : in[0].dtype;
+  return infer<RmsNormAttributes>(in[0], a.y_dtype.value_or(natural));
 }
 
 template <class Norm>
@@ -130,7 +132,12 @@ std::vector<ValueId> decompose_rms_norm(Builder& build, const Attributes& attrib
   const ValueId x = cast(build, in[0], accumulation_type(narrow));
   const ValueId mean_square = mean(build, pow(build, x, 2), {build.shape(x).rank() - 1});
   const ValueId rstd = rsqrt(build, add_scalar(build, mean_square, a.eps));
-  return {cast(build, mul(build, in[1], mul(build, x, rstd)), a.y_dtype.value_or(narrow)), {}};
+  const ValueId normalised = mul(build, x, rstd);
+  if (a.weighs_last) {  // as transformers writes it
+    const ValueId y = mul(build, in[1], cast(build, normalised, narrow));
+    return {cast(build, y, a.y_dtype.value_or(build.dtype(y))), {}};
+  }
+  return {cast(build, mul(build, in[1], normalised), a.y_dtype.value_or(narrow)), {}};
 }
 
 std::optional<Attributes> fold_rms_norm_output_cast(const Attributes& attributes, int output, DType to) {
@@ -207,8 +214,8 @@ ValueId layer_norm(Builder& build, ValueId x, ValueId weight, ValueId bias, doub
   return build.emit_one(kLayerNorm, LayerNormAttributes{eps}, {x, weight, bias});
 }
 
-ValueId rms_norm(Builder& build, ValueId x, ValueId weight, double eps) {
-  return build.emit_one(kRmsNorm, RmsNormAttributes{eps}, {x, weight});
+ValueId rms_norm(Builder& build, ValueId x, ValueId weight, double eps, bool weighs_last) {
+  return build.emit_one(kRmsNorm, RmsNormAttributes{.eps = eps, .weighs_last = weighs_last}, {x, weight});
 }
 
 }  // namespace laptime

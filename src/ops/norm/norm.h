@@ -31,11 +31,13 @@ struct LayerNormAttributes {
 struct RmsNormAttributes {
   static constexpr bool kCentred = false;
   double eps = 1e-5;
-  std::optional<DType> y_dtype{};  // absent: the type of x
+  std::optional<DType> y_dtype{};  // absent: the type of x, or with `weighs_last` the promoted type of x and weight
+  bool weighs_last = false;        // x rstd is rounded to the type of x before the weight multiplies it
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("eps", self.eps);
     visit("y_dtype", self.y_dtype);
+    if (self.weighs_last) visit("weighs_last", self.weighs_last);
   }
 };
 
@@ -48,7 +50,7 @@ struct NormBackwardAttributes {
 };
 
 ValueId layer_norm(Builder& build, ValueId x, ValueId weight, ValueId bias, double eps);
-ValueId rms_norm(Builder& build, ValueId x, ValueId weight, double eps);
+ValueId rms_norm(Builder& build, ValueId x, ValueId weight, double eps, bool weighs_last = false);
 
 std::span<const OpCard* const> norm_cards();
 

@@ -108,6 +108,9 @@ void gradient_square(GradientContext& c) {
 void gradient_sigmoid(GradientContext& c) {
   c.grad_in[0] = c.build.emit_one(kSigmoidBackward, {}, {c.grad_out[0], c.out[0]});
 }
+void gradient_silu(GradientContext& c) {
+  c.grad_in[0] = c.build.emit_one(kSiluBackward, {}, {c.grad_out[0], c.in[0]});
+}
 void gradient_where(GradientContext& c) { c.grad_in[1] = where(c.build, c.in[0], c.grad_out[0], 0); }
 
 }  // namespace
@@ -197,13 +200,26 @@ const OpCard kSigmoidBackward = {
     .infer = infer_binary,
     .flops = one_flop,
     .reference = reference_binary<[](double grad, double y) { return grad * y * (1 - y); }>};
+const OpCard kSilu = {.name = "silu",
+                      .infer = infer_unary,
+                      .gradient = gradient_silu,
+                      .flops = [](const Signature& s) { return 5 * one_flop(s); },
+                      .reference = reference_unary<[](double x) { return x / (1 + std::exp(-x)); }>};
+const OpCard kSiluBackward = {.name = "silu_backward",
+                              .infer = infer_binary,
+                              .flops = [](const Signature& s) { return 8 * one_flop(s); },
+                              .reference = reference_binary<[](double grad, double x) {
+                                const double s = 1 / (1 + std::exp(-x));
+                                return grad * (s * (1 + x * (1 - s)));
+                              }>};
 const OpCard kWhere = {
     .name = "where", .infer = infer_where, .gradient = gradient_where, .flops = one_flop, .reference = reference_where};
 
 std::span<const OpCard* const> pointwise_cards() {
   static constexpr const OpCard* kCards[] = {
       &kAdd, &kSub, &kMul,  &kDiv,   &kAddScalar, &kMulScalar, &kDivScalar,       &kPow,  &kNeg,
-      &kExp, &kLog, &kSqrt, &kRsqrt, &kSquare,    &kSigmoid,   &kSigmoidBackward, &kWhere};
+      &kExp, &kLog, &kSqrt, &kRsqrt, &kSquare,    &kSigmoid,   &kSigmoidBackward, &kSilu,
+      &kSiluBackward, &kWhere};
   return kCards;
 }
 
@@ -230,6 +246,7 @@ ValueId sqrt(Builder& build, ValueId x) { return build.emit_one(kSqrt, {}, {x});
 ValueId rsqrt(Builder& build, ValueId x) { return build.emit_one(kRsqrt, {}, {x}); }
 ValueId square(Builder& build, ValueId x) { return build.emit_one(kSquare, {}, {x}); }
 ValueId sigmoid(Builder& build, ValueId x) { return build.emit_one(kSigmoid, {}, {x}); }
+ValueId silu(Builder& build, ValueId x) { return build.emit_one(kSilu, {}, {x}); }
 ValueId where(Builder& build, ValueId mask, ValueId x, double otherwise) {
   return build.emit_one(kWhere, ScalarAttributes{otherwise}, {mask, x});
 }

@@ -12,6 +12,10 @@ extern const OpCard kAddScalar, kMulScalar, kDivScalar;
 // x^value, for a whole number as the exponent.
 extern const OpCard kPow;
 extern const OpCard kNeg, kExp, kLog, kSqrt, kRsqrt, kSquare, kSigmoid;
+// x sigmoid(x)
+extern const OpCard kSilu;
+// (grad_y, x) -> grad_x = grad_y s (1 + x (1 - s)), s = sigmoid(x)
+extern const OpCard kSiluBackward;
 // (grad_y, y = sigmoid(x)) -> grad_x = grad_y y (1 - y)
 extern const OpCard kSigmoidBackward;
 // (mask bool, x), broadcast -> x where the mask is true, else value
@@ -40,6 +44,7 @@ ValueId sqrt(Builder& build, ValueId x);
 ValueId rsqrt(Builder& build, ValueId x);
 ValueId square(Builder& build, ValueId x);
 ValueId sigmoid(Builder& build, ValueId x);
+ValueId silu(Builder& build, ValueId x);
 ValueId where(Builder& build, ValueId mask, ValueId x, double otherwise);
 
 std::span<const OpCard* const> pointwise_cards();

@@ -140,6 +140,11 @@ float neg(float x) { return -x; }
 float square_root(float x) { return __builtin_sqrtf(x); }
 float reciprocal_square_root(float x) { return 1.0F / __builtin_sqrtf(x); }
 float sigmoid_backward(float grad, float y) { return grad * y * (1.0F - y); }
+float silu(float x) { return x / (1.0F + exp_f32(-x)); }
+float silu_backward(float grad, float x) {
+  const float s = sigmoid_f32(x);
+  return grad * (s * (1.0F + x * (1.0F - s)));
+}
 
 Kernel kernel(const OpCard& op, void (*launch)(const KernelCall&),
               std::string (*supports)(const Signature&) = pointwise_refusal) {
@@ -166,6 +171,8 @@ std::vector<Kernel> pointwise_kernels() {
       kernel(kSquare, launch<unary_strip<square>>),
       kernel(kSigmoid, launch<unary_strip<sigmoid_f32>>),
       kernel(kSigmoidBackward, launch_binary<sigmoid_backward>),
+      kernel(kSilu, launch<unary_strip<silu>>),
+      kernel(kSiluBackward, launch_binary<silu_backward>),
       kernel(kWhere, launch_with_value<where_strip>, where_refusal),
   };
 }

@@ -40,6 +40,7 @@ std::vector<Kernel> pointwise_kernels() {
       kernel<Formula::kLog>(kLog),         kernel<Formula::kSqrt>(kSqrt),
       kernel<Formula::kRsqrt>(kRsqrt),     kernel<Formula::kSquare>(kSquare),
       kernel<Formula::kSigmoid>(kSigmoid), kernel<Formula::kSigmoidBackward>(kSigmoidBackward),
+      kernel<Formula::kSilu>(kSilu),       kernel<Formula::kSiluBackward>(kSiluBackward),
       kernel<Formula::kWhere>(kWhere),
   };
 }

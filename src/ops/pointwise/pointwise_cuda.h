@@ -21,8 +21,15 @@ enum class Formula : uint8_t {
   kSquare,
   kSigmoid,
   kSigmoidBackward,
+  kSilu,
+  kSiluBackward,
   kWhere,  // a != 0 ? b : value
 };
+
+LAPTIME_DEVICE float silu_backward(float grad, float x) {
+  const float s = 1 / (1 + expf(-x));
+  return grad * (s * (1 + x * (1 - s)));
+}
 
 LAPTIME_DEVICE float whole_power(float x, int exponent) {
   float result = 1;
@@ -51,6 +58,8 @@ LAPTIME_DEVICE float value_of(Formula formula, float a, float b, float value) {
     case Formula::kSquare: return a * a;
     case Formula::kSigmoid: return 1 / (1 + expf(-a));
     case Formula::kSigmoidBackward: return a * b * (1 - b);
+    case Formula::kSilu: return a / (1 + expf(-a));
+    case Formula::kSiluBackward: return silu_backward(a, b);
     case Formula::kWhere: return a != 0 ? b : value;
   }
   return 0;

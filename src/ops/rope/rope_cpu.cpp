@@ -12,44 +12,45 @@ namespace {
 constexpr int64_t kRowBuffers = 4;  // of x, y, cos and sin, for rows that have to be converted
 constexpr int64_t kMaxWidth = cpu::Team::kScratchBytes / (kRowBuffers * static_cast<int64_t>(sizeof(float)));
 
-// Rows of `half` pairs each, with strides in elements. y may overwrite x; where that also moves elements within a row,
-// `copy` has room for a row, and it is null otherwise.
+// Rows of `half` pairs and `rest` elements that are copied, with strides in elements. y may overwrite x; where that also
+// moves elements within a row, `copy` has room for the pairs, and it is null otherwise.
 struct RowRun {
   const std::byte* x;
   std::byte* y;
   const float* cos;
   const float* sin;
   int64_t x_stride, y_stride, cos_stride, sin_stride;
-  int64_t rows, half;
+  int64_t rows, half, rest;
+  float sign;  // of sin: -1 rotates back
   std::byte* copy;
 };
 using RotateRows = void (*)(const RowRun& run);
 
-// halves: the form of RopeAttributes; inverse: the rotation of the backward op.
-template <class In, class Out, bool halves, bool inverse>
+// The places of pairs in x and y are those of RopePlaces.
+template <class In, class Out, bool from_halves, bool to_halves>
 void rotate_rows(const RowRun& run) {
-  constexpr bool kFromHalves = halves && inverse;
-  constexpr bool kToHalves = halves && !inverse;
   const int64_t half = run.half;
+  const float sign = run.sign;
   const In* x_row = reinterpret_cast<const In*>(run.x);
   Out* y = reinterpret_cast<Out*>(run.y);
   const float* cos = run.cos;
   const float* sin = run.sin;
   for (int64_t row = 0; row < run.rows; ++row) {
     const In* x = x_row;
-    if (halves && run.copy != nullptr) {
+    if (from_halves != to_halves && run.copy != nullptr) {
       std::memcpy(run.copy, x_row, static_cast<size_t>(2 * half) * sizeof(In));
       x = reinterpret_cast<const In*>(run.copy);
     }
 #pragma omp simd
     for (int64_t i = 0; i < half; ++i) {
-      const float x1 = widened(x[kFromHalves ? i : 2 * i]);
-      const float x2 = widened(x[kFromHalves ? half + i : 2 * i + 1]);
+      const float x1 = widened(x[from_halves ? i : 2 * i]);
+      const float x2 = widened(x[from_halves ? half + i : 2 * i + 1]);
       const float c = cos[i];
-      const float s = inverse ? -sin[i] : sin[i];
-      y[kToHalves ? i : 2 * i] = narrowed<Out>(c * x1 - s * x2);
-      y[kToHalves ? half + i : 2 * i + 1] = narrowed<Out>(s * x1 + c * x2);
+      const float s = sign * sin[i];
+      y[to_halves ? i : 2 * i] = narrowed<Out>(c * x1 - s * x2);
+      y[to_halves ? half + i : 2 * i + 1] = narrowed<Out>(s * x1 + c * x2);
     }
+    for (int64_t i = 2 * half; i < 2 * half + run.rest; ++i) y[i] = narrowed<Out>(widened(x_row[i]));
     x_row += run.x_stride;
     y += run.y_stride;
     cos += run.cos_stride;
@@ -58,22 +59,21 @@ void rotate_rows(const RowRun& run) {
 }
 
 template <class In, class Out>
-RotateRows rotate_rows_for(bool halves, bool inverse) {
-  if (halves) return inverse ? rotate_rows<In, Out, true, true> : rotate_rows<In, Out, true, false>;
-  return inverse ? rotate_rows<In, Out, false, true> : rotate_rows<In, Out, false, false>;
+RotateRows rotate_rows_for(RopePlaces places) {
+  if (places.from_halves) return places.to_halves ? rotate_rows<In, Out, true, true> : rotate_rows<In, Out, true, false>;
+  return places.to_halves ? rotate_rows<In, Out, false, true> : rotate_rows<In, Out, false, false>;
 }
 // x and y have the 16-bit type `Narrow`, or float32.
 template <class Narrow>
-RotateRows rotate_rows_for(DType in, DType out, bool halves, bool inverse) {
+RotateRows rotate_rows_for(DType in, DType out, RopePlaces places) {
   const bool to_float = out == DType::kFloat32;
   if (in == DType::kFloat32)
-    return to_float ? rotate_rows_for<float, float>(halves, inverse) : rotate_rows_for<float, Narrow>(halves, inverse);
-  return to_float ? rotate_rows_for<Narrow, float>(halves, inverse) : rotate_rows_for<Narrow, Narrow>(halves, inverse);
+    return to_float ? rotate_rows_for<float, float>(places) : rotate_rows_for<float, Narrow>(places);
+  return to_float ? rotate_rows_for<Narrow, float>(places) : rotate_rows_for<Narrow, Narrow>(places);
 }
-RotateRows rotate_rows_for(DType in, DType out, bool halves, bool inverse) {
+RotateRows rotate_rows_for(DType in, DType out, RopePlaces places) {
   const bool has_float16 = in == DType::kFloat16 || out == DType::kFloat16;
-  return has_float16 ? rotate_rows_for<Float16>(in, out, halves, inverse)
-                     : rotate_rows_for<BFloat16>(in, out, halves, inverse);
+  return has_float16 ? rotate_rows_for<Float16>(in, out, places) : rotate_rows_for<BFloat16>(in, out, places);
 }
 
 // A tensor whose rows rotate_rows accesses directly, or through a buffer of float32.
@@ -115,7 +115,8 @@ StripCut cut_rows(const LoopNest& nest, int64_t elements_of_row) {
 struct Rotation {
   Operand y, x, cos, sin;
   RotateRows rows;
-  int64_t width;
+  int64_t width, half;
+  float sign;
   bool overwrites;  // y overwrites x, and elements move within a row
 
   Rotation(const KernelCall& call, bool inverse)
@@ -123,13 +124,15 @@ struct Rotation {
         x(call.in[0], true),
         cos(call.in[1], false),
         sin(call.in[2], false),
-        width(call.in[0].shape().back()) {
+        width(call.in[0].shape().back()),
+        half(rotated_width(call.attributes.as<RopeAttributes>().form, call.in[1].shape().back()) / 2),
+        sign(inverse ? -1.0F : 1.0F) {
     const DType from = x.rotated_type();
     const DType to = y.rotated_type();
     if (is_16_bit_float(from) && is_16_bit_float(to) && from != to) x.direct = false;  // only one 16-bit type at a time
-    const bool halves = call.attributes.as<RopeAttributes>().form == RopeForm::kHalves;
-    rows = rotate_rows_for(x.rotated_type(), y.rotated_type(), halves, inverse);
-    overwrites = halves && call.in[0].data == call.out[0].data;
+    const RopePlaces places(call.attributes.as<RopeAttributes>().form, inverse);
+    rows = rotate_rows_for(x.rotated_type(), y.rotated_type(), places);
+    overwrites = places.from_halves != places.to_halves && call.in[0].data == call.out[0].data;
   }
 
   // Rotates the rows of a strip; the operands of the nest are y, x, cos, sin.
@@ -145,7 +148,9 @@ struct Rotation {
             .cos_stride = nest.column_stride(2),
             .sin_stride = nest.column_stride(3),
             .rows = walk.columns(),
-            .half = width / 2,
+            .half = half,
+            .rest = width - 2 * half,
+            .sign = sign,
             .copy = overwrites ? reinterpret_cast<std::byte*>(x_buffer) : nullptr});
       return;
     }
@@ -156,14 +161,16 @@ struct Rotation {
       const auto position = [&](int operand) { return walk.position(operand) + row * nest.column_stride(operand); };
       RowRun run{.x = x.at(position(1)),
                  .y = y.direct ? y.at(position(0)) : reinterpret_cast<std::byte*>(y_buffer),
-                 .cos = float_elements(*cos.tensor, position(2), cos.stride, width / 2, cos_buffer),
-                 .sin = float_elements(*sin.tensor, position(3), sin.stride, width / 2, sin_buffer),
+                 .cos = float_elements(*cos.tensor, position(2), cos.stride, half, cos_buffer),
+                 .sin = float_elements(*sin.tensor, position(3), sin.stride, half, sin_buffer),
                  .x_stride = 0,
                  .y_stride = 0,
                  .cos_stride = 0,
                  .sin_stride = 0,
                  .rows = 1,
-                 .half = width / 2,
+                 .half = half,
+                 .rest = width - 2 * half,
+                 .sign = sign,
                  .copy = overwrites ? reinterpret_cast<std::byte*>(x_buffer) : nullptr};
       if (!x.direct) {
         load_elements(*x.tensor, position(1), x.stride, width, x_buffer);
@@ -176,7 +183,7 @@ struct Rotation {
   }
 };
 
-// (x [..., T, d_head], cos [T, d_head / 2], sin [T, d_head / 2]) -> y [..., T, d_head]
+// (x [..., T, d_head], cos [T, ...], sin [T, ...]) -> y [..., T, d_head]
 void launch_rotation(const KernelCall& call, bool inverse) {
   const Rotation rotation(call, inverse);
   const std::array<Layout, 4> axes{leading(call.out[0]), leading(call.in[0]), leading(call.in[1]), leading(call.in[2])};

@@ -4,26 +4,30 @@
 #include <cmath>
 
 #include "backend/cuda/tensor.h"
+#include "ops/rope/rotation.h"
 
 namespace laptime::cuda {
 
-// cos and sin of the angles t theta^(-2i / d_head). Frequencies and angles are rounded to float32, as torch rounds
-// them.
+// cos and sin of the angles t theta^(-2i / n), n = 2 half; a repeated table has them twice in a row. Frequencies and
+// angles are rounded to float32, as torch rounds them.
 struct RopeAngles {
   static constexpr const char* kName = "rope_angles";
   struct Args {
-    DeviceData cos, sin;  // [positions, half]
-    int64_t half, count;
+    DeviceData cos, sin;  // [positions, columns]
+    int64_t half, columns, count;
     double theta;
+    RopeScaling scaling;
   };
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
     const int64_t at = thread.block() * thread.threads() + thread.index();
     if (at >= args.count) return;
-    const int64_t position = at / args.half;
-    const int64_t pair = at - position * args.half;
+    const int64_t position = at / args.columns;
+    const int64_t column = at - position * args.columns;
+    const int64_t pair = column < args.half ? column : column - args.half;
     const float exponent = -(static_cast<float>(2 * pair) / static_cast<float>(2 * args.half));
-    const auto frequency = static_cast<float>(pow(args.theta, static_cast<double>(exponent)));
+    const float frequency =
+        scaled_frequency(args.scaling, static_cast<float>(pow(args.theta, static_cast<double>(exponent))));
     const auto angle = static_cast<double>(static_cast<float>(position) * frequency);
     store(thread, args.cos, at, std::cos(angle));
     store(thread, args.sin, at, std::sin(angle));
@@ -34,13 +38,11 @@ struct RopeAngles {
 struct RopePair {
   int64_t from1, from2, to1, to2;
 
-  LAPTIME_DEVICE RopePair(int64_t pair, int64_t half, bool inverse, bool halves) {
-    const bool from_halves = halves && inverse;
-    const bool to_halves = halves && !inverse;
-    from1 = from_halves ? pair : 2 * pair;
-    from2 = from_halves ? half + pair : 2 * pair + 1;
-    to1 = to_halves ? pair : 2 * pair;
-    to2 = to_halves ? half + pair : 2 * pair + 1;
+  LAPTIME_DEVICE RopePair(int64_t pair, int64_t half, const RopePlaces& places) {
+    from1 = places.from_halves ? pair : 2 * pair;
+    from2 = places.from_halves ? half + pair : 2 * pair + 1;
+    to1 = places.to_halves ? pair : 2 * pair;
+    to2 = places.to_halves ? half + pair : 2 * pair + 1;
   }
 };
 
@@ -50,10 +52,11 @@ struct RopePairs {
   static constexpr const char* kName = "rope_pairs";
   struct Args {
     DeviceRows x, y;
-    DeviceRows cos, sin;  // [positions, half]
-    int64_t rows, half, positions;
+    DeviceRows cos, sin;  // [positions, half], or more columns
+    int64_t rows, half, rest, positions;
     int rows_per_block;
-    bool inverse, halves;
+    RopePlaces places;
+    float sign;  // of sin: -1 rotates back
   };
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
@@ -62,7 +65,7 @@ struct RopePairs {
     const int pair = thread.index() - row_of_block * half;
     const int64_t row = thread.block() * args.rows_per_block + row_of_block;
     const bool has_pair = row_of_block < args.rows_per_block && row < args.rows;
-    const RopePair places(pair, half, args.inverse, args.halves);
+    const RopePair places(pair, half, args.places);
     float x[2] = {};
     if (has_pair) {
       const int64_t begin = args.x.row(row);
@@ -73,9 +76,11 @@ struct RopePairs {
     if (!has_pair) return;
     const int64_t position = row - quotient(row, args.positions) * args.positions;
     const float cos = load(thread, args.cos, args.cos.row(position) + pair * args.cos.column_stride);
-    float sin = load(thread, args.sin, args.sin.row(position) + pair * args.sin.column_stride);
-    if (args.inverse) sin = -sin;
+    const float sin = args.sign * load(thread, args.sin, args.sin.row(position) + pair * args.sin.column_stride);
     const int64_t begin = args.y.row(row);
+    for (int64_t i = 2 * args.half + pair; i < 2 * args.half + args.rest; i += args.half)
+      store(thread, args.y, begin + i * args.y.column_stride,
+            load(thread, args.x, args.x.row(row) + i * args.x.column_stride));
     store(thread, args.y, begin + places.to1 * args.y.column_stride, cos * x[0] - sin * x[1]);
     store(thread, args.y, begin + places.to2 * args.y.column_stride, sin * x[0] + cos * x[1]);
   }
@@ -86,9 +91,10 @@ struct RopeRotate {
   static constexpr const char* kName = "rope_rotate";
   struct Args {
     DeviceRows x, y;
-    DeviceRows cos, sin;  // [positions, half]
-    int64_t half, positions;
-    bool inverse, halves;
+    DeviceRows cos, sin;  // [positions, half], or more columns
+    int64_t half, rest, positions;
+    RopePlaces places;
+    float sign;
   };
   static constexpr int kMaxHalf = 2048;  // pairs of a row
   struct Shared {
@@ -104,14 +110,15 @@ struct RopeRotate {
     const int64_t position = thread.block() % args.positions;
     for (int i = thread.index(); i < half; i += thread.threads()) {
       const float cos = load(thread, args.cos, args.cos.row(position) + i * args.cos.column_stride);
-      float sin = load(thread, args.sin, args.sin.row(position) + i * args.sin.column_stride);
-      if (args.inverse) sin = -sin;
-      const RopePair places(i, half, args.inverse, args.halves);
+      const float sin = args.sign * load(thread, args.sin, args.sin.row(position) + i * args.sin.column_stride);
+      const RopePair places(i, half, args.places);
       const float x1 = thread.load(shared.row, static_cast<int>(places.from1));
       const float x2 = thread.load(shared.row, static_cast<int>(places.from2));
       store(thread, args.y, y_row + places.to1 * args.y.column_stride, cos * x1 - sin * x2);
       store(thread, args.y, y_row + places.to2 * args.y.column_stride, sin * x1 + cos * x2);
     }
+    for (int64_t i = 2 * half + thread.index(); i < 2 * half + args.rest; i += thread.threads())
+      store(thread, args.y, y_row + i * args.y.column_stride, load(thread, args.x, x_row + i * args.x.column_stride));
   }
 };
 

@@ -15,10 +15,10 @@ struct ScoreBlock {
 
 // The first block of keys that a thread will work on next.
 struct NextKeys {
-  int64_t head = 0, block = 0;
+  int64_t kv_head = 0, block = 0;
 };
 
-// Operands of one head; q, k, v, values and all gradients [T, d], log_sum_exp [T].
+// Operands of one query head; q, k, v, values and all gradients [T, d], log_sum_exp [T].
 template <class Element>
 struct BackwardHead {
   const AttentionShape& shape;
@@ -29,14 +29,14 @@ struct BackwardHead {
   BackwardHead(const KernelCall& call, const AttentionShape& call_shape, int64_t head)
       : shape(call_shape),
         q(head_rows<const Element>(call.in[0], head)),
-        k(head_rows<const Element>(call.in[1], head)),
-        v(head_rows<const Element>(call.in[2], head)),
+        k(head_rows<const Element>(call.in[1], call_shape.kv_head(head))),
+        v(head_rows<const Element>(call.in[2], call_shape.kv_head(head))),
         values(head_rows<const Element>(call.in[3], head)),
         grad_values(head_rows<const Element>(call.in[5], head)),
         log_sum_exp(head_rows<const float>(call.in[4], head)),
         grad_q(head_rows<Element>(call.out[0], head)),
-        grad_k(head_rows<Element>(call.out[1], head)),
-        grad_v(head_rows<Element>(call.out[2], head)) {}
+        grad_k(head_rows<Element>(call.out[1], call_shape.kv_head(head))),
+        grad_v(head_rows<Element>(call.out[2], call_shape.kv_head(head))) {}
 
   // The first row that sees key `key`.
   int64_t first_row(int64_t key) const { return shape.causal ? key : 0; }
@@ -70,26 +70,35 @@ struct BackwardHead {
   }
 };
 
-// Runs Part over all parts of all heads. A Part has
-//   pitch(width), sum_floats(positions, width)   of its sums of grad_q
+// A part's sums of grad_q: those of the first query head, and the distance in floats to those of the next one.
+struct QuerySums {
+  float* first = nullptr;  // null where they fit in the scratch
+  int64_t stride = 0;
+};
+
+// Runs Part over all parts of all heads of keys. A Part has
+//   pitch(width), sum_floats(positions, width)   of its sums of grad_q of a query head
 //   sums_fit_scratch(parts, width)               whether they need no workspace
 //   sum_scale(shape)                             what the sums are multiplied by in the end
-//   Part(call, shape, head, sums, only_part, scratch).run(first_block, end_block, next);
-// `sums` is null where they fit in the scratch; the only part of a head writes grad_q itself.
+//   Part(call, shape, kv_head, sums, only_part, scratch).run(first_block, end_block, next);
+// The only part of a head writes grad_q itself.
 template <class Element, template <class> class Part>
 void launch_backward(const KernelCall& call) {
   const AttentionShape shape(call, kBackwardStep);
-  const KeyParts parts(shape.heads, shape.positions, shape.causal);
+  const KeyParts parts(shape.kv_heads(), shape.group, shape.positions, shape.causal);
   auto* const sums = reinterpret_cast<float*>(call.workspace);
   const int64_t floats = Part<Element>::sum_floats(shape.positions, shape.width);
   const bool in_scratch = Part<Element>::sums_fit_scratch(parts, shape.width);
-  const int64_t items = shape.heads * parts.count;
+  const int64_t items = shape.kv_heads() * parts.count;
   cpu::Team& team = cpu::team_of(call);
   const auto run_part = [&](int64_t index, int thread) {
     const int64_t part = index % parts.count;
     const int64_t next = std::min(index + team.size(), items - 1);
-    Part<Element>(call, shape, index / parts.count, in_scratch ? nullptr : sums + index * floats, parts.count == 1,
-                  team.scratch(thread))
+    const int64_t kv_head = index / parts.count;
+    const QuerySums part_sums =
+        in_scratch ? QuerySums{nullptr, floats}
+                   : QuerySums{sums + (kv_head * shape.group * parts.count + part) * floats, parts.count * floats};
+    Part<Element>(call, shape, kv_head, part_sums, parts.count == 1, team.scratch(thread))
         .run(parts.first_block(part), parts.first_block(part + 1),
              {next / parts.count, parts.first_block(next % parts.count)});
   };

@@ -40,7 +40,8 @@ HeadRows<Element> head_rows(const TensorView& view, int64_t head) {
 
 // Sizes and options of one call.
 struct AttentionShape {
-  int64_t heads = 0;      // B h: heads of all batches
+  int64_t heads = 0;      // B h: heads of queries of all batches
+  int64_t group = 1;      // h / g: query heads that share a head of keys and values
   int64_t positions = 0;  // T
   int64_t width = 0;      // d
   bool causal = true;
@@ -51,6 +52,7 @@ struct AttentionShape {
 
   AttentionShape(const KernelCall& call, size_t step_input)
       : heads(call.in[0].shape()[0] * call.in[0].shape()[1]),
+        group(call.in[0].shape()[1] / call.in[1].shape()[1]),
         positions(call.in[0].shape()[2]),
         width(call.in[0].shape()[3]) {
     const auto& attributes = call.attributes.as<AttentionAttributes>();
@@ -61,6 +63,10 @@ struct AttentionShape {
     dropout_threshold = laptime::dropout_threshold(attributes.dropout_p);
     dropout_scale = static_cast<float>(laptime::dropout_scale(attributes.dropout_p));
   }
+
+  // Heads of keys and values are counted over all batches too.
+  int64_t kv_heads() const { return heads / group; }
+  int64_t kv_head(int64_t head) const { return head / group; }
 
   // The work of `products` products of scores and heads, divided into `groups` groups of rows of each head.
   LoopWork work(int64_t products, int64_t groups) const {

@@ -29,6 +29,7 @@ std::string operand_refusal(const TensorType& type, DType dtype) {
 }
 
 std::string refusal(const Signature& signature) {
+  if (signature.in[1].shape() != signature.in[0].shape()) return "keys have fewer heads than queries";
   const TensorType& q = signature.in[0];
   const Shape& shape = q.shape();
   if (!is_16_bit_float(q.dtype)) return fmt::format("operands are {}, not of 16 bits", name_of(q.dtype));

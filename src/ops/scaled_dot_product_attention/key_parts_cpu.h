@@ -1,5 +1,5 @@
-// Backward's split of the keys: blocks of keys, and parts of several blocks where there are few heads. Each part has
-// sums of its own of grad_q, which are added up at the end.
+// Backward's split of the keys: blocks of keys, and parts of several blocks where there are few heads of them. Each
+// part has sums of its own of grad_q, one for each query head, which are added up at the end.
 #pragma once
 
 #include "ops/scaled_dot_product_attention/call_cpu.h"
@@ -10,19 +10,21 @@ constexpr int64_t kKeyBlock = 256;               // keys that are packed togethe
 constexpr int64_t kMaxWidth = kWidestFusedHead;  // of a head, so that a packed block fits in the scratch
 constexpr int64_t kLeastParts = 16;              // with fewer heads than that, the keys of a head are split into parts
 
-// The parts of each head, of about equal work. They depend on the shape alone, never on the number of threads.
+// The parts of each head of keys, of about equal work. They depend on the shape alone, never on the number of threads.
 struct KeyParts {
   int64_t blocks = 0;
   int64_t count = 0;  // parts of each head
+  int64_t group = 1;  // query heads of each head of keys
   int64_t positions = 0;
   bool causal = true;
 
-  KeyParts(int64_t heads, int64_t length, bool is_causal)
-      : blocks(ceil_div(length, kKeyBlock)), positions(length), causal(is_causal) {
-    count = std::min(blocks, ceil_div(kLeastParts, heads));
+  KeyParts(int64_t kv_heads, int64_t group_size, int64_t length, bool is_causal)
+      : blocks(ceil_div(length, kKeyBlock)), group(group_size), positions(length), causal(is_causal) {
+    count = std::min(blocks, ceil_div(kLeastParts, kv_heads));
   }
   explicit KeyParts(const Signature& signature)
-      : KeyParts(signature.in[0].shape()[0] * signature.in[0].shape()[1], signature.in[0].shape()[2],
+      : KeyParts(signature.in[1].shape()[0] * signature.in[1].shape()[1],
+                 signature.in[0].shape()[1] / signature.in[1].shape()[1], signature.in[0].shape()[2],
                  signature.attributes.as<AttentionAttributes>().causal) {}
 
   // The first block of a part; first_block(count) is the end.

@@ -17,6 +17,7 @@ namespace {
 constexpr int64_t kMostScoreBytes = int64_t{1} << 30;
 
 std::string refusal(const Signature& signature) {
+  if (signature.in[1].shape() != signature.in[0].shape()) return "keys have fewer heads than queries";
   const Shape& shape = signature.in[0].shape();
   for (const TensorType& type : signature.in) {
     if (type.dtype != DType::kFloat32) return fmt::format("operands are {}, not float32", name_of(type.dtype));

@@ -18,21 +18,26 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 std::vector<TensorType> infer_mask(const Attributes& attributes, std::span<const TensorType>) {
-  const int64_t size = attributes.as<CausalMaskAttributes>().size;
-  return {contiguous_type(DType::kBool, {size, size})};
+  const auto& a = attributes.as<CausalMaskAttributes>();
+  return {contiguous_type(a.is_additive ? DType::kFloat32 : DType::kBool, {a.size, a.size})};
 }
 
 void reference_mask(const OpCall& call) {
   const int64_t size = call.out[0].shape()[0];
+  const bool is_additive = call.attributes.as<CausalMaskAttributes>().is_additive;
+  const double seen = is_additive ? 0 : 1;
+  const double hidden = is_additive ? std::numeric_limits<float>::lowest() : 0;
   for (int64_t query = 0; query < size; ++query) {
-    for (int64_t key = 0; key < size; ++key) call.out[0].put(query * size + key, key <= query ? 1 : 0);
+    for (int64_t key = 0; key < size; ++key) call.out[0].put(query * size + key, key <= query ? seen : hidden);
   }
 }
 
 std::vector<TensorType> infer(const Attributes& attributes, std::span<const TensorType> in) {
   const TensorType& q = in[0];
-  LAPTIME_CHECK(q.shape().rank() == 4 && in[1].shape() == q.shape() && in[2].shape() == q.shape(), "{}, {}, {}",
-                q.text(), in[1].text(), in[2].text());
+  const Shape& k = in[1].shape();
+  const bool fits = q.shape().rank() == 4 && k.rank() == 4 && q.shape()[1] % k[1] == 0 &&
+                    k == Shape({q.shape()[0], k[1], q.shape()[2], q.shape()[3]}) && in[2].shape() == k;
+  LAPTIME_CHECK(fits, "{}, {}, {}", q.text(), in[1].text(), in[2].text());
   LAPTIME_CHECK(in.size() == (attributes.as<AttentionAttributes>().dropout_p > 0 ? 4U : 3U), "{} inputs", in.size());
   Shape rows = q.shape();
   rows[-1] = 1;
@@ -54,6 +59,7 @@ class Operands {
         v_(elements_of(call.in[2])),
         positions_(call.in[0].shape()[-2]),
         width_(call.in[0].shape()[-1]),
+        group_(call.in[0].shape()[1] / call.in[1].shape()[1]),
         attributes_(call.attributes.as<AttentionAttributes>()) {
     if (attributes_.dropout_p > 0)
       key_ = dropout_key(attributes_.dropout(), static_cast<int64_t>(call.in[step_input].at(0)));
@@ -63,7 +69,7 @@ class Operands {
   int64_t width() const { return width_; }
   double scale() const { return 1 / std::sqrt(static_cast<double>(width_)); }
   // The query of `row` sees visible_keys(row) keys, from row first_key(row) on.
-  int64_t first_key(int64_t row) const { return row / positions_ * positions_; }
+  int64_t first_key(int64_t row) const { return row / positions_ / group_ * positions_; }
   int64_t visible_keys(int64_t row) const { return attributes_.causal ? row % positions_ + 1 : positions_; }
 
   const double* q(int64_t row) const { return q_.data() + row * width_; }
@@ -86,6 +92,7 @@ class Operands {
  private:
   std::vector<double> q_, k_, v_;
   int64_t positions_, width_;
+  int64_t group_;  // query heads of a head of keys
   const AttentionAttributes& attributes_;
   uint64_t key_ = 0;
 };
@@ -122,8 +129,8 @@ void reference_backward(const OpCall& call) {
   const int64_t width = operands.width();
   const std::vector<double> grad_values = elements_of(call.in[5]);
   std::vector<double> grad_q(grad_values.size(), 0.0);
-  std::vector<double> grad_k(grad_values.size(), 0.0);
-  std::vector<double> grad_v(grad_values.size(), 0.0);
+  std::vector<double> grad_k(static_cast<size_t>(call.in[1].numel()), 0.0);
+  std::vector<double> grad_v(grad_k.size(), 0.0);
   for (int64_t row = 0; row < operands.rows(); ++row) {
     const double* grad = grad_values.data() + row * width;
     double product = 0;
@@ -146,7 +153,7 @@ void reference_backward(const OpCall& call) {
   }
   const std::vector<double>* results[] = {&grad_q, &grad_k, &grad_v};
   for (size_t k = 0; k < 3; ++k) {
-    for (size_t i = 0; i < grad_values.size(); ++i) call.out[k].put(static_cast<int64_t>(i), (*results[k])[i]);
+    for (size_t i = 0; i < results[k]->size(); ++i) call.out[k].put(static_cast<int64_t>(i), (*results[k])[i]);
   }
 }
 
@@ -158,7 +165,16 @@ void gradient(GradientContext& c) {
   std::copy(grads.begin(), grads.end(), c.grad_in.begin());
 }
 
-// As the modules of the editions write it: two batched products with a softmax in between.
+// [B, g, T, d] -> [B, h, T, d], each head h / g times in turn.
+ValueId repeated(Builder& build, ValueId x, int64_t heads) {
+  const Shape shape = build.shape(x);
+  if (shape[1] == heads) return x;
+  const ValueId apart = reshape(build, x, {shape[0], shape[1], 1, shape[2], shape[3]});
+  const ValueId wide = expand(build, apart, {shape[0], shape[1], heads / shape[1], shape[2], shape[3]});
+  return reshape(build, wide, {shape[0], heads, shape[2], shape[3]});
+}
+
+// Two batched products with a softmax in between.
 std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std::span<const ValueId> in) {
   const auto& a = attributes.as<AttentionAttributes>();
   const Shape shape = build.shape(in[0]);
@@ -166,38 +182,44 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   const int64_t positions = shape[2];
   const int64_t width = shape[3];
   const Shape square{shape[0], shape[1], positions, positions};
+  const bool is_additive = a.form == AttentionForm::kTransformers;
   ValueId mask;
-  if (a.causal) mask = build.emit_one(kCausalMask, CausalMaskAttributes{positions}, {});
+  if (a.causal) mask = build.emit_one(kCausalMask, CausalMaskAttributes{positions, is_additive}, {});
+  const ValueId keys = repeated(build, in[1], shape[1]);
+  const ValueId kept_values = repeated(build, in[2], shape[1]);
 
   ValueId scores;
   {
     const auto scope = build.scope("scores");
     const auto range = build.range("computing attention scores");
     const ValueId q = reshape(build, in[0], {heads, positions, width});
-    const ValueId k = reshape(build, transpose(build, in[1], -2, -1), {heads, width, positions});
+    const ValueId k = reshape(build, transpose(build, keys, -2, -1), {heads, width, positions});
     const ValueId product = reshape(build, matmul(build, q, k), square);
-    scores = build.hold(build.name(div_scalar(build, product, std::sqrt(static_cast<double>(width))), ""), "scores");
+    const double root = std::sqrt(static_cast<double>(width));
+    const ValueId scaled = is_additive ? mul_scalar(build, product, 1 / root) : div_scalar(build, product, root);
+    scores = build.hold(build.name(scaled, ""), "scores");
   }
   ValueId masked = scores;
   if (a.causal) {
     const auto scope = build.scope("mask");
     const auto range = build.range("masking");
-    masked = where(build, mask, scores, -kInfinity);
+    masked = is_additive ? build.hold(add(build, scores, mask), "scores") : where(build, mask, scores, -kInfinity);
   }
   ValueId weights;
+  const char* const variable = is_additive ? "scores" : "weights";  // transformers has one variable for both
   {
     const auto scope = build.scope("weights");
     const auto range = build.range("computing softmax");
-    weights = build.hold(build.name(softmax(build, masked), ""), "weights");
+    weights = build.hold(build.name(softmax(build, masked), ""), variable);
     if (a.dropout_p > 0) {
       const ValueId dropped = build.emit(kDropout, a.dropout(), std::vector<ValueId>{weights, in[3]})[0];
-      weights = build.hold(dropped, "weights");
+      weights = build.hold(dropped, variable);
     }
   }
   const auto scope = build.scope("values");
   const auto range = build.range("final matmul");
   const ValueId left = reshape(build, weights, {heads, positions, positions});
-  const ValueId right = reshape(build, in[2], {heads, positions, width});
+  const ValueId right = reshape(build, kept_values, {heads, positions, width});
   return {build.name(reshape(build, matmul(build, left, right), shape), ""), {}};
 }
 
@@ -236,6 +258,8 @@ const OpCard kScaledDotProductAttentionBackward = {.name = "scaled_dot_product_a
                                                    .flops = [](const Signature& s) { return 2 * attention_flops(s); },
                                                    .reference = reference_backward,
                                                    .may_skip_products = true};
+
+const char* name_of(AttentionForm form) { return form == AttentionForm::kModules ? "modules" : "transformers"; }
 
 std::span<const OpCard* const> scaled_dot_product_attention_cards() {
   static constexpr const OpCard* kCards[] = {&kCausalMask, &kScaledDotProductAttention,

@@ -1,4 +1,5 @@
-// Scaled dot product attention (Vaswani et al. 2017): softmax(q k^T / sqrt(d)) v, causal or full.
+// Scaled dot product attention (Vaswani et al. 2017): softmax(q k^T / sqrt(d)) v, causal or full. Query head i reads
+// head floor(i g / h) of the g heads of keys and values (Ainslie et al. 2023); h is a multiple of g.
 #pragma once
 
 #include "graph/builder.h"
@@ -6,9 +7,10 @@
 
 namespace laptime {
 
-// () -> bool [T, T]: element (query, key) is true where key <= query
+// () -> bool [T, T]: element (query, key) is true where key <= query; or float32 [T, T], which is 0 there and the
+// lowest finite number elsewhere
 extern const OpCard kCausalMask;
-// (q [B, h, T, d], k [B, h, T, d], v [B, h, T, d][, step int64 []])
+// (q [B, h, T, d], k [B, g, T, d], v [B, g, T, d][, step int64 []])
 //   -> (values [B, h, T, d] in the memory order of q, log_sum_exp [B, h, T, 1] float32 = log(sum(exp(scores))))
 extern const OpCard kScaledDotProductAttention;
 // (q, k, v, values, log_sum_exp, grad_values [B, h, T, d][, step int64 []]) -> (grad_q, grad_k, grad_v), each in the
@@ -19,24 +21,34 @@ extern const OpCard kScaledDotProductAttentionBackward;
 inline constexpr int64_t kWidestFusedHead = 256;
 
 struct CausalMaskAttributes {
-  int64_t size = 0;  // T
+  int64_t size = 0;          // T
+  bool is_additive = false;  // float32
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("size", self.size);
+    if (self.is_additive) visit("is_additive", self.is_additive);
   }
 };
+
+// How a framework's code writes attention: as the modules of the source documents, or as transformers' eager attention,
+// which repeats keys and values for each query head, multiplies by 1 / sqrt(d) and adds a mask.
+enum class AttentionForm : uint8_t { kModules, kTransformers };
+const char* name_of(AttentionForm form);
+
 struct AttentionAttributes {
   bool causal = true;  // a query sees no later key
   // Dropout of the attention weights [B, h, T, T], as dropout.h defines it.
   double dropout_p = 0;
   uint64_t seed = 0;
   uint64_t place = 0;
+  AttentionForm form = AttentionForm::kModules;
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("causal", self.causal);
     visit("dropout_p", self.dropout_p);
     visit("seed", self.seed);
     visit("place", self.place);
+    if (self.form != AttentionForm::kModules) visit("form", self.form);
   }
   DropoutAttributes dropout() const { return {dropout_p, seed, place}; }
 };

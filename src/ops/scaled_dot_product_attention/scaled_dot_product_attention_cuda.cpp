@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 
 #include "ops/scaled_dot_product_attention/dnn_attention_cuda.h"
 #include "ops/scaled_dot_product_attention/product_attention_cuda.h"
@@ -14,7 +15,10 @@ namespace laptime::cuda {
 namespace {
 
 void mask(const KernelCall& call) {
-  launch_elements<FillCausalMask>(call, call.out[0].numel(), {device_data(call.out[0]), call.out[0].shape()[0]});
+  const bool is_additive = call.attributes.as<CausalMaskAttributes>().is_additive;
+  launch_elements<FillCausalMask>(call, call.out[0].numel(),
+                                  {device_data(call.out[0]), call.out[0].shape()[0], is_additive ? 0.0F : 1.0F,
+                                   is_additive ? std::numeric_limits<float>::lowest() : 0.0F});
 }
 
 AttentionArgs args_of(const KernelCall& call, size_t step_input) {
@@ -71,6 +75,7 @@ int64_t backward_workspace(const Signature& signature) {
 }
 
 std::string refusal(const Signature& signature) {
+  if (signature.in[1].shape() != signature.in[0].shape()) return "keys have fewer heads than queries";
   return signature.in[0].shape().back() > kMaxHeadWidth ? "heads are wider than 128" : "";
 }
 

@@ -9,17 +9,19 @@
 
 namespace laptime::cuda {
 
-// element (query, key) is true where key <= query
+// element (query, key) is `seen` where key <= query, else `hidden`
 struct FillCausalMask {
   static constexpr const char* kName = "fill_causal_mask";
   struct Args {
     DeviceData mask;  // [size, size]
     int64_t size;
+    float seen, hidden;
   };
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    for_indices(thread, args.size * args.size,
-                [&](int64_t at) { store(thread, args.mask, at, at % args.size <= at / args.size ? 1 : 0); });
+    for_indices(thread, args.size * args.size, [&](int64_t at) {
+      store(thread, args.mask, at, at % args.size <= at / args.size ? args.seen : args.hidden);
+    });
   }
 };
 

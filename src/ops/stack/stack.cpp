@@ -1,4 +1,4 @@
-// Card of stack.
+// Cards of stack and concat.
 #include "ops/stack/stack.h"
 
 #include "graph/structural_ops.h"
@@ -31,8 +31,45 @@ void gradient(GradientContext& c) {
   }
 }
 
+std::vector<TensorType> infer_concat(const Attributes& attributes, std::span<const TensorType> in) {
+  const int axis = attributes.as<ConcatAttributes>().axis;
+  Shape shape = in[0].shape();
+  shape[axis] = in[1].shape()[axis];
+  LAPTIME_CHECK(in[1].shape() == shape && in[0].dtype == in[1].dtype, "{} with {}", in[0].text(), in[1].text());
+  shape[axis] += in[0].shape()[axis];
+  return {contiguous_type(in[0].dtype, shape)};
+}
+
+void reference_concat(const OpCall& call) {
+  const int axis = call.attributes.as<ConcatAttributes>().axis;
+  int64_t begin = 0;
+  for (const TensorView& from : call.in) {
+    const int64_t size = from.shape()[axis];
+    const TensorView part{call.out[0].data,
+                          {call.out[0].type.dtype, sliced(call.out[0].type.layout, axis, begin, size, 1)}};
+    for (int64_t i = 0; i < part.numel(); ++i) part.put(i, from.at(i));
+    begin += size;
+  }
+}
+
+void gradient_concat(GradientContext& c) {
+  const int axis = c.attributes.as<ConcatAttributes>().axis;
+  int64_t begin = 0;
+  for (size_t which = 0; which < 2; ++which) {
+    const int64_t size = c.build.shape(c.in[which])[axis];
+    if (c.wanted[which]) c.grad_in[which] = slice(c.build, c.grad_out[0], axis, begin, size);
+    begin += size;
+  }
+}
+
 }  // namespace
 
+const OpCard kConcat = {.name = "concat",
+                        .kind = OpKind::kCopy,
+                        .infer = infer_concat,
+                        .gradient = gradient_concat,
+                        .autocast = Autocast::kPromote,
+                        .reference = reference_concat};
 const OpCard kStack = {
     .name = "stack", .kind = OpKind::kCopy, .infer = infer, .gradient = gradient, .reference = reference};
 
@@ -44,13 +81,18 @@ Layout stacked_part(const Layout& result, int axis, int64_t which) {
 }
 
 std::span<const OpCard* const> stack_cards() {
-  static constexpr const OpCard* kCards[] = {&kStack};
+  static constexpr const OpCard* kCards[] = {&kStack, &kConcat};
   return kCards;
 }
 
 ValueId stack(Builder& build, ValueId a, ValueId b, int axis) {
   const int at = axis < 0 ? axis + build.shape(a).rank() + 1 : axis;
   return build.emit_one(kStack, StackAttributes{at}, {a, b});
+}
+
+ValueId concat(Builder& build, ValueId a, ValueId b, int axis) {
+  const int at = axis < 0 ? axis + build.shape(a).rank() : axis;
+  return build.emit_one(kConcat, ConcatAttributes{at}, {a, b});
 }
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Stack: two tensors side by side along a new axis.
+// Stack and concat: two tensors side by side along a new axis, or along one that they have.
 #pragma once
 
 #include "graph/builder.h"
@@ -7,6 +7,8 @@ namespace laptime {
 
 // (a [...], b [...]) -> contiguous [..., 2, ...], the new axis being `axis`
 extern const OpCard kStack;
+// (a [..., m, ...], b [..., n, ...]) -> contiguous [..., m + n, ...], the axis being `axis`; the other axes are equal
+extern const OpCard kConcat;
 
 struct StackAttributes {
   int axis = 0;  // of the result, not negative
@@ -16,8 +18,17 @@ struct StackAttributes {
   }
 };
 
+struct ConcatAttributes {
+  int axis = 0;  // not negative
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("axis", self.axis);
+  }
+};
+
 // A negative axis counts from the end of the result's axes.
 ValueId stack(Builder& build, ValueId a, ValueId b, int axis);
+ValueId concat(Builder& build, ValueId a, ValueId b, int axis);
 
 // The layout of input `which` within the result.
 Layout stacked_part(const Layout& result, int axis, int64_t which);

@@ -1,4 +1,4 @@
-// Kernel of stack: two strided copies, or one interleaving pass where the new axis is the last one.
+// Kernels of stack and concat: two strided copies, or one interleaving pass where the new axis is the last one.
 #include "ops/stack/stack.h"
 
 #include "backend/cpu/vector/copy_elements.h"
@@ -46,10 +46,22 @@ void launch(const KernelCall& call) {
   copy_elements(team, call.in[1], part_of(call.out[0], axis, 1));
 }
 
+void launch_concat(const KernelCall& call) {
+  const int axis = call.attributes.as<ConcatAttributes>().axis;
+  int64_t begin = 0;
+  for (const TensorView& from : call.in) {
+    const int64_t size = from.shape()[axis];
+    copy_elements(cpu::team_of(call), from,
+                  {call.out[0].data, {call.out[0].type.dtype, sliced(call.out[0].type.layout, axis, begin, size, 1)}});
+    begin += size;
+  }
+}
+
 }  // namespace
 
 std::vector<Kernel> stack_kernels() {
-  return {{.op = &kStack, .name = isa_name("interleave"), .supports = nullptr, .launch = launch}};
+  return {{.op = &kStack, .name = isa_name("interleave"), .supports = nullptr, .launch = launch},
+          {.op = &kConcat, .name = isa_name("copies"), .supports = nullptr, .launch = launch_concat}};
 }
 
 }  // namespace laptime::LAPTIME_ISA

@@ -1,4 +1,4 @@
-// Kernel of stack on a CUDA device: a copy into each half of the result.
+// Kernels of stack and concat on a CUDA device: a copy into each part of the result.
 #include "ops/stack/stack.h"
 
 #include "ops/move_cuda.h"
@@ -14,8 +14,23 @@ void launch_stack(const KernelCall& call) {
   }
 }
 
+void launch_concat(const KernelCall& call) {
+  const int axis = call.attributes.as<ConcatAttributes>().axis;
+  int64_t begin = 0;
+  for (const TensorView& from : call.in) {
+    const int64_t size = from.shape()[axis];
+    TensorView part = call.out[0];
+    part.type.layout = sliced(part.type.layout, axis, begin, size, 1);
+    launch_move(call, from, part);
+    begin += size;
+  }
+}
+
 }  // namespace
 
-std::vector<Kernel> stack_kernels() { return {{.op = &kStack, .name = "halves", .launch = launch_stack}}; }
+std::vector<Kernel> stack_kernels() {
+  return {{.op = &kStack, .name = "halves", .launch = launch_stack},
+          {.op = &kConcat, .name = "parts", .launch = launch_concat}};
+}
 
 }  // namespace laptime::cuda

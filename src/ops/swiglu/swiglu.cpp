@@ -40,7 +40,8 @@ void gradient(GradientContext& c) {
   c.grad_in = c.build.emit(kSwigluBackward, {}, inputs);
 }
 
-std::vector<ValueId> decompose(Builder& build, const Attributes&, std::span<const ValueId> in) {
+std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std::span<const ValueId> in) {
+  if (!attributes.empty()) return {mul(build, silu(build, in[0]), in[1])};
   return {mul(build, mul(build, in[0], sigmoid(build, in[0])), in[1])};
 }
 
@@ -63,6 +64,8 @@ std::span<const OpCard* const> swiglu_cards() {
   return kCards;
 }
 
-ValueId swiglu(Builder& build, ValueId a, ValueId b) { return build.emit_one(kSwiglu, {}, {a, b}); }
+ValueId swiglu(Builder& build, ValueId a, ValueId b, bool has_silu) {
+  return build.emit_one(kSwiglu, has_silu ? Attributes(SwigluAttributes{true}) : Attributes(), {a, b});
+}
 
 }  // namespace laptime

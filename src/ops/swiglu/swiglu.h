@@ -10,7 +10,16 @@ extern const OpCard kSwiglu;
 // (grad_y [...], a [...], b [...]) -> (grad_a [...], grad_b [...])
 extern const OpCard kSwigluBackward;
 
-ValueId swiglu(Builder& build, ValueId a, ValueId b);
+// Absent where the gate is written a * sigmoid(a) * b.
+struct SwigluAttributes {
+  bool has_silu = false;  // silu(a) * b: a framework runs silu as one kernel
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit("has_silu", self.has_silu);
+  }
+};
+
+ValueId swiglu(Builder& build, ValueId a, ValueId b, bool has_silu = false);
 
 std::span<const OpCard* const> swiglu_cards();
 

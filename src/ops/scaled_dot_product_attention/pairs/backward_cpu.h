@@ -2,6 +2,8 @@
 // that see it.
 #pragma once
 
+#include <optional>
+
 #include "ops/scaled_dot_product_attention/backward_cpu.h"
 #include "ops/scaled_dot_product_attention/pairs/panels_cpu.h"
 
@@ -9,7 +11,7 @@ namespace laptime::LAPTIME_ISA::attention::pairs {
 
 constexpr int64_t kBlockRows = 4 * kMicroTile;  // of queries
 
-// One part of the keys of one head, as launch_backward runs it.
+// One part of one head of keys, against the query heads that read it, as launch_backward runs it.
 template <class Element, class Unit>
 class BackwardPart {
  public:
@@ -23,18 +25,18 @@ class BackwardPart {
   }
   static bool sums_fit_scratch(const KeyParts& parts, int64_t width) {
     constexpr int64_t kScratch = cpu::Team::kScratchBytes / int64_t{sizeof(float)};
-    return parts.count == 1 && sum_floats(parts.positions, width) <= kScratch - scratch_floats(width);
+    return parts.count == 1 && sum_floats(parts.positions, width) * parts.group <= kScratch - scratch_floats(width);
   }
   static float sum_scale(const AttentionShape& shape) { return shape.scale(); }
 
-  BackwardPart(const KernelCall& call, const AttentionShape& shape, int64_t head, float* sums, bool only_part,
+  BackwardPart(const KernelCall& call, const AttentionShape& shape, int64_t kv_head, QuerySums sums, bool only_part,
                std::byte* scratch)
-      : shape_(shape),
-        head_(head),
+      : call_(call),
+        shape_(shape),
+        kv_head_(kv_head),
         only_part_(only_part),
         pitch_(pitch(shape.width)),
-        score_scale_(shape.scale() * kLog2E),
-        operands_(call, shape, head) {
+        score_scale_(shape.scale() * kLog2E) {
     const int64_t width = shape.width;
     auto* next = reinterpret_cast<float*>(scratch);
     const auto take = [&](int64_t count) {
@@ -57,7 +59,7 @@ class BackwardPart {
     scores_ = take(4 * kMicroTile * kPitch);
     log_sum_exp_ = take(kBlockRows);
     grad_dot_values_ = take(kBlockRows);
-    sums_ = sums == nullptr ? next : sums;
+    query_sums_ = {sums.first == nullptr ? next : sums.first, sums.stride};
   }
 
   // Blocks [first, end) of keys.
@@ -76,32 +78,43 @@ class BackwardPart {
            2 * pitch(width) * kPitch + 4 * kMicroTile * kPitch + 2 * kBlockRows;
   }
 
+  // The query head `member` of the group is the one that the following functions work on.
+  void select_query(int64_t member) {
+    head_ = kv_head_ * shape_.group + member;
+    sums_ = query_sums_.first + member * query_sums_.stride;
+    operands_.emplace(call_, shape_, head_);
+  }
+
   // `add`: to the sums of grad_q of the part's blocks before.
   void add_keys(int64_t key, bool add) {
     const int64_t width = shape_.width;
     const int64_t keys = std::min(kKeyBlock, shape_.positions - key);
-    keys_ = Panels<Operand>::pack_right(right_factor_transposed(operands_.k, key, keys, width), key_memory_);
-    values_ = Panels<Operand>::pack_right(right_factor_transposed(operands_.v, key, keys, width), value_memory_);
-    key_rows_ = Panels<Operand>::pack_right(right_factor(operands_.k, key, keys, width), key_row_memory_);
+    select_query(0);
+    keys_ = Panels<Operand>::pack_right(right_factor_transposed(operands_->k, key, keys, width), key_memory_);
+    values_ = Panels<Operand>::pack_right(right_factor_transposed(operands_->v, key, keys, width), value_memory_);
+    key_rows_ = Panels<Operand>::pack_right(right_factor(operands_->k, key, keys, width), key_row_memory_);
     std::fill_n(grad_keys_, pitch_ * kPitch, 0.0F);
     std::fill_n(grad_values_, pitch_ * kPitch, 0.0F);
-    for (int64_t row = operands_.first_row(key); row < shape_.positions; row += kBlockRows) {
-      const ScoreBlock block{row, std::min(kBlockRows, shape_.positions - row), key, keys};
-      load_rows(block);
-      compute_weights(block, add);
-      add_to_keys(block, grads_transposed_, weights_, grad_values_);
-      add_to_keys(block, queries_transposed_, grad_scores_, grad_keys_);
-      if (only_part_) operands_.write_finished_rows(block, sums_, pitch_, shape_.scale());
+    for (int64_t member = 0; member < shape_.group; ++member) {
+      if (member > 0) select_query(member);
+      for (int64_t row = operands_->first_row(key); row < shape_.positions; row += kBlockRows) {
+        const ScoreBlock block{row, std::min(kBlockRows, shape_.positions - row), key, keys};
+        load_rows(block);
+        compute_weights(block, add);
+        add_to_keys(block, grads_transposed_, weights_, grad_values_);
+        add_to_keys(block, queries_transposed_, grad_scores_, grad_keys_);
+        if (only_part_) operands_->write_finished_rows(block, sums_, pitch_, shape_.scale());
+      }
     }
-    write_transposed(grad_keys_, key, keys, shape_.scale(), operands_.grad_k);
-    write_transposed(grad_values_, key, keys, 1, operands_.grad_v);
+    write_transposed(grad_keys_, key, keys, shape_.scale(), operands_->grad_k);
+    write_transposed(grad_values_, key, keys, 1, operands_->grad_v);
   }
 
   void load_rows(const ScoreBlock& block) {
     const auto [row, rows, key, keys] = block;
     const int64_t width = shape_.width;
-    const auto& q = operands_.q;
-    const auto& grads = operands_.grad_values;
+    const auto& q = operands_->q;
+    const auto& grads = operands_->grad_values;
     queries_ = Panels<Operand>::pack_left(left_factor(q, row, rows, width), query_memory_);
     grads_ = Panels<Operand>::pack_left(left_factor(grads, row, rows, width), grad_memory_);
     queries_transposed_ =
@@ -110,12 +123,12 @@ class BackwardPart {
         Panels<Operand>::pack_left(left_factor_transposed(grads, row, rows, width), grad_transposed_memory_);
     weights_ = {weight_memory_, steps_of(rows)};
     grad_scores_ = {grad_score_memory_, steps_of(rows)};
-    operands_.load_row_constants(block, kBlockRows, grad_dot_values_, log_sum_exp_);
+    operands_->load_row_constants(block, kBlockRows, grad_dot_values_, log_sum_exp_);
   }
 
   // Keys of the block that the 32 rows from `i` on see, in whole squares.
   int64_t end(const ScoreBlock& block, int64_t i) const {
-    return align_up(operands_.keys_of_rows(block, i, kMicroTile), kMicroTile);
+    return align_up(operands_->keys_of_rows(block, i, kMicroTile), kMicroTile);
   }
   int64_t last_end(const ScoreBlock& block) const { return end(block, (block.rows - 1) / kMicroTile * kMicroTile); }
 
@@ -225,7 +238,7 @@ class BackwardPart {
       if (line_ > 0) grad_weights_ += 2 * kPitch;
       for (size_t i = 0; i < 2; ++i) {
         const int64_t row = row_ + line_ + static_cast<int64_t>(i);
-        visible_keys_[i] = std::clamp<int64_t>(part_.operands_.visible_keys(block_, row), 0, block_.keys);
+        visible_keys_[i] = std::clamp<int64_t>(part_.operands_->visible_keys(block_, row), 0, block_.keys);
         log_sum_exp_[i] = part_.log_sum_exp_[row];
         grad_dot_values_[i] = part_.grad_dot_values_[row];
         if (part_.shape_.drops)
@@ -282,12 +295,15 @@ class BackwardPart {
     }
   }
 
+  const KernelCall& call_;
   const AttentionShape& shape_;
-  int64_t head_;
+  int64_t kv_head_;
   bool only_part_;
   int64_t pitch_;  // of the sums of grad_q
   float score_scale_;
-  BackwardHead<Element> operands_;
+  QuerySums query_sums_;
+  int64_t head_ = 0;  // of select_query, as operands_ and sums_
+  std::optional<BackwardHead<Element>> operands_;
   // Packed factors: of a block of keys,
   Panels<Operand> keys_, values_;  // right factors k^T and v^T, K along the width
   Panels<Operand> key_rows_;       // right factor k, K along the keys
@@ -302,7 +318,7 @@ class BackwardPart {
   float *grad_keys_, *grad_values_;        // transposed: [pitch_, kPitch]
   float* scores_;                          // [2, 2, kMicroTile, kPitch]: scores of 32 rows, and gradients of weights
   float *log_sum_exp_, *grad_dot_values_;  // [kBlockRows]
-  float* sums_;                            // of grad_q: [T in whole blocks, pitch_]
+  float* sums_ = nullptr;                  // of grad_q: [T in whole blocks, pitch_]
 };
 
 }  // namespace laptime::LAPTIME_ISA::attention::pairs

@@ -29,8 +29,8 @@ class ForwardGroup {
         padded_rows_(align_up(rows_, kMicroTile)),
         pitch_(align_up(shape.width, kMicroTile)),
         scale_(shape.scale() * kLog2E),
-        k_(head_rows<const Element>(call.in[1], head_)),
-        v_(head_rows<const Element>(call.in[2], head_)) {
+        k_(head_rows<const Element>(call.in[1], shape.kv_head(head_))),
+        v_(head_rows<const Element>(call.in[2], shape.kv_head(head_))) {
     auto* const floats = reinterpret_cast<float*>(scratch);
     query_memory_ = floats;
     key_memory_ = query_memory_ + Panels<Operand>::floats(padded_rows_, shape.width);

@@ -72,11 +72,11 @@ inline bool is_direct(const TensorType& type, int64_t heads) {
 }
 
 // Heads that are multiplied together, where each is a single group: a product of few rows has too little work for
-// every thread. One where the distance between the heads of an operand varies.
+// every thread. One where the distance between the heads of an operand varies, or query heads share keys.
 inline int64_t heads_at_once(std::span<const TensorType> in, std::span<const TensorType> out) {
   constexpr int64_t kMostFloats = int64_t{1} << 23U;  // of their scores and rows
   const Shape& shape = in[0].shape();
-  if (group_rows(shape[2]) < shape[2]) return 1;
+  if (group_rows(shape[2]) < shape[2] || in[1].shape()[1] != shape[1]) return 1;
   for (const std::span<const TensorType>& types : {in, out}) {
     for (const TensorType& type : types) {
       if (type.shape().rank() == 4 && !head_stride(type)) return 1;
@@ -88,6 +88,9 @@ inline int64_t heads_at_once(std::span<const TensorType> in, std::span<const Ten
 // Heads [first, first + count) and what they have in common.
 struct Heads {
   int64_t first = 0, count = 1;
+
+  // Their heads of keys and values.
+  Heads of_keys(const AttentionShape& shape) const { return {shape.kv_head(first), count}; }
 };
 
 // An operand as a factor, from row `row` of the first head on.
@@ -316,7 +319,7 @@ void forward(const KernelCall& call) {
     for_groups(shape, [&](const Group& group) {
       multiply<Implementation>(team, {heads.count, group.rows, group.keys, shape.width},
                                factor<Element>(call.in[0], heads, group.row),
-                               factor<Element>(call.in[1], heads, 0).transposed(), scores);
+                               factor<Element>(call.in[1], heads.of_keys(shape), 0).transposed(), scores);
       const auto weigh_row = [&](int64_t index) {
         const int64_t head = heads.first + index / group.rows;
         const int64_t i = index % group.rows;
@@ -332,8 +335,8 @@ void forward(const KernelCall& call) {
       team.parallel_ranges(heads.count * group.rows, weigh_row, moving(4 * heads.count * group.rows * group.keys));
       float* const direct = direct_result<Element>(call.out[0], heads, group.row);
       multiply<Implementation>(team, {heads.count, group.rows, shape.width, group.keys},
-                               factor(scores, group.rows, group.keys), factor<Element>(call.in[2], heads, 0),
-                               direct != nullptr ? direct : sums);
+                               factor(scores, group.rows, group.keys),
+                               factor<Element>(call.in[2], heads.of_keys(shape), 0), direct != nullptr ? direct : sums);
       if (direct == nullptr) write_rows<Element>(team, call.out[0], heads, group.row, group.rows, shape, sums);
     });
   });
@@ -358,24 +361,28 @@ void backward(const KernelCall& call) {
   float* const own_grad_k = parts.take(size.grad_k.value());   // [heads, T, d]
   float* const own_grad_v = parts.take(size.grad_v.value());   // [heads, T, d]
   for_heads(shape, size, [&](const Heads& heads) {
-    float* const direct_k = direct_result<Element>(call.out[1], heads, 0);
-    float* const direct_v = direct_result<Element>(call.out[2], heads, 0);
+    const Heads of_keys = heads.of_keys(shape);
+    const bool begins = heads.first % shape.group == 0;  // the first query head of its group
+    const bool ends = heads.count > 1 || heads.first % shape.group == shape.group - 1;
+    float* const direct_k = direct_result<Element>(call.out[1], of_keys, 0);
+    float* const direct_v = direct_result<Element>(call.out[2], of_keys, 0);
     float* const grad_k = direct_k != nullptr ? direct_k : own_grad_k;
     float* const grad_v = direct_v != nullptr ? direct_v : own_grad_v;
     for_groups(shape, [&](const Group& group) {
       multiply<Implementation>(team, {heads.count, group.rows, group.keys, shape.width},
                                factor<Element>(call.in[0], heads, group.row),
-                               factor<Element>(call.in[1], heads, 0).transposed(), weights);
+                               factor<Element>(call.in[1], heads.of_keys(shape), 0).transposed(), weights);
       multiply<Implementation>(team, {heads.count, group.rows, group.keys, shape.width},
                                factor<Element>(call.in[5], heads, group.row),
-                               factor<Element>(call.in[2], heads, 0).transposed(), grad_scores);
+                               factor<Element>(call.in[2], heads.of_keys(shape), 0).transposed(), grad_scores);
       const auto differentiate = [&](int64_t index) {
         const int64_t head = heads.first + index / group.rows;
         differentiate_row(BackwardHead<Element>(call, shape, head), head, group, index % group.rows,
                           weights + index * group.keys, grad_scores + index * group.keys);
       };
       team.parallel_ranges(heads.count * group.rows, differentiate, moving(4 * heads.count * group.rows * group.keys));
-      if (group.row == 0) {
+      const bool adds = group.row > 0 || !begins;
+      if (!adds) {
         // The first group writes the gradients of its keys, the others add to them. Keys behind it begin at zero.
         const int64_t later = shape.positions - group.keys;
         const auto clear_row = [&](int64_t row) {
@@ -384,19 +391,20 @@ void backward(const KernelCall& call) {
         };
         team.parallel_ranges(later, clear_row, moving(2 * later * shape.width));
       }
-      const ProductSize of_keys{heads.count, group.keys, shape.width, group.rows};
-      multiply<Implementation>(team, of_keys, factor(weights, group.rows, group.keys).transposed(),
-                               factor<Element>(call.in[5], heads, group.row), grad_v, group.row > 0);
-      multiply<Implementation>(team, of_keys, factor(grad_scores, group.rows, group.keys).transposed(),
-                               factor<Element>(call.in[0], heads, group.row), grad_k, group.row > 0);
+      const ProductSize for_keys{heads.count, group.keys, shape.width, group.rows};
+      multiply<Implementation>(team, for_keys, factor(weights, group.rows, group.keys).transposed(),
+                               factor<Element>(call.in[5], heads, group.row), grad_v, adds);
+      multiply<Implementation>(team, for_keys, factor(grad_scores, group.rows, group.keys).transposed(),
+                               factor<Element>(call.in[0], heads, group.row), grad_k, adds);
       float* const direct_q = direct_result<Element>(call.out[0], heads, group.row);
-      multiply<Implementation>(team, {heads.count, group.rows, shape.width, group.keys},
-                               factor(grad_scores, group.rows, group.keys), factor<Element>(call.in[1], heads, 0),
-                               direct_q != nullptr ? direct_q : sums);
+      multiply<Implementation>(
+          team, {heads.count, group.rows, shape.width, group.keys}, factor(grad_scores, group.rows, group.keys),
+          factor<Element>(call.in[1], heads.of_keys(shape), 0), direct_q != nullptr ? direct_q : sums);
       if (direct_q == nullptr) write_rows<Element>(team, call.out[0], heads, group.row, group.rows, shape, sums);
     });
-    if (direct_k == nullptr) write_rows<Element>(team, call.out[1], heads, 0, shape.positions, shape, grad_k);
-    if (direct_v == nullptr) write_rows<Element>(team, call.out[2], heads, 0, shape.positions, shape, grad_v);
+    if (!ends) return;
+    if (direct_k == nullptr) write_rows<Element>(team, call.out[1], of_keys, 0, shape.positions, shape, grad_k);
+    if (direct_v == nullptr) write_rows<Element>(team, call.out[2], of_keys, 0, shape.positions, shape, grad_v);
   });
 }
 

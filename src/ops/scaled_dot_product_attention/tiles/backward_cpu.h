@@ -1,6 +1,8 @@
 // Attention backward in register tiles: one block of keys at a time against all blocks of rows that see it.
 #pragma once
 
+#include <optional>
+
 #include "ops/scaled_dot_product_attention/backward_cpu.h"
 #include "ops/scaled_dot_product_attention/tiles/multiply_cpu.h"
 
@@ -46,7 +48,7 @@ struct BackwardScratch {
   float* end() const { return keys + kFloats; }
 };
 
-// One part of the keys of one head, as launch_backward runs it.
+// One part of one head of keys, against the query heads that read it, as launch_backward runs it.
 template <class Element>
 class BackwardPart {
  public:
@@ -56,57 +58,72 @@ class BackwardPart {
     return (Size(positions + kTileRows) * pitch(width)).value();
   }
   static bool sums_fit_scratch(const KeyParts& parts, int64_t width) {
-    return parts.count == 1 && sum_floats(parts.positions, width) <= BackwardScratch::kFloatsLeft;
+    return parts.count == 1 && sum_floats(parts.positions, width) * parts.group <= BackwardScratch::kFloatsLeft;
   }
   static float sum_scale(const AttentionShape&) { return 1; }  // the packed keys are scaled
 
-  BackwardPart(const KernelCall& call, const AttentionShape& shape, int64_t head, float* sums, bool only_part,
+  BackwardPart(const KernelCall& call, const AttentionShape& shape, int64_t kv_head, QuerySums sums, bool only_part,
                std::byte* scratch)
       : call_(call),
         shape_(shape),
-        head_(head),
+        kv_head_(kv_head),
         pitch_(pitch(shape.width)),
         only_part_(only_part),
         scratch_(scratch),
-        sums_(sums == nullptr ? scratch_.end() : sums),
-        operands_(call, shape, head) {}
+        query_sums_{sums.first == nullptr ? scratch_.end() : sums.first, sums.stride} {}
 
   // Blocks [first, end) of keys.
   void run(int64_t first, int64_t end, NextKeys next) {
     for (int64_t block = first; block < end; ++block)
-      add_keys(block, block == first, block + 1 == end ? next : NextKeys{head_, block + 1});
+      add_keys(block, block == first, block + 1 == end ? next : NextKeys{kv_head_, block + 1});
   }
 
  private:
   using Operands = BackwardHead<Element>;
 
+  // The query head `member` of the group is the one that the following functions work on.
+  void select_query(int64_t member) {
+    head_ = kv_head_ * shape_.group + member;
+    sums_ = query_sums_.first + member * query_sums_.stride;
+    operands_.emplace(call_, shape_, head_);
+  }
+
   void add_keys(int64_t number, bool first, NextKeys next) {
     const int64_t key = number * kKeyBlock;
     const int64_t keys = std::min(kKeyBlock, shape_.positions - key);
-    pack_panels_transposed<Element>(operands_.k.from(key), keys, shape_.width, scratch_.keys);
-    pack_panels_transposed<Element>(operands_.v.from(key), keys, shape_.width, scratch_.values);
-    pack_panels<Element>(operands_.k.from(key), keys, shape_.width, shape_.scale(), scratch_.key_rows);
+    select_query(0);
+    pack_panels_transposed<Element>(operands_->k.from(key), keys, shape_.width, scratch_.keys);
+    pack_panels_transposed<Element>(operands_->v.from(key), keys, shape_.width, scratch_.values);
+    pack_panels<Element>(operands_->k.from(key), keys, shape_.width, shape_.scale(), scratch_.key_rows);
     std::fill_n(scratch_.grad_keys, kKeyRows * pitch_, 0.0F);
     std::fill_n(scratch_.grad_values, kKeyRows * pitch_, 0.0F);
-    const int64_t first_row = operands_.first_row(key);
-    for (int64_t row = first_row; row < shape_.positions; row += kBlockRows) {
-      const ScoreBlock block{row, std::min(kBlockRows, shape_.positions - row), key, keys};
-      load_rows(block);
-      prefetch_result(0, row, block.rows);
-      row + kBlockRows < shape_.positions ? prefetch_rows(head_, row + kBlockRows) : prefetch_keys(next);
-      if (row == first_row) {
-        prefetch_result(1, key, keys);
-        prefetch_result(2, key, keys);
+    const int64_t first_row = operands_->first_row(key);
+    for (int64_t member = 0; member < shape_.group; ++member) {
+      if (member > 0) select_query(member);
+      for (int64_t row = first_row; row < shape_.positions; row += kBlockRows) {
+        const ScoreBlock block{row, std::min(kBlockRows, shape_.positions - row), key, keys};
+        load_rows(block);
+        prefetch_result(0, row, block.rows);
+        if (row + kBlockRows < shape_.positions)
+          prefetch_rows(head_, row + kBlockRows);
+        else if (member + 1 < shape_.group)
+          prefetch_rows(head_ + 1, first_row);
+        else
+          prefetch_keys(next);
+        if (row == first_row && member == 0) {
+          prefetch_result(1, key, keys);
+          prefetch_result(2, key, keys);
+        }
+        compute_weights(block);
+        add_to_keys(block);
+        first ? add_to_queries<true>(block) : add_to_queries<false>(block);
+        if (only_part_) operands_->write_finished_rows(block, sums_, pitch_, 1);
       }
-      compute_weights(block);
-      add_to_keys(block);
-      first ? add_to_queries<true>(block) : add_to_queries<false>(block);
-      if (only_part_) operands_.write_finished_rows(block, sums_, pitch_, 1);
     }
     for (int64_t i = 0; i < keys; ++i) {
       // The packed queries are scaled by scale / ln 2.
-      write_row(scratch_.grad_keys + i * pitch_, shape_.width, kLn2, operands_.grad_k[key + i]);
-      write_row(scratch_.grad_values + i * pitch_, shape_.width, 1, operands_.grad_v[key + i]);
+      write_row(scratch_.grad_keys + i * pitch_, shape_.width, kLn2, operands_->grad_k[key + i]);
+      write_row(scratch_.grad_values + i * pitch_, shape_.width, 1, operands_->grad_v[key + i]);
     }
   }
 
@@ -115,7 +132,8 @@ class BackwardPart {
                       shape_.width);
   }
   void prefetch_result(size_t output, int64_t first, int64_t rows) {
-    prefetcher_.queue(head_rows<Element>(call_.out[output], head_), first, first + rows, shape_.width);
+    prefetcher_.queue(head_rows<Element>(call_.out[output], output == 0 ? head_ : kv_head_), first, first + rows,
+                      shape_.width);
   }
   // Rows of q, values and grad_values.
   void prefetch_rows(int64_t head, int64_t row) {
@@ -123,21 +141,23 @@ class BackwardPart {
   }
   // A block of k and v, and the first rows that see it.
   void prefetch_keys(NextKeys next) {
-    prefetch(1, next.head, next.block * kKeyBlock, kKeyBlock);
-    prefetch(2, next.head, next.block * kKeyBlock, kKeyBlock);
-    prefetch_rows(next.head, operands_.first_row(next.block * kKeyBlock));
+    prefetch(1, next.kv_head, next.block * kKeyBlock, kKeyBlock);
+    prefetch(2, next.kv_head, next.block * kKeyBlock, kKeyBlock);
+    prefetch_rows(next.kv_head * shape_.group, operands_->first_row(next.block * kKeyBlock));
   }
 
   void load_rows(const ScoreBlock& block) {
-    pack_rows<Element>(operands_.q.from(block.row), block.rows, shape_.width, shape_.scale() * kLog2E,
+    pack_rows<Element>(operands_->q.from(block.row), block.rows, shape_.width, shape_.scale() * kLog2E,
                        scratch_.queries);
-    pack_rows<Element>(operands_.grad_values.from(block.row), block.rows, shape_.width, 1, scratch_.grads);
-    operands_.load_row_constants(block, align_up(block.rows, kTileRows), scratch_.grad_dot_values,
-                                 scratch_.log_sum_exp);
+    pack_rows<Element>(operands_->grad_values.from(block.row), block.rows, shape_.width, 1, scratch_.grads);
+    operands_->load_row_constants(block, align_up(block.rows, kTileRows), scratch_.grad_dot_values,
+                                  scratch_.log_sum_exp);
   }
 
   // Keys of the block that some row of the tile from row `i` on sees.
-  int64_t keys_of_tile(const ScoreBlock& block, int64_t i) const { return operands_.keys_of_rows(block, i, kTileRows); }
+  int64_t keys_of_tile(const ScoreBlock& block, int64_t i) const {
+    return operands_->keys_of_rows(block, i, kTileRows);
+  }
 
   // weights = 2^(scores - log_sum_exp); grad_scores = weights (grads v^T - grad_dot_values), still to be scaled.
   void compute_weights(const ScoreBlock& block) {
@@ -171,8 +191,8 @@ class BackwardPart {
   // Zeroes the keys a row must not attend to: those after its position, up to the end of its last key tile.
   void mask_later_keys(const ScoreBlock& block, int64_t row, float* tile) const {
     if (!shape_.causal) return;
-    for (int64_t i = 0; i < kTileRows && operands_.visible_keys(block, row + i) < block.keys; ++i)
-      store(tile + i * kPitch + operands_.visible_keys(block, row + i), Vector{});
+    for (int64_t i = 0; i < kTileRows && operands_->visible_keys(block, row + i) < block.keys; ++i)
+      store(tile + i * kPitch + operands_->visible_keys(block, row + i), Vector{});
   }
 
   // grad_scores of a tile under dropout, which is applied to the weights as well.
@@ -184,7 +204,7 @@ class BackwardPart {
                                             store(grad_scores + i * kPitch + column, sum);
                                           }));
     for (int64_t i = 0; i < kTileRows && row + i < block.rows; ++i) {
-      const int64_t keys = std::min(operands_.visible_keys(block, row + i), block.keys);
+      const int64_t keys = std::min(operands_->visible_keys(block, row + i), block.keys);
       alignas(64) std::array<float, kKeyBlock> factors;
       shape_.dropout_factors(head_, block.row + row + i, block.key, keys, factors.data());
       float* const weights = scratch_.weights + (row + i) * kPitch;
@@ -233,11 +253,13 @@ class BackwardPart {
 
   const KernelCall& call_;
   const AttentionShape& shape_;
-  int64_t head_, pitch_;
+  int64_t kv_head_, pitch_;
   bool only_part_;
   BackwardScratch scratch_;
-  float* sums_;  // grad_q of this part: [T and one tile, pitch_]
-  Operands operands_;
+  QuerySums query_sums_;
+  int64_t head_ = 0;       // of select_query, as the next two
+  float* sums_ = nullptr;  // its grad_q of this part: [T and one tile, pitch_]
+  std::optional<Operands> operands_;
   Prefetcher prefetcher_;
 };
 

@@ -51,8 +51,8 @@ class ForwardGroup {
 
   void run() {
     const auto q = head_rows<const Element>(call_.in[0], head_);
-    const auto k = head_rows<const Element>(call_.in[1], head_);
-    const auto v = head_rows<const Element>(call_.in[2], head_);
+    const auto k = head_rows<const Element>(call_.in[1], shape_.kv_head(head_));
+    const auto v = head_rows<const Element>(call_.in[2], shape_.kv_head(head_));
     pack_rows<Element>(q.from(first_row_), rows_, shape_.width, shape_.scale() * kLog2E, scratch_.queries);
     std::fill_n(scratch_.sums, align_up(rows_, kTileRows) * pitch_, 0.0F);
     std::fill_n(scratch_.row_max, ForwardScratch::kGroupLanes, -__builtin_inff());
@@ -70,8 +70,8 @@ class ForwardGroup {
 
  private:
   void prefetch(size_t input, int64_t head, int64_t first, int64_t rows) {
-    prefetcher_.queue(head_rows<const Element>(call_.in[input], head), first, std::min(first + rows, shape_.positions),
-                      shape_.width);
+    prefetcher_.queue(head_rows<const Element>(call_.in[input], input == 0 ? head : shape_.kv_head(head)), first,
+                      std::min(first + rows, shape_.positions), shape_.width);
   }
   void prefetch_keys(int64_t key) {
     prefetch(1, head_, key, kKeyBlock);

@@ -1,5 +1,5 @@
 // Checked access to JSON values.
-#include "data/json_field.h"
+#include "base/json_field.h"
 
 #include "base/error.h"
 #include "base/json.h"
@@ -28,6 +28,23 @@ bool JsonField::has(std::string_view key) const {
   if (!value_->is_object()) return false;
   const auto found = value_->find(key);
   return found != nullptr && !found->is_null();
+}
+
+bool JsonField::holds(std::string_view key) const { return value_->is_object() && value_->find(key) != nullptr; }
+
+bool JsonField::is_neutral() const {
+  if (value_->is_null()) return true;
+  if (value_->is_boolean()) return !value_->get<bool>();
+  if (value_->is_number()) return value_->get<double>() == 0;
+  if (value_->is_string()) return value_->text().empty();
+  return value_->empty();
+}
+
+std::string JsonField::brief() const {
+  constexpr size_t kLongest = 60;
+  std::string text = value_->dump();
+  if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
+  return text;
 }
 
 JsonField JsonField::at(std::string_view key) const {

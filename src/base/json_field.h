@@ -19,7 +19,10 @@ class JsonField {
  public:
   JsonField(const Json& value, std::string where) : value_(&value), where_(std::move(where)) {}
 
-  bool has(std::string_view key) const;  // an object that has the key, and not null
+  bool has(std::string_view key) const;    // an object that has the key, and not null
+  bool holds(std::string_view key) const;  // an object that has the key, whatever its value
+  bool is_neutral() const;                 // null, false, 0, "", [] or {}
+  std::string brief() const;               // the value for a message, cut off where it is long
   JsonField at(std::string_view key) const;
   std::vector<JsonField> elements() const;                         // of an array
   std::vector<std::pair<std::string, JsonField>> members() const;  // of an object

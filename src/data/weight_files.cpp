@@ -1,0 +1,106 @@
+// Opens the files of a model's weights.
+#include "data/weight_files.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "base/error.h"
+#include "base/json_field.h"
+#include "base/words.h"
+#include "model/config_json.h"
+
+namespace laptime {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The files that an index names, in the order of their names, by the tensors that each must hold.
+std::map<std::string, std::vector<std::string>> shards_of(const fs::path& index) {
+  constexpr int64_t kLargest = 64'000'000;
+  constexpr int kMaxDepth = 8;
+  const InputFile file(index.string(), "index of weights");
+  if (file.size() > kLargest) throw Error::format("{} has more than {} bytes; choose another file", file.text(), kLargest);
+  std::string text(static_cast<size_t>(file.size()), '\0');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  const Json document = parse_json(text, file.text(), kMaxDepth);
+  std::map<std::string, std::vector<std::string>> shards;
+  for (const auto& [tensor, shard] : JsonField(document, file.text()).at("weight_map").members()) {
+    const std::string name = shard.text();
+    if (name.empty() || name.find('/') != std::string::npos || name == "..") shard.fail("the name of a file beside it");
+    shards[name].push_back(tensor);
+  }
+  if (shards.empty()) throw Error::format("{} names no file; download the model again", file.text());
+  return shards;
+}
+
+fs::path found_in(const std::string& path) {
+  if (!fs::is_directory(path)) return path;
+  for (const std::string_view name : {kWeightsFile, kWeightsIndex}) {
+    if (fs::exists(fs::path(path) / name)) return fs::path(path) / name;
+  }
+  throw Error::format("{} has no {} and no {}; download the weights into it, or leave --weights out", quote(path),
+                      kWeightsFile, kWeightsIndex);
+}
+
+}  // namespace
+
+std::vector<std::string> weight_file_paths(const std::string& path) {
+  const fs::path found = found_in(path);
+  if (found.extension() != ".json") return {found.string()};
+  std::vector<std::string> paths;
+  for (const auto& [name, tensors] : shards_of(found)) paths.push_back((found.parent_path() / name).string());
+  return paths;
+}
+
+WeightFiles::WeightFiles(const std::string& path) : path_(path) {
+  const std::vector<std::string> paths = weight_file_paths(path);
+  files_.reserve(paths.size());
+  for (const std::string& file : paths) files_.emplace_back(file);
+  for (const SafetensorsFile& file : files_) {
+    for (const StoredTensor& tensor : file.tensors()) {
+      if (!by_name_.emplace(tensor.name, Place{&file, &tensor}).second)
+        throw Error::format("{}: tensor {} is in another file of the model too; download the model again", file.text(),
+                            quote(tensor.name));
+    }
+  }
+  const fs::path found = found_in(path);
+  if (found.extension() != ".json") return;
+  for (const auto& [name, tensors] : shards_of(found)) {
+    const std::string file = (found.parent_path() / name).string();
+    for (const std::string& tensor : tensors) {
+      const auto at = by_name_.find(tensor);
+      if (at == by_name_.end() || at->second.file->path() != file)
+        throw Error::format("{} has no tensor {}, which the index expects in it; download the model again",
+                            quote(file), quote(tensor));
+    }
+  }
+}
+
+std::string WeightFiles::text() const {
+  return files_.size() == 1 ? files_.front().text() : fmt::format("the weights of {}", quote(path_));
+}
+
+const WeightFiles::Place& WeightFiles::place(std::string_view name) const {
+  const auto found = by_name_.find(name);
+  LAPTIME_CHECK(found != by_name_.end(), "no tensor {}", name);
+  return found->second;
+}
+
+const StoredTensor& WeightFiles::tensor(std::string_view name) const { return *place(name).tensor; }
+
+std::string WeightFiles::text_of(std::string_view name) const { return place(name).file->text(); }
+
+std::vector<const StoredTensor*> WeightFiles::tensors() const {
+  std::vector<const StoredTensor*> all;
+  all.reserve(by_name_.size());
+  for (const auto& [name, one] : by_name_) all.push_back(one.tensor);
+  return all;
+}
+
+void WeightFiles::read(std::string_view name, int64_t begin, std::span<float> out) const {
+  const Place& one = place(name);
+  one.file->read(*one.tensor, begin, out);
+}
+
+}  // namespace laptime

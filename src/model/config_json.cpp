@@ -1,0 +1,305 @@
+// From the keys of a config.json to a ModelConfig. A key that would change the computation is refused by name.
+#include "model/config_json.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <set>
+#include <vector>
+
+#include "base/error.h"
+#include "base/json_field.h"
+#include "base/words.h"
+#include "config/known_models.h"
+#include "model/gpt/editions.h"
+
+namespace laptime {
+namespace {
+
+constexpr int64_t kMostOfAnything = 1 << 30;
+constexpr int64_t kUsualPositions = 2048;  // where a file does not say
+
+// A model_type, and the names under which it has what all families have. Values of keys that are absent are those of
+// the library's configuration classes.
+struct Family {
+  std::string_view model_type;
+  std::string_view architecture;
+  Edition edition = Edition::kLlama;
+  std::array<std::string_view, 2> activations = {"silu", "swish"};
+  std::string_view d_model = "hidden_size";
+  std::string_view d_ff = "intermediate_size";
+  std::string_view layers = "num_hidden_layers";
+  std::string_view heads = "num_attention_heads";
+  std::string_view positions = "max_position_embeddings";
+  std::string_view eps = "rms_norm_eps";
+  std::string_view activation = "hidden_act";
+  double default_eps = 1e-6;
+  int64_t default_kv_heads = 0;  // 0: as heads
+  int64_t default_head_dim = 0;  // 0: hidden / heads
+  int64_t default_window = 0;    // 0: none
+  bool is_tied = false;
+};
+
+constexpr std::array kFamilies{
+    Family{.model_type = "llama", .architecture = "LlamaForCausalLM"},
+    Family{
+        .model_type = "mistral", .architecture = "MistralForCausalLM", .default_kv_heads = 8, .default_window = 4096},
+    Family{
+        .model_type = "qwen2", .architecture = "Qwen2ForCausalLM", .edition = Edition::kQwen2, .default_kv_heads = 32},
+    Family{.model_type = "qwen3",
+           .architecture = "Qwen3ForCausalLM",
+           .edition = Edition::kQwen3,
+           .default_kv_heads = 32,
+           .default_head_dim = 128},
+    Family{.model_type = "gpt2",
+           .architecture = "GPT2LMHeadModel",
+           .edition = Edition::kGpt2,
+           .activations = {"gelu_new", "gelu_pytorch_tanh"},
+           .d_model = "n_embd",
+           .d_ff = "n_inner",
+           .layers = "n_layer",
+           .heads = "n_head",
+           .positions = "n_positions",
+           .eps = "layer_norm_epsilon",
+           .activation = "activation_function",
+           .default_eps = 1e-5,
+           .is_tied = true},
+    Family{.model_type = "gpt_neox",
+           .architecture = "GPTNeoXForCausalLM",
+           .edition = Edition::kGptNeox,
+           .activations = {"gelu", "gelu"},
+           .eps = "layer_norm_eps",
+           .default_eps = 1e-5},
+};
+
+// Parts of keys that change what a model computes. A key with one of them that nobody has read is refused unless its
+// value is null, false, 0 or empty.
+constexpr std::array<std::string_view, 40> kParts{
+    "expert",  "moe",    "router",    "softcap",     "quant",    "window",    "chunk",    "scal",
+    "multipl", "norm",   "rope",      "rotary",      "attn",     "attention", "residual", "conv",
+    "ssm",     "mamba",  "cross",     "latent",      "lora",     "nextn",     "bias",     "clip",
+    "alibi",   "sparse", "parallel",  "layer_types", "vision",   "audio",     "encoder",  "auto_map",
+    "dropout", "pdrop",  "embedding", "kv_",         "position", "logit",     "act_fn",   "activation"};
+// Keys with such a part that change nothing in training, or nothing at all.
+constexpr std::array<std::string_view, 11> kHarmless{
+    "attn_implementation",   "_attn_implementation", "_attn_implementation_autoset", "_attn_implementation_internal",
+    "max_window_layers",     "classifier_dropout",   "classifier_activation",        "summary_activation",
+    "summary_first_dropout", "output_attentions",    "tie_encoder_decoder"};
+
+class Reader {
+ public:
+  Reader(const JsonField& document, const std::string& file, const Family& family)
+      : json_(document), file_(file), family_(family) {}
+
+  ModelConfig read() {
+    check_architecture();
+    ModelConfig model;
+    model.edition = family_.edition;
+    model.d_model = integer(family_.d_model);
+    model.num_layers = integer(family_.layers);
+    model.num_heads = integer(family_.heads);
+    model.vocab_size = integer("vocab_size");
+    const bool is_gpt2 = family_.edition == Edition::kGpt2;
+    model.d_ff = is_gpt2 ? integer_or(family_.d_ff, 4 * model.d_model) : integer(family_.d_ff);
+    model.norm_eps = number_or(family_.eps, family_.default_eps);
+    model.weight_tie = truth_or("tie_word_embeddings", family_.is_tied);
+    const int64_t positions = integer_or(family_.positions, kUsualPositions);
+    model.context_length = default_context(positions);
+    check_word(family_.activation, family_.activations);
+    if (is_gpt2) read_gpt2(model, positions);
+    if (!is_gpt2) read_rope(model);
+    if (family_.edition == Edition::kGptNeox) read_gpt_neox(model);
+    if (!is_gpt2 && family_.edition != Edition::kGptNeox) read_llama(model);
+    refuse_others();
+    return model;
+  }
+
+ private:
+  bool has(std::string_view key) {
+    read_.insert(std::string(key));
+    return json_.has(key);
+  }
+  int64_t integer(std::string_view key) {
+    read_.insert(std::string(key));
+    return json_.at(key).integer(1, kMostOfAnything);
+  }
+  int64_t integer_or(std::string_view key, int64_t otherwise) { return has(key) ? integer(key) : otherwise; }
+  double number_or(std::string_view key, double otherwise) { return has(key) ? json_.at(key).number() : otherwise; }
+  bool truth_or(std::string_view key, bool otherwise) { return has(key) ? json_.at(key).truth() : otherwise; }
+
+  [[noreturn]] void refuse(std::string_view key, std::string_view value, std::string_view instead) const {
+    throw Error::format("{}: '{}' is {}, which is not supported; {}", file_, printable_key(key), value, instead);
+  }
+  static std::string printable_key(std::string_view key) {
+    const std::string quoted = quote(key);
+    return quoted.substr(1, quoted.size() - 2);
+  }
+
+  void check_architecture() {
+    if (!has("architectures")) return;
+    const std::vector<JsonField> names = json_.at("architectures").elements();
+    for (const JsonField& name : names) {
+      if (name.text() != family_.architecture)
+        refuse("architectures", quote(name.text()), fmt::format("give a model of {}", family_.architecture));
+    }
+  }
+
+  // Error unless the text of the key, if it is there, is one of `words`.
+  void check_word(std::string_view key, std::span<const std::string_view> words) {
+    if (!has(key)) return;
+    const std::string word = json_.at(key).text();
+    if (std::ranges::find(words, word) == words.end())
+      refuse(key, quote(word), fmt::format("{} computes {}", family_.model_type, words.front()));
+  }
+  void require(std::string_view key, bool value) {
+    if (truth_or(key, value) != value)
+      refuse(key, value ? "false" : "true", fmt::format("only {} is", value ? "true" : "false"));
+  }
+
+  void read_gpt2(ModelConfig& model, int64_t positions) {
+    constexpr double kUsualDropout = 0.1;
+    model.bias = true;
+    model.max_context = positions;
+    model.embd_pdrop = number_or("embd_pdrop", kUsualDropout);
+    model.attn_pdrop = number_or("attn_pdrop", kUsualDropout);
+    model.resid_pdrop = number_or("resid_pdrop", kUsualDropout);
+    require("scale_attn_weights", true);
+    require("scale_attn_by_inverse_layer_idx", false);
+    require("reorder_and_upcast_attn", false);
+    has("n_ctx");
+  }
+
+  void read_gpt_neox(ModelConfig& model) {
+    model.attn_pdrop = number_or("attention_dropout", 0);
+    model.embd_pdrop = model.resid_pdrop = number_or("hidden_dropout", 0);
+    model.attention_bias = truth_or("attention_bias", true);
+    model.mlp_bias = true;
+    model.parallel_residual = truth_or("use_parallel_residual", true);
+    if (const double share = model.rotary_share.value_or(1); !(share > 0 && share <= 1))
+      refuse("rotary_pct", fmt::format("{}", share), "give a share of a head, above 0 and up to 1");
+  }
+
+  void read_llama(ModelConfig& model) {
+    const int64_t kv_heads =
+        integer_or("num_key_value_heads", family_.default_kv_heads > 0 ? family_.default_kv_heads : model.num_heads);
+    if (model.num_heads % kv_heads != 0)
+      refuse("num_key_value_heads", fmt::format("{}", kv_heads), fmt::format("give a divisor of {}", model.num_heads));
+    if (kv_heads != model.num_heads) model.num_kv_heads = kv_heads;
+    const int64_t head_dim = integer_or(
+        "head_dim", family_.default_head_dim > 0 ? family_.default_head_dim : model.d_model / model.num_heads);
+    if (head_dim * model.num_heads != model.d_model) model.head_dim = head_dim;
+    model.attn_pdrop = number_or("attention_dropout", 0);
+    const bool takes_bias = family_.model_type != "qwen2" && family_.model_type != "mistral";
+    if (takes_bias) model.attention_bias = truth_or("attention_bias", false);
+    if (family_.model_type == "llama") model.mlp_bias = truth_or("mlp_bias", false);
+    read_window(model);
+  }
+
+  // Attention is full as long as the context is not longer than the window.
+  void read_window(ModelConfig& model) {
+    const bool is_qwen = family_.model_type.starts_with("qwen");
+    const bool uses = is_qwen ? truth_or("use_sliding_window", false) : true;
+    bool slides = uses && has("sliding_window");
+    int64_t window = 0;
+    if (has("sliding_window")) window = integer("sliding_window");
+    if (!json_.has("sliding_window") && !json_.holds("sliding_window") && family_.default_window > 0) {
+      window = family_.default_window;
+      slides = true;
+    }
+    if (has("layer_types")) {
+      bool any = false;
+      for (const JsonField& layer : json_.at("layer_types").elements()) {
+        const std::string type = layer.text();
+        if (type != "full_attention" && type != "sliding_attention")
+          refuse("layer_types", quote(type), "every layer must have full_attention");
+        any = any || type == "sliding_attention";
+      }
+      slides = any && window > 0;
+    }
+    if (slides) model.max_context = window;
+  }
+
+  // Version 5 has one object, version 4 an object for the scaling and keys beside it.
+  void read_rope(ModelConfig& model) {
+    const bool is_neox = family_.edition == Edition::kGptNeox;
+    constexpr double kUsualTheta = 10'000;
+    constexpr double kUsualNeoxShare = 0.25;
+    model.rope_theta = number_or(is_neox ? "rotary_emb_base" : "rope_theta", kUsualTheta);
+    double share = number_or(is_neox ? "rotary_pct" : "partial_rotary_factor", is_neox ? kUsualNeoxShare : 1);
+    for (const std::string_view key : {"rope_scaling", "rope_parameters"}) {
+      if (!has(key)) continue;
+      const JsonField rope = json_.at(key);
+      if (rope.has("rope_theta")) model.rope_theta = rope.at("rope_theta").number();
+      if (rope.has("partial_rotary_factor")) share = rope.at("partial_rotary_factor").number();
+      model.rope_scaling = scaling_word(key, rope);
+    }
+    if (share != 1 && !is_neox)
+      refuse("partial_rotary_factor", fmt::format("{}", share),
+             fmt::format("{} rotates whole heads", family_.model_type));
+    if (share != 1) model.rotary_share = share;
+  }
+
+  std::string scaling_word(std::string_view key, const JsonField& rope) const {
+    const std::string_view type_key = rope.has("rope_type") ? "rope_type" : "type";
+    const std::string type = rope.has(type_key) ? rope.at(type_key).text() : "default";
+    if (type == "default") return "none";
+    if (type != "llama3")
+      refuse(key, fmt::format("of {} {}", type_key, quote(type)), "supported are default and llama3");
+    const RopeScalingWord scaling{.factor = rope.at("factor").number(),
+                                  .low_factor = rope.at("low_freq_factor").number(),
+                                  .high_factor = rope.at("high_freq_factor").number(),
+                                  .original_context = static_cast<double>(
+                                      rope.at("original_max_position_embeddings").integer(1, kMostOfAnything))};
+    return canonical_rope_scaling(fmt::format("{}: '{}'", file_, key), rope_scaling_word(scaling));
+  }
+
+  void refuse_others() const {
+    for (const auto& [key, value] : json_.members()) {
+      if (read_.contains(key) || std::ranges::find(kHarmless, key) != kHarmless.end() || value.is_neutral()) continue;
+      const std::string lower_key = lowered(key);
+      const bool matters =
+          std::ranges::any_of(kParts, [&](std::string_view part) { return lower_key.find(part) != std::string::npos; });
+      if (matters)
+        refuse(key, value.brief(), "remove the key if the model is the same without it, or choose another model");
+    }
+  }
+
+  const JsonField& json_;
+  const std::string& file_;
+  const Family& family_;
+  std::set<std::string> read_;
+};
+
+}  // namespace
+
+ModelConfig parse_model_config(std::string_view text, const std::string& name) {
+  constexpr int kMaxDepth = 16;
+  const Json document = parse_json(text, name, kMaxDepth);
+  const JsonField field(document, name);
+  const std::string type = field.at("model_type").text();
+  std::vector<std::string_view> known;
+  for (const Family& family : kFamilies) {
+    if (family.model_type == type) return Reader(field, name, family).read();
+    known.push_back(family.model_type);
+  }
+  throw Error::format("{}: 'model_type' is {}, which is not supported; supported are {}", name, quote(type),
+                      joined(known, ", "));
+}
+
+ModelConfig read_model_config(const std::string& path) {
+  constexpr size_t kLargest = 1 << 20;
+  std::ifstream stream(path, std::ios::binary);
+  if (!stream || std::filesystem::is_directory(path))
+    throw Error::format("{} cannot be read; name a config.json, or the folder of a model with one", quote(path));
+  std::string text(kLargest + 1, '\0');
+  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(stream.gcount()));
+  if (text.size() > kLargest)
+    throw Error::format("{} has more than 1 MiB and is no config.json; name one", quote(path));
+  return parse_model_config(text, path);
+}
+
+}  // namespace laptime

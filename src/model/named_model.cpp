@@ -1,0 +1,52 @@
+// Finds the model of a name.
+#include "model/named_model.h"
+
+#include <filesystem>
+
+#include "base/error.h"
+#include "base/words.h"
+#include "config/known_models.h"
+#include "config/model_presets.h"
+#include "model/config_json.h"
+
+namespace laptime {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool has_weights(const fs::path& folder) {
+  return fs::exists(folder / kWeightsFile) || fs::exists(folder / kWeightsIndex);
+}
+
+// The name of the folder, unless it means another model.
+std::string shown_name(const fs::path& folder) {
+  std::string name = fs::weakly_canonical(folder).filename().string();
+  const bool is_taken = card_name(name) != ModelPreset{}.card || find_preset(name, Edition::k2025) != nullptr ||
+                        find_preset(name, Edition::kGpt2) != nullptr || name.empty();
+  return is_taken || is_model_path(name) ? std::string(kCustomModel) : name;
+}
+
+NamedModel model_of_file(const fs::path& path) {
+  const bool is_folder = fs::is_directory(path);
+  const fs::path file = is_folder ? path / "config.json" : path;
+  const fs::path folder = is_folder ? path : fs::absolute(path).parent_path();
+  NamedModel named{.model = read_model_config(file.string()), .weights = {}};
+  named.model.name = shown_name(folder);
+  if (is_folder && has_weights(folder)) named.weights = path.string();
+  return named;
+}
+
+}  // namespace
+
+std::optional<NamedModel> named_model(std::string_view name) {
+  if (const KnownModel* const known = find_known_model(name)) return NamedModel{config_of(*known), {}};
+  if (is_model_path(name)) return model_of_file(fs::path(name));
+  return std::nullopt;
+}
+
+std::optional<Edition> edition_of_name(std::string_view name) {
+  if (is_model_path(name)) return model_of_file(fs::path(name)).model.edition;
+  return implied_edition(name);
+}
+
+}  // namespace laptime
