@@ -41,7 +41,7 @@ ShowCommand parse_show(const CommandWords& words) {
 
 ExitCode run_show(const ShowCommand& command) {
   const std::filesystem::path path =
-      store_to_read("show", command.output.store, {{"--output-file", command.output.output_file}});
+      store_to_read("show", command.output.store, {"--output-file", command.output.output_file});
   Filter filter(command.filter);
   const Store store = Store::open(path, Store::Access::kRead);
   narrow_to_run(filter, store, command.options);
@@ -108,7 +108,7 @@ HistoryCommand parse_history(const CommandWords& words) {
 
 ExitCode run_history(const HistoryCommand& command) {
   const std::filesystem::path path =
-      store_to_read("history", command.output.store, {{"--output-file", command.output.output_file}});
+      store_to_read("history", command.output.store, {"--output-file", command.output.output_file});
   const Filter filter(command.filter);
   const Store store = Store::open(path, Store::Access::kRead);
   StoreProblems problems;
@@ -144,7 +144,7 @@ ExitCode run_import(const std::vector<std::string>& files, const std::string& op
   const std::optional<std::filesystem::path> path = store_path(option);
   if (!path) throw Error("laptime import: there is no store to import into; name the file with --store");
   for (const std::string& file : files) {
-    reject_overwriting({{"laptime import", file}}, files_of_store(path));
+    reject_overwriting({"laptime import", file}, files_of_store(path));
     if (!is_store(file)) check_records(file);
   }
   if (option.empty()) {

@@ -58,7 +58,7 @@ Json label_or_name(const Row& row, std::string_view) {
 }
 
 Json arithmetic_of(const Row& row, std::string_view) {
-  // Parts of the texts of prepare/math_mode.h. Records of other programs may have texts of their own.
+  // Parts of the texts of math_mode (prepare/prepare.h). Records of other programs may have texts of their own.
   constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kShort{
       {{", some products of three bfloat16 terms", " partly split"},
        {", products of three bfloat16 terms", " split"},
