@@ -78,6 +78,8 @@ std::vector<ConformanceCase> scaled_dot_product_attention_rows() {
            {{2, 1, 70, 270}, true, 0.3},
            {{1, 2, 11, 260}, true, 0.25},
            {{2, 4, 33, 20}, true, 0, 2},
+           {{1, 9, 20, 32}, true, 0, 3},
+           {{1, 4, 17, 80}, false, 0, 2},
            {{1, 6, 40, 16}, false, 0, 1},
            {{1, 4, 30, 20}, true, 0.3, 2},
            {{2, 4, 19, 270}, true, 0, 2},
