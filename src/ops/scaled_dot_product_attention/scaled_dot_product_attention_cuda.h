@@ -297,4 +297,14 @@ struct AttentionGradKV {
   }
 };
 
+// Adds the gradients of keys or values that come from two sets of query heads.
+struct AttentionGradSum {
+  static constexpr const char* kName = "attention_grad_sum";
+  using Args = Elements<3>;  // sum, a, b
+  using Shared = NothingShared;
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    map_elements<1, 2>(thread, args, [](const float(&in)[2], float(&out)[1]) { out[0] = in[0] + in[1]; });
+  }
+};
+
 }  // namespace laptime::cuda
