@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "distribution/bootstrap.h"
-#include "record/json_object.h"
 
 namespace laptime {
 

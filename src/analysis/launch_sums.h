@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/json.h"
-#include "record/json_object.h"
 #include "record/step_trace.h"
 
 namespace laptime {

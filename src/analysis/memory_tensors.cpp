@@ -8,7 +8,7 @@
 #include <tuple>
 #include <utility>
 
-#include "record/scope_path.h"
+#include "record/step_trace.h"
 
 namespace laptime {
 namespace {

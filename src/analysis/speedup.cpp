@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "distribution/verdict.h"
 #include "record/metrics.h"
-#include "record/trust.h"
+#include "record/time_stats.h"
 
 namespace laptime {
 namespace {

@@ -304,4 +304,15 @@ bool operator==(const Json& a, const Json& b) {
   return a.is_null() && b.is_null();
 }
 
+std::string plain_text(const Json& json) { return json.is_string() ? json.text() : json.dump(); }
+
+JsonObject::JsonObject(Json object) : json_(object.is_null() ? Json::object() : std::move(object)) {
+  if (!json_.is_object()) throw Error::format("expected a JSON object, found {}", json_.type_name());
+}
+
+std::string JsonObject::text(std::string_view key) const {
+  const Json* const found = json_.find(key);
+  return found == nullptr || found->is_null() ? "" : plain_text(*found);
+}
+
 }  // namespace laptime

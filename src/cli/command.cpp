@@ -1,12 +1,75 @@
-// Words that several commands take.
+// The table of commands, and words that several of them take.
 #include "cli/command.h"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
+#include <utility>
 
 #include "base/error.h"
 #include "base/words.h"
+#include "cli/destination.h"
+#include "config/output_config.h"
 
 namespace laptime {
+
+std::span<const Command* const> commands() {
+  static constexpr std::array<const Command*, 20> kCommands{&kBench,  &kAttention, &kRecord,  &kCompare,    &kSelfcheck,
+                                                            &kPlan,   &kCalibrate, &kProfile, &kMemory,     &kExplain,
+                                                            &kVerify, &kDemo,      &kShow,    &kHistory,    &kReport,
+                                                            &kExport, &kImport,    &kList,    &kCompletion, &kMan};
+  return kCommands;
+}
+
+CommandAction printing(std::string text) {
+  return [text = std::move(text)] {
+    write_output(text);
+    return ExitCode::kOk;
+  };
+}
+
+std::vector<OptionRow> together(std::vector<std::vector<OptionRow>> parts) {
+  std::vector<OptionRow> rows;
+  for (std::vector<OptionRow>& part : parts) std::move(part.begin(), part.end(), std::back_inserter(rows));
+  return rows;
+}
+
+namespace {
+
+bool is_one_of(const OptionRow& row, std::initializer_list<std::string_view> flags) {
+  return std::find(flags.begin(), flags.end(), row.option.flag) != flags.end();
+}
+
+}  // namespace
+
+std::vector<OptionRow> output_options(std::initializer_list<std::string_view> flags) {
+  std::vector<OptionRow> rows = option_rows<OutputConfig>();
+  std::erase_if(rows, [&](const OptionRow& row) { return !is_one_of(row, flags); });
+  return rows;
+}
+
+void leave_out(std::vector<OptionRow>& rows, std::initializer_list<std::string_view> flags) {
+  std::erase_if(rows, [&](const OptionRow& row) { return is_one_of(row, flags); });
+}
+
+void reject_positionals(const CommandWords& words, size_t taken) {
+  if (words.positionals.size() <= taken) return;
+  throw Error::format(
+      "laptime {}: unexpected {}; a value follows its option, as in --model small, and values of one option "
+      "are joined by commas without spaces",
+      words.command, quote(words.positionals[taken]));
+}
+
+size_t chosen(const CommandWords& words, std::string_view noun, const std::vector<WordHelp>& choices) {
+  std::vector<std::string_view> known;
+  for (const WordHelp& choice : choices) known.push_back(choice.word);
+  if (words.positionals.empty())
+    throw Error::format("laptime {}: no {}; give one of: {}", words.command, noun, joined(known, ", "));
+  const auto found = std::find(known.begin(), known.end(), words.positionals.front());
+  if (found == known.end())
+    reject_word(fmt::format("laptime {}", words.command), noun, words.positionals.front(), known);
+  return static_cast<size_t>(found - known.begin());
+}
 
 double parse_percent(std::string_view where, std::string_view text) {
   double value = 0;

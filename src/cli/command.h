@@ -1,10 +1,13 @@
-// Command: what one command of the program states about itself.
+// Command: one command of the program, the table of all of them, and how a command reads its words.
 #pragma once
 
 #include <fmt/format.h>
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
+#include <limits>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,13 +23,6 @@ enum class ExitCode : uint8_t {
   kUndecided = 3,  // a comparison that cannot be judged: a point is missing, has failed or is undecided
   kInterrupted = 130
 };
-
-// An option of one command alone, which takes one value and stands in no record.
-constexpr Option own_option(std::string_view group, std::string_view flag, std::string_view help) {
-  Option option{.flag = flag, .key = flag, .group = group, .help = help};
-  option.axis = false;
-  return option;
-}
 
 struct GivenFlag {
   std::string flag;  // without its dashes
@@ -44,11 +40,20 @@ struct CommandWords {
 // Does what the words ask for. Throws Error for bad input and OutputLost.
 using CommandAction = std::function<ExitCode()>;
 
-// A word that a command takes, and what it means.
+// A word that a command takes, and its meaning.
 struct WordHelp {
   std::string word;
   std::string text = {};
 };
+
+// The names of a table and their meanings.
+template <class Rows, class Name, class Help>
+std::vector<WordHelp> words_of(const Rows& rows, Name name, Help help) {
+  std::vector<WordHelp> words;
+  for (const auto& row : rows)
+    words.push_back({std::string(std::invoke(name, row)), std::string(std::invoke(help, row))});
+  return words;
+}
 
 // The action of a command whose words `parse_words` reads and whose work `run_command` does.
 template <auto parse_words, auto run_command>
@@ -56,25 +61,82 @@ CommandAction action_of(const CommandWords& words) {
   return [command = parse_words(words)] { return run_command(command); };
 }
 
+// Prints the text on standard output.
+CommandAction printing(std::string text);
+
 struct Command {
   std::string_view name;
-  std::string_view arguments;  // after the name, in the line of usage
-  std::string_view summary;    // one line
-  std::string_view details;    // a paragraph for --help; may be empty
-  std::vector<OptionRow> (*options)();
+  std::string_view arguments = {};  // after the name, in the line of usage
+  std::string_view summary;         // one line
+  std::string_view details = {};    // a paragraph for --help
+  std::vector<OptionRow> (*options)() = [] { return std::vector<OptionRow>(); };
   CommandAction (*parse)(const CommandWords& words);    // Error for words that the command does not understand
   std::vector<WordHelp> (*choices)() = nullptr;         // of the first word, for --help
   std::vector<WordHelp> (*filter_columns)() = nullptr;  // that FILTER knows, where the command takes one
   std::string_view examples = {};                       // lines of --help: "  laptime NAME ...\n"
 };
 
-// Error where a positional word follows the first `taken`.
+// Defined in the sources of cli/commands/, but for the last two (completion.cpp, help.cpp).
+extern const Command kBench, kAttention, kCalibrate, kRecord, kCompare, kSelfcheck, kPlan, kExplain, kProfile, kMemory,
+    kVerify, kDemo, kShow, kHistory, kImport, kReport, kExport, kList, kCompletion, kMan;
+
+std::span<const Command* const> commands();  // in the order of help
+
+// The fields of an Option that most options of a single command leave at their defaults.
+struct OptionDetails {
+  std::string_view otherwise = {};
+  std::string_view empty = "auto";
+  double min = 0;
+  double max = std::numeric_limits<double>::max();
+  std::string_view value = {};
+  std::string (*canonical)(std::string_view where, std::string_view word) = nullptr;
+};
+
+// An option of one command alone, which takes one value and stands in no record.
+constexpr Option own_option(std::string_view group, std::string_view flag, std::string_view help,
+                            const OptionDetails& details = {}) {
+  return {.flag = flag,
+          .key = flag,
+          .group = group,
+          .help = help,
+          .otherwise = details.otherwise,
+          .empty = details.empty,
+          .min = details.min,
+          .max = details.max,
+          .axis = false,
+          .value = details.value,
+          .canonical = details.canonical};
+}
+
+std::vector<OptionRow> together(std::vector<std::vector<OptionRow>> parts);
+
+// The options of OutputConfig with these flags.
+std::vector<OptionRow> output_options(std::initializer_list<std::string_view> flags);
+
+// Removes the options with these flags, which do nothing in a command, from its list of options.
+void leave_out(std::vector<OptionRow>& rows, std::initializer_list<std::string_view> flags);
+
+// Throws if there are more than `taken` positional words.
 void reject_positionals(const CommandWords& words, size_t taken = 0);
 
-// Reads the value into the field of `config` that has this flag; false where it has none.
-template <class Config>
-bool assign_given(Config& config, const GivenFlag& given) {
-  return assign(config, given.flag, fmt::format("--{}", given.flag), given.text);
+// The index of the choice that the first word names. Error without a word and for an unknown one, which the message
+// calls a `noun`.
+size_t chosen(const CommandWords& words, std::string_view noun, const std::vector<WordHelp>& choices);
+
+// Reads each option into the first of the structs that has it, and ignores options that none of them has.
+template <class... Configs>
+void read_options(const CommandWords& words, Configs&... configs) {
+  for (const GivenFlag& given : words.flags) {
+    const std::string where = fmt::format("--{}", given.flag);
+    static_cast<void>((assign(configs, given.flag, where, given.text) || ...));
+  }
+}
+
+template <class Options>
+Options given_options(const CommandWords& words) {
+  Options options;
+  read_options(words, options);
+  return options;
 }
 
 // "2%", "2 %" and "2" are 0.02. Error for anything else and above 100 %; its message starts with `where`.
@@ -82,13 +144,5 @@ double parse_percent(std::string_view where, std::string_view text);
 
 // Returns the text unchanged; Error unless parse_percent accepts it.
 std::string canonical_percent(std::string_view where, std::string_view text);
-
-// The options of the command of this type, as the words give them.
-template <class Options>
-Options given_options(const CommandWords& words) {
-  Options options;
-  for (const GivenFlag& given : words.flags) assign_given(options, given);
-  return options;
-}
 
 }  // namespace laptime

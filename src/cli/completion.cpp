@@ -1,17 +1,17 @@
-// Completes words from the tables of commands and options.
-#include "cli/completion.h"
+// Completes words from the tables of commands and options, and holds the scripts that ask for it.
+#include "cli/help.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "base/proc_text.h"
-#include "cli/column_words.h"
-#include "cli/commands.h"
+#include "cli/program.h"
 #include "config/machine.h"
 #include "config/model_presets.h"
 #include "config/ready_sweeps.h"
@@ -41,17 +41,11 @@ Words model_words() {
 }
 
 Words edition_words() {
-  Words words;
-  for (const GptEdition& edition : gpt_editions())
-    words.push_back({std::string(name_of(edition.edition)), std::string(edition.about)});
-  return words;
+  return words_of(
+      gpt_editions(), [](const GptEdition& edition) { return name_of(edition.edition); }, &GptEdition::about);
 }
 
-Words sweep_words() {
-  Words words;
-  for (const ReadySweep& sweep : ready_sweeps()) words.push_back({std::string(sweep.name), std::string(sweep.about)});
-  return words;
-}
+Words sweep_words() { return words_of(ready_sweeps(), &ReadySweep::name, &ReadySweep::about); }
 
 // Machines by their bare names; those with their prefix stand behind them.
 Words device_words() {
@@ -72,14 +66,11 @@ Words device_words() {
 }
 
 Words composite_words() {
-  Words words;
-  for (const std::string_view name : composites()) words.push_back({std::string(name)});
-  return words;
+  return words_of(composites(), std::identity(), [](std::string_view) { return ""; });
 }
 
 Words columns_words() {
-  Words words;
-  for (const ColumnSet& set : column_sets()) words.push_back({std::string(set.name), std::string(set.help)});
+  Words words = words_of(column_sets(), &ColumnSet::name, &ColumnSet::help);
   for (WordHelp& column : named_columns()) words.push_back(std::move(column));
   return words;
 }
@@ -96,30 +87,21 @@ constexpr std::array kNames{NamesOfOption{"model", model_words},        NamesOfO
                             NamesOfOption{"keep", composite_words},     NamesOfOption{"lower", composite_words},
                             NamesOfOption{"columns", columns_words},    NamesOfOption{"sort", named_columns}};
 
+void append(Completions& completions, Completions more) {
+  std::move(more.words.begin(), more.words.end(), std::back_inserter(completions.words));
+  completions.files = completions.files || more.files;
+}
+
 // Every value that an option has by name.
 Completions values_of(const OptionRow& row) {
   Completions values;
-  const auto has = [&](std::string_view word) {
-    return std::any_of(values.words.begin(), values.words.end(),
-                       [&](const WordHelp& value) { return value.word == word; });
-  };
-  const auto add = [&](std::string_view word) {
-    if (!word.empty() && !has(word)) values.words.push_back({std::string(word)});
-  };
   for (const NamesOfOption& names : kNames) {
-    if (names.flag != row.option.flag) continue;
-    values.words = names.words();
-    values.files = names.files;
+    if (names.flag == row.option.flag) values = {names.words(), names.files};
   }
-  for (const std::string_view choice : row.choices) add(choice);
-  if (row.kind == ValueKind::kSwitch) {
-    add("true");
-    add("false");
-  }
-  const PlaceholderWords placeholder = words_of_placeholder(row.option.value);
-  for (const std::string_view word : placeholder.words) add(word);
-  values.files = values.files || placeholder.files;
-  if (row.is_optional) add(row.option.empty);
+  for (const std::string_view choice : row.choices) values.words.push_back({std::string(choice)});
+  if (row.kind == ValueKind::kSwitch) append(values, {.words = {{"true"}, {"false"}}});
+  append(values, words_of_placeholder(row.option.value));
+  if (row.is_optional) values.words.push_back({std::string(row.option.empty)});
   return values;
 }
 
@@ -131,34 +113,19 @@ std::string joiners_of(const OptionRow& row) {
   return joiners;
 }
 
-// The values of a list that begin as the last one does, `lead` and the values before it in front of each. A value that
-// the list has is not offered again.
-Completions matching_values(const OptionRow& row, std::string_view lead, std::string_view text) {
+// The values of a list, `lead` and the values before the last one in front of each. A value that the list has is not
+// offered again.
+Completions list_values(const OptionRow& row, std::string_view lead, std::string_view text) {
   const std::string joiners = joiners_of(row);
   std::set<std::string_view> given;
   size_t begin = 0;
   for (size_t end = 0; (end = text.find_first_of(joiners, begin)) != std::string_view::npos; begin = end + 1)
     given.insert(text.substr(begin, end - begin));
   Completions values = values_of(row);
-  std::erase_if(values.words, [&](const WordHelp& value) {
-    return given.contains(value.word) || !value.word.starts_with(text.substr(begin));
-  });
+  std::erase_if(values.words, [&](const WordHelp& value) { return given.contains(value.word); });
   for (WordHelp& value : values.words) value.word = fmt::format("{}{}{}", lead, text.substr(0, begin), value.word);
   return values;
 }
-
-Completions matching(Words words, std::string_view text) {
-  std::erase_if(words, [&](const WordHelp& one) { return !one.word.starts_with(text); });
-  return {.words = std::move(words)};
-}
-
-// The words of a command line before the unfinished one, sorted out.
-struct Position {
-  std::set<std::string_view> given;           // flags
-  const OptionRow* option = nullptr;          // whose value the unfinished word is; null for none
-  std::vector<std::string_view> positionals;  // the other words
-  bool options_ended = false;                 // by "--"
-};
 
 const OptionRow* find_row(const std::vector<OptionRow>& rows, std::string_view flag) {
   for (const std::string& name : {std::string(flag), meant_flag(flag)}) {
@@ -169,117 +136,98 @@ const OptionRow* find_row(const std::vector<OptionRow>& rows, std::string_view f
   return nullptr;
 }
 
-Position position_of(std::span<const std::string> words, const std::vector<OptionRow>& rows) {
-  Position position;
-  for (const std::string_view word : words) {
-    if (std::exchange(position.option, nullptr) != nullptr) continue;
-    if (position.options_ended || !word.starts_with("--")) {
-      position.positionals.push_back(word);
-      continue;
-    }
-    position.options_ended = word == "--";
-    const OptionRow* const row = find_row(rows, word.substr(2, word.find('=') - 2));
-    if (row == nullptr) continue;
-    position.given.insert(row->option.flag);
-    if (row->kind != ValueKind::kSwitch && word.find('=') == std::string_view::npos) position.option = row;
-  }
-  return position;
-}
-
-// Of a filter "COLUMN OP VALUE and ...": names of columns at its beginning and after and, or, not; after an operator
-// the values of the option of that column.
-Completions filter_words(const Command& command, std::span<const std::string_view> before, std::string_view text) {
+// A word of a filter "COLUMN OP VALUE and ...": the names of columns at its beginning and after and, or, not; after an
+// operator the values of the option of that column.
+Completions filter_words(const Command& command, std::span<const std::string> before) {
   constexpr std::array<std::string_view, 4> kJoining{"and", "or", "not", "("};
   constexpr std::array<std::string_view, 8> kOperators{"=", "==", "!=", "<", "<=", ">", ">=", "~"};
   const auto is_one_of = [](const auto& known, std::string_view word) {
     return std::find(known.begin(), known.end(), word) != known.end();
   };
-  if (before.empty() || is_one_of(kJoining, before.back())) return matching(command.filter_columns(), text);
+  if (before.empty() || is_one_of(kJoining, before.back())) return {.words = command.filter_columns()};
   if (before.size() < 2 || !is_one_of(kOperators, before.back())) return {};
   const std::vector<OptionRow> rows = option_rows<RunConfig>();
   const OptionRow* const row = find_row(rows, before[before.size() - 2]);
-  return row == nullptr ? Completions{} : matching(values_of(*row).words, text);
+  return {.words = row == nullptr ? Words() : values_of(*row).words};
 }
 
 // A word that is no option: "models|editions|...", "FORMAT", "FILE.safetensors...", "[FILTER]", "[FILTER|SWEEP]".
-Completions positional_words(const Command& command, const Position& position, std::string_view text) {
+Completions positional_words(const Command& command, const std::vector<std::string>& before) {
   std::vector<std::string_view> shapes = split(command.arguments, ' ');
   std::erase(shapes, "[OPTIONS]");
-  const size_t index = position.positionals.size();
+  const size_t index = before.size();
   if (shapes.empty()) return {};
   const size_t last = shapes.size() - 1;
-  if (index >= last && shapes[last].starts_with("[FILTER")) {
-    if (command.filter_columns == nullptr) return {};
-    Completions words = filter_words(command, std::span(position.positionals).subspan(last), text);
-    if (index != last || shapes[last].find("|SWEEP") == std::string_view::npos) return words;
-    words.files = true;
-    for (WordHelp& sweep : matching(sweep_words(), text).words) words.words.push_back(std::move(sweep));
+  if (index >= last && command.filter_columns != nullptr) {
+    Completions words = filter_words(command, std::span(before).subspan(last));
+    if (index == last && shapes[last].find("|SWEEP") != std::string_view::npos) append(words, {sweep_words(), true});
     return words;
   }
   if (index > last && !shapes[last].ends_with("...")) return {};
-  Words words;
-  if (index == 0 && command.choices != nullptr) words = command.choices();
-  const PlaceholderWords placeholder = words_of_placeholder(shapes[std::min(index, last)]);
-  for (const std::string_view word : placeholder.words) words.push_back({std::string(word)});
-  Completions completions = matching(std::move(words), text);
-  completions.files = placeholder.files;
-  return completions;
+  Completions words;
+  if (index == 0 && command.choices != nullptr) words.words = command.choices();
+  append(words, words_of_placeholder(shapes[std::min(index, last)]));
+  return words;
 }
 
-Words option_words(const std::vector<OptionRow>& rows, const Position& position) {
+// The options that are not given yet.
+Words option_words(const std::vector<OptionRow>& rows, const SortedWords& before) {
   Words words;
   for (const OptionRow& row : rows) {
-    if (position.given.contains(row.option.flag)) continue;
-    words.push_back({fmt::format("--{}", row.option.flag), std::string(row.option.help)});
+    const bool is_given = std::any_of(before.options.begin(), before.options.end(),
+                                      [&](const auto& given) { return given.row.option.flag == row.option.flag; });
+    if (!is_given) words.push_back({fmt::format("--{}", row.option.flag), std::string(row.option.help)});
   }
   words.push_back({"--help", "the options of the command"});
   return words;
 }
 
-Words command_words() {
-  Words words;
-  for (const Command* const command : commands())
-    words.push_back({std::string(command->name), std::string(command->summary)});
-  return words;
-}
+Words command_words() { return words_of(commands(), &Command::name, &Command::summary); }
 
 Completions of_command(const Command& command, std::span<const std::string> words) {
   const std::string_view text = words.back();
   const std::vector<OptionRow> rows = command.options();
-  const Position position = position_of(words.first(words.size() - 1), rows);
-  if (position.option != nullptr) return matching_values(*position.option, "", text);
-  if (text.starts_with("-") && !position.options_ended) {
+  const SortedWords before = sort_words(command, {words.begin(), words.end() - 1});
+  if (before.open) return list_values(*before.open, "", text);
+  const Completions options{.words = option_words(rows, before)};
+  if (text.starts_with("-") && !before.options_ended) {
     const size_t equals = text.find('=');
-    if (equals == std::string_view::npos) return matching(option_words(rows, position), text);
+    if (equals == std::string_view::npos) return options;
     const OptionRow* const row = equals > 2 ? find_row(rows, text.substr(2, equals - 2)) : nullptr;
     if (row == nullptr) return {};
-    return matching_values(*row, text.substr(0, equals + 1), text.substr(equals + 1));
+    return list_values(*row, text.substr(0, equals + 1), text.substr(equals + 1));
   }
-  Completions completions = positional_words(command, position, text);
+  Completions completions = positional_words(command, before.positionals);
   const bool has_none = completions.words.empty() && !completions.files;
-  if (has_none && text.empty() && !position.options_ended) return matching(option_words(rows, position), text);
-  return completions;
+  return has_none && text.empty() && !before.options_ended ? options : completions;
+}
+
+// The words that may stand in the place of the last one, whatever it begins with.
+Completions possible_words(std::span<const std::string> words) {
+  constexpr std::string_view kHelp = "help";
+  Completions first{.words = command_words()};
+  if (words.size() == 1) {
+    append(first, {.words = {{std::string(kHelp), "the options of a command"}}});
+    if (!words[0].starts_with("-")) return first;
+    return {.words = {{"--help", "the commands"}, {"--version", "which build of the program this is"}}};
+  }
+  if (words[0] == kHelp) return words.size() == 2 ? first : Completions{};
+  for (const Command* const command : commands()) {
+    if (command->name == words[0]) return of_command(*command, words.subspan(1));
+  }
+  return {};
 }
 
 }  // namespace
 
 Completions completions_of(std::span<const std::string> words) {
-  constexpr std::string_view kHelp = "help";
   if (words.empty()) return {};
-  if (words.size() == 1) {
-    Words first = command_words();
-    first.push_back({std::string(kHelp), "the options of a command"});
-    if (words[0].starts_with("-")) {
-      first.push_back({"--help", "the commands"});
-      first.push_back({"--version", "which build of the program this is"});
-    }
-    return matching(std::move(first), words[0]);
-  }
-  if (words[0] == kHelp) return words.size() == 2 ? matching(command_words(), words[1]) : Completions{};
-  for (const Command* const command : commands()) {
-    if (command->name == words[0]) return of_command(*command, words.subspan(1));
-  }
-  return {};
+  Completions completions = possible_words(words);
+  std::set<std::string> seen;
+  std::erase_if(completions.words, [&](const WordHelp& one) {
+    return !one.word.starts_with(words.back()) || one.word.empty() || !seen.insert(one.word).second;
+  });
+  return completions;
 }
 
 std::string completion_lines(const Completions& completions) {
@@ -290,19 +238,26 @@ std::string completion_lines(const Completions& completions) {
   return lines + (completions.files ? ":files\n" : "");
 }
 
-PlaceholderWords words_of_placeholder(std::string_view placeholder) {
-  PlaceholderWords found;
+Completions words_of_placeholder(std::string_view placeholder) {
+  Completions found;
   for (const std::string_view part : split(placeholder, '|')) {
     if (part.starts_with("FILE")) found.files = true;
     const auto* const capital = std::find_if(part.begin(), part.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
-    const std::string_view word = part.substr(0, static_cast<size_t>(capital - part.begin()));
-    const bool names_itself = !word.empty() && word.find_first_of("[{") == std::string_view::npos;
-    if (names_itself) found.words.push_back(word);
+    const std::string word(part.begin(), capital);
+    const bool names_itself = !word.empty() && word.find_first_of("[{") == std::string::npos;
+    if (names_itself) found.words.push_back({word});
   }
   return found;
 }
 
 namespace {
+
+// A script asks `laptime completion words` at each completion, so it never lists words itself.
+struct CompletionScript {
+  std::string_view shell;
+  std::string_view use;  // how to try the script, for --help
+  std::string_view text;
+};
 
 constexpr std::string_view kBash = R"(# bash completion for laptime: the program says what a word could become.
 
@@ -405,8 +360,36 @@ constexpr std::array kScripts{
     CompletionScript{"fish", "laptime completion fish | source", kFish},
 };
 
+std::vector<WordHelp> completion_choices() {
+  std::vector<WordHelp> choices;
+  for (const CompletionScript& script : kScripts) {
+    choices.push_back(
+        {std::string(script.shell), fmt::format("script for {}; in a running shell: {}", script.shell, script.use)});
+  }
+  choices.push_back({"words",
+                     "what the last of the words after -- could become: a line for each with its meaning behind a tab, "
+                     "and :files where names of files complete it; the scripts ask with it"});
+  return choices;
+}
+
+CommandAction parse_completion(const CommandWords& words) {
+  const size_t choice = chosen(words, "shell", completion_choices());
+  if (choice == kScripts.size())
+    return printing(completion_lines(completions_of(std::span(words.positionals).subspan(1))));
+  reject_positionals(words, 1);
+  return printing(std::string(kScripts.at(choice).text));
+}
+
 }  // namespace
 
-std::span<const CompletionScript> completion_scripts() { return kScripts; }
+constinit const Command kCompletion{
+    .name = "completion",
+    .arguments = "SHELL",
+    .summary = "completion of options, values and names in bash, zsh and fish",
+    .details =
+        "Prints the script of a shell. Packages and `cmake --install` put the scripts where the shells look for them.",
+    .parse = parse_completion,
+    .choices = completion_choices,
+};
 
 }  // namespace laptime

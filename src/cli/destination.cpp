@@ -1,15 +1,18 @@
-// System calls of output, each checked.
+// System calls of output, each checked, and what a terminal can show (TERM, locale, window size).
 #include "cli/destination.h"
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <climits>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <utility>
@@ -21,7 +24,6 @@ namespace laptime {
 namespace {
 
 constexpr mode_t kFileMode = 0666;  // less the umask
-
 constexpr mode_t kPermissions = 0777;
 
 bool is_special(const std::string& path) {
@@ -85,6 +87,10 @@ TemporaryFile make_temporary(const std::string& target, const std::string& asked
   }
 }
 
+[[noreturn]] void lose(std::string_view what) {
+  throw OutputLost(fmt::format("{} cannot be written ({})", what, std::strerror(errno)));
+}
+
 // Waits until the descriptor takes bytes. OutputLost if the program has been asked to stop, and a moment later nobody
 // has read what fills the pipe or the terminal.
 void wait_for_room(int descriptor, std::string_view what) {
@@ -97,7 +103,49 @@ void wait_for_room(int descriptor, std::string_view what) {
   }
 }
 
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+// As the C library reads it: the first of these that is set.
+bool locale_is_utf8() {
+  std::string locale;
+  for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    if (locale.empty()) locale = variable(name);
+  }
+  std::transform(locale.begin(), locale.end(), locale.begin(), [](unsigned char c) { return std::tolower(c); });
+  return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
+}
+
+// COLUMNS; 0 where it is not set.
+size_t width_by_environment() {
+  constexpr size_t kMost = 10'000;
+  return std::min<size_t>(std::strtoul(variable("COLUMNS").c_str(), nullptr, 10), kMost);
+}
+
+OutputStream stream_of(int descriptor) {
+  OutputStream stream{descriptor, isatty(descriptor) == 1, locale_is_utf8(), 0};
+  winsize size{};
+  if (stream.is_terminal && ioctl(descriptor, TIOCGWINSZ, &size) == 0) stream.width = size.ws_col;
+  const std::string kind = variable("TERM");
+  if (kind.empty() || kind == "dumb") stream.is_terminal = false;
+  if (stream.width == 0) stream.width = width_by_environment();
+  return stream;
+}
+
 }  // namespace
+
+OutputStream standard_output() { return stream_of(STDOUT_FILENO); }
+OutputStream standard_error() { return stream_of(STDERR_FILENO); }
+
+size_t help_width() {
+  constexpr size_t kUnknown = 80;
+  constexpr size_t kLeast = 40;
+  constexpr size_t kMost = 120;
+  const size_t width = standard_output().width;
+  return width == 0 ? kUnknown : std::clamp(width, kLeast, kMost);
+}
 
 void write_all(int descriptor, std::string_view text, std::string_view what) {
   while (!text.empty()) {
@@ -113,6 +161,31 @@ void write_all(int descriptor, std::string_view text, std::string_view what) {
     }
     text.remove_prefix(static_cast<size_t>(written));
   }
+}
+
+void write_output(std::string_view text) { write_all(STDOUT_FILENO, text, "standard output"); }
+
+void print_error_text(std::string_view text) {
+  try {
+    write_all(STDERR_FILENO, text, "standard error");
+  } catch (const OutputLost&) {
+    return;  // nobody reads it
+  }
+}
+
+void print_message(const std::string& message) {
+  const bool is_prefixed = message.starts_with("laptime ") || message.starts_with("laptime:");
+  std::string text = is_prefixed ? "" : "laptime: ";
+  const size_t width = standard_error().width;
+  std::string lines;
+  for (size_t begin = 0; begin <= message.size();) {
+    const size_t end = std::min(message.find('\n', begin), message.size());
+    text += (begin == 0 ? "" : "  ") + printable(std::string_view(message).substr(begin, end - begin));
+    lines += broken_at_spaces(text, width, begin == 0 ? 2 : 0) + "\n";
+    text.clear();
+    begin = end + 1;
+  }
+  print_error_text(lines);
 }
 
 std::filesystem::path followed(const std::filesystem::path& path) {
@@ -152,7 +225,6 @@ void WholeFile::write(std::string_view text) const {
 
 void WholeFile::write(const std::function<void(const TextSink&)>& produce) const {
   const std::string what = fmt::format("file {}", quote(path_));
-  const auto fail = [&] { throw OutputLost(fmt::format("{} cannot be written ({})", what, std::strerror(errno))); };
   if (special_ >= 0) return produce([&](std::string_view text) { write_all(special_, text, what); });
   const TemporaryFile file = [&] {
     try {
@@ -164,13 +236,25 @@ void WholeFile::write(const std::function<void(const TextSink&)>& produce) const
   try {
     struct stat old {};
     const bool replaces = stat(target_.c_str(), &old) == 0;
-    if (replaces && fchmod(file.descriptor, old.st_mode & kPermissions) != 0) fail();
+    if (replaces && fchmod(file.descriptor, old.st_mode & kPermissions) != 0) lose(what);
     produce([&](std::string_view text) { write_all(file.descriptor, text, what); });
-    if (fsync(file.descriptor) != 0 || rename(file.path.c_str(), target_.c_str()) != 0) fail();
+    if (fsync(file.descriptor) != 0 || rename(file.path.c_str(), target_.c_str()) != 0) lose(what);
   } catch (...) {
     unlink(file.path.c_str());
     throw;
   }
+}
+
+Destination::Destination(const std::string& file) {
+  if (!file.empty()) file_.emplace(file);
+}
+
+TextStyle Destination::style() const { return file_ ? TextStyle{} : standard_output().style(); }
+
+void Destination::write(std::string_view text) const { file_ ? file_->write(text) : write_output(text); }
+
+void Destination::write(const std::function<void(const TextSink&)>& produce) const {
+  file_ ? file_->write(produce) : produce(write_output);
 }
 
 GrowingFile::GrowingFile(std::string path)
@@ -180,11 +264,10 @@ GrowingFile::GrowingFile(std::string path)
 
 void GrowingFile::append(std::string_view text) {
   const std::string what = fmt::format("file {}", quote(path_));
-  const auto fail = [&] { throw OutputLost(fmt::format("{} cannot be written ({})", what, std::strerror(errno))); };
-  if (!begun_ && !is_special_ && ftruncate(descriptor_, 0) != 0) fail();
+  if (!begun_ && !is_special_ && ftruncate(descriptor_, 0) != 0) lose(what);
   begun_ = true;
   write_all(descriptor_, text, what);
-  if (fdatasync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) fail();  // pipes and devices have no disk
+  if (fdatasync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) lose(what);  // pipes and devices have no disk
 }
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Help in two columns, options and what they mean, wrapped to the width of a terminal.
+// Help in two columns, options and what they mean, wrapped to the width of a terminal; and the manual page.
 #include "cli/help.h"
 
 #include <fmt/format.h>
@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/build_id.h"
 #include "base/words.h"
-#include "cli/commands.h"
 #include "cli/sweep_words.h"
 #include "config/synonyms.h"
 #include "table/aligned.h"
@@ -88,26 +88,13 @@ std::string synonyms_of(const OptionRow& row) {
   return texts.empty() ? "" : fmt::format("also {}; ", joined(texts, "; "));
 }
 
-std::string option_lines(const OptionRow& row, size_t width) {
-  return lines_of(fmt::format("  --{} {}", row.option.flag, value_words(row)), explanation(row), word_column(width),
-                  width);
-}
+constexpr std::string_view kProgramSummary =
+    "how long one training step of a GPT-style transformer takes, and where the time goes";
+constexpr std::string_view kExitCodes =
+    "0 points ok, out of memory or unsupported; 1 a point failed or timed out, no point is supported, or a verify "
+    "mismatch; 2 bad input; 3 a comparison that cannot be judged; 130 interrupted.";
 
-}  // namespace
-
-std::string_view program_summary() {
-  return "how long one training step of a GPT-style transformer takes, and where the time goes";
-}
-
-std::string_view program_example() {
-  return "laptime bench --model small,medium --context 128,256 --dtype float32,bfloat16 --warmup 5 --steps 10";
-}
-
-std::string_view exit_code_note() {
-  return "0 points ok, out of memory or unsupported; 1 a point failed or timed out, no point is supported, or a verify "
-         "mismatch; 2 bad input; 3 a comparison that cannot be judged; 130 interrupted.";
-}
-
+// How a value is written: "N,...", "X|none", "eager,...", "FILE"; empty for a switch.
 std::string value_words(const OptionRow& row) {
   std::string words(row.option.value);
   if (words.empty()) {
@@ -123,6 +110,12 @@ std::string value_words(const OptionRow& row) {
   return words + (row.option.axis ? ",..." : "");
 }
 
+}  // namespace
+
+std::string_view program_example() {
+  return "laptime bench --model small,medium --context 128,256 --dtype float32,bfloat16 --warmup 5 --steps 10";
+}
+
 std::string explanation(const OptionRow& row) {
   std::string notes;
   if (!row.choices.empty()) notes += fmt::format("one of {}; ", joined(row.choices, ", "));
@@ -131,63 +124,83 @@ std::string explanation(const OptionRow& row) {
   return fmt::format("{} ({}default: {})", row.option.help, notes, row.fallback);
 }
 
-std::vector<std::string_view> groups_of(const std::vector<OptionRow>& rows) {
-  std::vector<std::string_view> groups;
+namespace {
+
+// A heading with the words below it and what they mean.
+struct Section {
+  std::string_view title;
+  std::vector<WordHelp> words;
+};
+
+std::vector<Section> by_group(const std::vector<OptionRow>& rows) {
+  std::vector<Section> sections;
   for (const OptionRow& row : rows) {
-    if (std::find(groups.begin(), groups.end(), row.option.group) == groups.end()) groups.push_back(row.option.group);
+    auto section = std::find_if(sections.begin(), sections.end(),
+                                [&](const Section& known) { return known.title == row.option.group; });
+    if (section == sections.end()) section = sections.insert(sections.end(), Section{row.option.group, {}});
+    section->words.push_back({fmt::format("--{} {}", row.option.flag, value_words(row)), explanation(row)});
   }
-  return groups;
+  return sections;
 }
 
-SplitOptions split_options(const Command& command) {
+// "--model, --edition"
+std::string flags_of(const Section& section) {
+  std::vector<std::string> flags;
+  for (const WordHelp& option : section.words) flags.push_back(option.word.substr(0, option.word.find(' ')));
+  return joined(flags, ", ");
+}
+
+// The sections of a command's help.
+struct Sections {
+  std::vector<Section> own;     // choices of the first word, and options that the command itself explains
+  std::vector<Section> shared;  // options that are those of laptime bench, whose help explains them
+};
+
+// All are own options where hardly any is shared, and of laptime bench itself.
+Sections sections_of(const Command& command) {
   constexpr size_t kFew = 8;  // options that a reader finds in a list
-  SplitOptions split;
+  std::vector<OptionRow> own, shared;
   const std::vector<OptionRow> bench = &command == &kBench ? std::vector<OptionRow>() : kBench.options();
   for (const OptionRow& row : command.options()) {
     const bool is_shared =
         std::any_of(bench.begin(), bench.end(), [&](const OptionRow& other) { return is_same_option(row, other); });
-    (is_shared ? split.shared : split.own).push_back(row);
+    (is_shared ? shared : own).push_back(row);
   }
-  if (split.shared.size() < kFew) split = {command.options(), {}};
-  return split;
+  Sections sections;
+  if (command.choices != nullptr)
+    sections.own.push_back({command.arguments.substr(0, command.arguments.find(' ')), command.choices()});
+  const bool has_few = shared.size() < kFew;
+  const std::vector<Section> explained = by_group(has_few ? command.options() : own);
+  sections.own.insert(sections.own.end(), explained.begin(), explained.end());
+  if (!has_few) sections.shared = by_group(shared);
+  return sections;
 }
 
+}  // namespace
+
 std::string program_help(size_t width) {
-  std::string text =
-      paragraph(fmt::format("laptime: {}", program_summary()), width) + "\nUsage: laptime COMMAND ...\n\n";
+  std::string text = paragraph(fmt::format("laptime: {}", kProgramSummary), width) + "\nUsage: laptime COMMAND ...\n\n";
   for (const Command* const command : commands())
     text += lines_of(fmt::format("  {}", command->name), command->summary, kCommandColumn, width);
   return text + "\n  laptime COMMAND --help     the options of a command\n  laptime --version\n\nExample:\n" +
          command_lines(fmt::format("  {}", program_example()), width) + "\n" +
-         paragraph(fmt::format("Exit codes: {}", exit_code_note()), width);
+         paragraph(fmt::format("Exit codes: {}", kExitCodes), width);
 }
 
 std::string command_help(const Command& command, size_t width) {
-  const SplitOptions options = split_options(command);
+  const Sections sections = sections_of(command);
   const size_t column = word_column(width);
   std::string text = paragraph(fmt::format("laptime {}: {}", command.name, command.summary), width);
   text +=
       fmt::format("\nUsage: laptime {}{}{}\n", command.name, command.arguments.empty() ? "" : " ", command.arguments);
   if (!command.details.empty()) text += "\n" + paragraph(command.details, width);
-  if (command.choices != nullptr) {
-    text += fmt::format("\n{}\n", command.arguments.substr(0, command.arguments.find(' ')));
-    for (const WordHelp& choice : command.choices())
-      text += lines_of(fmt::format("  {}", choice.word), choice.text, column, width);
+  for (const Section& section : sections.own) {
+    text += fmt::format("\n{}\n", section.title);
+    for (const WordHelp& one : section.words) text += lines_of("  " + one.word, one.text, column, width);
   }
-  for (const std::string_view group : groups_of(options.own)) {
-    text += fmt::format("\n{}\n", group);
-    for (const OptionRow& row : options.own) {
-      if (row.option.group == group) text += option_lines(row, width);
-    }
-  }
-  if (!options.shared.empty()) text += "\nAs in laptime bench, whose --help explains them\n";
-  for (const std::string_view group : groups_of(options.shared)) {
-    std::vector<std::string> flags;
-    for (const OptionRow& row : options.shared) {
-      if (row.option.group == group) flags.push_back(fmt::format("--{}", row.option.flag));
-    }
-    text += lines_of(fmt::format("  {}", group), joined(flags, ", "), column, width);
-  }
+  if (!sections.shared.empty()) text += "\nAs in laptime bench, whose --help explains them\n";
+  for (const Section& section : sections.shared)
+    text += lines_of(fmt::format("  {}", section.title), flags_of(section), column, width);
   if (!command.examples.empty()) text += "\nExamples\n" + command_lines(command.examples, width);
   return text;
 }
@@ -200,5 +213,84 @@ std::string options_listing(size_t width) {
   }
   return aligned(lines, {}, 0, width);
 }
+
+namespace {
+
+constexpr std::string_view kDescription =
+    "Measures one training step of a GPT-style transformer (forward, backward, optimizer) with an engine of its own, "
+    "and says how long each part takes, how much memory it holds, and how far that is from what the machine can do. "
+    "Results stay in a store, from which laptime show and laptime export write them again.";
+
+// Text as roff prints it: signs that roff would interpret are escaped, and hyphens are emitted as ASCII `-`.
+std::string roff(std::string_view text) {
+  std::string escaped;
+  bool begins_line = true;
+  for (const char c : text) {
+    if (begins_line && (c == '.' || c == '\'')) escaped += "\\&";
+    begins_line = c == '\n';
+    if (c == '\\') {
+      escaped += "\\e";
+    } else if (c == '-') {
+      escaped += "\\-";
+    } else {
+      escaped += c;
+    }
+  }
+  return escaped;
+}
+
+std::string bold(std::string_view text) { return fmt::format("\\fB{}\\fR", roff(text)); }
+
+// The first word is to be typed as it is, the rest stands for something else.
+std::string term(std::string_view words) {
+  const std::string_view first = words.substr(0, words.find(' '));
+  const std::string_view rest = words.substr(std::min(first.size() + 1, words.size()));
+  return rest.empty() ? bold(first) : fmt::format("{} \\fI{}\\fR", bold(first), roff(rest));
+}
+
+std::string section_of(const Command& command) {
+  const Sections sections = sections_of(command);
+  std::string text =
+      fmt::format(".SS laptime {} {}\n{}\n", command.name, roff(command.arguments), roff(command.summary));
+  if (!command.details.empty()) text += fmt::format(".PP\n{}\n", roff(command.details));
+  for (const Section& section : sections.own) {
+    text += fmt::format(".PP\n{}\n", bold(section.title));
+    for (const WordHelp& one : section.words) text += fmt::format(".TP\n{}\n{}\n", term(one.word), roff(one.text));
+  }
+  std::vector<std::string> shared;
+  for (const Section& section : sections.shared) shared.push_back(flags_of(section));
+  if (!shared.empty()) text += fmt::format(".PP\nAs in {}: {}.\n", bold("laptime bench"), bold(joined(shared, ", ")));
+  if (!command.examples.empty()) text += fmt::format(".PP\nExamples:\n.EX\n{}.EE\n", roff(command.examples));
+  return text;
+}
+
+}  // namespace
+
+std::string man_page() {
+  std::string text = fmt::format(
+      ".TH LAPTIME 1 \"\" \"laptime {}\" \"User Commands\"\n"
+      ".nh\n.ad l\n"  // words to type are not broken
+      ".SH NAME\nlaptime \\- {}\n"
+      ".SH SYNOPSIS\n",
+      version(), roff(kProgramSummary));
+  for (const Command* const command : commands()) {
+    const std::string name = fmt::format("laptime {}", command->name);
+    text += fmt::format("{} \\fI{}\\fR\n.br\n", bold(name), roff(command->arguments));
+  }
+  text += fmt::format(".SH DESCRIPTION\n{}\n.SH COMMANDS\n", roff(kDescription));
+  for (const Command* const command : commands()) text += section_of(*command);
+  text += fmt::format(".SH EXIT STATUS\n{}\n", roff(kExitCodes));
+  text += fmt::format(".SH EXAMPLES\n.EX\n{}\n.EE\n", roff(program_example()));
+  return text;
+}
+
+constinit const Command kMan{
+    .name = "man",
+    .summary = "the manual page; to read it: laptime man | man -l -",
+    .parse = [](const CommandWords& words) -> CommandAction {
+      reject_positionals(words);
+      return printing(man_page());
+    },
+};
 
 }  // namespace laptime

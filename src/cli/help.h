@@ -1,7 +1,9 @@
-// The texts of --help, of `laptime list options` and of the manual page, made from the tables of commands and options.
+// Texts that describe the program, made from the tables of commands, options and names: help, the manual page, lists,
+// and the words that complete a line.
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,33 +12,56 @@
 
 namespace laptime {
 
-std::string_view program_summary();  // one line
 std::string_view program_example();  // a command line
-std::string_view exit_code_note();   // what each exit code means
 
-// How a value is written: "N,...", "X|none", "eager,...", "FILE"; empty for a switch.
-std::string value_words(const OptionRow& row);
-// What an option is, with its values and its default.
+// The help text of an option, with its values and its default.
 std::string explanation(const OptionRow& row);
-// The groups of the options in the order in which they first appear.
-std::vector<std::string_view> groups_of(const std::vector<OptionRow>& rows);
-
-// The options of a command, split by the command whose help explains them.
-struct SplitOptions {
-  std::vector<OptionRow> own;     // the command itself
-  std::vector<OptionRow> shared;  // laptime bench, whose options they are too
-};
-// All are own options where hardly any is shared, and of laptime bench itself.
-SplitOptions split_options(const Command& command);
 
 // No line is wider than `width` columns unless a word is; lines to type are continued as a shell reads them.
 std::string program_help(size_t width);
 std::string command_help(const Command& command, size_t width);
 
-// The manual page, source for roff with the macros of man(7); made in cli/commands/man.cpp.
+// The manual page, source for roff with the macros of man(7). An option that means the same in laptime bench is
+// explained there alone.
 std::string man_page();
 
 // Every option of a sweep as a table: flag, values, key, tag in names, default, help.
 std::string options_listing(size_t width = 0);  // of a terminal; 0: lines are not broken
+
+// Something that laptime list lists (cli/commands/list.cpp).
+struct ListTopic {
+  std::string_view name;
+  std::string_view help;                        // what it lists
+  std::string (*text)(size_t width) = nullptr;  // of a terminal; 0: lines are not broken
+};
+std::span<const ListTopic> list_topics();
+
+struct ColumnWord {
+  std::string name;
+  std::string unit;  // "-" for none
+  std::string help;  // one line
+};
+
+// Every column that has a name of its own, in the order of the list: headers, metrics, short names, options,
+// headers of the sets.
+std::vector<ColumnWord> column_words();
+
+// Their names and meanings, for completion.
+std::vector<WordHelp> named_columns();
+
+struct Completions {
+  std::vector<WordHelp> words;  // whole words; one that ends in '=' or ':' goes on
+  bool files = false;           // names of files complete the word too
+};
+
+// `words` are those after the program's name, up to the cursor; the last one is unfinished and may be empty.
+Completions completions_of(std::span<const std::string> words);
+
+// A line for each word, "WORD<tab>MEANING", and at the end ":files" where names of files complete it too.
+std::string completion_lines(const Completions& completions);
+
+// The words that a placeholder of help stands for: alternatives are separated by '|', and capitals are placeholders for
+// something else. A word that goes on ends before its placeholder: "every=" of "every=K".
+Completions words_of_placeholder(std::string_view placeholder);
 
 }  // namespace laptime

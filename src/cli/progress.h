@@ -1,27 +1,26 @@
-// The lines on standard error that say where a sweep or a plan is, and how long it will take.
+// Forecasts of the duration of a sweep, and the progress lines on standard error.
 #pragma once
 
-#include <condition_variable>
 #include <cstddef>
-#include <mutex>
+#include <functional>
 #include <optional>
-#include <stop_token>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/host_clock.h"
 #include "base/units.h"
 #include "cli/command.h"
-#include "cli/terminal.h"
+#include "cli/destination.h"
 #include "measure/run_one.h"
+#include "prepare/knowledge.h"
 #include "prepare/resolved_point.h"
 #include "sweep/stop_signals.h"
 
 namespace laptime {
 
-// How long the rest of a sweep takes, from what the points so far took and what each costs.
+// Estimates the rest of a sweep from the times of its finished points and the cost of each point.
 class TimeLeft {
  public:
   // `costs`: of each point, in seconds or in any other unit; 0 for one that does not run.
@@ -29,10 +28,10 @@ class TimeLeft {
       : costs_(std::move(costs)), are_seconds_(are_seconds) {}
 
   void finished(size_t point, Seconds took);
-  void skipped(size_t point);  // took nothing, and says nothing about the others
+  void skipped(size_t point);  // took no time, and does not change the estimate of the others
 
-  // While `point` runs, for `elapsed` so far and, where it can tell, for `of_point` more. None while there is nothing
-  // to judge by.
+  // The time left while `point` runs: it has run for `elapsed` and, if it reports progress, needs `of_point` more. None
+  // before there is anything to estimate from.
   std::optional<Seconds> estimate(size_t point, std::optional<Seconds> of_point, Seconds elapsed) const;
 
  private:
@@ -43,7 +42,32 @@ class TimeLeft {
   Seconds known_time_{};
 };
 
-// The points of a sweep in words, without those that all of them share: "small ctx 512 bfloat16 compile".
+struct ExpectedPoint {
+  std::optional<Seconds> time;  // set-up, warm-up and samples; none if nothing was measured to predict from
+  // The range of the time if few launches were measured to predict from.
+  std::optional<std::pair<Seconds, Seconds>> rough{};
+  bool fits = true;
+  // When the record that --resume finds was measured, in ISO 8601; none if there is no such record and the point runs.
+  std::optional<std::string> stored_at{};
+
+  bool runs() const { return !stored_at && fits && (!time || time->count() > 0); }
+};
+
+// Plans every point that runs on this machine. Empty for more than `kMostPlanned` points, because planning them would
+// take too long. `begin` is called with the index of each point before its plan.
+inline constexpr size_t kMostPlanned = 24;
+std::vector<ExpectedPoint> expected_points(const std::vector<ResolvedPoint>& points, const KnowledgeOf& knowledge,
+                                           const std::function<void(size_t)>& begin = {});
+
+// The estimate of the time left: from the expected times, or in proportion to FLOPs where a point has no expected time.
+// None before the first point has run where an expected time is rough.
+TimeLeft time_left(const std::vector<ResolvedPoint>& points, const std::vector<ExpectedPoint>& expected);
+
+// "16 points, 4 from the store, measured 2026-01-02 10:15 UTC or later, about 3 min; too large for the memory: large".
+// `expected` comes from expected_points; empty if every point is a prediction.
+std::string announcement(const std::vector<ResolvedPoint>& points, const std::vector<ExpectedPoint>& expected);
+
+// The names of the points in words, without the words that all of them share: "small ctx 512 bfloat16 compile".
 std::vector<std::string> spoken_points(const std::vector<ResolvedPoint>& points);
 
 // "[3/20] small ctx 512: step 4 of 15, about 2 min left"
@@ -53,7 +77,7 @@ std::string progress_text(size_t point, size_t points, std::string_view name, co
 // "45 s", "12 min", "3.5 h": rounded, because it is an estimate.
 std::string rough_time(Seconds time);
 
-// On a terminal one line that is overwritten; elsewhere a plain line now and then.
+// Overwrites one line on a terminal; elsewhere prints a plain line now and then.
 class ProgressLine {
  public:
   explicit ProgressLine(const OutputStream& stream) : stream_(stream) {}
@@ -73,56 +97,49 @@ class ProgressLine {
   Seconds shown_{};
 };
 
-// A plan reports no progress of its own, so a thread says every second how long it has taken.
+// Names the point that is being planned: at once on a terminal, elsewhere after planning has taken a second.
 class PlanningLine {
  public:
-  PlanningLine(const OutputStream& stream, size_t points);
+  // `names`: of the points.
+  PlanningLine(const OutputStream& stream, std::vector<std::string> names)
+      : stream_(stream), names_(std::move(names)), begun_(host_now()), line_(stream) {}
   ~PlanningLine() { clear(); }
   PlanningLine(const PlanningLine&) = delete;
   PlanningLine& operator=(const PlanningLine&) = delete;
 
-  // `stage` is what is done for the point: "plan".
-  void show(size_t point, std::string name, std::string stage);
-  // Before anything else is written to the same terminal, and before a fork. The next show() goes on.
-  void clear();
+  // `stage` is the work on the point: "plan". Call it again before each plan of a search.
+  void show(size_t point, const char* stage) { show(point, stage, host_now() - begun_); }
+  void show(size_t point, const char* stage, Seconds taken);
+  void clear() { line_.clear(); }  // before anything else is written to the same terminal
 
  private:
-  void keep_showing(const std::stop_token& stop);
-  void show_now();  // with mutex_ held
-
-  const size_t points_;
-  const Seconds begun_;
-  std::mutex mutex_;  // of what follows
-  std::condition_variable_any stopped_;
+  OutputStream stream_;
+  std::vector<std::string> names_;
+  Seconds begun_;
   ProgressLine line_;
-  size_t point_ = 0;
-  std::string name_;
-  std::string stage_;
-  Seconds stage_begun_{};
-  std::jthread thread_;  // runs from show() until clear()
 };
 
-// Calls take(plan(point)) for one point after the other until all are planned or the user asks to stop, and returns how
-// many were planned. A line says which point is being planned; it is cleared before `take` may write.
+// Names the work on the point that is being planned: "largest batch that fits".
+using ShowStage = std::function<void(const char* stage)>;
+
+// Calls take(plan(point, stage)) for one point after the other until all are planned or the user asks to stop, and
+// returns how many were planned. A line says which point is being planned; it is cleared before `take` may write.
 template <class Plan, class Take>
 size_t plan_each(const std::vector<ResolvedPoint>& points, const Plan& plan, const Take& take) {
   const StopSignals signals;
-  const std::vector<std::string> names = spoken_points(points);
-  PlanningLine line(standard_error(), points.size());
+  PlanningLine line(standard_error(), spoken_points(points));
   size_t planned = 0;
   for (; planned < points.size() && !StopSignals::requested(); ++planned) {
-    line.show(planned, names[planned], "plan");
-    auto result = plan(points[planned]);
+    const ShowStage show = [&](const char* stage) { line.show(planned, stage); };
+    show("plan");
+    auto result = plan(points[planned], show);
     line.clear();
     take(std::move(result));
   }
   return planned;
 }
 
-// What ends the output of a command that Ctrl-C stopped: "interrupted: 1 of 2 points planned".
-std::string interrupted_text(size_t planned, size_t points);
-
-// Success, or a message where the user stopped before all points were planned.
+// Success, or a message if the user asked to stop: "interrupted: 1 of 2 points planned".
 ExitCode planning_exit(size_t planned, size_t points);
 
 }  // namespace laptime

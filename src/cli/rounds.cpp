@@ -1,4 +1,4 @@
-// Plans rounds by what a first look at each point took, and collects what they find.
+// Plans rounds from the times of a trial run of each point, and collects their figures.
 #include "cli/rounds.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,6 @@
 #include "cli/progress.h"
 #include "cli/run_watched.h"
 #include "cli/sweep_words.h"
-#include "cli/terminal.h"
 #include "sweep/other_program.h"
 
 namespace laptime {
@@ -31,7 +30,7 @@ constexpr int64_t kMostPlanned = 200;
 
 bool gives_steps(const ResolvedPoint& point) { return point.config.warmup || point.config.steps; }
 
-// Whether a point runs, and how long it takes.
+// Collects the records of the trial runs.
 class FirstLook : public PointOutput {
  public:
   void add(const PointResult& result) override { records_.push_back(result.record); }
@@ -75,23 +74,28 @@ std::string failure_text(const std::string& side, const Record& record) {
 }
 
 // The rounds so far, and whether more are needed.
-class FoundRounds {
+class FoundRounds : public PointOutput {
  public:
-  explicit FoundRounds(const RoundsRequest& request) : request_(request) {}
+  // `sides`: of the processes, in their order; 0 for A.
+  FoundRounds(const RoundsRequest& request, const std::vector<size_t>& sides) : request_(request), sides_(sides) {}
 
-  void add(size_t side, const Record& record, const std::optional<StepTrace>& trace) {
-    if (record.status != Status::kOk) {
-      found_.failure = failure_text(side == 0 ? "A" : "B", record);
+  void add(const PointResult& result) override {
+    const size_t side = sides_.at(seen_);
+    if (result.record.status != Status::kOk) {
+      found_.failure = failure_text(side == 0 ? "A" : "B", result.record);
       return;
     }
-    (side == 0 ? round_.a : round_.b) = round_figures(record, trace);
+    (side == 0 ? round_.a : round_.b) = round_figures(result.record, result.trace);
     if (++seen_ % 2 == 0) found_.rounds.push_back(std::exchange(round_, {}));
   }
-  bool has_enough() const {
+  bool has_enough() const override {
     if (!found_.failure.empty()) return true;
     if (seen_ % 2 != 0 || static_cast<int64_t>(found_.rounds.size()) < kFewestRounds) return false;
     return 2 * ratio_of(found_.rounds).half_width() <= request_.margin || host_now() - start_ > request_.budget;
   }
+  bool is_announced() const override { return true; }
+  void finish() override {}
+
   Rounds take(ExitCode code) {
     found_.elapsed = host_now() - start_;
     found_.code = code == ExitCode::kOk && !found_.failure.empty() ? ExitCode::kFailed : code;
@@ -100,25 +104,11 @@ class FoundRounds {
 
  private:
   const RoundsRequest& request_;
+  const std::vector<size_t>& sides_;
   Seconds start_ = host_now();
   size_t seen_ = 0;
   ComparedRound round_;
   Rounds found_;
-};
-
-class RoundsOutput : public PointOutput {
- public:
-  RoundsOutput(FoundRounds& found, const std::vector<size_t>& sides) : found_(found), sides_(sides) {}
-
-  void add(const PointResult& result) override { found_.add(sides_.at(seen_++), result.record, result.trace); }
-  bool is_announced() const override { return true; }
-  bool has_enough() const override { return found_.has_enough(); }
-  void finish() override {}
-
- private:
-  FoundRounds& found_;
-  const std::vector<size_t>& sides_;  // of the points, in their order: 0 for A
-  size_t seen_ = 0;
 };
 
 // The order of A and B in each round is drawn, so that neither a drift nor what ran before favours one.
@@ -131,7 +121,7 @@ std::vector<size_t> drawn_order(int64_t rounds, int64_t seed) {
   return sides;
 }
 
-// The points with this many steps, unless they give theirs.
+// Both points with this many steps, unless they specify their own.
 std::vector<ResolvedPoint> both(const RoundsRequest& request, int64_t warmup, int64_t steps) {
   std::vector<ResolvedPoint> points{request.a, request.b};
   for (ResolvedPoint& point : points) {
@@ -148,7 +138,7 @@ void announce(const RoundPlan& plan) {
                             counted(plan.steps, "step")));
 }
 
-// Has `program` measure the point once. The record of a program that printed none says why in its reason.
+// Lets `program` measure the point once. If it prints no record, the reason of the returned one says why.
 Record measured_by(const std::string& program, const RoundsRequest& request, int64_t warmup, int64_t steps,
                    StopSignals& signals) {
   std::vector<std::string> words{program, "bench"};
@@ -185,16 +175,15 @@ Rounds measure_rounds_of_programs(const RoundsRequest& request) {
   line.clear();
   const RoundPlan plan = plan_rounds(request, looks);
   announce(plan);
-  FoundRounds found(request);
   const Seconds begun = host_now();
   const std::vector<size_t> order = drawn_order(kMostPlanned, request.a.config.seed);
+  FoundRounds found(request, order);
   for (size_t i = 0; i < order.size() && !found.has_enough(); ++i) {
-    const size_t side = order[i];
-    line.show(0, fmt::format("round {} of at most {}: {}", i / 2 + 1, plan.rounds, *programs.at(side)),
-              host_now() - begun);
-    const Record record = measured_by(*programs.at(side), request, kRoundWarmup, plan.steps, signals);
+    const std::string& program = *programs.at(order[i]);
+    line.show(0, fmt::format("round {} of at most {}: {}", i / 2 + 1, plan.rounds, program), host_now() - begun);
+    Record record = measured_by(program, request, kRoundWarmup, plan.steps, signals);
     if (signals.count() > 0) break;
-    found.add(side, record, {});
+    found.add({std::move(record), {}, {}});
   }
   line.clear();
   return found.take(signals.count() > 0 ? ExitCode::kInterrupted : ExitCode::kOk);
@@ -227,14 +216,13 @@ Rounds measure_rounds(const RoundsRequest& request) {
   std::vector<ResolvedPoint> points;
   points.reserve(order.size());
   for (const size_t side : order) points.push_back(sides.at(side));
-  FoundRounds found(request);
-  RoundsOutput output(found, order);
+  FoundRounds found(request, order);
   const ExitCode code = run_watched(points,
                                     {.store = request.store,
                                      .name = request.run_name,
                                      .trace = {.wanted = true, .traced_steps = plan.traced},
                                      .keeps_traces = false},
-                                    output);
+                                    found);
   return found.take(code);
 }
 

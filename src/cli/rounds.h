@@ -1,5 +1,5 @@
-// measure_rounds: two points, or one point of two programs, in turn, in processes of their own, until their ratio is
-// known.
+// measure_rounds: measures two points, or one point with two programs, in turn until their ratio is known. Each
+// measurement is a process of its own.
 #pragma once
 
 #include <filesystem>
@@ -14,11 +14,11 @@
 
 namespace laptime {
 
-// Leaves out the options of a sweep that do nothing where the points are measured in rounds.
+// Removes the options of a sweep that have no effect on points measured in rounds.
 void leave_out_options_of_rows(std::vector<OptionRow>& rows);
 
-// Two builds of laptime that measure one point. Nothing is stored: another version may not know the store, and a choice
-// of kernels that is made once would stay for all rounds, so that chance in it would look like a difference.
+// Two builds of laptime that measure one point. Nothing is stored: another version may not know the store, and a stored
+// choice of kernels would stay for all rounds, so that a chance choice would look like a difference.
 struct ComparedPrograms {
   std::string a, b;                // as a shell finds them
   std::vector<std::string> words;  // the options of bench that name the point

@@ -9,9 +9,7 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "cli/destination.h"
-#include "cli/expected_points.h"
 #include "cli/progress.h"
-#include "cli/terminal.h"
 #include "cli/user_store.h"
 #include "measure/describe.h"
 #include "prepare/device.h"
@@ -28,27 +26,22 @@ class Watcher {
       : points_(points), names_(spoken_points(points)), output_(output), left_(std::move(left)) {}
 
   SweepCallbacks callbacks() {
-    SweepCallbacks callbacks;
-    callbacks.begin = [this](size_t index) {
-      is_predicted_ = points_[index].is_predicted();
-      show(index, {.stage = "starting"}, Seconds());
-    };
-    callbacks.enough = [this] { return output_.has_enough(); };
-    callbacks.progress = [this](size_t index, const PointProgress& progress, Seconds elapsed) {
-      show(index, progress, elapsed);
-    };
-    callbacks.finished = [this](size_t index, const PointResult& result, PointSource source, Seconds elapsed) {
-      finish(index, result, source, elapsed);
-    };
-    callbacks.output = [this](std::string_view text) {
-      line_.clear();
-      print_error_text(text);
-    };
-    callbacks.warning = [this](const std::string& message) {
-      line_.clear();
-      print_message(message);
-    };
-    return callbacks;
+    return {.begin = [this](size_t index) { show(index, {.stage = "starting"}, Seconds()); },
+            .progress = [this](size_t index, const PointProgress& progress,
+                               Seconds elapsed) { show(index, progress, elapsed); },
+            .finished = [this](size_t index, const PointResult& result, PointSource source,
+                               Seconds elapsed) { finish(index, result, source, elapsed); },
+            .enough = [this] { return output_.has_enough(); },
+            .output =
+                [this](std::string_view text) {
+                  line_.clear();
+                  print_error_text(text);
+                },
+            .warning =
+                [this](const std::string& message) {
+                  line_.clear();
+                  print_message(message);
+                }};
   }
 
   void clear_line() { line_.clear(); }
@@ -65,7 +58,7 @@ class Watcher {
 
  private:
   void show(size_t index, const PointProgress& progress, Seconds elapsed) {
-    if (is_predicted_) {
+    if (points_[index].is_predicted()) {  // it has none of the stages of a run
       line_.show(index, progress_text(index, points_.size(), names_[index], {.stage = "predicted"}, {}), elapsed);
       return;
     }
@@ -97,10 +90,9 @@ class Watcher {
   PointOutput& output_;
   TimeLeft left_;
   ProgressLine line_{standard_error()};
-  size_t finished_ = 0;        // points with a record
-  size_t partial_ = 0;         // of these, the interrupted ones
-  int64_t kept_samples_ = 0;   // of those
-  bool is_predicted_ = false;  // the point at hand: it has none of the stages of a run
+  size_t finished_ = 0;       // points with a record
+  size_t partial_ = 0;        // of these, the interrupted ones
+  int64_t kept_samples_ = 0;  // of those
 };
 
 // Which finished points can be found in the store, as the end of a message.
@@ -111,7 +103,9 @@ std::string kept_in(const SweepOptions& options, const SweepOutcome& outcome, si
   return fmt::format("; {} of {} finished points are not in the store {}", outcome.lost, finished, store);
 }
 
-std::vector<ExpectedPoint> expected_of(const std::vector<ResolvedPoint>& points, const SweepOptions& options) {
+// With `plans` each point is planned here for the announcement; the process of the point plans it again.
+std::vector<ExpectedPoint> expected_of(const std::vector<ResolvedPoint>& points, const SweepOptions& options,
+                                       bool plans) {
   // A store that cannot be read is reported when the sweep writes to it.
   const KnowledgeOf knowledge = [read = knowledge_in(options.store)](const std::string& device) -> MachineKnowledge {
     try {
@@ -120,10 +114,9 @@ std::vector<ExpectedPoint> expected_of(const std::vector<ResolvedPoint>& points,
       return {};
     }
   };
-  PlanningLine line(standard_error(), points.size());
-  const std::vector<std::string> names = spoken_points(points);
-  std::vector<ExpectedPoint> expected =
-      expected_points(points, knowledge, [&](size_t index) { line.show(index, names[index], "plan"); });
+  PlanningLine line(standard_error(), spoken_points(points));
+  std::vector<ExpectedPoint> expected(points.size());
+  if (plans) expected = expected_points(points, knowledge, [&](size_t i) { line.show(i, "plan"); });
   if (!options.resume) return expected;
   const SweepStore store(options.store);
   for (size_t i = 0; i < expected.size(); ++i) {
@@ -134,12 +127,6 @@ std::vector<ExpectedPoint> expected_of(const std::vector<ResolvedPoint>& points,
     expected[i].time = Seconds{0};
   }
   return expected;
-}
-
-// Predicted points are not announced: their results are there at once.
-void announce(const std::vector<ResolvedPoint>& points, const std::vector<ExpectedPoint>& expected) {
-  const std::string text = announcement(points, expected);
-  if (!text.empty()) print_message(text);
 }
 
 }  // namespace
@@ -173,8 +160,11 @@ std::vector<Record> planned_records(const std::vector<ResolvedPoint>& points) {
 }
 
 ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOptions& options, PointOutput& output) {
-  const std::vector<ExpectedPoint> expected = expected_of(points, options);
-  if (!output.is_announced()) announce(points, expected);
+  const bool announces = !output.is_announced();
+  const std::vector<ExpectedPoint> expected = expected_of(points, options, announces && points.size() > 1);
+  // Predicted points are not announced: their results are there at once.
+  const std::string text = announces ? announcement(points, expected) : "";
+  if (!text.empty()) print_message(text);
   Watcher watcher(points, output, time_left(points, expected));
   const SweepOutcome outcome = run_sweep(points, options, watcher.callbacks());
   watcher.clear_line();
@@ -199,6 +189,12 @@ ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOption
     return ExitCode::kInterrupted;
   }
   return outcome.failed || outcome.lost > 0 ? ExitCode::kFailed : ExitCode::kOk;
+}
+
+ExitCode run_watched(const std::vector<ResolvedPoint>& points, const Sweep& sweep, int64_t traced_steps,
+                     PointOutput& output) {
+  const TraceRequest trace{.wanted = traced_steps > 0, .traced_steps = traced_steps};
+  return run_watched(points, {store_for(sweep.output), sweep.output.resume, sweep.name, trace}, output);
 }
 
 }  // namespace laptime

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "config/output_config.h"
+#include "config/sweep.h"
 #include "sweep/run_sweep.h"
 
 namespace laptime {
 
-// What a command does with the results of its points.
+// Receives the results of the points of a command.
 class PointOutput {
  public:
   PointOutput() = default;
@@ -24,7 +24,7 @@ class PointOutput {
   // The next result is this record of the store, which the command did not measure itself.
   virtual void begin_stored(const Record& record) { static_cast<void>(record); }
   virtual void finish() = 0;  // called after the last point; may throw OutputLost
-  // Whether the points that are left are not needed; asked before each.
+  // Whether the remaining points are not needed; asked before each of them.
   virtual bool has_enough() const { return false; }
   // Whether the command itself says what will run.
   virtual bool is_announced() const { return false; }
@@ -35,7 +35,7 @@ class PointOutput {
   }
 };
 
-// The store of a command: that of the user unless --store names another; none if records are not kept.
+// The store of a command that runs points: that of the user unless --store names another; none if records are not kept.
 std::optional<std::filesystem::path> store_for(const OutputConfig& config);
 
 // The records of points that have not run yet.
@@ -43,5 +43,9 @@ std::vector<Record> planned_records(const std::vector<ResolvedPoint>& points);
 
 // Runs the points, which must have passed check_inputs, and returns the exit code of the command. Throws OutputLost.
 ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOptions& options, PointOutput& output);
+
+// Runs the points of a sweep into its store; of each, the launches of `traced_steps` are timed beside its samples.
+ExitCode run_watched(const std::vector<ResolvedPoint>& points, const Sweep& sweep, int64_t traced_steps,
+                     PointOutput& output);
 
 }  // namespace laptime

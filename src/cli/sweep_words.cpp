@@ -13,6 +13,7 @@
 #include "base/words.h"
 #include "cli/destination.h"
 #include "cli/user_store.h"
+#include "config/model_presets.h"
 #include "config/output_config.h"
 #include "config/ready_sweeps.h"
 #include "config/run_config.h"
@@ -30,19 +31,8 @@ bool is_list(std::string_view flag) {
 
 }  // namespace
 
-std::vector<OptionRow> sweep_options() { return sweep_options(option_rows<RunConfig>()); }
-
 std::vector<OptionRow> sweep_options(std::vector<OptionRow> of_points) {
-  std::vector<OptionRow> rows = std::move(of_points);
-  for (OptionRow& row : option_rows<SweepSource>()) rows.push_back(std::move(row));
-  for (OptionRow& row : option_rows<OutputConfig>()) rows.push_back(std::move(row));
-  return rows;
-}
-
-void leave_out(std::vector<OptionRow>& rows, std::initializer_list<std::string_view> flags) {
-  std::erase_if(rows, [&](const OptionRow& row) {
-    return std::find(flags.begin(), flags.end(), row.option.flag) != flags.end();
-  });
+  return together({std::move(of_points), option_rows<SweepSource>(), option_rows<OutputConfig>()});
 }
 
 void show_defaults(std::vector<OptionRow>& rows, const Sweep& defaults) {
@@ -53,38 +43,45 @@ void show_defaults(std::vector<OptionRow>& rows, const Sweep& defaults) {
   }
 }
 
-void keep_formats(std::vector<OptionRow>& rows, std::span<const OutputFormat> formats) {
-  for (OptionRow& row : rows) {
-    if (row.option.flag != "output") continue;
-    row.option.help = "format of what is printed";
-    row.choices.clear();
-    row.is_narrowed = true;
-    for (const OutputFormat format : formats) row.choices.push_back(name_of(format));
-  }
-}
-
-Sweep starting_sweep(const CommandWords& words, const Sweep& otherwise) {
-  const auto source = given_options<SweepSource>(words);
-  return source.config.empty() ? otherwise : read_sweep("--config", source.config);
+bool is_of_sweep(std::string_view flag) {
+  const std::vector<std::string_view> known = sweep_flags();
+  return std::find(known.begin(), known.end(), flag) != known.end();
 }
 
 void set_given(Sweep& sweep, const CommandWords& words) {
-  const std::vector<std::string_view> known = sweep_flags();
   for (const GivenFlag& given : words.flags) {
-    if (std::find(known.begin(), known.end(), given.flag) == known.end()) continue;
+    if (!is_of_sweep(given.flag)) continue;
     const std::vector<std::string> values = is_list(given.flag) ? split_list(given.text) : std::vector{given.text};
     set_option(sweep, given.flag, fmt::format("--{}", given.flag), values);
   }
 }
 
 Sweep given_sweep(const CommandWords& words, const Sweep& otherwise) {
-  Sweep sweep = starting_sweep(words, otherwise);
+  const auto source = given_options<SweepSource>(words);
+  Sweep sweep = source.config.empty() ? otherwise : read_sweep("--config", source.config);
   set_given(sweep, words);
+  return sweep;
+}
+
+Sweep given_attention_sweep(const CommandWords& words) {
+  Sweep sweep = given_sweep(words, attention_sweep());
+  for (const Axis& axis : sweep.axes) {
+    if (axis.flag != "model" || axis.values == std::vector<std::string>{std::string(kAttentionModel)}) continue;
+    throw Error::format("laptime attention: the file of --config is a sweep of model {}; run it with laptime bench",
+                        joined(axis.values, ", "));
+  }
+  set_option(sweep, "model", words.command, {std::string(kAttentionModel)});
   return sweep;
 }
 
 bool is_swept(const Sweep& sweep, std::string_view flag) {
   return std::any_of(sweep.axes.begin(), sweep.axes.end(), [&](const Axis& axis) { return axis.flag == flag; });
+}
+
+void set_steps_unless_given(Sweep& sweep, std::string_view command, int64_t warmup, int64_t steps) {
+  if (is_swept(sweep, "warmup") || is_swept(sweep, "steps")) return;
+  set_option(sweep, "warmup", command, {std::to_string(warmup)});
+  set_option(sweep, "steps", command, {std::to_string(steps)});
 }
 
 namespace {
@@ -116,17 +113,7 @@ bool is_descriptor_of(int descriptor, const fs::path& path) {
                       quote(file.path.string()));
 }
 
-}  // namespace
-
-std::vector<UsedFile> files_of_store(const std::optional<fs::path>& store) {
-  if (!store) return {};
-  const std::string file = followed(*store).string();  // SQLite names them after the file that links lead to
-  return {{"the store", *store},
-          {"the journal of the store", file + "-journal"},
-          {"the log of the store", file + "-wal"},
-          {"the shared memory of the store", file + "-shm"}};
-}
-
+// The sweep file, and the weights, data and kernels files of the points.
 std::vector<UsedFile> input_files(const Sweep& sweep, const std::vector<SweepPoint>& points) {
   std::vector<UsedFile> files;
   std::set<std::string> seen;
@@ -141,6 +128,17 @@ std::vector<UsedFile> input_files(const Sweep& sweep, const std::vector<SweepPoi
     for (const std::string& file : data_files(point.config.data)) add("the data file", file);
   }
   return files;
+}
+
+}  // namespace
+
+std::vector<UsedFile> files_of_store(const std::optional<fs::path>& store) {
+  if (!store) return {};
+  const std::string file = followed(*store).string();  // SQLite names them after the file that links lead to
+  return {{"the store", *store},
+          {"the journal of the store", file + "-journal"},
+          {"the log of the store", file + "-wal"},
+          {"the shared memory of the store", file + "-shm"}};
 }
 
 void reject_overwriting(const std::vector<OutputFile>& outputs, const std::vector<UsedFile>& used) {

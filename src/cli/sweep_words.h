@@ -2,14 +2,13 @@
 #pragma once
 
 #include <filesystem>
-#include <initializer_list>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "cli/command.h"
+#include "config/run_config.h"
 #include "config/sweep.h"
 #include "prepare/resolved_point.h"
 
@@ -21,44 +20,50 @@ struct SweepSource {
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
-    visit(Option{.flag = "config",
-                 .key = "config",
-                 .group = "Sweep",
-                 .help = "a sweep of the program by its name (laptime list sweeps), or a file of your own (TOML, the "
-                         "same words); options given beside it override it",
-                 .otherwise = "none",
-                 .axis = false,
-                 .value = "NAME|FILE"},
+    visit(own_option("Sweep", "config",
+                     "a sweep of the program by its name (laptime list sweeps), or a file of your own (TOML, the same "
+                     "words); options given beside it override it",
+                     {.otherwise = "none", .value = "NAME|FILE"}),
           self.config);
   }
 };
 
-// Every option of a sweep: of its points, of its file, and of what becomes of its records.
-std::vector<OptionRow> sweep_options();
+// Every option of a sweep: `of_points`, those of its file, and those of what becomes of its records.
+std::vector<OptionRow> sweep_options(std::vector<OptionRow> of_points = option_rows<RunConfig>());
 
-// The same where those of the points are `of_points`.
-std::vector<OptionRow> sweep_options(std::vector<OptionRow> of_points);
-
-// Removes the options with these flags, which do nothing in a command, from its list of options.
-void leave_out(std::vector<OptionRow>& rows, std::initializer_list<std::string_view> flags);
-
-// States the values that `defaults` has for options as the defaults of these options.
+// Shows the values of `defaults` as the defaults of its options.
 void show_defaults(std::vector<OptionRow>& rows, const Sweep& defaults);
 
-// Restricts the values of --output to the formats that a command writes.
-void keep_formats(std::vector<OptionRow>& rows, std::span<const OutputFormat> formats);
+// Whether a sweep has an option with this flag.
+bool is_of_sweep(std::string_view flag);
 
-// The sweep of the file of --config, or `otherwise` where none is given.
-Sweep starting_sweep(const CommandWords& words, const Sweep& otherwise);
-
-// Options given on the command line take the place of those that the sweep has.
+// Options given on the command line replace those of the sweep.
 void set_given(Sweep& sweep, const CommandWords& words);
 
-// Both of these: the sweep that the words of a command ask for.
+// The sweep that the words of a command ask for: that of the file of --config, or `otherwise` where none is given, and
+// the options given beside it.
 Sweep given_sweep(const CommandWords& words, const Sweep& otherwise = {});
+
+// The sweep that the words of laptime attention ask for. Error for a sweep file of another model.
+Sweep given_attention_sweep(const CommandWords& words);
 
 // Whether the sweep has values for this option, from its file or the command line.
 bool is_swept(const Sweep& sweep, std::string_view flag);
+
+// Gives every point this warm-up and number of steps, unless the sweep has values for either.
+void set_steps_unless_given(Sweep& sweep, std::string_view command, int64_t warmup, int64_t steps);
+
+// A command that runs or plans a sweep, with its own options.
+template <class Options>
+struct SweepCommand {
+  Sweep sweep;
+  Options options;
+};
+
+template <class Options>
+SweepCommand<Options> given_command(const CommandWords& words) {
+  return {given_sweep(words), given_options<Options>(words)};
+}
 
 struct UsedFile {
   std::string what;  // for messages: "the store"
@@ -67,9 +72,6 @@ struct UsedFile {
 
 // The store, and the files that SQLite makes beside it.
 std::vector<UsedFile> files_of_store(const std::optional<std::filesystem::path>& store);
-
-// The sweep file, and the weights, data and kernels files of the points.
-std::vector<UsedFile> input_files(const Sweep& sweep, const std::vector<SweepPoint>& points);
 
 // An output file and the option that names it; the path may be empty.
 struct OutputFile {

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "cli/terminal.h"
+#include "cli/destination.h"
 #include "config/ready_sweeps.h"
 #include "report/row.h"
 
@@ -20,7 +20,7 @@ namespace laptime {
 
 namespace {
 
-// A directory named by the environment; by the specification a path that is not absolute is ignored.
+// The directory that an environment variable names; the XDG specification says to ignore a relative path.
 std::optional<std::filesystem::path> directory(const char* variable) {
   const char* const value = std::getenv(variable);
   if (value == nullptr || *value != '/') return std::nullopt;
@@ -67,30 +67,22 @@ bool names_runs(const Filter& filter) {
                      [](const std::string& column) { return column == kSweepColumn || column == "run"; });
 }
 
-// The newest run of the store; one of `laptime calibrate` only if `any` or where there is no other. Empty for none. The
-// store is read from its end, ever more at a time.
+// The newest run of the store; one of `laptime calibrate` only if `any` or where there is no other. Empty for none.
 std::string newest_run(const Store& store, bool any) {
+  const Extent extent = std::max(extent_of_column("run"), extent_of_column(kSweepColumn));
+  const Store::Problem ignored = [](const std::string&) {};
   std::string newest;  // of any kind
   std::string asked;
   int64_t asked_id = 0;
-  const std::vector<int64_t> ids = store.ids([](const std::string&) {});
-  std::span<const int64_t> rest = ids;
-  for (size_t count = 1; asked.empty() && !rest.empty(); count *= 8) {
-    const std::span<const int64_t> part = rest.last(std::min(count, rest.size()));
-    std::string newest_of_part;
-    const auto keep = [&](int64_t id, const Record& record) {
-      if (record.run.empty()) return true;
-      newest_of_part = record.run;
-      if (!any && record.sweep == kCalibrationSweep) return true;
-      asked = record.run;
-      asked_id = id;
-      return true;
-    };
-    const Extent extent = std::max(extent_of_column("run"), extent_of_column(kSweepColumn));
-    store.each_of(part, extent, keep, [](const std::string&) {});
-    if (newest.empty()) newest = newest_of_part;
-    rest = rest.first(rest.size() - part.size());
-  }
+  const auto look = [&](int64_t id, const Record& record) {
+    if (newest.empty()) newest = record.run;
+    if (record.run.empty() || (!any && record.sweep == kCalibrationSweep)) return true;
+    asked = record.run;
+    asked_id = id;
+    return true;
+  };
+  const std::vector<int64_t> ids = store.ids(ignored);
+  for (size_t i = ids.size(); i-- > 0 && asked.empty();) store.each_of(std::span(&ids[i], 1), extent, look, ignored);
   // A command that took every point from the store is newer than the records that were there.
   if (const auto resumed = store.newest_resumed(); resumed && resumed->newest_id >= asked_id) return resumed->run;
   return asked.empty() ? newest : asked;

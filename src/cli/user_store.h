@@ -1,4 +1,4 @@
-// The store of a command: its path, what it knows of devices, and reading the runs that a user asks for.
+// The store of a command: its path, its measurements of devices, and the runs that a user selects.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,6 @@
 #include <string_view>
 
 #include "cli/command.h"
-#include "cli/commands/show.h"
 #include "cli/sweep_words.h"
 #include "prepare/knowledge.h"
 #include "record/store.h"
@@ -17,9 +16,9 @@
 
 namespace laptime {
 
-// What --store asks for: a path, "none", or empty for the user's data directory, $XDG_DATA_HOME/laptime/records.sqlite
-// or ~/.local/share/laptime/records.sqlite. None: "none", or there is no such directory because HOME is not set. A path
-// is never a URI. Error for ":memory:".
+// The path that --store asks for: a path, "none", or empty for the user's data directory,
+// $XDG_DATA_HOME/laptime/records.sqlite or ~/.local/share/laptime/records.sqlite. None: "none", or there is no such
+// directory because HOME is not set. A path is never a URI. Error for ":memory:".
 std::optional<std::filesystem::path> store_path(const std::string& option);
 
 // Reads from the store that `option`, the value of --store, names, or from the file itself; each device is read once.
@@ -40,6 +39,21 @@ class StoreProblems {
  private:
   size_t count_ = 0;
   size_t shown_ = 0;
+};
+
+// The options that select the records of a run.
+struct ShowOptions {
+  std::string run;    // part of the name of a run; empty: every run
+  bool last = false;  // the records of the last run alone that was asked for
+
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    constexpr std::string_view kGroup = "Records";
+    visit(own_option(kGroup, "run", "records of the runs whose name has this text; --columns name,run shows the names",
+                     {.otherwise = "every run", .value = "TEXT"}),
+          self.run);
+    visit(own_option(kGroup, "last", "records of the last run, apart from those of laptime calibrate"), self.last);
+  }
 };
 
 // Narrows a filter to the newest run that was asked for, apart from those of `laptime calibrate`, or to those whose

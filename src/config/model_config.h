@@ -54,14 +54,14 @@ struct ModelConfig {
   double resid_pdrop = 0;    // on the output projection's output, and between GELU and W2
   bool causal = true;        // no query attends to a later key; false only for --model attention
   bool projections = false;  // --model attention: linear layers for q, k, v and the output
-  std::optional<int64_t> num_kv_heads;   // none: num_heads
-  std::optional<int64_t> head_dim;       // none: d_model / num_heads
-  std::optional<int64_t> max_context;   // rows of the position table, or a sliding window; none: context_length
-  std::optional<double> norm_eps;        // none: of the edition, as the next two
-  std::optional<double> rope_theta;
-  std::optional<double> rotary_share;  // of head_dim that RoPE rotates
-  std::string rope_scaling = "none";   // see parse_rope_scaling
-  bool attention_bias = false;         // biases of q, k, v and the output projection
+  std::optional<int64_t> num_kv_heads = {};  // none: num_heads
+  std::optional<int64_t> head_dim = {};      // none: d_model / num_heads
+  std::optional<int64_t> max_context = {};   // rows of the position table, or a sliding window; none: context_length
+  std::optional<double> norm_eps = {};       // none: of the edition, as the next two
+  std::optional<double> rope_theta = {};
+  std::optional<double> rotary_share = {};  // of head_dim that RoPE rotates
+  std::string rope_scaling = "none";        // see parse_rope_scaling
+  bool attention_bias = false;              // biases of q, k, v and the output projection
   bool mlp_bias = false;
   bool parallel_residual = false;  // x + attn(norm1 x) + mlp(norm2 x)
 

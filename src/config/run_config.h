@@ -159,6 +159,7 @@ struct RunConfig {
   std::string loss_scale = "none";
   std::optional<double> clip_norm;     // largest global norm of the gradients
   bool accumulate = false;             // gradients are kept and added to between steps
+  int64_t micro_batches = 1;           // forward and backward passes of a step, each over a part of the batch
   std::optional<std::string> keep;     // composites that compile mode keeps whole, "a+b"; none: all
   std::optional<std::string> lower;    // composites that compile mode lowers
   std::optional<std::string> kernels;  // file of records whose kernel choices are reused; none: all are measured
@@ -292,7 +293,11 @@ struct RunConfig {
                  .in_name = kGiven},
           self.clip_norm);
     visit(Option{.flag = "accumulate", .key = "accumulate", .tag = "accumulate", .group = kOptimizer,
-                 .help = "do not zero gradients between steps", .in_name = kGiven}, self.accumulate);
+                 .help = "do not zero gradients between steps: each step adds to those of the steps before (a step of "
+                         "several passes is --micro-batches)", .in_name = kGiven}, self.accumulate);
+    visit(Option{.flag = "micro-batches", .key = "micro_batches", .tag = "micro", .group = kOptimizer,
+                 .help = "passes into which a step divides its batch; their gradients are added up for one update "
+                         "(gradient accumulation)", .min = 1, .max = 256, .in_name = kGiven}, self.micro_batches);
     visit(Option{.flag = "crop-context", .key = "crop_context", .tag = "crop", .group = kInput, .unit = "tokens",
                  .help = "use only the first rows of the position table (2024, gpt2)", .empty = "none",
                  .min = 1, .max = 2'147'483'647, .in_name = kGiven}, self.crop_context);

@@ -24,6 +24,10 @@ constexpr std::array kSynonyms{
     Synonym{"", "block-size", "context"}, Synonym{"", "n-ctx", "context"}, Synonym{"", "max-seq-len", "context"},
     Synonym{"", "bs", "batch"}, Synonym{"", "batchsize", "batch"}, Synonym{"", "microbatch", "batch"},
     Synonym{"", "heads", "num-heads"}, Synonym{"", "n-head", "num-heads"}, Synonym{"", "n-heads", "num-heads"},
+    Synonym{"", "grad-accum", "micro-batches"}, Synonym{"", "grad-accum-steps", "micro-batches"},
+    Synonym{"", "gradient-accumulation", "micro-batches"}, Synonym{"", "gradient-accumulation-steps", "micro-batches"},
+    Synonym{"", "accumulation-steps", "micro-batches"}, Synonym{"", "accumulate-grad-batches", "micro-batches"},
+    Synonym{"", "grad-acc", "micro-batches"}, Synonym{"", "num-microbatches", "micro-batches"},
     Synonym{"", "kv-heads", "num-kv-heads"}, Synonym{"", "n-kv-heads", "num-kv-heads"},
     Synonym{"", "num-key-value-heads", "num-kv-heads"}, Synonym{"", "num-query-groups", "num-kv-heads"},
     Synonym{"", "rms-norm-eps", "norm-eps"}, Synonym{"", "layer-norm-eps", "norm-eps"}, Synonym{"", "rotary-pct", "rotary-share"},
@@ -91,7 +95,7 @@ constexpr std::string_view kOneDevice =
     "--device NAME; a point runs on one device, whole: --recompute and --optimizer-in-backward save memory there";
 constexpr std::string_view kTokens = "--batch N and --context N, whose product is the tokens of a step";
 constexpr std::string_view kAccumulation =
-    "--batch N, the sequences of one step; --accumulate keeps gradients between steps";
+    "--batch N, the sequences of one step, and --micro-batches N, the passes that divide it";
 constexpr std::string_view kFile =
     "--model FILE or FOLDER, its config.json or the folder with it (laptime list models shows the names that are known)";
 constexpr std::string_view kDropout = "--attn-pdrop, --resid-pdrop and --embd-pdrop (edition 2024)";
@@ -136,11 +140,7 @@ constexpr std::array kHints{
     Hint{"", "tokens-per-batch", kTokens}, Hint{"", "tokens-per-step", kTokens}, Hint{"", "total-batch-size", kTokens},
     Hint{"", "epochs", kHowMany}, Hint{"", "epoch", kHowMany}, Hint{"", "num-epochs", kHowMany},
     Hint{"", "num-train-epochs", kHowMany}, Hint{"", "max-epochs", kHowMany},
-    Hint{"", "grad-accum", kAccumulation}, Hint{"", "grad-accum-steps", kAccumulation},
-    Hint{"", "gradient-accumulation", kAccumulation}, Hint{"", "gradient-accumulation-steps", kAccumulation},
-    Hint{"", "accumulation-steps", kAccumulation}, Hint{"", "accumulate-grad-batches", kAccumulation},
-    Hint{"", "grad-acc", kAccumulation}, Hint{"", "global-batch-size", kAccumulation},
-    Hint{"", "num-microbatches", kAccumulation},
+    Hint{"", "global-batch-size", kAccumulation},
     Hint{"", "gqa", "--num-kv-heads N"},
     Hint{"", "dropout", kDropout}, Hint{"", "hidden-dropout", kDropout}, Hint{"", "attention-dropout", kDropout},
     Hint{"", "torch-compile", "--mode compile"}, Hint{"", "use-flash-attn", "--mode compile, which fuses attention"},

@@ -17,13 +17,7 @@ struct SampleMode {
   double max = 0;
 
   friend bool operator==(const SampleMode&, const SampleMode&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("count", self.count);
-    visit(Key{"median", Unit::kSeconds}, self.median);
-    visit(Key{"min", Unit::kSeconds}, self.min);
-    visit(Key{"max", Unit::kSeconds}, self.max);
-  }
+  LAPTIME_FIELDS(count, (kSeconds, median, min, max))
 };
 
 // One mode, or two with the faster first. The sorted samples are split at their widest gap that leaves at least

@@ -31,24 +31,8 @@ struct Summary {
   std::vector<int64_t> outliers;  // indices of samples far from the others; they count all the same
 
   friend bool operator==(const Summary&, const Summary&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("count", self.count);
-    visit(Key{"mean", Unit::kSeconds}, self.mean);
-    visit(Key{"median", Unit::kSeconds}, self.median);
-    visit(Key{"std", Unit::kSeconds}, self.std);
-    visit(Key{"std_population", Unit::kSeconds}, self.std_population);
-    visit(Key{"min", Unit::kSeconds}, self.min);
-    visit(Key{"max", Unit::kSeconds}, self.max);
-    visit(Key{"total", Unit::kSeconds}, self.total);
-    visit(Key{"mad", Unit::kSeconds}, self.mad);
-    visit(Key{"p10", Unit::kSeconds}, self.p10);
-    visit(Key{"p90", Unit::kSeconds}, self.p90);
-    visit(Key{"ci_low", Unit::kSeconds}, self.ci_low);
-    visit(Key{"ci_high", Unit::kSeconds}, self.ci_high);
-    visit("modes", self.modes);
-    visit("outliers", self.outliers);
-  }
+  LAPTIME_FIELDS(count, (kSeconds, mean, median, std, std_population, min, max, total, mad, p10, p90, ci_low, ci_high),
+                 modes, outliers)
 };
 
 // `samples` are in the order of time, which matters to the indices of outliers and to the bootstrap: it resamples

@@ -17,7 +17,6 @@
 #include "prepare/fit_recompute.h"
 #include "prepare/kernel_choice.h"
 #include "prepare/knowledge.h"
-#include "prepare/math_mode.h"
 #include "prepare/memory_check.h"
 #include "prepare/prepare.h"
 #include "prepare/step_graph.h"

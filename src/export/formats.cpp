@@ -4,41 +4,25 @@
 namespace laptime {
 namespace {
 
-constexpr std::array kFormats{
-    ExportFormat{.name = "trace",
-                 .needs = ExportNeeds::kTimedTrace,
-                 .help =
-                     "launches in nested ranges, and memory, on a timeline: JSON for ui.perfetto.dev, chrome://tracing "
-                     "and HTA",
-                 .write = chrome_trace},
-    ExportFormat{.name = "memory_viz",
-                 .needs = ExportNeeds::kTrace,
-                 .is_text = false,
-                 .help = "every allocation of a step: snapshot for pytorch.org/memory_viz",
-                 .write = memory_viz},
-    ExportFormat{.name = "nsys",
-                 .needs = ExportNeeds::kTimedTrace,
-                 .help = "time by kernel or range (--report): CSV as nsys stats writes it",
-                 .write = nsys},
-    ExportFormat{.name = "folded",
-                 .needs = ExportNeeds::kTimedTrace,
-                 .help = "nanoseconds by stack of ranges: for flamegraph.pl, inferno and speedscope",
-                 .write = folded_stacks},
-    ExportFormat{.name = "google_benchmark",
-                 .help = "a row for each sample: JSON for compare.py of Google Benchmark",
-                 .write = google_benchmark},
-    ExportFormat{.name = "hyperfine", .help = "all samples: JSON for the scripts of hyperfine", .write = hyperfine},
-    ExportFormat{.name = "llama_bench",
-                 .help = "a row for each pass and phase: Markdown table in the manner of llama-bench",
-                 .write = llama_bench},
-    ExportFormat{.name = "csv",
-                 .help = "a row for each record, numbers plain, their units in the names of the columns: for pandas",
-                 .write = flat_csv},
-    ExportFormat{.name = "jsonl",
-                 .needs = ExportNeeds::kRecordsAndTraces,
-                 .help = "whole records, one on each line, with their traces",
-                 .write = json_lines},
-};
+using enum ExportNeeds;
+
+constexpr auto kFormats = std::to_array<ExportFormat>({
+    {"trace", kTimedTrace, true,
+     "launches in nested ranges, and memory, on a timeline: JSON for ui.perfetto.dev, chrome://tracing and HTA",
+     chrome_trace},
+    {"memory_viz", kTrace, false, "every allocation of a step: snapshot for pytorch.org/memory_viz", memory_viz},
+    {"nsys", kTimedTrace, true, "time by kernel or range (--report): CSV as nsys stats writes it", nsys},
+    {"folded", kTimedTrace, true, "nanoseconds by stack of ranges: for flamegraph.pl, inferno and speedscope",
+     folded_stacks},
+    {"google_benchmark", kRecords, true, "a row for each sample: JSON for compare.py of Google Benchmark",
+     google_benchmark},
+    {"hyperfine", kRecords, true, "all samples: JSON for the scripts of hyperfine", hyperfine},
+    {"llama_bench", kRecords, true, "a row for each pass and phase: Markdown table in the manner of llama-bench",
+     llama_bench},
+    {"csv", kRecords, true, "a row for each record, numbers plain, their units in the names of the columns: for pandas",
+     flat_csv},
+    {"jsonl", kRecordsAndTraces, true, "whole records, one on each line, with their traces", json_lines},
+});
 
 }  // namespace
 

@@ -7,7 +7,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "base/json.h"
 #include "config/option.h"
 #include "record/record.h"
 #include "record/step_trace.h"
@@ -50,32 +52,34 @@ enum class ExportNeeds : uint8_t {
 
 std::string_view name_of(ExportNeeds needs);
 
+// The records are as many as the format needs, and have the trace that it needs.
+using ExportWriter = std::string(std::span<const TracedRecord> records, const ExportOptions& options);
+
 struct ExportFormat {
   std::string_view name;
   ExportNeeds needs = ExportNeeds::kRecords;
   bool is_text = true;
   std::string_view help;  // one line: what it is, and which tool reads it
-  // The records are as many as `needs` states, and have the trace that it states.
-  std::string (*write)(std::span<const TracedRecord> records, const ExportOptions& options) = nullptr;
+  ExportWriter* write = nullptr;
 };
 
 std::span<const ExportFormat> export_formats();
-
-// One writer for each format.
 
 // A trace without --steps all stays below this, if need be with less in it; one of all steps below the other.
 inline constexpr size_t kMaxTraceBytes = 5'000'000;
 inline constexpr size_t kMaxLongTraceBytes = 100'000'000;
 
-std::string chrome_trace(std::span<const TracedRecord> records, const ExportOptions& options);
-std::string memory_viz(std::span<const TracedRecord> records, const ExportOptions& options);
-std::string nsys(std::span<const TracedRecord> records, const ExportOptions& options);
-std::string folded_stacks(std::span<const TracedRecord> records, const ExportOptions& options);
-std::string google_benchmark(std::span<const TracedRecord> records, const ExportOptions& options);
-std::string hyperfine(std::span<const TracedRecord> records, const ExportOptions& options);
-std::string llama_bench(std::span<const TracedRecord> records, const ExportOptions& options);
-std::string flat_csv(std::span<const TracedRecord> records, const ExportOptions& options);
-std::string json_lines(std::span<const TracedRecord> records, const ExportOptions& options);
+// One writer for each format.
+ExportWriter chrome_trace, memory_viz, nsys, folded_stacks, google_benchmark, hyperfine, llama_bench, flat_csv,
+    json_lines;
+
+// Python's pickle of a value without fractions. A "frames" that equals an earlier one is a reference to it.
+std::string pickled(const Json& value);
+
+// For each record what tells it from others of its name, as an end of that name: "/threads:2/build:0123". Options that
+// say how long to measure do not count.
+using RecordPointers = std::vector<const Record*>;
+std::vector<std::string> distinctions(const RecordPointers& records);
 
 // The trace, with less in it where it would exceed `max_bytes`.
 std::string chrome_trace(const TracedRecord& traced, ExportedSteps steps, size_t max_bytes);

@@ -1,12 +1,9 @@
 // The snapshot of PyTorch's memory allocator, with the resident block and the arena of the step as its two segments.
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <map>
 #include <vector>
 
+#include "base/json.h"
 #include "export/formats.h"
-#include "export/pickle.h"
 #include "export/traced_step.h"
 
 namespace laptime {
@@ -15,36 +12,24 @@ namespace {
 constexpr int64_t kSegmentAlignment = int64_t{2} << 20U;
 constexpr int64_t kResidentAddress = int64_t{0x7f} << 40U;
 
-// The page fails where events have categories but none is called this.
-constexpr std::string_view kUnknown = "unknown";
-
-class SnapshotWriter {
+class Snapshot {
  public:
-  explicit SnapshotWriter(const StepTrace& trace)
+  explicit Snapshot(const StepTrace& trace)
       : trace_(trace), changes_(memory_changes(trace)), resident_(resident_buffers(trace)) {
     const int64_t aligned = (trace.resident_bytes + kSegmentAlignment - 1) / kSegmentAlignment * kSegmentAlignment;
     arena_address_ = kResidentAddress + aligned;
   }
 
-  std::string text() {
-    pickle_.dict([&] {
-      pickle_.item_of("device_traces", [&] { pickle_.list(1, [&](size_t) { write_events(); }); });
-      pickle_.item_of("segments", [&] { write_segments(); });
-      pickle_.item_of("allocator_settings", [&] { pickle_.dict([] {}); });
-      pickle_.item_of("external_annotations", [&] { pickle_.empty_list(); });
-    });
-    return pickle_.finish();
+  Json json() const {
+    Json traces = Json::array();
+    traces.push_back(events());
+    return {{"device_traces", std::move(traces)},
+            {"segments", segments()},
+            {"allocator_settings", Json::object()},
+            {"external_annotations", Json::array()}};
   }
 
  private:
-  struct Event {
-    std::string_view action;
-    int64_t address = 0;
-    int64_t bytes = 0;
-    int64_t time = 0;     // microseconds
-    int64_t buffer = -1;  // -1: a whole segment
-  };
-
   int64_t address_of(size_t buffer) const {
     return (trace_.buffers.resident[buffer] != 0 ? kResidentAddress : arena_address_) + trace_.buffers.offset[buffer];
   }
@@ -61,49 +46,45 @@ class SnapshotWriter {
     return times;
   }
 
-  void add(std::vector<Event>& events, std::string_view action, size_t buffer, int64_t time) const {
-    events.push_back({action, address_of(buffer), trace_.buffers.bytes[buffer], time, static_cast<int64_t>(buffer)});
+  static Json event(const char* action, int64_t address, int64_t bytes, int64_t time, Json frames) {
+    return {{"action", action},
+            {"addr", address},
+            {"size", bytes},
+            {"stream", 0},
+            {"time_us", time},
+            {"compile_context", "N/A"},
+            {"frames", std::move(frames)}};
   }
 
-  std::vector<Event> events() const {
-    std::vector<Event> events;
-    if (trace_.resident_bytes > 0) events.push_back({"segment_alloc", kResidentAddress, trace_.resident_bytes});
-    if (trace_.arena_bytes > 0) events.push_back({"segment_alloc", arena_address_, trace_.arena_bytes});
-    for (const size_t buffer : resident_) add(events, "alloc", buffer, 0);
+  // The page fails where events have categories but none is called "unknown".
+  static void add_segment(Json& events, int64_t address, int64_t bytes) {
+    if (bytes == 0) return;
+    events.emplace_back(event("segment_alloc", address, bytes, 0, Json::array()))["category"] = "unknown";
+  }
+
+  void add_buffer(Json& events, const char* action, size_t index, int64_t time) const {
+    Json& added =
+        events.emplace_back(event(action, address_of(index), trace_.buffers.bytes[index], time, frames(index)));
+    added["category"] = trace_.buffer(index).role;
+    added["user_metadata"] = description(index);
+  }
+
+  Json events() const {
+    Json events = Json::array();
+    add_segment(events, kResidentAddress, trace_.resident_bytes);
+    add_segment(events, arena_address_, trace_.arena_bytes);
+    for (const size_t buffer : resident_) add_buffer(events, "alloc", buffer, 0);
     const std::vector<int64_t> times = launch_times();
     for (const MemoryChange& change : changes_) {
       const int64_t time = times[change.launch];
       if (change.is_alloc) {
-        add(events, "alloc", change.buffer, time);
+        add_buffer(events, "alloc", change.buffer, time);
       } else {
-        add(events, "free_requested", change.buffer, time);
-        add(events, "free_completed", change.buffer, time);
+        add_buffer(events, "free_requested", change.buffer, time);
+        add_buffer(events, "free_completed", change.buffer, time);
       }
     }
     return events;
-  }
-
-  void write_events() {
-    const std::vector<Event> all = events();
-    pickle_.list(all.size(), [&](size_t i) {
-      const Event& event = all[i];
-      pickle_.dict([&] {
-        pickle_.item("action", event.action);
-        pickle_.item("addr", event.address);
-        pickle_.item("size", event.bytes);
-        pickle_.item("stream", 0);
-        pickle_.item("time_us", event.time);
-        pickle_.item("compile_context", std::string_view("N/A"));
-        pickle_.item_of("frames", [&] { write_frames(event.buffer); });
-        if (event.buffer < 0) {
-          pickle_.item("category", kUnknown);
-        } else {
-          const auto buffer = static_cast<size_t>(event.buffer);
-          pickle_.item("category", trace_.buffer(buffer).role);
-          pickle_.item("user_metadata", std::string_view(description(buffer)));
-        }
-      });
-    });
   }
 
   // "layers.0.attn.scores float32 [4, 12, 256, 256]"
@@ -117,103 +98,80 @@ class SnapshotWriter {
     return text;
   }
 
-  // The innermost first. The allocation, the free and the block of a buffer share one list.
-  void write_frames(int64_t index) {
-    if (index < 0) return pickle_.empty_list();
-    if (const auto known = frames_.find(index); known != frames_.end()) return pickle_.reference(known->second);
-    const TraceBuffer buffer = trace_.buffer(static_cast<size_t>(index));
-    pickle_.list(2, [&](size_t i) {
-      if (i == 1) return write_frame(buffer.phase, buffer.phase, 0);
-      if (buffer.op.empty()) return write_frame(buffer.role, buffer.name, buffer.first);
-      write_frame(buffer.scope, buffer.op, buffer.first);
-    });
-    frames_.emplace(index, pickle_.remember());
+  static Json frame(std::string_view file, std::string_view name, int64_t line) {
+    return {{"filename", file}, {"name", name}, {"line", line}};
   }
 
-  void write_frame(std::string_view file, std::string_view name, int64_t line) {
-    pickle_.dict([&] {
-      pickle_.item("filename", file);
-      pickle_.item("name", name);
-      pickle_.item("line", line);
-    });
+  // The innermost first.
+  Json frames(size_t index) const {
+    const TraceBuffer buffer = trace_.buffer(index);
+    Json frames = Json::array();
+    frames.push_back(buffer.op.empty() ? frame(buffer.role, buffer.name, buffer.first)
+                                       : frame(buffer.scope, buffer.op, buffer.first));
+    frames.push_back(frame(buffer.phase, buffer.phase, 0));
+    return frames;
   }
 
-  void write_segments() {
+  Json segments() const {
     std::vector<size_t> alive;  // of the arena, after the step
     const auto launches = static_cast<int64_t>(trace_.launch_count());
     for (const MemoryChange& change : changes_) {
       if (change.is_alloc && trace_.buffers.last[change.buffer] >= launches) alive.push_back(change.buffer);
     }
-    const bool has_resident = trace_.resident_bytes > 0;
-    const bool has_arena = trace_.arena_bytes > 0;
-    pickle_.list(static_cast<size_t>(has_resident) + static_cast<size_t>(has_arena), [&](size_t i) {
-      if (i == 0 && has_resident) return write_segment(kResidentAddress, trace_.resident_bytes, resident_);
-      write_segment(arena_address_, trace_.arena_bytes, alive);
-    });
-  }
-
-  void write_segment(int64_t address, int64_t bytes, std::vector<size_t> alive) {
-    std::sort(alive.begin(), alive.end(), [&](size_t a, size_t b) { return address_of(a) < address_of(b); });
-    int64_t active = 0;
-    for (const size_t buffer : alive) active += trace_.buffers.bytes[buffer];
-    pickle_.dict([&] {
-      pickle_.item("device", 0);
-      pickle_.item("address", address);
-      pickle_.item("total_size", bytes);
-      pickle_.item("allocated_size", active);
-      pickle_.item("active_size", active);
-      pickle_.item("requested_size", active);
-      pickle_.item("stream", 0);
-      pickle_.item("segment_type", std::string_view("large"));
-      pickle_.item_of("segment_pool_id", [&] { pickle_.pair(0, 0); });
-      pickle_.item("is_expandable", false);
-      pickle_.item_of("frames", [&] { pickle_.empty_list(); });
-      pickle_.item_of("blocks", [&] { write_blocks(address, bytes, alive); });
-    });
+    Json segments = Json::array();
+    if (trace_.resident_bytes > 0) segments.push_back(segment(kResidentAddress, trace_.resident_bytes, resident_));
+    if (trace_.arena_bytes > 0) segments.push_back(segment(arena_address_, trace_.arena_bytes, std::move(alive)));
+    return segments;
   }
 
   // The blocks of a segment fill it without gaps.
-  void write_blocks(int64_t address, int64_t bytes, const std::vector<size_t>& alive) {
-    struct Block {
-      int64_t address;
-      int64_t bytes;
-      int64_t buffer;  // -1: free
-    };
-    std::vector<Block> blocks;
+  Json segment(int64_t address, int64_t bytes, std::vector<size_t> alive) const {
+    std::sort(alive.begin(), alive.end(), [&](size_t a, size_t b) { return address_of(a) < address_of(b); });
+    Json blocks = Json::array();
+    int64_t active = 0;
     int64_t end = address;
+    const auto add_block = [&](int64_t size, int64_t requested, const char* state, Json frames) {
+      blocks.push_back({{"address", end},
+                        {"size", size},
+                        {"requested_size", requested},
+                        {"state", state},
+                        {"frames", std::move(frames)}});
+      end += size;
+    };
     const auto free_until = [&](int64_t next) {
-      if (next > end) blocks.push_back({end, next - end, -1});
+      if (next > end) add_block(next - end, 0, "inactive", Json::array());
     };
     for (const size_t buffer : alive) {
+      const int64_t size = trace_.buffers.bytes[buffer];
       free_until(address_of(buffer));
-      blocks.push_back({address_of(buffer), trace_.buffers.bytes[buffer], static_cast<int64_t>(buffer)});
-      end = address_of(buffer) + trace_.buffers.bytes[buffer];
+      add_block(size, size, "active_allocated", frames(buffer));
+      active += size;
     }
     free_until(address + bytes);
-    pickle_.list(blocks.size(), [&](size_t i) {
-      const Block& block = blocks[i];
-      pickle_.dict([&] {
-        pickle_.item("address", block.address);
-        pickle_.item("size", block.bytes);
-        pickle_.item("requested_size", block.buffer < 0 ? int64_t{0} : block.bytes);
-        pickle_.item("state", std::string_view(block.buffer < 0 ? "inactive" : "active_allocated"));
-        pickle_.item_of("frames", [&] { write_frames(block.buffer); });
-      });
-    });
+    return {{"device", 0},
+            {"address", address},
+            {"total_size", bytes},
+            {"allocated_size", active},
+            {"active_size", active},
+            {"requested_size", active},
+            {"stream", 0},
+            {"segment_type", "large"},
+            {"segment_pool_id", Json::array({0, 0})},
+            {"is_expandable", false},
+            {"frames", Json::array()},
+            {"blocks", std::move(blocks)}};
   }
 
   const StepTrace& trace_;
   std::vector<MemoryChange> changes_;
   std::vector<size_t> resident_;
   int64_t arena_address_ = 0;
-  Pickle pickle_;
-  std::map<int64_t, size_t> frames_;  // of a buffer -> the number by which the pickle knows them
 };
 
 }  // namespace
 
 std::string memory_viz(std::span<const TracedRecord> records, const ExportOptions& /*options*/) {
-  return SnapshotWriter(*records.front().trace).text();
+  return pickled(Snapshot(*records.front().trace).json());
 }
 
 }  // namespace laptime

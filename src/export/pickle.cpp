@@ -1,93 +1,113 @@
-// The opcodes of pickle.
-#include "export/pickle.h"
-
+// Writes Python's pickle format (protocol 2), with only those opcodes that the page pytorch.org/memory_viz reads.
+#include <functional>
+#include <map>
+#include <string_view>
 #include <utility>
 
+#include "base/json.h"
+#include "export/formats.h"
 #include "table/text.h"
 
 namespace laptime {
 namespace {
 
-constexpr unsigned kProto = 0x80;
-constexpr unsigned kBinInt1 = 'K';
-constexpr unsigned kBinInt2 = 'M';
-constexpr unsigned kBinInt = 'J';
-constexpr unsigned kLong1 = 0x8a;
-constexpr unsigned kNewTrue = 0x88;
-constexpr unsigned kNewFalse = 0x89;
-constexpr unsigned kBinUnicode = 'X';
-constexpr unsigned kTuple2 = 0x86;
-constexpr unsigned kBinPut = 'q';
-constexpr unsigned kLongBinPut = 'r';
-constexpr unsigned kBinGet = 'h';
-constexpr unsigned kLongBinGet = 'j';
-constexpr unsigned kStop = '.';
+class Pickler {
+ public:
+  std::string document(const Json& value) {
+    bytes_ = "\x80\x02";  // PROTO
+    write(value);
+    return std::move(bytes_ += '.');  // STOP
+  }
+
+ private:
+  void write(const Json& value) {
+    if (value.is_boolean()) {
+      bytes_ += value.get<bool>() ? '\x88' : '\x89';  // NEWTRUE, NEWFALSE
+    } else if (value.is_number()) {
+      write_integer(value.get<int64_t>());
+    } else if (value.is_string()) {
+      write_text(value.text());
+    } else if (value.is_object()) {
+      bytes_ += "}(";  // EMPTY_DICT, MARK
+      for (const auto& [key, member] : value.items()) {
+        write_text(key);
+        key == "frames" && !member.empty() ? write_shared(member) : write(member);
+      }
+      bytes_ += 'u';  // SETITEMS
+    } else {
+      write_list(value);
+    }
+  }
+
+  void write_integer(int64_t value) {
+    const auto bits = static_cast<uint64_t>(value);
+    if (value >= 0 && value < 0x100) return write_number('K', bits, 1);           // BININT1
+    if (value >= 0 && value < 0x10000) return write_number('M', bits, 2);         // BININT2
+    if (value == static_cast<int32_t>(value)) return write_number('J', bits, 4);  // BININT
+    bytes_ += '\x8a';                                                             // LONG1
+    write_number('\x08', bits, 8);
+  }
+
+  // Control bytes are escaped.
+  void write_text(const std::string& raw) {
+    if (write_reference(raw)) return;
+    const std::string text = printable(raw);
+    write_number('X', text.size(), 4);  // BINUNICODE
+    bytes_ += text;
+    remember(raw);
+  }
+
+  // Two integers are a tuple.
+  void write_list(const Json& list) {
+    if (list.size() == 2 && list.front().is_number() && list.back().is_number()) {
+      for (const Json& element : list) write(element);
+      bytes_ += '\x86';  // TUPLE2
+      return;
+    }
+    constexpr size_t kBatch = 1000;  // the page passes a batch as the arguments of one call
+    bytes_ += ']';                   // EMPTY_LIST
+    for (size_t begin = 0; begin < list.size(); begin += kBatch) {
+      bytes_ += '(';  // MARK
+      for (size_t i = begin; i < list.size() && i < begin + kBatch; ++i) write(list[i]);
+      bytes_ += 'e';  // APPENDS
+    }
+  }
+
+  // A list that was written before is written as a reference to it, as every text is.
+  void write_shared(const Json& list) {
+    const std::string text = list.dump();
+    if (write_reference(text)) return;
+    write_list(list);
+    remember(text);
+  }
+
+  void write_number(char opcode, uint64_t value, int bytes) {
+    bytes_ += opcode;
+    for (int i = 0; i < bytes; ++i) bytes_ += static_cast<char>(value >> (8 * i) & 0xffU);  // little-endian
+  }
+
+  void write_place(size_t place, char opcode, char long_opcode) {
+    place < 0x100 ? write_number(opcode, place, 1) : write_number(long_opcode, place, 4);
+  }
+
+  void remember(const std::string& value) {
+    const size_t place = places_.size();
+    write_place(place, 'q', 'r');  // BINPUT, LONG_BINPUT
+    places_.emplace(value, place);
+  }
+
+  bool write_reference(std::string_view value) {
+    const auto known = places_.find(value);
+    if (known != places_.end()) write_place(known->second, 'h', 'j');  // BINGET, LONG_BINGET
+    return known != places_.end();
+  }
+
+  std::string bytes_;
+  std::map<std::string, size_t, std::less<>> places_;
+};
 
 }  // namespace
 
-Pickle::Pickle() {
-  byte(kProto);
-  byte(2);
-}
-
-void Pickle::number(uint64_t value, int bytes) {
-  for (int i = 0; i < bytes; ++i) byte(static_cast<unsigned>(value >> (8 * i)) & 0xffU);
-}
-
-void Pickle::integer(int64_t value) {
-  const auto bits = static_cast<uint64_t>(value);
-  if (value >= 0 && value < 0x100) {
-    byte(kBinInt1);
-    number(bits, 1);
-  } else if (value >= 0 && value < 0x10000) {
-    byte(kBinInt2);
-    number(bits, 2);
-  } else if (value == static_cast<int32_t>(value)) {
-    byte(kBinInt);
-    number(bits, 4);
-  } else {
-    byte(kLong1);
-    byte(8);
-    number(bits, 8);
-  }
-}
-
-void Pickle::boolean(bool value) { byte(value ? kNewTrue : kNewFalse); }
-
-void Pickle::text(std::string_view raw) {
-  if (const auto known = texts_.find(raw); known != texts_.end()) return reference(known->second);
-  const std::string value = printable(raw);
-  byte(kBinUnicode);
-  number(value.size(), 4);
-  bytes_ += value;
-  texts_.emplace(raw, remember());
-}
-
-void Pickle::empty_list() { byte(pickle_op::kEmptyList); }
-
-void Pickle::pair(int64_t first, int64_t second) {
-  integer(first);
-  integer(second);
-  byte(kTuple2);
-}
-
-size_t Pickle::remember() {
-  const size_t number_of_value = remembered_++;
-  const bool fits = number_of_value < 0x100;
-  byte(fits ? kBinPut : kLongBinPut);
-  number(number_of_value, fits ? 1 : 4);
-  return number_of_value;
-}
-
-void Pickle::reference(size_t number_of_value) {
-  const bool fits = number_of_value < 0x100;
-  byte(fits ? kBinGet : kLongBinGet);
-  number(number_of_value, fits ? 1 : 4);
-}
-
-std::string Pickle::finish() {
-  byte(kStop);
-  return std::move(bytes_);
-}
+std::string pickled(const Json& value) { return Pickler().document(value); }
 
 }  // namespace laptime

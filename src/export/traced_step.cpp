@@ -6,7 +6,7 @@
 #include <numeric>
 #include <tuple>
 
-#include "record/scope_path.h"
+#include "record/step_trace.h"
 
 namespace laptime {
 namespace {

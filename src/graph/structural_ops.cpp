@@ -37,8 +37,8 @@ std::vector<TensorType> infer_assign(const Attributes&, std::span<const TensorTy
   return {in[0]};
 }
 
-std::vector<TensorType> infer_gradients(const Attributes&, std::span<const TensorType> in) {
-  return {in.begin() + 1, in.end()};
+std::vector<TensorType> infer_gradients(const Attributes& attributes, std::span<const TensorType> in) {
+  return {in.begin() + 1, in.begin() + 1 + attributes.as<GradientsAttributes>().count};
 }
 
 std::vector<TensorType> infer_slice_backward(const Attributes& attributes, std::span<const TensorType> in) {
@@ -154,10 +154,15 @@ ValueId fill(Builder& build, const Shape& shape, double value, DType dtype) {
 
 ValueId assign(Builder& build, ValueId state, ValueId value) { return build.emit_one(kAssign, {}, {state, value}); }
 
-std::vector<ValueId> gradients(Builder& build, ValueId loss, std::span<const ValueId> parameters) {
+std::vector<ValueId> gradients(Builder& build, ValueId loss, std::span<const ValueId> parameters,
+                               std::span<const ValueId> earlier) {
+  LAPTIME_CHECK(earlier.empty() || earlier.size() == parameters.size(), "{} earlier gradients of {}", earlier.size(),
+                parameters.size());
   std::vector<ValueId> inputs{loss};
   inputs.insert(inputs.end(), parameters.begin(), parameters.end());
-  std::vector<ValueId> values = build.emit(kGradients, {}, inputs);
+  inputs.insert(inputs.end(), earlier.begin(), earlier.end());
+  std::vector<ValueId> values =
+      build.emit(kGradients, GradientsAttributes{static_cast<int64_t>(parameters.size())}, inputs);
   for (const ValueId value : values) build.mark_role(value, Role::kGradient);
   return values;
 }

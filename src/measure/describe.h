@@ -1,17 +1,25 @@
-// Fills the fields of a record that are known before the point runs.
+// Describes a point before it runs, and the identity that decides whether two runs measure the same.
 #pragma once
 
 #include <string>
 
+#include "config/run_config.h"
+#include "prepare/device.h"
 #include "prepare/resolved_point.h"
 #include "record/machine.h"
 #include "record/record.h"
 
 namespace laptime {
 
+// The options that change the result, as they are resolved here: the device with its instruction set and arithmetic,
+// the threads, and the cores they may run on. A file is represented by its content instead of its name, so that
+// renaming it keeps the identity and editing it changes the identity. Reads the files of --data, --weights and
+// --kernels; a file that cannot be read is represented as asked for, and so is the device where `device` is null.
+std::string identity_text(const RunConfig& config, const Device* device);
+
 // A record of the point without measurements. It reads no file, so it has no config_hash.
 Record describe_planned(const SweepPoint& point);
-// Adds the tokens of --data and the config_hash of what the point resolves to now (measure/identity.h).
+// Adds the tokens of --data and the config_hash of what the point resolves to now (identity_text).
 Record describe_point(const ResolvedPoint& point);
 
 // Identifies one command among all: its date and its process.

@@ -1,6 +1,8 @@
 // Statistics, rates, verdict and status of a record, from its samples.
 #include "measure/figures.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -15,10 +17,10 @@
 #include "distribution/median.h"
 #include "distribution/steady_state.h"
 #include "distribution/verdict.h"
-#include "measure/device_sensors.h"
 #include "measure/reported_time.h"
-#include "prepare/time_key.h"
+#include "prepare/time_forecast.h"
 #include "record/fields_json.h"
+#include "record/machine.h"
 #include "record/time_stats.h"
 
 namespace laptime {
@@ -32,6 +34,47 @@ constexpr double kAnotherArithmetic = 1.5;
 // The peak was measured again after such a run (measure/limits.h), so that little but the FLOPs is left as a cause.
 constexpr const char* kAbovePeak =
     "counts masked attention, which kernels skip, or ran at a higher clock than the peak";
+
+// The sensors over the measured steps; nothing where the device has none.
+std::optional<DeviceSensors> sensors_of(const Measurement& run) {
+  const auto first = static_cast<size_t>(run.sampling.warmup);
+  if (first + 1 >= run.sensors.size()) return std::nullopt;
+  // run.sensors[i] was read before step i.
+  const Sensors& before = run.sensors[first];
+  const Sensors& after = run.sensors.back();
+  const size_t steps = run.sensors.size() - first - 1;
+  DeviceSensors all;
+  for (size_t i = first + 1; i < run.sensors.size(); ++i) {
+    const Sensors& sensors = run.sensors[i];
+    const auto add = [](std::vector<double>& list, const std::optional<double>& value) {
+      if (value) list.push_back(*value);
+    };
+    add(all.clock_hz, sensors.clock_hz);
+    add(all.memory_clock_hz, sensors.memory_clock_hz);
+    add(all.power_watts, sensors.power_watts);
+    add(all.temperature_celsius, sensors.temperature_celsius);
+    for (const std::string& reason : sensors.slowed_by) ++all.slowed_steps[reason];
+    if (sensors.other_processes)
+      all.other_processes = std::max(all.other_processes.value_or(0), *sensors.other_processes);
+  }
+  if (before.joules && after.joules)
+    all.joules_per_step = (*after.joules - *before.joules) / static_cast<double>(steps);
+  if (before.uncorrected_errors && after.uncorrected_errors)
+    all.uncorrected_errors = *after.uncorrected_errors - *before.uncorrected_errors;
+  return all;
+}
+
+// "the device was slowed in 3 of 20 steps: power cap", and so on.
+std::vector<std::string> reasons_of(const DeviceSensors& sensors, size_t steps) {
+  std::vector<std::string> reasons;
+  for (const auto& [reason, slowed] : sensors.slowed_steps)
+    reasons.push_back(fmt::format("the device was slowed in {} of {}: {}", slowed, counted(steps, "step"), reason));
+  if (const int64_t others = sensors.other_processes.value_or(0); others > 0)
+    reasons.push_back(fmt::format("{} used the device too", counted(others, "other program")));
+  if (const int64_t errors = sensors.uncorrected_errors.value_or(0); errors > 0)
+    reasons.push_back(fmt::format("the memory of the device had {}", counted(errors, "uncorrected error")));
+  return reasons;
+}
 
 void fill_times(const MeasuredWork& work, const Sampling& sampling, Record& record) {
   double named = 0;
@@ -218,9 +261,10 @@ void fill_verdict(const MeasuredWork& work, const Measurement& run, const std::o
   for (size_t i = static_cast<size_t>(sampling.warmup); work.threads && i + batch <= run.states.size(); i += batch) {
     const MachineState change = counter_change(run, i, i + batch);
     const Seconds wall = sampling.steps[i + batch - 1].end - sampling.steps[i].begin;
-    if (const auto fraction = stolen_fraction(change, wall, *work.threads)) stolen.push_back(*fraction);
-    if (const auto fraction = throttled_fraction(change, wall, *work.threads)) throttled.push_back(*fraction);
-    if (const auto fraction = waiting_fraction(change, wall, *work.threads)) waiting.push_back(*fraction);
+    if (const auto fraction = lost_fraction(change.stolen_seconds, wall, *work.threads)) stolen.push_back(*fraction);
+    if (const auto fraction = lost_fraction(change.throttled_seconds, wall, *work.threads))
+      throttled.push_back(*fraction);
+    if (const auto fraction = lost_fraction(change.waiting_seconds, wall, *work.threads)) waiting.push_back(*fraction);
   }
   Observations observations{main, main.samples, stolen, throttled, waiting, Seconds{shortest}, reason_of_build(work)};
   const Judgement judgement = judge(observations);

@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "measure/describe.h"
 #include "measure/make_trace.h"
-#include "prepare/math_mode.h"
 #include "prepare/prepare.h"
 #include "prepare/time_forecast.h"
 
@@ -29,10 +28,11 @@ TracedStep predicted_step(const std::vector<ForecastLaunch>& launches) {
   return step;
 }
 
-void forecast(const RunConfig& config, const Device& device, const KnowledgeOf& known, PointResult& result) {
+void forecast(const ResolvedPoint& point, const KnowledgeOf& known, PointResult& result) {
+  const Device& device = *point.device;
   describe_device(device, result.record);
-  const MachineKnowledge knowledge = known(device_key(device));
-  const Prepared prepared = prepare(config, device, knowledge);
+  const MachineKnowledge knowledge = known(point.device_key);
+  const Prepared prepared = prepare(point.config, device, knowledge);
   Record& record = result.record;
   record.memory = prepared.memory;
   record.math_mode = math_mode(prepared.plan, device);
@@ -41,7 +41,7 @@ void forecast(const RunConfig& config, const Device& device, const KnowledgeOf& 
   add_predicted_rates(device, *result.trace);
   if (const auto times = TimeForecast::of(device, knowledge)) {
     const std::vector<ForecastLaunch> launches = times->of(prepared.plan);
-    record.prediction = predict(*times, prepared.plan, launches, config.pass);
+    record.prediction = predict(*times, prepared.plan, launches, point.config.pass);
     result.trace->steps.push_back(predicted_step(launches));
   }
   record.bytes_available = prepared.bound.bytes;
@@ -60,7 +60,7 @@ PointResult forecast_point(const ResolvedPoint& point, const KnowledgeOf& known)
   record.status = record.reason.empty() ? Status::kOk : Status::kUnsupported;
   if (record.status != Status::kOk) return result;
   try {
-    forecast(point.config, *point.device, known, result);
+    forecast(point, known, result);
   } catch (const Error& error) {
     record.status = Status::kFailed;
     record.reason = error.what();
@@ -68,10 +68,23 @@ PointResult forecast_point(const ResolvedPoint& point, const KnowledgeOf& known)
   return result;
 }
 
-Prepared plan_of(const RunConfig& config, const KnowledgeOf& known) {
-  const Device device = find_device(config);
-  return prepare(config, device, known(device_key(device)));
+Prepared plan_of(const ResolvedPoint& point, const KnowledgeOf& known) {
+  return prepare(point.config, *point.device, known(point.device_key));
 }
+
+namespace {
+
+RunConfig enlarged(RunConfig config, Enlarged what, int64_t size) {
+  if (what == Enlarged::kBatch) {
+    config.model.batch_size = size;
+  } else {
+    config.model.context_length = size;
+    config.crop_context.reset();
+  }
+  return config;
+}
+
+}  // namespace
 
 std::optional<StepForecast> predicted_step_time(const Prepared& prepared, const KnowledgeOf& known) {
   constexpr size_t kManyLaunches = 150;  // laptime calibrate measures more
@@ -90,20 +103,17 @@ std::optional<StepForecast> predicted_step_time(const Prepared& prepared, const 
   return step;
 }
 
-std::optional<LaunchBound> launch_bound(const RunConfig& config, const KnowledgeOf& known) {
-  const Device device = find_device(config);
-  if (device.computes) return std::nullopt;
+std::optional<LaunchBound> launch_bound(const ResolvedPoint& point, const KnowledgeOf& known) {
+  if (point.device->computes) return std::nullopt;
   const auto at = [&](int64_t context) {
-    RunConfig resized = config;
-    resized.model.context_length = context;
-    resized.crop_context.reset();
-    const Prepared prepared = plan_of(resized, known);
+    const Prepared prepared =
+        prepare(enlarged(point.config, Enlarged::kContext, context), *point.device, known(point.device_key));
     return LaunchBound{static_cast<int64_t>(prepared.plan.steps.size()),
-                       device.launch_cost,
+                       point.device->launch_cost,
                        predicted_step_time(prepared, known).value_or(StepForecast{}).time,
                        {}};
   };
-  LaunchBound bound = at(config.step_context());
+  LaunchBound bound = at(point.config.step_context());
   if (!at(1).holds()) {
     bound.least_context = 1;
     return bound;
@@ -162,24 +172,17 @@ int64_t largest_between(Tried low, Tried high, const std::function<Tried(int64_t
 
 }  // namespace
 
-int64_t largest_that_fits(const RunConfig& config, const KnowledgeOf& known, Enlarged what, int64_t limit,
+int64_t largest_that_fits(const ResolvedPoint& point, const KnowledgeOf& known, Enlarged what, int64_t limit,
                           const std::function<void()>& before_plan) {
-  const Device device = find_device(config);
-  const MachineKnowledge knowledge = known(device_key(device));
+  const RunConfig& config = point.config;
+  const MachineKnowledge knowledge = known(point.device_key);
   const auto attempt = [&](int64_t size) {
     if (before_plan) before_plan();
-    RunConfig enlarged = config;
-    if (what == Enlarged::kBatch) {
-      enlarged.model.batch_size = size;
-    } else {
-      enlarged.model.context_length = size;
-      enlarged.crop_context.reset();
-    }
-    const Prepared prepared = prepare(enlarged, device, knowledge);
+    const Prepared prepared = prepare(enlarged(config, what, size), *point.device, knowledge);
     const int64_t bytes = predicted_peak_bytes(prepared.plan, prepared.bound);
     return Tried{size, static_cast<double>(bytes - prepared.bound.bytes.value_or(bytes))};
   };
-  if (!memory_bound(config, device).bytes) return limit;
+  if (!memory_bound(config, *point.device).bytes) return limit;
   Tried low = attempt(1);
   if (!low.fits()) return 0;
   int64_t next = what == Enlarged::kBatch ? config.model.batch_size : config.step_context();
@@ -194,18 +197,19 @@ int64_t largest_that_fits(const RunConfig& config, const KnowledgeOf& known, Enl
   return limit;
 }
 
-std::string sizes_that_fit(const RunConfig& config, const KnowledgeOf& known) {
+std::string sizes_that_fit(const ResolvedPoint& point, const KnowledgeOf& known) {
+  const RunConfig& config = point.config;
   try {
-    if (plan_of(config, known).shortage.empty()) return {};  // memory ran out for another reason than its size
+    if (plan_of(point, known).shortage.empty()) return {};  // memory ran out for another reason than its size
     const int64_t batch =
-        largest_that_fits(config, known, Enlarged::kBatch, std::max<int64_t>(config.model.batch_size - 1, 1));
+        largest_that_fits(point, known, Enlarged::kBatch, std::max<int64_t>(config.model.batch_size - 1, 1));
     const int64_t context =
-        largest_that_fits(config, known, Enlarged::kContext, std::max<int64_t>(config.step_context() - 1, 1));
+        largest_that_fits(point, known, Enlarged::kContext, std::max<int64_t>(config.step_context() - 1, 1));
     if (batch > 0 && context > 0) return fmt::format("it fits with --batch {} or with --context {}", batch, context);
     if (batch > 0) return fmt::format("it fits with --batch {}", batch);
     if (context > 0) return fmt::format("it fits with --context {}", context);
-    RunConfig one_thread = config;
-    one_thread.threads = 1;
+    SweepPoint one_thread = point;
+    one_thread.config.threads = 1;
     if (config.threads != 1 && plan_of(one_thread, known).shortage.empty()) return "it fits with --threads 1";
     return "no batch and no context is small enough";
   } catch (const Error&) {

@@ -17,8 +17,10 @@ namespace laptime {
 // arithmetic if the plan does not fit. The trace has the launches and buffers of the plan and, with times, one step.
 PointResult forecast_point(const ResolvedPoint& point, const KnowledgeOf& known);
 
-// The plan of a configuration alone. Error if the device cannot run it.
-Prepared plan_of(const RunConfig& config, const KnowledgeOf& known);
+// The functions below take a point that has a device. Error if the device has no kernel for a node of the point.
+
+// The plan alone.
+Prepared plan_of(const ResolvedPoint& point, const KnowledgeOf& known);
 
 // The time of all phases of a step, whichever the pass reports.
 struct StepForecast {
@@ -40,8 +42,8 @@ struct LaunchBound {
   bool holds() const { return each * static_cast<double>(launches) * 2 > step; }
 };
 
-// None for a device that computes. Error if the device cannot run the point.
-std::optional<LaunchBound> launch_bound(const RunConfig& config, const KnowledgeOf& known);
+// None for a device that computes.
+std::optional<LaunchBound> launch_bound(const ResolvedPoint& point, const KnowledgeOf& known);
 
 // The size that is enlarged: sequences of a batch, or tokens of the context.
 enum class Enlarged : uint8_t { kBatch, kContext };
@@ -50,13 +52,12 @@ inline constexpr int64_t kLargestBatch = 65'536;       // where a search for the
 inline constexpr int64_t kLargestContext = 1'048'576;  // tokens
 
 // The largest value with which the point fits into memory; 0 if it does not fit with 1. `limit` ends the search.
-// `before_plan`, if any, is called before each plan, which may take seconds, and may throw. Error if the device cannot
-// run the point.
-int64_t largest_that_fits(const RunConfig& config, const KnowledgeOf& known, Enlarged what, int64_t limit,
+// `before_plan`, if any, is called before each plan, which may take seconds, and may throw.
+int64_t largest_that_fits(const ResolvedPoint& point, const KnowledgeOf& known, Enlarged what, int64_t limit,
                           const std::function<void()>& before_plan = {});
 
 // "it fits with --batch 2 or with --context 128", each of them planned, of a point that does not fit; empty if its plan
-// fits, or the device cannot run it.
-std::string sizes_that_fit(const RunConfig& config, const KnowledgeOf& known);
+// fits, or cannot be made.
+std::string sizes_that_fit(const ResolvedPoint& point, const KnowledgeOf& known);
 
 }  // namespace laptime

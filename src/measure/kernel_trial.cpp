@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "exec/race.h"
 #include "exec/trial.h"
-#include "measure/hopeless_kernels.h"
 #include "measure/kernel_standings.h"
 
 namespace laptime {

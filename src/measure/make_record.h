@@ -1,5 +1,10 @@
-// make_record: turns a prepared and measured point into a record.
+// Turns a prepared and measured point into a record, and says whether the machine disturbed its run.
 #pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "measure/measurement.h"
 #include "prepare/prepare.h"
@@ -11,5 +16,11 @@ namespace laptime {
 // not finite becomes `failed`; failed runs have no timing, and interrupted ones that of the samples until
 // then.
 Record make_record(Record described, const Prepared& prepared, const Measurement& measurement);
+
+// Describes a disturbance with its figure: "12 % of the time was lost to other guests of the host". These count: more
+// than 3 % of the time lost, samples that vary (distribution/verdict.h), traced steps that took longer than those
+// beside them (record/step_trace.h). Empty for an undisturbed run. `samples` are seconds.
+std::string disturbance_of(const Measurement& run, const std::vector<double>& samples,
+                           const std::optional<StepTrace>& trace, std::optional<int64_t> threads);
 
 }  // namespace laptime

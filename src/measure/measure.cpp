@@ -4,27 +4,25 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "exec/sampler.h"
-#include "measure/denormals.h"
 #include "measure/fill_sources.h"
-#include "measure/first_nan.h"
-#include "measure/laps.h"
 #include "measure/launch_costs.h"
-#include "measure/loss_scale_history.h"
 #include "measure/make_trace.h"
-#include "measure/process_memory.h"
 #include "measure/reported_time.h"
-#include "measure/stopping.h"
+#include "measure/spoiled_values.h"
 #include "model/train_step.h"
 
 namespace laptime {
 namespace {
 
-double scalar(const std::vector<std::byte>& bytes) {
-  float value = 0;
+template <class T>
+T number_in(const std::vector<std::byte>& bytes) {
+  T value{};
   std::memcpy(&value, bytes.data(), sizeof(value));
   return value;
 }
@@ -42,6 +40,52 @@ bool outputs_are_finite(const Executor& executor) {
     return true;
   });
 }
+
+// A field of /proc/self/status that counts kB.
+std::optional<int64_t> status_field(const std::string& name) {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    int64_t kibibytes = 0;
+    if (word == name && status >> kibibytes) return kibibytes * 1024;
+  }
+  return std::nullopt;
+}
+
+// Resident memory of this process: now, and its maximum so far.
+std::optional<int64_t> resident_bytes() { return status_field("VmRSS:"); }
+std::optional<int64_t> peak_resident_bytes() { return status_field("VmHWM:"); }
+
+// Follows the loss scale of a run: reads the states of loss scaling after each step. Does nothing for a step without
+// loss scaling, or a device that computes nothing.
+class LossScaleHistory {
+ public:
+  // `initial` is the scale of the first step.
+  explicit LossScaleHistory(double initial) : scale_(initial) {}
+
+  // Call after every step, in order.
+  void add_step(const Executor& executor) {
+    const std::vector<std::byte> scale_bytes = executor.read_source(source::kLossScale);
+    const std::vector<std::byte> applied_bytes = executor.read_source(source::kAppliedSteps);
+    if (scale_bytes.empty()) return;
+    const double scale = number_in<float>(scale_bytes);
+    ++steps_;
+    if (steps_ == 1) use_ = {scale_, scale_, 0, 0, 0, {}};
+    *use_.growths += scale > scale_ ? 1 : 0;
+    *use_.backoffs += scale < scale_ ? 1 : 0;
+    use_.last = scale_ = scale;
+    if (applied_bytes.empty()) return;  // a pass without optimizer
+    const auto applied = number_in<int64_t>(applied_bytes);
+    if (applied == applied_) use_.skipped.push_back(steps_);
+    *use_.skipped_steps += applied == applied_ ? 1 : 0;
+    applied_ = applied;
+  }
+  const LossScalingUse& result() const { return use_; }
+
+ private:
+  double scale_;
+  int64_t steps_ = 0, applied_ = 0;
+  LossScalingUse use_;
+};
 
 // Samples have marks of launches where those are expected to take less than this fraction of a step.
 constexpr double kLaunchMarksBelow = 0.001;
@@ -147,7 +191,7 @@ class PointRun {
       run_.states.push_back(counters.read());
       read_sensors();
       if (const std::vector<std::byte> loss = executor.read_output(output::kLoss); !loss.empty()) {
-        run_.losses.push_back(scalar(loss));
+        run_.losses.push_back(number_in<float>(loss));
         run_.finite = run_.finite && std::isfinite(run_.losses.back());
       }
       scales.add_step(executor);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "model/parameters.h"
+#include "prepare/time_forecast.h"
 
 namespace laptime {
 

@@ -1,4 +1,4 @@
-// Which part of a step is the time of the pass that was asked for, and its rate.
+// The time that a configuration asks for: the part of a step that its pass takes, its rate, and when to stop.
 #pragma once
 
 #include <optional>
@@ -6,11 +6,20 @@
 #include <vector>
 
 #include "config/run_config.h"
+#include "distribution/stopping_rule.h"
 #include "exec/sampling.h"
 #include "plan/plan.h"
-#include "prepare/time_key.h"
 
 namespace laptime {
+
+// Whether the numbers of steps are given; without them the rule chooses.
+inline bool has_fixed_steps(const RunConfig& config) { return config.steps.has_value(); }
+
+// The stopping rule that a configuration asks for.
+inline StoppingRule stopping_rule(const RunConfig& config) {
+  if (!has_fixed_steps(config)) return StoppingRule({.budget = Seconds{config.budget}});
+  return StoppingRule::fixed(config.warmup.value_or(0), *config.steps);
+}
 
 // The phases that a step of the plan has, in order.
 std::vector<Phase> phases_of(const Plan& plan);

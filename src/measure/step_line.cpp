@@ -11,7 +11,6 @@
 #include "base/json.h"
 #include "base/json_size.h"
 #include "base/words.h"
-#include "record/json_object.h"
 
 namespace laptime {
 namespace {

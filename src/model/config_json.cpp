@@ -22,8 +22,8 @@ namespace {
 constexpr int64_t kMostOfAnything = 1 << 30;
 constexpr int64_t kUsualPositions = 2048;  // where a file does not say
 
-// A model_type, and the names under which it has what all families have. Values of keys that are absent are those of the
-// library's configuration classes.
+// A model_type, and the names under which it has what all families have. Values of keys that are absent are those of
+// the library's configuration classes.
 struct Family {
   std::string_view model_type;
   std::string_view architecture;
@@ -45,14 +45,10 @@ struct Family {
 
 constexpr std::array kFamilies{
     Family{.model_type = "llama", .architecture = "LlamaForCausalLM"},
-    Family{.model_type = "mistral",
-           .architecture = "MistralForCausalLM",
-           .default_kv_heads = 8,
-           .default_window = 4096},
-    Family{.model_type = "qwen2",
-           .architecture = "Qwen2ForCausalLM",
-           .edition = Edition::kQwen2,
-           .default_kv_heads = 32},
+    Family{
+        .model_type = "mistral", .architecture = "MistralForCausalLM", .default_kv_heads = 8, .default_window = 4096},
+    Family{
+        .model_type = "qwen2", .architecture = "Qwen2ForCausalLM", .edition = Edition::kQwen2, .default_kv_heads = 32},
     Family{.model_type = "qwen3",
            .architecture = "Qwen3ForCausalLM",
            .edition = Edition::kQwen3,
@@ -82,17 +78,16 @@ constexpr std::array kFamilies{
 // Parts of keys that change what a model computes. A key with one of them that nobody has read is refused unless its
 // value is null, false, 0 or empty.
 constexpr std::array<std::string_view, 40> kParts{
-    "expert",  "moe",    "router",    "softcap",  "quant",    "window",    "chunk",     "scal",
-    "multipl", "norm",   "rope",      "rotary",   "attn",     "attention", "residual",  "conv",
-    "ssm",     "mamba",  "cross",     "latent",   "lora",     "nextn",     "bias",      "clip",
-    "alibi",   "sparse", "parallel",  "layer_types", "vision", "audio",    "encoder",   "auto_map",
-    "dropout", "pdrop",  "embedding", "kv_",      "position", "logit",     "act_fn",    "activation"};
+    "expert",  "moe",    "router",    "softcap",     "quant",    "window",    "chunk",    "scal",
+    "multipl", "norm",   "rope",      "rotary",      "attn",     "attention", "residual", "conv",
+    "ssm",     "mamba",  "cross",     "latent",      "lora",     "nextn",     "bias",     "clip",
+    "alibi",   "sparse", "parallel",  "layer_types", "vision",   "audio",     "encoder",  "auto_map",
+    "dropout", "pdrop",  "embedding", "kv_",         "position", "logit",     "act_fn",   "activation"};
 // Keys with such a part that change nothing in training, or nothing at all.
 constexpr std::array<std::string_view, 11> kHarmless{
-    "attn_implementation",          "_attn_implementation",          "_attn_implementation_autoset",
-    "_attn_implementation_internal", "max_window_layers",            "classifier_dropout",
-    "classifier_activation",        "summary_activation",            "summary_first_dropout",
-    "output_attentions",            "tie_encoder_decoder"};
+    "attn_implementation",   "_attn_implementation", "_attn_implementation_autoset", "_attn_implementation_internal",
+    "max_window_layers",     "classifier_dropout",   "classifier_activation",        "summary_activation",
+    "summary_first_dropout", "output_attentions",    "tie_encoder_decoder"};
 
 class Reader {
  public:
@@ -193,8 +188,8 @@ class Reader {
     if (model.num_heads % kv_heads != 0)
       refuse("num_key_value_heads", fmt::format("{}", kv_heads), fmt::format("give a divisor of {}", model.num_heads));
     if (kv_heads != model.num_heads) model.num_kv_heads = kv_heads;
-    const int64_t head_dim =
-        integer_or("head_dim", family_.default_head_dim > 0 ? family_.default_head_dim : model.d_model / model.num_heads);
+    const int64_t head_dim = integer_or(
+        "head_dim", family_.default_head_dim > 0 ? family_.default_head_dim : model.d_model / model.num_heads);
     if (head_dim * model.num_heads != model.d_model) model.head_dim = head_dim;
     model.attn_pdrop = number_or("attention_dropout", 0);
     const bool takes_bias = family_.model_type != "qwen2" && family_.model_type != "mistral";
@@ -242,7 +237,8 @@ class Reader {
       model.rope_scaling = scaling_word(key, rope);
     }
     if (share != 1 && !is_neox)
-      refuse("partial_rotary_factor", fmt::format("{}", share), fmt::format("{} rotates whole heads", family_.model_type));
+      refuse("partial_rotary_factor", fmt::format("{}", share),
+             fmt::format("{} rotates whole heads", family_.model_type));
     if (share != 1) model.rotary_share = share;
   }
 
@@ -250,12 +246,13 @@ class Reader {
     const std::string_view type_key = rope.has("rope_type") ? "rope_type" : "type";
     const std::string type = rope.has(type_key) ? rope.at(type_key).text() : "default";
     if (type == "default") return "none";
-    if (type != "llama3") refuse(key, fmt::format("of {} {}", type_key, quote(type)), "supported are default and llama3");
-    const RopeScalingWord scaling{
-        .factor = rope.at("factor").number(),
-        .low_factor = rope.at("low_freq_factor").number(),
-        .high_factor = rope.at("high_freq_factor").number(),
-        .original_context = static_cast<double>(rope.at("original_max_position_embeddings").integer(1, kMostOfAnything))};
+    if (type != "llama3")
+      refuse(key, fmt::format("of {} {}", type_key, quote(type)), "supported are default and llama3");
+    const RopeScalingWord scaling{.factor = rope.at("factor").number(),
+                                  .low_factor = rope.at("low_freq_factor").number(),
+                                  .high_factor = rope.at("high_freq_factor").number(),
+                                  .original_context = static_cast<double>(
+                                      rope.at("original_max_position_embeddings").integer(1, kMostOfAnything))};
     return canonical_rope_scaling(fmt::format("{}: '{}'", file_, key), rope_scaling_word(scaling));
   }
 
@@ -263,9 +260,10 @@ class Reader {
     for (const auto& [key, value] : json_.members()) {
       if (read_.contains(key) || std::ranges::find(kHarmless, key) != kHarmless.end() || value.is_neutral()) continue;
       const std::string lower_key = lowered(key);
-      const bool matters = std::ranges::any_of(
-          kParts, [&](std::string_view part) { return lower_key.find(part) != std::string::npos; });
-      if (matters) refuse(key, value.brief(), "remove the key if the model is the same without it, or choose another model");
+      const bool matters =
+          std::ranges::any_of(kParts, [&](std::string_view part) { return lower_key.find(part) != std::string::npos; });
+      if (matters)
+        refuse(key, value.brief(), "remove the key if the model is the same without it, or choose another model");
     }
   }
 
@@ -299,7 +297,8 @@ ModelConfig read_model_config(const std::string& path) {
   std::string text(kLargest + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<size_t>(stream.gcount()));
-  if (text.size() > kLargest) throw Error::format("{} has more than 1 MiB and is no config.json; name one", quote(path));
+  if (text.size() > kLargest)
+    throw Error::format("{} has more than 1 MiB and is no config.json; name one", quote(path));
   return parse_model_config(text, path);
 }
 

@@ -15,9 +15,9 @@ namespace laptime {
 // The part of a stored tensor that a parameter is. Row r of the parameter (an element of a vector) stands at
 // row_of(r): q, k and v may share a tensor.
 struct LibraryPlace {
-  std::string tensor;               // "transformer.h.3.attn.c_attn.weight"
-  std::vector<int64_t> shape;       // of the tensor
-  bool is_transposed = false;       // the tensor is [in, out]: its rows are columns
+  std::string tensor;          // "transformer.h.3.attn.c_attn.weight"
+  std::vector<int64_t> shape;  // of the tensor
+  bool is_transposed = false;  // the tensor is [in, out]: its rows are columns
   int64_t group = 0, stride = 0, offset = 0;
 
   int64_t row_of(int64_t row) const { return row / group * stride + offset + row % group; }

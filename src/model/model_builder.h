@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,18 @@ class ModelBuilder : public Builder {
   explicit ModelBuilder(DType real, uint64_t seed = 0) : real_(real), seed_(seed) {}
 
   DType real() const { return real_; }
-  uint64_t seed() const { return seed_; }
+  uint64_t seed() const { return seed_ + static_cast<uint64_t>(micro_batch_); }  // another dropout in each micro-batch
+
+  // The model is built again for each micro-batch: parameters that exist are found by their name, and inputs are the
+  // rows [begin, end) of `batch_size` rows.
+  struct MicroBatch {
+    int64_t index = 0;
+    int64_t begin = 0, end = 0;
+    int64_t batch_size = 0;
+  };
+  void select(const MicroBatch& micro_batch);
+  // The name of a function of the eager program in the current micro-batch.
+  std::string function(const char* name) const;
 
   // Declares a parameter of the current module; `spec.name` is relative to the module. The order of declaration is the
   // order of gradients, clipping and updates.
@@ -43,9 +55,12 @@ class ModelBuilder : public Builder {
 
  private:
   DeclaredSource declare(ParameterSpec spec, Role role);
+  TokenInputs part_of(const TokenInputs& whole);
 
   DType real_;
   uint64_t seed_;
+  int64_t micro_batch_ = 0;
+  std::optional<MicroBatch> rows_;  // none: the whole batch
   std::vector<DeclaredSource> parameters_;
   std::vector<DeclaredSource> inputs_;
 };

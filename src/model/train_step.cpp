@@ -1,6 +1,8 @@
 // Assembles the training step around the forward pass of the model.
 #include "model/train_step.h"
 
+#include <algorithm>
+
 #include "graph/structural_ops.h"
 #include "model/model_card.h"
 #include "ops/adamw/adamw.h"
@@ -38,7 +40,25 @@ ValueId loss_scale_source(ModelBuilder& build) {
 
 ValueId scaled(ModelBuilder& build, ValueId loss) {
   build.current = {Phase::kForward, {}, {}, false};
-  return mul(build, loss, loss_scale_source(build));
+  const ValueId known = build.graph().find_source(source::kLossScale);
+  return mul(build, loss, known.valid() ? known : loss_scale_source(build));
+}
+
+// The forward pass of micro-batch `part`. Its loss is weighted by its share of the batch, so that the sum of losses,
+// and of gradients, is that of the whole batch.
+ModelOutputs build_part(ModelBuilder& build, const ModelConfig& model, int64_t part, int64_t parts) {
+  if (parts == 1) return card_of(model).build(build, model);
+  build.current = {Phase::kForward, {}, {}, false};
+  const ModelBuilder::MicroBatch rows{part, model.batch_size * part / parts, model.batch_size * (part + 1) / parts,
+                                      model.batch_size};
+  build.select(rows);
+  ModelConfig of_part = model;
+  of_part.batch_size = rows.end - rows.begin;
+  ModelOutputs outputs = card_of(model).build(build, of_part);
+  build.current = {Phase::kForward, {}, {}, false};
+  outputs.result = mul_scalar(build, outputs.result,
+                              static_cast<double>(of_part.batch_size) / static_cast<double>(model.batch_size));
+  return outputs;
 }
 
 UnscaledGradients unscaled(ModelBuilder& build, std::span<const ValueId> grads) {
@@ -93,20 +113,27 @@ Graph build_train_step(const RunConfig& config, const StepOutputs& keep, DType r
   const ModelConfig model = config.step_model();
   const ModelCard& card = card_of(model);
   ModelBuilder build(real, static_cast<uint64_t>(config.seed));
-  const auto [result, logits] = card.build(build, model);
-  build.output(card.is_language_model ? output::kLoss : output::kValues, result);
-  if (keep.logits && logits.valid()) build.output(output::kLogits, logits);
-  if (config.pass == Pass::kInference) return build.finish();
-
+  const int64_t parts = std::min(config.micro_batches, model.batch_size);
+  Sources sources;
+  std::vector<ValueId> grads;
+  ValueId loss;
   const bool scales = loss_scaling(config.loss_scale).is_on;
-  const ValueId objective = scales ? scaled(build, result) : result;
-  build.current = {Phase::kBackward, {}, {}, false};
-  Sources sources = build.parameters();
-  sources.insert(sources.end(), build.inputs().begin(), build.inputs().end());
-  std::vector<ValueId> values;
-  values.reserve(sources.size());
-  for (const DeclaredSource& source : sources) values.push_back(source.value);
-  std::vector<ValueId> grads = gradients(build, objective, values);
+  for (int64_t part = 0; part < parts; ++part) {
+    const auto [result, logits] = build_part(build, model, part, parts);
+    loss = part == 0 ? result : add(build, loss, result);
+    if (keep.logits && logits.valid() && parts == 1) build.output(output::kLogits, logits);
+    if (config.pass == Pass::kInference) continue;
+    const ValueId objective = scales ? scaled(build, result) : result;
+    build.current = {Phase::kBackward, {}, {}, false};
+    sources = build.parameters();
+    sources.insert(sources.end(), build.inputs().begin(), build.inputs().end());
+    std::vector<ValueId> values;
+    values.reserve(sources.size());
+    for (const DeclaredSource& source : sources) values.push_back(source.value);
+    grads = gradients(build, objective, values, grads);
+  }
+  build.output(card.is_language_model ? output::kLoss : output::kValues, loss);
+  if (config.pass == Pass::kInference) return build.finish();
   if (config.accumulate) accumulate(build, sources, grads);
   const bool step = config.pass == Pass::kStep;
   ValueId found_inf;

@@ -36,6 +36,18 @@ void check_options(const RunConfig& config, const ModelCard& card) {
     if (config.accumulate)
       throw Error("--optimizer-in-backward excludes --accumulate, which needs kept gradients; leave one out");
   }
+  if (config.micro_batches > 1) {
+    if (config.pass == Pass::kForward || config.pass == Pass::kBackward || config.pass == Pass::kInference) {
+      throw Error::format("--micro-batches {} needs --pass step or forward_backward", config.micro_batches);
+    }
+    if (config.micro_batches > config.model.batch_size) {
+      throw Error::format("--micro-batches {} is more than the {} sequences of the batch; give at most {}",
+                          config.micro_batches, config.model.batch_size, config.model.batch_size);
+    }
+    if (config.optimizer_in_backward) {
+      throw Error("--optimizer-in-backward excludes --micro-batches, which adds up gradients; leave one out");
+    }
+  }
   if (loss_scaling(config.loss_scale).is_on) {
     if (config.pass == Pass::kForward || config.pass == Pass::kInference) {
       throw Error::format("--loss-scale {} needs a pass with gradients; leave it out, or use --pass step",

@@ -1,9 +1,9 @@
 // The parts of the JSON block of a page. Keys have their units in their names; numbers have six significant digits.
 #pragma once
 
+#include "base/json.h"
 #include "page/points.h"
 #include "page/trace_sums.h"
-#include "record/json_object.h"
 
 namespace laptime {
 

@@ -14,7 +14,7 @@
 #include "base/units.h"
 #include "base/words.h"
 #include "record/metrics.h"
-#include "record/trust.h"
+#include "record/time_stats.h"
 #include "report/model_name.h"
 #include "report/phrases.h"
 #include "table/value_text.h"

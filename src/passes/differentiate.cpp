@@ -13,9 +13,10 @@ namespace {
 
 class Differentiator {
  public:
-  Differentiator(Builder& build, ValueId loss, std::span<const ValueId> parameters)
+  Differentiator(Builder& build, ValueId loss, std::span<const ValueId> parameters, std::span<const ValueId> earlier)
       : build_(build), nodes_(build.graph().nodes), values_(build.graph().values.size()) {
     for (const ValueId parameter : parameters) at(parameter).depends = at(parameter).parameter = true;
+    for (size_t i = 0; i < earlier.size(); ++i) at(parameters[i]).grad = earlier[i];
     for (const Node& node : nodes_) {
       const bool flows = node.op->gradient != nullptr || node.op->kind == OpKind::kSymbolic;
       for (const ValueId input : node.inputs) {
@@ -129,8 +130,10 @@ Graph differentiate(const Graph& graph) {
       continue;
     }
     const std::vector<ValueId> inputs = replay.mapped(node.inputs);
-    const std::span<const ValueId> parameters = std::span(inputs).subspan(1);
-    Differentiator differentiator(replay.to, inputs[0], parameters);
+    const std::span<const ValueId> others = std::span(inputs).subspan(1);
+    const size_t count = node.outputs.size();
+    const std::span<const ValueId> parameters = others.first(count);
+    Differentiator differentiator(replay.to, inputs[0], parameters, others.subspan(count));
     differentiator.run();
     for (size_t i = 0; i < parameters.size(); ++i) replay.bind(node.outputs[i], differentiator.grad(parameters[i]));
   }

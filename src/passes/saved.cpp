@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "graph/builder.h"
 
 namespace laptime {
@@ -36,8 +38,14 @@ std::vector<StorageId> saved_storages(const Graph& graph) {
 }
 
 int64_t saved_bytes(const Graph& graph) {
+  const auto backward = std::find_if(graph.nodes.begin(), graph.nodes.end(),
+                                     [](const Node& node) { return node.annotations.phase == Phase::kBackward; });
+  const auto first_of_backward = static_cast<int32_t>(backward - graph.nodes.begin());
   Size bytes = 0;
-  for (const StorageId storage : saved_storages(graph)) bytes += graph.storage_bytes(storage);
+  for (const StorageId storage : saved_storages(graph)) {
+    const NodeId producer = graph.root(storage).producer;
+    if (!producer.valid() || producer.index < first_of_backward) bytes += graph.storage_bytes(storage);
+  }
   return bytes.value();
 }
 

@@ -17,10 +17,12 @@ std::string point_name(const RunConfig& config, const std::vector<Axis>& axes, c
   std::string always;
   RunConfig::visit_fields(config, [&](const Option& option, const auto& field) {
     if (option.in_name == InName::kWhereSwept || option.in_name == InName::kWhereGiven) return;
-    // The name keeps the given word: "small" remains, although --num-layers makes the resolved model "custom".
+    // The name keeps the given word: "small" remains, although --num-layers makes the resolved model "custom". A path
+    // would break the name apart.
     const auto found =
         std::find_if(given.begin(), given.end(), [&](const auto& other) { return other.flag == option.flag; });
-    const std::string text = found == given.end() ? text_of(option, field) : std::string(found->text);
+    const bool keeps_word = found != given.end() && found->text.find('/') == std::string_view::npos;
+    const std::string text = keeps_word ? std::string(found->text) : text_of(option, field);
     if (option.in_name == InName::kFirst)
       first += text;
     else
@@ -73,7 +75,12 @@ std::vector<SweepPoint> expand(const Sweep& sweep, size_t max_points) {
     point.label = make_label(sweep.output.label, resolved.config, "label");
     point.invalid = std::move(resolved.invalid);
     point.config = std::move(resolved.config);
-    LAPTIME_CHECK(names.insert(point.name).second, "two points are called {}", point.name);
+    if (!names.insert(point.name).second) {
+      throw Error::format(
+          "two points of the sweep are called {}; give the folders of models different names, or measure "
+          "one after the other",
+          point.name);
+    }
     any_valid = any_valid || point.invalid.empty();
     points.push_back(std::move(point));
   } while (advance(index, sweep.axes));

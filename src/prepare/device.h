@@ -13,7 +13,7 @@
 #include "base/units.h"
 #include "config/run_config.h"
 #include "prepare/kernel_rules.h"
-#include "record/device_card.h"
+#include "record/machine.h"
 
 namespace laptime {
 

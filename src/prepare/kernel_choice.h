@@ -1,7 +1,8 @@
 // Chooses the kernel of a node: the one that the user has pinned, else the one that was fastest on this machine for the
-// signature.
+// signature. Pinned kernels are read from a file with records of earlier runs.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <span>
 #include <string>
@@ -17,6 +18,16 @@
 namespace laptime {
 
 using KernelsBySignature = std::map<std::string, std::string>;  // signature text -> kernel name
+
+inline constexpr int64_t kMaxKernelsFile = int64_t{64} << 20U;  // bytes
+
+// The name of the file for messages: "kernels file 'choices.json'".
+std::string kernels_file_text(const std::string& path);
+
+// Reads the field `kernels` of records written by `laptime bench` or `laptime show`: an array (--output json), one
+// record per line (jsonl), or a single record. Error with the name of the file if it cannot be read, holds no such
+// records or no choice, or has conflicting choices for a signature.
+KernelsBySignature read_kernels_file(const std::string& path);
 
 struct KernelChoices {
   KernelRules rules;  // which kernels may be chosen

@@ -47,4 +47,9 @@ Prepared prepare(const RunConfig& config, const Device& device, const MachineKno
 // The graph for a configuration that its device cannot run; --recompute auto counts as none.
 Graph graph_without_device(const RunConfig& config, const PassObserver& observer);
 
+// "float32", "bfloat16 autocast, float32 accumulation", "float32, products of three bfloat16 terms, denormals in
+// products are zero", ...: the number type of the products that the plan's kernels compute, and all in which they
+// differ from multiply-adds of that type. A device that computes nothing adds ", predicted".
+std::string math_mode(const Plan& plan, const Device& device);
+
 }  // namespace laptime

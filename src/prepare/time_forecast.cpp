@@ -1,4 +1,5 @@
-// Looks launches up, and estimates unknown ones from the nearest known sizes.
+// Looks launches up, estimates unknown ones from the nearest known sizes, and names times. A pass without gradients is
+// named inference, also as a phase.
 #include "prepare/time_forecast.h"
 
 #include <algorithm>
@@ -7,9 +8,15 @@
 #include <utility>
 
 #include "distribution/median.h"
-#include "prepare/time_key.h"
 
 namespace laptime {
+
+std::string time_key(Pass pass) { return text_of(Option{}, pass); }
+
+std::string time_key(Phase phase, Pass pass) {
+  return phase == Phase::kForward && pass == Pass::kInference ? time_key(pass) : name_of(phase);
+}
+
 namespace {
 
 // How many of the nearest measured sizes count, each with the inverse square of its distance.

@@ -1,4 +1,5 @@
-// TimeForecast: what a step will take, from the costs of launches that were measured, or from a data sheet.
+// TimeForecast: the times that a step will take, from the costs of launches that were measured, or from a data sheet;
+// and the names of times.
 #pragma once
 
 #include <map>
@@ -11,12 +12,18 @@
 #include <utility>
 #include <vector>
 
+#include "config/run_config.h"
+#include "graph/graph.h"
 #include "plan/plan.h"
 #include "prepare/device.h"
 #include "prepare/knowledge.h"
 #include "record/record.h"
 
 namespace laptime {
+
+// Key of the time of the pass that was asked for, and of the time of one phase in a step of that pass.
+std::string time_key(Pass pass);
+std::string time_key(Phase phase, Pass pass);
 
 // Op and operand types of a signature: "matmul float32~,float32", where ~ marks operands that are not contiguous.
 // Launches of one kind differ only in their shapes and attributes.

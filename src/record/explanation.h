@@ -7,7 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "record/json_object.h"
+#include "base/json.h"
+#include "base/key.h"
 
 namespace laptime {
 
@@ -18,13 +19,7 @@ struct ParameterGroup {
   int64_t tensors = 0;
   int64_t parameters = 0;  // of all of them
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("name", self.name);
-    visit("shape", self.shape);
-    visit("tensors", self.tensors);
-    visit("parameters", self.parameters);
-  }
+  LAPTIME_FIELDS(name, shape, tensors, parameters)
 };
 
 // A composite that the step is written in, or that another is lowered to.
@@ -33,12 +28,7 @@ struct CompositeUse {
   bool whole = false;  // else lowered to simpler ops
   std::string reason;
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("op", self.op);
-    visit("whole", self.whole);
-    visit("reason", self.reason);
-  }
+  LAPTIME_FIELDS(op, whole, reason)
 };
 
 // A graph as one pass left it.
@@ -48,19 +38,10 @@ struct PassOutcome {
   int64_t views = 0;                                            // of the nodes: no bytes move
   int64_t setup = 0, forward = 0, backward = 0, optimizer = 0;  // nodes by phase
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("pass", self.pass);
-    visit("nodes", self.nodes);
-    visit("views", self.views);
-    visit("setup", self.setup);
-    visit("forward", self.forward);
-    visit("backward", self.backward);
-    visit("optimizer", self.optimizer);
-  }
+  LAPTIME_FIELDS(pass, nodes, views, setup, forward, backward, optimizer)
 };
 
-// What a set of nodes does in one step: as the cards count it, views left out.
+// The work of a set of nodes in one step, as the cards count it, without views.
 struct Work {
   std::string phase;
   std::string kind;  // "contraction"; empty in sums over kinds
@@ -69,26 +50,14 @@ struct Work {
   double flops = 0;
   int64_t bytes = 0;  // that must move
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("phase", self.phase);
-    visit("kind", self.kind);
-    visit("op", self.op);
-    visit("nodes", self.nodes);
-    visit("flops", self.flops);
-    visit("bytes", self.bytes);
-  }
+  LAPTIME_FIELDS(phase, kind, op, nodes, flops, bytes)
 };
 
 struct RefusedKernel {
   std::string kernel;
   std::string reason;
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("kernel", self.kernel);
-    visit("reason", self.reason);
-  }
+  LAPTIME_FIELDS(kernel, reason)
 };
 
 // How well a kernel, or a whole step, divides among threads.
@@ -98,13 +67,7 @@ struct ThreadBound {
   std::optional<double> largest_unit;  // work of the largest unit as a share of the launch's; none for a step
   double speed_up = 1;                 // over one thread, at most
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("threads", self.threads);
-    visit("units", self.units);
-    visit("largest_unit", self.largest_unit);
-    visit("speed_up", self.speed_up);
-  }
+  LAPTIME_FIELDS(threads, units, largest_unit, speed_up)
 };
 
 // Nodes of one op that are treated alike.
@@ -120,18 +83,7 @@ struct KernelDecision {
   std::vector<RefusedKernel> refused;
   std::vector<ThreadBound> threads;  // empty: not launched in a step, or not on threads of the host
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("op", self.op);
-    visit("nodes", self.nodes);
-    visit("signatures", self.signatures);
-    visit("example", self.example);
-    visit("chosen", self.chosen);
-    visit("chosen_by", self.chosen_by);
-    visit("candidates", self.candidates);
-    visit("refused", self.refused);
-    visit("threads", self.threads);
-  }
+  LAPTIME_FIELDS(op, nodes, signatures, example, chosen, chosen_by, candidates, refused, threads)
 };
 
 // Made once, in set-up.
@@ -140,12 +92,7 @@ struct ConstantUse {
   std::string attributes;
   int64_t bytes = 0;
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("op", self.op);
-    visit("attributes", self.attributes);
-    visit("bytes", self.bytes);
-  }
+  LAPTIME_FIELDS(op, attributes, bytes)
 };
 
 // Bytes, as planned.
@@ -163,26 +110,12 @@ struct MemoryNeed {
   std::string does_not_fit;  // the reason; empty: it fits
   std::string advice;        // a part of the reason: what would need less
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("predicted_peak_bytes", self.predicted_peak_bytes);
-    visit("resident_bytes", self.resident_bytes);
-    visit("arena_bytes", self.arena_bytes);
-    visit("live_peak_bytes", self.live_peak_bytes);
-    visit("peak_op", self.peak_op);
-    visit("peak_scope", self.peak_scope);
-    visit("saved_bytes", self.saved_bytes);
-    visit("parts", self.parts);
-    visit("available_bytes", self.available_bytes);
-    visit("limit", self.limit);
-    visit("arithmetic", self.arithmetic);
-    visit("does_not_fit", self.does_not_fit);
-    visit("advice", self.advice);
-  }
+  LAPTIME_FIELDS(predicted_peak_bytes, resident_bytes, arena_bytes, live_peak_bytes, peak_op, peak_scope, saved_bytes,
+                 parts, available_bytes, limit, arithmetic, does_not_fit, advice)
 };
 
-// What cannot be known is empty: everything but name and reason for an invalid point, kernels and memory for a point
-// that the device does not run.
+// A field that cannot be known is empty: for an invalid point all but name and reason, for a point that the device does
+// not run kernels and memory.
 struct Explanation {
   std::string name;
   std::string refused;  // why the point would not run; memory aside. Empty: it would
@@ -204,28 +137,9 @@ struct Explanation {
   std::vector<ConstantUse> constants;
   std::optional<MemoryNeed> memory;
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("name", self.name);
-    visit("refused", self.refused);
-    visit("model", self.model);
-    visit("machine", self.machine);
-    visit("config", self.config);
-    visit("parameters", self.parameters);
-    visit("parameter_groups", self.parameter_groups);
-    visit("model_flops_forward", self.model_flops_forward);
-    visit("model_flops_backward", self.model_flops_backward);
-    visit("recompute", self.recompute);
-    visit("composites", self.composites);
-    visit("passes", self.passes);
-    visit("phases", self.phases);
-    visit("kinds", self.kinds);
-    visit("ops", self.ops);
-    visit("kernels", self.kernels);
-    visit("threads", self.threads);
-    visit("constants", self.constants);
-    visit("memory", self.memory);
-  }
+  LAPTIME_FIELDS(name, refused, model, machine, config, parameters, parameter_groups, model_flops_forward,
+                 model_flops_backward, recompute, composites, passes, phases, kinds, ops, kernels, threads, constants,
+                 memory)
 };
 
 }  // namespace laptime

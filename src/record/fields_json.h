@@ -1,5 +1,4 @@
-// JSON of a struct that states its fields, and the struct of a JSON. Include only in sources: it brings the JSON
-// header.
+// JSON of a struct that states its fields, and the struct of a JSON.
 #pragma once
 
 #include <fmt/format.h>
@@ -19,7 +18,6 @@
 #include "base/json.h"
 #include "base/key.h"
 #include "config/option.h"
-#include "record/json_object.h"
 
 namespace laptime {
 
@@ -101,75 +99,82 @@ Json value_of(const T& field, bool keeps_empty_text) {
   }
 }
 
+// The place of a value in a document, as a list of the places around it: written out only for a message.
+struct Place {
+  const Place* outer = nullptr;
+  std::string_view key = {};
+  size_t index = 0;  // in a list, where there is no key
+
+  std::string text() const {
+    if (outer == nullptr) return "";
+    std::string path = outer->text();
+    return key.empty() ? fmt::format("{}[{}]", path, index) : fmt::format("{}{}{}", path, path.empty() ? "" : ".", key);
+  }
+};
+
 // Reads the values of one document. Errors read "DOCUMENT: 'path.to.key' must be a number, found ...; ADVICE".
 class Reader {
  public:
-  Reader(std::string_view document, std::string_view advice)
-      : document_(document), advice_(advice.empty() ? "" : fmt::format("; {}", advice)) {}
+  Reader(std::string_view document, std::string_view advice) : document_(document), advice_(advice) {}
 
   // A null or missing key leaves the field's default. Only numbers and words whose type has no "unknown", which every
   // writer can state, must be there.
   template <class T>
-  void read(const Json& json, T& field, const std::string& path) const {
+  void read(const Json& json, T& field, const Place& place = {}) const {
     if constexpr (std::is_same_v<T, double>) {
-      if (json.is_null()) {
-        field = std::numeric_limits<double>::quiet_NaN();
-        return;
-      }
-      if (!json.is_number()) reject(path, "a number", json);
-      field = json.get<double>();
+      if (!json.is_null() && !json.is_number()) reject(place, "a number", json);
+      field = json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
     } else if constexpr (std::is_same_v<T, bool>) {
-      if (!json.is_boolean()) reject(path, "true or false", json);
+      if (!json.is_boolean()) reject(place, "true or false", json);
       field = json.get<bool>();
     } else if constexpr (std::is_same_v<T, int64_t>) {
       const bool fits =
           !json.is_number_unsigned() || json.get<uint64_t>() <= uint64_t{std::numeric_limits<int64_t>::max()};
-      if (!json.is_number_integer() || !fits) reject(path, "an integer of at most 63 bits", json);
+      if (!json.is_number_integer() || !fits) reject(place, "an integer of at most 63 bits", json);
       field = json.get<int64_t>();
     } else if constexpr (std::is_enum_v<T>) {
-      read_word(json, field, path);
+      read_word(json, field, place);
     } else if constexpr (std::is_same_v<T, JsonObject>) {
-      if (!json.is_object() && !json.is_null()) reject(path, "an object", json);
+      if (!json.is_object() && !json.is_null()) reject(place, "an object", json);
       field = JsonObject(json);
     } else if (!json.is_null()) {
-      read_known(json, field, path);
+      read_known(json, field, place);
     }
   }
 
  private:
   template <class T>
-  void read_known(const Json& json, T& field, const std::string& path) const {
+  void read_known(const Json& json, T& field, const Place& place) const {
     if constexpr (std::is_same_v<T, std::string>) {
-      if (!json.is_string()) reject(path, "text", json);
-      field = json.get<std::string>();
+      if (!json.is_string()) reject(place, "text", json);
+      field = json.text();
     } else if constexpr (kIsOptional<T>) {
-      read(json, field.emplace(), path);
+      read(json, field.emplace(), place);
     } else if constexpr (kIsVector<T>) {
-      if (!json.is_array()) reject(path, "a list", json);
+      if (!json.is_array()) reject(place, "a list", json);
       field.clear();
       field.reserve(json.size());
-      for (size_t i = 0; i < json.size(); ++i) read(json[i], field.emplace_back(), fmt::format("{}[{}]", path, i));
+      for (size_t i = 0; i < json.size(); ++i) read(json[i], field.emplace_back(), {.outer = &place, .index = i});
     } else if constexpr (kIsMap<T>) {
-      if (!json.is_object()) reject(path, "an object", json);
-      for (const auto& [key, value] : json.items()) read(value, field[key], join(path, key));
+      if (!json.is_object()) reject(place, "an object", json);
+      for (const auto& [key, value] : json.items()) read(value, field[key], {.outer = &place, .key = key});
     } else {
       static_assert(StatesFields<T>);
-      if (!json.is_object()) reject(path, "an object", json);
-      T::visit_fields(field, [&](const Key& key, auto& inner) { read_member(json, key.name, inner, path); });
+      if (!json.is_object()) reject(place, "an object", json);
+      T::visit_fields(field, [&](const Key& key, auto& inner) {
+        read_member(json.find(key.name), inner, {.outer = &place, .key = key.name});
+      });
     }
   }
 
   template <class T>
-  void read_member(const Json& object, const char* name, T& field, const std::string& path) const {
-    const auto found = object.find(name);
-    if (found != nullptr) return read(*found, field, join(path, name));
-    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) {
-      throw Error::format("{}: '{}' is missing{}", document_, join(path, name), advice_);
-    }
+  void read_member(const Json* json, T& field, const Place& place) const {
+    if (json != nullptr) return read(*json, field, place);
+    if constexpr (std::is_arithmetic_v<T> || std::is_enum_v<T>) fail(place, "is missing");
   }
 
   template <class T>
-  void read_word(const Json& json, T& field, const std::string& path) const {
+  void read_word(const Json& json, T& field, const Place& place) const {
     std::string words;
     for (const auto& choice : choices_of(T{})) {
       if (json.is_string() && json.text() == choice.name) {
@@ -178,21 +183,21 @@ class Reader {
       }
       words += fmt::format("{}{}", words.empty() ? "one of " : ", ", choice.name);
     }
-    reject(path, words, json);
+    reject(place, words, json);
   }
 
-  [[noreturn]] void reject(const std::string& path, std::string_view expected, const Json& found) const {
+  [[noreturn]] void reject(const Place& place, std::string_view expected, const Json& found) const {
     std::string text = found.is_structured() ? found.type_name() : found.dump();
-    if (text.size() > 40) text = text.substr(0, 40) + "...";
-    throw Error::format("{}: '{}' must be {}, found {}{}", document_, path, expected, text, advice_);
+    if (text.size() > 40) text.replace(40, std::string::npos, "...");
+    fail(place, fmt::format("must be {}, found {}", expected, text));
   }
 
-  static std::string join(const std::string& path, std::string_view key) {
-    return path.empty() ? std::string(key) : fmt::format("{}.{}", path, key);
+  [[noreturn]] void fail(const Place& place, std::string_view what) const {
+    throw Error::format("{}: '{}' {}{}{}", document_, place.text(), what, advice_.empty() ? "" : "; ", advice_);
   }
 
-  std::string document_;
-  std::string advice_;
+  std::string_view document_;
+  std::string_view advice_;
 };
 
 }  // namespace fields_json
@@ -208,7 +213,7 @@ template <StatesFields T>
 T from_json(const Json& json, std::string_view document, std::string_view advice = {}) {
   if (!json.is_object()) throw Error::format("{}: expected a JSON object, found {}", document, json.type_name());
   T value;
-  fields_json::Reader(document, advice).read(json, value, "");
+  fields_json::Reader(document, advice).read(json, value);
   return value;
 }
 

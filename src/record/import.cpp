@@ -1,6 +1,4 @@
-// Reads records one by one, and hands them to a store in batches.
-#include "record/import.h"
-
+// Adds the records of other files to a store: of JSON documents, or of other stores.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,38 +11,36 @@
 #include "base/error.h"
 #include "record/fields_json.h"
 #include "record/json_documents.h"
+#include "record/store.h"
 
 namespace laptime {
 namespace {
 
-struct TracedText {
-  std::string text;  // JSON of the record, as it was found
+struct TracedJson {
+  Json record;  // as it was found
   std::optional<StepTrace> trace;
 };
 
 // Separates the record from its trace. Error with the place unless both are valid.
-TracedText traced_text(std::string_view text, const std::string& place) {
+TracedJson traced_json(std::string_view text, const std::string& place) {
   try {
     parse_record(text);
-    TracedText traced;
-    Json json = Json::parse(text);
-    if (const Json* const trace = json.find("trace")) {
-      traced.trace = from_json<StepTrace>(*trace, "trace");
-      check(*traced.trace);
-      json.erase("trace");
+    TracedJson traced{Json::parse(text), std::nullopt};
+    if (const Json* const trace = traced.record.find("trace")) {
+      check(traced.trace.emplace(from_json<StepTrace>(*trace, "trace")));
+      traced.record.erase("trace");
     }
-    traced.text = json.dump();
     return traced;
   } catch (const Error& error) {
     throw Error::format("{}: {}", place, error.what());
   }
 }
 
-void each_traced(const std::string& path, const std::function<void(TracedText)>& take) {
+void each_traced(const std::string& path, const std::function<void(TracedJson)>& take) {
   const DocumentFile file{.path = path,
                           .purpose = "file of records",
                           .advice = "give a store, or records written by `laptime show --output json --columns all`"};
-  each_json_text(file, [&](std::string_view text, const std::string& place) { take(traced_text(text, place)); });
+  each_json_text(file, [&](std::string_view text, const std::string& place) { take(traced_json(text, place)); });
 }
 
 // Adds records to a store in batches, so that other programs that write to it do not wait long.
@@ -53,7 +49,7 @@ class Importer {
   explicit Importer(Store& store) : store_(store) {}
 
   // `id` is that of the record where it comes from.
-  void add(TracedText traced, int64_t id = 0) {
+  void add(TracedJson traced, int64_t id = 0) {
     constexpr size_t kBatch = 256;
     batch_.emplace_back(id, std::move(traced));
     if (batch_.size() == kBatch) flush();
@@ -70,36 +66,27 @@ class Importer {
   const std::map<int64_t, int64_t>& ids() const { return ids_; }  // in the store, by that where they come from
 
  private:
-  int64_t put(TracedText traced) {
-    const Record found = parse_record(traced.text);
-    const Record record = kept_apart(found, traced.text);
-    if (const std::optional<int64_t> id = store_.find_same(record)) {
-      ++imported_.known;
-      if (traced.trace && store_.add_trace(*id, *traced.trace)) ++imported_.traces;
-      return *id;
-    }
-    ++imported_.added;
-    if (traced.trace) ++imported_.traces;
-    return store_.append(traced.text, traced.trace);
+  int64_t put(TracedJson traced) {
+    Record record = record_from_json(traced.record);
+    if (const std::string run = run_of(record); run != record.run) traced.record["run"] = record.run = run;
+    const std::optional<int64_t> known = store_.find_same(record);
+    ++(known ? imported_.known : imported_.added);
+    const bool is_new = traced.trace && (!known || store_.add_trace(*known, *traced.trace));
+    if (is_new) ++imported_.traces;
+    return known ? *known : store_.append(traced.record.dump(), traced.trace);
   }
 
-  // Renames the run, in `text` too, if the store has a run of this name that another machine has made.
-  Record kept_apart(Record record, std::string& text) {
-    if (record.run.empty() || record.fingerprint.empty()) return record;
+  // The name of its run in the store, which may have a run of this name that another machine has made.
+  std::string run_of(const Record& record) {
+    if (record.run.empty() || record.fingerprint.empty()) return record.run;
     const auto [known, is_new] = runs_.try_emplace({record.run, record.fingerprint}, record.run);
-    if (is_new && store_.has_run_of_other(record.run, record.fingerprint)) {
+    if (is_new && store_.has_run_of_other(record.run, record.fingerprint))
       known->second += run_mark(record.fingerprint);
-    }
-    if (known->second == record.run) return record;
-    record.run = known->second;
-    Json json = Json::parse(text);
-    json["run"] = record.run;
-    text = json.dump();
-    return record;
+    return known->second;
   }
 
   Store& store_;
-  std::vector<std::pair<int64_t, TracedText>> batch_;
+  std::vector<std::pair<int64_t, TracedJson>> batch_;
   std::map<int64_t, int64_t> ids_;
   std::map<std::pair<std::string, std::string>, std::string> runs_;  // name in the store by name and fingerprint
   Imported imported_;
@@ -108,12 +95,12 @@ class Importer {
 }  // namespace
 
 void check_records(const std::string& path) {
-  each_traced(path, [](const TracedText&) {});
+  each_traced(path, [](const TracedJson&) {});
 }
 
 Imported import_records(Store& store, const std::string& path) {
   Importer importer(store);
-  each_traced(path, [&](TracedText traced) { importer.add(std::move(traced)); });
+  each_traced(path, [&](TracedJson traced) { importer.add(std::move(traced)); });
   importer.flush();
   return importer.imported();
 }
@@ -125,7 +112,7 @@ Imported import_store(Store& store, const Store& other, const Store::Problem& pr
       const std::optional<std::string> text = other.text_at(id);
       if (!text) continue;
       parse_record(*text);
-      importer.add({*text, other.trace_at(id)}, id);
+      importer.add({Json::parse(*text), other.trace_at(id)}, id);
     } catch (const Error& error) {
       problem(fmt::format("row {} is left out: {}", id, error.what()));
     }

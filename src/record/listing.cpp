@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/words.h"
 #include "record/fields_json.h"
 #include "record/metrics.h"
 #include "record/sqlite.h"
@@ -20,73 +21,20 @@ namespace {
 
 using sqlite::Statement;
 
-// `visit(path, field)` with each field of a row that Extent::kNames has.
-template <class Self, class Visit>
-void visit_names(Self& record, Visit&& visit) {
-  visit("schema_version", record.schema_version);
-  visit("name", record.name);
-  visit("label", record.label);
-  visit("status", record.status);
-  visit("verdict.rating", record.verdict.rating);
-  visit("math_mode", record.math_mode);
-  visit("fingerprint", record.fingerprint);
-  visit("binary.commit", record.binary.commit);
-  visit("run", record.run);
-  visit("created", record.created);
-}
+// Fields of a record by their paths. Extent::kNames has these.
+struct NameFields {
+  LAPTIME_FIELDS(schema_version, name, label, status, verdict.rating, math_mode, fingerprint, binary.commit, run,
+                 created)
+};
 
-// The fields that Extent::kListed adds.
-template <class Self, class Visit>
-void visit_line(Self& record, Visit&& visit) {
-  visit("reason", record.reason);
-  visit("bytes_requested", record.bytes_requested);
-  visit("bytes_available", record.bytes_available);
-  visit("op", record.op);
-  visit("scope", record.scope);
-  visit("sweep", record.sweep);
-  visit("tokens_per_second", record.tokens_per_second);
-  visit("flops.model_flops_per_second", record.flops.model_flops_per_second);
-  visit("flops.peak_measured", record.flops.peak_measured);
-  visit("flops.peak_datasheet", record.flops.peak_datasheet);
-  visit("flops.mfu_measured", record.flops.mfu_measured);
-  visit("flops.mfu_datasheet", record.flops.mfu_datasheet);
-  visit("flops.above_peak", record.flops.above_peak);
-  visit("memory.predicted_peak_bytes", record.memory.predicted_peak_bytes);
-  visit("memory.peak_bytes", record.memory.peak_bytes);
-  visit("memory.peak_rss_bytes", record.memory.peak_rss_bytes);
-  visit("memory.resident_bytes", record.memory.resident_bytes);
-  visit("memory.after_forward_bytes", record.memory.after_forward_bytes);
-  visit("memory.after_backward_bytes", record.memory.after_backward_bytes);
-  visit("setup.total", record.setup.total);
-  visit("transient.excess", record.transient.excess);
-  visit("verdict.lost", record.verdict.lost);
-  visit("verdict.lost_to", record.verdict.lost_to);
-  visit("stopping.rule", record.stopping.rule);
-  visit("stopping.steps_per_sample", record.stopping.steps_per_sample);
-}
-
-// The fields that Extent::kWithConfig adds. Lists and objects are columns of JSON.
-template <class Self, class Visit>
-void visit_rest(Self& record, Visit&& visit) {
-  visit("flops.peak_measured_at", record.flops.peak_measured_at);
-  visit("host.median", record.host.median);
-  visit("host.difference", record.host.difference);
-  visit("memory.requested_bytes", record.memory.requested_bytes);
-  visit("memory.reserved_bytes", record.memory.reserved_bytes);
-  visit("loss_scaling.last", record.loss_scaling.last);
-  visit("loss_scaling.skipped_steps", record.loss_scaling.skipped_steps);
-  visit("setup.plan", record.setup.plan);
-  visit("setup.kernel_trial", record.setup.kernel_trial);
-  visit("setup.memory", record.setup.memory);
-  visit("setup.weights", record.setup.weights);
-  visit("setup.data", record.setup.data);
-  visit("transient.page_faults", record.transient.page_faults);
-  visit("transient.rest", record.transient.rest);
-  visit("verdict.reasons", record.verdict.reasons);
-  visit("phases", record.phases);
-  visit("prediction.time", record.prediction.time);
-  visit("config", record.config);
-}
+// Extent::kListed adds these.
+struct LineFields {
+  LAPTIME_FIELDS(reason, bytes_requested, bytes_available, op, scope, sweep, tokens_per_second,
+                 flops.model_flops_per_second, flops.peak_measured, flops.peak_datasheet, flops.mfu_measured,
+                 flops.mfu_datasheet, flops.above_peak, memory.predicted_peak_bytes, memory.peak_bytes,
+                 memory.peak_rss_bytes, memory.resident_bytes, memory.after_forward_bytes, memory.after_backward_bytes,
+                 setup.total, transient.excess, verdict.lost, verdict.lost_to, stopping.rule, stopping.steps_per_sample)
+};
 
 // Keys of the configuration that are columns of their own; rows are named by the first ones.
 constexpr std::array<const char*, 15> kConfigKeys{
@@ -95,64 +43,55 @@ constexpr std::array<const char*, 15> kConfigKeys{
 constexpr size_t kConfigKeysOfNames = 4;
 
 // The figures of the time of the pass (Record::main_time), and the phases whose medians are columns.
-template <class Self, class Visit>
-void visit_figures(Self& time, Visit&& visit) {
-  visit("count", time.count);
-  visit("mean", time.mean);
-  visit("median", time.median);
-  visit("std", time.std);
-  visit("std_population", time.std_population);
-  visit("min", time.min);
-  visit("max", time.max);
-  visit("ci_low", time.ci_low);
-  visit("ci_high", time.ci_high);
-}
+struct TimeFields {
+  LAPTIME_FIELDS(count, mean, median, std, std_population, min, max, ci_low, ci_high)
+};
 constexpr std::array<const char*, 3> kPhases{"forward", "backward", "optimizer"};
 
-constexpr const char* kTimesWithoutLists =
-    "(SELECT json_group_object(key, json_remove(value, '$.samples', '$.modes', '$.outliers')) "
-    "FROM json_each(r.json, '$.time'))";
+// Extent::kWithConfig leaves out these, and all losses but the first and the last.
+constexpr std::array<std::string_view, 10> kLeftOut{
+    "kernels",        "machine",          "classes",         "host.samples",       "memory.parts",
+    "memory.largest", "transient.warmup", "transient.parts", "prediction.classes", "loss_scaling.skipped"};
+constexpr std::array<std::string_view, 3> kLeftOutOfTimes{"samples", "modes", "outliers"};
 
 struct SqlColumn {
-  std::string name;
+  std::string name;   // the path of a field, unless `value` is something else
   std::string value;  // an expression of `r.json`, and of `pass`, the key of the time of the pass
-  Extent extent = Extent::kWithConfig;
+  Extent extent = Extent::kListed;
+  bool is_field = false;
 };
 
 // In the order in which read() expects them.
 const std::vector<SqlColumn>& sql_columns() {
   static const std::vector<SqlColumn> kColumns = [] {
     std::vector<SqlColumn> columns;
+    Extent extent = Extent::kNames;
+    const auto add = [&](std::string name, std::string value) { columns.push_back({name, value, extent, false}); };
+    const auto add_field = [&](const std::string& path) {
+      columns.push_back({path, fmt::format("json_extract(r.json, '$.{}')", path), extent, true});
+    };
+    const auto visit = [&](const char* path, const auto&) { add_field(path); };
     const Record record;
-    const auto add_field = [&](Extent extent, std::string_view path) {
-      columns.push_back({std::string(path), fmt::format("json_extract(r.json, '$.{}')", path), extent});
-    };
-    const auto adding = [&](Extent extent) {
-      return [&add_field, extent](const char* path, const auto&) { add_field(extent, path); };
-    };
-    const auto add_config = [&](Extent extent, std::span<const char* const> keys) {
-      for (const char* const key : keys) add_field(extent, fmt::format("config.{}", key));
-    };
-    visit_names(record, adding(Extent::kNames));
-    add_config(Extent::kNames, std::span(kConfigKeys).first(kConfigKeysOfNames));
-    visit_line(record, adding(Extent::kListed));
-    add_config(Extent::kListed, std::span(kConfigKeys).subspan(kConfigKeysOfNames));
-    columns.push_back({"losses", "json_array_length(r.json, '$.loss.values')", Extent::kListed});
-    add_field(Extent::kListed, "loss.values[0]");
-    add_field(Extent::kListed, "loss.values[#-1]");
-    columns.push_back({"times", "(SELECT count(*) FROM json_each(r.json, '$.time'))", Extent::kListed});
-    columns.push_back({"pass_time", "pass", Extent::kListed});
+    NameFields::visit_fields(record, visit);
+    for (size_t i = 0; i < kConfigKeysOfNames; ++i) add_field(fmt::format("config.{}", kConfigKeys[i]));
+    extent = Extent::kListed;
+    LineFields::visit_fields(record, visit);
+    for (size_t i = kConfigKeysOfNames; i < kConfigKeys.size(); ++i)
+      add_field(fmt::format("config.{}", kConfigKeys[i]));
+    add("losses", "json_array_length(r.json, '$.loss.values')");
+    add_field("loss.values[0]");
+    add_field("loss.values[#-1]");
+    add("times", "(SELECT count(*) FROM json_each(r.json, '$.time'))");
+    add("pass_time", "pass");
     const TimeStats time;
-    visit_figures(time, [&](const char* figure, const auto&) {
-      columns.push_back({fmt::format("time.PASS.{}", figure),
-                         fmt::format("json_extract(r.json, '$.time.\"' || pass || '\".{}')", figure), Extent::kListed});
+    TimeFields::visit_fields(time, [&](const char* figure, const auto&) {
+      add(fmt::format("time.PASS.{}", figure),
+          fmt::format("json_extract(r.json, '$.time.\"' || pass || '\".{}')", figure));
     });
     for (const char* const phase : kPhases) {
-      add_field(Extent::kListed, fmt::format("time.{}.count", phase));
-      add_field(Extent::kListed, fmt::format("time.{}.median", phase));
+      add_field(fmt::format("time.{}.count", phase));
+      add_field(fmt::format("time.{}.median", phase));
     }
-    visit_rest(record, adding(Extent::kWithConfig));
-    columns.push_back({"time", kTimesWithoutLists, Extent::kWithConfig});
     return columns;
   }();
   return kColumns;
@@ -215,19 +154,6 @@ class ColumnReader {
     }
     return true;
   }
-  // A list or an object, as JSON.
-  template <class T>
-  bool take(T& value) {
-    value = T();
-    if (type_ == SQLITE_NULL) return true;
-    try {
-      fields_json::Reader("listing", "").read(Json::parse(row_.text(column_)), value, "");
-    } catch (const Error&) {
-      return false;
-    }
-    return true;
-  }
-
   const Statement& row_;
   int column_ = 1;
   int type_ = SQLITE_NULL;  // of the value at hand
@@ -262,7 +188,7 @@ bool read_times(ColumnReader& columns, std::map<std::string, TimeStats>& times) 
   times.clear();
   TimeStats unused;
   TimeStats& time = has_time ? times[pass] : unused;
-  visit_figures(time, [&](const char*, auto& figure) { has_time ? columns("", figure) : columns.skip(1); });
+  TimeFields::visit_fields(time, [&](const char*, auto& figure) { has_time ? columns("", figure) : columns.skip(1); });
   for (const char* const phase : kPhases) {
     std::optional<int64_t> samples;
     std::optional<double> median;
@@ -276,20 +202,40 @@ bool read_times(ColumnReader& columns, std::map<std::string, TimeStats>& times) 
   return has_time || count == 0;
 }
 
+bool is_within(std::string_view path, std::string_view group) {
+  return path.starts_with(group) &&
+         (path.size() == group.size() || path[group.size()] == '.' || path[group.size()] == '[');
+}
+
 Extent extent_of_path(std::string_view path) {
-  if (path.starts_with("time.")) {
-    constexpr std::array<std::string_view, 3> kLists{".samples", ".modes", ".outliers"};
-    const bool is_list =
-        std::any_of(kLists.begin(), kLists.end(), [&](auto list) { return path.find(list) != path.npos; });
-    if (is_list) return Extent::kWhole;
+  for (const SqlColumn& column : sql_columns()) {
+    if (path == column.name) return column.extent;
   }
   if (path == "loss.values[last]") return Extent::kListed;
-  for (const SqlColumn& column : sql_columns()) {
-    if (!path.starts_with(column.name)) continue;
-    const std::string_view behind = path.substr(column.name.size());
-    if (behind.empty() || behind.front() == '.' || behind.front() == '[') return column.extent;
+  const auto is_left_out = [&](std::string_view group) { return is_within(path, group); };
+  const auto is_list = [&](std::string_view list) { return is_within(path, "time") && path.find(list) != path.npos; };
+  if (is_left_out("loss") || std::any_of(kLeftOut.begin(), kLeftOut.end(), is_left_out) ||
+      std::any_of(kLeftOutOfTimes.begin(), kLeftOutOfTimes.end(), is_list)) {
+    return Extent::kWhole;
   }
-  return Extent::kWhole;
+  Extent extent = Extent::kWhole;
+  const Record record;
+  Record::visit_fields(record, [&](const char* key, const auto&) {
+    if (is_within(path, key)) extent = Extent::kWithConfig;
+  });
+  return extent;
+}
+
+// "'$.kernels', '$.machine'"
+template <size_t size>
+std::string json_paths(const std::array<std::string_view, size>& paths) {
+  std::vector<std::string> texts;
+  for (const std::string_view path : paths) texts.push_back(fmt::format("'$.{}'", path));
+  return joined(texts, ", ");
+}
+
+bool is_valid(const Record& record) {
+  return !record.name.empty() && record.schema_version >= 1 && record.schema_version <= Record::kSchemaVersion;
 }
 
 }  // namespace
@@ -325,57 +271,71 @@ std::string schema() {
         SELECT CASE count(*) WHEN 1 THEN max(key) ELSE max(CASE key WHEN json_extract(r.json, '$.config.pass') THEN key END)
         END FROM json_each(r.json, '$.time') WHERE key NOT LIKE '%"%') AS pass
       FROM records AS r) AS r;
+    CREATE TABLE briefs (id INTEGER PRIMARY KEY, json TEXT NOT NULL);
+    CREATE VIEW shortened AS SELECT id, json_set(json_remove(json, {2}),
+      '$.time', json((SELECT json_group_object(key, json_remove(value, {3})) FROM json_each(r.json, '$.time'))),
+      '$.loss.values', json(CASE WHEN json_array_length(json, '$.loss.values') > 1
+        THEN json_extract(json, '$.loss.values[0]', '$.loss.values[#-1]') ELSE json_extract(json, '$.loss.values') END)
+      ) AS json FROM records AS r;
     CREATE TRIGGER record_added AFTER INSERT ON records BEGIN
       INSERT INTO listing SELECT * FROM listed WHERE id = NEW.id;
-    END;
-    CREATE TRIGGER record_changed AFTER UPDATE ON records BEGIN
-      DELETE FROM listing WHERE id = OLD.id;
-      INSERT INTO listing SELECT * FROM listed WHERE id = NEW.id;
+      INSERT INTO briefs SELECT * FROM shortened WHERE id = NEW.id;
     END;
     CREATE TRIGGER record_removed AFTER DELETE ON records BEGIN
       DELETE FROM listing WHERE id = OLD.id;
+      DELETE FROM briefs WHERE id = OLD.id;
+    END;
+    CREATE TRIGGER record_changed AFTER UPDATE ON records BEGIN
+      DELETE FROM listing WHERE id = OLD.id;
+      DELETE FROM briefs WHERE id = OLD.id;
+      INSERT INTO listing SELECT * FROM listed WHERE id = NEW.id;
+      INSERT INTO briefs SELECT * FROM shortened WHERE id = NEW.id;
     END;
     INSERT INTO listing SELECT * FROM listed;
+    INSERT INTO briefs SELECT * FROM shortened;
     CREATE INDEX listing_by_run ON listing (run);
   )sql",
-                     names, values);
+                     names, values, json_paths(kLeftOut), json_paths(kLeftOutOfTimes));
 }
 
-std::string columns(Extent extent) {
-  std::string names;
+std::string select(Extent extent) {
+  const bool is_brief = extent == Extent::kWithConfig;
+  std::string columns = is_brief ? ", listed.json" : "";
   for (const SqlColumn& column : sql_columns()) {
-    if (column.extent <= extent) names += fmt::format("{}\"{}\"", names.empty() ? "" : ", ", column.name);
+    if (!is_brief && column.extent <= extent) columns += fmt::format(", \"{}\"", column.name);
   }
-  return names;
+  return fmt::format("SELECT ids.value{} FROM json_each(?1) AS ids LEFT JOIN {} AS listed ON listed.id = ids.value",
+                     columns, is_brief ? "briefs" : "listing");
 }
 
 bool read(const Statement& row, Extent extent, Record& record) {
+  if (extent == Extent::kWithConfig) {
+    try {
+      record = from_json<Record>(Json::parse(row.text(1)), "listing");
+      return is_valid(record);
+    } catch (const Error&) {
+      return false;
+    }
+  }
   ColumnReader columns(row);
-  visit_names(record, columns);
-  if (!columns.ok() || record.name.empty() || record.schema_version < 1 ||
-      record.schema_version > Record::kSchemaVersion) {
-    return false;
-  }
-  const bool has_line = extent >= Extent::kListed;
-  const bool has_rest = extent >= Extent::kWithConfig;
+  NameFields::visit_fields(record, columns);
+  if (!columns.ok() || !is_valid(record)) return false;
   auto& config = record.config.json().items();
-  if (has_rest) {
-    columns.skip(kConfigKeysOfNames);
-  } else {
-    for (size_t i = 0; i < kConfigKeysOfNames; ++i) columns("", config_value(config, i));
-  }
-  if (!has_line) return columns.ok();
-  visit_line(record, columns);
-  for (size_t i = kConfigKeysOfNames; i < kConfigKeys.size(); ++i) {
-    has_rest ? columns.skip(1) : columns("", config_value(config, i));
-  }
+  for (size_t i = 0; i < kConfigKeysOfNames; ++i) columns("", config_value(config, i));
+  if (extent == Extent::kNames) return columns.ok();
+  LineFields::visit_fields(record, columns);
+  for (size_t i = kConfigKeysOfNames; i < kConfigKeys.size(); ++i) columns("", config_value(config, i));
   read_losses(columns, record.loss.values);
-  if (!read_times(columns, record.time) || !columns.ok()) return false;
-  if (has_rest) {
-    visit_rest(record, columns);
-    columns("time", record.time);
+  return read_times(columns, record.time) && columns.ok();
+}
+
+std::string column(std::string_view name) {
+  const Metric* const metric = find_metric(name);
+  for (const SqlColumn& column : sql_columns()) {
+    const bool is_meant = metric != nullptr ? column.name == metric->formula : column.is_field && column.name == name;
+    if (is_meant) return fmt::format("\"{}\"", column.name);
   }
-  return columns.ok();
+  return {};
 }
 
 }  // namespace listing

@@ -27,16 +27,20 @@ Extent extent_of(std::string_view column);
 
 namespace listing {
 
-// SQL that makes the table `listing` of `records`, and keeps it so. The schema of a store depends on this text: to list
-// other fields, raise the schema's version (record/store_schema.h).
+// SQL that makes the tables `listing`, whose columns are fields, and `briefs`, which has the JSON of
+// Extent::kWithConfig, of `records`, and keeps them so. The schema of a store depends on this text: to list other
+// fields, raise the schema's version (record/store_schema.h).
 std::string schema();
 
-// The columns of an extent, as a list for SELECT.
-std::string columns(Extent extent);
+// The query for the records whose ids are in the JSON array ?1, in its order.
+std::string select(Extent extent);
 
-// Reads a row that selects columns(extent) after its first column. `record` is new, or was filled by an earlier call of
-// the same extent. False if the row does not hold a valid record: it must be read whole.
+// Reads a row of that query. `record` is new, or was filled by an earlier call of the same extent. False if the row
+// does not hold a valid record: it must be read whole.
 bool read(const sqlite::Statement& row, Extent extent, Record& record);
+
+// The column of the table `listing` that has the values of a metric or a path, quoted; empty if there is none.
+std::string column(std::string_view name);
 
 }  // namespace listing
 }  // namespace laptime

@@ -112,7 +112,7 @@ std::string unquote(std::string text) {
   return text;
 }
 
-// What the hypervisor calls itself, from the leaf that processors leave to it.
+// The name that the hypervisor gives itself, from the leaf that processors leave to it.
 std::optional<std::string> hypervisor_name() {
   constexpr unsigned kHypervisorLeaf = 0x40000000U;
   std::array<unsigned, 4> registers{};
@@ -137,7 +137,7 @@ void describe_system(Machine& machine, const fs::path& root) {
   if (const auto load = read_text_file(root / "proc/loadavg")) machine.load_average = parse_load_average(*load);
 }
 
-// What belongs to this process rather than to the machine around it.
+// Fields that describe this process rather than the machine around it.
 void describe_process(Machine& machine) {
   const unsigned control = _mm_getcsr();
   machine.flush_to_zero = (control & 0x8000U) != 0;       // bit 15

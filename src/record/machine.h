@@ -1,8 +1,9 @@
-// The machine that a figure was measured on.
+// The machine that a figure was measured on, and its devices.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,7 +13,7 @@
 
 namespace laptime {
 
-// What a record states about CPU, memory and operating system. Empty where the machine does not say.
+// A record states this about CPU, memory and operating system. A field is empty where the machine does not say.
 struct Machine {
   std::optional<std::string> cpu_model;  // "AMD EPYC"
   std::optional<std::string> cpu_vendor;
@@ -53,53 +54,47 @@ struct Machine {
   std::optional<std::string> sanitizer;  // figures of such a build mean nothing
   std::vector<std::string> libraries;    // "fmt 9.1.0"
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("cpu_model", self.cpu_model);
-    visit("cpu_vendor", self.cpu_vendor);
-    visit("cpu_family", self.cpu_family);
-    visit("cpu_model_number", self.cpu_model_number);
-    visit("cpu_stepping", self.cpu_stepping);
-    visit("microcode", self.microcode);
-    visit("sockets", self.sockets);
-    visit("physical_cores", self.physical_cores);
-    visit("smt", self.smt);
-    visit("cores_online", self.cores_online);
-    visit("cores_allowed", self.cores_allowed);
-    visit("affinity", self.affinity);
-    visit("core_kinds", self.core_kinds);
-    visit("cpu_quota", self.cpu_quota);
-    visit("numa_nodes", self.numa_nodes);
-    visit("isa_available", self.isa_available);
-    visit("isa_used", self.isa_used);
-    visit(Key{"l1d_bytes", Unit::kBytes}, self.l1d_bytes);
-    visit(Key{"l2_bytes", Unit::kBytes}, self.l2_bytes);
-    visit(Key{"l3_bytes", Unit::kBytes}, self.l3_bytes);
-    visit("clock_hz", self.clock_hz);
-    visit(Key{"timer_resolution", Unit::kSeconds}, self.timer_resolution);
-    visit(Key{"timer_overhead", Unit::kSeconds}, self.timer_overhead);
-    visit("governor", self.governor);
-    visit(Key{"memory_total_bytes", Unit::kBytes}, self.memory_total_bytes);
-    visit(Key{"memory_available_bytes", Unit::kBytes}, self.memory_available_bytes);
-    visit(Key{"memory_limit_bytes", Unit::kBytes}, self.memory_limit_bytes);
-    visit("huge_pages", self.huge_pages);
-    visit("flush_to_zero", self.flush_to_zero);
-    visit("denormals_are_zero", self.denormals_are_zero);
-    visit("operating_system", self.operating_system);
-    visit("kernel", self.kernel);
-    visit("hypervisor", self.hypervisor);
-    visit("load_average", self.load_average);
-    visit("compiler", self.compiler);
-    visit("sanitizer", self.sanitizer);
-    visit("libraries", self.libraries);
-  }
+  LAPTIME_FIELDS(cpu_model, cpu_vendor, cpu_family, cpu_model_number, cpu_stepping, microcode, sockets, physical_cores,
+                 smt, cores_online, cores_allowed, affinity, core_kinds, cpu_quota, numa_nodes, isa_available, isa_used,
+                 (kBytes, l1d_bytes, l2_bytes, l3_bytes), clock_hz, (kSeconds, timer_resolution, timer_overhead),
+                 governor, (kBytes, memory_total_bytes, memory_available_bytes, memory_limit_bytes), huge_pages,
+                 flush_to_zero, denormals_are_zero, operating_system, kernel, hypervisor, load_average, compiler,
+                 sanitizer, libraries)
+};
+
+// A device that is a part of its machine, such as a GPU.
+struct DeviceCard {
+  std::string name;                    // "NVIDIA H200"
+  std::string compute_capability;      // "9.0"
+  std::string driver;                  // the newest CUDA that the driver serves: "13.0"
+  int64_t memory_bytes = 0;            // of all of it
+  std::vector<std::string> libraries;  // "cuBLASLt 13.0", those that kernels may take
+
+  LAPTIME_FIELDS(name, compute_capability, driver, (kBytes, memory_bytes), libraries)
+};
+
+// The sensors of such a device during the samples of a run.
+// Lists have an element for each measured step, read after it; empty where the device does not say.
+struct DeviceSensors {
+  std::vector<double> clock_hz;  // of the processor
+  std::vector<double> memory_clock_hz;
+  std::vector<double> power_watts;
+  std::vector<double> temperature_celsius;
+  std::optional<double> joules_per_step;
+  std::map<std::string, int64_t> slowed_steps;  // by the reason of a lower clock: after how many steps it held
+  std::optional<int64_t> other_processes;       // most that used the device at once
+  std::optional<int64_t> uncorrected_errors;    // of the memory, during the samples
+
+  LAPTIME_FIELDS(clock_hz, memory_clock_hz, power_watts, temperature_celsius, joules_per_step, slowed_steps,
+                 other_processes, uncorrected_errors)
 };
 
 // Reads the files of the kernel below `root`; never fails for a missing one.
 Machine describe_machine(const std::filesystem::path& root = "/");
 
-// What decides how fast a kernel is here, as one line: CPU, logical cores, memory in GiB, instruction sets. The same
-// from run to run; threads, load, clock and limits of one run are not in it. Keys kernel choices and finished points.
+// One line on what decides how fast a kernel is here: CPU, logical cores, memory in GiB, instruction sets. It does not
+// change from run to run, so that it is the key of kernel choices and finished points; threads, load, clock and limits
+// of one run are not in it.
 std::string fingerprint(const Machine& machine);
 
 }  // namespace laptime

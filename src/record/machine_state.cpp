@@ -44,12 +44,6 @@ std::optional<T> grown(const std::optional<T>& before, const std::optional<T>& a
   return std::max(T{}, *after - *before);
 }
 
-std::optional<double> fraction(const std::optional<double>& lost, Seconds wall, int64_t threads) {
-  const double all = wall.count() * static_cast<double>(threads);
-  if (!lost || all <= 0) return std::nullopt;
-  return std::clamp(*lost / all, 0.0, 1.0);
-}
-
 }  // namespace
 
 MachineCounters::MachineCounters(std::filesystem::path root)
@@ -88,30 +82,21 @@ MachineState MachineCounters::read() const {
 }
 
 MachineState change(const MachineState& before, const MachineState& after) {
-  MachineState difference;
-  difference.stolen_seconds = grown(before.stolen_seconds, after.stolen_seconds);
-  difference.throttled_seconds = grown(before.throttled_seconds, after.throttled_seconds);
-  difference.waiting_seconds = grown(before.waiting_seconds, after.waiting_seconds);
-  difference.throttled_periods = grown(before.throttled_periods, after.throttled_periods);
-  difference.user_seconds = grown(before.user_seconds, after.user_seconds);
-  difference.system_seconds = grown(before.system_seconds, after.system_seconds);
-  difference.involuntary_switches = grown(before.involuntary_switches, after.involuntary_switches);
-  difference.minor_faults = grown(before.minor_faults, after.minor_faults);
-  difference.major_faults = grown(before.major_faults, after.major_faults);
-  difference.load = after.load;
+  MachineState difference = after;
+  const auto subtract = [&](auto... counters) {
+    ((difference.*counters = grown(before.*counters, after.*counters)), ...);
+  };
+  using State = MachineState;
+  subtract(&State::stolen_seconds, &State::throttled_seconds, &State::waiting_seconds, &State::throttled_periods,
+           &State::user_seconds, &State::system_seconds, &State::involuntary_switches, &State::minor_faults,
+           &State::major_faults);
   return difference;
 }
 
-std::optional<double> stolen_fraction(const MachineState& grown, Seconds wall, int64_t threads) {
-  return fraction(grown.stolen_seconds, wall, threads);
-}
-
-std::optional<double> throttled_fraction(const MachineState& grown, Seconds wall, int64_t threads) {
-  return fraction(grown.throttled_seconds, wall, threads);
-}
-
-std::optional<double> waiting_fraction(const MachineState& grown, Seconds wall, int64_t threads) {
-  return fraction(grown.waiting_seconds, wall, threads);
+std::optional<double> lost_fraction(const std::optional<double>& lost, Seconds wall, int64_t threads) {
+  const double all = wall.count() * static_cast<double>(threads);
+  if (!lost || all <= 0) return std::nullopt;
+  return std::clamp(*lost / all, 0.0, 1.0);
 }
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// What disturbs a run: counters of the machine and the process, read before and after it.
+// Counters of the machine and the process that show what disturbs a run, read before and after it.
 #pragma once
 
 #include <cstdint>
@@ -25,19 +25,8 @@ struct MachineState {
   std::optional<int64_t> major_faults;  // pages read from a disk
   std::optional<double> load;           // average of one minute, as it is; not a counter
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit(Key{"stolen_seconds", Unit::kSeconds}, self.stolen_seconds);
-    visit(Key{"throttled_seconds", Unit::kSeconds}, self.throttled_seconds);
-    visit(Key{"waiting_seconds", Unit::kSeconds}, self.waiting_seconds);
-    visit("throttled_periods", self.throttled_periods);
-    visit(Key{"user_seconds", Unit::kSeconds}, self.user_seconds);
-    visit(Key{"system_seconds", Unit::kSeconds}, self.system_seconds);
-    visit("involuntary_switches", self.involuntary_switches);
-    visit("minor_faults", self.minor_faults);
-    visit("major_faults", self.major_faults);
-    visit("load", self.load);
-  }
+  LAPTIME_FIELDS((kSeconds, stolen_seconds, throttled_seconds, waiting_seconds), throttled_periods,
+                 (kSeconds, user_seconds, system_seconds), involuntary_switches, minor_faults, major_faults, load)
 };
 
 // Reads the counters; finds out once which files and cores are concerned. Takes some 50 us: outside of what is timed.
@@ -52,13 +41,11 @@ class MachineCounters {
   std::vector<Cgroup> cpu_groups_;
 };
 
-// What was added from `before` to `after`; the load is that of `after`.
+// The growth of each counter from `before` to `after`; the load is that of `after`.
 MachineState change(const MachineState& before, const MachineState& after);
 
-// Which part of the time of `threads` threads during `wall` was taken from them, 0 ... 1; empty where unknown or no
-// time passed. `grown` is a change().
-std::optional<double> stolen_fraction(const MachineState& grown, Seconds wall, int64_t threads);
-std::optional<double> throttled_fraction(const MachineState& grown, Seconds wall, int64_t threads);
-std::optional<double> waiting_fraction(const MachineState& grown, Seconds wall, int64_t threads);
+// The part of the time of `threads` threads during `wall` that `lost`, thread seconds of a change(), is: 0 ... 1. Empty
+// where it is unknown or no time passed.
+std::optional<double> lost_fraction(const std::optional<double>& lost, Seconds wall, int64_t threads);
 
 }  // namespace laptime

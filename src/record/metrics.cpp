@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "record/time_stats.h"
 
 namespace laptime {
 namespace {
@@ -44,11 +45,10 @@ Figure difference(const std::optional<int64_t>& after, const std::optional<int64
 
 Figure ratio(Figure a, Figure b) { return a && b && *b != 0 ? known(*a / *b) : std::nullopt; }
 
+Figure less_one(Figure quotient) { return quotient ? Figure(*quotient - 1) : std::nullopt; }
+
 Figure predicted_time(const Record& record) {
-  const Json& config = record.config.json();
-  const auto pass = config.find("pass");
-  if (pass == nullptr || !pass->is_string()) return std::nullopt;
-  const auto found = record.prediction.time.find(pass->get<std::string>());
+  const auto found = record.prediction.time.find(record.config.text("pass"));
   return found == record.prediction.time.end() ? std::nullopt : known(found->second);
 }
 
@@ -59,278 +59,98 @@ Figure residue_share(const Record& record) {
   return std::nullopt;
 }
 
-constexpr std::array kMetrics{
-    Metric{.tag = "median",
-           .unit = Unit::kSeconds,
-           .better = Better::kLower,
-           .description = "median time of a sample",
-           .formula = "time.PASS.median",
-           .read = of_time<&TimeStats::median>},
-    Metric{.tag = "mean",
-           .unit = Unit::kSeconds,
-           .better = Better::kLower,
-           .description = "mean time of a sample",
-           .formula = "time.PASS.mean",
-           .read = of_time<&TimeStats::mean>},
-    Metric{.tag = "std",
-           .unit = Unit::kSeconds,
-           .better = Better::kLower,
-           .description = "standard deviation of the sample (divided by count - 1)",
-           .formula = "time.PASS.std",
-           .read = of_samples<&TimeStats::std>},
-    Metric{.tag = "std_population",
-           .unit = Unit::kSeconds,
-           .better = Better::kLower,
-           .description = "standard deviation of the population (divided by count)",
-           .formula = "time.PASS.std_population",
-           .read = of_samples<&TimeStats::std_population>},
-    Metric{.tag = "min",
-           .unit = Unit::kSeconds,
-           .better = Better::kLower,
-           .description = "shortest sample",
-           .formula = "time.PASS.min",
-           .read = of_time<&TimeStats::min>},
-    Metric{.tag = "max",
-           .unit = Unit::kSeconds,
-           .better = Better::kLower,
-           .description = "longest sample",
-           .formula = "time.PASS.max",
-           .read = of_time<&TimeStats::max>},
-    Metric{.tag = "total",
-           .unit = Unit::kSeconds,
-           .better = Better::kLower,
-           .description = "sum of all samples",
-           .formula = "time.PASS.total",
-           .read = of_time<&TimeStats::total>},
-    Metric{.tag = "count", .description = "number of samples", .formula = "time.PASS.count", .read = count_of_time},
-    Metric{.tag = "mad",
-           .unit = Unit::kSeconds,
-           .better = Better::kLower,
-           .description = "median absolute deviation from the median",
-           .formula = "time.PASS.mad",
-           .read = of_samples<&TimeStats::mad>},
-    Metric{.tag = "p10",
-           .unit = Unit::kSeconds,
-           .better = Better::kLower,
-           .description = "10th percentile of the samples",
-           .formula = "time.PASS.p10",
-           .read = of_samples<&TimeStats::p10>},
-    Metric{.tag = "p90",
-           .unit = Unit::kSeconds,
-           .better = Better::kLower,
-           .description = "90th percentile of the samples",
-           .formula = "time.PASS.p90",
-           .read = of_samples<&TimeStats::p90>},
-    Metric{.tag = "ci_low",
-           .unit = Unit::kSeconds,
-           .better = Better::kLower,
-           .description = "lower end of the 95 % interval of the median",
-           .formula = "time.PASS.ci_low",
-           .read = of_samples<&TimeStats::ci_low>},
-    Metric{.tag = "ci_high",
-           .unit = Unit::kSeconds,
-           .better = Better::kLower,
-           .description = "upper end of the 95 % interval of the median",
-           .formula = "time.PASS.ci_high",
-           .read = of_samples<&TimeStats::ci_high>},
-    Metric{
-        .tag = "uncertainty",
-        .unit = Unit::kFraction,
-        .better = Better::kLower,
-        .description = "half the 95 % interval of the median over it (the larger side)",
-        .formula = "larger distance of time.PASS.ci_low and time.PASS.ci_high from time.PASS.median / time.PASS.median",
-        .read = [](const Record& r) -> Figure {
-          const Figure low = of_samples<&TimeStats::ci_low>(r);
-          const Figure high = of_samples<&TimeStats::ci_high>(r);
-          const Figure median = of_time<&TimeStats::median>(r);
-          if (!low || !high || !median) return std::nullopt;
-          return ratio(std::max(*high - *median, *median - *low), median);
-        }},
-    Metric{.tag = "noise",
-           .unit = Unit::kFraction,
-           .better = Better::kLower,
-           .description = "standard deviation over mean",
-           .formula = "time.PASS.std / time.PASS.mean",
-           .read = [](const Record& r) { return ratio(of_samples<&TimeStats::std>(r), of_time<&TimeStats::mean>(r)); }},
-    Metric{.tag = "host_time",
-           .unit = Unit::kSeconds,
-           .better = Better::kLower,
-           .description = "median time of a whole step on the host's clock, where the device has its own",
-           .formula = "host.median",
-           .read = [](const Record& r) { return known(r.host.median); }},
-    Metric{.tag = "host_difference",
-           .unit = Unit::kFraction,
-           .better = Better::kNeither,
-           .description = "host's over device's median time of a whole step, minus 1",
-           .formula = "host.difference",
-           .read = [](const Record& r) { return known(r.host.difference); }},
-    Metric{.tag = "forward_time",
-           .unit = Unit::kSeconds,
-           .better = Better::kLower,
-           .description = "median time of the forward phase, timed in place",
-           .formula = "time.forward.median",
-           .read = [](const Record& r) { return median_of(r, "forward"); }},
-    Metric{.tag = "backward_time",
-           .unit = Unit::kSeconds,
-           .better = Better::kLower,
-           .description = "median time of the backward phase, timed in place",
-           .formula = "time.backward.median",
-           .read = [](const Record& r) { return median_of(r, "backward"); }},
-    Metric{.tag = "optimizer_time",
-           .unit = Unit::kSeconds,
-           .better = Better::kLower,
-           .description = "median time of the optimizer phase, timed in place",
-           .formula = "time.optimizer.median",
-           .read = [](const Record& r) { return median_of(r, "optimizer"); }},
-    Metric{.tag = "residue",
-           .unit = Unit::kFraction,
-           .better = Better::kLower,
-           .description = "share of a sample outside all of its phases",
-           .formula = "phases[phase = residue].share",
-           .read = residue_share},
-    Metric{.tag = "tokens_per_second",
-           .unit = Unit::kTokensPerSecond,
-           .better = Better::kHigher,
-           .description = "tokens of a batch over the median time of a sample",
-           .formula = "config.batch_size * context / time.PASS.median",
-           .read = [](const Record& r) { return known(r.tokens_per_second); }},
-    Metric{.tag = "model_flops_per_second",
-           .unit = Unit::kFlopsPerSecond,
-           .better = Better::kHigher,
-           .description = "model FLOPs of the pass (full attention, recomputing not counted) over its median time",
-           .formula = "flops.model_flops_per_second",
-           .read = [](const Record& r) { return known(r.flops.model_flops_per_second); }},
-    Metric{.tag = "mfu_measured",
-           .unit = Unit::kFraction,
-           .better = Better::kHigher,
-           .description = "model FLOPs per second over the peak measured on this machine",
-           .formula = "flops.model_flops_per_second / flops.peak_measured",
-           .read = [](const Record& r) { return known(r.flops.mfu_measured); }},
-    Metric{.tag = "mfu_datasheet",
-           .unit = Unit::kFraction,
-           .better = Better::kHigher,
-           .description = "model FLOPs per second over the peak in the machine's data sheet",
-           .formula = "flops.model_flops_per_second / flops.peak_datasheet",
-           .read = [](const Record& r) { return known(r.flops.mfu_datasheet); }},
-    Metric{.tag = "predicted_time",
-           .unit = Unit::kSeconds,
-           .better = Better::kLower,
-           .description = "time of a sample as predicted before the run, from launches measured earlier",
-           .formula = "prediction.time.PASS",
-           .read = predicted_time},
-    Metric{.tag = "prediction_error",
-           .unit = Unit::kFraction,
-           .description = "predicted over measured median time, minus 1",
-           .formula = "prediction.time.PASS / time.PASS.median - 1",
-           .read =
-               [](const Record& r) {
-                 const Figure quotient = ratio(predicted_time(r), of_time<&TimeStats::median>(r));
-                 return quotient ? known(*quotient - 1) : std::nullopt;
-               }},
-    Metric{.tag = "peak_memory",
-           .unit = Unit::kBytes,
-           .better = Better::kLower,
-           .description = "most bytes of tensors alive at once",
-           .formula = "memory.peak_bytes",
-           .read = [](const Record& r) { return known(r.memory.peak_bytes); }},
-    Metric{.tag = "predicted_peak_memory",
-           .unit = Unit::kBytes,
-           .better = Better::kLower,
-           .description = "the same, known from the plan before anything ran",
-           .formula = "memory.predicted_peak_bytes",
-           .read = [](const Record& r) { return known(r.memory.predicted_peak_bytes); }},
-    Metric{.tag = "peak_error",
-           .unit = Unit::kFraction,
-           .description = "predicted over held peak, minus 1",
-           .formula = "memory.predicted_peak_bytes / memory.peak_bytes - 1",
-           .read =
-               [](const Record& r) {
-                 const Figure quotient = ratio(known(r.memory.predicted_peak_bytes), known(r.memory.peak_bytes));
-                 return quotient ? known(*quotient - 1) : std::nullopt;
-               }},
-    Metric{.tag = "requested_memory",
-           .unit = Unit::kBytes,
-           .better = Better::kLower,
-           .description = "most bytes that tensors asked for at once, without alignment, gaps and pages",
-           .formula = "memory.requested_bytes",
-           .read = [](const Record& r) { return known(r.memory.requested_bytes); }},
-    Metric{.tag = "reserved_memory",
-           .unit = Unit::kBytes,
-           .better = Better::kLower,
-           .description = "most bytes of the device taken for them: blocks, or what an allocator's pool holds",
-           .formula = "memory.reserved_bytes",
-           .read = [](const Record& r) { return known(r.memory.reserved_bytes); }},
-    Metric{.tag = "resident_memory",
-           .unit = Unit::kBytes,
-           .better = Better::kLower,
-           .description = "held before a step begins: weights, optimizer states, inputs, constants",
-           .formula = "memory.resident_bytes",
-           .read = [](const Record& r) { return known(r.memory.resident_bytes); }},
-    Metric{.tag = "forward_memory",
-           .unit = Unit::kBytes,
-           .better = Better::kLower,
-           .description = "what forward adds and leaves behind: results, and what backward needs",
-           .formula = "memory.after_forward_bytes - memory.resident_bytes",
-           .read = [](const Record& r) { return difference(r.memory.after_forward_bytes, r.memory.resident_bytes); }},
-    Metric{.tag = "backward_memory",
-           .unit = Unit::kBytes,
-           .better = Better::kLower,
-           .description = "what backward adds: gradients, less what it lets go of (may be negative)",
-           .formula = "memory.after_backward_bytes - memory.after_forward_bytes",
-           .read =
-               [](const Record& r) { return difference(r.memory.after_backward_bytes, r.memory.after_forward_bytes); }},
-    Metric{.tag = "peak_rss",
-           .unit = Unit::kBytes,
-           .better = Better::kLower,
-           .description = "most resident bytes of the process",
-           .formula = "memory.peak_rss_bytes",
-           .read = [](const Record& r) { return known(r.memory.peak_rss_bytes); }},
-    Metric{.tag = "loss_first",
-           .unit = Unit::kNats,
-           .better = Better::kNeither,
-           .description = "loss of the first step",
-           .formula = "loss.values[0]",
-           .read = [](const Record& r) { return r.loss.values.empty() ? Figure() : known(r.loss.values.front()); }},
-    Metric{.tag = "loss_last",
-           .unit = Unit::kNats,
-           .better = Better::kLower,
-           .description = "loss of the last step",
-           .formula = "loss.values[last]",
-           .read = [](const Record& r) { return r.loss.values.empty() ? Figure() : known(r.loss.values.back()); }},
-    Metric{.tag = "loss_scale_last",
-           .better = Better::kNeither,
-           .description = "loss scale after the last step",
-           .formula = "loss_scaling.last",
-           .read = [](const Record& r) { return known(r.loss_scaling.last); }},
-    Metric{.tag = "skipped_steps",
-           .better = Better::kLower,
-           .description = "steps without an update, because a gradient of the scaled loss overflowed",
-           .formula = "loss_scaling.skipped_steps",
-           .read = [](const Record& r) { return known(r.loss_scaling.skipped_steps); }},
-    Metric{.tag = "setup_time",
-           .unit = Unit::kSeconds,
-           .better = Better::kLower,
-           .description = "time before the first step: plan, kernel trials, memory, weights, data",
-           .formula = "setup.total",
-           .read = [](const Record& r) { return known(r.setup.total); }},
-    Metric{.tag = "transient_excess",
-           .unit = Unit::kSeconds,
-           .better = Better::kLower,
-           .description = "time of the first steps above as many steady ones",
-           .formula = "transient.excess",
-           .read = [](const Record& r) { return known(r.transient.excess); }},
-};
+using enum Unit;
+using enum Better;
+
+// The path of a figure and its reader.
+#define LAPTIME_FIELD(path) #path, [](const Record& record) { return known(record.path); }
+#define LAPTIME_TIME(reader, member) "time.PASS." #member, reader<&TimeStats::member>
+
+constexpr auto kMetrics = std::to_array<Metric>({
+    {"median", kSeconds, kLower, "median time of a sample", LAPTIME_TIME(of_time, median)},
+    {"mean", kSeconds, kLower, "mean time of a sample", LAPTIME_TIME(of_time, mean)},
+    {"std", kSeconds, kLower, "standard deviation of the sample (divided by count - 1)", LAPTIME_TIME(of_samples, std)},
+    {"std_population", kSeconds, kLower, "standard deviation of the population (divided by count)",
+     LAPTIME_TIME(of_samples, std_population)},
+    {"min", kSeconds, kLower, "shortest sample", LAPTIME_TIME(of_time, min)},
+    {"max", kSeconds, kLower, "longest sample", LAPTIME_TIME(of_time, max)},
+    {"total", kSeconds, kLower, "sum of all samples", LAPTIME_TIME(of_time, total)},
+    {"count", kNone, kNeither, "number of samples", "time.PASS.count", count_of_time},
+    {"mad", kSeconds, kLower, "median absolute deviation from the median", LAPTIME_TIME(of_samples, mad)},
+    {"p10", kSeconds, kLower, "10th percentile of the samples", LAPTIME_TIME(of_samples, p10)},
+    {"p90", kSeconds, kLower, "90th percentile of the samples", LAPTIME_TIME(of_samples, p90)},
+    {"ci_low", kSeconds, kLower, "lower end of the 95 % interval of the median", LAPTIME_TIME(of_samples, ci_low)},
+    {"ci_high", kSeconds, kLower, "upper end of the 95 % interval of the median", LAPTIME_TIME(of_samples, ci_high)},
+    {"uncertainty", kFraction, kLower, "half the 95 % interval of the median over it (the larger side)",
+     "larger distance of time.PASS.ci_low and time.PASS.ci_high from time.PASS.median / time.PASS.median",
+     [](const Record& r) {
+       return of_samples<&TimeStats::median>(r) ? known(known_within(*r.main_time())) : std::nullopt;
+     }},
+    {"noise", kFraction, kLower, "standard deviation over mean", "time.PASS.std / time.PASS.mean",
+     [](const Record& r) { return ratio(of_samples<&TimeStats::std>(r), of_time<&TimeStats::mean>(r)); }},
+    {"host_time", kSeconds, kLower, "median time of a whole step on the host's clock, where the device has its own",
+     LAPTIME_FIELD(host.median)},
+    {"host_difference", kFraction, kNeither, "host's over device's median time of a whole step, minus 1",
+     LAPTIME_FIELD(host.difference)},
+    {"forward_time", kSeconds, kLower, "median time of the forward phase, timed in place", "time.forward.median",
+     [](const Record& r) { return median_of(r, "forward"); }},
+    {"backward_time", kSeconds, kLower, "median time of the backward phase, timed in place", "time.backward.median",
+     [](const Record& r) { return median_of(r, "backward"); }},
+    {"optimizer_time", kSeconds, kLower, "median time of the optimizer phase, timed in place", "time.optimizer.median",
+     [](const Record& r) { return median_of(r, "optimizer"); }},
+    {"residue", kFraction, kLower, "share of a sample outside all of its phases", "phases[phase = residue].share",
+     residue_share},
+    {"tokens_per_second", kTokensPerSecond, kHigher, "tokens of a batch over the median time of a sample",
+     "config.batch_size * context / time.PASS.median", [](const Record& r) { return known(r.tokens_per_second); }},
+    {"model_flops_per_second", kFlopsPerSecond, kHigher,
+     "model FLOPs of the pass (full attention, recomputing not counted) over its median time",
+     LAPTIME_FIELD(flops.model_flops_per_second)},
+    {"mfu_measured", kFraction, kHigher, "model FLOPs per second over the peak measured on this machine",
+     "flops.model_flops_per_second / flops.peak_measured", [](const Record& r) { return known(r.flops.mfu_measured); }},
+    {"mfu_datasheet", kFraction, kHigher, "model FLOPs per second over the peak in the machine's data sheet",
+     "flops.model_flops_per_second / flops.peak_datasheet",
+     [](const Record& r) { return known(r.flops.mfu_datasheet); }},
+    {"predicted_time", kSeconds, kLower, "time of a sample as predicted before the run, from launches measured earlier",
+     "prediction.time.PASS", predicted_time},
+    {"prediction_error", kFraction, kNeither, "predicted over measured median time, minus 1",
+     "prediction.time.PASS / time.PASS.median - 1",
+     [](const Record& r) { return less_one(ratio(predicted_time(r), of_time<&TimeStats::median>(r))); }},
+    {"peak_memory", kBytes, kLower, "most bytes of tensors alive at once", LAPTIME_FIELD(memory.peak_bytes)},
+    {"predicted_peak_memory", kBytes, kLower, "the same, known from the plan before anything ran",
+     LAPTIME_FIELD(memory.predicted_peak_bytes)},
+    {"peak_error", kFraction, kNeither, "predicted over held peak, minus 1",
+     "memory.predicted_peak_bytes / memory.peak_bytes - 1",
+     [](const Record& r) { return less_one(ratio(known(r.memory.predicted_peak_bytes), known(r.memory.peak_bytes))); }},
+    {"requested_memory", kBytes, kLower, "most bytes that tensors asked for at once, without alignment, gaps and pages",
+     LAPTIME_FIELD(memory.requested_bytes)},
+    {"reserved_memory", kBytes, kLower,
+     "most bytes of the device taken for them: blocks, or what an allocator's pool holds",
+     LAPTIME_FIELD(memory.reserved_bytes)},
+    {"resident_memory", kBytes, kLower, "held before a step begins: weights, optimizer states, inputs, constants",
+     LAPTIME_FIELD(memory.resident_bytes)},
+    {"forward_memory", kBytes, kLower, "what forward adds and leaves behind: results, and what backward needs",
+     "memory.after_forward_bytes - memory.resident_bytes",
+     [](const Record& r) { return difference(r.memory.after_forward_bytes, r.memory.resident_bytes); }},
+    {"backward_memory", kBytes, kLower, "what backward adds: gradients, less what it lets go of (may be negative)",
+     "memory.after_backward_bytes - memory.after_forward_bytes",
+     [](const Record& r) { return difference(r.memory.after_backward_bytes, r.memory.after_forward_bytes); }},
+    {"peak_rss", kBytes, kLower, "most resident bytes of the process", LAPTIME_FIELD(memory.peak_rss_bytes)},
+    {"loss_first", kNats, kNeither, "loss of the first step", "loss.values[0]",
+     [](const Record& r) { return r.loss.values.empty() ? Figure() : known(r.loss.values.front()); }},
+    {"loss_last", kNats, kLower, "loss of the last step", "loss.values[last]",
+     [](const Record& r) { return r.loss.values.empty() ? Figure() : known(r.loss.values.back()); }},
+    {"loss_scale_last", kNone, kNeither, "loss scale after the last step", LAPTIME_FIELD(loss_scaling.last)},
+    {"skipped_steps", kNone, kLower, "steps without an update, because a gradient of the scaled loss overflowed",
+     LAPTIME_FIELD(loss_scaling.skipped_steps)},
+    {"setup_time", kSeconds, kLower, "time before the first step: plan, kernel trials, memory, weights, data",
+     LAPTIME_FIELD(setup.total)},
+    {"transient_excess", kSeconds, kLower, "time of the first steps above as many steady ones",
+     LAPTIME_FIELD(transient.excess)},
+});
 
 }  // namespace
 
-std::string_view name_of(Better better) {
-  switch (better) {
-    case Better::kLower: return "lower";
-    case Better::kHigher: return "higher";
-    case Better::kNeither: return "-";
-  }
-  return "-";
-}
+std::string_view name_of(Better better) { return better == kLower ? "lower" : better == kHigher ? "higher" : "-"; }
 
 bool is_predicted(const Record& record) {
   return record.verdict.rating == kPredicted || record.config.text("device").starts_with("roofline:");
@@ -341,17 +161,15 @@ std::string system_of(const Record& record) {
   constexpr std::string_view kTag = "/system:";
   const size_t tag = record.name.find(kTag);
   if (tag == std::string::npos) return "";
-  const std::string rest = record.name.substr(tag + kTag.size());
-  return rest.substr(0, rest.find('/'));
+  const size_t begin = tag + kTag.size();
+  return record.name.substr(begin, record.name.find('/', begin) - begin);
 }
 
 std::span<const Metric> metrics() { return kMetrics; }
 
 const Metric* find_metric(std::string_view tag) {
-  for (const Metric& metric : kMetrics) {
-    if (metric.tag == tag) return &metric;
-  }
-  return nullptr;
+  const auto found = std::find_if(kMetrics.begin(), kMetrics.end(), [&](const Metric& m) { return m.tag == tag; });
+  return found == kMetrics.end() ? nullptr : &*found;
 }
 
 }  // namespace laptime

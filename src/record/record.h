@@ -10,11 +10,10 @@
 #include <string_view>
 #include <vector>
 
+#include "base/json.h"
 #include "base/key.h"
 #include "config/option.h"
 #include "distribution/summary.h"
-#include "record/json_object.h"
-#include "record/memory_use.h"
 
 namespace laptime {
 
@@ -54,12 +53,7 @@ struct HostClock {
   std::optional<double> difference;  // that median over the device's for whole steps, minus 1
 
   friend bool operator==(const HostClock&, const HostClock&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit(Key{"samples", Unit::kSeconds}, self.samples);
-    visit(Key{"median", Unit::kSeconds}, self.median);
-    visit(Key{"difference", Unit::kFraction}, self.difference);
-  }
+  LAPTIME_FIELDS((kSeconds, samples, median), (kFraction, difference))
 };
 
 // Mean seconds of one phase inside a sample, and its share of the sample; the last one is named "residue".
@@ -69,12 +63,7 @@ struct PhaseShare {
   double share = 0;
 
   friend bool operator==(const PhaseShare&, const PhaseShare&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("phase", self.phase);
-    visit(Key{"seconds", Unit::kSeconds}, self.seconds);
-    visit(Key{"share", Unit::kFraction}, self.share);
-  }
+  LAPTIME_FIELDS(phase, (kSeconds, seconds), (kFraction, share))
 };
 
 // Seconds of one class of work ("matmul", "softmax", ...) in one phase, and their share of a whole: the mean of a
@@ -110,20 +99,45 @@ struct FlopsUse {
   std::optional<double> products_per_second;  // FLOP/s of the fastest matrix product among the launches that were timed
 
   friend bool operator==(const FlopsUse&, const FlopsUse&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit(Key{"forward", Unit::kFlops}, self.forward);
-    visit(Key{"backward", Unit::kFlops}, self.backward);
-    visit(Key{"optimizer", Unit::kFlops}, self.optimizer);
-    visit(Key{"model_flops_per_second", Unit::kFlopsPerSecond}, self.model_flops_per_second);
-    visit(Key{"peak_measured", Unit::kFlopsPerSecond}, self.peak_measured);
-    visit("peak_measured_at", self.peak_measured_at);
-    visit(Key{"peak_datasheet", Unit::kFlopsPerSecond}, self.peak_datasheet);
-    visit(Key{"mfu_measured", Unit::kFraction}, self.mfu_measured);
-    visit(Key{"mfu_datasheet", Unit::kFraction}, self.mfu_datasheet);
-    visit("above_peak", self.above_peak);
-    visit(Key{"products_per_second", Unit::kFlopsPerSecond}, self.products_per_second);
-  }
+  LAPTIME_FIELDS((kFlops, forward, backward, optimizer), (kFlopsPerSecond, model_flops_per_second, peak_measured),
+                 peak_measured_at, (kFlopsPerSecond, peak_datasheet), (kFraction, mfu_measured, mfu_datasheet),
+                 above_peak, (kFlopsPerSecond, products_per_second))
+};
+
+// A tensor that is live at the predicted peak: what it is, which op makes it and where, and its bytes.
+struct TensorUse {
+  std::string name;  // of a source, or in the model; empty where it has none
+  std::string op;    // empty for a source
+  std::string scope;
+  std::string phase;  // that makes it
+  std::string role;
+  std::string dtype;  // empty, as is `shape`, for scratch
+  std::vector<int64_t> shape;
+  int64_t bytes = 0;
+
+  friend bool operator==(const TensorUse&, const TensorUse&) = default;
+  LAPTIME_FIELDS(name, op, scope, phase, role, dtype, shape, (kBytes, bytes))
+};
+
+// Bytes. `parts` divides the predicted peak by role: parameter, gradient, optimizer_state, activation, ...
+struct MemoryUse {
+  std::optional<int64_t> predicted_peak_bytes;
+  std::optional<int64_t> peak_bytes;
+  std::optional<int64_t> peak_rss_bytes;
+  std::optional<int64_t> base_rss_bytes;
+  std::optional<int64_t> requested_bytes;  // most that tensors asked for at once: torch's requested_bytes
+  std::optional<int64_t> reserved_bytes;   // most of the device's memory taken for them: torch's reserved_bytes
+  std::map<std::string, int64_t> parts;
+  std::string recompute;  // what backward recomputed: "none", "block", "block in layers 0-3 of 12", "every=2"
+  std::optional<int64_t> resident_bytes;        // held before the step begins: weights, states, inputs, constants
+  std::optional<int64_t> after_forward_bytes;   // held when forward is done
+  std::optional<int64_t> after_backward_bytes;  // held when backward is done
+  std::vector<TensorUse> largest;               // tensors held at the predicted peak, the largest first
+
+  friend bool operator==(const MemoryUse&, const MemoryUse&) = default;
+  LAPTIME_FIELDS((kBytes, predicted_peak_bytes, peak_bytes, peak_rss_bytes, base_rss_bytes, requested_bytes,
+                  reserved_bytes, parts),
+                 recompute, (kBytes, resident_bytes, after_forward_bytes, after_backward_bytes), largest)
 };
 
 // The loss of every step in order, warm-up included; NaN where it was not finite (null in JSON).
@@ -131,10 +145,7 @@ struct LossValues {
   std::vector<double> values;
 
   friend bool operator==(const LossValues&, const LossValues&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit(Key{"values", Unit::kNats}, self.values);
-  }
+  LAPTIME_FIELDS((kNats, values))
 };
 
 // How the loss scale changed, and the steps that were skipped because a gradient overflowed; nothing where the loss was
@@ -148,15 +159,7 @@ struct LossScalingUse {
   std::vector<int64_t> skipped;  // their numbers, the first step being 1, warm-up included
 
   friend bool operator==(const LossScalingUse&, const LossScalingUse&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("first", self.first);
-    visit("last", self.last);
-    visit("growths", self.growths);
-    visit("backoffs", self.backoffs);
-    visit("skipped_steps", self.skipped_steps);
-    visit("skipped", self.skipped);
-  }
+  LAPTIME_FIELDS(first, last, growths, backoffs, skipped_steps, skipped)
 };
 
 // The tokens of --data; nothing where tokens are random.
@@ -169,17 +172,7 @@ struct DataUse {
   std::vector<std::string> remarks;  // why they may not be the data that was meant
 
   friend bool operator==(const DataUse&, const DataUse&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("format", self.format);
-    visit("type", self.type);
-    visit("files", self.files);
-    visit("tokens", self.tokens);
-    visit("smallest", self.smallest);
-    visit("largest", self.largest);
-    visit(Key{"zero_share", Unit::kFraction}, self.zero_share);
-    visit("remarks", self.remarks);
-  }
+  LAPTIME_FIELDS(format, type, files, tokens, smallest, largest, (kFraction, zero_share), remarks)
 };
 
 // Seconds spent before the first sample, none of them inside one.
@@ -192,19 +185,12 @@ struct SetupTimes {
   std::optional<double> total;
 
   friend bool operator==(const SetupTimes&, const SetupTimes&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit(Key{"plan", Unit::kSeconds}, self.plan);
-    visit(Key{"kernel_trial", Unit::kSeconds}, self.kernel_trial);
-    visit(Key{"memory", Unit::kSeconds}, self.memory);
-    visit(Key{"weights", Unit::kSeconds}, self.weights);
-    visit(Key{"data", Unit::kSeconds}, self.data);
-    visit(Key{"total", Unit::kSeconds}, self.total);
-  }
+  LAPTIME_FIELDS((kSeconds, plan, kernel_trial, memory, weights, data, total))
 };
 
-// What the first steps cost beyond steady ones. `excess` is their time above that of as many steady steps. Page faults
-// and the rest add up to it; `parts` say where it was, by phase and, where launches were marked, by class of work.
+// The cost of the first steps beyond steady ones. `excess` is their time above that of as many steady steps. Page
+// faults and the rest add up to it; `parts` say where it was, by phase and, where launches were marked, by class of
+// work.
 struct Transient {
   std::vector<double> warmup;    // seconds of each warm-up step
   std::optional<int64_t> steps;  // how many first steps were slower than the steady ones
@@ -214,15 +200,7 @@ struct Transient {
   std::vector<ClassShare> parts;  // seconds and share of the excess; no class where launches were not marked
 
   friend bool operator==(const Transient&, const Transient&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit(Key{"warmup", Unit::kSeconds}, self.warmup);
-    visit("steps", self.steps);
-    visit(Key{"excess", Unit::kSeconds}, self.excess);
-    visit(Key{"page_faults", Unit::kSeconds}, self.page_faults);
-    visit(Key{"rest", Unit::kSeconds}, self.rest);
-    visit("parts", self.parts);
-  }
+  LAPTIME_FIELDS((kSeconds, warmup), steps, (kSeconds, excess, page_faults, rest), parts)
 };
 
 // How many samples were taken and what ended the sampling: rule "fixed", "interval", "time" or "samples".
@@ -234,14 +212,7 @@ struct Stopping {
   std::optional<int64_t> steps_per_sample;  // more than 1 where a single step is too short to time
 
   friend bool operator==(const Stopping&, const Stopping&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("rule", self.rule);
-    visit("reason", self.reason);
-    visit("warmup", self.warmup);
-    visit("steps", self.steps);
-    visit("steps_per_sample", self.steps_per_sample);
-  }
+  LAPTIME_FIELDS(rule, reason, warmup, steps, steps_per_sample)
 };
 
 // How far the figures can be trusted, and why: rating "stable", "untested", "noisy", "unstable" or "no_steady_state"
@@ -254,13 +225,7 @@ struct Verdict {
   std::string lost_to{};         // that cause, "waiting for a core"; empty where no time was lost or none is counted
 
   friend bool operator==(const Verdict&, const Verdict&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("rating", self.rating);
-    visit("reasons", self.reasons);
-    visit(Key{"lost", Unit::kFraction}, self.lost);
-    visit("lost_to", self.lost_to);
-  }
+  LAPTIME_FIELDS(rating, reasons, (kFraction, lost), lost_to)
 };
 
 // Which kernel ran an op of one signature.
@@ -270,12 +235,7 @@ struct KernelUse {
   std::string kernel;
 
   friend bool operator==(const KernelUse&, const KernelUse&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("op", self.op);
-    visit("signature", self.signature);
-    visit("kernel", self.kernel);
-  }
+  LAPTIME_FIELDS(op, signature, kernel)
 };
 
 // The program that measured; `id` tells two builds of one commit apart.
@@ -286,22 +246,16 @@ struct Binary {
   std::string id;
 
   friend bool operator==(const Binary&, const Binary&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("version", self.version);
-    visit("commit", self.commit);
-    visit("build_type", self.build_type);
-    visit("id", self.id);
-  }
+  LAPTIME_FIELDS(version, commit, build_type, id)
 };
 
-// What the run was expected to take, before it ran. Its bytes are `memory.predicted_peak_bytes`.
+// The time that the run was expected to take, before it ran. Its bytes are `memory.predicted_peak_bytes`.
 struct Prediction {
   std::string from;                      // "measured launches", "data sheet"; empty: nothing to predict from
   std::string newest;                    // date of the newest launch that was measured
   std::optional<int64_t> launches;       // of a step
   std::optional<double> measured_share;  // of the predicted time: launches of signatures that were measured
-  // Of the predicted time: what comes from launches that were measured on a disturbed machine. None where nothing does.
+  // The part of the predicted time that comes from launches measured on a disturbed machine; none where there is none.
   std::optional<double> disturbed_share;
   std::string disturbance;             // of most of that time: "12 % of the time was lost to other guests of the host"
   std::map<std::string, double> time;  // seconds, by the keys of Record::time
@@ -311,20 +265,8 @@ struct Prediction {
   std::vector<ClassShare> classes;
 
   friend bool operator==(const Prediction&, const Prediction&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("from", self.from);
-    visit("newest", self.newest);
-    visit("launches", self.launches);
-    visit(Key{"measured_share", Unit::kFraction}, self.measured_share);
-    visit(Key{"disturbed_share", Unit::kFraction}, self.disturbed_share);
-    visit("disturbance", self.disturbance);
-    visit(Key{"time", Unit::kSeconds}, self.time);
-    visit(Key{"low", Unit::kSeconds}, self.low);
-    visit(Key{"high", Unit::kSeconds}, self.high);
-    visit("earlier", self.earlier);
-    visit("classes", self.classes);
-  }
+  LAPTIME_FIELDS(from, newest, launches, (kFraction, measured_share, disturbed_share), disturbance,
+                 (kSeconds, time, low, high), earlier, classes)
 };
 
 struct Record {
@@ -366,7 +308,7 @@ struct Record {
   std::string config_hash;  // of what the configuration resolved to: what `--resume` looks up
   std::string created;      // ISO 8601, UTC: "2025-11-21T10:15:00Z"
 
-  // Defaulted in record.cpp: copies and destruction of so large a struct are compiled once, not in every source.
+  // Defaulted in record_json.cpp: copies and destruction of so large a struct are compiled once, not in every source.
   Record();
   Record(const Record&);
   Record(Record&&) noexcept;
@@ -375,44 +317,10 @@ struct Record {
   ~Record();
 
   friend bool operator==(const Record&, const Record&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("schema_version", self.schema_version);
-    visit("name", self.name);
-    visit("label", self.label);
-    visit("status", self.status);
-    visit("reason", self.reason);
-    visit(Key{"bytes_requested", Unit::kBytes}, self.bytes_requested);
-    visit(Key{"bytes_available", Unit::kBytes}, self.bytes_available);
-    visit("op", self.op);
-    visit("scope", self.scope);
-    visit("config", self.config);
-    visit("math_mode", self.math_mode);
-    visit("time", self.time);
-    visit("host", self.host);
-    visit("phases", self.phases);
-    visit("classes", self.classes);
-    visit(Key{"tokens_per_second", Unit::kTokensPerSecond}, self.tokens_per_second);
-    visit("flops", self.flops);
-    visit("memory", self.memory);
-    visit("loss", self.loss);
-    visit("loss_scaling", self.loss_scaling);
-    visit("data", self.data);
-    visit("denormals", self.denormals);
-    visit("setup", self.setup);
-    visit("transient", self.transient);
-    visit("stopping", self.stopping);
-    visit("verdict", self.verdict);
-    visit("prediction", self.prediction);
-    visit("kernels", self.kernels);
-    visit("machine", self.machine);
-    visit("fingerprint", self.fingerprint);
-    visit("binary", self.binary);
-    visit("sweep", self.sweep);
-    visit("run", self.run);
-    visit("config_hash", self.config_hash);
-    visit("created", self.created);
-  }
+  LAPTIME_FIELDS(schema_version, name, label, status, reason, (kBytes, bytes_requested, bytes_available), op, scope,
+                 config, math_mode, time, host, phases, classes, (kTokensPerSecond, tokens_per_second), flops, memory,
+                 loss, loss_scaling, data, denormals, setup, transient, stopping, verdict, prediction, kernels, machine,
+                 fingerprint, binary, sweep, run, config_hash, created)
 
   // The time of the pass that was asked for (`config.pass`); null where there is none.
   const TimeStats* main_time() const;

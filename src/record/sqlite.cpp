@@ -75,92 +75,78 @@ Database::Database(std::filesystem::path path, bool create, std::function<bool()
   sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kMaxTextBytes);
 }
 
-void Database::check(int code) {
-  if (code != SQLITE_OK) fail(code);
-}
-
 void Database::fail(int code) {
-  sqlite3* handle = handle_.get();
-  const std::string detail = handle != nullptr ? sqlite3_errmsg(handle) : sqlite3_errstr(code);
+  const std::string detail = handle_ != nullptr ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(code);
   const std::string path = path_.string();
-  const int kind = code & 0xFF;
+  const auto text = [&](std::string_view what) { return fmt::format("store '{}': {}", path, what); };
   std::error_code ignored;
-  switch (kind) {
-    case SQLITE_FULL:
-      throw Error::format("store '{}': no room left to write; free some space, or name another file with --store",
-                          path);
+  switch (code & 0xFF) {
+    case SQLITE_FULL: throw Error(text("no room left to write; free some space, or name another file with --store"));
     case SQLITE_CANTOPEN:
       // For a file that cannot be made the system's reason is lost: SQLite's last try was to read it.
-      throw StoreUnavailable(
-          fmt::format("store '{}': cannot be {}; name a file in a directory you may write with --store", path,
-                      std::filesystem::exists(path_, ignored) ? "opened" : "created"));
+      throw StoreUnavailable(text(fmt::format("cannot be {}; name a file in a directory you may write with --store",
+                                              std::filesystem::exists(path_, ignored) ? "opened" : "created")));
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
-      throw StoreUnavailable(
-          fmt::format("store '{}': no permission to write; change it, or name another file with --store", path));
+      throw StoreUnavailable(text("no permission to write; change it, or name another file with --store"));
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      if (waits_after_stop_ > 0) {
-        throw Error::format("store '{}': another process keeps it locked, and a signal ended the wait for it", path);
-      }
-      throw Error::format("store '{}': another process kept it locked for {} s; wait for it, or use --store", path,
-                          kMaxWaits * kWaitMs / 1000);
-    case SQLITE_NOTADB:
-      throw Error::format("store '{}': not a laptime store, but some other file; name another one with --store", path);
+      if (waits_after_stop_ > 0)
+        throw Error(text("another process keeps it locked, and a signal ended the wait for it"));
+      throw Error(text(fmt::format("another process kept it locked for {} s; wait for it, or use --store",
+                                   kMaxWaits * kWaitMs / 1000)));
+    case SQLITE_NOTADB: throw Error(text("not a laptime store, but some other file; name another one with --store"));
     case SQLITE_CORRUPT:
-      throw Damaged(
-          fmt::format("store '{}': damaged ({}); save what is readable with: sqlite3 '{}' .recover, and use another "
-                      "file with --store",
-                      path, detail, path));
+      throw Damaged(text(fmt::format(
+          "damaged ({}); save what is readable with: sqlite3 '{}' .recover, and use another file with --store", detail,
+          path)));
     case SQLITE_IOERR:
       if (code == SQLITE_IOERR_WRITE || code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_TRUNCATE) {
-        throw Error::format(
-            "store '{}': the disk refused to write ({}); look at its room, at `ulimit -f`, or name another file with "
-            "--store",
-            path, detail);
+        throw Error(
+            text(fmt::format("the disk refused to write ({}); look at its room, at `ulimit -f`, or name another "
+                             "file with --store",
+                             detail)));
       }
-      throw Error::format("store '{}': the disk failed ({}); name another file with --store", path, detail);
+      throw Error(text(fmt::format("the disk failed ({}); name another file with --store", detail)));
     case SQLITE_ERROR:
-      throw Error::format(
-          "store '{}': its schema is damaged, or is not that of a laptime store ({}); name another file "
-          "with --store",
-          path, detail);
-    case SQLITE_NOMEM: throw Error::format("store '{}': out of memory", path);
-    case SQLITE_TOOBIG: throw Error::format("store '{}': a value is larger than {} bytes", path, kMaxTextBytes);
-    default:
-      throw Error::format("store '{}': {} (SQLite error {}); name another file with --store", path, detail, code);
+      throw Error(
+          text(fmt::format("its schema is damaged, or is not that of a laptime store ({}); name another file "
+                           "with --store",
+                           detail)));
+    case SQLITE_NOMEM: throw Error(text("out of memory"));
+    case SQLITE_TOOBIG: throw Error(text(fmt::format("a value is larger than {} bytes", kMaxTextBytes)));
+    default: throw Error(text(fmt::format("{} (SQLite error {}); name another file with --store", detail, code)));
   }
 }
 
-void Database::execute(const char* sql) { check(sqlite3_exec(handle_.get(), sql, nullptr, nullptr, nullptr)); }
-
-int64_t Database::query_integer(const char* sql) {
+int64_t Database::query_integer(const std::string& sql) {
   Statement statement(*this, sql);
   return statement.step() ? statement.integer(0) : 0;
 }
 
-Statement::Statement(Database& database, const char* sql) : database_(database) {
+bool Database::has_column(std::string_view table, std::string_view column) {
+  return Statement(*this, "SELECT 1 FROM pragma_table_info(?1) WHERE name = ?2").bind(table, column).step();
+}
+
+Statement::Statement(Database& database, const std::string& sql) : database_(database) {
   sqlite3_stmt* statement = nullptr;
-  const int code = sqlite3_prepare_v2(database.handle_.get(), sql, -1, &statement, nullptr);
+  const int code = sqlite3_prepare_v2(database.handle_.get(), sql.c_str(), -1, &statement, nullptr);
   statement_.reset(statement);
   database_.check(code);
 }
 
-Statement& Statement::bind(int parameter, std::string_view text) {
+void Statement::bind_at(int parameter, std::string_view text) {
   database_.check(
       sqlite3_bind_text64(statement_.get(), parameter, text.data(), text.size(), SQLITE_TRANSIENT, SQLITE_UTF8));
-  return *this;
 }
 
-Statement& Statement::bind(int parameter, double value) {
+void Statement::bind_at(int parameter, double value) {
   database_.check(sqlite3_bind_double(statement_.get(), parameter, value));
-  return *this;
 }
 
-Statement& Statement::bind(int parameter, int64_t value) {
+void Statement::bind_at(int parameter, int64_t value) {
   database_.check(sqlite3_bind_int64(statement_.get(), parameter, value));
-  return *this;
 }
 
 bool Statement::step() {
@@ -181,8 +167,13 @@ std::string_view Statement::text(int column) const {
   return text == nullptr ? std::string_view() : std::string_view(text, static_cast<size_t>(bytes));
 }
 
-int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
-double Statement::number(int column) const { return sqlite3_column_double(statement_.get(), column); }
+std::optional<int> Statement::column(std::string_view name) const {
+  const int count = sqlite3_column_count(statement_.get());
+  for (int column = 0; column < count; ++column) {
+    if (sqlite3_column_name(statement_.get(), column) == name) return column;
+  }
+  return std::nullopt;
+}
 
 Transaction::Transaction(Database& database) : database_(database), open_(!database.in_transaction()) {
   if (open_) database_.execute("BEGIN IMMEDIATE");

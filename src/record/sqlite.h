@@ -23,14 +23,22 @@ class Damaged : public Error {
   using Error::Error;
 };
 
-// One prepared statement. Parameters are numbered from 1, columns from 0.
+// One prepared statement. Columns are numbered from 0.
 class Statement {
  public:
-  Statement(Database& database, const char* sql);
+  Statement(Database& database, const std::string& sql);
 
-  Statement& bind(int parameter, std::string_view text);
-  Statement& bind(int parameter, double value);
-  Statement& bind(int parameter, int64_t value);
+  // Binds the parameters ?1, ?2, ...
+  template <class... Values>
+  Statement& bind(const Values&... values) {
+    int parameter = 0;
+    (bind_at(++parameter, values), ...);
+    return *this;
+  }
+  void bind_at(int parameter, std::string_view text);
+  void bind_at(int parameter, double value);
+  void bind_at(int parameter, int64_t value);
+
   // True while there is a row. The columns of a row live until the next step.
   bool step();
   // Makes the statement ready to be bound and run again; the values bound stay.
@@ -39,9 +47,10 @@ class Statement {
   void run();
 
   std::string_view text(int column) const;
-  int64_t integer(int column) const;
-  double number(int column) const;
+  int64_t integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
+  double number(int column) const { return sqlite3_column_double(statement_.get(), column); }
   int type(int column) const { return sqlite3_column_type(statement_.get(), column); }  // SQLITE_TEXT, ...
+  std::optional<int> column(std::string_view name) const;  // none where the statement has no column of this name
 
  private:
   struct Finalize {
@@ -63,11 +72,14 @@ class Database {
   bool read_only() const { return sqlite3_db_readonly(handle_.get(), "main") == 1; }
   const std::filesystem::path& path() const { return path_; }
   bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
-  void execute(const char* sql);
-  int64_t query_integer(const char* sql);
+  void execute(const std::string& sql) { check(sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr)); }
+  int64_t query_integer(const std::string& sql);
+  bool has_column(std::string_view table, std::string_view column);  // false where there is no such table either
 
   // Throws the Error for a result code other than SQLITE_OK.
-  void check(int code);
+  void check(int code) {
+    if (code != SQLITE_OK) fail(code);
+  }
   [[noreturn]] void fail(int code);
 
  private:

@@ -1,9 +1,13 @@
-// Reads launches and buffers from the columns of a trace, and checks them.
+// Reads launches and buffers from the columns of a trace, checks them, and takes the names of scopes apart.
 #include "record/step_trace.h"
 
+#include <algorithm>
+#include <iterator>
+#include <type_traits>
 #include <utility>
 
 #include "base/error.h"
+#include "base/words.h"
 #include "distribution/median.h"
 
 namespace laptime {
@@ -13,31 +17,41 @@ std::string_view text_at(const StepTrace& trace, const std::vector<int64_t>& col
   return trace.texts[static_cast<size_t>(column[index])];
 }
 
-// Checks that each column has `count` entries, and each index is in [least, limit).
-class ColumnCheck {
- public:
-  ColumnCheck(const char* what, size_t count) : what_(what), count_(count) {}
+constexpr int64_t kNoLimit = int64_t{1} << 62U;
 
-  template <class T>
-  void length(const std::vector<T>& column, const char* name) const {
-    if (column.size() != count_)
-      throw Error::format("trace: {}.{} has {} entries, not {}", what_, name, column.size(), count_);
-  }
-  void range(const std::vector<int64_t>& column, const char* name, int64_t least, int64_t limit) const {
-    length(column, name);
+// The least index that a column may have, and the limit of all: most are indices of texts.
+std::pair<int64_t, int64_t> range_of(std::string_view column, const StepTrace& trace) {
+  if (column == "layer") return {-1, kNoLimit};
+  if (column == "bytes" || column == "offset") return {0, kNoLimit};
+  if (column == "recomputed" || column == "resident" || column == "saved") return {0, 2};
+  if (column == "first" || column == "last") return {0, std::ssize(trace.launches.op) + 1};
+  return {0, std::ssize(trace.texts)};
+}
+
+template <class T>
+void check_column(const std::vector<T>& column, size_t count, std::pair<int64_t, int64_t> range, const char* what,
+                  const char* name) {
+  if (column.size() != count)
+    throw Error::format("trace: {}.{} has {} entries, not {}", what, name, column.size(), count);
+  if constexpr (std::is_same_v<T, int64_t>) {
     for (const int64_t value : column) {
-      if (value < least || value >= limit)
-        throw Error::format("trace: {}.{} has the entry {}, which is not in [{}, {})", what_, name, value, least,
-                            limit);
+      if (value >= range.first && value < range.second) continue;
+      throw Error::format("trace: {}.{} has the entry {}, which is not in [{}, {})", what, name, value, range.first,
+                          range.second);
     }
   }
+}
 
- private:
-  const char* what_;
-  size_t count_;
-};
+std::vector<std::string_view> segments_of(std::string_view name) {
+  std::vector<std::string_view> segments;
+  for (size_t begin = 0; begin <= name.size(); begin += segments.back().size() + 1)
+    segments.push_back(name.substr(begin, name.find('.', begin) - begin));
+  return segments;
+}
 
-constexpr int64_t kNoLimit = int64_t{1} << 62U;
+bool is_number(std::string_view segment) {
+  return !segment.empty() && segment.find_first_not_of("0123456789") == std::string_view::npos;
+}
 
 }  // namespace
 
@@ -49,34 +63,19 @@ StepTrace& StepTrace::operator=(StepTrace&&) noexcept = default;
 StepTrace::~StepTrace() = default;
 
 TraceLaunch StepTrace::launch(size_t index) const {
-  return {.phase = text_at(*this, launches.phase, index),
-          .scope = text_at(*this, launches.scope, index),
-          .layer = launches.layer[index],
-          .part = text_at(*this, launches.part, index),
-          .range = text_at(*this, launches.range, index),
-          .op = text_at(*this, launches.op, index),
-          .work_class = text_at(*this, launches.work_class, index),
-          .kernel = text_at(*this, launches.kernel, index),
-          .signature = text_at(*this, launches.signature, index),
-          .flops = launches.flops[index],
-          .bytes = launches.bytes[index],
-          .recomputed = launches.recomputed[index] != 0};
+  const auto text = [&](const std::vector<int64_t>& column) { return text_at(*this, column, index); };
+  const TraceLaunches& l = launches;
+  return {text(l.phase),     text(l.scope),  l.layer[index],     text(l.part),
+          text(l.range),     text(l.op),     text(l.work_class), text(l.kernel),
+          text(l.signature), l.flops[index], l.bytes[index],     l.recomputed[index] != 0};
 }
 
 TraceBuffer StepTrace::buffer(size_t index) const {
-  return {.name = text_at(*this, buffers.name, index),
-          .op = text_at(*this, buffers.op, index),
-          .scope = text_at(*this, buffers.scope, index),
-          .phase = text_at(*this, buffers.phase, index),
-          .role = text_at(*this, buffers.role, index),
-          .dtype = text_at(*this, buffers.dtype, index),
-          .shape = text_at(*this, buffers.shape, index),
-          .bytes = buffers.bytes[index],
-          .offset = buffers.offset[index],
-          .resident = buffers.resident[index] != 0,
-          .saved = buffers.saved[index] != 0,
-          .first = buffers.first[index],
-          .last = buffers.last[index]};
+  const auto text = [&](const std::vector<int64_t>& column) { return text_at(*this, column, index); };
+  const TraceBuffers& b = buffers;
+  return {text(b.name),        text(b.op),     text(b.scope),  text(b.phase),   text(b.role),
+          text(b.dtype),       text(b.shape),  b.bytes[index], b.offset[index], b.resident[index] != 0,
+          b.saved[index] != 0, b.first[index], b.last[index]};
 }
 
 double StepTrace::mean_seconds(size_t launch) const {
@@ -104,41 +103,42 @@ bool is_disturbed(const StepTrace& trace) {
 }
 
 void check(const StepTrace& trace) {
-  const auto texts = static_cast<int64_t>(trace.texts.size());
-  const auto launches = static_cast<int64_t>(trace.launch_count());
-  const ColumnCheck launch("launches", trace.launch_count());
-  const TraceLaunches& l = trace.launches;
-  launch.range(l.phase, "phase", 0, texts);
-  launch.range(l.scope, "scope", 0, texts);
-  launch.range(l.layer, "layer", -1, kNoLimit);
-  launch.range(l.part, "part", 0, texts);
-  launch.range(l.range, "range", 0, texts);
-  launch.range(l.op, "op", 0, texts);
-  launch.range(l.work_class, "work_class", 0, texts);
-  launch.range(l.kernel, "kernel", 0, texts);
-  launch.range(l.signature, "signature", 0, texts);
-  launch.length(l.flops, "flops");
-  launch.range(l.bytes, "bytes", 0, kNoLimit);
-  launch.range(l.recomputed, "recomputed", 0, 2);
-  const ColumnCheck buffer("buffers", trace.buffer_count());
-  const TraceBuffers& b = trace.buffers;
-  for (const auto& [column, name] : {std::pair{&b.name, "name"},
-                                     {&b.op, "op"},
-                                     {&b.scope, "scope"},
-                                     {&b.phase, "phase"},
-                                     {&b.role, "role"},
-                                     {&b.dtype, "dtype"},
-                                     {&b.shape, "shape"}}) {
-    buffer.range(*column, name, 0, texts);
-  }
-  buffer.range(b.bytes, "bytes", 0, kNoLimit);
-  buffer.range(b.offset, "offset", 0, kNoLimit);
-  buffer.range(b.resident, "resident", 0, 2);
-  buffer.range(b.saved, "saved", 0, 2);
-  buffer.range(b.first, "first", 0, launches + 1);
-  buffer.range(b.last, "last", 0, launches + 1);
+  const auto check_columns = [&]<class Columns>(const Columns& columns, size_t count, const char* what) {
+    Columns::visit_fields(columns, [&](const Key& key, const auto& column) {
+      check_column(column, count, range_of(key.name, trace), what, key.name);
+    });
+  };
+  check_columns(trace.launches, trace.launch_count(), "launches");
+  check_columns(trace.buffers, trace.buffer_count(), "buffers");
   for (const TracedStep& step : trace.steps)
-    ColumnCheck("steps", trace.launch_count()).range(step.launches, "launches", 0, kNoLimit);
+    check_column(step.launches, trace.launch_count(), {0, kNoLimit}, "steps", "launches");
+}
+
+std::vector<std::string_view> modules_of(std::string_view scope) {
+  std::vector<std::string_view> modules;
+  if (scope.empty()) return modules;
+  for (const std::string_view segment : segments_of(scope)) {
+    if (is_number(segment) && !modules.empty()) {
+      modules.back() = {modules.back().data(), modules.back().size() + 1 + segment.size()};
+    } else {
+      modules.push_back(segment);
+    }
+  }
+  return modules;
+}
+
+std::string any_layer(std::string_view name) {
+  std::vector<std::string_view> segments = segments_of(name);
+  std::replace_if(segments.begin(), segments.end(), is_number, std::string_view("*"));
+  return joined(segments, ".");
+}
+
+std::string within_layer(std::string_view scope, int64_t layer) {
+  if (layer < 0) return std::string(scope);
+  const std::vector<std::string_view> segments = segments_of(scope);
+  const auto found = std::find(segments.begin(), segments.end(), std::to_string(layer));
+  if (found == segments.end()) return std::string(scope);
+  return joined(std::vector<std::string_view>(found + 1, segments.end()), ".");
 }
 
 }  // namespace laptime

@@ -52,21 +52,8 @@ struct TraceLaunches {
   std::vector<int64_t> recomputed;  // 0 or 1
 
   friend bool operator==(const TraceLaunches&, const TraceLaunches&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("phase", self.phase);
-    visit("scope", self.scope);
-    visit("layer", self.layer);
-    visit("part", self.part);
-    visit("range", self.range);
-    visit("op", self.op);
-    visit("work_class", self.work_class);
-    visit("kernel", self.kernel);
-    visit("signature", self.signature);
-    visit(Key{"flops", Unit::kFlops}, self.flops);
-    visit(Key{"bytes", Unit::kBytes}, self.bytes);
-    visit("recomputed", self.recomputed);
-  }
+  LAPTIME_FIELDS(phase, scope, layer, part, range, op, work_class, kernel, signature, (kFlops, flops), (kBytes, bytes),
+                 recomputed)
 };
 
 // Columns with an entry for each buffer.
@@ -74,22 +61,7 @@ struct TraceBuffers {
   std::vector<int64_t> name, op, scope, phase, role, dtype, shape, bytes, offset, resident, saved, first, last;
 
   friend bool operator==(const TraceBuffers&, const TraceBuffers&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("name", self.name);
-    visit("op", self.op);
-    visit("scope", self.scope);
-    visit("phase", self.phase);
-    visit("role", self.role);
-    visit("dtype", self.dtype);
-    visit("shape", self.shape);
-    visit(Key{"bytes", Unit::kBytes}, self.bytes);
-    visit(Key{"offset", Unit::kBytes}, self.offset);
-    visit("resident", self.resident);
-    visit("saved", self.saved);
-    visit("first", self.first);
-    visit("last", self.last);
-  }
+  LAPTIME_FIELDS(name, op, scope, phase, role, dtype, shape, (kBytes, bytes, offset), resident, saved, first, last)
 };
 
 // One traced step. Launches run back to back: a launch begins when the one before it has ended.
@@ -99,12 +71,7 @@ struct TracedStep {
   std::vector<int64_t> launches;  // nanoseconds of each launch
 
   friend bool operator==(const TracedStep&, const TracedStep&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit(Key{"begin", Unit::kSeconds}, self.begin);
-    visit(Key{"total", Unit::kSeconds}, self.total);
-    visit("launches", self.launches);
-  }
+  LAPTIME_FIELDS((kSeconds, begin, total), launches)
 };
 
 // How busy a device was that runs beside the host: in steps during which it kept records of its own, and in steps that
@@ -120,16 +87,7 @@ struct DeviceUse {
   int64_t usually_recorded = 0;  // 1: so did the untraced steps
 
   friend bool operator==(const DeviceUse&, const DeviceUse&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("records", self.records);
-    visit("missing", self.missing);
-    visit("kernels", self.kernels);
-    visit("copies", self.copies);
-    visit(Key{"busy", Unit::kSeconds}, self.busy);
-    visit(Key{"recorded", Unit::kSeconds}, self.recorded);
-    visit("usually_recorded", self.usually_recorded);
-  }
+  LAPTIME_FIELDS(records, missing, kernels, copies, (kSeconds, busy, recorded), usually_recorded)
 };
 
 struct StepTrace {
@@ -166,25 +124,9 @@ struct StepTrace {
   ~StepTrace();
 
   friend bool operator==(const StepTrace&, const StepTrace&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("texts", self.texts);
-    visit("launches", self.launches);
-    visit("buffers", self.buffers);
-    visit(Key{"resident_bytes", Unit::kBytes}, self.resident_bytes);
-    visit(Key{"arena_bytes", Unit::kBytes}, self.arena_bytes);
-    visit(Key{"live_peak_bytes", Unit::kBytes}, self.live_peak_bytes);
-    visit("peak_launch", self.peak_launch);
-    visit("steps", self.steps);
-    visit(Key{"untraced", Unit::kSeconds}, self.untraced);
-    visit(Key{"mark", Unit::kSeconds}, self.mark);
-    visit("device", self.device);
-    visit(Key{"peak_flops", Unit::kFlopsPerSecond}, self.peak_flops);
-    visit(Key{"bandwidth", Unit::kBytesPerSecond}, self.bandwidth);
-    visit(Key{"datasheet_flops", Unit::kFlopsPerSecond}, self.datasheet_flops);
-    visit(Key{"datasheet_bandwidth", Unit::kBytesPerSecond}, self.datasheet_bandwidth);
-    visit(Key{"cache_bytes", Unit::kBytes}, self.cache_bytes);
-  }
+  LAPTIME_FIELDS(texts, launches, buffers, (kBytes, resident_bytes, arena_bytes, live_peak_bytes), peak_launch, steps,
+                 (kSeconds, untraced, mark), device, (kFlopsPerSecond, peak_flops), (kBytesPerSecond, bandwidth),
+                 (kFlopsPerSecond, datasheet_flops), (kBytesPerSecond, datasheet_bandwidth), (kBytes, cache_bytes))
 };
 
 // Traced steps that differ from untraced ones by more than this fraction were disturbed: their shares are rough.
@@ -202,5 +144,15 @@ bool is_disturbed(const StepTrace& trace);
 
 // Error unless the columns have one length each and every index is within bounds.
 void check(const StepTrace& trace);
+
+// The modules of a scope, outermost first. An index belongs to the name before it: "layers.3.attn.scores" has the
+// modules "layers.3", "attn" and "scores".
+std::vector<std::string_view> modules_of(std::string_view scope);
+
+// "layers.3.attn.scores" -> "layers.*.attn.scores"
+std::string any_layer(std::string_view name);
+
+// The scope behind the layer: "layers.3.attn.scores" and layer 3 -> "attn.scores". The whole scope if the layer is -1.
+std::string within_layer(std::string_view scope, int64_t layer);
 
 }  // namespace laptime

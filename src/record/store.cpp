@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -34,30 +35,13 @@ void require_directory(const fs::path& path) {
                       folder.string());
 }
 
-// The schema versions that first had traces, the listing, and what commands resumed.
-constexpr int64_t kTracesSince = 3;
-constexpr int64_t kListingSince = 10;
-constexpr int64_t kResumedSince = 8;
-
-// `column` has the JSON of the trace; the first column is the id of its record.
-StepTrace trace_of(const Database& database, const Statement& row, int column) {
+// Reads a row whose first column is its id. Error with the row's place if it is not what it should be.
+template <class Read>
+auto read_row(const Database& database, const char* table, int64_t id, Read read) {
   try {
-    StepTrace trace = from_json<StepTrace>(Json::parse(row.text(column)), "trace");
-    check(trace);
-    return trace;
+    return read();
   } catch (const std::exception& error) {
-    throw Error::format("store '{}', row {} of table traces: {}", database.path().string(), row.integer(0),
-                        error.what());
-  }
-}
-
-// Id and JSON are the first two columns.
-Record record_of(const Database& database, const Statement& row) {
-  try {
-    return parse_record(row.text(1));
-  } catch (const Error& error) {
-    throw Error::format("store '{}', row {} of table records: {}", database.path().string(), row.integer(0),
-                        error.what());
+    throw Error::format("store '{}', row {} of table {}: {}", database.path().string(), id, table, error.what());
   }
 }
 
@@ -68,11 +52,14 @@ Record with_own_run(Record record) {
   return record;
 }
 
+// False for a file of an older schema that was opened for reading.
+bool has_listing(Database& database) { return database.has_column("briefs", "json"); }
+
 // Goes through the records of a store, past what is damaged in it.
 class Scan {
  public:
   Scan(Database& database, const Store::Problem& problem)
-      : database_(database), problem_(problem), whole_(database, "SELECT id, json FROM records WHERE id = ?1") {}
+      : database_(database), problem_(problem), whole_(database, "SELECT json FROM records WHERE id = ?1") {}
 
   void whole(std::span<const int64_t> ids, const Store::Visit& visit) {
     for (const int64_t id : ids) {
@@ -82,10 +69,7 @@ class Scan {
 
   // Reads records from the listing, in the order of `ids`, and whole where the listing does not have them.
   void listed(std::span<const int64_t> ids, Extent extent, const Store::Visit& visit) {
-    const std::string sql =
-        fmt::format("SELECT ids.value, {} FROM json_each(?1) AS ids LEFT JOIN listing ON listing.id = ids.value",
-                    listing::columns(extent));
-    Statement rows(database_, sql.c_str());
+    Statement rows(database_, listing::select(extent));
     constexpr size_t kBatch = 256;
     std::vector<Record> records(std::min(ids.size(), kBatch));
     for (; !ids.empty(); ids = ids.subspan(std::min(ids.size(), kBatch))) {
@@ -99,16 +83,14 @@ class Scan {
   }
 
   // The ids of all records, ascending, and then those that damage hides from the first look but not in the listing.
-  std::vector<int64_t> ids(bool has_listing) {
+  std::vector<int64_t> ids(const std::string& condition) {
     std::vector<int64_t> ids = ids_of_records();
-    if (!has_listing) return ids;
-    std::vector<int64_t> listed;
-    add_ids("SELECT id FROM listing", listed);
-    sort(listed);
-    std::vector<int64_t> hidden;
-    std::set_difference(listed.begin(), listed.end(), ids.begin(), ids.end(), std::back_inserter(hidden));
-    std::copy_if(hidden.begin(), hidden.end(), std::back_inserter(ids), [&](int64_t id) { return may_exist(id); });
-    return ids;
+    if (!has_listing(database_)) return ids;
+    for (const int64_t id : without(listed_ids("SELECT id FROM listing"), ids)) {
+      if (may_exist(id)) ids.push_back(id);
+    }
+    if (condition.empty()) return ids;
+    return without(ids, listed_ids(fmt::format("SELECT id FROM listing WHERE NOT ifnull({}, 0)", condition)));
   }
 
  private:
@@ -118,7 +100,7 @@ class Scan {
     std::vector<bool> found(ids.size(), false);
     rows.reset();
     try {
-      rows.bind(1, fmt::format("[{}]", joined(ids, ",")));
+      rows.bind(fmt::format("[{}]", joined(ids, ",")));
       for (size_t i = 0; i < ids.size() && rows.step(); ++i) found[i] = listing::read(rows, extent, records[i]);
     } catch (const Damaged& error) {
       problem_(error.what());
@@ -131,7 +113,7 @@ class Scan {
   bool may_exist(int64_t id) {
     try {
       whole_.reset();
-      return whole_.bind(1, id).step();
+      return whole_.bind(id).step();
     } catch (const Damaged&) {
       return true;
     }
@@ -141,9 +123,10 @@ class Scan {
     std::optional<Record> record;
     try {
       whole_.reset();
-      if (whole_.bind(1, id).step()) record = parse_record(whole_.text(1));
+      const auto parse = [&] { return parse_record(whole_.text(0)); };
+      if (whole_.bind(id).step()) record = read_row(database_, "records", id, parse);
     } catch (const Error& error) {
-      problem_(fmt::format("store '{}', row {} of table records: {}", database_.path().string(), id, error.what()));
+      problem_(error.what());
     }
     whole_.reset();
     return !record || visit(id, *record);
@@ -154,8 +137,23 @@ class Scan {
     ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   }
 
+  // Leaves out the ids that are in `others`, which ascend.
+  static std::vector<int64_t> without(const std::vector<int64_t>& ids, const std::vector<int64_t>& others) {
+    std::vector<int64_t> rest;
+    std::copy_if(ids.begin(), ids.end(), std::back_inserter(rest),
+                 [&](int64_t id) { return !std::binary_search(others.begin(), others.end(), id); });
+    return rest;
+  }
+
+  std::vector<int64_t> listed_ids(const std::string& sql) {
+    std::vector<int64_t> ids;
+    add_ids(sql, ids);
+    sort(ids);
+    return ids;
+  }
+
   // False where damage ends the rows early.
-  bool add_ids(const char* sql, std::vector<int64_t>& ids) {
+  bool add_ids(const std::string& sql, std::vector<int64_t>& ids) {
     try {
       Statement rows(database_, sql);
       while (rows.step()) ids.push_back(rows.integer(0));
@@ -223,7 +221,7 @@ Store Store::open(const fs::path& path, Access access, const std::function<bool(
 
 void Store::check_writable() {
   Transaction transaction(*database_);
-  database_->execute(fmt::format("PRAGMA user_version = {}", kSchemaVersion).c_str());
+  database_->execute(fmt::format("PRAGMA user_version = {}", kSchemaVersion));
   transaction.commit();
 }
 
@@ -233,10 +231,10 @@ int64_t Store::append(const Record& record, const std::optional<StepTrace>& trac
 
 int64_t Store::append(std::string_view text, const std::optional<StepTrace>& trace) {
   Transaction transaction(*database_);
-  Statement(*database_, "INSERT INTO records (json) VALUES (?1)").bind(1, text).run();
+  Statement(*database_, "INSERT INTO records (json) VALUES (?1)").bind(text).run();
   const int64_t id = database_->query_integer("SELECT last_insert_rowid()");
   if (trace) {
-    Statement(*database_, "INSERT INTO traces VALUES (?1, ?2)").bind(1, id).bind(2, to_json(*trace).dump()).run();
+    Statement(*database_, "INSERT INTO traces VALUES (?1, ?2)").bind(id, to_json(*trace).dump()).run();
   }
   transaction.commit();
   return id;
@@ -251,7 +249,7 @@ void Store::write_together(const std::function<void()>& write) {
 std::optional<int64_t> Store::find_same(const Record& record) const {
   const std::string text = to_text(with_own_run(record));
   Statement rows(*database_, "SELECT id, json FROM records WHERE name = ?1 AND ifnull(created, '') = ?2");
-  rows.bind(1, record.name).bind(2, record.created);
+  rows.bind(record.name, record.created);
   while (rows.step()) {
     try {
       if (to_text(with_own_run(parse_record(rows.text(1)))) == text) return rows.integer(0);
@@ -262,24 +260,23 @@ std::optional<int64_t> Store::find_same(const Record& record) const {
 }
 
 bool Store::add_trace(int64_t id, const StepTrace& trace) {
-  Statement(*database_, "INSERT OR IGNORE INTO traces VALUES (?1, ?2)")
-      .bind(1, id)
-      .bind(2, to_json(trace).dump())
-      .run();
+  Statement(*database_, "INSERT OR IGNORE INTO traces VALUES (?1, ?2)").bind(id, to_json(trace).dump()).run();
   return database_->query_integer("SELECT changes()") > 0;
 }
 
 bool Store::has_run_of_other(std::string_view run, std::string_view fingerprint) const {
   Statement row(*database_, "SELECT 1 FROM listing WHERE run = ?1 AND fingerprint <> ?2 LIMIT 1");
-  return row.bind(1, run).bind(2, fingerprint).step();
+  return row.bind(run, fingerprint).step();
 }
 
 bool Store::has(int64_t id, std::string_view run, std::string_view name) const {
   Statement row(*database_, "SELECT 1 FROM records WHERE id = ?1 AND ifnull(run, '') = ?2 AND ifnull(name, '') = ?3");
-  return row.bind(1, id).bind(2, run).bind(3, name).step();
+  return row.bind(id, run, name).step();
 }
 
-std::vector<int64_t> Store::ids(const Problem& problem) const { return Scan(*database_, problem).ids(has_listing()); }
+std::vector<int64_t> Store::ids(const Problem& problem, const std::string& condition) const {
+  return Scan(*database_, problem).ids(condition);
+}
 
 void Store::each(Extent extent, const Visit& visit, const Problem& problem) const {
   each_of(ids(problem), extent, visit, problem);
@@ -287,7 +284,7 @@ void Store::each(Extent extent, const Visit& visit, const Problem& problem) cons
 
 void Store::each_of(std::span<const int64_t> ids, Extent extent, const Visit& visit, const Problem& problem) const {
   Scan scan(*database_, problem);
-  if (extent == Extent::kWhole || !has_listing()) {
+  if (extent == Extent::kWhole || !has_listing(*database_)) {
     scan.whole(ids, visit);
   } else {
     scan.listed(ids, extent, visit);
@@ -296,78 +293,64 @@ void Store::each_of(std::span<const int64_t> ids, Extent extent, const Visit& vi
 
 std::optional<std::string> Store::text_at(int64_t id) const {
   Statement row(*database_, "SELECT json FROM records WHERE id = ?1");
-  if (!row.bind(1, id).step()) return std::nullopt;
+  if (!row.bind(id).step()) return std::nullopt;
   return std::string(row.text(0));
 }
 
-std::vector<Record> Store::all() const {
-  std::vector<Record> records;
-  const auto keep = [&](int64_t, const Record& record) {
-    records.push_back(record);
-    return true;
-  };
-  each(Extent::kWhole, keep, [](const std::string& problem) { throw Error(problem); });
-  return records;
-}
-
 std::optional<StepTrace> Store::trace_at(int64_t id) const {
-  if (!has_traces()) return std::nullopt;
-  Statement row(*database_, "SELECT record_id, json FROM traces WHERE record_id = ?1");
-  if (!row.bind(1, id).step()) return std::nullopt;
-  return trace_of(*database_, row, 1);
+  if (!database_->has_column("traces", "json")) return std::nullopt;
+  Statement row(*database_, "SELECT json FROM traces WHERE record_id = ?1");
+  if (!row.bind(id).step()) return std::nullopt;
+  return read_row(*database_, "traces", id, [&] {
+    auto trace = from_json<StepTrace>(Json::parse(row.text(0)), "trace");
+    check(trace);
+    return trace;
+  });
 }
 
 std::optional<Store::Finished> Store::find_finished(std::string_view config_hash, std::string_view binary_id,
                                                     std::string_view fingerprint,
                                                     std::optional<int64_t> traced_steps) const {
-  if (traced_steps && !has_traces()) return std::nullopt;
-  const std::string sql =
-      fmt::format(R"sql(
-    SELECT id, records.json {} FROM records {}
-    WHERE config_hash = ?1 AND binary_id = ?2 AND fingerprint = ?3
-      AND status = 'ok' {}
-    ORDER BY id DESC LIMIT 1)sql",
-                  traced_steps ? ", traces.json" : "", traced_steps ? "JOIN traces ON record_id = id" : "",
-                  traced_steps ? "AND json_array_length(traces.json, '$.steps') >= ?4" : "");
-  Statement rows(*database_, sql.c_str());
-  rows.bind(1, config_hash).bind(2, binary_id).bind(3, fingerprint);
-  if (traced_steps) rows.bind(4, *traced_steps);
+  if (traced_steps && !database_->has_column("traces", "json")) return std::nullopt;
+  const char* const traced =
+      traced_steps ? "AND (SELECT json_array_length(json, '$.steps') FROM traces WHERE record_id = id) >= ?4" : "";
+  Statement rows(*database_, fmt::format("SELECT id, json FROM records WHERE config_hash = ?1 AND binary_id = ?2 "
+                                         "AND fingerprint = ?3 AND status = 'ok' {} ORDER BY id DESC LIMIT 1",
+                                         traced));
+  rows.bind(config_hash, binary_id, fingerprint);
+  if (traced_steps) rows.bind_at(4, *traced_steps);
   if (!rows.step()) return std::nullopt;
-  Finished finished{rows.integer(0), record_of(*database_, rows), {}};
-  if (traced_steps) finished.trace = trace_of(*database_, rows, 2);
-  return finished;
+  const int64_t id = rows.integer(0);
+  return Finished{id, read_row(*database_, "records", id, [&] { return parse_record(rows.text(1)); }),
+                  traced_steps ? trace_at(id) : std::nullopt};
 }
 
 void Store::add_resumed(std::string_view run, std::span<const int64_t> ids) {
   Transaction transaction(*database_);
   for (const int64_t id : ids) {
-    Statement(*database_, "INSERT INTO resumed SELECT ?1, ?2, ifnull(max(id), 0) FROM records")
-        .bind(1, run)
-        .bind(2, id)
-        .run();
+    Statement(*database_, "INSERT INTO resumed SELECT ?1, ?2, ifnull(max(id), 0) FROM records").bind(run, id).run();
   }
   transaction.commit();
 }
 
 std::vector<int64_t> Store::resumed_by(std::string_view text) const {
-  std::vector<int64_t> ids;
-  if (!has_resumed()) return ids;
-  Statement rows(*database_, "SELECT DISTINCT record_id FROM resumed WHERE instr(run, ?1) > 0 ORDER BY record_id");
-  rows.bind(1, text);
-  while (rows.step()) ids.push_back(rows.integer(0));
-  return ids;
+  std::set<int64_t> ids;
+  for (const auto& [run, taken] : resumed()) {
+    if (run.find(text) != std::string::npos) ids.insert(taken.begin(), taken.end());
+  }
+  return {ids.begin(), ids.end()};
 }
 
 std::map<std::string, std::vector<int64_t>> Store::resumed() const {
   std::map<std::string, std::vector<int64_t>> ids;
-  if (!has_resumed()) return ids;
+  if (!database_->has_column("resumed", "run")) return ids;
   Statement rows(*database_, "SELECT DISTINCT run, record_id FROM resumed");
   while (rows.step()) ids[std::string(rows.text(0))].push_back(rows.integer(1));
   return ids;
 }
 
 std::optional<Store::Resumed> Store::newest_resumed() const {
-  if (!has_resumed()) return std::nullopt;
+  if (!database_->has_column("resumed", "run")) return std::nullopt;
   Statement row(*database_, "SELECT run, newest_id FROM resumed ORDER BY rowid DESC LIMIT 1");
   if (!row.step()) return std::nullopt;
   return Resumed{std::string(row.text(0)), row.integer(1)};
@@ -377,9 +360,5 @@ std::optional<Store::Resumed> Store::newest_resumed() const {
 std::string run_mark(std::string_view fingerprint) {
   return fmt::format("@{:08x}", static_cast<uint32_t>(fnv1a64(fingerprint)));
 }
-
-bool Store::has_traces() const { return store_schema::version_of(*database_) >= kTracesSince; }
-bool Store::has_resumed() const { return store_schema::version_of(*database_) >= kResumedSince; }
-bool Store::has_listing() const { return store_schema::version_of(*database_) >= kListingSince; }
 
 }  // namespace laptime

@@ -30,18 +30,13 @@ struct KernelChoice {
   double seconds = 0;
   std::string created;  // ISO 8601, UTC
 
+  static constexpr const char* kTable = "kernel_choices";  // whose columns are named as the fields
+  static constexpr const char* kOrder = "signature";
   friend bool operator==(const KernelChoice&, const KernelChoice&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("device", self.device);
-    visit("signature", self.signature);
-    visit("kernel", self.kernel);
-    visit(Key{"seconds", Unit::kSeconds}, self.seconds);
-    visit("created", self.created);
-  }
+  LAPTIME_FIELDS(device, signature, kernel, (kSeconds, seconds), created)
 };
 
-// What a launch of one signature takes on one device in a running step: the mean of runs that took about the same.
+// The time of a launch of one signature on one device in a running step: the mean of runs that took about as long.
 struct LaunchCost {
   std::string device;
   int64_t threads = 0;  // 0 for a device without threads
@@ -55,21 +50,11 @@ struct LaunchCost {
   int64_t runs = 1;           // of which `seconds` is the mean
   std::string disturbance{};  // what disturbed the machine meanwhile, with its figure; empty: nothing
 
+  static constexpr const char* kTable = "launch_costs";
+  static constexpr const char* kOrder = "threads, signature";
   friend bool operator==(const LaunchCost&, const LaunchCost&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("device", self.device);
-    visit("threads", self.threads);
-    visit("signature", self.signature);
-    visit("kernel", self.kernel);
-    visit("kind", self.kind);
-    visit(Key{"flops", Unit::kFlops}, self.flops);
-    visit(Key{"bytes", Unit::kBytes}, self.bytes);
-    visit(Key{"seconds", Unit::kSeconds}, self.seconds);
-    visit("created", self.created);
-    visit("runs", self.runs);
-    visit("disturbance", self.disturbance);
-  }
+  LAPTIME_FIELDS(device, threads, signature, kernel, kind, (kFlops, flops), (kBytes, bytes), (kSeconds, seconds),
+                 created, runs, disturbance)
 };
 
 // `known` with a newer measurement of the same launch taken in. Other programs only ever make a launch slower: a run
@@ -86,15 +71,10 @@ struct MeasuredPeak {
   std::string unit;
   std::string created;  // ISO 8601, UTC
 
+  static constexpr const char* kTable = "measured_peaks";
+  static constexpr const char* kOrder = "name";
   friend bool operator==(const MeasuredPeak&, const MeasuredPeak&) = default;
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("device", self.device);
-    visit("name", self.name);
-    visit("value", self.value);
-    visit("unit", self.unit);
-    visit("created", self.created);
-  }
+  LAPTIME_FIELDS(device, name, value, unit, created)
 };
 
 // A limit is a maximum (of seconds a minimum): anything else that runs only makes it look worse.
@@ -103,7 +83,7 @@ const MeasuredPeak& better_of(const MeasuredPeak& known, const MeasuredPeak& new
 // The suffix that keeps the run of another machine apart from a run of the same name.
 std::string run_mark(std::string_view fingerprint);
 
-// What is written has reached the disk before the call returns, and several processes may use one file at a time. Every
+// A call returns after its data has reached the disk, and several processes may use one file at a time. Every
 // function throws Error, saying what and what to do, when the file cannot be read or written: no room, no permission,
 // damaged, locked, not a laptime store, or written by a newer laptime.
 // A store does not pass through fork(): the child must not use its parent's.
@@ -150,13 +130,12 @@ class Store {
   // Goes through the records of these ids, in their order; none is an error.
   void each_of(std::span<const int64_t> ids, Extent extent, const Visit& visit, const Problem& problem) const;
 
-  // The ids of all records, oldest first; of a damaged store those that can be found.
-  std::vector<int64_t> ids(const Problem& problem) const;
+  // The ids of all records, oldest first; of a damaged store those that can be found. With `condition`, SQL over the
+  // columns of the listing, without those of which it does not hold.
+  std::vector<int64_t> ids(const Problem& problem, const std::string& condition = {}) const;
 
   // The JSON of a record, as it was written; none if there is no such record.
   std::optional<std::string> text_at(int64_t id) const;
-  // All whole records, oldest first. Error if one cannot be read.
-  std::vector<Record> all() const;
   // The trace of the record of this id, if it has one. Error if it cannot be read.
   std::optional<StepTrace> trace_at(int64_t id) const;
   // The newest record with status ok of this configuration by this binary on this machine. With `traced_steps`, only
@@ -172,7 +151,7 @@ class Store {
 
   // Notes that the command of this run took these records from the store instead of measuring them.
   void add_resumed(std::string_view run, std::span<const int64_t> ids);
-  // Those of every run whose name has this text.
+  // The ids that were noted for every run whose name has this text, ascending.
   std::vector<int64_t> resumed_by(std::string_view text) const;
   // Every run that took records, with their ids.
   std::map<std::string, std::vector<int64_t>> resumed() const;
@@ -196,14 +175,25 @@ class Store {
   std::vector<MeasuredPeak> measured_peaks(std::string_view device) const;  // ordered by name
 
  private:
-  // False in a file of an older schema that was opened for reading, and has tables of other columns, or fewer.
-  bool has_knowledge() const;
-  bool has_traces() const;
-  bool has_listing() const;
-  bool has_resumed() const;
   explicit Store(std::unique_ptr<sqlite::Database> database);
 
   std::unique_ptr<sqlite::Database> database_;
 };
+
+struct Imported {
+  int64_t added = 0;
+  int64_t known = 0;   // records that the store had
+  int64_t traces = 0;  // that were added, some perhaps to known records
+};
+
+// Error with the line of the first document that is not a record; a `trace` beside the fields of a record is its trace.
+void check_records(const std::string& path);
+
+// Adds what the store lacks: a record that equals a stored one is known. Two machines may have named a run alike; the
+// run of the other machine then gets its fingerprint behind the name, so that runs stay apart.
+Imported import_records(Store& store, const std::string& path);
+
+// Records that cannot be read are left out, and `problem` gets a message for each.
+Imported import_store(Store& store, const Store& other, const Store::Problem& problem);
 
 }  // namespace laptime

@@ -2,54 +2,106 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <tuple>
 #include <utility>
 
+#include "base/words.h"
 #include "record/sqlite.h"
 #include "record/store.h"
-#include "record/store_schema.h"
 
 namespace laptime {
 namespace {
 
+using sqlite::Database;
 using sqlite::Statement;
 using sqlite::Transaction;
 
-constexpr int64_t kKnowledgeSince = 2;
-constexpr int64_t kLaunchCostsSince = 5;
-constexpr int64_t kRunsSince = 7;
-constexpr int64_t kDisturbanceSince = 9;
+void take(const Statement& row, int column, std::string& field) { field = row.text(column); }
+void take(const Statement& row, int column, int64_t& field) { field = row.integer(column); }
+void take(const Statement& row, int column, double& field) { field = row.number(column); }
+
+// A field keeps its default where the table, of an older schema, has no such column.
+template <class T>
+T value_of(const Statement& row) {
+  T value;
+  T::visit_fields(value, [&](const Key& key, auto& field) {
+    if (const std::optional<int> column = row.column(key.name)) take(row, *column, field);
+  });
+  return value;
+}
+
+// In a file of the first schema the tables say nothing of devices, and some are missing.
+template <class T>
+std::vector<T> values_of(Database& database, std::string_view device) {
+  std::vector<T> values;
+  if (!database.has_column(T::kTable, "device")) return values;
+  Statement rows(database, fmt::format("SELECT * FROM {} WHERE device = ?1 ORDER BY {}", T::kTable, T::kOrder));
+  rows.bind(device);
+  while (rows.step()) values.push_back(value_of<T>(rows));
+  return values;
+}
+
+// Writes each value in the place of one with the same key.
+template <class T>
+void write(Database& database, std::span<const T> values) {
+  std::vector<std::string> names;
+  std::vector<std::string> places;
+  const T any;
+  T::visit_fields(any, [&](const Key& key, const auto&) {
+    names.emplace_back(key.name);
+    places.push_back(fmt::format("?{}", names.size()));
+  });
+  Statement insert(database, fmt::format("INSERT OR REPLACE INTO {} ({}) VALUES ({})", T::kTable, joined(names, ", "),
+                                         joined(places, ", ")));
+  for (const T& value : values) {
+    int parameter = 0;
+    T::visit_fields(value, [&](const Key&, const auto& field) { insert.bind_at(++parameter, field); });
+    insert.run();
+  }
+}
 
 }  // namespace
 
-bool Store::has_knowledge() const { return store_schema::version_of(*database_) >= kKnowledgeSince; }
+std::vector<KernelChoice> Store::kernel_choices(std::string_view device) const {
+  return values_of<KernelChoice>(*database_, device);
+}
+std::vector<LaunchCost> Store::launch_costs(std::string_view device) const {
+  return values_of<LaunchCost>(*database_, device);
+}
+std::vector<MeasuredPeak> Store::measured_peaks(std::string_view device) const {
+  return values_of<MeasuredPeak>(*database_, device);
+}
 
 void Store::put(std::span<const KernelChoice> choices) {
   if (choices.empty()) return;
   Transaction transaction(*database_);
-  Statement insert(*database_, "INSERT OR REPLACE INTO kernel_choices VALUES (?1, ?2, ?3, ?4, ?5)");
-  for (const KernelChoice& choice : choices) {
-    insert.bind(1, choice.device)
-        .bind(2, choice.signature)
-        .bind(3, choice.kernel)
-        .bind(4, choice.seconds)
-        .bind(5, choice.created)
-        .run();
+  write(*database_, choices);
+  transaction.commit();
+}
+
+void Store::put(std::span<const LaunchCost> costs) {
+  if (costs.empty()) return;
+  Transaction transaction(*database_);
+  Statement find(*database_, "SELECT * FROM launch_costs WHERE device = ?1 AND threads = ?2 AND signature = ?3");
+  for (const LaunchCost& newer : costs) {
+    LaunchCost cost = newer;
+    find.reset();
+    if (find.bind(newer.device, newer.threads, newer.signature).step()) {
+      auto known = value_of<LaunchCost>(find);
+      std::tie(known.kind, known.flops, known.bytes) = std::tie(newer.kind, newer.flops, newer.bytes);
+      cost = with_newer(std::move(known), newer);
+    }
+    write(*database_, std::span<const LaunchCost>(&cost, 1));
   }
   transaction.commit();
 }
 
-std::vector<KernelChoice> Store::kernel_choices(std::string_view device) const {
-  std::vector<KernelChoice> choices;
-  if (!has_knowledge()) return choices;
-  Statement rows(*database_,
-                 "SELECT signature, kernel, seconds, created FROM kernel_choices WHERE device = ?1 "
-                 "ORDER BY signature");
-  rows.bind(1, device);
-  while (rows.step()) {
-    choices.push_back({std::string(device), std::string(rows.text(0)), std::string(rows.text(1)), rows.number(2),
-                       std::string(rows.text(3))});
-  }
-  return choices;
+void Store::put(const MeasuredPeak& peak) {
+  Transaction transaction(*database_);
+  const std::vector<MeasuredPeak> known = measured_peaks(peak.device);
+  const auto found = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.name == peak.name; });
+  write(*database_, std::span(found == known.end() ? &peak : &better_of(*found, peak), 1));
+  transaction.commit();
 }
 
 LaunchCost with_newer(LaunchCost known, const LaunchCost& newer) {
@@ -66,61 +118,6 @@ LaunchCost with_newer(LaunchCost known, const LaunchCost& newer) {
   return known;
 }
 
-void Store::put(std::span<const LaunchCost> costs) {
-  if (costs.empty()) return;
-  Transaction transaction(*database_);
-  Statement find(*database_,
-                 "SELECT kernel, seconds, created, runs, disturbance FROM launch_costs "
-                 "WHERE device = ?1 AND threads = ?2 AND signature = ?3");
-  Statement insert(*database_,
-                   "INSERT OR REPLACE INTO launch_costs VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)");
-  for (const LaunchCost& newer : costs) {
-    LaunchCost cost = newer;
-    find.reset();
-    find.bind(1, cost.device).bind(2, cost.threads).bind(3, cost.signature);
-    if (find.step()) {
-      LaunchCost known = cost;
-      known.kernel = find.text(0);
-      known.seconds = find.number(1);
-      known.created = find.text(2);
-      known.runs = find.integer(3);
-      known.disturbance = find.text(4);
-      cost = with_newer(std::move(known), newer);
-    }
-    insert.bind(1, cost.device)
-        .bind(2, cost.threads)
-        .bind(3, cost.signature)
-        .bind(4, cost.kernel)
-        .bind(5, cost.kind)
-        .bind(6, cost.flops)
-        .bind(7, cost.bytes)
-        .bind(8, cost.seconds)
-        .bind(9, cost.created)
-        .bind(10, cost.runs)
-        .bind(11, cost.disturbance)
-        .run();
-  }
-  transaction.commit();
-}
-
-std::vector<LaunchCost> Store::launch_costs(std::string_view device) const {
-  std::vector<LaunchCost> costs;
-  const int64_t version = store_schema::version_of(*database_);
-  if (version < kLaunchCostsSince) return costs;
-  const std::string sql = fmt::format(
-      "SELECT threads, signature, kernel, kind, flops, bytes, seconds, created, {}, {} FROM launch_costs "
-      "WHERE device = ?1 ORDER BY threads, signature",
-      version < kRunsSince ? "1" : "runs", version < kDisturbanceSince ? "''" : "disturbance");
-  Statement rows(*database_, sql.c_str());
-  rows.bind(1, device);
-  while (rows.step()) {
-    costs.push_back({std::string(device), rows.integer(0), std::string(rows.text(1)), std::string(rows.text(2)),
-                     std::string(rows.text(3)), rows.number(4), rows.integer(5), rows.number(6),
-                     std::string(rows.text(7)), rows.integer(8), std::string(rows.text(9))});
-  }
-  return costs;
-}
-
 std::vector<double> Store::prediction_errors(std::string_view fingerprint) const {
   // The newest records tell most, and to read them takes some milliseconds.
   Statement rows(*database_, R"sql(
@@ -132,7 +129,7 @@ std::vector<double> Store::prediction_errors(std::string_view fingerprint) const
               AND json_extract(json, '$.prediction.from') = 'measured launches'
               AND json_extract(json, '$.verdict.rating') <> 'predicted'))
     WHERE predicted > 0 AND measured > 0)sql");
-  rows.bind(1, fingerprint);
+  rows.bind(fingerprint);
   std::vector<double> errors;
   while (rows.step()) errors.push_back(rows.number(0));
   return errors;
@@ -141,34 +138,6 @@ std::vector<double> Store::prediction_errors(std::string_view fingerprint) const
 const MeasuredPeak& better_of(const MeasuredPeak& known, const MeasuredPeak& newer) {
   const bool is_better = newer.unit == "s" ? newer.value < known.value : newer.value > known.value;
   return is_better ? newer : known;
-}
-
-void Store::put(const MeasuredPeak& peak) {
-  Transaction transaction(*database_);
-  const auto is_known = [&](const MeasuredPeak& known) { return known.name == peak.name; };
-  const std::vector<MeasuredPeak> known = measured_peaks(peak.device);
-  const auto found = std::find_if(known.begin(), known.end(), is_known);
-  const MeasuredPeak& best = found == known.end() ? peak : better_of(*found, peak);
-  Statement(*database_, "INSERT OR REPLACE INTO measured_peaks VALUES (?1, ?2, ?3, ?4, ?5)")
-      .bind(1, best.device)
-      .bind(2, best.name)
-      .bind(3, best.value)
-      .bind(4, best.unit)
-      .bind(5, best.created)
-      .run();
-  transaction.commit();
-}
-
-std::vector<MeasuredPeak> Store::measured_peaks(std::string_view device) const {
-  std::vector<MeasuredPeak> peaks;
-  if (!has_knowledge()) return peaks;
-  Statement rows(*database_, "SELECT name, value, unit, created FROM measured_peaks WHERE device = ?1 ORDER BY name");
-  rows.bind(1, device);
-  while (rows.step()) {
-    peaks.push_back({std::string(device), std::string(rows.text(0)), rows.number(1), std::string(rows.text(2)),
-                     std::string(rows.text(3))});
-  }
-  return peaks;
 }
 
 }  // namespace laptime

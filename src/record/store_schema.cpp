@@ -1,14 +1,14 @@
 // The statements of each version, oldest first: a new file goes through all of them.
 #include "record/store_schema.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <string_view>
 
@@ -24,9 +24,12 @@ using sqlite::Transaction;
 
 constexpr int64_t kApplicationId = 1'280'332'884;  // "LPTT"
 
-// The record's JSON is the one source; the other columns of `records` are read from it.
-std::string records() {
-  return R"sql(
+// The statements by which version 1, 2, ... differs from the one before. To change the schema append to them, raise
+// kVersion, and keep the schema that was newest until then in tests/record/old_schemas.h.
+std::array<std::string, kVersion> versions() {
+  return {
+      // The record's JSON is the one source; the other columns of `records` are read from it.
+      R"sql(
     CREATE TABLE records (
       id          INTEGER PRIMARY KEY AUTOINCREMENT,
       json        TEXT NOT NULL CHECK (json_valid(json)),
@@ -40,12 +43,9 @@ std::string records() {
     );
     CREATE INDEX records_by_name ON records (name, created);
     CREATE INDEX records_by_point ON records (config_hash, binary_id, fingerprint);
-  )sql";
-}
-
-// Version 1 kept choices and peaks by machine. Whose device they are is not known any more, so they are measured again.
-std::string knowledge_by_device() {
-  return R"sql(
+  )sql",
+      // Version 1 kept choices and peaks by machine. Whose device they are is not known any more.
+      R"sql(
     DROP TABLE IF EXISTS kernel_choices;
     DROP TABLE IF EXISTS measured_peaks;
     CREATE TABLE kernel_choices (
@@ -64,23 +64,15 @@ std::string knowledge_by_device() {
       created     TEXT NOT NULL,
       PRIMARY KEY (device, name)
     ) WITHOUT ROWID;
-  )sql";
-}
-
-std::string traces() {
-  return R"sql(
+  )sql",
+      R"sql(
     CREATE TABLE traces (
       record_id   INTEGER PRIMARY KEY REFERENCES records (id),
       json        TEXT NOT NULL CHECK (json_valid(json))
     );
-  )sql";
-}
-
-// Versions 4, 5 and 6 made listings of other columns, which version 10 replaces.
-std::string nothing() { return {}; }
-
-std::string launch_costs() {
-  return R"sql(
+  )sql",
+      "",  // as version 6, made a listing of other columns, which version 11 replaces
+      R"sql(
     CREATE TABLE launch_costs (
       device      TEXT NOT NULL,
       threads     INTEGER NOT NULL,
@@ -93,101 +85,53 @@ std::string launch_costs() {
       created     TEXT NOT NULL,
       PRIMARY KEY (device, threads, signature)
     ) WITHOUT ROWID;
-  )sql";
-}
-
-std::string runs_of_launch_costs() { return "ALTER TABLE launch_costs ADD COLUMN runs INTEGER NOT NULL DEFAULT 1;"; }
-
-// Which records a command took from the store instead of measuring them (--resume). `newest_id` is that of the newest
-// record then: it says where the command stands among the others, which may be the only trace of it.
-std::string resumed_records() {
-  return R"sql(
+  )sql",
+      "", "ALTER TABLE launch_costs ADD COLUMN runs INTEGER NOT NULL DEFAULT 1;",
+      // Which records a command took from the store instead of measuring them (--resume). `newest_id` is that of the
+      // newest record then: it says where the command stands among the others, which may be the only trace of it.
+      R"sql(
     CREATE TABLE resumed (
       run         TEXT NOT NULL,
       record_id   INTEGER NOT NULL REFERENCES records (id),
       newest_id   INTEGER NOT NULL
     );
-  )sql";
-}
-
-std::string disturbance_of_launch_costs() {
-  return "ALTER TABLE launch_costs ADD COLUMN disturbance TEXT NOT NULL DEFAULT '';";
-}
-
-// A record has 25 KiB and more. The listing has the fields that tables and filters ask for, so that they need not read
-// it all. The longer the schema, the more bytes whose damage hides the whole store: its view states the fields once.
-std::string listing_of_columns() {
-  return R"sql(
+  )sql",
+      "ALTER TABLE launch_costs ADD COLUMN disturbance TEXT NOT NULL DEFAULT '';",
+      "",  // a listing in one table
+      // The longer the schema, the more bytes whose damage hides the whole store: its views state the fields once.
+      R"sql(
     DROP TRIGGER IF EXISTS record_added;
     DROP TRIGGER IF EXISTS record_changed;
     DROP TRIGGER IF EXISTS record_removed;
     DROP VIEW IF EXISTS listed;
     DROP TABLE IF EXISTS listing;
-  )sql" + listing::schema();
+  )sql" + listing::schema()};
 }
-
-// What version 1, 2, ... adds to the one before. To change the schema append a function here, raise kVersion, and keep
-// the schema that was newest until then in tests/record/old_schemas.h.
-constexpr std::array kVersions{records,
-                               knowledge_by_device,
-                               traces,
-                               nothing,
-                               launch_costs,
-                               nothing,
-                               runs_of_launch_costs,
-                               resumed_records,
-                               disturbance_of_launch_costs,
-                               listing_of_columns};
-static_assert(kVersions.size() == kVersion);
-
-class File {
- public:
-  // Not blocking, so that a pipe that nobody writes does not hang the program.
-  explicit File(const std::filesystem::path& path)
-      : descriptor_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-  ~File() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int descriptor() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
 
 }  // namespace
 
 FileKind kind_of_file(const std::filesystem::path& path) {
-  const std::string name = path.string();
+  const auto error = [&](std::string_view what) {
+    return Error::format("store '{}': {} with --store", path.string(), what);
+  };
   struct stat status {};
-  if (stat(path.c_str(), &status) != 0) {
-    if (errno == ENOENT || errno == ENOTDIR) return FileKind::kNone;
-    throw Error::format("store '{}': cannot be opened ({}); name another file with --store", name,
-                        std::strerror(errno));
-  }
-  if (S_ISDIR(status.st_mode)) throw Error::format("store '{}': is a directory; name a file with --store", name);
-  if (!S_ISREG(status.st_mode)) {
-    throw Error::format("store '{}': is a pipe or a device; name a file with --store", name);
-  }
-  const File file(path);
-  if (file.descriptor() < 0) {
-    throw Error::format("store '{}': cannot be opened ({}); name another file with --store", name,
-                        std::strerror(errno));
-  }
-  std::array<unsigned char, 100> header{};  // https://sqlite.org/fileformat.html, "The Database Header"
-  const ssize_t bytes = pread(file.descriptor(), header.data(), header.size(), 0);
-  if (bytes == 0) return FileKind::kEmpty;
+  const bool exists = stat(path.c_str(), &status) == 0;
+  if (!exists && (errno == ENOENT || errno == ENOTDIR)) return FileKind::kNone;
+  if (exists && S_ISDIR(status.st_mode)) throw error("is a directory; name a file");
+  if (exists && !S_ISREG(status.st_mode)) throw error("is a pipe or a device; name a file");
+  std::ifstream file(path, std::ios::binary);
+  if (!exists || !file) throw error(fmt::format("cannot be opened ({}); name another file", std::strerror(errno)));
+  std::string header(100, '\0');  // https://sqlite.org/fileformat.html, "The Database Header"
+  file.read(header.data(), std::ssize(header));
+  if (file.gcount() == 0) return FileKind::kEmpty;
   constexpr std::string_view kMagic{"SQLite format 3\0", 16};
-  if (bytes != static_cast<ssize_t>(header.size()) || std::memcmp(header.data(), kMagic.data(), kMagic.size()) != 0) {
-    throw Error::format("store '{}': not a laptime store, but some other file; name another one with --store", name);
-  }
+  if (file.gcount() != std::ssize(header) || !header.starts_with(kMagic))
+    throw error("not a laptime store, but some other file; name another one");
   constexpr size_t kApplicationIdAt = 68;
   uint32_t application = 0;
-  for (size_t i = 0; i < 4; ++i) application = application << 8U | header[kApplicationIdAt + i];
-  if (application != kApplicationId) {
-    throw Error::format("store '{}': a database of another program; name another file with --store", name);
-  }
+  for (size_t i = 0; i < 4; ++i)
+    application = application << 8U | static_cast<unsigned char>(header[kApplicationIdAt + i]);
+  if (application != kApplicationId) throw error("a database of another program; name another file");
   return FileKind::kStore;
 }
 
@@ -214,11 +158,9 @@ void bring_up_to_date(Database& database) {
   Transaction transaction(database);
   const int64_t version = version_of(database);
   if (version == kVersion) return;
-  for (size_t next = static_cast<size_t>(version); next < kVersions.size(); ++next) {
-    database.execute(kVersions[next]().c_str());
-  }
-  database.execute(
-      fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, kVersion).c_str());
+  const auto statements = versions();
+  for (size_t next = static_cast<size_t>(version); next < statements.size(); ++next) database.execute(statements[next]);
+  database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, kVersion));
   transaction.commit();
 }
 

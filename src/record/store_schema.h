@@ -26,9 +26,9 @@ class Database;
 
 namespace store_schema {
 
-inline constexpr int64_t kVersion = 10;
+inline constexpr int64_t kVersion = 11;
 
-// What the first bytes of a file say, read without SQLite, which might change a file that it opens.
+// The kind of a file by its first bytes, read without SQLite, which might change a file that it opens.
 enum class FileKind : uint8_t { kNone, kEmpty, kStore };
 
 // Error for anything but a store and an empty file: a directory, a pipe, other bytes, a database of another program.

@@ -1,4 +1,4 @@
-// Samples beside their statistics.
+// Samples beside their statistics, and trust from those and the verdict of a record.
 #include "record/time_stats.h"
 
 namespace laptime {
@@ -11,6 +11,28 @@ std::optional<TimeRatio> ratio_of_medians(const TimeStats& above, const TimeStat
   if (below.median <= 0) return std::nullopt;
   if (above == below) return TimeRatio{1, std::nullopt};
   return TimeRatio{above.median / below.median, bootstrap_ratio_interval(above.samples, below.samples)};
+}
+
+std::optional<double> known_within(const Summary& time) {
+  if (!time.ci_low || !time.ci_high) return std::nullopt;
+  return relative_half_width({*time.ci_low, *time.ci_high}, time.median);
+}
+
+std::optional<Trust> trust_of(const Record& record) {
+  const TimeStats* const time = record.main_time();
+  const Verdict& verdict = record.verdict;
+  if (time == nullptr || verdict.rating == kPredicted) return std::nullopt;
+  Trust trust;
+  trust.within = known_within(*time);
+  trust.has_few_samples = !trust.within.has_value();
+  trust.drifts = verdict.rating == name_of(Stability::kNoSteadyState);
+  trust.is_busy = verdict.lost.value_or(0) > kUnstableLoss;
+  // Nothing else that is unstable lacks a number of its own.
+  trust.is_meaningless = verdict.rating == name_of(Stability::kUnstable) && !trust.is_busy &&
+                         trust.within.value_or(0) <= kTrustedWithin && record.binary.build_type != "Release";
+  trust.lost = verdict.lost;
+  trust.lost_to = verdict.lost_to;
+  return trust;
 }
 
 }  // namespace laptime

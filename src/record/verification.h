@@ -1,6 +1,7 @@
 // Verification: the comparisons of our engine with a golden file, as a fact that reports can show.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,10 @@ struct VerifiedGroup {
   std::string name;
   std::vector<Comparison> comparisons;
 
-  bool pass() const;
+  bool pass() const {
+    return std::all_of(comparisons.begin(), comparisons.end(),
+                       [](const Comparison& comparison) { return comparison.pass; });
+  }
 };
 
 struct VerifiedFile {
@@ -22,7 +26,10 @@ struct VerifiedFile {
   std::vector<VerifiedGroup> groups;
   std::string refused;  // why the run could not be made, memory for instance; such a file does not pass
 
-  bool pass() const;
+  bool pass() const {
+    return refused.empty() && !groups.empty() &&
+           std::all_of(groups.begin(), groups.end(), [](const VerifiedGroup& group) { return group.pass(); });
+  }
 };
 
 }  // namespace laptime

@@ -11,8 +11,10 @@
 
 #include "base/error.h"
 #include "base/words.h"
+#include "record/listing.h"
 #include "report/columns.h"
 #include "report/row.h"
+#include "table/text.h"
 
 namespace laptime {
 
@@ -323,6 +325,55 @@ Extent extent_of(const Node& node) {
   return extent;
 }
 
+std::string sql_text(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "''" : std::string(1, c);
+  return quoted + "'";
+}
+
+// SQL that holds for every record of which a comparison holds; empty where the column is not in the listing.
+std::string condition_of_comparison(const Node& node) {
+  const std::string column = listing::column(resolved_column(node.column));
+  if (column.empty() || node.null || !is_plain_ascii(node.value)) return {};
+  const std::string value = sql_text(node.value);
+  // The texts of numbers may differ in the last digit.
+  const double number = node.number.value_or(0);
+  const double low = number - std::fabs(number) * 1e-9;
+  const double high = number + std::fabs(number) * 1e-9;
+  switch (node.op) {
+    case Operator::kEqual: {
+      const std::string near = node.number ? fmt::format(" OR {} BETWEEN {} AND {}", column, low, high) : "";
+      return fmt::format("{} IN ({}, {}){}", column, value, sql_text(node.meant), near);
+    }
+    case Operator::kNotEqual: return fmt::format("{} IS NOT {}", column, value);
+    case Operator::kContains:
+      return fmt::format("{0} IS NOT NULL AND (typeof({0}) <> 'text' OR instr({0}, {1}) > 0)", column, value);
+    case Operator::kLess:
+    case Operator::kLessEqual:
+      return node.number ? fmt::format("typeof({0}) = 'text' OR {0} <= {1}", column, high) : "";
+    case Operator::kGreater:
+    case Operator::kGreaterEqual:
+      return node.number ? fmt::format("typeof({0}) = 'text' OR {0} >= {1}", column, low) : "";
+  }
+  return {};
+}
+
+std::string condition_of(const Node& node) {
+  std::vector<std::string> parts;
+  if (node.kind == Node::Kind::kCompare) {
+    const std::string comparison = condition_of_comparison(node);
+    if (comparison.empty() || node.ids.empty()) return comparison;
+    return fmt::format("{} OR id IN ({})", comparison, joined(node.ids, ", "));
+  }
+  for (const Node& child : node.children) {
+    if (const std::string part = condition_of(child); !part.empty()) parts.push_back(fmt::format("({})", part));
+  }
+  // More may match than what matches, so that nothing follows for the opposite.
+  const bool is_known =
+      node.kind == Node::Kind::kAnd || (node.kind == Node::Kind::kOr && parts.size() == node.children.size());
+  return is_known ? joined(parts, node.kind == Node::Kind::kOr ? " OR " : " AND ") : "";
+}
+
 Node comparison_of(std::string column, Operator op, std::string value) {
   Node node;
   node.read = std::make_shared<const ColumnValue>(column);
@@ -382,6 +433,8 @@ void Filter::check(const Records& records) const {
     });
   }
 }
+
+std::string Filter::condition() const { return root_ == nullptr ? "" : condition_of(*root_); }
 
 Extent Filter::extent() const { return root_ == nullptr ? Extent::kNames : extent_of(*root_); }
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/json.h"
-#include "record/json_object.h"
 #include "record/record.h"
 #include "report/records.h"
 
@@ -51,6 +50,10 @@ class Filter {
 
   // Error for a column that none of the records can have, and for a group of columns.
   void check(const Records& records) const;
+
+  // SQL over the columns of the listing (record/listing.h) that holds for every record that matches, and for others
+  // too where the filter asks for more than the listing has. Empty where it says nothing.
+  std::string condition() const;
 
   // How much of a record it looks at.
   Extent extent() const;

@@ -7,8 +7,8 @@
 #include <cmath>
 #include <set>
 
+#include "base/json.h"
 #include "base/words.h"
-#include "record/json_object.h"
 #include "report/words.h"
 
 namespace laptime {

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/words.h"
-#include "record/scope_path.h"
+#include "record/step_trace.h"
 #include "report/profile_answer.h"
 #include "report/table_order.h"
 #include "report/words.h"

@@ -54,7 +54,7 @@ StoredRecords::StoredRecords(const Store& store, const Filter& filter, Store::Pr
     if (told->insert(text).second) problem(text);
   };
   filter.check(Unfiltered(store));
-  ids_ = store.ids(problem_);
+  ids_ = store.ids(problem_, filter.condition());
   if (filter.is_empty()) return;
   std::vector<int64_t> matching;
   each_id(filter.extent(), [&](int64_t id, const Record& record) {

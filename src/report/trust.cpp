@@ -8,7 +8,7 @@
 #include "analysis/speedup.h"
 #include "base/words.h"
 #include "distribution/bootstrap.h"
-#include "record/trust.h"
+#include "record/time_stats.h"
 #include "table/value_text.h"
 
 namespace laptime {

@@ -1,6 +1,10 @@
-// Runs the points of a sweep one after the other, and leaves out those that another program measures.
+// Runs the points of a sweep one after the other, leaves out those that another program measures, and compares losses
+// bit by bit.
 #include "sweep/run_sweep.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -12,11 +16,43 @@
 #include "prepare/prepare.h"
 #include "sweep/child.h"
 #include "sweep/point_claim.h"
-#include "sweep/same_loss.h"
 #include "sweep/stop_signals.h"
 #include "sweep/sweep_store.h"
 
 namespace laptime {
+namespace {
+
+bool comparable(const Record& earlier, const Record& record) {
+  return earlier.status == Status::kOk && record.status == Status::kOk && earlier.config_hash == record.config_hash &&
+         earlier.binary == record.binary && earlier.fingerprint == record.fingerprint &&
+         earlier.math_mode == record.math_mode && earlier.kernels == record.kernels;
+}
+
+}  // namespace
+
+void clear_timing(Record& record) {
+  record.time.clear();
+  record.phases.clear();
+  record.tokens_per_second.reset();
+}
+
+void require_same_loss(const Record& earlier, Record& record) {
+  if (!comparable(earlier, record)) return;
+  const size_t steps = std::min(earlier.loss.values.size(), record.loss.values.size());
+  for (size_t step = 0; step < steps; ++step) {
+    const double before = earlier.loss.values[step];
+    const double now = record.loss.values[step];
+    if (before == now) continue;
+    record.status = Status::kFailed;
+    record.reason = fmt::format(
+        "the loss of step {} is {:.9g}, but was {:.9g} in the run of {} with the same configuration, program and "
+        "kernels, so no timing is reported",
+        step + 1, now, before, earlier.created);
+    clear_timing(record);
+    return;
+  }
+}
+
 namespace {
 
 class SweepRun {
@@ -134,18 +170,18 @@ class SweepRun {
         {.timeout = Seconds(point.config.timeout)}, signals_, child);
     require_unchanged_files(point, result.record);
     if (result.record.status == Status::kOutOfMemory && result.record.reason.starts_with("predicted:")) {
-      if (const std::string sizes = sizes_text(point.config); !sizes.empty()) result.record.reason += "; " + sizes;
+      if (const std::string sizes = sizes_text(point); !sizes.empty()) result.record.reason += "; " + sizes;
     }
     if (const auto earlier = store_.finished(described)) require_same_loss(earlier->record, result.record);
     return result;
   }
 
   // Which sizes fit, or, once searching has taken long, where to ask.
-  std::string sizes_text(const RunConfig& config) {
+  std::string sizes_text(const ResolvedPoint& point) {
     constexpr Seconds kLongSearch{10};  // in all points: each size that is tried is planned
     if (searching_ > kLongSearch) return "laptime plan --largest says which batch and context fit";
     const Seconds start = host_now();
-    std::string sizes = sizes_that_fit(config, [&](const std::string& device) { return store_.known(device); });
+    std::string sizes = sizes_that_fit(point, [&](const std::string& device) { return store_.known(device); });
     searching_ += host_now() - start;
     return sizes;
   }

@@ -22,7 +22,7 @@
 #include "model/train_step.h"
 #include "model/validate.h"
 #include "passes/saved.h"
-#include "prepare/kernels_file.h"
+#include "prepare/kernel_choice.h"
 #include "prepare/knowledge.h"
 #include "prepare/prepare.h"
 

@@ -9,7 +9,7 @@
 #include "analysis/made_trace.h"
 #include "base/json.h"
 #include "record/metrics.h"
-#include "record/scope_path.h"
+#include "record/step_trace.h"
 
 namespace laptime {
 namespace {

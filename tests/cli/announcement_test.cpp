@@ -1,5 +1,5 @@
 // The line before a sweep: points, time, what does not fit.
-#include "cli/expected_points.h"
+#include "cli/progress.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

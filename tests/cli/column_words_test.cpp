@@ -1,5 +1,5 @@
 // Whatever a table prints as a header is listed, and can stand in --columns, --sort and filters.
-#include "cli/column_words.h"
+#include "cli/help.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

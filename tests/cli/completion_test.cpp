@@ -1,15 +1,11 @@
 // What a word of a command line could become.
-#include "cli/completion.h"
+#include "cli/help.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <set>
 
-#include "cli/commands.h"
-#include "cli/commands/bench.h"
-#include "cli/commands/list.h"
-#include "cli/help.h"
 #include "config/machine.h"
 #include "config/model_presets.h"
 #include "export/formats.h"
@@ -25,12 +21,14 @@ using testing::IsEmpty;
 using testing::IsSupersetOf;
 using testing::Not;
 
-// The words that the last of `words` could become.
-std::vector<std::string> candidates(const std::vector<std::string>& words) {
-  std::vector<std::string> found;
-  for (const WordHelp& one : completions_of(words).words) found.push_back(one.word);
-  return found;
+std::vector<std::string> names_of(const Completions& completions) {
+  std::vector<std::string> names;
+  for (const WordHelp& one : completions.words) names.push_back(one.word);
+  return names;
 }
+
+// The words that the last of `words` could become.
+std::vector<std::string> candidates(const std::vector<std::string>& words) { return names_of(completions_of(words)); }
 
 bool takes_files(const std::vector<std::string>& words) { return completions_of(words).files; }
 
@@ -143,11 +141,11 @@ TEST(Completion, LinesHaveTheMeaningBehindATab) {
 }
 
 TEST(Placeholder, CapitalsStandForSomethingElse) {
-  EXPECT_THAT(words_of_placeholder("FILE|none").words, ElementsAre("none"));
+  EXPECT_THAT(names_of(words_of_placeholder("FILE|none")), ElementsAre("none"));
   EXPECT_TRUE(words_of_placeholder("FILE|none").files);
-  EXPECT_THAT(words_of_placeholder("none|every=K").words, ElementsAre("none", "every="));
+  EXPECT_THAT(names_of(words_of_placeholder("none|every=K")), ElementsAre("none", "every="));
   for (const char* nothing : {"", "N", "NAME,...", "COLUMN[:desc]", "[FILTER]", "BYTES", "{NAME}"}) {
-    EXPECT_THAT(words_of_placeholder(nothing).words, IsEmpty()) << nothing;
+    EXPECT_THAT(names_of(words_of_placeholder(nothing)), IsEmpty()) << nothing;
     EXPECT_FALSE(words_of_placeholder(nothing).files) << nothing;
   }
 }

@@ -130,7 +130,7 @@ TEST(SweepFile, ErrorSuggestsDecimalPoint) {
 }
 
 TEST(SweepFile, KeysOfOtherTrainersHaveHints) {
-  EXPECT_THAT(refusal("gradient_accumulation_steps = 8"), AllOf(StartsWith("a.toml:1:"), HasSubstr("--accumulate")));
+  EXPECT_THAT(refusal("global_batch_size = 8"), AllOf(StartsWith("a.toml:1:"), HasSubstr("--micro-batches")));
   EXPECT_EQ(refusal("data = [\"a.bin\", \"b.bin\"]\nmax_seq_length = 64"), "");
 }
 

@@ -82,6 +82,7 @@ class Scale(ProgramTest):
                                                ).fetchall():
                 database.execute(f"DROP {kind} {name}")
             database.execute("DROP TABLE listing")
+            database.execute("DROP TABLE briefs")
             database.execute("PRAGMA user_version = 2")
             database.commit()
         before = store.read_bytes()

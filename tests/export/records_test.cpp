@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "export/formats.h"
-#include "export/pickle.h"
 #include "record/sample_record.h"
 #include "small_trace.h"
 
@@ -169,15 +168,9 @@ TEST(Records, EveryTextFormatEscapesWhatAFileMayHold) {
 }
 
 TEST(Records, PickleHasTheOpcodesOfTheViewer) {
-  Pickle pickle;
-  pickle.dict([&] {
-    pickle.item("a", 1);
-    pickle.item("b", int64_t{0x7f} << 40U);
-    pickle.item_of("c", [&] { pickle.list(2, [&](size_t) { pickle.text("a"); }); });
-    pickle.item("d", false);
-  });
+  const Json value{{"a", 1}, {"b", int64_t{0x7f} << 40U}, {"c", Json::array({"a", "a"})}, {"d", false}};
   using namespace std::string_literals;
-  EXPECT_EQ(pickle.finish(),
+  EXPECT_EQ(pickled(value),
             "\x80\x02}("
             "X\x01\0\0\0aq\0K\x01"
             "X\x01\0\0\0bq\x01\x8a\x08\0\0\0\0\0\x7f\0\0"

@@ -1,5 +1,5 @@
 // Kernels files: records of earlier runs in any of their forms, whole or reduced to their choices.
-#include "prepare/kernels_file.h"
+#include "prepare/kernel_choice.h"
 
 #include "fuzz/fuzz_target.h"
 

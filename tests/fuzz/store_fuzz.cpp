@@ -54,7 +54,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const fuzz::Folder folder;
   std::ofstream(folder.file(), std::ios::binary)
       .write(reinterpret_cast<const char*>(data), static_cast<std::streamsize>(size));
-  fuzz::accept_or_refuse([&] { Store::open(folder.file(), Store::Access::kRead).all(); });
+  fuzz::accept_or_refuse([&] { whole_records(Store::open(folder.file(), Store::Access::kRead)); });
   for (const Extent extent : {Extent::kNames, Extent::kListed, Extent::kWithConfig}) {
     const auto visit = [](int64_t, const Record&) { return true; };
     fuzz::accept_or_refuse(

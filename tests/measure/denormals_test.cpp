@@ -1,5 +1,5 @@
 // Denormal numbers are counted by type, and a run that becomes slower is told from one that does not.
-#include "measure/denormals.h"
+#include "measure/spoiled_values.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What counts as a disturbed run: time lost, samples that vary, traced steps longer than those beside them.
-#include "measure/disturbed_run.h"
+#include "measure/make_record.h"
 
 #include <gtest/gtest.h>
 

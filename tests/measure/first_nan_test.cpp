@@ -1,5 +1,5 @@
 // Where a run stopped being finite: named from the state that the failing step had, for every pass.
-#include "measure/first_nan.h"
+#include "measure/spoiled_values.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // Which kernels a trial leaves out of later races.
-#include "measure/hopeless_kernels.h"
+#include "measure/kernel_standings.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // What makes two runs the same: what the options resolve to, and the content of files.
-#include "measure/identity.h"
+#include "measure/describe.h"
 
 #include <gtest/gtest.h>
 #include <sched.h>

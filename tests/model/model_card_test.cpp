@@ -24,7 +24,7 @@ ModelConfig model_of(const std::vector<GivenOption>& given) {
   return resolved.config.model;
 }
 
-ParameterSpec find(const ModelConfig& model, const std::string& name) {
+ParameterSpec spec_of(const ModelConfig& model, const std::string& name) {
   for (const ParameterSpec& parameter : parameter_list(model)) {
     if (parameter.name == name) return parameter;
   }
@@ -87,18 +87,18 @@ TEST(ModelCard, EveryEditionHasARow) {
 
 TEST(ModelSummary, ParametersHaveTheirRegion) {
   const ModelConfig model = model_of({{"model", "custom"}, {"d-model", "8"}, {"num-layers", "2"}, {"num-heads", "2"}});
-  EXPECT_EQ(find(model, "layers.1.attn.q_proj.weight").region, (Region{1, "attn"}));
-  EXPECT_EQ(find(model, "layers.0.ln2.weight").region, (Region{0, "ln2"}));
-  EXPECT_EQ(find(model, "lm_head.weight").region, (Region{-1, "lm_head"}));
+  EXPECT_EQ(spec_of(model, "layers.1.attn.q_proj.weight").region, (Region{1, "attn"}));
+  EXPECT_EQ(spec_of(model, "layers.0.ln2.weight").region, (Region{0, "ln2"}));
+  EXPECT_EQ(spec_of(model, "lm_head.weight").region, (Region{-1, "lm_head"}));
 }
 
 TEST(ModelSummary, ParametersListOptionalWeights) {
   ModelConfig model = model_of({{"edition", "2024"}});
-  EXPECT_TRUE(find(model, "position_embeddings.weight").rows_may_be_cropped);
-  EXPECT_FALSE(find(model, "token_embeddings.weight").rows_may_be_cropped);
-  EXPECT_EQ(find(model, "token_embeddings.weight").stored_again_as, "");
+  EXPECT_TRUE(spec_of(model, "position_embeddings.weight").rows_may_be_cropped);
+  EXPECT_FALSE(spec_of(model, "token_embeddings.weight").rows_may_be_cropped);
+  EXPECT_EQ(spec_of(model, "token_embeddings.weight").stored_again_as, "");
   model.weight_tie = true;
-  EXPECT_EQ(find(model, "token_embeddings.weight").stored_again_as, "lm_head.weight");
+  EXPECT_EQ(spec_of(model, "token_embeddings.weight").stored_again_as, "lm_head.weight");
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 
-ModelConfig model_of(const std::vector<GivenOption>& given) {
+ModelConfig resolved_model(const std::vector<GivenOption>& given) {
   const ResolvedConfig resolved = resolve(given);
   EXPECT_EQ(resolved.invalid, "");
   return resolved.config.model;
@@ -70,19 +70,19 @@ TEST(ModelSummary, CountsParametersOfThe2025Sizes) {
                                                  {"large", 969'411'840},  {"xl", 1'998'235'200},
                                                  {"2.7B", 3'406'809'600}, {"10B", 12'832'823'808}};
   for (const auto& [name, count] : published) {
-    EXPECT_EQ(parameter_count(model_of({{"model", name}})), count) << name;
+    EXPECT_EQ(parameter_count(resolved_model({{"model", name}})), count) << name;
   }
 }
 
 TEST(ModelSummary, CountsParametersOfGpt2) {
-  EXPECT_EQ(parameter_count(model_of({{"model", "gpt2-124M"}})), 124'439'808);
-  EXPECT_EQ(parameter_count(model_of({{"model", "gpt2-355M"}})), 354'823'168);
-  EXPECT_EQ(parameter_count(model_of({{"model", "gpt2-774M"}})), 774'030'080);
-  EXPECT_EQ(parameter_count(model_of({{"model", "gpt2-1558M"}})), 1'557'611'200);
+  EXPECT_EQ(parameter_count(resolved_model({{"model", "gpt2-124M"}})), 124'439'808);
+  EXPECT_EQ(parameter_count(resolved_model({{"model", "gpt2-355M"}})), 354'823'168);
+  EXPECT_EQ(parameter_count(resolved_model({{"model", "gpt2-774M"}})), 774'030'080);
+  EXPECT_EQ(parameter_count(resolved_model({{"model", "gpt2-1558M"}})), 1'557'611'200);
 }
 
 TEST(ModelSummary, CountsParametersOf2024ByItsFormula) {
-  const ModelConfig small = model_of({{"model", "small"}, {"edition", "2024"}});
+  const ModelConfig small = resolved_model({{"model", "small"}, {"edition", "2024"}});
   const int64_t d = 768, d_ff = 3072, layers = 12, vocab = 10'000, context = 128;
   const int64_t untied = 2 * vocab * d + context * d + layers * (4 * d * d + 2 * d * d_ff + 2 * d) + d;
   EXPECT_EQ(parameter_count(small), untied);
@@ -99,7 +99,7 @@ TEST(ModelSummary, EveryPresetInEveryEditionFollowsTheFormulas) {
     if (preset.name == kAttentionModel) continue;
     for (const auto& edition : choices_of(Edition{})) {
       if (preset.only && *preset.only != edition.value) continue;
-      const ModelConfig model = model_of({{"model", preset.name}, {"edition", edition.name}});
+      const ModelConfig model = resolved_model({{"model", preset.name}, {"edition", edition.name}});
       const ModelSummary summary = summarize(model);
       EXPECT_EQ(summary.parameter_count, expected_parameters(model)) << preset.name << ' ' << edition.name;
       EXPECT_EQ(summary.forward_flops, expected_flops(model)) << preset.name << ' ' << edition.name;
@@ -110,7 +110,7 @@ TEST(ModelSummary, EveryPresetInEveryEditionFollowsTheFormulas) {
 TEST(ModelSummary, TiedHeadsAndBiasesFollowTheFormulas) {
   for (const char* tied : {"true", "false"}) {
     for (const char* bias : {"true", "false"}) {
-      const ModelConfig model = model_of({{"edition", "2024"}, {"weight-tie", tied}, {"bias", bias}});
+      const ModelConfig model = resolved_model({{"edition", "2024"}, {"weight-tie", tied}, {"bias", bias}});
       EXPECT_EQ(parameter_count(model), expected_parameters(model)) << tied << bias;
       EXPECT_EQ(forward_flops(model), expected_flops(model)) << tied << bias;
     }
@@ -118,7 +118,7 @@ TEST(ModelSummary, TiedHeadsAndBiasesFollowTheFormulas) {
 }
 
 TEST(ModelSummary, CountsEachListedParameter) {
-  const ModelSummary summary = summarize(model_of({{"model", "gpt2-124M"}}));
+  const ModelSummary summary = summarize(resolved_model({{"model", "gpt2-124M"}}));
   int64_t total = 0;
   for (const ParameterSpec& parameter : summary.parameters)
     total += std::accumulate(parameter.shape.begin(), parameter.shape.end(), int64_t{1}, std::multiplies<>());
@@ -132,24 +132,25 @@ TEST(ModelSummary, ForwardFlopsMatchPublished) {
                                                                {"xl", {4.140, 8.441}},
                                                                {"2.7B", {7.010, 14.192}}};
   for (const auto& [name, flops] : tflop) {
-    EXPECT_NEAR(static_cast<double>(forward_flops(model_of({{"model", name}}))) / 1e12, flops.first, 5e-4) << name;
-    const ModelConfig longer = model_of({{"model", name}, {"context", "512"}});
+    EXPECT_NEAR(static_cast<double>(forward_flops(resolved_model({{"model", name}}))) / 1e12, flops.first, 5e-4)
+        << name;
+    const ModelConfig longer = resolved_model({{"model", name}, {"context", "512"}});
     EXPECT_NEAR(static_cast<double>(forward_flops(longer)) / 1e12, flops.second, 5e-4) << name;
   }
 }
 
 TEST(ModelSummary, AttentionModelHasTwoProductsOverAllPositions) {
-  const ModelConfig bare = model_of({{"model", "attention"}, {"d-model", "16"}, {"context", "32"}});
+  const ModelConfig bare = resolved_model({{"model", "attention"}, {"d-model", "16"}, {"context", "32"}});
   EXPECT_EQ(parameter_count(bare), 0);
   EXPECT_EQ(forward_flops(bare), int64_t{4} * 8 * 32 * 32 * 16);
   ASSERT_EQ(summarize(bare).inputs.size(), 3U);
   EXPECT_EQ(summarize(bare).inputs[0].shape, (std::vector<int64_t>{8, 1, 32, 16}));
-  const ModelConfig whole = model_of({{"model", "attention"}, {"d-model", "16"}, {"projections", "true"}});
+  const ModelConfig whole = resolved_model({{"model", "attention"}, {"d-model", "16"}, {"projections", "true"}});
   EXPECT_EQ(parameter_count(whole), 4 * 16 * 16);
   EXPECT_EQ(forward_flops(whole), int64_t{4} * 8 * 256 * 256 * 16 + int64_t{8} * 8 * 256 * 16 * 16);
   ASSERT_EQ(summarize(whole).inputs.size(), 1U);
   EXPECT_EQ(summarize(whole).inputs[0].shape, (std::vector<int64_t>{8, 256, 16}));
-  EXPECT_TRUE(summarize(model_of({})).inputs.empty());
+  EXPECT_TRUE(summarize(resolved_model({})).inputs.empty());
 }
 
 TEST(ModelSummary, OlderFeedForwardsHaveTwoMatrices) {

@@ -9,7 +9,6 @@
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/gemm/bfloat16_pairs.h"
 #include "ops/matmul/matmul.h"
-#include "prepare/math_mode.h"
 #include "prepare/prepare.h"
 #include "support/points.h"
 

@@ -1,5 +1,5 @@
 // Kernel choices from records of earlier runs: accepted forms, errors, and their effect on runs.
-#include "prepare/kernels_file.h"
+#include "prepare/kernel_choice.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -93,14 +93,15 @@ TEST(Change, SubtractsCountersAndKeepsTheLoad) {
 
 TEST(LostFraction, IsOfTheThreadsTime) {
   MachineState grown;
-  EXPECT_FALSE(stolen_fraction(grown, Seconds(1), 2));
+  EXPECT_FALSE(lost_fraction(grown.stolen_seconds, Seconds(1), 2));
   grown.stolen_seconds = 0.1;
   grown.throttled_seconds = 50;
   grown.waiting_seconds = 1;
-  EXPECT_DOUBLE_EQ(stolen_fraction(grown, Seconds(2), 2).value(), 0.025);
-  EXPECT_DOUBLE_EQ(throttled_fraction(grown, Seconds(2), 2).value(), 1);  // other processes of the group waited too
-  EXPECT_DOUBLE_EQ(waiting_fraction(grown, Seconds(2), 2).value(), 0.25);
-  EXPECT_FALSE(stolen_fraction(grown, Seconds(0), 2));
+  EXPECT_DOUBLE_EQ(lost_fraction(grown.stolen_seconds, Seconds(2), 2).value(), 0.025);
+  EXPECT_DOUBLE_EQ(lost_fraction(grown.throttled_seconds, Seconds(2), 2).value(),
+                   1);  // other processes of the group waited too
+  EXPECT_DOUBLE_EQ(lost_fraction(grown.waiting_seconds, Seconds(2), 2).value(), 0.25);
+  EXPECT_FALSE(lost_fraction(grown.stolen_seconds, Seconds(0), 2));
 }
 
 TEST(MachineStateJson, UnknownFieldsAreNull) {

@@ -1,10 +1,13 @@
-// A record with every key filled, for tests of what is written and read.
+// A record with every key filled, for tests of what is written and read, and the records of a store.
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "record/record.h"
+#include "record/store.h"
 #include "record/time_stats.h"
 
 namespace laptime {
@@ -61,6 +64,17 @@ inline Record sample_record(const std::string& name = "step/model:small/ctx:256/
   record.config_hash = config_hash("model=small edition=2025");
   record.created = "2025-11-21T10:15:00Z";
   return record;
+}
+
+// All records of a store, oldest first. Error if one cannot be read.
+inline std::vector<Record> whole_records(const Store& store) {
+  std::vector<Record> records;
+  const auto keep = [&](int64_t, const Record& record) {
+    records.push_back(record);
+    return true;
+  };
+  store.each(Extent::kWhole, keep, [](const std::string& problem) { throw Error(problem); });
+  return records;
 }
 
 }  // namespace laptime

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "record/sample_record.h"
 #include "record/store.h"
 
 namespace laptime {
@@ -28,7 +29,7 @@ class StoreTest : public testing::Test {
   std::string open_error(Store::Access access = Store::Access::kWrite) const { return open_error(path_, access); }
   static std::string open_error(const std::filesystem::path& path, Store::Access access = Store::Access::kWrite) {
     try {
-      Store::open(path, access).all();
+      whole_records(Store::open(path, access));
     } catch (const Error& error) {
       return error.what();
     }

@@ -1,5 +1,4 @@
 // Trust: the figures that people get beside a time.
-#include "record/trust.h"
 
 #include <gtest/gtest.h>
 

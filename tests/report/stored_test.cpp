@@ -66,6 +66,73 @@ TEST_F(StoredRecordsTest, FiltersAndSorts) {
   }
 }
 
+// The store leaves records out by the columns of its listing, before any is read.
+TEST_F(StoredRecordsTest, FindsWhatTheFilterMatches) {
+  Store store = Store::open(directory_ / "kinds.db");
+  std::vector<Record> all;
+  for (int i = 0; i < 6; ++i) {
+    Record record = sample_record(i % 2 == 0 ? "it's even" : "odd");
+    record.config.json()["edition"] = i % 3 == 0 ? Json("2025") : Json(2024);
+    record.config.json()["mode"] = i < 4 ? Json("eager") : Json(nullptr);
+    record.config.json()["dtype"] = "bfloat16";
+    record.memory.peak_bytes = i == 5 ? std::nullopt : std::optional<int64_t>(int64_t{1} << (28 + i));
+    record.tokens_per_second = 1.0 / 3 * i;
+    record.sweep = i == 2 ? "" : "calibration";
+    if (i == 4) record.time.clear();
+    all.push_back(record);
+    store.append(record);
+  }
+  for (const char* const text : {"name = \"it's even\"",
+                                 "name ~ 's e'",
+                                 "name != odd",
+                                 "edition > 2024",
+                                 "edition = 2025",
+                                 "edition <= 2024",
+                                 "mode = eager",
+                                 "mode != eager",
+                                 "mode = null",
+                                 "mode != null",
+                                 "mode ~ age",
+                                 "not mode = eager",
+                                 "dtype = bf16",
+                                 "peak < 2GiB",
+                                 "peak_memory >= 512MiB",
+                                 "peak = 1GiB",
+                                 "median > 0",
+                                 "median = 0.51",
+                                 "not median > 0",
+                                 "sweep != calibration",
+                                 "mode in (eager, compile) and peak > 1GiB",
+                                 "mode = eager or seed = 7",
+                                 "ctx ~ 2 or name = odd",
+                                 "tokens/s >= 1",
+                                 "tokens_per_second = 0.3333333333333333",
+                                 "status = ok and n > 2"}) {
+    const Filter filter(text);
+    std::string found;
+    StoredRecords(store, filter, [](const std::string& problem) {
+      throw Error(problem);
+    }).each_id(Extent::kNames, [&](int64_t id, const Record&) {
+      found += std::to_string(id - 1);
+      return true;
+    });
+    std::string expected;
+    filter.check(RecordList(all));
+    for (size_t i = 0; i < all.size(); ++i) {
+      if (filter.matches(all[i], static_cast<int64_t>(i) + 1)) expected += std::to_string(i);
+    }
+    EXPECT_EQ(found, expected) << text;
+  }
+  EXPECT_EQ(Filter("mode = eager and seed = 7").condition(), "(\"config.mode\" IN ('eager', 'eager'))");
+  EXPECT_EQ(Filter("mode = eager or seed = 7").condition(), "");
+}
+
+TEST_F(StoredRecordsTest, ReportsNoRecordWithTheWordsOfItsFilter) {
+  StoredRecords stored = records("name = none");
+  EXPECT_EQ(names(stored, Extent::kNames), "");
+  EXPECT_EQ(stored.why_none(Filter("name = none")), "0 of 3 records match: name is a, b, c");
+}
+
 TEST_F(StoredRecordsTest, SortLeavesOutARecordThatBecameUnreadable) {
   StoredRecords stored{store_, Filter(""), [](const std::string&) {}};
   EXPECT_EQ(names(stored, Extent::kNames), "bca");

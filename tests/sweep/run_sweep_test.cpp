@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "measure/describe.h"
+#include "record/sample_record.h"
 #include "record/store.h"
 #include "sweep/point_claim.h"
 #include "sweep/sweep_points.h"
@@ -77,7 +78,7 @@ TEST_F(Bench, ReportsPointsInOrderAfterStoringThem) {
   const auto remember = callbacks.finished;
   callbacks.finished = [&](size_t index, const PointResult& result, PointSource source, Seconds elapsed) {
     const Record& record = result.record;
-    const std::vector<Record> stored = Store::open(store_, Store::Access::kRead).all();
+    const std::vector<Record> stored = whole_records(Store::open(store_, Store::Access::kRead));
     ASSERT_EQ(stored.size(), index + 1);
     EXPECT_EQ(stored.back(), record);
     remember(index, result, source, elapsed);
@@ -109,7 +110,7 @@ TEST_F(Bench, RecordsInvalidPoints) {
   EXPECT_THAT(statuses(mixed.records), ElementsAre(Status::kOk, Status::kUnsupported));
   EXPECT_EQ(mixed.sources[1], PointSource::kInvalid);
   EXPECT_THAT(mixed.records[1].reason, HasSubstr("3"));
-  EXPECT_EQ(Store::open(store_).all().size(), 2U);
+  EXPECT_EQ(whole_records(Store::open(store_)).size(), 2U);
 }
 
 TEST_F(Bench, ASweepWithoutASupportedPointFails) {
@@ -145,7 +146,7 @@ TEST_F(Bench, ResumeTakesFinishedPointsFromTheStore) {
   EXPECT_THAT(second.sources, ElementsAre(PointSource::kStored, PointSource::kStored, PointSource::kMeasured));
   EXPECT_EQ(second.records[0], first.records[0]);
   EXPECT_EQ(second.records[1], first.records[1]);
-  EXPECT_EQ(Store::open(store_).all().size(), 3U);
+  EXPECT_EQ(whole_records(Store::open(store_)).size(), 3U);
 }
 
 TEST_F(Bench, ResumeRepeatsUnfinishedPoints) {
@@ -228,7 +229,7 @@ TEST_F(Bench, ResumeLeavesPointsToTheProgramThatMeasuresThem) {
   EXPECT_TRUE(waited);
   EXPECT_THAT(order, ElementsAre(1, 2, 0));
   EXPECT_THAT(sources, ElementsAre(PointSource::kMeasured, PointSource::kMeasured, PointSource::kStored));
-  EXPECT_EQ(Store::open(store_).all().size(), 3U);
+  EXPECT_EQ(whole_records(Store::open(store_)).size(), 3U);
 }
 
 TEST_F(Bench, ResumeMeasuresAPointWhoseOwnerGaveUp) {
@@ -284,7 +285,7 @@ TEST_F(Bench, UnsavedRecordsAreStoredLater) {
   };
   const SweepOutcome outcome = run_sweep(points_of({"8", "16", "24", "32"}), {store_, false, ""}, callbacks);
   EXPECT_EQ(outcome.lost, 0U);
-  const std::vector<Record> stored = Store::open(store_).all();
+  const std::vector<Record> stored = whole_records(Store::open(store_));
   ASSERT_EQ(stored.size(), 4U);
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(stored[i].name, seen.records[i].name);
 }
@@ -300,7 +301,7 @@ TEST_F(Bench, SignalKeepsFinishedPoints) {
   const SweepOutcome outcome = run_sweep(points_of({"8", "16", "24", "32"}), {store_, false, ""}, callbacks);
   EXPECT_TRUE(outcome.interrupted);
   EXPECT_EQ(seen.records.size(), 2U);
-  EXPECT_EQ(Store::open(store_).all().size(), 2U);
+  EXPECT_EQ(whole_records(Store::open(store_)).size(), 2U);
 }
 
 TEST_F(Bench, FailedPointFailsTheSweep) {

@@ -1,5 +1,5 @@
 // A run that does not reproduce the losses of an earlier run has no timing.
-#include "sweep/same_loss.h"
+#include "sweep/run_sweep.h"
 
 #include <gtest/gtest.h>
 

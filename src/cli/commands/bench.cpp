@@ -1,26 +1,37 @@
-// The sweep of bench, and what becomes of its records.
-#include "cli/commands/bench.h"
-
+// The commands that measure the points of a sweep and show their records: bench, attention alone, and the calibration
+// that laptime plan predicts from.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "cli/commands.h"
-#include "cli/record_output.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/words.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/run_watched.h"
 #include "cli/sweep_words.h"
-#include "cli/terminal.h"
+#include "cli/user_store.h"
+#include "config/model_presets.h"
+#include "config/ready_sweeps.h"
+#include "measure/forecast_point.h"
+#include "model/model_card.h"
+#include "report/launch_costs_table.h"
 #include "report/phrases.h"
 #include "report/plan_answer.h"
+#include "report/words.h"
+#include "table/value_text.h"
 
 namespace laptime {
 namespace {
 
-struct StrictOption {
+struct BenchOptions {
   bool strict = false;
 
   template <class Self, class Visit>
@@ -30,21 +41,16 @@ struct StrictOption {
   }
 };
 
-std::vector<OptionRow> bench_options() {
-  std::vector<OptionRow> rows = sweep_options();
-  for (OptionRow& row : option_rows<StrictOption>()) rows.push_back(std::move(row));
-  return rows;
-}
+using BenchCommand = SweepCommand<BenchOptions>;
 
 // Writes the records as they come, as a table on standard error where standard output gets another format.
 class BenchOutput : public PointOutput {
  public:
   BenchOutput(const OutputConfig& config, const std::vector<Record>& planned)
       : output_(config, planned, &stored_runs_), explains_(config.explain) {
-    // Beside a file or a pipe the terminal shows the rows as they come; one that gets them anyway needs them once.
+    // Shows the rows on the terminal as they come if standard output goes to a file or a pipe.
     if (!output_.is_live_table() && !(standard_output().is_terminal && config.output_file.empty())) {
-      TableStyle style = table_style(standard_error(), config.verbose);
-      style.quiet = config.quiet;
+      TableStyle style = table_style(standard_error(), config);
       style.stored_runs = &stored_runs_;
       table_.emplace(style, config.columns, planned);
     }
@@ -69,8 +75,7 @@ class BenchOutput : public PointOutput {
     std::string text = fmt::format("\n{}\n", spoken_name(record.name));
     const std::optional<Table> table = prediction_table(record);
     if (!table) return text + basis_words(record.prediction) + "\n";
-    const OutputStream stream = standard_error();
-    return text + prediction_words(record) + "\n" + text_of(*table, {.unicode = stream.unicode, .width = stream.width});
+    return text + prediction_words(record) + "\n" + text_of(*table, standard_error().style());
   }
 
   std::set<std::string> stored_runs_;
@@ -81,23 +86,156 @@ class BenchOutput : public PointOutput {
   int64_t not_ok_ = 0;  // points
 };
 
-}  // namespace
-
-BenchCommand parse_bench(const CommandWords& words) {
-  reject_positionals(words);
-  return {given_sweep(words), given_options<StrictOption>(words).strict};
-}
-
-ExitCode run(const BenchCommand& command) {
+ExitCode run_points(const BenchCommand& command, const std::vector<ResolvedPoint>& points) {
   OutputConfig config = command.sweep.output;
   if (config.ablate && config.columns == OutputConfig().columns) config.columns += ",gain";
-  const std::vector<ResolvedPoint> points = checked_points(command.sweep);
   BenchOutput output(config, planned_records(points));
-  const ExitCode code = run_watched(points, {store_for(config), config.resume, command.sweep.name, {}}, output);
-  if (code != ExitCode::kOk || !command.strict || output.not_ok() == 0) return code;
+  const ExitCode code = run_watched(points, command.sweep, /*traced_steps=*/0, output);
+  if (code != ExitCode::kOk || !command.options.strict || output.not_ok() == 0) return code;
   print_message(fmt::format("--strict: {} of {} points are not ok", output.not_ok(), points.size()));
   return ExitCode::kFailed;
 }
+
+ExitCode run_bench(const BenchCommand& command) { return run_points(command, checked_points(command.sweep)); }
+
+BenchCommand parse_bench(const CommandWords& words) {
+  reject_positionals(words);
+  return given_command<BenchOptions>(words);
+}
+
+// The options of attention alone, except those that its name decides, with the defaults of its sweep.
+std::vector<OptionRow> attention_options() {
+  const Sweep defaults = attention_sweep();
+  const ModelCard& card = card_of(kAttentionModel);
+  std::vector<OptionRow> of_points = option_rows<RunConfig>();
+  std::erase_if(of_points, [&](const OptionRow& row) { return !card.takes(row.option.flag); });
+  leave_out(of_points, {"model", "edition"});
+  std::vector<OptionRow> rows = sweep_options(std::move(of_points));
+  show_defaults(rows, defaults);
+  for (OptionRow& row : rows) {
+    if (row.option.flag == "columns") row.fallback = defaults.output.columns;
+  }
+  return rows;
+}
+
+// The values of the options that vary, except the context: "d_model 16 eager".
+std::string conditions_of(const Sweep& sweep, const SweepPoint& point) {
+  std::vector<std::string> words;
+  for (const OptionRow& row : option_rows<RunConfig>()) {
+    const bool has_values = std::any_of(sweep.axes.begin(), sweep.axes.end(), [&](const Axis& axis) {
+      return axis.flag == row.option.flag && axis.values.size() > 1;
+    });
+    if (row.option.flag == "context" || !has_values) continue;
+    const std::string value = option_text(point.config, row.option.key).value_or("");
+    const bool names_itself = row.option.key == "mode" || row.option.key == "dtype";
+    words.push_back(names_itself ? value : fmt::format("{} {}", row.option.key, value));
+  }
+  return joined(words, " ");
+}
+
+// A line with the largest context that fits into memory for each combination of the other options.
+std::string largest_contexts(const Sweep& sweep, const std::vector<ResolvedPoint>& points) {
+  const KnowledgeOf knowledge = stored_knowledge(sweep.output.store);
+  std::vector<std::string> all;
+  for (const ResolvedPoint& point : points) all.push_back(conditions_of(sweep, point));
+  PlanningLine line(standard_error(), all);
+  std::set<std::string> seen;
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < points.size(); ++i) {
+    const std::string& conditions = all[i];
+    if (!points[i].device || !seen.insert(conditions).second) continue;
+    line.show(i, "largest context that fits");
+    const int64_t largest = largest_that_fits(points[i], knowledge, Enlarged::kContext, kLargestContext);
+    texts.push_back(fmt::format("{}{}{}{}", conditions, conditions.empty() ? "" : " ",
+                                grouped_digits(std::to_string(largest)), largest == kLargestContext ? " or more" : ""));
+  }
+  if (texts.empty()) return "";
+  return broken_at_spaces(fmt::format("largest context that fits: {}", joined(texts, "; ")), standard_output().width,
+                          2) +
+         "\n";
+}
+
+ExitCode run_attention(const BenchCommand& command) {
+  const std::vector<ResolvedPoint> points = checked_points(command.sweep);
+  const ExitCode code = run_points(command, points);
+  const OutputConfig& config = command.sweep.output;
+  if (code != ExitCode::kInterrupted && shows_table(config) && !config.quiet)
+    write_output(largest_contexts(command.sweep, points));
+  return code;
+}
+
+BenchCommand parse_attention(const CommandWords& words) {
+  reject_positionals(words);
+  return {given_attention_sweep(words), {}};
+}
+
+std::vector<OptionRow> calibrate_options() {
+  std::vector<OptionRow> rows = sweep_options();
+  keep_options_of_answers(rows);
+  leave_out(rows, {"sort"});
+  show_defaults(rows, calibration_sweep());
+  return rows;
+}
+
+// Collects the points that failed, and reads the table of launch costs from the store at the end.
+class CalibrationOutput : public PointOutput {
+ public:
+  CalibrationOutput(const OutputConfig& config, const std::vector<ResolvedPoint>& points)
+      : output_(config), knowledge_(stored_knowledge(config.store)), points_(points) {}
+
+  void add(const PointResult& result) override {
+    if (result.record.status == Status::kOk) return;
+    notes_.push_back(fmt::format("{}: {}: {}", spoken_name(result.record.name), name_of(result.record.status),
+                                 result.record.reason));
+  }
+
+  void finish() override {
+    std::set<std::string> devices;
+    for (const ResolvedPoint& point : points_) devices.insert(point.device_key);
+    devices.erase("");
+    std::vector<LaunchCost> costs;
+    for (const std::string& device : devices) {
+      const std::vector<LaunchCost> of_device = knowledge_(device).launch_costs;
+      costs.insert(costs.end(), of_device.begin(), of_device.end());
+    }
+    const auto disturbed =
+        std::count_if(costs.begin(), costs.end(), [](const LaunchCost& cost) { return !cost.disturbance.empty(); });
+    PointAnswer answer{.name = "calibration"};
+    answer.findings.push_back({.kind = "calibration",
+                               .subject = {},
+                               .values = Json{{"launches", costs.size()}, {"disturbed_launches", disturbed}}});
+    answer.say(words(answer.findings.front()));
+    answer.say(std::move(notes_));
+    answer.show(launch_costs_table(costs));
+    if (disturbed > 0) answer.say("! the machine was disturbed: calibrate again when it is quiet");
+    output_.add(std::move(answer));
+    output_.finish();
+  }
+
+ private:
+  AnswerOutput output_;
+  KnowledgeOf knowledge_;
+  const std::vector<ResolvedPoint>& points_;
+  std::vector<std::string> notes_;
+};
+
+Sweep parse_calibrate(const CommandWords& words) {
+  reject_positionals(words);
+  Sweep sweep = given_sweep(words, calibration_sweep());
+  sweep.name = kCalibrationSweep;
+  return sweep;
+}
+
+ExitCode run_calibrate(const Sweep& sweep) {
+  if (!store_path(sweep.output.store))
+    throw Error("laptime calibrate: there is no store to keep the measurements in; name a file with --store");
+  const std::vector<ResolvedPoint> points = checked_points(sweep);
+  CalibrationOutput output(sweep.output, points);
+  // Traced, because samples of short steps have no marks of launches.
+  return run_watched(points, sweep, /*traced_steps=*/3, output);
+}
+
+}  // namespace
 
 constinit const Command kBench{
     .name = "bench",
@@ -106,13 +244,46 @@ constinit const Command kBench{
     .details =
         "Options written with ',...' take a list, and the sweep is the product of the lists. Each point runs in a "
         "process of its own and is stored before the next one starts.",
-    .options = bench_options,
-    .parse = action_of<parse_bench, run>,
+    .options =
+        [] {
+          return together({sweep_options(), option_rows<BenchOptions>()});
+        },
+    .parse = action_of<parse_bench, run_bench>,
     .examples =
         "  laptime bench --model small --pass inference,forward_backward,step\n"
         "  laptime bench --model small --pass forward_backward --warmup 5 --steps 10 --columns mean_std\n"
         "  laptime bench --model small --mode eager,compile --columns default,speedup\n"
         "  laptime bench --model small --pass forward_backward --warmup 0,1,2,5 --steps 10 --columns mean_std\n",
+};
+
+constinit const Command kAttention{
+    .name = "attention",
+    .arguments = "[OPTIONS]",
+    .summary = "attention alone: time and memory of forward and backward, for any width and length",
+    .details =
+        "Softmax(q k^T / sqrt(d)) v of one head, q, k, v [batch, 1, context, d-model]; backward starts from a gradient "
+        "of ones. --mode eager runs one primitive at a time and holds the scores and their softmax; --mode compile is "
+        "one blocked kernel that holds neither; --mode compile --lower scaled_dot_product_attention lies between them: "
+        "two products with a fused softmax, its weights held. Memory is that of the plan, in exact bytes: a point that "
+        "does not fit is a row that says so before anything is tried. The largest context "
+        "that fits stands below the table; --verbose adds up the memory of the smallest point that does not fit. "
+        "Everything else is as in laptime bench --model attention.",
+    .options = attention_options,
+    .parse = action_of<parse_attention, run_attention>,
+    .examples = "  laptime attention --d-model 64 --context 1024,4096 --mode eager,compile\n",
+};
+
+constinit const Command kCalibrate{
+    .name = "calibrate",
+    .arguments = "[OPTIONS]",
+    .summary = "measure the launches that laptime plan predicts times from, once for a machine",
+    .details =
+        "Runs short steps of two layers and stores the time of each launch, by kernel, shape and number of threads, "
+        "with its date. Every run of bench and profile adds to it. Its records are left out of --last, export and "
+        "report, unless a filter names their sweep or run. Takes the options of bench: --model gpt2-124M adds the ops "
+        "of that model, --threads those of another number of threads.",
+    .options = calibrate_options,
+    .parse = action_of<parse_calibrate, run_calibrate>,
 };
 
 }  // namespace laptime

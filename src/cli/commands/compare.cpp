@@ -1,6 +1,5 @@
-// A against B: two values of an option, measured in turn in processes of their own, or the records of two files.
-#include "cli/commands.h"
-
+// A against B: two values of an option, measured in turn in processes of their own, or the records of two files, whose
+// points are paired by name.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,16 +10,18 @@
 
 #include "base/error.h"
 #include "base/words.h"
-#include "cli/answer_output.h"
 #include "cli/command.h"
-#include "cli/compared_files.h"
+#include "cli/output.h"
 #include "cli/rounds.h"
 #include "cli/run_watched.h"
 #include "cli/sweep_words.h"
-#include "cli/terminal.h"
 #include "cli/user_store.h"
-#include "config/sweep.h"
 #include "distribution/paired_ratio.h"
+#include "distribution/process_ratio.h"
+#include "distribution/verdict.h"
+#include "export/formats.h"
+#include "record/json_documents.h"
+#include "record/time_stats.h"
 #include "report/comparison.h"
 #include "report/phrases.h"
 #include "report/point_names.h"
@@ -43,30 +44,15 @@ struct CompareOptions {
   static void visit_fields(Self& self, Visit&& visit) {
     constexpr std::string_view kGroup = "Comparison";
     visit(own_option(kGroup, "again", "compare A with itself to show noise"), self.again);
-    visit(Option{.flag = "program",
-                 .key = "program",
-                 .group = kGroup,
-                 .help = "compare two builds of laptime, each by its path, at one point",
-                 .otherwise = "this one",
-                 .axis = false,
-                 .value = "OLD,NEW"},
+    visit(own_option(kGroup, "program", "compare two builds of laptime, each by its path, at one point",
+                     {.otherwise = "this one", .value = "OLD,NEW"}),
           self.program);
-    visit(Option{.flag = "within",
-                 .key = "within",
-                 .group = kGroup,
-                 .help = "a difference that does not matter; rounds end when the ratio is known to half of it",
-                 .axis = false,
-                 .value = "PERCENT",
-                 .canonical = canonical_percent},
+    visit(own_option(kGroup, "within",
+                     "a difference that does not matter; rounds end when the ratio is known to half of it",
+                     {.value = "PERCENT", .canonical = canonical_percent}),
           self.within);
-    visit(Option{.flag = "fail-above",
-                 .key = "fail_above",
-                 .group = kGroup,
-                 .help = "exit code 1 if B is slower by more than this, 3 if that cannot be judged",
-                 .empty = "never",
-                 .axis = false,
-                 .value = "PERCENT",
-                 .canonical = canonical_percent},
+    visit(own_option(kGroup, "fail-above", "exit code 1 if B is slower by more than this, 3 if that cannot be judged",
+                     {.empty = "never", .value = "PERCENT", .canonical = canonical_percent}),
           self.fail_above);
     visit(own_option(kGroup, "allow-missing", "of two files: --fail-above also passes with points that one file lacks"),
           self.allow_missing);
@@ -78,8 +64,7 @@ struct CompareOptions {
 };
 
 std::vector<OptionRow> compare_options() {
-  std::vector<OptionRow> rows = option_rows<CompareOptions>();
-  for (OptionRow& row : sweep_options()) rows.push_back(std::move(row));
+  std::vector<OptionRow> rows = together({option_rows<CompareOptions>(), sweep_options()});
   leave_out_options_of_rows(rows);
   keep_formats_of_answers(rows);
   for (OptionRow& row : rows) {
@@ -95,10 +80,9 @@ struct CompareCommand {
   std::optional<ComparedPrograms> programs{};  // none: this one
 };
 
-struct Side {
-  SweepPoint point;
-  std::string name;  // "mode eager"
-};
+void reject_invalid(const SweepPoint& point, const std::string& side) {
+  if (!point.invalid.empty()) throw Error::format("laptime compare: {}: {}", side, point.invalid);
+}
 
 // One value of each option: the first of two for A, the second for B.
 Sweep side_sweep(const Sweep& sweep, size_t side) {
@@ -109,8 +93,8 @@ Sweep side_sweep(const Sweep& sweep, size_t side) {
   return one;
 }
 
-std::array<Side, 2> sides_of(const CompareCommand& command) {
-  std::array<Side, 2> sides;
+// The names that tell A from B: "mode eager".
+std::array<std::string, 2> names_of_sides(const CompareCommand& command) {
   std::array<std::vector<std::string>, 2> names;
   for (const Axis& axis : command.sweep.axes) {
     if (axis.values.size() > 2) {
@@ -130,15 +114,9 @@ std::array<Side, 2> sides_of(const CompareCommand& command) {
         "laptime compare: nothing to compare; give an option two values (--mode eager,compile), name two files of "
         "records, or compare a point with itself (--again)");
   }
-  if (command.options.again) names = {std::vector<std::string>{"once"}, {"again"}};
-  if (command.programs) names = {std::vector{command.programs->a}, std::vector{command.programs->b}};
-  for (size_t i = 0; i < 2; ++i) {
-    const std::vector<SweepPoint> points = points_of(side_sweep(command.sweep, i));
-    sides.at(i) = {points.front(), joined(names.at(i), ", ")};
-    if (!points.front().invalid.empty())
-      throw Error::format("laptime compare: {}: {}", sides.at(i).name, points.front().invalid);
-  }
-  return sides;
+  if (command.options.again) return {"once", "again"};
+  if (command.programs) return {command.programs->a, command.programs->b};
+  return {joined(names[0], ", "), joined(names[1], ", ")};
 }
 
 // Decides by --fail-above, and says on standard error why it does not pass.
@@ -152,59 +130,54 @@ class Gate {
   void judge(const std::string& point, double ratio, const std::optional<Interval>& interval) {
     if (!limit_) return;
     const Difference difference = difference_of(interval, margin_);
+    const std::string limit = fmt::format("slower by more than {:.3g} %", 100 * *limit_);
     if (difference == Difference::kSlower && ratio > 1 + *limit_) {
-      is_slower_ = true;
+      code_ = ExitCode::kFailed;
       print_message(
           fmt::format("{}B is slower by {:.2f} %, more than {:.3g} %", point, 100 * (ratio - 1), 100 * *limit_));
     } else if (!interval) {
-      reject(fmt::format("{}there are too few measurements to say whether B is slower by more than {:.3g} %", point,
-                         100 * *limit_));
+      reject(fmt::format("{}there are too few measurements to say whether B is {}", point, limit));
     } else if (difference != Difference::kSame && interval->high > 1 + *limit_) {
-      reject(
-          fmt::format("{}B takes {:.3f} to {:.3f} times the time of A, which does not say whether it is slower by "
-                      "more than {:.3g} %; measure longer",
-                      point, interval->low, interval->high, 100 * *limit_));
+      reject(fmt::format(
+          "{}B takes {:.3f} to {:.3f} times the time of A, which does not say whether it is {}; measure longer", point,
+          interval->low, interval->high, limit));
     }
   }
   void reject(const std::string& message) {
     if (!limit_) return;
-    is_undecided_ = true;
+    if (code_ == ExitCode::kOk) code_ = ExitCode::kUndecided;
     print_message(message);
   }
   bool is_set() const { return limit_.has_value(); }
-  ExitCode code() const {
-    if (is_slower_) return ExitCode::kFailed;
-    return is_undecided_ ? ExitCode::kUndecided : ExitCode::kOk;
-  }
+  ExitCode code() const { return code_; }
 
  private:
   double margin_;
   std::optional<double> limit_;
-  bool is_slower_ = false;
-  bool is_undecided_ = false;
+  ExitCode code_ = ExitCode::kOk;
 };
 
 ExitCode run_rounds(const CompareCommand& command) {
   const OutputConfig& config = command.sweep.output;
-  const std::array<Side, 2> sides = sides_of(command);
-  RoundsRequest request{.a = {},
-                        .b = {},
-                        .names = {sides[0].name, sides[1].name, {}},
-                        .margin = command.options.margin(),
-                        .budget = Seconds{2 * sides[0].point.config.budget},
-                        .run_name = std::string(kRunName)};
-  request.programs = command.programs;
-  request.names.point = sides[0].point.name == sides[1].point.name
-                            ? sides[0].point.name
-                            : common_words({sides[0].point.name, sides[1].point.name});
-  const std::vector<SweepPoint> both{sides[0].point, sides[1].point};
-  reject_overwriting(command.sweep, both, store_path(config.store));
-  const std::vector<ResolvedPoint> points = check_inputs(both);
-  for (size_t i = 0; i < points.size(); ++i) {
-    if (!points[i].invalid.empty()) throw Error::format("laptime compare: {}: {}", sides.at(i).name, points[i].invalid);
+  const std::array<std::string, 2> names = names_of_sides(command);
+  std::vector<SweepPoint> sides;
+  for (size_t i = 0; i < 2; ++i) {
+    sides.push_back(points_of(side_sweep(command.sweep, i)).front());
+    reject_invalid(sides[i], names.at(i));
   }
-  request.a = points[0];
-  request.b = points[1];
+  reject_overwriting(command.sweep, sides, store_path(config.store));
+  const std::vector<ResolvedPoint> points = check_inputs(sides);
+  for (size_t i = 0; i < 2; ++i) reject_invalid(points[i], names.at(i));
+  const std::string& name = points[0].name;
+  RoundsRequest request{
+      .a = points[0],
+      .b = points[1],
+      .programs = command.programs,
+      .names = {names[0], names[1], name == points[1].name ? name : common_words({name, points[1].name})},
+      .margin = command.options.margin(),
+      .budget = Seconds{2 * points[0].config.budget},
+      .store = {},
+      .run_name = std::string(kRunName)};
   AnswerOutput output(config);
   if (!command.programs) request.store = store_for(config);
   const Rounds rounds = measure_rounds(request);
@@ -226,6 +199,190 @@ ExitCode run_rounds(const CompareCommand& command) {
   const PairedRatio ratio = ratio_of(rounds.rounds);
   gate.judge("", ratio.ratio, ratio.interval);
   return gate.code();
+}
+
+// A point of a file. Records of one name that differ in label, build or an option are different points.
+struct Group {
+  std::string name;
+  std::vector<Record> processes;  // that have times
+  std::optional<Record> failed;   // the first that has none
+};
+
+std::vector<Group> read_groups(const std::string& path) {
+  std::vector<Group> groups;
+  const DocumentFile file{.path = path,
+                          .purpose = "file of records",
+                          .advice = "give records written by `laptime bench --output json`",
+                          .limit = int64_t{1} << 30U};
+  std::vector<Record> records = read_records(file);
+  const auto failed = std::stable_partition(records.begin(), records.end(), [](const Record& record) {
+    const TimeStats* const time = record.main_time();
+    return record.status == Status::kOk && time != nullptr && !time->samples.empty();
+  });
+  RecordPointers timed;
+  for (auto record = records.begin(); record != failed; ++record) timed.push_back(&*record);
+  const std::vector<std::string> distinct = distinctions(timed);
+  for (size_t i = 0; i < timed.size(); ++i) {
+    const std::string name = timed[i]->name + distinct[i];
+    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& known) { return known.name == name; });
+    if (group == groups.end()) group = groups.insert(groups.end(), Group{name, {}, {}});
+    group->processes.push_back(*timed[i]);
+  }
+  for (auto record = failed; record != records.end(); ++record) {
+    bool is_known = false;
+    for (Group& group : groups) {
+      const bool is_same = (group.processes.empty() ? group.name : group.processes.front().name) == record->name;
+      if (is_same && !group.failed) group.failed = *record;
+      is_known = is_known || is_same;
+    }
+    if (!is_known) groups.push_back({record->name, {}, *record});
+  }
+  if (groups.empty()) throw Error::format("{} has no record; {}", text_of(file), file.advice);
+  return groups;
+}
+
+bool is_predicted(const Group& group) { return group.processes.front().verdict.rating == kPredicted; }
+
+// Error where times of the groups cannot be compared at all.
+void require_alike(const Group& a, const Group& b) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error::format("laptime compare: {}: {}; --anyway compares them all the same", quote(a.name), why);
+  };
+  const Record& of_a = a.processes.front();
+  for (const Group* const group : {&a, &b}) {
+    for (const Record& record : group->processes) {
+      if ((record.verdict.rating == kPredicted) != is_predicted(a)) refuse("one is predicted, the other measured");
+      if (record.fingerprint != of_a.fingerprint) refuse("they were measured on different machines");
+      if (record.math_mode != of_a.math_mode)
+        refuse(fmt::format("their arithmetic is {} and {}", of_a.math_mode, record.math_mode));
+    }
+  }
+}
+
+std::vector<std::vector<double>> samples_of(const Group& group) {
+  std::vector<std::vector<double>> samples;
+  samples.reserve(group.processes.size());
+  for (const Record& record : group.processes) samples.push_back(record.main_time()->samples);
+  return samples;
+}
+
+// The median over all samples, as people know it from the records.
+std::optional<double> median_of(const Group& group) {
+  if (group.processes.empty()) return std::nullopt;
+  std::vector<double> all;
+  for (const Record& record : group.processes)
+    all.insert(all.end(), record.main_time()->samples.begin(), record.main_time()->samples.end());
+  return make_time_stats(all).median;
+}
+
+// The reason why the verdicts of the records forbid a decision; empty if they do not. With kFewestProcesses or more the
+// interval contains the spread that makes a record unstable, but not a drift within each of them.
+std::string doubt(const Group& group) {
+  const bool is_spread_known = std::ssize(group.processes) >= kFewestProcesses;
+  const auto count = [&](Stability stability) {
+    return std::count_if(group.processes.begin(), group.processes.end(),
+                         [&](const Record& record) { return record.verdict.rating == name_of(stability); });
+  };
+  const int64_t drifting = count(Stability::kNoSteadyState);
+  const int64_t unstable = is_spread_known ? 0 : count(Stability::kUnstable);
+  if (2 * (drifting + unstable) < std::ssize(group.processes)) return "";
+  return fmt::format("{} of {} records {}, by their own verdict", drifting + unstable, group.processes.size(),
+                     drifting >= unstable ? "found no steady state" : "are unstable");
+}
+
+void set_unjudged(StoredPair& pair, std::string_view word, std::string reason) {
+  if (!pair.unjudged.empty()) return;
+  pair.unjudged = word;
+  pair.reason = std::move(reason);
+}
+
+// "B failed: the step ended ...".
+void note_failure(StoredPair& pair, std::string_view side, const Group& group) {
+  if (!group.failed) return;
+  const Record& record = *group.failed;
+  const bool is_ok = record.status == Status::kOk;
+  const std::string_view word = is_ok ? "failed" : name_of(record.status);
+  set_unjudged(pair, word,
+               fmt::format("{}: {}", side,
+                           is_ok ? "the record has no samples"
+                                 : fmt::format("{}{}{}", word, record.reason.empty() ? "" : ": ", record.reason)));
+}
+
+StoredPair pair_of(const Group& a, const Group& b, double error, bool anyway) {
+  StoredPair pair{.name = a.name == b.name ? a.name : fmt::format("{} and {}", a.name, b.name),
+                  .a = median_of(a),
+                  .b = median_of(b),
+                  .a_processes = std::ssize(a.processes),
+                  .b_processes = std::ssize(b.processes)};
+  note_failure(pair, "B", b);
+  note_failure(pair, "A", a);
+  if (a.processes.empty() || b.processes.empty()) return pair;
+  if (!anyway) require_alike(a, b);
+  const std::optional<ProcessRatio> ratio = process_ratio(samples_of(a), samples_of(b), error);
+  if (!ratio) {
+    set_unjudged(pair, "failed", "a sample takes no time");
+    return pair;
+  }
+  pair.ratio = ratio->ratio;
+  pair.interval = is_predicted(a) && is_predicted(b) ? Interval{ratio->ratio, ratio->ratio} : ratio->interval;
+  if (!pair.interval) {
+    set_unjudged(
+        pair, "undecided",
+        fmt::format("fewer than {} samples; measure more steps, or the points several times", kFewestForInterval));
+  }
+  for (const auto& [side, group] : {std::pair{"B", &b}, std::pair{"A", &a}}) {
+    if (const std::string why = doubt(*group); !why.empty())
+      set_unjudged(pair, "undecided", fmt::format("{}: {}", side, why));
+  }
+  return pair;
+}
+
+StoredPair missing(const Group& present, bool in_a, const std::string& path_of_other) {
+  StoredPair pair{.name = present.name};
+  (in_a ? pair.a : pair.b) = median_of(present);
+  (in_a ? pair.a_processes : pair.b_processes) = std::ssize(present.processes);
+  set_unjudged(pair, kMissing,
+               fmt::format("{} has no such point: {} lacks it", in_a ? "B" : "A", quote(path_of_other)));
+  return pair;
+}
+
+struct ComparedFiles {
+  std::vector<StoredPair> pairs;
+  double confidence = 0;  // of the intervals
+};
+
+// Records of one name in one file are processes of one point. Where each file has a single name, these two are a pair,
+// whatever their names. A point of one file alone is a pair that is missing on the other side. The interval of a ratio
+// excludes the true one once in a hundred comparisons, and with more than five points as often as keeps it to one in
+// twenty for all of them together. Error if a file has no records, if the files share no point, and, unless `anyway`,
+// where two records differ in machine or arithmetic.
+ComparedFiles compare_files(const std::string& a, const std::string& b, bool anyway) {
+  constexpr double kErrorOfOne = 0.01;
+  constexpr double kErrorOfAll = 0.05;
+  const std::vector<Group> first = read_groups(a);
+  std::vector<Group> second = read_groups(b);
+  const bool is_one_each = first.size() == 1 && second.size() == 1;
+  const double error = std::min(kErrorOfOne, kErrorOfAll / static_cast<double>(first.size()));
+  ComparedFiles compared{.pairs = {}, .confidence = 1 - error};
+  std::vector<StoredPair>& pairs = compared.pairs;
+  bool has_match = false;
+  for (const Group& group : first) {
+    const auto match = std::find_if(second.begin(), second.end(),
+                                    [&](const Group& other) { return is_one_each || other.name == group.name; });
+    if (match == second.end()) {
+      pairs.push_back(missing(group, true, b));
+      continue;
+    }
+    has_match = true;
+    pairs.push_back(pair_of(group, *match, error, anyway));
+    second.erase(match);
+  }
+  for (const Group& group : second) pairs.push_back(missing(group, false, a));
+  if (!has_match) {
+    throw Error::format("laptime compare: no record of {} has the name of one of {}; give records of the same points",
+                        quote(a), quote(b));
+  }
+  return compared;
 }
 
 ExitCode run_files(const CompareCommand& command) {
@@ -253,19 +410,17 @@ ExitCode run_files(const CompareCommand& command) {
   return has_ratio ? gate.code() : ExitCode::kUndecided;
 }
 
-// Options that say what to run mean nothing where two files are compared.
+// Rejects options that describe points to run where two files are compared.
 void reject_options_of_rounds(const CommandWords& words) {
   constexpr std::array<std::string_view, 2> kOfOutput{"output", "output-file"};
-  const std::vector<std::string_view> of_sweeps = sweep_flags();
   for (const GivenFlag& given : words.flags) {
-    const bool is_of_run = std::find(of_sweeps.begin(), of_sweeps.end(), given.flag) != of_sweeps.end();
-    if (is_of_run && std::find(kOfOutput.begin(), kOfOutput.end(), given.flag) == kOfOutput.end())
+    if (is_of_sweep(given.flag) && std::find(kOfOutput.begin(), kOfOutput.end(), given.flag) == kOfOutput.end())
       throw Error::format("laptime compare: --{} is for points that run, and two files have run; leave it out",
                           given.flag);
   }
 }
 
-// The options that name the point, for another program's bench.
+// Collects the options that describe the point, for the bench of another program.
 ComparedPrograms programs_of(const CompareOptions& options, const CommandWords& words) {
   constexpr std::array<std::string_view, 5> kOwn{"output", "output-file", "store", "budget", "verbose"};
   const std::vector<std::string> paths = split_list(options.program);
@@ -273,12 +428,10 @@ ComparedPrograms programs_of(const CompareOptions& options, const CommandWords& 
     throw Error::format("laptime compare: --program {}: give two programs, OLD,NEW", quote(options.program));
   }
   ComparedPrograms programs{.a = paths[0], .b = paths[1], .words = {}};
-  std::vector<std::string_view> passed_on = sweep_flags();
-  passed_on.emplace_back("config");
   for (const GivenFlag& given : words.flags) {
-    const bool is_of_point = std::find(passed_on.begin(), passed_on.end(), given.flag) != passed_on.end() &&
-                             std::find(kOwn.begin(), kOwn.end(), given.flag) == kOwn.end();
-    if (is_of_point) programs.words.push_back(fmt::format("--{}={}", given.flag, given.text));
+    const bool is_passed_on = is_of_sweep(given.flag) || given.flag == "config";
+    if (is_passed_on && std::find(kOwn.begin(), kOwn.end(), given.flag) == kOwn.end())
+      programs.words.push_back(fmt::format("--{}={}", given.flag, given.text));
   }
   return programs;
 }
@@ -315,9 +468,8 @@ constinit const Command kCompare{
         "round runs A and B in an order that is drawn, each in a process of its own. Rounds go on until the ratio is "
         "known to half of --within, or the budget of both points (twice --budget) is spent; there are at least 8. B is "
         "called faster or slower where the 99 % interval of the ratio excludes 1 and goes beyond --within. --program "
-        "takes "
-        "two builds instead, and measures one point with each. With two files, stored records are compared: what bench "
-        "--output json or peers/run wrote, matched by name; records of one name are runs of one point.",
+        "takes two builds instead, and measures one point with each. With two files, stored records are compared: what "
+        "bench --output json or peers/run wrote, matched by name; records of one name are runs of one point.",
     .options = compare_options,
     .parse = compare_action,
 };

@@ -1,6 +1,4 @@
 // Stored records, filtered, in the format of another tool.
-#include "cli/commands.h"
-
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,11 +9,10 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "base/words.h"
-#include "cli/column_words.h"
-#include "cli/commands/show.h"
+#include "cli/command.h"
 #include "cli/destination.h"
+#include "cli/help.h"
 #include "cli/sweep_words.h"
-#include "cli/terminal.h"
 #include "cli/user_store.h"
 #include "config/output_config.h"
 #include "export/formats.h"
@@ -23,22 +20,13 @@
 #include "record/store.h"
 #include "report/filter.h"
 #include "report/phrases.h"
-#include "report/records.h"
 #include "report/row.h"
+#include "report/stored.h"
 
 namespace laptime {
 namespace {
 
-struct ExportCommand {
-  const ExportFormat* format = nullptr;
-  std::string filter;  // empty: every record
-  bool newest = false;
-  ShowOptions selection;
-  ExportOptions options;
-  OutputConfig output;  // of it only the store and the file
-};
-
-struct ExportConfig {
+struct ExportWords {
   ExportedSteps steps = ExportedSteps::kOne;
   NsysReport report = NsysReport::kKernels;
   bool newest = false;
@@ -54,38 +42,22 @@ struct ExportConfig {
   }
 };
 
-std::vector<OptionRow> export_options_of_cli() {
-  std::vector<OptionRow> rows = option_rows<ExportConfig>();
-  for (OptionRow& row : option_rows<ShowOptions>()) rows.push_back(std::move(row));
-  for (OptionRow& row : option_rows<OutputConfig>()) {
-    if (row.option.flag == "output-file" || row.option.flag == "store") rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
-std::vector<std::string_view> format_names() {
-  std::vector<std::string_view> names;
-  for (const ExportFormat& format : export_formats()) names.push_back(format.name);
-  return names;
-}
+struct ExportCommand {
+  const ExportFormat* format = nullptr;
+  std::string filter;  // empty: every record
+  ExportWords words{};
+  ShowOptions selection{};
+  OutputConfig output{};  // of it only the store and the file
+};
 
 std::vector<WordHelp> format_choices() {
-  std::vector<WordHelp> choices;
-  for (const ExportFormat& format : export_formats())
-    choices.push_back({std::string(format.name), fmt::format("{} (of {})", format.help, name_of(format.needs))});
-  return choices;
+  return words_of(export_formats(), &ExportFormat::name, [](const ExportFormat& format) {
+    return fmt::format("{} (of {})", format.help, name_of(format.needs));
+  });
 }
 
 // The beginning of every message: "laptime export trace".
 std::string where(const ExportCommand& command) { return fmt::format("laptime export {}", command.format->name); }
-
-bool needs_trace(const ExportFormat& format) {
-  return format.needs == ExportNeeds::kTrace || format.needs == ExportNeeds::kTimedTrace;
-}
-
-bool suits(const ExportFormat& format, const StepTrace& trace) {
-  return format.needs != ExportNeeds::kTimedTrace || (!trace.steps.empty() && trace.launch_count() > 0);
-}
 
 // "created = '2026-11-23T13:02:11Z', ...": of the last records, the last one first.
 std::string filters_by_date(const std::vector<TracedRecord>& records) {
@@ -96,81 +68,70 @@ std::string filters_by_date(const std::vector<TracedRecord>& records) {
   return joined(filters, ", ");
 }
 
-// A filter that names a column of launches was meant for laptime profile.
-void reject_launch_columns(const Filter& filter, const Records& records, const ExportCommand& command) {
+// Rejects a filter that names a column of launches: it was meant for laptime profile.
+void reject_launch_columns(const Filter& filter, const ExportCommand& command) {
   const std::vector<std::string_view> of_launches = launch_columns();
   for (const std::string& column : filter.columns()) {
     if (std::find(of_launches.begin(), of_launches.end(), column) == of_launches.end()) continue;
-    try {
-      check_column(column, records, "filter", {});
-    } catch (const Error&) {
-      throw Error::format(
-          "{}: {} is a column of launches, and a filter of export selects records, as in laptime show; laptime profile "
-          "\"{}\" selects launches",
-          where(command), quote(column), command.filter);
-    }
+    throw Error::format(
+        "{}: {} is a column of launches, and a filter of export selects records, as in laptime show; laptime profile "
+        "\"{}\" selects launches",
+        where(command), quote(column), command.filter);
   }
 }
 
 // The records that match and, where the format takes them, their traces.
-std::vector<TracedRecord> matching(const Store& store, const ExportCommand& command, bool& damaged) {
+std::vector<TracedRecord> matching(const Store& store, const ExportCommand& command, StoreProblems& problems) {
   Filter filter(command.filter);
   narrow_to_measurements(filter, store, command.selection);
-  std::vector<int64_t> ids;
-  std::vector<Record> stored;
-  store.each(
-      Extent::kWhole,
-      [&](int64_t id, const Record& record) {
-        ids.push_back(id);
-        stored.push_back(record);
-        return true;
-      },
-      [&](const std::string& problem) {
-        damaged = true;
-        print_message(problem);
-      });
   std::vector<TracedRecord> records;
-  reject_launch_columns(filter, RecordList(stored), command);
-  filter.check(RecordList(stored));
-  for (size_t i = 0; i < stored.size(); ++i) {
-    if (!filter.matches(stored[i], ids[i])) continue;
-    TracedRecord& traced = records.emplace_back(TracedRecord{std::move(stored[i]), std::nullopt});
-    if (command.format->needs != ExportNeeds::kRecords) traced.trace = store.trace_at(ids[i]);
+  const auto add = [&](int64_t id, const Record& record) {
+    const bool has_trace = command.format->needs != ExportNeeds::kRecords;
+    records.push_back({record, has_trace ? store.trace_at(id) : std::nullopt});
+    return true;
+  };
+  try {
+    StoredRecords(store, filter, [&](const std::string& problem) {
+      problems.add(problem);
+    }).each_id(Extent::kWhole, add);
+  } catch (const Error&) {
+    if (records.empty()) reject_launch_columns(filter, command);
+    throw;
   }
   return records;
 }
 
-// The last one that was measured, or the last one where none was: a filter that asks for predictions matches no other.
-void keep_newest(std::vector<TracedRecord>& records) {
-  const auto measured = std::find_if(records.rbegin(), records.rend(),
-                                     [](const TracedRecord& traced) { return !is_predicted(traced.record); });
-  if (measured != records.rend()) records.erase(measured.base(), records.end());
-  records.erase(records.begin(), records.end() - 1);
-}
-
 // The records to write. Error if there are none, or too many for the format.
-std::vector<TracedRecord> chosen(const Store& store, const ExportCommand& command, bool& damaged) {
-  const ExportFormat& format = *command.format;
-  std::vector<TracedRecord> records = matching(store, command, damaged);
-  if (records.empty()) {
+std::vector<TracedRecord> chosen_records(const Store& store, const ExportCommand& command, StoreProblems& problems) {
+  const ExportNeeds needs = command.format->needs;
+  const bool is_timed = needs == ExportNeeds::kTimedTrace;
+  const bool is_of_one = is_timed || needs == ExportNeeds::kTrace;
+  std::vector<TracedRecord> records = matching(store, command, problems);
+  const size_t count = records.size();
+  if (count == 0) {
     throw Error::format(
         "{}: no stored record matches{}; laptime show lists them (those of laptime calibrate count only where the "
-        "filter "
-        "names their sweep or run)",
+        "filter names their sweep or run)",
         where(command), command.filter.empty() ? "" : " " + quote(command.filter));
   }
-  if (needs_trace(format)) {
-    const size_t count = records.size();
-    std::erase_if(records, [&](const TracedRecord& traced) { return !traced.trace || !suits(format, *traced.trace); });
-    if (records.empty()) {
-      const bool timed = format.needs == ExportNeeds::kTimedTrace;
-      throw Error::format("{}: of {} none has a trace{}; make one with laptime profile{}", where(command),
-                          counted(count, "matching record"), timed ? " with times" : "",
-                          timed ? "" : " or laptime memory --run");
-    }
+  if (is_of_one) {
+    std::erase_if(records, [&](const TracedRecord& traced) {
+      return !traced.trace || (is_timed && (traced.trace->steps.empty() || traced.trace->launch_count() == 0));
+    });
   }
-  if (command.newest) keep_newest(records);
-  if (needs_trace(format) && records.size() > 1) {
+  if (records.empty()) {
+    throw Error::format("{}: of {} none has a trace{}; make one with laptime profile{}", where(command),
+                        counted(count, "matching record"), is_timed ? " with times" : "",
+                        is_timed ? "" : " or laptime memory --run");
+  }
+  if (command.words
+          .newest) {  // a predicted one only where none was measured: a filter that asks for these has no other
+    const auto measured = std::find_if(records.rbegin(), records.rend(),
+                                       [](const TracedRecord& traced) { return !is_predicted(traced.record); });
+    if (measured != records.rend()) records.erase(measured.base(), records.end());
+    records.erase(records.begin(), records.end() - 1);
+  }
+  if (is_of_one && records.size() > 1) {
     throw Error::format(
         "{}: it holds one record, but {} match, the last of them {}; take it with --newest, {}or one by its date: {}",
         where(command), records.size(), spoken_name(records.back().record.name),
@@ -180,44 +141,29 @@ std::vector<TracedRecord> chosen(const Store& store, const ExportCommand& comman
 }
 
 ExitCode run(const ExportCommand& command) {
-  const std::optional<std::filesystem::path> path = store_path(command.output.store);
-  if (!path) throw Error("laptime export: there is no store to read; name the file with --store");
-  const bool to_stream = command.output.output_file.empty() || command.output.output_file == "-";
-  if (to_stream && !command.format->is_text && isatty(STDOUT_FILENO) == 1) {
+  const std::string file = command.output.output_file == "-" ? "" : command.output.output_file;
+  const std::filesystem::path path = store_to_read("export", command.output.store, {{"--output-file", file}});
+  if (file.empty() && !command.format->is_text && isatty(STDOUT_FILENO) == 1) {
     throw Error::format("{}: it is binary and would garble the terminal; name a file with --output-file",
                         where(command));
   }
-  reject_overwriting({{"--output-file", to_stream ? "" : command.output.output_file}}, files_of_store(path));
-  bool damaged = false;
-  const std::vector<TracedRecord> records = chosen(Store::open(*path, Store::Access::kRead), command, damaged);
-  std::optional<WholeFile> file;
-  if (!to_stream) file.emplace(command.output.output_file);
-  const std::string text = command.format->write(records, command.options);
-  file ? file->write(text) : write_all(STDOUT_FILENO, text, "standard output");
+  StoreProblems problems;
+  const std::vector<TracedRecord> records = chosen_records(Store::open(path, Store::Access::kRead), command, problems);
+  const Destination destination(file);
+  const std::string text =
+      command.format->write(records, {.steps = command.words.steps, .report = command.words.report});
+  destination.write(text);
   print_message(fmt::format("{}: {} of {} written to {}", where(command), format_bytes(std::ssize(text)),
-                            counted(records.size(), "record"),
-                            file ? quote(command.output.output_file) : "standard output"));
-  return damaged ? ExitCode::kFailed : ExitCode::kOk;
+                            counted(records.size(), "record"), file.empty() ? "standard output" : quote(file)));
+  return problems.end();
 }
 
 ExportCommand parse_export(const CommandWords& words) {
-  if (words.positionals.empty()) {
-    throw Error::format("laptime export: no format; give one of: {}", joined(format_names(), ", "));
-  }
   ExportCommand command;
-  const std::string& name = words.positionals.front();
-  for (const ExportFormat& format : export_formats()) {
-    if (format.name == name) command.format = &format;
-  }
-  if (command.format == nullptr) reject_word("laptime export", "format", name, format_names());
+  command.format = &export_formats()[chosen(words, "format", format_choices())];
   command.filter = joined(std::span(words.positionals).subspan(1), " ");
-  ExportConfig config;
-  for (const GivenFlag& given : words.flags) {
-    if (!assign_given(config, given) && !assign_given(command.selection, given)) assign_given(command.output, given);
-  }
+  read_options(words, command.words, command.selection, command.output);
   reject_last_and_run("export", command.selection);
-  command.newest = config.newest;
-  command.options = {.steps = config.steps, .report = config.report};
   return command;
 }
 
@@ -230,7 +176,11 @@ constinit const Command kExport{
     .details =
         "FILTER selects records as in laptime show. Formats of a trace hold one record, which laptime profile or "
         "laptime memory has stored.",
-    .options = export_options_of_cli,
+    .options =
+        [] {
+          return together(
+              {option_rows<ExportWords>(), option_rows<ShowOptions>(), output_options({"output-file", "store"})});
+        },
     .parse = action_of<parse_export, run>,
     .choices = format_choices,
     .filter_columns = named_columns,

@@ -1,22 +1,22 @@
-// The table of topics, each a table of its own.
-#include "cli/commands/list.h"
+// The topics of laptime list, each a table of its own, and the names of columns, gathered from the tables of columns,
+// metrics, short names and options.
+#include "cli/help.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <array>
-#include <vector>
+#include <functional>
+#include <set>
+#include <utility>
 
-#include "base/error.h"
 #include "base/words.h"
-#include "cli/column_words.h"
-#include "cli/commands.h"
 #include "cli/destination.h"
-#include "cli/help.h"
-#include "cli/terminal.h"
 #include "config/known_models.h"
 #include "config/model_presets.h"
+#include "config/option_table.h"
 #include "config/ready_sweeps.h"
+#include "config/run_config.h"
+#include "config/synonyms.h"
 #include "distribution/verdict.h"
 #include "export/formats.h"
 #include "model/gpt/editions.h"
@@ -34,6 +34,22 @@
 namespace laptime {
 namespace {
 
+// "context", "ctx", "seq-len": the names of an option beside its key.
+std::vector<std::string> names_of(const OptionRow& row) {
+  std::vector<std::string> names;
+  if (row.option.flag != row.option.key) names.emplace_back(row.option.flag);
+  for (const Synonym& synonym : synonyms()) {
+    if (synonym.flag.empty() && synonym.meant == row.option.flag) names.emplace_back(synonym.word);
+  }
+  return names;
+}
+
+// "; also context, ctx"
+std::string other_names(const OptionRow& row) {
+  const std::vector<std::string> names = names_of(row);
+  return names.empty() ? "" : fmt::format("; also {}", joined(names, ", "));
+}
+
 Cells model_line(const std::string& name, std::string_view alias, std::string_view edition, const ModelConfig& model) {
   return {name,
           std::string(alias),
@@ -49,7 +65,8 @@ Cells model_line(const std::string& name, std::string_view alias, std::string_vi
 // Sizes of the source documents in the edition that each selects, and in the default edition otherwise; then the
 // well-known models.
 std::string models(size_t width) {
-  std::vector<Cells> lines{{"model", "alias", "edition", "parameters", "d_model", "d_ff", "layers", "heads", "kv heads"}};
+  std::vector<Cells> lines{
+      {"model", "alias", "edition", "parameters", "d_model", "d_ff", "layers", "heads", "kv heads"}};
   for (const ModelPreset& model : model_presets()) {
     std::vector<GivenOption> given{{"model", model.name}};
     if (model.only) given.push_back({"edition", name_of(*model.only)});
@@ -59,8 +76,11 @@ std::string models(size_t width) {
   for (const KnownModel& model : known_models())
     lines.push_back(model_line(std::string(model.name), "", name_of(model.edition), config_of(model)));
   return aligned(lines, {false, false, false, true, true, true, true, true, true}, 0, width) + "\n" +
-         broken_at_spaces("Parameters of `any` are those of the edition 2025. --model also takes a config.json, or the "
-                          "folder of a model with one.", width) + "\n";
+         broken_at_spaces(
+             "Parameters of `any` are those of the edition 2025. --model also takes a config.json, or the "
+             "folder of a model with one.",
+             width) +
+         "\n";
 }
 
 std::string devices(size_t width) {
@@ -156,48 +176,55 @@ constexpr std::array kTopics{ListTopic{"models", "named sizes of models", models
                              ListTopic{"options", "all options of laptime bench, with their keys", options_listing},
                              ListTopic{"exports", "formats of laptime export", exports}};
 
-std::vector<std::string_view> topic_names() {
-  std::vector<std::string_view> names;
-  names.reserve(kTopics.size());
-  for (const ListTopic& topic : kTopics) names.push_back(topic.name);
-  return names;
-}
+std::vector<WordHelp> topic_choices() { return words_of(kTopics, &ListTopic::name, &ListTopic::help); }
 
-std::vector<WordHelp> topic_choices() {
-  std::vector<WordHelp> choices;
-  choices.reserve(kTopics.size());
-  for (const ListTopic& topic : kTopics) choices.push_back({std::string(topic.name), std::string(topic.help)});
-  return choices;
+CommandAction parse_list(const CommandWords& words) {
+  const ListTopic& topic = kTopics.at(chosen(words, "topic", topic_choices()));
+  reject_positionals(words, 1);
+  return printing(topic.text(standard_output().width));
 }
 
 }  // namespace
 
 std::span<const ListTopic> list_topics() { return kTopics; }
 
-ListTopic parse_list(const CommandWords& words) {
-  if (words.positionals.empty()) {
-    throw Error::format("laptime list: nothing to list; give one of: {}", joined(topic_names(), ", "));
+std::vector<ColumnWord> column_words() {
+  std::vector<ColumnWord> words;
+  std::set<std::string, std::less<>> listed;
+  const auto add = [&](std::string_view name, std::string_view unit, std::string_view help) {
+    if (listed.emplace(name).second) words.push_back({std::string(name), std::string(unit), std::string(help)});
+  };
+  const auto add_with_unit = [&](std::string_view name, Unit unit, std::string_view help) {
+    add(name, unit == Unit::kNone ? "-" : name_of(unit), help);
+  };
+  for (const Column& column : table_columns()) add_with_unit(column.title, column.unit, column.help);
+  add_with_unit("speedup", Unit::kRatio, "median of the run's baseline over that of the row, with its 95 % interval");
+  add_with_unit("gain", Unit::kRatio, "median of the row over that of the step with every composite whole");
+  for (const std::string_view name : comparing_columns()) add_with_unit(name, Unit::kRatio, "an end of its interval");
+  add_with_unit("predicted", Unit::kNone, "true where a device model gave the times");
+  for (const Metric& metric : metrics()) add_with_unit(metric.tag, metric.unit, metric.description);
+  for (const ShortName& name : short_names()) {
+    if (!name.help.empty()) add_with_unit(name.name, unit_of(name.name), name.help);
   }
-  reject_positionals(words, 1);
-  const std::string& name = words.positionals.front();
-  for (const ListTopic& topic : kTopics) {
-    if (topic.name == name) return topic;
+  for (const OptionRow& row : option_rows<RunConfig>()) {
+    add(row.option.key, row.option.unit.empty() ? "-" : row.option.unit,
+        fmt::format("{}{}", row.option.help, other_names(row)));
+    for (const std::string& name : names_of(row)) listed.insert(name);
   }
-  reject_word("laptime list", "topic", name, topic_names());
+  for (const ColumnSet& set : column_sets()) {
+    for (const Column& column : set.columns())
+      add_with_unit(column.title, column.unit, fmt::format("a header of --columns {}", set.name));
+  }
+  return words;
 }
+
+std::vector<WordHelp> named_columns() { return words_of(column_words(), &ColumnWord::name, &ColumnWord::help); }
 
 constinit const Command kList{
     .name = "list",
     .arguments = "TOPIC",
-    .summary = "what there is to choose from",
-    .details = "",
-    .options = [] { return std::vector<OptionRow>(); },
-    .parse = [](const CommandWords& words) -> CommandAction {
-      return [topic = parse_list(words)] {
-        write_all(STDOUT_FILENO, topic.text(standard_output().width), "standard output");
-        return ExitCode::kOk;
-      };
-    },
+    .summary = "list models, devices, columns, sweeps and other names",
+    .parse = parse_list,
     .choices = topic_choices,
 };
 

@@ -1,23 +1,25 @@
-// Plans the points and writes the tables of what they would take and hold.
-#include "cli/commands.h"
-
+// The commands that forecast points without running them: laptime plan predicts time and memory, and laptime explain
+// shows the graph and kernels that bench would run.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/words.h"
-#include "cli/answer_output.h"
+#include "cli/command.h"
+#include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/sweep_words.h"
-#include "cli/terminal.h"
 #include "cli/user_store.h"
-#include "config/sweep.h"
+#include "explain/explain.h"
 #include "measure/forecast_point.h"
 #include "prepare/fit_recompute.h"
+#include "record/fields_json.h"
+#include "report/explanation_text.h"
 #include "report/plan_answer.h"
 #include "sweep/stop_signals.h"
 
@@ -43,180 +45,216 @@ struct PlanOptions {
     visit(own_option(kGroup, "framework", "also plan eager mode without recomputation, as a framework runs the point"),
           self.framework);
     visit(own_option(kGroup, "grid", "show only the grid of peaks and what fits; several times as fast"), self.grid);
-    visit(Option{.flag = "tokens",
-                 .key = "tokens",
-                 .group = kGroup,
-                 .help = "tell how long training on so many tokens takes",
-                 .min = 1,
-                 .max = kMostTokens,
-                 .axis = false},
-          self.tokens);
+    visit(
+        own_option(kGroup, "tokens", "tell how long training on so many tokens takes", {.min = 1, .max = kMostTokens}),
+        self.tokens);
   }
 };
 
 std::vector<OptionRow> plan_options() {
-  std::vector<OptionRow> rows = option_rows<PlanOptions>();
-  for (OptionRow& row : sweep_options()) rows.push_back(std::move(row));
+  std::vector<OptionRow> rows = together({option_rows<PlanOptions>(), sweep_options()});
   keep_options_of_answers(rows);
   leave_out(rows, {"sort", "resume", "label"});
   return rows;
 }
 
-struct PlanCommand {
-  Sweep sweep;
-  PlanOptions options;
-};
+using PlanCommand = SweepCommand<PlanOptions>;
 
 PlanCommand parse_plan(const CommandWords& words) {
   reject_positionals(words);
-  const auto options = given_options<PlanOptions>(words);
+  const auto command = given_command<PlanOptions>(words);
+  const PlanOptions& options = command.options;
   if (options.grid && (options.largest || options.framework || options.view != PlanView::kSummary))
     throw Error("laptime plan: --grid shows only peaks; leave out --grid, or --largest, --framework and --view");
-  return {given_sweep(words), options};
+  return command;
 }
 
-// The answers about one point, and its trace for the tables of a single one.
-class PlanRun {
+ResolvedPoint recomputing(ResolvedPoint point, const char* rule) {
+  point.config.recompute = rule;
+  return point;
+}
+
+ResolvedPoint in_mode(SweepPoint point, Mode mode) {
+  point.config.mode = mode;
+  return point;
+}
+
+// Adds advice to a planned point, stage by stage until the user asks to stop.
+class Advice {
  public:
-  PlanRun(const PlanOptions& options, KnowledgeOf knowledge, const std::vector<ResolvedPoint>& points)
+  Advice(const PlanOptions& options, KnowledgeOf knowledge, const std::vector<ResolvedPoint>& points)
       : options_(options),
         knowledge_(std::move(knowledge)),
         is_single_(points.size() == 1),
         has_compiled_(std::any_of(points.begin(), points.end(),
-                                  [](const ResolvedPoint& point) { return point.config.mode == Mode::kCompile; })),
-        names_(spoken_points(points)),
-        line_(standard_error(), points.size()) {}
+                                  [](const ResolvedPoint& point) { return point.config.mode == Mode::kCompile; })) {}
 
-  // Thrown by add() where the user has asked to stop. What was planned until then stays.
-  struct Stopped {};
-
-  void add(const ResolvedPoint& point) {
-    show(point, "plan");
-    last_ = forecast_point(point, knowledge_);
-    planned_.push_back(PlannedPoint{last_.record});
-    advise(point, planned_.back());
-  }
-
-  size_t planned() const { return planned_.size(); }
-  void clear_line() { line_.clear(); }
-
-  // Of all points that were planned.
-  PointAnswer answer(const PlanQuery& query) const {
-    return planned_.size() == 1 && is_single_ && !query.grid ? plan_answer(planned_.front(), last_.trace, query)
-                                                             : plan_answer(planned_, query);
+  // `planned` has the record of the point. If the user stops a stage, the results of earlier stages stay.
+  void add(const ResolvedPoint& point, const ShowStage& show, PlannedPoint& planned) const {
+    const auto stage = [&](const char* name) {
+      if (StopSignals::requested()) throw Stopped();
+      show(name);
+    };
+    try {
+      if (!options_.grid) advise(point, stage, planned);
+      if (options_.largest || (is_single_ && !options_.grid)) find_largest(point, stage, planned);
+      if (!options_.framework) return;
+      stage("plan of a framework");
+      planned.eager_bytes =
+          plan_of(in_mode(recomputing(point, "none"), Mode::kEager), knowledge_).memory.predicted_peak_bytes;
+    } catch (const Stopped&) {
+      return;
+    }
   }
 
  private:
-  // What else is asked of the point that was planned last.
-  void advise(const ResolvedPoint& point, PlannedPoint& planned) {
-    const bool has_plan = last_.trace.has_value();
-    const bool has_advice = has_plan && !options_.grid;
-    if (has_advice && last_.record.status == Status::kOutOfMemory && point.config.recompute != "auto") {
-      show(point, "recomputation that fits");
-      const Prepared lean = plan_of(recomputing(point.config, "auto"), knowledge_);
+  struct Stopped {};
+
+  // Looks for recomputation that fits and a faster mode, and whether launch overhead bounds the step.
+  void advise(const ResolvedPoint& point, const ShowStage& stage, PlannedPoint& planned) const {
+    if (planned.record.status == Status::kOutOfMemory && point.config.recompute != "auto") {
+      stage("recomputation that fits");
+      const Prepared lean = plan_of(recomputing(point, "auto"), knowledge_);
       planned.fitting_recompute = lean.shortage.empty() ? typed_recompute(lean.memory.recompute) : "nothing fits";
     }
-    if (has_advice && !has_compiled_) planned.compiled = better_compiled(point, last_.record);
-    if (has_advice && is_single_) find_launch_bound(point, planned);
-    if (has_plan && (options_.largest || (is_single_ && !options_.grid))) {
-      show(point, "largest batch that fits");
-      planned.largest_batch = largest(point.config, Enlarged::kBatch, kLargestBatch);
-      show(point, "largest context that fits");
-      planned.largest_context = largest(point.config, Enlarged::kContext, kLargestContext);
-      if (point.config.recompute == "auto") {
-        const RunConfig kept = recomputing(point.config, "none");
-        planned.largest_batch_kept = largest(kept, Enlarged::kBatch, kLargestBatch);
-        planned.largest_context_kept = largest(kept, Enlarged::kContext, kLargestContext);
-      }
+    if (!has_compiled_) {
+      stage("plan of --mode compile");
+      planned.compiled = better_compiled(point, planned.record);
     }
-    if (has_plan && options_.framework) {
-      show(point, "plan of a framework");
-      RunConfig eager = recomputing(point.config, "none");
-      eager.mode = Mode::kEager;
-      planned.eager_bytes = plan_of(eager, knowledge_).memory.predicted_peak_bytes;
-    }
-  }
-
-  void find_launch_bound(const ResolvedPoint& point, PlannedPoint& planned) const {
-    const std::optional<LaunchBound> bound = launch_bound(point.config, knowledge_);
+    const std::optional<LaunchBound> bound = is_single_ ? launch_bound(point, knowledge_) : std::nullopt;
     if (!bound) return;
     planned.launches = bound->launches;
     planned.launch_s = bound->each.count();
     planned.launch_bound_below = bound->least_context;
   }
 
-  static void stop_if_asked() {
-    if (StopSignals::requested()) throw Stopped();
-  }
-
-  int64_t largest(const RunConfig& config, Enlarged what, int64_t limit) const {
-    return largest_that_fits(config, knowledge_, what, limit, stop_if_asked);
-  }
-
-  static RunConfig recomputing(RunConfig config, const char* rule) {
-    config.recompute = rule;
-    return config;
+  void find_largest(const ResolvedPoint& point, const ShowStage& stage, PlannedPoint& planned) const {
+    const auto batch = [&](const ResolvedPoint& of) {
+      return largest_that_fits(of, knowledge_, Enlarged::kBatch, kLargestBatch,
+                               [&] { stage("largest batch that fits"); });
+    };
+    const auto context = [&](const ResolvedPoint& of) {
+      return largest_that_fits(of, knowledge_, Enlarged::kContext, kLargestContext,
+                               [&] { stage("largest context that fits"); });
+    };
+    planned.largest_batch = batch(point);
+    planned.largest_context = context(point);
+    if (point.config.recompute != "auto") return;
+    const ResolvedPoint kept = recomputing(point, "none");
+    planned.largest_batch_kept = batch(kept);
+    planned.largest_context_kept = context(kept);
   }
 
   // The plan of the same point in compile mode, if it fits where this one does not, or is predicted to be faster.
-  std::optional<Record> better_compiled(const ResolvedPoint& point, const Record& eager) {
-    show(point, "plan of --mode compile");
-    SweepPoint compiled = point;
-    compiled.config.mode = Mode::kCompile;
-    Record record = forecast_point(compiled, knowledge_).record;
+  std::optional<Record> better_compiled(const ResolvedPoint& point, const Record& eager) const {
+    Record record = forecast_point(in_mode(point, Mode::kCompile), knowledge_).record;
     if (record.status != Status::kOk) return std::nullopt;
     const std::string pass(name_of(point.config.pass));
-    const auto seconds = [&](const Record& of) {
-      const auto found = of.prediction.time.find(pass);
-      return found == of.prediction.time.end() ? 0 : found->second;
-    };
-    const bool is_faster = seconds(record) < seconds(eager);
+    const bool is_faster = predicted_seconds(record, pass).value_or(0) < predicted_seconds(eager, pass).value_or(0);
     return eager.status == Status::kOutOfMemory || is_faster ? std::optional(std::move(record)) : std::nullopt;
-  }
-
-  void show(const ResolvedPoint& point, const char* stage) {
-    stop_if_asked();
-    const bool is_planned = !planned_.empty() && planned_.back().record.name == point.name;
-    const size_t index = planned_.size() - (is_planned ? 1 : 0);
-    line_.show(index, names_[index], stage);
   }
 
   const PlanOptions& options_;
   KnowledgeOf knowledge_;
   bool is_single_;
   bool has_compiled_;  // the points show compile mode themselves
-  std::vector<PlannedPoint> planned_;
-  PointResult last_;
-  std::vector<std::string> names_;  // of the points, in words
-  PlanningLine line_;
 };
 
-ExitCode run(const PlanCommand& command) {
+ExitCode run_plan(const PlanCommand& command) {
   const OutputConfig& config = command.sweep.output;
+  const PlanOptions& options = command.options;
   const std::vector<ResolvedPoint> points = checked_points(command.sweep);
   AnswerOutput output(config);
   const KnowledgeOf known = stored_knowledge(config.store);
-  const StopSignals signals;
-  PlanRun plan(command.options, known, points);
-  bool is_stopped = false;
-  try {
-    for (const ResolvedPoint& point : points) plan.add(point);
-  } catch (const PlanRun::Stopped&) {
-    is_stopped = true;
-  }
-  plan.clear_line();
-  const std::string stopped = interrupted_text(plan.planned(), points.size());
-  if (plan.planned() > 0) {
-    const PlanOptions& options = command.options;
-    output.add(
-        plan.answer({.view = options.view, .tokens = options.tokens, .grid = options.grid, .verbose = config.verbose}));
-    if (points.size() == 1 && options.view == PlanView::kSummary && !options.grid)
+  const Advice advice(options, known, points);
+  std::optional<StepTrace> trace;  // of the last point
+  std::vector<PlannedPoint> planned;
+  const auto plan = [&](const ResolvedPoint& point, const ShowStage& show) {
+    PointResult forecast = forecast_point(point, known);
+    trace = std::move(forecast.trace);
+    PlannedPoint one{std::move(forecast.record)};
+    if (trace) advice.add(point, show, one);
+    return one;
+  };
+  plan_each(points, plan, [&](PlannedPoint one) { planned.push_back(std::move(one)); });
+  if (!planned.empty()) {
+    const PlanQuery query{
+        .view = options.view, .tokens = options.tokens, .grid = options.grid, .verbose = config.verbose};
+    const bool is_single = points.size() == 1 && !options.grid;
+    output.add(is_single ? plan_answer(planned.front(), trace, query) : plan_answer(planned, query));
+    if (is_single && options.view == PlanView::kSummary)
       output.hint("more: --view kernels, ops, classes, layers, attention, memory, all");
     output.finish();
   }
-  if (!is_stopped) return ExitCode::kOk;
-  print_message(stopped);
-  return ExitCode::kInterrupted;
+  return planning_exit(planned.size(), points.size());
+}
+
+enum class Dump : uint8_t { kNone, kGraph, kPlan };
+
+constexpr auto choices_of(Dump) {
+  return std::array{Choice<Dump>{Dump::kNone, "none"}, Choice<Dump>{Dump::kGraph, "graph"},
+                    Choice<Dump>{Dump::kPlan, "plan"}};
+}
+
+struct ExplainOptions {
+  Dump dump = Dump::kNone;
+  ExplainView view = ExplainView::kSummary;
+
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit(own_option("Explain", "dump", "print the graph after each pass, or the plan, instead of the summary"),
+          self.dump);
+    visit(own_option("Explain", "view", "what to show of each point"), self.view);
+  }
+};
+
+using ExplainCommand = SweepCommand<ExplainOptions>;
+
+constexpr std::array kExplanationFormats{OutputFormat::kTable, OutputFormat::kJson, OutputFormat::kJsonl};
+
+std::vector<OptionRow> explain_options() {
+  std::vector<OptionRow> rows = together({option_rows<ExplainOptions>(), sweep_options()});
+  leave_out(rows, {"columns", "sort", "quiet", "explain", "resume", "label"});
+  keep_formats(rows, kExplanationFormats);
+  return rows;
+}
+
+// Error for a format that explanations or, with --dump, dumps do not have.
+void require_format(OutputFormat format, Dump dump) {
+  const bool is_known =
+      std::find(kExplanationFormats.begin(), kExplanationFormats.end(), format) != kExplanationFormats.end();
+  if (is_known && (dump == Dump::kNone || format == OutputFormat::kTable)) return;
+  throw Error::format(
+      "laptime explain: --output {}: {}", name_of(format),
+      dump == Dump::kNone ? "explanations are written as table, json, jsonl" : "dumps are written as table");
+}
+
+ExitCode run_explain(const ExplainCommand& command) {
+  const OutputConfig& config = command.sweep.output;
+  const ExplainOptions& options = command.options;
+  require_format(config.output, options.dump);
+  const std::vector<ResolvedPoint> points = checked_points(command.sweep);
+  const Destination destination(config.output_file);
+  const KnowledgeOf known = stored_knowledge(config.store);
+  const auto text_of = [&](const ResolvedPoint& point, const ShowStage&) {
+    if (options.dump == Dump::kGraph) return dump_graph(point, known);
+    if (options.dump == Dump::kPlan) return dump_plan(point, known);
+    const Explanation explanation = explain(point, known);
+    if (config.output != OutputFormat::kTable) return to_json(explanation).dump();
+    return print(explanation, config.verbose ? ExplainView::kAll : options.view, destination.style());
+  };
+  std::vector<std::string> texts;
+  plan_each(points, text_of, [&](std::string text) { texts.push_back(std::move(text)); });
+  if (!texts.empty()) {
+    const std::string end = config.output == OutputFormat::kJsonl ? "\n" : "";
+    destination.write(config.output == OutputFormat::kJson ? json_list(texts) : joined(texts, "\n") + end);
+  }
+  return planning_exit(texts.size(), points.size());
+}
+
+ExplainCommand parse_explain(const CommandWords& words) {
+  reject_positionals(words);
+  return given_command<ExplainOptions>(words);
 }
 
 }  // namespace
@@ -228,20 +266,26 @@ constinit const Command kPlan{
     .details =
         "Takes the options of bench that describe a point, and runs nothing. On this machine times come from launches "
         "that laptime calibrate and earlier runs measured, for other sizes from the nearest ones; on a machine "
-        "described "
-        "by its data sheet (--device roofline:NAME) they are bounds. Bytes are those of the plan. A single point is "
-        "told "
-        "in a few lines with the largest batch and context that fit; several points are a table. Where a point does "
-        "not "
-        "fit, the least recomputation that makes it fit is searched for, and eager points are also planned in compile "
-        "mode; --grid leaves out both.",
+        "described by its data sheet (--device roofline:NAME) they are bounds. Bytes are those of the plan. A single "
+        "point is told in a few lines with the largest batch and context that fit; several points are a table. Where a "
+        "point does not fit, the least recomputation that makes it fit is searched for, and eager points are also "
+        "planned in compile mode; --grid leaves out both.",
     .options = plan_options,
-    .parse = action_of<parse_plan, run>,
+    .parse = action_of<parse_plan, run_plan>,
     .examples =
         "  laptime plan --model small,large --context 256,1024 --largest\n"
         "  laptime plan --model small,medium,large,xl,2.7B --context 256,1024 --pass inference,step --grid\n"
         "  laptime plan --model small,medium,large,xl,2.7B --context 256,1024 --pass inference,step --device h100\n"
         "  laptime plan --model 2.7B --device h100 --mode compile --view layers\n",
+};
+
+constinit const Command kExplain{
+    .name = "explain",
+    .arguments = "[OPTIONS]",
+    .summary = "show what bench would run: parameters, FLOPs, bytes, passes, kernels chosen and refused",
+    .details = "Takes the options of bench that describe a point, and runs nothing.",
+    .options = explain_options,
+    .parse = action_of<parse_explain, run_explain>,
 };
 
 }  // namespace laptime

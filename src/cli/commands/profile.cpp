@@ -1,10 +1,10 @@
-// Traced steps of each point, and the view of them that was asked for.
-#include "cli/commands.h"
-
+// The commands that break a step down: laptime profile traces its launches, and laptime memory lists the bytes that it
+// holds, from the plan or, with --run, from a run.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
@@ -12,12 +12,16 @@
 
 #include "base/error.h"
 #include "base/words.h"
-#include "cli/answer_output.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/run_watched.h"
 #include "cli/sweep_words.h"
-#include "config/sweep.h"
+#include "cli/user_store.h"
 #include "distribution/bootstrap.h"
+#include "measure/forecast_point.h"
 #include "report/filter.h"
+#include "report/memory_answer.h"
 #include "report/profile_answer.h"
 #include "report/words.h"
 
@@ -30,7 +34,7 @@ constexpr int64_t kMaxTracedSteps = 1000;
 constexpr int64_t kDefaultTop = 20;
 constexpr int64_t kSummaryTop = 4;
 
-// Launches of which phases are shown.
+// The phase whose launches are shown.
 enum class ShownPhase : uint8_t { kAll, kForward, kBackward, kOptimizer };
 constexpr auto choices_of(ShownPhase) {
   return std::array{Choice<ShownPhase>{ShownPhase::kAll, "all"}, Choice<ShownPhase>{ShownPhase::kForward, "forward"},
@@ -53,21 +57,10 @@ struct ProfileOptions {
     visit(own_option(kGroup, "view", "the table that is shown"), self.view);
     visit(own_option(kGroup, "phase", "only launches of this phase; shares are of the whole step"), self.phase);
     visit(own_option(kGroup, "by", "split each kernel, op, class or scope by shape, layer or phase"), self.by);
-    visit(Option{.flag = "top",
-                 .key = "top",
-                 .group = kGroup,
-                 .help = "rows of a table; 0 shows all",
-                 .otherwise = "4 in the summary, 20 in a view",
-                 .min = 0,
-                 .axis = false},
+    visit(own_option(kGroup, "top", "rows of a table; 0 shows all", {.otherwise = "4 in the summary, 20 in a view"}),
           self.top);
-    visit(Option{.flag = "traced-steps",
-                 .key = "traced_steps",
-                 .group = kGroup,
-                 .help = "time the launches of this many steps, in turn with as many untraced ones",
-                 .min = 1,
-                 .max = kMaxTracedSteps,
-                 .axis = false},
+    visit(own_option(kGroup, "traced-steps", "time the launches of this many steps, in turn with as many untraced ones",
+                     {.min = 1, .max = kMaxTracedSteps}),
           self.traced_steps);
     visit(own_option(kGroup, "compare-modes", "compare eager with compile, row by row"), self.compare_modes);
     visit(own_option(kGroup, "compare-dtypes", "compare float32 with bfloat16, row by row"), self.compare_dtypes);
@@ -75,47 +68,63 @@ struct ProfileOptions {
 };
 
 std::vector<OptionRow> profile_options() {
-  std::vector<OptionRow> rows = option_rows<ProfileOptions>();
-  for (OptionRow& row : sweep_options()) rows.push_back(std::move(row));
+  std::vector<OptionRow> rows = together({option_rows<ProfileOptions>(), sweep_options()});
   keep_options_of_answers(rows);
   return rows;
 }
 
-struct ProfileCommand {
-  Sweep sweep;
-  ProfileOptions options;
+struct ProfileCommand : SweepCommand<ProfileOptions> {
   std::string filter;  // of launches
 };
+
+// Whether points of the command are shown side by side: two modes, two number types, or all passes of one point.
+bool stands_beside(const ProfileCommand& command) {
+  const bool only_pass_varies = std::all_of(command.sweep.axes.begin(), command.sweep.axes.end(), [](const Axis& axis) {
+    return (axis.values.size() > 1) == (axis.flag == "pass");
+  });
+  const bool has_pass = is_swept(command.sweep, "pass");
+  return command.options.compare_modes || command.options.compare_dtypes || (has_pass && only_pass_varies);
+}
+
+// The launches that a command selects, in its own words: "--phase backward and 'class = matmul'". Empty for all.
+std::string selection_of(const ProfileCommand& command) {
+  std::vector<std::string> parts;
+  if (command.options.phase != ShownPhase::kAll)
+    parts.push_back(fmt::format("--phase {}", name_of(command.options.phase)));
+  if (!command.filter.empty()) parts.push_back(quote(command.filter));
+  return joined(parts, " and ");
+}
 
 // Shows each point when it has finished. Where points stand side by side, all is shown at the end: first the points
 // side by side, then each one.
 class ProfileOutput : public PointOutput {
  public:
-  ProfileOutput(const OutputConfig& config, const ProfileOptions& options, Filter filter, const std::string& selection,
-                bool stands_beside, size_t points)
-      : output_(config),
-        options_(options),
-        filter_(std::move(filter)),
-        stands_beside_(stands_beside),
+  ProfileOutput(const ProfileCommand& command, size_t points)
+      : output_(command.sweep.output),
+        options_(command.options),
+        filter_(command.filter),
+        stands_beside_(stands_beside(command)),
         is_single_(points == 1) {
-    const bool is_summary = options.view == ProfileView::kSummary;
-    query_.view = options.view;
-    query_.by = options.by;
+    const OutputConfig& config = command.sweep.output;
+    const bool is_summary = options_.view == ProfileView::kSummary;
     const bool is_for_people = config.output == OutputFormat::kTable || config.output == OutputFormat::kMarkdown;
-    query_.top = options.top.value_or(is_summary && is_for_people ? kSummaryTop : kDefaultTop);
-    query_.sort = config.sort;
-    query_.verbose = config.verbose;
-    query_.selection = selection;
-    query_.selection_columns = filter_.columns();
-    if (options.phase != ShownPhase::kAll) query_.selection_columns.emplace_back("phase");
-    if (options.phase != ShownPhase::kAll || !selection.empty()) {
-      query_.test = [this](const TraceLaunch& launch) {
-        const bool in_phase = options_.phase == ShownPhase::kAll || launch.phase == name_of(options_.phase);
+    query_ = {.view = options_.view,
+              .by = options_.by,
+              .top = options_.top.value_or(is_summary && is_for_people ? kSummaryTop : kDefaultTop),
+              .sort = config.sort,
+              .selection = selection_of(command),
+              .selection_columns = filter_.columns(),
+              .verbose = config.verbose};
+    const bool is_of_phase = options_.phase != ShownPhase::kAll;
+    if (is_of_phase) query_.selection_columns.emplace_back("phase");
+    if (!query_.selection.empty()) {
+      query_.test = [this, is_of_phase](const TraceLaunch& launch) {
+        const bool in_phase = !is_of_phase || launch.phase == name_of(options_.phase);
         return filter_.keeps([&](std::string_view column) { return launch_column(launch, column); }) && in_phase;
       };
-    }
-    if (is_summary && is_single_ && selection.empty())
+    } else if (is_summary && is_single_) {
       output_.hint("more: --view kernels, ops, classes, layers, attention, all");
+    }
   }
 
   void add(const PointResult& result) override {
@@ -211,7 +220,7 @@ void set_axis_unless_given(Sweep& sweep, const std::string& flag, const std::vec
   set_option(sweep, flag, by, values);
 }
 
-// What --by does not split is refused: the rows would be those of another --by.
+// Rejects a --by that does not split the view: its rows would be those of another --by.
 void reject_by_without_effect(const ProfileOptions& options) {
   if (splits(options.view, options.by)) return;
   std::vector<std::string_view> others;
@@ -226,39 +235,22 @@ void reject_by_without_effect(const ProfileOptions& options) {
 ProfileCommand parse_profile(const CommandWords& words) {
   const auto options = given_options<ProfileOptions>(words);
   reject_by_without_effect(options);
-  ProfileCommand profile{given_sweep(words), options, joined(words.positionals, " ")};
+  ProfileCommand profile{{given_sweep(words), options}, joined(words.positionals, " ")};
   for (const std::string& column : Filter(profile.filter).columns()) launch_column({}, column);
   if (options.compare_modes) set_axis_unless_given(profile.sweep, "mode", {"eager", "compile"}, "--compare-modes");
   if (options.compare_dtypes)
     set_axis_unless_given(profile.sweep, "dtype", {"float32", "bfloat16"}, "--compare-dtypes");
-  if (!is_swept(profile.sweep, "warmup") && !is_swept(profile.sweep, "steps")) {
-    set_option(profile.sweep, "warmup", words.command, {std::to_string(kProfileWarmup)});
-    set_option(profile.sweep, "steps", words.command, {std::to_string(kProfileSteps)});
-  }
+  set_steps_unless_given(profile.sweep, words.command, kProfileWarmup, kProfileSteps);
   return profile;
-}
-
-// Whether points of the command are shown side by side: two modes, two number types, or all passes of one point.
-bool stands_beside(const ProfileCommand& command) {
-  const bool only_pass_varies = std::all_of(command.sweep.axes.begin(), command.sweep.axes.end(), [](const Axis& axis) {
-    return (axis.values.size() > 1) == (axis.flag == "pass");
-  });
-  const bool has_pass = is_swept(command.sweep, "pass");
-  return command.options.compare_modes || command.options.compare_dtypes || (has_pass && only_pass_varies);
 }
 
 bool has_phase(Pass pass, ShownPhase phase) {
   const bool is_forward_alone = pass == Pass::kForward || pass == Pass::kInference;
-  switch (phase) {
-    case ShownPhase::kAll:
-    case ShownPhase::kForward: return true;
-    case ShownPhase::kBackward: return !is_forward_alone;
-    case ShownPhase::kOptimizer: return pass == Pass::kStep;
-  }
-  return true;
+  if (phase == ShownPhase::kBackward) return !is_forward_alone;
+  return phase != ShownPhase::kOptimizer || pass == Pass::kStep;
 }
 
-// A phase that no point has would leave every table empty.
+// Rejects a phase that no point has: every table would be empty.
 void reject_phase_of_no_point(const std::vector<ResolvedPoint>& points, ShownPhase phase) {
   const bool is_known = std::any_of(points.begin(), points.end(),
                                     [&](const ResolvedPoint& point) { return has_phase(point.config.pass, phase); });
@@ -268,33 +260,102 @@ void reject_phase_of_no_point(const std::vector<ResolvedPoint>& points, ShownPha
                       phase == ShownPhase::kOptimizer ? "step" : "forward_backward or --pass step");
 }
 
-// Which launches a command selects, in its own words: "--phase backward and 'class = matmul'". Empty for all launches.
-std::string selection_of(const ProfileCommand& command) {
-  std::vector<std::string> parts;
-  if (command.options.phase != ShownPhase::kAll)
-    parts.push_back(fmt::format("--phase {}", name_of(command.options.phase)));
-  if (!command.filter.empty()) parts.push_back(quote(command.filter));
-  return joined(parts, " and ");
-}
-
-ExitCode run(const ProfileCommand& command) {
-  const OutputConfig& config = command.sweep.output;
+ExitCode run_profile(const ProfileCommand& command) {
   const std::vector<ResolvedPoint> points = checked_points(command.sweep);
   reject_phase_of_no_point(points, command.options.phase);
-  ProfileOutput output(config, command.options, Filter(command.filter), selection_of(command), stands_beside(command),
-                       points.size());
-  return run_watched(points,
-                     {store_for(config),
-                      config.resume,
-                      command.sweep.name,
-                      {.wanted = true, .traced_steps = command.options.traced_steps}},
-                     output);
+  ProfileOutput output(command, points.size());
+  return run_watched(points, command.sweep, command.options.traced_steps, output);
 }
 
 std::vector<WordHelp> columns_of_launches() {
-  std::vector<WordHelp> words;
-  for (const std::string_view name : launch_columns()) words.push_back({std::string(name)});
-  return words;
+  return words_of(launch_columns(), std::identity(), [](std::string_view) { return ""; });
+}
+
+constexpr double kMaxTop = 1e6;
+
+struct MemoryOptions {
+  std::optional<MemoryView> view;
+  int64_t top = MemoryQuery().top;
+  bool run = false;
+
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    constexpr std::string_view kGroup = "Memory";
+    visit(own_option(kGroup, "view",
+                     "what to show of each point; of several points without --view: one table of their peaks",
+                     {.otherwise = "summary"}),
+          self.view);
+    visit(own_option(kGroup, "top", "rows of the largest allocations; 0 shows all", {.max = kMaxTop}), self.top);
+    visit(own_option(kGroup, "run",
+                     "run a few steps of each point that fits, so that its bytes are held and measured, and store it"),
+          self.run);
+  }
+};
+
+std::vector<OptionRow> memory_options() {
+  std::vector<OptionRow> rows = together({option_rows<MemoryOptions>(), sweep_options()});
+  keep_options_of_answers(rows);
+  return rows;
+}
+
+using MemoryCommand = SweepCommand<MemoryOptions>;
+
+// Shows each point when it is known, and the peaks of all at the end.
+class MemoryOutput : public PointOutput {
+ public:
+  MemoryOutput(const OutputConfig& config, const MemoryOptions& options, size_t points)
+      : output_(config),
+        peaks_(config.sort),
+        query_{.view = options.view.value_or(MemoryView::kSummary), .top = options.top, .verbose = config.verbose},
+        is_single_(points == 1),
+        shows_each_(points == 1 || options.view.has_value()) {
+    const bool is_for_people = config.output == OutputFormat::kTable || config.output == OutputFormat::kMarkdown;
+    if (!is_for_people && !options.view) query_.view = MemoryView::kAll;  // programs get every table of a single point
+    if (!options.view && is_single_) output_.hint("more: --view phases, accounts, saved, largest, timeline, all");
+  }
+
+  void add(const PointResult& result) override {
+    peaks_.add(result.record, result.trace);
+    if (!shows_each_) return;
+    PointAnswer answer =
+        result.trace ? memory_answer(result.record, *result.trace, query_) : answer_without_result(result.record);
+    if (!is_single_) answer.title = spoken_name(result.record.name);
+    output_.add(std::move(answer));
+  }
+
+  void finish() override {
+    if (!is_single_) output_.add(peaks_.answer());
+    output_.finish();
+  }
+
+ private:
+  AnswerOutput output_;
+  MemoryPeaks peaks_;
+  MemoryQuery query_;
+  bool is_single_;
+  bool shows_each_;
+};
+
+MemoryCommand parse_memory(const CommandWords& words) {
+  reject_positionals(words);
+  auto memory = given_command<MemoryOptions>(words);
+  if (memory.sweep.output.resume && !memory.options.run)
+    throw Error("laptime memory: --resume needs --run; without it every point is planned anew, within seconds");
+  set_steps_unless_given(memory.sweep, words.command, /*warmup=*/1, /*steps=*/1);
+  return memory;
+}
+
+ExitCode run_memory(const MemoryCommand& command) {
+  const OutputConfig& config = command.sweep.output;
+  const std::vector<ResolvedPoint> points = checked_points(command.sweep);
+  MemoryOutput output(config, command.options, points.size());
+  if (command.options.run) return run_watched(points, command.sweep, /*traced_steps=*/1, output);
+  const KnowledgeOf knowledge = stored_knowledge(config.store);
+  const size_t planned = plan_each(
+      points, [&](const ResolvedPoint& point, const ShowStage&) { return forecast_point(point, knowledge); },
+      [&](const PointResult& result) { output.add(result); });
+  if (planned > 0) output.finish();
+  return planning_exit(planned, points.size());
 }
 
 }  // namespace
@@ -305,20 +366,35 @@ constinit const Command kProfile{
     .summary = "show where the time of a step goes: by kernel, op, class of work, layer and part of attention",
     .details =
         "Takes the options of bench. After the samples, steps with and without a mark after each launch run in turn; "
-        "times are means over the marked ones. 'Of bound' is the least time for the FLOPs (measured peak of "
-        "matrix products) or bytes (measured bandwidth of memory), over the time taken. With --resume a stored "
-        "profile of at least as many traced steps is shown in another view or with another filter, without a run; "
-        "laptime export nsys writes its kernels as nsys stats does. FILTER selects launches, as in laptime show, by "
-        "phase, scope, layer, part, op, class, kernel, signature, flops or bytes: laptime profile \"op = matmul and "
-        "part = ffn\"",
+        "times are means over the marked ones. 'Of bound' is the least time for the FLOPs (measured peak of matrix "
+        "products) or bytes (measured bandwidth of memory), over the time taken. With --resume a stored profile of at "
+        "least as many traced steps is shown in another view or with another filter, without a run; laptime export "
+        "nsys writes its kernels as nsys stats does. FILTER selects launches, as in laptime show, by phase, scope, "
+        "layer, part, op, class, kernel, signature, flops or bytes: laptime profile \"op = matmul and part = ffn\"",
     .options = profile_options,
-    .parse = action_of<parse_profile, run>,
+    .parse = action_of<parse_profile, run_profile>,
     .filter_columns = columns_of_launches,
     .examples =
         "  laptime profile --model small --pass inference,step\n"
         "  laptime profile --model small --view kernels --by phase\n"
         "  laptime profile --model small --view attention --traced-steps 20\n"
         "  laptime profile --model small --compare-dtypes\n",
+};
+
+constinit const Command kMemory{
+    .name = "memory",
+    .arguments = "[OPTIONS]",
+    .summary = "show what the memory of a step is held for: peak, categories, saved activations, timeline",
+    .details =
+        "Takes the options of bench. The bytes come from the plan, which is exact, so that a model of any size takes "
+        "seconds and nothing runs. With --run each point that fits runs a few steps: its bytes are held and measured, "
+        "and its record and trace are stored. A point that does not fit says by how much.",
+    .options = memory_options,
+    .parse = action_of<parse_memory, run_memory>,
+    .examples =
+        "  laptime memory --model small --pass forward,step\n"
+        "  laptime memory --model 2.7B --dtype bfloat16 --view saved\n"
+        "  laptime memory --model small --context 128,256 --run\n",
 };
 
 }  // namespace laptime

@@ -1,6 +1,4 @@
 // Steps of another program over a pipe: a line for each, an answer to each, and the record of them all.
-#include "cli/commands.h"
-
 #include <fmt/format.h>
 #include <poll.h>
 #include <unistd.h>
@@ -16,9 +14,9 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "cli/destination.h"
+#include "cli/command.h"
+#include "cli/output.h"
 #include "cli/run_watched.h"
-#include "cli/terminal.h"
 #include "config/option_table.h"
 #include "config/sweep.h"
 #include "config/system_config.h"
@@ -45,11 +43,37 @@ class LineInput {
       : descriptor_(descriptor), signals_(signals), most_bytes_(most_bytes) {}
 
   // Waits for the next line. None when the input has ended or a signal has arrived.
-  std::optional<Line> next();
+  std::optional<Line> next() {
+    for (;;) {
+      const size_t end = unread_.find('\n');
+      if (end != std::string::npos) {
+        Line line{unread_.substr(0, end)};
+        unread_.erase(0, end + 1);
+        return line;
+      }
+      if (unread_.size() > most_bytes_) return Line{std::exchange(unread_, {}).substr(0, most_bytes_ + 1)};
+      if (read_more()) continue;
+      if (is_stopped_ || unread_.empty()) return std::nullopt;
+      return Line{std::exchange(unread_, {}), false};
+    }
+  }
   bool is_stopped() const { return is_stopped_; }  // by a signal
 
  private:
-  bool read_more();
+  // Waits until there is input or a signal. False when no more is to come.
+  bool read_more() {
+    std::array<pollfd, 2> ready{pollfd{descriptor_, POLLIN, 0}, pollfd{signals_.descriptor(), POLLIN, 0}};
+    if (poll(ready.data(), ready.size(), -1) < 0 && errno != EINTR) has_ended_ = true;
+    if (signals_.count() > 0) is_stopped_ = true;
+    if (is_stopped_ || has_ended_) return false;
+    if (ready[0].revents == 0) return true;
+    std::array<char, 1 << 12> bytes{};
+    const ssize_t count = read(descriptor_, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) return true;
+    has_ended_ = count <= 0;
+    if (count > 0) unread_.append(bytes.data(), static_cast<size_t>(count));
+    return !has_ended_;
+  }
 
   int descriptor_;
   StopSignals& signals_;
@@ -59,45 +83,12 @@ class LineInput {
   bool is_stopped_ = false;
 };
 
-// Waits until there is input or a signal. False when no more is to come.
-bool LineInput::read_more() {
-  std::array<pollfd, 2> ready{pollfd{descriptor_, POLLIN, 0}, pollfd{signals_.descriptor(), POLLIN, 0}};
-  if (poll(ready.data(), ready.size(), -1) < 0 && errno != EINTR) has_ended_ = true;
-  if (signals_.count() > 0) is_stopped_ = true;
-  if (is_stopped_ || has_ended_) return false;
-  if (ready[0].revents == 0) return true;
-  std::array<char, 1 << 12> bytes{};
-  const ssize_t count = read(descriptor_, bytes.data(), bytes.size());
-  if (count < 0 && errno == EINTR) return true;
-  has_ended_ = count <= 0;
-  if (count > 0) unread_.append(bytes.data(), static_cast<size_t>(count));
-  return !has_ended_;
-}
-
-std::optional<LineInput::Line> LineInput::next() {
-  for (;;) {
-    const size_t end = unread_.find('\n');
-    if (end == std::string::npos && unread_.size() > most_bytes_)
-      return Line{std::exchange(unread_, {}).substr(0, most_bytes_ + 1)};
-    if (end != std::string::npos) {
-      Line line{unread_.substr(0, end)};
-      unread_.erase(0, end + 1);
-      return line;
-    }
-    if (read_more()) continue;
-    if (is_stopped_ || unread_.empty()) return std::nullopt;
-    return Line{std::exchange(unread_, {}), false};
-  }
-}
-
 struct RecordCommand {
   RecordedPoint point;
   OutputConfig output;  // columns and store
 };
 
-bool is_output_of_record(std::string_view flag) { return flag == "columns" || flag == "store"; }
-
-// What is not given is not stated, and there are no lists: all steps are those of one point.
+// Adapts an option of bench: it takes no list, because all steps are those of one point, and has no default value.
 OptionRow as_described(OptionRow row) {
   row.option.axis = false;
   if (row.option.flag == "mode" || row.option.flag == "threads") row.fallback = "not stated";
@@ -112,28 +103,22 @@ OptionRow as_described(OptionRow row) {
 }
 
 std::vector<OptionRow> record_options() {
-  std::vector<OptionRow> rows = option_rows<SystemConfig>();
+  std::vector<OptionRow> of_point;
   for (OptionRow& row : option_rows<RunConfig>()) {
-    if (describes_recorded_steps(row.option.flag)) rows.push_back(as_described(std::move(row)));
+    if (describes_recorded_steps(row.option.flag)) of_point.push_back(as_described(std::move(row)));
   }
-  for (OptionRow& row : option_rows<OutputConfig>()) {
-    if (is_output_of_record(row.option.flag)) rows.push_back(std::move(row));
-  }
-  return rows;
+  return together({option_rows<SystemConfig>(), std::move(of_point), output_options({"columns", "store"})});
 }
 
 RecordCommand parse_record_command(const CommandWords& words) {
   reject_positionals(words);
   RecordCommand command;
   SystemConfig system;
+  read_options(words, system, command.output);
   Sweep values;  // in their canonical words
   for (const GivenFlag& given : words.flags) {
-    if (assign_given(system, given)) continue;
-    if (is_output_of_record(given.flag)) {
-      assign_given(command.output, given);
-    } else {
+    if (describes_recorded_steps(given.flag))
       set_option(values, given.flag, fmt::format("--{}", given.flag), {given.text});
-    }
   }
   std::vector<GivenOption> given;
   for (const Axis& axis : values.axes) given.push_back({axis.flag, axis.values.front()});
@@ -143,7 +128,7 @@ RecordCommand parse_record_command(const CommandWords& words) {
 
 // Tells the other program what to do next.
 void answer(std::string_view next, std::string_view reason) {
-  write_all(STDOUT_FILENO, Json{{"next", next}, {"reason", reason}}.dump() + "\n", kStandardOutput);
+  write_output(Json{{"next", next}, {"reason", reason}}.dump() + "\n");
 }
 
 // Why the lines ended before the rule was satisfied.
@@ -152,7 +137,7 @@ struct EarlyEnd {
   bool is_wrong_line = false;
 };
 
-// None if the line was added. A last line that is cut off was not finished by a program that was ended.
+// None if the line was added. An incomplete last line is not an error: the program was ended while it wrote it.
 std::optional<EarlyEnd> add_line(RecordedSteps& steps, const LineInput::Line& line, int64_t number) {
   try {
     steps.add(parse_step_line(line.text));
@@ -183,12 +168,6 @@ EarlyEnd take_steps(LineInput& input, RecordedSteps& steps) {
   return {};
 }
 
-// The row of the record for people, beside the JSON for the other program.
-void show_row(const Record& record) {
-  const std::span<const Record> planned(&record, 1);
-  print_error_text(TableStream(table_style(standard_error()), "default", planned).add(record));
-}
-
 ExitCode run(const RecordCommand& command) {
   Record described = describe_recorded(command.point);
   described.run = new_run_id();
@@ -209,8 +188,10 @@ ExitCode run(const RecordCommand& command) {
   const PointResult result = recorded_result(command.point, std::move(described), std::move(steps), end.by, known);
   const std::optional<std::string> problem = store.keep(result);
   if (problem) print_message(*problem);
-  write_all(STDOUT_FILENO, lines.line(result.record), kStandardOutput);
-  show_row(result.record);
+  write_output(lines.line(result.record));
+  // The row of the record for people, beside the JSON for the other program.
+  TableStream row(table_style(standard_error(), {}), "default", std::span(&result.record, 1));
+  print_error_text(row.add(result.record));
   if (result.record.status == Status::kInterrupted) {
     print_message(fmt::format("interrupted: {}", result.record.reason));
     return end.is_wrong_line ? ExitCode::kBadInput : ExitCode::kInterrupted;
@@ -229,10 +210,9 @@ constinit const Command kRecord{
         "each with {\"next\": \"continue\"} or {\"next\": \"stop\"} and the reason. Warm-up, end, statistics and "
         "verdict are those of bench. The record is stored, and is the last line that is printed. A line may also have "
         "forward, backward and optimizer (nanoseconds within the step), begin (of the step, on one clock, by which "
-        "pauses count and disturbances of this machine are noticed), loss, peak_bytes and "
-        "peak_rss_bytes; every line has the same keys, null or NaN where there is no value. A line that is wrong ends "
-        "the "
-        "steps; those before it are kept. In Python laptime.measure(step) does all this.",
+        "pauses count and disturbances of this machine are noticed), loss, peak_bytes and peak_rss_bytes; every line "
+        "has the same keys, null or NaN where there is no value. A line that is wrong ends the steps; those before it "
+        "are kept. In Python laptime.measure(step) does all this.",
     .options = record_options,
     .parse = action_of<parse_record_command, run>,
 };

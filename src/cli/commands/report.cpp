@@ -1,6 +1,4 @@
 // A page from the records of a store, or from a sweep that runs first.
-#include "cli/commands.h"
-
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -11,13 +9,11 @@
 
 #include "base/error.h"
 #include "base/words.h"
-#include "cli/column_words.h"
-#include "cli/commands/show.h"
-#include "cli/destination.h"
-#include "cli/record_output.h"
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/output.h"
 #include "cli/run_watched.h"
 #include "cli/sweep_words.h"
-#include "cli/terminal.h"
 #include "cli/user_store.h"
 #include "config/ready_sweeps.h"
 #include "config/sweep.h"
@@ -41,35 +37,19 @@ struct ReportOptions {
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     constexpr std::string_view kGroup = "Report";
-    visit(Option{.flag = "html",
-                 .key = "html",
-                 .group = kGroup,
-                 .help = "the page that is written: one file that needs no other",
-                 .otherwise = "must be given",
-                 .axis = false,
-                 .value = "FILE"},
+    visit(own_option(kGroup, "html", "the page that is written: one file that needs no other",
+                     {.otherwise = "must be given", .value = "FILE"}),
           self.html);
-    visit(Option{.flag = "traced-steps",
-                 .key = "traced_steps",
-                 .group = kGroup,
-                 .help = "of a sweep: steps of each point whose launches are timed, in turn with as many that are not",
-                 .min = 1,
-                 .max = kMostTracedSteps,
-                 .axis = false},
+    visit(own_option(kGroup, "traced-steps",
+                     "of a sweep: steps of each point whose launches are timed, in turn with as many that are not",
+                     {.min = 1, .max = kMostTracedSteps}),
           self.traced_steps);
   }
 };
 
-// Options of a sweep that choose how records are printed, which a page does not do.
-constexpr std::array<std::string_view, 6> kOfPrinting{"config", "output", "output-file", "sort", "columns", "explain"};
-
 std::vector<OptionRow> report_options() {
-  std::vector<OptionRow> rows = option_rows<ReportOptions>();
-  for (OptionRow& row : option_rows<ShowOptions>()) rows.push_back(std::move(row));
-  for (OptionRow& row : sweep_options()) {
-    if (std::find(kOfPrinting.begin(), kOfPrinting.end(), row.option.flag) == kOfPrinting.end())
-      rows.push_back(std::move(row));
-  }
+  std::vector<OptionRow> rows = together({option_rows<ReportOptions>(), option_rows<ShowOptions>(), sweep_options()});
+  leave_out(rows, {"config", "output", "output-file", "sort", "columns", "explain"});  // a page prints no records
   return rows;
 }
 
@@ -78,7 +58,7 @@ struct ReportCommand {
   ShowOptions selection;
   std::optional<Sweep> sweep;  // none: stored records
   std::string filter;
-  std::string store;
+  std::string store;  // of stored records
 };
 
 // Records and traces of the points as they finish, and the page at the end.
@@ -109,17 +89,9 @@ class ReportOutput : public PointOutput {
 };
 
 ExitCode run_sweep_file(const ReportCommand& command) {
-  OutputConfig config = command.sweep->output;
-  config.output = OutputFormat::kTable;
-  config.output_file.clear();
   const std::vector<ResolvedPoint> points = checked_points(*command.sweep, {{"--html", command.options.html}});
-  ReportOutput output(config, planned_records(points), command.options.html);
-  return run_watched(points,
-                     {store_for(config),
-                      config.resume,
-                      command.sweep->name,
-                      {.wanted = true, .traced_steps = command.options.traced_steps}},
-                     output);
+  ReportOutput output(command.sweep->output, planned_records(points), command.options.html);
+  return run_watched(points, *command.sweep, command.options.traced_steps, output);
 }
 
 // The records that match, oldest first, and the traces of the newest.
@@ -162,13 +134,10 @@ ExitCode run_stored(const ReportCommand& command) {
   return problems.end();
 }
 
-// Options that say what to run mean nothing where nothing runs.
+// Rejects options that describe points to run where nothing runs.
 void reject_options_of_a_run(const CommandWords& words) {
-  constexpr std::string_view kStore = "store";
-  const std::vector<std::string_view> of_sweeps = sweep_flags();
   for (const GivenFlag& given : words.flags) {
-    const bool is_of_run = std::find(of_sweeps.begin(), of_sweeps.end(), given.flag) != of_sweeps.end();
-    if (!is_of_run || given.flag == kStore) continue;
+    if (!is_of_sweep(given.flag) || given.flag == "store") continue;
     throw Error::format(
         "laptime report: --{} is for a sweep that runs; name it (laptime report SWEEP; laptime list sweeps), or "
         "select stored records by a filter: \"{} = {}\"",
@@ -184,15 +153,13 @@ bool names_sweep(const std::vector<std::string>& positionals) {
 
 ReportCommand parse_report(const CommandWords& words) {
   ReportCommand command;
-  for (const GivenFlag& given : words.flags) {
-    if (given.flag == "store") command.store = given.text;
-    if (!assign_given(command.options, given)) assign_given(command.selection, given);
-  }
+  read_options(words, command.options, command.selection);
   if (command.options.html.empty())
     throw Error("laptime report: no page to write; name the file with --html, for example --html report.html");
   reject_last_and_run("report", command.selection);
   if (!names_sweep(words.positionals)) {
     reject_options_of_a_run(words);
+    command.store = given_options<OutputConfig>(words).store;
     command.filter = joined(words.positionals, " ");
     return command;
   }
@@ -200,6 +167,8 @@ ReportCommand parse_report(const CommandWords& words) {
     throw Error("laptime report: --last and --run select stored records; a sweep makes its own");
   command.sweep = read_sweep("laptime report", words.positionals.front());
   set_given(*command.sweep, words);
+  command.sweep->output.output = OutputFormat::kTable;
+  command.sweep->output.output_file.clear();
   return command;
 }
 

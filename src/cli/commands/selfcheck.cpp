@@ -1,6 +1,5 @@
-// What a figure of this machine is worth: the clock, loops of known work, and a step against itself.
-#include "cli/commands.h"
-
+// The commands that check how far figures can be trusted: laptime selfcheck checks the clock and the noise of this
+// machine, laptime verify the engine against PyTorch, and laptime demo the number types.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,16 +15,23 @@
 #include "base/host_clock.h"
 #include "base/json.h"
 #include "base/words.h"
-#include "cli/answer_output.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/rounds.h"
 #include "cli/run_watched.h"
 #include "cli/sweep_words.h"
-#include "config/sweep.h"
+#include "cli/user_store.h"
+#include "data/golden.h"
+#include "demo/demo.h"
 #include "distribution/paired_ratio.h"
 #include "exec/self_check.h"
 #include "prepare/device.h"
 #include "report/comparison.h"
+#include "report/verification_text.h"
 #include "report/words.h"
+#include "table/text.h"
+#include "verify/verify.h"
 
 namespace laptime {
 namespace {
@@ -38,16 +44,11 @@ constexpr double kMostLost = 0.25;     // of the time of the loops, to whatever 
 
 // The step that is measured against itself unless another is asked for: some ten milliseconds on one core.
 Sweep default_sweep() {
+  const std::vector<std::pair<std::string, std::string>> values{
+      {"d-model", "256"}, {"d-ff", "1024"},   {"num-layers", "2"}, {"num-heads", "4"},
+      {"vocab", "1000"},  {"context", "128"}, {"batch", "1"},      {"mode", "compile"}};
   Sweep sweep;
-  const auto set = [&](std::string_view flag, const std::string& value) { set_option(sweep, flag, flag, {value}); };
-  set("d-model", "256");
-  set("d-ff", "1024");
-  set("num-layers", "2");
-  set("num-heads", "4");
-  set("vocab", "1000");
-  set("context", "128");
-  set("batch", "1");
-  set("mode", "compile");
+  for (const auto& [flag, value] : values) set_option(sweep, flag, flag, {value});
   return sweep;
 }
 
@@ -144,7 +145,7 @@ std::string failures(const std::vector<Check>& checks) {
   return fmt::format("! times are not reliable now: {} failed", joined(failed, ", "));
 }
 
-ExitCode run(const Sweep& sweep) {
+ExitCode run_selfcheck(const Sweep& sweep) {
   const OutputConfig& config = sweep.output;
   const std::vector<ResolvedPoint> points = checked_points(sweep);
   if (points.size() != 1) throw Error("laptime selfcheck: one point is checked; give each option one value");
@@ -194,6 +195,84 @@ Sweep parse_selfcheck(const CommandWords& words) {
   return given_sweep(words, default_sweep());
 }
 
+// Makes each line safe for a terminal, because a file may name its tensors with any bytes.
+std::string safe(const std::string& text) {
+  std::string lines;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    lines += printable(std::string_view(text).substr(begin, end - begin)) + "\n";
+    begin = end + 1;
+  }
+  return lines;
+}
+
+struct VerifyOptions {
+  bool verbose = false;
+  bool tf32 = false;
+
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    visit(own_option("Output", "verbose", "every comparison"), self.verbose);
+    visit(own_option("Arithmetic", "tf32",
+                     "check TF32 products (GPU), with TF32 tolerances, instead of the types of the file"),
+          self.tf32);
+  }
+};
+
+std::vector<OptionRow> verify_options() {
+  std::vector<OptionRow> engine = option_rows<RunConfig>();
+  std::erase_if(engine, [](const OptionRow& row) { return !row.option.configures_engine; });
+  return together({std::move(engine), output_options({"store"}), option_rows<VerifyOptions>()});
+}
+
+struct VerifyCommand {
+  std::vector<std::string> files;
+  RunConfig machine{};  // only the options of the engine (Option::configures_engine) are the user's
+  VerifyOptions options{};
+  OutputConfig output{};  // its store has the kernel choices
+};
+
+VerifyCommand parse_verify(const CommandWords& words) {
+  if (words.positionals.empty())
+    throw Error("laptime verify: no file; give FILE.safetensors, or the folder of a model with values");
+  VerifyCommand verify{words.positionals};
+  read_options(words, verify.options, verify.machine, verify.output);
+  return verify;
+}
+
+ExitCode run_verify(const VerifyCommand& command) {
+  // Reports a bad file, and options that do not fit a file, before anything runs.
+  for (const std::string& file : command.files)
+    require_possible(read_golden(file), command.machine, command.options.tf32);
+  const VerifyKernels kernels{.known = stored_knowledge(command.output.store), .tf32 = command.options.tf32};
+  ProgressLine line(standard_error());
+  bool pass = true;
+  for (size_t i = 0; i < command.files.size(); ++i) {
+    const GoldenCase golden = read_golden(command.files[i]);
+    const VerifyProgress progress = [&](const std::string& stage, Seconds elapsed) {
+      line.show(i, fmt::format("[{}/{}] {}: {}", i + 1, command.files.size(), command.files[i], stage), elapsed);
+    };
+    const VerifiedFile verified = verify_golden(golden, command.machine, progress, find_device, kernels);
+    line.clear();
+    write_output(safe(command.options.verbose ? print(verified) : summary_line(verified)));
+    pass = pass && verified.pass();
+  }
+  return pass ? ExitCode::kOk : ExitCode::kFailed;
+}
+
+std::vector<WordHelp> demo_choices() { return words_of(demos(), &Demo::name, &Demo::summary); }
+
+CommandAction parse_demo(const CommandWords& words) {
+  const Demo& demo = demos()[chosen(words, "demonstration", demo_choices())];
+  reject_positionals(words, 1);
+  return [&demo, config = given_options<OutputConfig>(words)] {
+    AnswerOutput output(config);
+    output.add(demo.run());
+    output.finish();
+    return ExitCode::kOk;
+  };
+}
+
 }  // namespace
 
 constinit const Command kSelfcheck{
@@ -202,12 +281,37 @@ constinit const Command kSelfcheck{
     .summary = "check how far times of this machine can be trusted: clock, known work, a step against itself",
     .details =
         "Times the clock, an empty step and loops of known work, and compares a small step with itself as laptime "
-        "compare "
-        "does. Says which differences can be detected now, and how long that takes. Takes the options of "
-        "bench, so that your own step can be checked. The exit code is 1 if a step differs from itself, if ten "
-        "times the work does not take ten times as long, or if a quarter of the time is lost to interruptions.",
+        "compare does. Says which differences can be detected now, and how long that takes. Takes the options of "
+        "bench, so that your own step can be checked. The exit code is 1 if a step differs from itself, if ten times "
+        "the work does not take ten times as long, or if a quarter of the time is lost to interruptions.",
     .options = selfcheck_options,
-    .parse = action_of<parse_selfcheck, run>,
+    .parse = action_of<parse_selfcheck, run_selfcheck>,
+};
+
+constinit const Command kVerify{
+    .name = "verify",
+    .arguments = "FILE.safetensors|FOLDER... [OPTIONS]",
+    .summary = "our engine against stored PyTorch values",
+    .details =
+        "Prints a line for each file, and below it the comparisons that failed. --verbose shows every comparison with "
+        "its tolerance.",
+    .options = verify_options,
+    .parse = action_of<parse_verify, run_verify>,
+};
+
+constinit const Command kDemo{
+    .name = "demo",
+    .arguments = "accumulate|autocast|layernorm [OPTIONS]",
+    .summary = "what float16 and bfloat16 do: sums, autocast, layer norm",
+    .details = "Runs small graphs by the engine's own ops and prints what came out, beside float64.",
+    .options =
+        [] {
+          std::vector<OptionRow> rows = output_options({"output", "output-file"});
+          keep_options_of_answers(rows);
+          return rows;
+        },
+    .parse = parse_demo,
+    .choices = demo_choices,
 };
 
 }  // namespace laptime

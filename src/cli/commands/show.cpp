@@ -1,31 +1,43 @@
-// Stored records, filtered, in any format.
-#include "cli/commands/show.h"
+// The commands of the store: laptime show prints its records, laptime history follows a metric through them, and
+// laptime import adds those of other files.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/words.h"
-#include "cli/column_words.h"
-#include "cli/commands.h"
-#include "cli/destination.h"
-#include "cli/record_output.h"
+#include "cli/command.h"
+#include "cli/help.h"
+#include "cli/output.h"
 #include "cli/sweep_words.h"
-#include "cli/terminal.h"
 #include "cli/user_store.h"
+#include "record/metrics.h"
 #include "record/store.h"
 #include "report/filter.h"
+#include "report/history.h"
 #include "report/stored.h"
 
 namespace laptime {
 namespace {
 
-std::vector<OptionRow> show_options() {
-  std::vector<OptionRow> rows = option_rows<ShowOptions>();
-  for (OptionRow& row : option_rows<OutputConfig>()) {
-    if (row.option.group == kOutput) rows.push_back(std::move(row));
-  }
-  return rows;
+struct ShowCommand {
+  std::string filter;  // empty: every record
+  ShowOptions options{};
+  OutputConfig output{};
+};
+
+ShowCommand parse_show(const CommandWords& words) {
+  ShowCommand show{joined(words.positionals, " ")};
+  read_options(words, show.options, show.output);
+  reject_last_and_run("show", show.options);
+  return show;
 }
 
-ExitCode run(const ShowCommand& command) {
+ExitCode run_show(const ShowCommand& command) {
   const std::filesystem::path path =
       store_to_read("show", command.output.store, {{"--output-file", command.output.output_file}});
   Filter filter(command.filter);
@@ -39,16 +51,117 @@ ExitCode run(const ShowCommand& command) {
   return problems.end();
 }
 
-}  // namespace
-
-ShowCommand parse_show(const CommandWords& words) {
-  ShowCommand show{.filter = joined(words.positionals, " "), .options = {}, .output = {}};
-  for (const GivenFlag& given : words.flags) {
-    if (!assign_given(show.options, given)) assign_given(show.output, given);
-  }
-  reject_last_and_run("show", show.options);
-  return show;
+// Returns the word unchanged; Error unless it names a metric.
+std::string canonical_metric(std::string_view where, std::string_view word) {
+  if (find_metric(word) != nullptr) return std::string(word);
+  std::vector<std::string_view> known;
+  for (const Metric& metric : metrics()) known.push_back(metric.tag);
+  reject_word(where, "metric", word, known);
 }
+
+struct HistoryWords {
+  std::string metric = "median";
+  std::string within = "1%";
+  bool each_record = false;
+
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    constexpr std::string_view kGroup = "History";
+    visit(own_option(kGroup, "metric", "metric to track (laptime list metrics)",
+                     {.value = "NAME", .canonical = canonical_metric}),
+          self.metric);
+    visit(own_option(kGroup, "within", "ignore changes of level below this",
+                     {.value = "PERCENT", .canonical = canonical_percent}),
+          self.within);
+    visit(own_option(kGroup, "each-record", "show every record, not the median of each build"), self.each_record);
+  }
+};
+
+std::vector<OptionRow> history_options() {
+  std::vector<OptionRow> rows =
+      together({option_rows<HistoryWords>(), output_options({"output", "output-file", "store"})});
+  keep_formats_of_answers(rows);
+  return rows;
+}
+
+struct HistoryCommand {
+  std::string filter;
+  HistoryWords words{};
+  OutputConfig output{};
+};
+
+HistoryCommand parse_history(const CommandWords& words) {
+  HistoryCommand command{joined(words.positionals, " ")};
+  read_options(words, command.words, command.output);
+  return command;
+}
+
+ExitCode run_history(const HistoryCommand& command) {
+  const std::filesystem::path path =
+      store_to_read("history", command.output.store, {{"--output-file", command.output.output_file}});
+  const Filter filter(command.filter);
+  const Store store = Store::open(path, Store::Access::kRead);
+  StoreProblems problems;
+  const StoredRecords records(store, filter, [&](const std::string& problem) { problems.add(problem); });
+  AnswerOutput output(command.output);
+  size_t single = 0;
+  const std::vector<PointAnswer> answers = history_answers(records,
+                                                           {.metric = find_metric(command.words.metric),
+                                                            .least = parse_percent("--within", command.words.within),
+                                                            .by_commit = !command.words.each_record},
+                                                           &single);
+  for (const PointAnswer& answer : answers) output.add(answer);
+  output.finish();
+  if (const std::string none = records.why_none(filter); !none.empty()) {
+    print_message(none);
+  } else if (answers.empty()) {
+    print_message(fmt::format("{} with {} alone; a history needs two{}", counted(single, "point"),
+                              command.words.each_record ? "one record" : "records of one build",
+                              command.words.each_record ? "" : "; --each-record shows every record"));
+  }
+  return problems.end();
+}
+
+bool is_store(const std::string& file) {
+  try {
+    return store_schema::kind_of_file(file) == store_schema::FileKind::kStore;
+  } catch (const Error&) {  // not a store: the reader of records says what is wrong with it
+    return false;
+  }
+}
+
+ExitCode run_import(const std::vector<std::string>& files, const std::string& option) {
+  const std::optional<std::filesystem::path> path = store_path(option);
+  if (!path) throw Error("laptime import: there is no store to import into; name the file with --store");
+  for (const std::string& file : files) {
+    reject_overwriting({{"laptime import", file}}, files_of_store(path));
+    if (!is_store(file)) check_records(file);
+  }
+  if (option.empty()) {
+    std::error_code ignored;  // opening the store says what is wrong
+    std::filesystem::create_directories(path->parent_path(), ignored);
+  }
+  Store store = Store::open(*path);
+  StoreProblems problems;
+  for (const std::string& file : files) {
+    const auto add_problem = [&](const std::string& problem) { problems.add(fmt::format("{}: {}", file, problem)); };
+    const Imported imported = is_store(file) ? import_store(store, Store::open(file, Store::Access::kRead), add_problem)
+                                             : import_records(store, file);
+    write_output(fmt::format("{}: {} and {} imported, {} known before\n", quote(file),
+                             counted(imported.added, "record"), counted(imported.traces, "trace"), imported.known));
+  }
+  return problems.end();
+}
+
+CommandAction parse_import(const CommandWords& words) {
+  if (words.positionals.empty())
+    throw Error("laptime import: no file; give stores, or files of records in JSON: laptime import other.sqlite");
+  return [files = words.positionals, store = given_options<OutputConfig>(words).store] {
+    return run_import(files, store);
+  };
+}
+
+}  // namespace
 
 constinit const Command kShow{
     .name = "show",
@@ -59,9 +172,42 @@ constinit const Command kShow{
         "one of = != < <= > >= or ~, which looks for text anywhere in the value (name ~ compile). 'column in (a, b)' "
         "matches each of the values, 'not' before a comparison or '(' what does not match. "
         "With --verbose the reasons of verdicts, set-up and first steps stand below each row.",
-    .options = show_options,
-    .parse = action_of<parse_show, run>,
+    .options =
+        [] {
+          std::vector<OptionRow> of_output = option_rows<OutputConfig>();
+          std::erase_if(of_output, [](const OptionRow& row) { return row.option.group != kOutput; });
+          return together({option_rows<ShowOptions>(), std::move(of_output)});
+        },
+    .parse = action_of<parse_show, run_show>,
     .filter_columns = named_columns,
+};
+
+constinit const Command kHistory{
+    .name = "history",
+    .arguments = "[FILTER] [OPTIONS]",
+    .summary = "track a metric across builds and mark changes",
+    .details =
+        "Follows a metric of stored records, point by point and machine by machine: a figure for each build, or for "
+        "each record. A level changes where the figures before and after differ as fewer than one in a hundred random "
+        "orders of them do; a level has at least three. FILTER is that of laptime show: laptime history \"model = "
+        "small\" --metric forward_time.",
+    .options = history_options,
+    .parse = action_of<parse_history, run_history>,
+    .filter_columns = named_columns,
+};
+
+constinit const Command kImport{
+    .name = "import",
+    .arguments = "FILE... [OPTIONS]",
+    .summary = "add the records of other files to the store",
+    .details =
+        "FILE is another store, perhaps of another machine, or records in JSON: one on each line, a list, or a single "
+        "one, as laptime show --output json --columns all and laptime export jsonl write them. Traces are added with "
+        "their records. A record that the store has is not added again. Nothing is added if a file of JSON has a line "
+        "that is no record.",
+    .options = [] { return output_options({"store"}); },
+    .parse = parse_import,
+    .examples = "  laptime import other.sqlite records.jsonl\n",
 };
 
 }  // namespace laptime

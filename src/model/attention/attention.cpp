@@ -13,14 +13,44 @@
 namespace laptime {
 namespace {
 
-constexpr auto kRefusedOptions = std::to_array<std::string_view>(
-    {"d-ff",         "num-layers", "num-heads",   "vocab",        "weight-tie",
-     "bias",         "embd-pdrop", "attn-pdrop",  "resid-pdrop",  "recompute",
-     "optimizer",    "lr",         "beta1",       "beta2",        "eps",
-     "weight-decay", "clip-norm",  "accumulate",  "crop-context", "init",
-     "weights",      "data",       "data-format", "batches",      "optimizer-in-backward",
-     "moments",      "loss-scale", "num-kv-heads", "head-dim", "max-context",
-     "norm-eps", "rope-theta", "rotary-share", "rope-scaling", "attention-bias", "mlp-bias", "parallel-residual"});
+constexpr auto kRefusedOptions = std::to_array<std::string_view>({"d-ff",
+                                                                  "num-layers",
+                                                                  "num-heads",
+                                                                  "vocab",
+                                                                  "weight-tie",
+                                                                  "bias",
+                                                                  "embd-pdrop",
+                                                                  "attn-pdrop",
+                                                                  "resid-pdrop",
+                                                                  "recompute",
+                                                                  "optimizer",
+                                                                  "lr",
+                                                                  "beta1",
+                                                                  "beta2",
+                                                                  "eps",
+                                                                  "weight-decay",
+                                                                  "clip-norm",
+                                                                  "accumulate",
+                                                                  "crop-context",
+                                                                  "init",
+                                                                  "weights",
+                                                                  "data",
+                                                                  "data-format",
+                                                                  "batches",
+                                                                  "optimizer-in-backward",
+                                                                  "moments",
+                                                                  "loss-scale",
+                                                                  "micro-batches",
+                                                                  "num-kv-heads",
+                                                                  "head-dim",
+                                                                  "max-context",
+                                                                  "norm-eps",
+                                                                  "rope-theta",
+                                                                  "rotary-share",
+                                                                  "rope-scaling",
+                                                                  "attention-bias",
+                                                                  "mlp-bias",
+                                                                  "parallel-residual"});
 
 void fill_defaults(PartialConfig& partial) {
   constexpr int64_t kBatch = 8;

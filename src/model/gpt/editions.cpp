@@ -11,22 +11,24 @@ namespace {
 
 using Flags = std::string_view;
 constexpr std::array kLayerNormKernel{Flags("layer_norm")};
+constexpr std::array kLibraryKernels{Flags("layer_norm"), Flags("softmax")};
 constexpr std::array k2024Options{Flags("weight-tie"), Flags("bias"), Flags("embd-pdrop"), Flags("attn-pdrop"),
                                   Flags("resid-pdrop")};
-constexpr std::array kGpt2Options{Flags("weight-tie"), Flags("bias"), Flags("embd-pdrop"), Flags("attn-pdrop"),
+constexpr std::array kGpt2Options{Flags("weight-tie"),  Flags("bias"),        Flags("embd-pdrop"), Flags("attn-pdrop"),
                                   Flags("resid-pdrop"), Flags("max-context"), Flags("norm-eps")};
-constexpr std::array kLlamaOptions{Flags("weight-tie"), Flags("attn-pdrop"), Flags("norm-eps"), Flags("num-kv-heads"), Flags("max-context"),
-                                   Flags("head-dim"), Flags("rope-theta"), Flags("rope-scaling"),
-                                   Flags("attention-bias"), Flags("mlp-bias")};
-constexpr std::array kQwen2Options{Flags("weight-tie"), Flags("attn-pdrop"), Flags("norm-eps"), Flags("num-kv-heads"), Flags("max-context"),
-                                   Flags("head-dim"), Flags("rope-theta"), Flags("rope-scaling")};
-constexpr std::array kQwen3Options{Flags("weight-tie"), Flags("attn-pdrop"), Flags("norm-eps"), Flags("num-kv-heads"), Flags("max-context"),
-                                   Flags("head-dim"), Flags("rope-theta"), Flags("rope-scaling"),
-                                   Flags("attention-bias")};
-constexpr std::array kGptNeoxOptions{Flags("weight-tie"), Flags("embd-pdrop"), Flags("attn-pdrop"),
-                                     Flags("resid-pdrop"), Flags("norm-eps"), Flags("rope-theta"),
-                                     Flags("rope-scaling"), Flags("rotary-share"), Flags("attention-bias"),
-                                     Flags("mlp-bias"), Flags("parallel-residual")};
+constexpr std::array kLlamaOptions{
+    Flags("weight-tie"), Flags("attn-pdrop"), Flags("norm-eps"),     Flags("num-kv-heads"),   Flags("max-context"),
+    Flags("head-dim"),   Flags("rope-theta"), Flags("rope-scaling"), Flags("attention-bias"), Flags("mlp-bias")};
+constexpr std::array kQwen2Options{Flags("weight-tie"),   Flags("attn-pdrop"),  Flags("norm-eps"),
+                                   Flags("num-kv-heads"), Flags("max-context"), Flags("head-dim"),
+                                   Flags("rope-theta"),   Flags("rope-scaling")};
+constexpr std::array kQwen3Options{Flags("weight-tie"),   Flags("attn-pdrop"),   Flags("norm-eps"),
+                                   Flags("num-kv-heads"), Flags("max-context"),  Flags("head-dim"),
+                                   Flags("rope-theta"),   Flags("rope-scaling"), Flags("attention-bias")};
+constexpr std::array kGptNeoxOptions{Flags("weight-tie"),   Flags("embd-pdrop"),       Flags("attn-pdrop"),
+                                     Flags("resid-pdrop"),  Flags("norm-eps"),         Flags("rope-theta"),
+                                     Flags("rope-scaling"), Flags("rotary-share"),     Flags("attention-bias"),
+                                     Flags("mlp-bias"),     Flags("parallel-residual")};
 
 // Linear weights with std sqrt(2 / (d_in + d_out)), truncated at 3 std.
 constexpr GptInit kGlorot{.distribution = Distribution::kTruncatedNormal, .embedding_std = 1};
@@ -129,6 +131,7 @@ constexpr std::array kEditions{
                .loss = CrossEntropyForm::kLogSoftmax,
                .is_of_library = true,
                .takes = kLlamaOptions,
+               .kept_by_eager = kLibraryKernels,
                .init = kLibraryInit,
                .defaults = kLibraryDefaults},
     GptEdition{.edition = Edition::kQwen2,
@@ -142,6 +145,7 @@ constexpr std::array kEditions{
                .qkv_bias = true,
                .is_of_library = true,
                .takes = kQwen2Options,
+               .kept_by_eager = kLibraryKernels,
                .init = kLibraryInit,
                .defaults = kLibraryDefaults},
     GptEdition{.edition = Edition::kQwen3,
@@ -155,6 +159,7 @@ constexpr std::array kEditions{
                .head_norms = true,
                .is_of_library = true,
                .takes = kQwen3Options,
+               .kept_by_eager = kLibraryKernels,
                .init = kLibraryInit,
                .defaults = kLibraryDefaults},
     GptEdition{.edition = Edition::kGptNeox,
@@ -167,7 +172,7 @@ constexpr std::array kEditions{
                .drops_residuals = true,
                .is_of_library = true,
                .takes = kGptNeoxOptions,
-               .kept_by_eager = kLayerNormKernel,
+               .kept_by_eager = kLibraryKernels,
                .init = kLibraryInit,
                .defaults = kGptNeoxDefaults},
 };

@@ -63,25 +63,29 @@ class Gpt {
 
   ModelOutputs run() {
     inputs_ = build_.token_inputs(model_.batch_size, model_.context_length);
-    build_.current.frame = kForward;
+    build_.current.frame = build_.function(kForward);
     ValueId x = embeddings();
+    if (edition_.is_of_library) build_.hold(x, "inputs_embeds");
     for (size_t layer = 0; layer < blocks_.size(); ++layer) {
+      if (edition_.is_of_library && layer > 0) build_.hold(x, "hidden_states");
       const auto scope = build_.layer(static_cast<int64_t>(layer));
+      std::optional<ModelBuilder::Framed> function;  // whose variables die with it
+      if (edition_.is_of_library) function.emplace(build_, build_.function("layer"));
       const Block& block = blocks_[layer];
       if (model_.parallel_residual) {
-        const ValueId mixed = attention(block.attention, build_.hold(block.ln1(build_, x), "y"));
+        const ValueId mixed = attention(layer, build_.hold(block.ln1(build_, x), "y"));
         const ValueId fed = feed_forward(block.feed_forward, build_.hold(block.ln2(build_, x), "y"));
         x = build_.name(add(build_, add(build_, fed, mixed), x), "residual2");
         continue;
       }
-      x = build_.name(add(build_, x, attention(block.attention, build_.hold(block.ln1(build_, x), "y"))), "residual1");
+      x = build_.name(add(build_, x, attention(layer, build_.hold(block.ln1(build_, x), "y"))), "residual1");
       x = build_.name(add(build_, x, feed_forward(block.feed_forward, build_.hold(block.ln2(build_, x), "y"))),
                       "residual2");
     }
     const LinearCrossEntropy head = head_and_loss((*ln_final_)(build_, x));
     build_.name(head.loss, kLoss);
     build_.name(head.logits, "logits");
-    build_.current.frame = kLoss;
+    build_.current.frame = build_.function(kLoss);
     build_.hold(head.logits, "logits");  // the caller of the eager program holds the logits until the loss is done
     return {head.loss, head.logits};
   }
@@ -205,7 +209,11 @@ class Gpt {
     return build_.hold(build_.name(rope(build_, x, table, *edition_.rope), ""), variable);
   }
 
-  ValueId attention(const Attention& module, ValueId y) {  // (B, T, C) -> (B, T, C)
+  ValueId attention(size_t layer, ValueId y) {  // (B, T, C) -> (B, T, C)
+    const Attention& module = blocks_[layer].attention;
+    std::string outer = build_.current.frame;
+    std::optional<ModelBuilder::Framed> function;  // whose variables die with it
+    if (edition_.is_of_library) function.emplace(build_, build_.function("attn"));
     const auto scope = build_.scope("attn");
     const Shape shape = build_.shape(y);
     ValueId q = split_heads(module.q_proj(build_, y), model_.num_heads, module.q_norm, "q");
@@ -224,11 +232,17 @@ class Gpt {
       k = rotated(k, table, "k");
     }
     const ValueId step = model_.attn_pdrop > 0 ? inputs_.step : ValueId{};
-    const ValueId values = scaled_dot_product_attention(
-        build_, q, k, v, step,
-        {.dropout_p = model_.attn_pdrop,
-         .seed = build_.seed(),
-         .form = edition_.is_of_library ? AttentionForm::kTransformers : AttentionForm::kModules});  // (B, h, T, d)
+    const ValueId values = [&] {
+      // The library returns the weights, so that the function of the layer holds them.
+      std::swap(build_.current.frame, outer);
+      const ValueId all = scaled_dot_product_attention(
+          build_, q, k, v, step,
+          {.dropout_p = model_.attn_pdrop,
+           .seed = build_.seed(),
+           .form = edition_.is_of_library ? AttentionForm::kTransformers : AttentionForm::kModules});
+      std::swap(build_.current.frame, outer);
+      return all;
+    }();  // (B, h, T, d)
     const Shape rows{shape[0], shape[1], model_.num_heads * model_.d_head()};
     const ValueId merged = build_.hold(reshape(build_, transpose(build_, values, 1, 2), rows), "o");
     return dropped(module.output_proj(build_, merged), model_.resid_pdrop);
@@ -238,7 +252,8 @@ class Gpt {
     const auto scope = build_.scope("ffn");
     ValueId hidden;  // (B, T, F)
     if (module.w3) {
-      const ValueId a = build_.hold(module.w1(build_, y), "a");
+      const ValueId gate = module.w1(build_, y);
+      const ValueId a = edition_.is_of_library ? gate : build_.hold(gate, "a");
       const bool has_silu = edition_.feed_forward == FeedForward::kSilu;
       hidden = build_.name(swiglu(build_, a, (*module.w3)(build_, y), has_silu), "gated");
     } else {
@@ -253,9 +268,11 @@ class Gpt {
   // Head and loss as one op; kept whole, it belongs to the frame of the loss.
   LinearCrossEntropy head_and_loss(ValueId x) {  // (B, T, C)
     const NodeAnnotations outer = build_.current;
-    build_.current.scope = build_.current.frame = kLoss;
+    build_.current.scope = kLoss;
+    build_.current.frame = build_.function(kLoss);
     build_.current.region = {.layer = -1, .part = kLoss};
-    build_.current.parts = {{kHead, kForward, {.layer = -1, .part = kHead}}, {kLoss, kLoss, build_.current.region}};
+    build_.current.parts = {{kHead, build_.function(kForward), {.layer = -1, .part = kHead}},
+                            {kLoss, build_.function(kLoss), build_.current.region}};
     const LinearForm form = head_bias_.valid() ? LinearForm::kLinear : LinearForm::kEinsum;
     const LinearCrossEntropy outputs = linear_cross_entropy(build_, x, head_weight_, head_bias_, inputs_.targets,
                                                             {.linear = form, .loss = edition_.loss});

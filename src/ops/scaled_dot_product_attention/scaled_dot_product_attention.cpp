@@ -206,13 +206,14 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
     masked = is_additive ? build.hold(add(build, scores, mask), "scores") : where(build, mask, scores, -kInfinity);
   }
   ValueId weights;
+  const char* const variable = is_additive ? "scores" : "weights";  // transformers has one variable for both
   {
     const auto scope = build.scope("weights");
     const auto range = build.range("computing softmax");
-    weights = build.hold(build.name(softmax(build, masked), ""), "weights");
+    weights = build.hold(build.name(softmax(build, masked), ""), variable);
     if (a.dropout_p > 0) {
       const ValueId dropped = build.emit(kDropout, a.dropout(), std::vector<ValueId>{weights, in[3]})[0];
-      weights = build.hold(dropped, "weights");
+      weights = build.hold(dropped, variable);
     }
   }
   const auto scope = build.scope("values");

@@ -1,0 +1,188 @@
+// The formats of records and answers, and the two ways to write: as they come, or all at the end.
+#include "cli/output.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/words.h"
+#include "cli/command.h"
+#include "report/columns.h"
+#include "report/filter.h"
+#include "table/text.h"
+
+namespace laptime {
+namespace {
+
+void json_lines(const Records& records, std::string_view columns, const TextSink& sink) {
+  JsonLines lines(columns, records);
+  lines.add_speedups(records);
+  records.each(lines.extent(), [&](const Record& record) {
+    sink(lines.line(record));
+    return true;
+  });
+}
+
+bool is_table(OutputFormat format) { return format == OutputFormat::kTable || format == OutputFormat::kMarkdown; }
+
+// The summary line below a table with these columns; empty for columns without a summary.
+std::string summary_below(std::string_view columns, const Records& records) {
+  const std::string summary = summary_of_columns(columns, records);
+  return summary.empty() ? "" : summary + "\n";
+}
+
+void write(const OutputConfig& config, const Records& records, const TableStyle& style, const TextSink& sink) {
+  switch (config.output) {
+    case OutputFormat::kTable: table(records, style, config.columns, sink); break;
+    case OutputFormat::kMarkdown: markdown(records, config.columns, sink); break;
+    case OutputFormat::kCsv: csv(records, config.columns, sink); break;
+    case OutputFormat::kJson: json(records, sink); break;
+    case OutputFormat::kJsonl: json_lines(records, config.columns, sink); break;
+    case OutputFormat::kSamples: samples_csv(records, sink); break;
+  }
+  if (is_table(config.output)) sink(summary_below(config.columns, records));
+}
+
+// Writes all records, their text gathered into large pieces.
+void write_whole(const Destination& destination, const OutputConfig& config, const Records& records,
+                 const TableStyle& style) {
+  constexpr size_t kPiece = size_t{64} << 10U;
+  destination.write([&](const TextSink& sink) {
+    std::string piece;
+    write(config, records, style, [&](std::string_view text) {
+      piece += text;
+      if (piece.size() < kPiece) return;
+      sink(piece);
+      piece.clear();
+    });
+    if (!piece.empty()) sink(piece);
+  });
+}
+
+TableStyle file_style(const OutputConfig& config) { return {.verbose = config.verbose, .quiet = config.quiet}; }
+
+}  // namespace
+
+TableStyle table_style(const OutputStream& stream, const OutputConfig& config) {
+  return {.unicode = stream.unicode, .width = stream.width, .verbose = config.verbose, .quiet = config.quiet};
+}
+
+bool shows_table(const OutputConfig& config) { return is_table(config.output) && config.output_file.empty(); }
+
+RecordOutput::RecordOutput(const OutputConfig& config, std::span<const Record> planned,
+                           const std::set<std::string>* stored_runs)
+    : config_(config), stored_runs_(stored_runs) {
+  const bool to_file = !config_.output_file.empty();
+  TableStyle style = table_style(standard_output(), config_);
+  style.stored_runs = stored_runs_;
+  TableStream checked(style, config_.columns, planned);
+  if (!config_.sort.empty()) sort_records(planned, config_.sort);
+  if (config_.sort.empty() && config_.output == OutputFormat::kJsonl) {
+    lines_.emplace(config_.columns, RecordList(planned));
+    if (to_file) growing_ = std::make_unique<GrowingFile>(config_.output_file);
+  } else if (config_.sort.empty() && config_.output == OutputFormat::kTable && !to_file) {
+    live_ = std::move(checked);
+  } else {
+    whole_.emplace(config_.output_file);
+  }
+}
+
+void RecordOutput::add(const Record& record) {
+  if (live_) {
+    write_output(live_->add(record));
+    if (!summary_of_columns(config_.columns, RecordList(std::span(&record, 1))).empty()) records_.push_back(record);
+  } else if (lines_) {
+    growing_ ? growing_->append(lines_->line(record)) : write_output(lines_->line(record));
+  } else {
+    records_.push_back(record);
+  }
+}
+
+void RecordOutput::finish() {
+  if (live_) write_output(live_->end() + summary_below(config_.columns, RecordList(records_)));
+  if (!whole_) return;
+  if (!config_.sort.empty()) records_ = sort_records(records_, config_.sort);
+  TableStyle style = whole_->is_file() ? file_style(config_) : table_style(standard_output(), config_);
+  style.stored_runs = stored_runs_;
+  write_whole(*whole_, config_, RecordList(records_), style);
+}
+
+void write_records(const OutputConfig& config, const Records& records, bool tells_runs) {
+  const Speedups none;
+  columns_of(config.columns, none, records);  // an unknown column is an error before anything is written
+  const Destination destination(config.output_file);
+  TableStyle style = destination.is_file() ? file_style(config) : table_style(standard_output(), config);
+  style.tells_runs = !destination.is_file() && tells_runs && config.sort.empty();
+  write_whole(destination, config, records, style);
+}
+
+namespace {
+
+// An answer has no samples of its own.
+constexpr std::array kAnswerFormats{OutputFormat::kTable, OutputFormat::kMarkdown, OutputFormat::kCsv,
+                                    OutputFormat::kJson, OutputFormat::kJsonl};
+
+std::vector<std::string_view> names_of(std::span<const OutputFormat> formats) {
+  std::vector<std::string_view> names;
+  for (const OutputFormat format : formats) names.push_back(name_of(format));
+  return names;
+}
+
+}  // namespace
+
+AnswerOutput::AnswerOutput(const OutputConfig& config) : config_(config), destination_(config.output_file) {
+  if (std::find(kAnswerFormats.begin(), kAnswerFormats.end(), config_.output) != kAnswerFormats.end()) return;
+  throw Error::format("--output {}: write {}", name_of(config_.output), joined(names_of(kAnswerFormats), ", "));
+}
+
+void AnswerOutput::add(PointAnswer answer) {
+  if (is_live()) write_output((answers_.empty() ? "" : "\n") + text_of(answer, destination_.style()));
+  answers_.push_back(std::move(answer));
+}
+
+std::string AnswerOutput::document() const {
+  if (config_.output == OutputFormat::kCsv) return csv_of(answers_);
+  std::vector<std::string> texts;
+  for (const PointAnswer& answer : answers_) {
+    switch (config_.output) {
+      case OutputFormat::kMarkdown: texts.push_back(markdown_of(answer)); break;
+      case OutputFormat::kJson: texts.push_back(json_of(answer).dump()); break;
+      case OutputFormat::kJsonl: texts.push_back(json_of(answer).dump() + "\n"); break;
+      default: texts.push_back(text_of(answer, destination_.style())); break;
+    }
+  }
+  if (config_.output == OutputFormat::kJson) return json_list(texts);
+  return joined(texts, config_.output == OutputFormat::kJsonl ? "" : "\n");
+}
+
+void AnswerOutput::finish() {
+  if (!is_live()) return destination_.write(document());
+  if (hint_.empty()) return;
+  const TextStyle style = destination_.style();
+  write_output(broken_at_spaces(terminal_text(hint_, style.unicode), style.width) + "\n");
+}
+
+std::string json_list(const std::vector<std::string>& values) {
+  return fmt::format("[\n{}\n]\n", joined(values, ",\n"));
+}
+
+void keep_formats(std::vector<OptionRow>& rows, std::span<const OutputFormat> formats) {
+  for (OptionRow& row : rows) {
+    if (row.option.flag != "output") continue;
+    row.option.help = "format of what is printed";
+    row.choices = names_of(formats);
+    row.is_narrowed = true;
+  }
+}
+
+void keep_formats_of_answers(std::vector<OptionRow>& rows) { keep_formats(rows, kAnswerFormats); }
+
+void keep_options_of_answers(std::vector<OptionRow>& rows) {
+  leave_out(rows, {"columns", "explain"});
+  keep_formats_of_answers(rows);
+}
+
+}  // namespace laptime

@@ -1,0 +1,90 @@
+// Writes the records and the answers of a command as --output and --output-file ask.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cli/destination.h"
+#include "config/option_table.h"
+#include "config/output_config.h"
+#include "record/record.h"
+#include "report/answer.h"
+#include "report/record_files.h"
+#include "report/record_table.h"
+
+namespace laptime {
+
+// How tables of records look in this terminal.
+TableStyle table_style(const OutputStream& stream, const OutputConfig& config);
+
+// Whether standard output gets records as a table for people, now or at the end.
+bool shows_table(const OutputConfig& config);
+
+// A table on standard output and JSON lines grow with every record; other formats, and everything that is sorted, are
+// written at the end.
+class RecordOutput {
+ public:
+  // Error for a file that cannot be written and for an unknown column in --columns or --sort. `planned` are the records
+  // to come, as far as they are known. `stored_runs` are those of TableStyle, and must outlive it.
+  RecordOutput(const OutputConfig& config, std::span<const Record> planned,
+               const std::set<std::string>* stored_runs = nullptr);
+
+  // Whether standard output shows each record as it comes, for people.
+  bool is_live_table() const { return live_.has_value(); }
+
+  void add(const Record& record);  // OutputLost
+  void finish();                   // OutputLost
+
+ private:
+  OutputConfig config_;
+  const std::set<std::string>* stored_runs_;
+  std::optional<TableStream> live_;
+  std::optional<Destination> whole_;
+  std::unique_ptr<GrowingFile> growing_;
+  std::optional<JsonLines> lines_;  // each record is written as it comes
+  std::vector<Record> records_;     // written at the end, or summed up below a table that grows
+};
+
+// Writes all records at once, in their order. With `tells_runs` a table on standard output has a line before the
+// records of each run if there are several. Throws Error for an unknown column, and OutputLost.
+void write_records(const OutputConfig& config, const Records& records, bool tells_runs);
+
+// Text on standard output appears as points finish; everything else is written at the end.
+class AnswerOutput {
+ public:
+  // Error for a format of records alone and for a file that cannot be written.
+  explicit AnswerOutput(const OutputConfig& config);
+
+  void add(PointAnswer answer);  // OutputLost
+  void finish();                 // OutputLost
+  // A last line for people; nothing in the other formats.
+  void hint(std::string line) { hint_ = std::move(line); }
+
+ private:
+  bool is_live() const { return config_.output == OutputFormat::kTable && !destination_.is_file(); }
+  std::string document() const;
+
+  OutputConfig config_;
+  Destination destination_;
+  std::vector<PointAnswer> answers_;
+  std::string hint_;
+};
+
+// "[\n...,\n...\n]\n": a list of JSON values, one on each line.
+std::string json_list(const std::vector<std::string>& values);
+
+// Restricts the values of --output to the formats that a command writes.
+void keep_formats(std::vector<OptionRow>& rows, std::span<const OutputFormat> formats);
+
+// Restricts --output to the formats that an answer has.
+void keep_formats_of_answers(std::vector<OptionRow>& rows);
+
+// Also leaves out the options of record tables (--columns, --explain).
+void keep_options_of_answers(std::vector<OptionRow>& rows);
+
+}  // namespace laptime

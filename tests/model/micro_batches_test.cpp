@@ -1,0 +1,94 @@
+// Micro-batches: a step of several passes gives the loss, gradients and weights of one pass over the whole batch.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "model/validate.h"
+#include "support/training.h"
+
+namespace laptime::test {
+namespace {
+
+std::vector<double> losses_of_steps(const RunConfig& config, const PipelineOptions& passes) {
+  constexpr int kSteps = 4;
+  Training training(config, {.passes = passes});
+  std::vector<double> values;
+  for (int i = 0; i < kSteps; ++i) {
+    training.step();
+    values.push_back(training.loss());
+  }
+  return values;
+}
+
+TEST(MicroBatches, GiveTheLossesOfTheWholeBatch) {
+  for (const Edition edition : {Edition::k2024, Edition::k2025, Edition::kGpt2, Edition::kQwen3}) {
+    for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
+      RunConfig config = tiny_config(edition, dtype);
+      config.lr = 1e-2;
+      for (const bool compiles : {false, true}) {
+        const auto passes = [&](const RunConfig& one) { return compiles ? compile_options(one) : eager_options(one); };
+        const std::vector<double> whole = losses_of_steps(config, passes(config));
+        for (const int64_t count : {2, 3}) {  // of 3 sequences: 1 and 2, or one each
+          RunConfig divided = config;
+          divided.micro_batches = count;
+          const std::vector<double> found = losses_of_steps(divided, passes(divided));
+          const double allowed = dtype == Precision::kFloat32 ? 2e-6 : 4e-3;
+          for (size_t i = 0; i < whole.size(); ++i)
+            EXPECT_NEAR(found[i], whole[i], allowed * whole[i]) << name_of(edition) << " " << count << " step " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(MicroBatches, GiveTheGradientsOfTheWholeBatch) {
+  RunConfig config = tiny_config(Edition::k2025);
+  config.pass = Pass::kForwardBackward;
+  const auto gradients_of = [](const RunConfig& one) {
+    Training training(one, {.passes = eager_options(one)});
+    training.step();
+    std::vector<float> all;
+    for (const ParameterSpec& parameter : parameter_list(one.step_model())) {
+      const std::vector<std::byte> bytes = training.executor().read_output(output::kGradient + parameter.name);
+      const size_t before = all.size();
+      all.resize(before + bytes.size() / sizeof(float));
+      std::memcpy(all.data() + before, bytes.data(), bytes.size());
+    }
+    return all;
+  };
+  const std::vector<float> whole = gradients_of(config);
+  config.micro_batches = 3;
+  const std::vector<float> divided = gradients_of(config);
+  ASSERT_EQ(divided.size(), whole.size());
+  double difference = 0;
+  double norm = 0;
+  for (size_t i = 0; i < whole.size(); ++i) {
+    difference += (divided[i] - whole[i]) * (divided[i] - whole[i]);
+    norm += whole[i] * whole[i];
+  }
+  EXPECT_LT(std::sqrt(difference / norm), 1e-6);
+}
+
+TEST(MicroBatches, NeedAPassWithGradientsAndEnoughSequences) {
+  const auto refusal = [](const RunConfig& config) {
+    try {
+      validate(config);
+      return std::string();
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  };
+  RunConfig config = tiny_config(Edition::k2025);
+  config.micro_batches = 4;
+  EXPECT_THAT(refusal(config), testing::HasSubstr("more than the 3 sequences"));
+  config.micro_batches = 2;
+  EXPECT_EQ(refusal(config), "");
+  config.optimizer_in_backward = true;
+  EXPECT_THAT(refusal(config), testing::HasSubstr("excludes --micro-batches"));
+  config.optimizer_in_backward = false;
+  config.pass = Pass::kForward;
+  EXPECT_THAT(refusal(config), testing::HasSubstr("needs --pass step or forward_backward"));
+}
+
+}  // namespace
+}  // namespace laptime::test
