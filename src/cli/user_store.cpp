@@ -90,11 +90,10 @@ std::string newest_run(const Store& store, bool any) {
 
 }  // namespace
 
-std::filesystem::path store_to_read(std::string_view command, const std::string& option,
-                                    const std::vector<OutputFile>& outputs) {
+std::filesystem::path store_to_read(std::string_view command, const std::string& option, const OutputFile& output) {
   const std::optional<std::filesystem::path> path = store_path(option);
   if (!path) throw Error::format("laptime {}: there is no store to read; name the file with --store", command);
-  reject_overwriting(outputs, files_of_store(path));
+  reject_overwriting(output, files_of_store(path));
   return *path;
 }
 

@@ -286,9 +286,9 @@ std::string sql_text(std::string_view text) {
   return quoted + "'";
 }
 
-// SQL that holds for every record of which a comparison holds; empty where the column is not in the listing.
-std::string condition_of(const Comparison& comparison) {
-  const std::string column = listing::column(resolved_column(comparison.column));
+// SQL that holds for every record of which a comparison with the value of `column`, a number or a text, holds. Empty
+// where SQL cannot tell.
+std::string condition_on(const Comparison& comparison, const std::string& column) {
   if (column.empty() || comparison.null || !is_plain_ascii(comparison.value)) return {};
   const std::string value = sql_text(comparison.value);
   // The texts of numbers may differ in the last digit.
@@ -311,6 +311,14 @@ std::string condition_of(const Comparison& comparison) {
       return comparison.number ? fmt::format("typeof({0}) = 'text' OR {0} >= {1}", column, low) : "";
   }
   return {};
+}
+
+std::string condition_of(const Comparison& comparison) {
+  const auto [column, is_other] = listing::stored_value(resolved_column(comparison.column));
+  const std::string condition = condition_on(comparison, column);
+  if (condition.empty()) return {};
+  const std::string ids = comparison.ids.empty() ? "" : fmt::format(" OR id IN ({})", joined(comparison.ids, ", "));
+  return fmt::format("({}{}{}{})", is_other, is_other.empty() ? "" : " OR ", condition, ids);
 }
 
 }  // namespace
@@ -360,11 +368,7 @@ std::string Filter::condition() const {
   std::vector<std::string> conditions;
   for (const int step : program_) {
     if (step >= 0) {
-      const Comparison& comparison = comparisons_[static_cast<size_t>(step)];
-      std::string& own = conditions.emplace_back(condition_of(comparison));
-      if (own.empty()) continue;
-      own = comparison.ids.empty() ? fmt::format("({})", own)
-                                   : fmt::format("({} OR id IN ({}))", own, joined(comparison.ids, ", "));
+      conditions.push_back(condition_of(comparisons_[static_cast<size_t>(step)]));
     } else if (step == kNot) {
       conditions.back().clear();  // more may match than what matches, so that nothing follows for the opposite
     } else {

@@ -134,7 +134,7 @@ std::string what_fits(const std::vector<PlannedPoint>& points) {
   }
   std::set<std::string> limits;
   for (const PlannedPoint& point : points) {
-    const std::vector<Finding> findings = plan_findings(point, 0);
+    const std::vector<Finding> findings = plan_findings(point, {});
     if (findings.front().has("available_bytes")) limits.insert(usable_words(findings.front()));
   }
   const std::string usable = limits.size() == 1 ? " into " + *limits.begin() : "";
@@ -176,7 +176,7 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
   const Record& record = point.record;
   const bool is_planned = record.status == Status::kOk || record.status == Status::kOutOfMemory;
   PointAnswer answer = is_planned ? answer_about(record) : answer_without_result(record);
-  answer.findings = plan_findings(point, query.tokens);
+  answer.findings = plan_findings(point, query.budget);
   if (!is_planned) {
     answer.keep(plan_table({point}));
     return answer;
@@ -232,12 +232,23 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
   return answer;
 }
 
+static std::vector<std::string> training_lines(const std::vector<PlannedPoint>& points, const TrainingBudget& budget) {
+  const std::string common = common_words_of(points);
+  std::vector<std::string> lines;
+  for (const PlannedPoint& point : points) {
+    const std::vector<Finding> findings = plan_findings(point, budget);
+    if (const Finding* const training = find(findings, "training_time"))
+      lines.push_back(fmt::format("{}: {}", spoken_name(point.record.name, common), words(*training)));
+  }
+  return lines;
+}
+
 PointAnswer plan_answer(const std::vector<PlannedPoint>& points, const PlanQuery& query) {
   PointAnswer answer{.name = "plan"};
   std::vector<const Record*> records;
   std::optional<Interval> ratios;  // of published runs to their bounds
   for (const PlannedPoint& point : points) {
-    const std::vector<Finding> findings = plan_findings(point, query.tokens);
+    const std::vector<Finding> findings = plan_findings(point, query.budget);
     answer.findings.insert(answer.findings.end(), findings.begin(), findings.end());
     if (const Finding* const published = find(findings, "published_runs")) {
       const Interval of_point{published->number("low"), published->number("high")};
@@ -250,6 +261,7 @@ PointAnswer plan_answer(const std::vector<PlannedPoint>& points, const PlanQuery
   std::optional<Table> by_pass = peaks_by_pass(records);
   if (by_pass) query.grid ? answer.show(*by_pass) : answer.keep(*by_pass);
   if (!query.grid || !by_pass) answer.show(plan_table(points));
+  if (query.compares_training) answer.say(training_lines(points, query.budget));
   if (ratios && !query.grid)
     answer.say(fmt::format("! times are at best; published runs took {} to {} times as long",
                            fixed_text(ratios->low, 1), fixed_text(ratios->high, 1)));

@@ -16,14 +16,6 @@
 namespace laptime {
 namespace {
 
-// "1e9", "3.5e11".
-std::string tokens_words(double tokens) {
-  if (!std::isfinite(tokens)) return "-";
-  const double exponent = std::floor(std::log10(std::max(tokens, 1.0)));
-  return exponent < 6 ? grouped(std::llround(tokens))
-                      : fmt::format("{:.3g}e{:.0f}", tokens / std::pow(10.0, exponent), exponent);
-}
-
 // "21 %", "1.3 times", "57 times": a ratio above 1 is no share.
 std::string multiple(double ratio) {
   if (ratio <= 1) return percent_text(ratio);
@@ -48,7 +40,7 @@ std::string ratio_words(const Finding& f, const std::string& key) {
 // A number of a finding in the unit that its key ends in, or as the specification after the key in a template asks.
 std::string number_words(const Finding& f, std::string_view key, std::string_view how) {
   const double number = f.number(key);
-  if (how == "long") return key == "tokens" ? tokens_words(number) : long_time(number);
+  if (how == "long") return long_time(number);
   if (how == "+") return fmt::format("{}{}", number < 0 ? "-" : "+", brief_seconds(std::abs(number)));
   if (how == "%") return whole_percent_text(number);
   if (how == ".1") return fixed_text(number, 1);
@@ -154,6 +146,46 @@ std::string pass_bound(const Finding& f) {
                      all > 0 ? percent_text(f.number("arithmetic_s") / all) : "-");
 }
 
+// "0.82", "1,200"
+std::string price_words(double price) {
+  return price < 100 ? fmt::format("{:.2f}", price) : grouped(std::llround(price));
+}
+
+// "950,000", "10B", "3.5T".
+std::string count_words(double count) {
+  struct Unit {
+    double size;
+    const char* name;
+  };
+  constexpr std::array kUnits{Unit{1e12, "T"}, Unit{1e9, "B"}, Unit{1e6, "M"}};
+  if (!std::isfinite(count)) return "-";
+  for (const Unit& unit : kUnits) {
+    if (count >= unit.size) return fmt::format("{:.3g}{}", count / unit.size, unit.name);
+  }
+  return grouped(std::llround(count));
+}
+
+// The bounds of a prediction from a data sheet are those of published runs.
+std::string training_time(const Finding& f) {
+  const bool has_bounds = f.has("low_s") && f.has("high_s");
+  std::string text = fmt::format("{} tokens: ", count_words(f.number("tokens")));
+  if (f.has("steps")) text += fmt::format("{} steps, ", count_words(f.number("steps")));
+  text += long_time(f.number("time_s"));
+  const bool is_bound = f.text("is_bound") == "true";
+  const auto range = [&] {
+    return fmt::format("{} to {}", long_time(f.number("low_s")), long_time(f.number("high_s")));
+  };
+  if (is_bound && has_bounds) text += fmt::format(" at best, {} as published runs went", range());
+  if (!is_bound && has_bounds && long_time(f.number("low_s")) != long_time(f.number("high_s")))
+    text += fmt::format(" ({})", range());
+  if (f.has("price")) text += fmt::format(", {}", price_words(f.number("price")));
+  if (f.has("price_high") && price_words(f.number("price_high")) != price_words(f.number("price_low")))
+    text += fmt::format(" ({} to {})", price_words(f.number("price_low")), price_words(f.number("price_high")));
+  if (f.has("price")) text += fmt::format(" at {:g}/h", f.number("price_per_hour"));
+  if (f.has("kwh")) text += fmt::format(", {:.3g} kWh", f.number("kwh"));
+  return text;
+}
+
 std::string launch_bound(const Finding& f) {
   const std::string until = !f.has("below_context") ? "launch-bound at any context"
                             : f.integer("below_context") == 1
@@ -232,9 +264,7 @@ constexpr std::array kWords{
     WordsOfKind{"published_runs",
                 "published [subject?{subject} ]runs took {low:.1} to {high:.1} times the bound ({times} runs, median "
                 "{median:.1})"},
-    WordsOfKind{"training_time",
-                "{tokens:long} tokens: {time_s:long}[high_s? at best, {low_s:long} to {high_s:long} as published runs "
-                "went]"},
+    WordsOfKind{"training_time", "", training_time},
     WordsOfKind{"launch_bound", "", launch_bound},
     WordsOfKind{"largest", "", largest},
     WordsOfKind{"compile_mode",
