@@ -29,9 +29,9 @@ constexpr auto choices_of(PlanView) {
 
 struct PlanQuery {
   PlanView view = PlanView::kSummary;
-  TrainingBudget budget{};         // of the training whose time is told
-  bool compares_training = false;  // of several points, one below the other
-  bool grid = false;               // peaks alone
+  TrainingBudget budget{.tokens = 1e9};  // of the training whose time is told
+  bool compares_training = false;        // of several points, one below the other
+  bool grid = false;                     // peaks alone
   bool verbose = false;
 };
 

@@ -27,8 +27,6 @@
 namespace laptime {
 namespace {
 
-constexpr double kUsualTokens = 1e9;  // of the training whose time is told where none is asked for
-
 struct PlanOptions {
   PlanView view = PlanView::kSummary;
   bool largest = false;
@@ -163,7 +161,7 @@ ExitCode run_plan(const PlanCommand& command) {
   const OutputConfig& config = command.sweep.output;
   const PlanOptions& options = command.options;
   TrainingBudget budget = options.training.budget();
-  if (!budget.is_asked()) budget.tokens = kUsualTokens;
+  if (!budget.is_asked()) budget = PlanQuery().budget;
   const std::vector<ResolvedPoint> points = checked_points(command.sweep);
   AnswerOutput output(config);
   const KnowledgeOf known = stored_knowledge(config.store);
