@@ -54,7 +54,8 @@ class Readme(ProgramTest):
         self.assertEqual([row["context_length"] for row in rows], ["32", "64"])
         for row in rows:
             self.assertGreater(float(row["median_s"]), 0)
-            self.assertEqual((row["predicted"], row["std_s"], row["count"]), ("true", "", ""))
+            self.assertEqual(row["predicted"], "true")
+            self.assertTrue({"std_s", "count"}.isdisjoint(row))  # a prediction has none
         if importlib.util.find_spec("pandas") is None:
             self.skipTest("pandas is not installed; the csv module has read the file")
         import pandas
