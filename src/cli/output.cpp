@@ -13,8 +13,7 @@
 #include "cli/command.h"
 #include "report/columns.h"
 #include "report/filter.h"
-#include "report/phrases.h"
-#include "report/point_names.h"
+#include "report/names.h"
 #include "report/words.h"
 #include "table/text.h"
 

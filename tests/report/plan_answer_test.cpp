@@ -8,7 +8,6 @@
 
 #include "base/json.h"
 #include "record/metrics.h"
-#include "report/launch_costs_table.h"
 #include "table/text.h"
 
 namespace laptime {

@@ -20,7 +20,6 @@
 #include "record/store.h"
 #include "report/filter.h"
 #include "report/history.h"
-#include "report/stored.h"
 
 namespace laptime {
 namespace {
