@@ -40,7 +40,7 @@ Json uncertainty(const Record& record, std::string_view phase) {
 
 // The arithmetic that ran in few words: "float32", "float32 split", "bfloat16 autocast".
 Json arithmetic(const Record& record, std::string_view) {
-  // Parts of the texts of prepare/math_mode.h. Records of other programs may have texts of their own.
+  // Parts of the texts of math_mode (prepare/prepare.h). Records of other programs may have texts of their own.
   constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kShort{
       {{", some products of three bfloat16 terms", " partly split"},
        {", products of three bfloat16 terms", " split"},

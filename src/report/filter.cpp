@@ -288,7 +288,7 @@ std::string sql_text(std::string_view text) {
 
 // SQL that holds for every record of which a comparison with the value of `column`, a number or a text, holds. Empty
 // where SQL cannot tell.
-std::string condition_on(const Comparison& comparison, const std::string& column) {
+std::string condition_of(const Comparison& comparison, const std::string& column) {
   if (column.empty() || comparison.null || !is_plain_ascii(comparison.value)) return {};
   const std::string value = sql_text(comparison.value);
   // The texts of numbers may differ in the last digit.
@@ -311,14 +311,6 @@ std::string condition_on(const Comparison& comparison, const std::string& column
       return comparison.number ? fmt::format("typeof({0}) = 'text' OR {0} >= {1}", column, low) : "";
   }
   return {};
-}
-
-std::string condition_of(const Comparison& comparison) {
-  const auto [column, is_other] = listing::stored_value(resolved_column(comparison.column));
-  const std::string condition = condition_on(comparison, column);
-  if (condition.empty()) return {};
-  const std::string ids = comparison.ids.empty() ? "" : fmt::format(" OR id IN ({})", joined(comparison.ids, ", "));
-  return fmt::format("({}{}{}{})", is_other, is_other.empty() ? "" : " OR ", condition, ids);
 }
 
 }  // namespace
@@ -368,7 +360,13 @@ std::string Filter::condition() const {
   std::vector<std::string> conditions;
   for (const int step : program_) {
     if (step >= 0) {
-      conditions.push_back(condition_of(comparisons_[static_cast<size_t>(step)]));
+      const Comparison& comparison = comparisons_[static_cast<size_t>(step)];
+      const auto [column, is_other] = listing::stored_value(resolved_column(comparison.column));
+      std::string& own = conditions.emplace_back(condition_of(comparison, column));
+      if (own.empty()) continue;
+      if (!is_other.empty()) own = fmt::format("{} OR {}", is_other, own);
+      if (!comparison.ids.empty()) own += fmt::format(" OR id IN ({})", joined(comparison.ids, ", "));
+      own = fmt::format("({})", own);
     } else if (step == kNot) {
       conditions.back().clear();  // more may match than what matches, so that nothing follows for the opposite
     } else {

@@ -16,6 +16,46 @@
 namespace laptime {
 namespace {
 
+// "0.82", "1,200"
+std::string price_words(double price) {
+  return price < 100 ? fmt::format("{:.2f}", price) : grouped(std::llround(price));
+}
+
+// "950,000", "10B", "3.5T".
+std::string count_words(double count) {
+  struct Unit {
+    double size;
+    const char* name;
+  };
+  constexpr std::array kUnits{Unit{1e12, "T"}, Unit{1e9, "B"}, Unit{1e6, "M"}};
+  if (!std::isfinite(count)) return "-";
+  for (const Unit& unit : kUnits) {
+    if (count >= unit.size) return fmt::format("{:.3g}{}", count / unit.size, unit.name);
+  }
+  return grouped(std::llround(count));
+}
+
+// The bounds of a prediction from a data sheet are those of published runs.
+std::string training_time(const Finding& f) {
+  const bool has_bounds = f.has("low_s") && f.has("high_s");
+  std::string text = fmt::format("{} tokens: ", count_words(f.number("tokens")));
+  if (f.has("steps")) text += fmt::format("{} steps, ", count_words(f.number("steps")));
+  text += long_time(f.number("time_s"));
+  const bool is_bound = f.text("is_bound") == "true";
+  const auto range = [&] {
+    return fmt::format("{} to {}", long_time(f.number("low_s")), long_time(f.number("high_s")));
+  };
+  if (is_bound && has_bounds) text += fmt::format(" at best, {} as published runs went", range());
+  if (!is_bound && has_bounds && long_time(f.number("low_s")) != long_time(f.number("high_s")))
+    text += fmt::format(" ({})", range());
+  if (f.has("price")) text += fmt::format(", {}", price_words(f.number("price")));
+  if (f.has("price_high") && price_words(f.number("price_high")) != price_words(f.number("price_low")))
+    text += fmt::format(" ({} to {})", price_words(f.number("price_low")), price_words(f.number("price_high")));
+  if (f.has("price")) text += fmt::format(" at {:g}/h", f.number("price_per_hour"));
+  if (f.has("kwh")) text += fmt::format(", {:.3g} kWh", f.number("kwh"));
+  return text;
+}
+
 // "21 %", "1.3 times", "57 times": a ratio above 1 is no share.
 std::string multiple(double ratio) {
   if (ratio <= 1) return percent_text(ratio);
@@ -144,46 +184,6 @@ std::string pass_bound(const Finding& f) {
   return fmt::format("at these rates the launches take at least {}, {} of the {} ({} of it arithmetic)",
                      brief_seconds(all), percent_text(f.number("of_bound")), f.subject,
                      all > 0 ? percent_text(f.number("arithmetic_s") / all) : "-");
-}
-
-// "0.82", "1,200"
-std::string price_words(double price) {
-  return price < 100 ? fmt::format("{:.2f}", price) : grouped(std::llround(price));
-}
-
-// "950,000", "10B", "3.5T".
-std::string count_words(double count) {
-  struct Unit {
-    double size;
-    const char* name;
-  };
-  constexpr std::array kUnits{Unit{1e12, "T"}, Unit{1e9, "B"}, Unit{1e6, "M"}};
-  if (!std::isfinite(count)) return "-";
-  for (const Unit& unit : kUnits) {
-    if (count >= unit.size) return fmt::format("{:.3g}{}", count / unit.size, unit.name);
-  }
-  return grouped(std::llround(count));
-}
-
-// The bounds of a prediction from a data sheet are those of published runs.
-std::string training_time(const Finding& f) {
-  const bool has_bounds = f.has("low_s") && f.has("high_s");
-  std::string text = fmt::format("{} tokens: ", count_words(f.number("tokens")));
-  if (f.has("steps")) text += fmt::format("{} steps, ", count_words(f.number("steps")));
-  text += long_time(f.number("time_s"));
-  const bool is_bound = f.text("is_bound") == "true";
-  const auto range = [&] {
-    return fmt::format("{} to {}", long_time(f.number("low_s")), long_time(f.number("high_s")));
-  };
-  if (is_bound && has_bounds) text += fmt::format(" at best, {} as published runs went", range());
-  if (!is_bound && has_bounds && long_time(f.number("low_s")) != long_time(f.number("high_s")))
-    text += fmt::format(" ({})", range());
-  if (f.has("price")) text += fmt::format(", {}", price_words(f.number("price")));
-  if (f.has("price_high") && price_words(f.number("price_high")) != price_words(f.number("price_low")))
-    text += fmt::format(" ({} to {})", price_words(f.number("price_low")), price_words(f.number("price_high")));
-  if (f.has("price")) text += fmt::format(" at {:g}/h", f.number("price_per_hour"));
-  if (f.has("kwh")) text += fmt::format(", {:.3g} kWh", f.number("kwh"));
-  return text;
 }
 
 std::string launch_bound(const Finding& f) {
