@@ -90,7 +90,10 @@ class Scan {
       if (may_exist(id)) ids.push_back(id);
     }
     if (condition.empty()) return ids;
-    return without(ids, listed_ids(fmt::format("SELECT id FROM listing WHERE NOT ifnull({}, 0)", condition)));
+    // A row that is no record of this schema is kept, so that whoever reads it says so.
+    return without(ids, listed_ids(fmt::format("SELECT id FROM listing WHERE NOT ifnull({}, 0) AND name <> '' "
+                                               "AND schema_version BETWEEN 1 AND {}",
+                                               condition, Record::kSchemaVersion)));
   }
 
  private:
