@@ -27,15 +27,10 @@ namespace {
 using Words = std::vector<WordHelp>;
 
 Words model_words() {
-  Words words;
-  std::set<std::string_view> listed;
-  for (const ModelPreset& model : model_presets()) {
-    if (!listed.insert(model.name).second) continue;
-    words.push_back(
-        {std::string(model.name), model.name == kAttentionModel
-                                      ? "scaled dot product attention alone"
-                                      : fmt::format("{} layers, {} heads", model.num_layers, model.num_heads)});
-  }
+  Words words = words_of(model_presets(), &ModelPreset::name, [](const ModelPreset& model) {
+    return model.name == kAttentionModel ? "scaled dot product attention alone"
+                                         : fmt::format("{} layers, {} heads", model.num_layers, model.num_heads);
+  });
   words.push_back({std::string(kCustomModel), "dimensions of your own"});
   return words;
 }
@@ -52,14 +47,11 @@ Words device_words() {
   Words words{{"auto"}};
   Words prefixed;
   for (const DeviceSummary& device : list_devices()) {
+    const bool is_machine = device.name.starts_with(kMachinePrefix);
     const std::string text = device.text();
-    if (!device.name.starts_with(kMachinePrefix)) {
-      words.push_back({device.name, text});
-      continue;
-    }
-    const std::string meaning = text.substr(0, text.find(':'));
-    words.push_back({device.name.substr(kMachinePrefix.size()), meaning});
-    prefixed.push_back({device.name, meaning});
+    const std::string meaning = is_machine ? text.substr(0, text.find(':')) : text;
+    words.push_back({is_machine ? device.name.substr(kMachinePrefix.size()) : device.name, meaning});
+    if (is_machine) prefixed.push_back({device.name, meaning});
   }
   words.insert(words.end(), prefixed.begin(), prefixed.end());
   return words;

@@ -141,7 +141,7 @@ std::vector<UsedFile> files_of_store(const std::optional<fs::path>& store) {
           {"the shared memory of the store", file + "-shm"}};
 }
 
-void reject_overwriting(const std::vector<OutputFile>& outputs, const std::vector<UsedFile>& used) {
+void reject_overwriting(const OutputFile& output, const std::vector<UsedFile>& used) {
   for (const UsedFile& file : used) {
     if (is_descriptor_of(STDERR_FILENO, file.path)) {
       // The error message must not be written into that file either.
@@ -149,23 +149,14 @@ void reject_overwriting(const std::vector<OutputFile>& outputs, const std::vecto
       throw_standard("error", file);
     }
     if (is_descriptor_of(STDOUT_FILENO, file.path)) throw_standard("output", file);
-    for (const OutputFile& output : outputs) {
-      if (output.path.empty() || !same_file(output.path, file.path)) continue;
+    if (!output.path.empty() && same_file(output.path, file.path))
       throw Error::format("{} {}: this is {}; name another file", output.flag, quote(output.path), file.what);
-    }
-  }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    for (size_t k = i + 1; k < outputs.size(); ++k) {
-      if (outputs[i].path.empty() || outputs[k].path.empty() || !same_file(outputs[i].path, outputs[k].path)) continue;
-      throw Error::format("{} {}: {} names this file too; give each its own", outputs[i].flag, quote(outputs[i].path),
-                          outputs[k].flag);
-    }
   }
 }
 
-void reject_overwriting(const Sweep& sweep, const std::vector<SweepPoint>& points, const std::optional<fs::path>& store,
-                        const std::vector<OutputFile>& others) {
-  const std::vector<UsedFile> inputs = input_files(sweep, points);
+void reject_overwriting(const Sweep& sweep, const std::vector<SweepPoint>& points, std::optional<OutputFile> output) {
+  const std::optional<fs::path> store = store_path(sweep.output.store);
+  std::vector<UsedFile> inputs = input_files(sweep, points);
   const std::vector<UsedFile> of_store = files_of_store(store);
   for (const UsedFile& file : of_store) {
     for (const UsedFile& input : inputs) {
@@ -174,15 +165,13 @@ void reject_overwriting(const Sweep& sweep, const std::vector<SweepPoint>& point
                           file.what);
     }
   }
-  std::vector<OutputFile> outputs{{"--output-file", sweep.output.output_file}};
-  outputs.insert(outputs.end(), others.begin(), others.end());
-  reject_overwriting(outputs, inputs);
-  reject_overwriting(outputs, of_store);
+  inputs.insert(inputs.end(), of_store.begin(), of_store.end());
+  reject_overwriting(output.value_or(OutputFile{"--output-file", sweep.output.output_file}), inputs);
 }
 
-std::vector<ResolvedPoint> checked_points(const Sweep& sweep, const std::vector<OutputFile>& others) {
+std::vector<ResolvedPoint> checked_points(const Sweep& sweep, std::optional<OutputFile> output) {
   std::vector<SweepPoint> points = points_of(sweep);
-  reject_overwriting(sweep, points, store_path(sweep.output.store), others);
+  reject_overwriting(sweep, points, std::move(output));
   return check_inputs(std::move(points));
 }
 

@@ -79,16 +79,16 @@ struct OutputFile {
   std::string path;
 };
 
-// Error if an output, standard output or standard error is one of `used` under any name (links are followed, inodes
-// compared), or would be once both exist, and if two outputs are one file.
-void reject_overwriting(const std::vector<OutputFile>& outputs, const std::vector<UsedFile>& used);
+// Error if the output, standard output or standard error is one of `used` under any name (links are followed, inodes
+// compared), or would be once both exist.
+void reject_overwriting(const OutputFile& output, const std::vector<UsedFile>& used);
 
-// The points of a sweep, whose devices and files were checked (sweep/sweep_points.h). Error if the file of
-// --output-file or one of `others` is a file that the sweep uses, and if its store is an input.
-std::vector<ResolvedPoint> checked_points(const Sweep& sweep, const std::vector<OutputFile>& others = {});
+// The points of a sweep, whose devices and files were checked (sweep/sweep_points.h). Error if `output`, or else the
+// file of --output-file, is a file that the sweep uses, and if its store is an input.
+std::vector<ResolvedPoint> checked_points(const Sweep& sweep, std::optional<OutputFile> output = {});
 
 // The checks of these files alone.
 void reject_overwriting(const Sweep& sweep, const std::vector<SweepPoint>& points,
-                        const std::optional<std::filesystem::path>& store, const std::vector<OutputFile>& others = {});
+                        std::optional<OutputFile> output = {});
 
 }  // namespace laptime

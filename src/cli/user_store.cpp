@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "cli/destination.h"
 #include "config/ready_sweeps.h"
-#include "report/row.h"
+#include "report/columns.h"
 
 namespace laptime {
 
@@ -69,7 +69,7 @@ bool names_runs(const Filter& filter) {
 
 // The newest run of the store; one of `laptime calibrate` only if `any` or where there is no other. Empty for none.
 std::string newest_run(const Store& store, bool any) {
-  const Extent extent = std::max(extent_of_column("run"), extent_of_column(kSweepColumn));
+  const Extent extent = std::max(ColumnValue("run").extent(), ColumnValue(kSweepColumn).extent());
   const Store::Problem ignored = [](const std::string&) {};
   std::string newest;  // of any kind
   std::string asked;
@@ -90,11 +90,10 @@ std::string newest_run(const Store& store, bool any) {
 
 }  // namespace
 
-std::filesystem::path store_to_read(std::string_view command, const std::string& option,
-                                    const std::vector<OutputFile>& outputs) {
+std::filesystem::path store_to_read(std::string_view command, const std::string& option, const OutputFile& output) {
   const std::optional<std::filesystem::path> path = store_path(option);
   if (!path) throw Error::format("laptime {}: there is no store to read; name the file with --store", command);
-  reject_overwriting(outputs, files_of_store(path));
+  reject_overwriting(output, files_of_store(path));
   return *path;
 }
 

@@ -26,9 +26,8 @@ std::optional<std::filesystem::path> store_path(const std::string& option);
 KnowledgeOf stored_knowledge(const std::string& option);
 KnowledgeOf knowledge_in(const std::optional<std::filesystem::path>& store);
 
-// The store that `command` reads. Error if there is none, or if one of `outputs` is a file of it.
-std::filesystem::path store_to_read(std::string_view command, const std::string& option,
-                                    const std::vector<OutputFile>& outputs);
+// The store that `command` reads. Error if there is none, or if the output is a file of it.
+std::filesystem::path store_to_read(std::string_view command, const std::string& option, const OutputFile& output);
 
 // Messages on records that cannot be read: the first ones, and how many more there are.
 class StoreProblems {

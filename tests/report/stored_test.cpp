@@ -1,5 +1,5 @@
 // Passes over the records of a store.
-#include "report/stored.h"
+#include "report/filter.h"
 
 #include <gtest/gtest.h>
 

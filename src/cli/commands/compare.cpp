@@ -23,8 +23,7 @@
 #include "record/json_documents.h"
 #include "record/time_stats.h"
 #include "report/comparison.h"
-#include "report/phrases.h"
-#include "report/point_names.h"
+#include "report/names.h"
 #include "sweep/sweep_points.h"
 
 namespace laptime {
@@ -165,7 +164,7 @@ ExitCode run_rounds(const CompareCommand& command) {
     sides.push_back(points_of(side_sweep(command.sweep, i)).front());
     reject_invalid(sides[i], names.at(i));
   }
-  reject_overwriting(command.sweep, sides, store_path(config.store));
+  reject_overwriting(command.sweep, sides);
   const std::vector<ResolvedPoint> points = check_inputs(sides);
   for (size_t i = 0; i < 2; ++i) reject_invalid(points[i], names.at(i));
   const std::string& name = points[0].name;

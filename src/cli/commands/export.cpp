@@ -18,10 +18,10 @@
 #include "export/formats.h"
 #include "record/metrics.h"
 #include "record/store.h"
+#include "report/columns.h"
 #include "report/filter.h"
-#include "report/phrases.h"
-#include "report/row.h"
-#include "report/stored.h"
+#include "report/names.h"
+#include "report/words.h"
 
 namespace laptime {
 namespace {
@@ -142,7 +142,7 @@ std::vector<TracedRecord> chosen_records(const Store& store, const ExportCommand
 
 ExitCode run(const ExportCommand& command) {
   const std::string file = command.output.output_file == "-" ? "" : command.output.output_file;
-  const std::filesystem::path path = store_to_read("export", command.output.store, {{"--output-file", file}});
+  const std::filesystem::path path = store_to_read("export", command.output.store, {"--output-file", file});
   if (file.empty() && !command.format->is_text && isatty(STDOUT_FILENO) == 1) {
     throw Error::format("{}: it is binary and would garble the terminal; name a file with --output-file",
                         where(command));

@@ -21,7 +21,6 @@
 #include "page/page.h"
 #include "record/store.h"
 #include "report/filter.h"
-#include "report/stored.h"
 
 namespace laptime {
 namespace {
@@ -89,7 +88,7 @@ class ReportOutput : public PointOutput {
 };
 
 ExitCode run_sweep_file(const ReportCommand& command) {
-  const std::vector<ResolvedPoint> points = checked_points(*command.sweep, {{"--html", command.options.html}});
+  const std::vector<ResolvedPoint> points = checked_points(*command.sweep, OutputFile{"--html", command.options.html});
   ReportOutput output(command.sweep->output, planned_records(points), command.options.html);
   return run_watched(points, *command.sweep, command.options.traced_steps, output);
 }
@@ -126,7 +125,7 @@ PageInput matching(const Store& store, const ReportCommand& command, StoreProble
 }
 
 ExitCode run_stored(const ReportCommand& command) {
-  const std::filesystem::path path = store_to_read("report", command.store, {{"--html", command.options.html}});
+  const std::filesystem::path path = store_to_read("report", command.store, {"--html", command.options.html});
   StoreProblems problems;
   const PageInput input = matching(Store::open(path, Store::Access::kRead), command, problems);
   WholeFile(command.options.html).write(page_html(input));
