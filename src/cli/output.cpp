@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/words.h"
 #include "cli/command.h"
+#include "cli/sweep_words.h"
 #include "report/columns.h"
 #include "report/filter.h"
 #include "table/text.h"
@@ -180,9 +181,12 @@ void keep_formats(std::vector<OptionRow>& rows, std::span<const OutputFormat> fo
 
 void keep_formats_of_answers(std::vector<OptionRow>& rows) { keep_formats(rows, kAnswerFormats); }
 
-void keep_options_of_answers(std::vector<OptionRow>& rows) {
+std::vector<OptionRow> answer_options(std::vector<OptionRow> own, std::initializer_list<std::string_view> without) {
+  std::vector<OptionRow> rows = together({std::move(own), sweep_options()});
   leave_out(rows, {"columns", "explain"});
+  leave_out(rows, without);
   keep_formats_of_answers(rows);
+  return rows;
 }
 
 }  // namespace laptime

@@ -198,10 +198,6 @@ ExitCode run(const RoundsRequest& request, const Processes& processes, PointOutp
 
 }  // namespace
 
-void leave_out_options_of_rows(std::vector<OptionRow>& rows) {
-  leave_out(rows, {"sort", "columns", "explain", "quiet", "resume", "ablate", "label"});
-}
-
 Rounds measure_rounds(const RoundsRequest& request) {
   print_message(fmt::format("A: {}; B: {}: one trial run each, then at least {} rounds", request.names.a,
                             request.names.b, kFewestRounds));

@@ -67,12 +67,6 @@ struct ProfileOptions {
   }
 };
 
-std::vector<OptionRow> profile_options() {
-  std::vector<OptionRow> rows = together({option_rows<ProfileOptions>(), sweep_options()});
-  keep_options_of_answers(rows);
-  return rows;
-}
-
 struct ProfileCommand : SweepCommand<ProfileOptions> {
   std::string filter;  // of launches
 };
@@ -284,12 +278,6 @@ struct MemoryOptions {
   }
 };
 
-std::vector<OptionRow> memory_options() {
-  std::vector<OptionRow> rows = together({option_rows<MemoryOptions>(), sweep_options()});
-  keep_options_of_answers(rows);
-  return rows;
-}
-
 using MemoryCommand = SweepCommand<MemoryOptions>;
 
 // Shows each point when it is known, and the peaks of all at the end.
@@ -363,7 +351,7 @@ constinit const Command kProfile{
         "least as many traced steps is shown in another view or with another filter, without a run; laptime export "
         "nsys writes its kernels as nsys stats does. FILTER selects launches, as in laptime show, by phase, scope, "
         "layer, part, op, class, kernel, signature, flops or bytes: laptime profile \"op = matmul and part = ffn\"",
-    .options = profile_options,
+    .options = [] { return answer_options(option_rows<ProfileOptions>()); },
     .parse = action_of<parse_profile, run_profile>,
     .filter_columns = columns_of_launches,
     .examples =
@@ -381,7 +369,7 @@ constinit const Command kMemory{
         "Takes the options of bench. The bytes come from the plan, which is exact, so that a model of any size takes "
         "seconds and nothing runs. With --run each point that fits runs a few steps: its bytes are held and measured, "
         "and its record and trace are stored. A point that does not fit says by how much.",
-    .options = memory_options,
+    .options = [] { return answer_options(option_rows<MemoryOptions>()); },
     .parse = action_of<parse_memory, run_memory>,
     .examples =
         "  laptime memory --model small --pass forward,step\n"
