@@ -1,6 +1,8 @@
 // Reads predictions, and holds them against times and memory.
 #include "analysis/plan_findings.h"
 
+#include "analysis/training_budget.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -71,16 +73,22 @@ void add_published(const Record& record, const std::string& machine, std::vector
        .values = Json{{"times", ratio->times}, {"median", ratio->median}, {"low", ratio->low}, {"high", ratio->high}}});
 }
 
-void add_training(const Record& record, double seconds, double tokens, std::vector<Finding>& findings) {
-  const std::optional<double> rate = tokens_per_second(record, seconds);
-  if (!rate || *rate <= 0 || tokens <= 0 || pass_name(record) != "step") return;
-  const double whole = tokens / *rate;
-  Json values{{"tokens", tokens}, {"time_s", whole}};
+// A bound from a data sheet takes its interval from published runs.
+void add_training(const Record& record, const TrainingBudget& budget, bool is_bound, std::vector<Finding>& findings) {
+  std::optional<Finding> training = training_time(record, budget);
+  if (!training) return;
+  training->values.json()["is_bound"] = is_bound;
   if (const Finding* const published = find(findings, "published_runs")) {
-    values["low_s"] = whole * std::max(1.0, published->number("low"));
-    values["high_s"] = whole * published->number("high");
+    const auto between = [&](const char* key, const char* low, const char* high) {
+      if (!training->has(key)) return;
+      const double whole = training->number(key);
+      training->values.json()[low] = whole * std::max(1.0, published->number("low"));
+      training->values.json()[high] = whole * published->number("high");
+    };
+    between("time_s", "low_s", "high_s");
+    between("price", "price_low", "price_high");
   }
-  findings.push_back({.kind = "training_time", .subject = {}, .values = std::move(values)});
+  findings.push_back(std::move(*training));
 }
 
 }  // namespace
@@ -103,7 +111,7 @@ std::optional<double> tokens_per_second(const Record& record, double seconds) {
   return *batch * *context / seconds;
 }
 
-std::vector<Finding> plan_findings(const PlannedPoint& point, double tokens) {
+std::vector<Finding> plan_findings(const PlannedPoint& point, const TrainingBudget& budget) {
   const Record& record = point.record;
   std::vector<Finding> findings{fit_finding(point)};
   const std::string machine = described_machine(record);
@@ -111,7 +119,7 @@ std::vector<Finding> plan_findings(const PlannedPoint& point, double tokens) {
   if (seconds) {
     findings.push_back(time_finding(record, *seconds, !machine.empty()));
     if (!machine.empty()) add_published(record, machine, findings);
-    add_training(record, *seconds, tokens, findings);
+    add_training(record, budget, !machine.empty(), findings);
   }
   if (point.launches && seconds && *seconds > 0) {
     findings.push_back({.kind = "launch_bound",

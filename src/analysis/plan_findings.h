@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/finding.h"
+#include "config/training_options.h"
 #include "record/record.h"
 
 namespace laptime {
@@ -33,12 +34,12 @@ struct PlannedPoint {
 // predicted_time  time_s, low_s, high_s, forward_s, backward_s, optimizer_s, tokens_per_second, basis, measured_share,
 //                 disturbed_share, is_bound
 // published_runs  machine, times, median, low, high: how many times the bound published runs took
-// training_time   tokens, time_s, low_s, high_s: of so many tokens, and by published runs
+// training_time   as in analysis/training_budget.h
 // launch_bound    launches, launch_s, share, below_context
 // largest         batch, context, batch_without_recompute, context_without_recompute
 // compile_mode    time_s, peak_bytes, fits
 // framework       peak_bytes
-std::vector<Finding> plan_findings(const PlannedPoint& point, double tokens);
+std::vector<Finding> plan_findings(const PlannedPoint& point, const TrainingBudget& budget);
 
 // Tokens per second of a pass that takes so long; none where the record does not know its batch and context.
 std::optional<double> tokens_per_second(const Record& record, double seconds);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "analysis/training_budget.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/words.h"
@@ -13,6 +14,8 @@
 #include "cli/sweep_words.h"
 #include "report/columns.h"
 #include "report/filter.h"
+#include "report/names.h"
+#include "report/words.h"
 #include "table/text.h"
 
 namespace laptime {
@@ -180,6 +183,25 @@ void keep_formats(std::vector<OptionRow>& rows, std::span<const OutputFormat> fo
 }
 
 void keep_formats_of_answers(std::vector<OptionRow>& rows) { keep_formats(rows, kAnswerFormats); }
+
+void TrainingLines::add(const Record& record) {
+  if (!is_shown_) return;
+  if (const std::optional<Finding> training = training_time(record, budget_))
+    lines_.emplace_back(record.name, words(*training));
+}
+
+void TrainingLines::print() const {
+  std::vector<std::string> names;
+  for (const auto& [name, text] : lines_) names.push_back(name);
+  const std::string common = common_words(names);
+  const TextStyle style = standard_output().style();
+  std::string all;
+  for (const auto& [name, text] : lines_) {
+    const std::string point = lines_.size() > 1 ? spoken_name(name, common) + ": " : "";
+    all += broken_at_spaces(terminal_text(point + text, style.unicode), style.width) + "\n";
+  }
+  if (!all.empty()) write_output(all);
+}
 
 std::vector<OptionRow> answer_options(std::vector<OptionRow> own, std::initializer_list<std::string_view> without) {
   std::vector<OptionRow> rows = together({std::move(own), sweep_options()});

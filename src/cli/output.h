@@ -14,6 +14,7 @@
 #include "cli/destination.h"
 #include "config/option_table.h"
 #include "config/output_config.h"
+#include "config/training_options.h"
 #include "record/record.h"
 #include "report/answer.h"
 #include "report/record_files.h"
@@ -75,6 +76,21 @@ class AnswerOutput {
   Destination destination_;
   std::vector<PointAnswer> answers_;
   std::string hint_;
+};
+
+// Below a table on standard output: how long the training that was asked for takes at the rate of each record.
+class TrainingLines {
+ public:
+  TrainingLines(const OutputConfig& config, const TrainingBudget& budget)
+      : is_shown_(shows_table(config) && budget.is_asked()), budget_(budget) {}
+
+  void add(const Record& record);
+  void print() const;
+
+ private:
+  bool is_shown_;
+  TrainingBudget budget_;
+  std::vector<std::pair<std::string, std::string>> lines_;  // name of the record, and the words
 };
 
 // "[\n...,\n...\n]\n": a list of JSON values, one on each line.

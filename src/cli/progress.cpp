@@ -14,9 +14,7 @@
 #include "measure/forecast_point.h"
 #include "model/parameters.h"
 #include "prepare/device.h"
-#include "report/heading.h"
-#include "report/phrases.h"
-#include "report/point_names.h"
+#include "report/names.h"
 #include "table/text.h"
 
 namespace laptime {

@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "cli/destination.h"
 #include "config/ready_sweeps.h"
-#include "report/row.h"
+#include "report/columns.h"
 
 namespace laptime {
 
@@ -69,7 +69,7 @@ bool names_runs(const Filter& filter) {
 
 // The newest run of the store; one of `laptime calibrate` only if `any` or where there is no other. Empty for none.
 std::string newest_run(const Store& store, bool any) {
-  const Extent extent = std::max(extent_of_column("run"), extent_of_column(kSweepColumn));
+  const Extent extent = std::max(ColumnValue("run").extent(), ColumnValue(kSweepColumn).extent());
   const Store::Problem ignored = [](const std::string&) {};
   std::string newest;  // of any kind
   std::string asked;

@@ -72,15 +72,18 @@ std::string canonical_model_name(std::string_view where, std::string_view word) 
   }
   if (const KnownModel* const model = find_known_model(word)) return std::string(model->name);
   std::error_code unreadable;
-  if (std::filesystem::exists(word, unreadable)) return is_model_path(word) ? std::string(word) : fmt::format("./{}", word);
+  if (std::filesystem::exists(word, unreadable))
+    return is_model_path(word) ? std::string(word) : fmt::format("./{}", word);
   if (const KnownModel* const model = find_known_model(word.substr(word.rfind('/') + 1)))
     return std::string(model->name);  // "meta-llama/Llama-3.2-1B"
   if (is_model_path(word) && hint_for("model", word).empty()) {
-    throw Error::format("{}: there is no file or folder {}; name a config.json, or the folder of a model with one", where,
-                        quote(word));
+    throw Error::format("{}: there is no file or folder {}; name a config.json, or the folder of a model with one",
+                        where, quote(word));
   }
   for (const KnownModel& model : known_models()) known.push_back(model.name);
-  reject_word(where, "model", word, known);
+  const std::string hint = hint_for("model", word);
+  throw Error::format("{}: unknown model {}{} (laptime list models shows all)", where, quote(word),
+                      hint.empty() ? did_you_mean(word, known) : hint);
 }
 
 std::string rope_scaling_word(const RopeScalingWord& scaling) {
@@ -111,8 +114,9 @@ std::string canonical_rope_scaling(std::string_view where, std::string_view word
                         scaling.factor >= 1 && scaling.low_factor > 0 && scaling.high_factor > scaling.low_factor &&
                         scaling.original_context >= 1;
   if (!is_valid) {
-    throw Error::format("{}: {} is no scaling of RoPE; write none, or llama3:FACTOR:LOW:HIGH:CONTEXT as llama3:8:1:4:8192",
-                        where, quote(word));
+    throw Error::format(
+        "{}: {} is no scaling of RoPE; write none, or llama3:FACTOR:LOW:HIGH:CONTEXT as llama3:8:1:4:8192", where,
+        quote(word));
   }
   return rope_scaling_word(scaling);
 }

@@ -14,7 +14,7 @@
 #include "base/json.h"
 #include "export/formats.h"
 #include "record/metrics.h"
-#include "report/model_name.h"
+#include "report/names.h"
 #include "table/text.h"
 
 namespace laptime {

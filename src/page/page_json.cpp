@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "page/sentences.h"
 #include "record/metrics.h"
-#include "report/published/published.h"
+#include "report/published.h"
 
 namespace laptime {
 namespace {

@@ -13,6 +13,7 @@
 #include "base/json.h"
 #include "distribution/bootstrap.h"
 #include "record/metrics.h"
+#include "report/names.h"
 
 namespace laptime {
 namespace {
@@ -106,13 +107,8 @@ std::vector<PageGroup> grouped(const std::vector<PagePoint>& points, const Key& 
 
 std::string machine_of(const Record& record) {
   if (is_predicted(record)) return without_prefix(record.config.text("device"));
-  const Json& machine = record.machine.json();
-  if (const auto card = machine.find("card"); card != nullptr && card->is_object()) {
-    if (const auto name = card->find("name"); name != nullptr && name->is_string()) return name->get<std::string>();
-  }
-  const auto cpu = machine.find("cpu_model");
-  if (cpu != nullptr && cpu->is_string()) return cpu->get<std::string>();
-  return record.fingerprint.substr(0, record.fingerprint.find(" ("));
+  const std::string card = device_card_name(record);
+  return card.empty() ? processor_name(record) : card;
 }
 
 int rank_of_pass(std::string_view pass) {

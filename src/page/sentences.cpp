@@ -11,12 +11,11 @@
 #include "analysis/speedup.h"
 #include "analysis/trace_findings.h"
 #include "base/json.h"
-#include "base/units.h"
 #include "base/words.h"
 #include "record/metrics.h"
 #include "record/time_stats.h"
-#include "report/model_name.h"
-#include "report/phrases.h"
+#include "report/names.h"
+#include "report/words.h"
 #include "table/value_text.h"
 
 namespace laptime {
@@ -24,18 +23,6 @@ namespace {
 
 constexpr double kWellKnown = 0.05;  // a median known to that needs no word of doubt
 constexpr std::array<std::string_view, 3> kPhases{"forward", "backward", "optimizer"};
-
-// "AMD EPYC 9B14" for "AMD EPYC 9B14 96-Core Processor".
-std::string brief_machine(std::string name) {
-  for (const std::string_view word : {"(R)", "(TM)", " Processor", " CPU"}) {
-    if (const size_t at = name.find(word); at != std::string::npos) name.erase(at, word.size());
-  }
-  if (const size_t at = name.find(" @ "); at != std::string::npos) name.resize(at);
-  if (const size_t core = name.find("-Core"); core != std::string::npos) {
-    if (const size_t space = name.rfind(' ', core); space != std::string::npos) name.resize(space);
-  }
-  return name;
-}
 
 // "small GPT, 2 layers" for "small, 2 layers".
 std::string model_in_words(const Record& record) {
@@ -113,17 +100,9 @@ std::string growth_text(const PagePoints& points, const PagePoint& point) {
     if (longest == nullptr || context_of(one) > context_of(*longest)) longest = &one;
   }
   if (shortest == longest) return "";
-  const Finding growth = memory_growth_finding(point.full_name, *shortest->trace, context_of(*shortest),
-                                               *longest->trace, context_of(*longest));
-  std::string text =
-      fmt::format(" From context {} to {} it grows from {} to {}", context_of(*shortest), context_of(*longest),
-                  format_bytes(growth.integer("from_bytes")), format_bytes(growth.integer("to_bytes")));
-  if (growth.integer("square_bytes") > 0) {
-    text += fmt::format(", {} of that with the square of the context, most of it written by {}",
-                        whole_percent_text(growth.number("square_bytes") / growth.number("to_bytes")),
-                        growth.text("square_op"));
-  }
-  return text + ".";
+  const Finding growth =
+      memory_growth_finding("the peak", *shortest->trace, context_of(*shortest), *longest->trace, context_of(*longest));
+  return "; " + words(growth);
 }
 
 // Whether no sample interval tells the two fastest points of a group apart.
@@ -140,30 +119,35 @@ std::string capitalized(std::string text) {
 }
 
 std::string error_text(const std::optional<double>& error) {
-  return error ? fmt::format(" (±{})", *error > 1 ? "over 100 %" : whole_percent_text(std::max(0.01, *error))) : "";
+  return error ? fmt::format(" ({})", plus_minus_text(*error)) : "";
 }
 
-// "45 % optimizer state, 22 % parameters, ...": at most `most` shares of a total, none below 2 %.
-std::string shares_text(std::vector<std::pair<std::string, double>> shares, double total, size_t most) {
-  std::stable_sort(shares.begin(), shares.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
-  std::vector<std::string> parts;
-  for (const auto& [name, value] : shares) {
-    if (parts.size() == most || total <= 0 || value < 0.02 * total) break;
-    parts.push_back(fmt::format("{} {}", name, whole_percent_text(value / total)));
+// The shares of classes in the time of a point, the largest first, and the kernel that takes most.
+std::vector<Finding> findings_of(const TraceSums& sums) {
+  std::vector<Finding> findings{{.kind = "pass_time",
+                                 .subject = pass_of(*sums.point->trace),
+                                 .values = Json{{"total_s", sums.step}, {"residue_s", sums.residue}}}};
+  for (const auto& [name, seconds] : sums.classes()) {
+    findings.push_back(
+        {.kind = "class_share", .subject = name, .values = Json{{"total_s", seconds}, {"share", seconds / sums.step}}});
   }
-  return joined(parts, ", ");
+  const auto longest = std::max_element(sums.kernels.begin(), sums.kernels.end(),
+                                        [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
+  if (longest != sums.kernels.end()) {
+    findings.push_back(
+        {.kind = "top_kernel",
+         .subject = longest->phase,
+         .values =
+             Json{{"kernel", longest->kernel}, {"share", longest->seconds / sums.step}, {"calls", longest->calls}}});
+  }
+  return findings;
 }
 
 }  // namespace
 
 std::string ratio_text(const TimeRatio& ratio) {
-  // Digits that the interval does not support are noise.
-  const bool is_sharp = !ratio.interval || ratio.interval->high - ratio.interval->low < 0.1 * ratio.value;
-  const auto digits = [&](double value) {
-    return fixed_text(value, value >= 99.5 ? 0 : value >= 9.95 || !is_sharp ? 1 : 2);
-  };
-  if (!ratio.interval) return digits(ratio.value) + "x";
-  return fmt::format("{}x ({}-{})", digits(ratio.value), digits(ratio.interval->low), digits(ratio.interval->high));
+  return ratio.interval ? ratio_with_interval(ratio.value, ratio.interval->low, ratio.interval->high)
+                        : value_text(ratio.value, Unit::kRatio);
 }
 
 std::optional<double> error_of(const Record& record, const TimeStats& time) {
@@ -178,7 +162,7 @@ std::string page_title(const PagePoints& points) {
     if (values.size() == 1) shared.push_back(fmt::format("{} {}", word, values.front()));
   }
   const auto passes = distinct(points, [](const Record& record) { return pass_words(record.config.text("pass")); });
-  const auto machines = distinct(points, [](const Record& record) { return brief_machine(machine_of(record)); });
+  const auto machines = distinct(points, [](const Record& record) { return brief_processor(machine_of(record)); });
   const auto threads = distinct(points, [](const Record& record) {
     return is_predicted(record) ? std::string() : record.config.text("threads");
   });
@@ -252,12 +236,11 @@ std::string page_doubt(const PagePoints& points) {
   if (timed > 0 && predicted == timed) return "predicted from a data sheet: a bound, real machines take longer";
   if (timed > 0 && most == 0 && least > most) return "one sample of each point: nothing says how far times vary";
   if (!was_busy && most <= kWellKnown) return "";
-  const std::string worst = most > 1 ? "over 100 %" : whole_percent_text(most);
-  const std::string range = std::round(100 * least) == std::round(100 * most)
-                                ? fmt::format("±{}", worst)
-                                : fmt::format("±{:.0f} to {}", std::max(1.0, 100 * least), worst);
+  const std::string best = plus_minus_text(least);
+  const std::string worst = plus_minus_text(most);
   return fmt::format("{}: times known to {}; trust ratios by their intervals",
-                     was_busy ? "the machine was busy" : "few or unsteady samples", range);
+                     was_busy ? "the machine was busy" : "few or unsteady samples",
+                     best == worst ? best : fmt::format("{} to {}", best, worst));
 }
 
 std::string time_sentence(const PagePoints& points, const PagePoint& point) {
@@ -283,8 +266,8 @@ std::string trust_sentence(const PagePoint& point) {
   if (is_predicted(record)) return "This is a prediction: nothing was sampled.";
   const std::optional<double> error = error_of(record, *point.time());
   if (!error) return "A single sample does not say how far the time varies.";
-  std::string text = fmt::format("The median of {} is known to ±{}", counted(point.time()->count, "sample"),
-                                 whole_percent_text(std::max(0.01, *error)));
+  std::string text =
+      fmt::format("The median of {} is known to {}", counted(point.time()->count, "sample"), plus_minus_text(*error));
   const Transient& first = record.transient;
   if (first.excess && *first.excess > 0 && first.steps.value_or(0) > 0) {
     text += fmt::format("; the first {} took {} longer{}",
@@ -334,55 +317,44 @@ std::optional<int64_t> peak_bytes(const Record& record, const TraceSums* sums) {
 std::string memory_sentence(const PagePoints& points, const PagePoint& point, const TraceSums* sums) {
   const std::optional<int64_t> bytes = peak_bytes(*point.record, sums);
   if (!bytes) return "";
-  std::string where;
+  std::string text =
+      fmt::format("{} at the peak{}", brief_bytes(*bytes), point.record->memory.peak_bytes ? "" : " by prediction");
+  std::vector<Finding> findings;
   if (sums != nullptr) {
-    const StepTrace& trace = *point.trace;
-    where = fmt::format(", in {}, at {}", trace.launch(sums->ledger.peak_launch()).phase,
-                        launch_text(trace, sums->ledger.peak_launch()));
+    findings = memory_findings(*point.record, *point.trace);
+    text = words_of(findings, "memory_peak");
+  } else {
+    auto parts = peak_parts(*point.record, sums);
+    std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    for (const auto& [name, held] : parts)
+      findings.push_back({.kind = "memory_share", .subject = name, .values = Json{{"bytes", held}}});
   }
-  std::vector<std::pair<std::string, double>> parts;
-  for (const auto& [name, held] : peak_parts(*point.record, sums)) parts.emplace_back(name, static_cast<double>(held));
-  const std::string shares = shares_text(parts, static_cast<double>(*bytes), 4);
-  return fmt::format("{} at the peak{}{}{}{}.{}", format_bytes(*bytes),
-                     point.record->memory.peak_bytes ? "" : " by prediction", where, shares.empty() ? "" : ": ", shares,
-                     growth_text(points, point));
+  const std::string shares = joined(memory_shares(findings, 4), ", ");
+  return fmt::format("{}{}{}{}.", text, shares.empty() ? "" : ": ", shares, growth_text(points, point));
 }
 
 std::string work_sentence(const TraceSums& sums) {
   if (sums.step <= 0) return "";
-  std::vector<std::string> parts;
-  double rest = sums.step;
-  for (const auto& [name, seconds] : sums.classes()) {
-    if (parts.size() == 3 || seconds < 0.05 * sums.step) break;
-    parts.push_back(parts.empty()
-                        ? fmt::format("{} takes {} of the time", name, whole_percent_text(seconds / sums.step))
-                        : fmt::format("{} {}", name, whole_percent_text(seconds / sums.step)));
-    rest -= seconds;
-  }
-  if (rest >= 0.005 * sums.step) parts.push_back(fmt::format("all else {}", whole_percent_text(rest / sums.step)));
-  const auto longest = std::max_element(sums.kernels.begin(), sums.kernels.end(),
-                                        [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
-  std::string text = joined(parts, ", ");
-  if (longest != sums.kernels.end())
-    text += fmt::format("; {} in {} is the longest, {} in {}", longest->kernel, longest->phase,
-                        whole_percent_text(longest->seconds / sums.step), counted(longest->calls, "call"));
-  return text + ".";
+  const std::vector<Finding> findings = findings_of(sums);
+  const std::string longest = words_of(findings, "top_kernel");
+  return fmt::format("{}{}{}.", profile_headline(findings), longest.empty() ? "" : "; ", longest);
 }
 
 std::string bound_sentence(const TraceSums& sums) {
   const std::optional<PassBound> bound = bound_of_pass(*sums.point->trace);
   if (!bound || sums.step <= 0) return "";
-  const double floor = bound->seconds();
   const auto gap = [](const KernelOfPhase& kernel) { return kernel.seconds - kernel.floor; };
   const auto worst = std::max_element(sums.kernels.begin(), sums.kernels.end(),
                                       [&](const auto& a, const auto& b) { return gap(a) < gap(b); });
-  std::string text =
-      fmt::format("At the peak and bandwidth of this machine the step would take {}: it runs at {} of that bound",
-                  brief_seconds(floor), whole_percent_text(floor / sums.step));
+  std::string text = words({.kind = "pass_bound",
+                            .subject = pass_of(*sums.point->trace),
+                            .values = Json{{"arithmetic_s", bound->arithmetic},
+                                           {"memory_s", bound->memory},
+                                           {"of_bound", bound->seconds() / sums.step}}});
   if (worst != sums.kernels.end() && gap(*worst) > 0)
-    text += fmt::format("; {} in {} is farthest above its own, by {}", worst->kernel, worst->phase,
+    text += fmt::format("; {} in {} is farthest above its bound, by {}", worst->kernel, worst->phase,
                         brief_seconds(gap(*worst)));
-  return text + ".";
+  return capitalized(text) + ".";
 }
 
 }  // namespace laptime

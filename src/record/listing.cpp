@@ -329,13 +329,19 @@ bool read(const Statement& row, Extent extent, Record& record) {
   return read_times(columns, record.time) && columns.ok();
 }
 
-std::string column(std::string_view name) {
+StoredValue stored_value(std::string_view name) {
   const Metric* const metric = find_metric(name);
   for (const SqlColumn& column : sql_columns()) {
     const bool is_meant = metric != nullptr ? column.name == metric->formula : column.is_field && column.name == name;
-    if (is_meant) return fmt::format("\"{}\"", column.name);
+    if (is_meant) return {fmt::format("\"{}\"", column.name), {}};
   }
-  return {};
+  constexpr std::string_view kConfig = "config.";
+  if (!name.starts_with(kConfig) ||
+      name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_", kConfig.size()) != name.npos)
+    return {};
+  const std::string place = fmt::format("(SELECT json FROM briefs WHERE briefs.id = listing.id), '$.{}'", name);
+  return {fmt::format("json_extract({})", place),
+          fmt::format("ifnull(json_type({}), 'object') IN ('true', 'false', 'array', 'object')", place)};
 }
 
 }  // namespace listing

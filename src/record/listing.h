@@ -39,8 +39,13 @@ std::string select(Extent extent);
 // does not hold a valid record: it must be read whole.
 bool read(const sqlite::Statement& row, Extent extent, Record& record);
 
-// The column of the table `listing` that has the values of a metric or a path, quoted; empty if there is none.
-std::string column(std::string_view name);
+// SQL over the rows of the table `listing` for the value of a metric or a path. Where `is_other` holds, the record has
+// a truth value, a list or an object, which SQL has not; it is empty for a column of the table.
+struct StoredValue {
+  std::string value;  // empty if only the record itself has it
+  std::string is_other;
+};
+StoredValue stored_value(std::string_view name);
 
 }  // namespace listing
 }  // namespace laptime

@@ -8,6 +8,8 @@
 #include <cmath>
 #include <utility>
 
+#include "report/words.h"
+
 namespace laptime {
 
 void PointAnswer::say(std::string line) {
@@ -26,8 +28,18 @@ void PointAnswer::draw(std::function<std::string(const TextStyle& style)> pictur
   parts.push_back({.picture = std::move(picture)});
 }
 
+void PointAnswer::say_findings(std::initializer_list<std::string_view> kinds) {
+  for (const Finding& finding : findings) {
+    if (std::find(kinds.begin(), kinds.end(), finding.kind) != kinds.end()) say("  " + words(finding));
+  }
+}
+
+PointAnswer answer_about(const Record& record) {
+  return {.name = record.name, .status = std::string(name_of(record.status)), .reason = record.reason};
+}
+
 PointAnswer answer_without_result(const Record& record) {
-  PointAnswer answer{.name = record.name, .status = std::string(name_of(record.status)), .reason = record.reason};
+  PointAnswer answer = answer_about(record);
   answer.say(record.reason.empty() ? answer.status : fmt::format("{}: {}", answer.status, record.reason));
   return answer;
 }
@@ -102,6 +114,52 @@ std::string csv_of(const std::vector<PointAnswer>& answers) {
   return text;
 }
 
+Unit unit_of_key(std::string_view key) {
+  constexpr std::array<std::pair<std::string_view, Unit>, 12> kEnds{{{"flops_per_second", Unit::kFlopsPerSecond},
+                                                                     {"bytes_per_second", Unit::kBytesPerSecond},
+                                                                     {"tokens_per_second", Unit::kTokensPerSecond},
+                                                                     {"_s", Unit::kSeconds},
+                                                                     {"bytes", Unit::kBytes},
+                                                                     {"share", Unit::kFraction},
+                                                                     {"of_roofline", Unit::kFraction},
+                                                                     {"of_difference", Unit::kFraction},
+                                                                     {"error", Unit::kFraction},
+                                                                     {"flops", Unit::kFlops},
+                                                                     {"speedup_low", Unit::kRatio},
+                                                                     {"speedup_high", Unit::kRatio}}};
+  const auto* const found =
+      std::find_if(kEnds.begin(), kEnds.end(), [&](const auto& end) { return key.ends_with(end.first); });
+  return found != kEnds.end() ? found->second : key == "speedup" ? Unit::kRatio : Unit::kNone;
+}
+
+std::vector<TableColumn> columns_from(std::string_view list) {
+  std::vector<TableColumn> columns;
+  while (!list.empty()) {
+    std::string_view column = list.substr(0, list.find("; "));
+    list.remove_prefix(std::min(list.size(), column.size() + 2));
+    TableColumn& made = columns.emplace_back();
+    if (column.starts_with('<')) {
+      made.align = Align::kLeft;
+      column.remove_prefix(1);
+    }
+    if (const size_t at = column.find('@'); at != std::string_view::npos) {
+      made.drop = column[at + 1] - '0';
+      column = column.substr(0, at);
+    }
+    const size_t equals = column.find('=');
+    made.key = column.substr(0, equals);
+    made.for_people = equals != std::string_view::npos;
+    if (made.for_people) made.title = column.substr(equals + 1);
+    made.unit = made.align == Align::kLeft ? Unit::kNone : unit_of_key(made.key);
+  }
+  return columns;
+}
+
+Json share_of(double part, double whole) { return whole > 0 ? Json(part / whole) : Json(nullptr); }
+
+namespace {
+
+// As long as its share of `width` columns, in eighths of a column where the terminal has Unicode.
 std::string bar(double share, size_t width, bool unicode) {
   constexpr size_t kEighths = 8;
   constexpr std::array kBlocks{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
@@ -111,6 +169,31 @@ std::string bar(double share, size_t width, bool unicode) {
   std::string text;
   for (size_t i = 0; i < eighths / kEighths; ++i) text += "█";
   return text + kBlocks.at(eighths % kEighths);
+}
+
+}  // namespace
+
+std::string bars_text(const std::vector<Bar>& bars, size_t widest, const TextStyle& style) {
+  double most = 0;
+  size_t label = 0;
+  size_t number = 0;
+  size_t after = 0;
+  for (const Bar& one : bars) {
+    most = std::max(most, one.value);
+    label = std::max(label, display_width(one.label));
+    number = std::max(number, display_width(one.number) + (one.number.empty() ? 0 : kColumnGap));
+    after = std::max(after, display_width(one.after));
+  }
+  const size_t taken = label + number + after + 2 * kColumnGap;
+  const size_t width = style.width == 0 ? widest : std::min(widest, style.width - std::min(style.width, taken));
+  std::string text;
+  for (const Bar& one : bars) {
+    std::string line = terminal_text(pad_right(one.label, label), style.unicode) + pad_left(one.number, number);
+    line += "  " + bar(most > 0 ? std::max(0.0, one.value) / most : 0, width, style.unicode);
+    if (number > 0) line = pad_right(line, label + number + kColumnGap + width);
+    text += without_trailing_spaces(line + "  " + one.after) + "\n";
+  }
+  return text;
 }
 
 }  // namespace laptime

@@ -1,13 +1,16 @@
 // Groups records by everything but their mode.
 #include "report/attention_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <set>
 
 #include "analysis/speedup.h"
+#include "report/answer.h"
 #include "report/columns.h"
-#include "report/row.h"
+#include "report/names.h"
 
 namespace laptime {
 namespace {
@@ -34,12 +37,6 @@ bool match(const std::vector<std::string>& planned, const std::vector<std::strin
                     [](const auto& a, const auto& b) { return a == b || a.empty() || a == "null"; });
 }
 
-// The gain of the last mode over the first is the ratio of these.
-std::optional<TimeStats> whole_time(const Record& record) {
-  const TimeStats* const time = record.main_time();
-  return time == nullptr || record.status != Status::kOk ? std::nullopt : std::optional(*time);
-}
-
 }  // namespace
 
 bool AttentionTable::suits(const Records& expected) {
@@ -55,36 +52,32 @@ bool AttentionTable::suits(const Records& expected) {
 }
 
 AttentionTable::AttentionTable(const Records& expected) {
-  std::array<std::vector<std::string>, kLabels.size()> seen;
   expected.each(Extent::kWithConfig, [&](const Record& record) {
     const std::string mode = mode_of(record);
     if (std::find(modes_.begin(), modes_.end(), mode) == modes_.end()) modes_.push_back(mode);
     std::vector<std::string> labels = labels_of(record);
-    for (size_t i = 0; i < labels.size(); ++i) {
-      if (std::find(seen.at(i).begin(), seen.at(i).end(), labels[i]) == seen.at(i).end())
-        seen.at(i).push_back(labels[i]);
-    }
     auto size = std::find_if(sizes_.begin(), sizes_.end(), [&](const Size& one) { return one.labels == labels; });
     if (size == sizes_.end()) size = sizes_.insert(sizes_.end(), {.labels = std::move(labels)});
     ++size->expected;
     return true;
   });
   constexpr size_t kTimeWidth = 8;
+  const auto add = [&](const std::string& columns, size_t width) {
+    for (TableColumn& column : columns_from(columns)) {
+      column.width = width;
+      start_.columns.push_back(std::move(column));
+    }
+  };
   for (size_t i = 0; i < kLabels.size(); ++i) {
-    const std::string title = i == 1 ? "ctx" : kLabels.at(i);
-    start_.columns.push_back(
-        {.key = kLabels.at(i), .title = title, .for_people = i < kAlwaysShown || seen.at(i).size() > 1});
+    const bool varies = std::any_of(sizes_.begin(), sizes_.end(),
+                                    [&](const Size& size) { return size.labels[i] != sizes_.front().labels[i]; });
+    add(fmt::format("{}={}", kLabels.at(i), i == 1 ? "ctx" : kLabels.at(i)), 0);
+    start_.columns.back().for_people = i < kAlwaysShown || varies;
   }
-  for (const std::string& mode : modes_) {
-    start_.columns.push_back(
-        {.key = mode + "_forward_s", .title = mode + " forward", .unit = Unit::kSeconds, .width = kTimeWidth});
-    start_.columns.push_back(
-        {.key = mode + "_backward_s", .title = mode + " backward", .unit = Unit::kSeconds, .width = kTimeWidth});
-  }
-  if (modes_.size() > 1) start_.columns.push_back({.key = "gain", .title = "gain", .width = 5});
   for (const std::string& mode : modes_)
-    start_.columns.push_back(
-        {.key = mode + "_peak_bytes", .title = mode + " memory", .unit = Unit::kBytes, .drop = 1, .width = kTimeWidth});
+    add(fmt::format("{0}_forward_s={0} forward; {0}_backward_s={0} backward", mode), kTimeWidth);
+  if (modes_.size() > 1) add("gain=gain", 5);
+  for (const std::string& mode : modes_) add(fmt::format("{0}_peak_bytes={0} memory@1", mode), kTimeWidth);
   for (const Size& size : sizes_) {
     TableRow& row = start_.rows.emplace_back();
     for (const std::string& label : size.labels) row.cells.emplace_back(label);
@@ -94,38 +87,36 @@ AttentionTable::AttentionTable(const Records& expected) {
 TableRow AttentionTable::row_of(const Size& size) const {
   TableRow row;
   for (const std::string& label : size.labels) row.cells.emplace_back(label);
-  for (const std::string& mode : modes_) {
+  const auto record_of = [&](const std::string& mode) {
     const auto found = size.by_mode.find(mode);
-    const bool is_missing = found == size.by_mode.end();
-    for (const char* const phase : {"forward", "backward"}) {
-      const Json value = is_missing ? Json(nullptr) : Row(found->second).value(std::string(phase) + "_time");
-      TableCell cell(value);
-      if (!is_missing && found->second.status != Status::kOk && value.is_null()) {
-        std::string status(name_of(found->second.status));
-        cell.text = status == "out_of_memory" ? "no room" : std::move(status);
-      } else if (!is_missing && value.is_number()) {
-        const auto time = found->second.time.find(phase);
-        if (time != found->second.time.end()) cell.uncertainty = uncertainty_of(time->second).value_or(0);
-      }
-      row.cells.push_back(std::move(cell));
+    return found == size.by_mode.end() ? nullptr : &found->second;
+  };
+  for (const std::string& mode : modes_) {
+    const Record* const record = record_of(mode);
+    for (const std::string phase : {"forward", "backward"}) {
+      TableCell& cell = row.cells.emplace_back();
+      if (record == nullptr) continue;
+      cell.value = value_of(*record, phase + "_time");
+      if (const auto time = record->time.find(phase); cell.value.is_number() && time != record->time.end())
+        cell.uncertainty = uncertainty_of(time->second).value_or(0);
+      if (cell.value.is_null() && record->status != Status::kOk)
+        cell.text = record->status == Status::kOutOfMemory ? "no room" : name_of(record->status);
     }
   }
   if (modes_.size() > 1) {
-    const auto first = size.by_mode.find(modes_.front());
-    const auto last = size.by_mode.find(modes_.back());
-    std::optional<Speedup> gain;
-    if (first != size.by_mode.end() && last != size.by_mode.end()) {
-      const std::optional<TimeStats> baseline = whole_time(first->second);
-      const std::optional<TimeStats> time = whole_time(last->second);
-      if (baseline && time) gain = speedup_of(*baseline, *time);
-    }
-    row.cells.push_back(
-        gain ? TableCell(Json(gain->value), ratio_text(gain->value, gain->interval.low, gain->interval.high))
-             : TableCell());
+    const auto time_of = [&](const std::string& mode) {
+      const Record* const record = record_of(mode);
+      return record == nullptr || record->status != Status::kOk ? nullptr : record->main_time();
+    };
+    const TimeStats* const first = time_of(modes_.front());
+    const TimeStats* const last = time_of(modes_.back());
+    TableCell& cell = row.cells.emplace_back();
+    if (const auto gain = first == nullptr || last == nullptr ? std::nullopt : speedup_of(*first, *last))
+      cell = {gain->value, ratio_text(gain->value, gain->interval.low, gain->interval.high)};
   }
   for (const std::string& mode : modes_) {
-    const auto found = size.by_mode.find(mode);
-    row.cells.emplace_back(found == size.by_mode.end() ? Json(nullptr) : Row(found->second).value("peak"));
+    const Record* const record = record_of(mode);
+    row.cells.emplace_back(record == nullptr ? Json(nullptr) : value_of(*record, "peak"));
   }
   return row;
 }

@@ -6,31 +6,29 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <set>
 #include <string_view>
 #include <utility>
 
 #include "analysis/launch_sums.h"
 #include "base/words.h"
 #include "distribution/median.h"
-#include "report/phrases.h"
-#include "report/point_names.h"
+#include "report/names.h"
 #include "report/words.h"
 
 namespace laptime {
 namespace {
 
-constexpr size_t kMostParts = 12;
+using Side = RoundFigures ComparedRound::*;
 
-using ReadFigure = std::function<double(const RoundFigures&)>;
-
-std::vector<double> of_rounds(const std::vector<ComparedRound>& rounds, RoundFigures ComparedRound::*side,
-                              const ReadFigure& figure) {
-  std::vector<double> values;
-  values.reserve(rounds.size());
-  for (const ComparedRound& round : rounds) values.push_back(figure(round.*side));
-  return values;
+// The times of a side under a key of Record::time, round by round; 0 where a round has none.
+std::vector<double> times_at(const std::vector<ComparedRound>& rounds, Side side, const std::string& key) {
+  std::vector<double> times;
+  times.reserve(rounds.size());
+  for (const ComparedRound& round : rounds) {
+    const auto found = (round.*side).time.find(key);
+    times.push_back(found == (round.*side).time.end() ? 0 : found->second);
+  }
+  return times;
 }
 
 // The rounds whose traced steps were least disturbed: the half with the shortest sum of A and B, which favours neither.
@@ -42,57 +40,15 @@ std::vector<ComparedRound> quiet_half(std::vector<ComparedRound> rounds) {
   return rounds;
 }
 
-double mean_of(const std::vector<ComparedRound>& rounds, RoundFigures ComparedRound::*side, const ReadFigure& figure) {
-  double sum = 0;
-  for (const ComparedRound& round : rounds) sum += figure(round.*side);
-  return sum / static_cast<double>(rounds.size());
-}
-
-ReadFigure time_at(const std::string& key) {
-  return [key](const RoundFigures& figures) {
-    const auto found = figures.time.find(key);
-    return found == figures.time.end() ? 0 : found->second;
-  };
-}
-
-// Seconds of an op in a part, or of the whole part where `op` is empty.
-ReadFigure part_at(const std::string& part, const std::string& op) {
-  return [part, op](const RoundFigures& figures) {
-    const auto found = figures.parts.find(part);
-    if (found == figures.parts.end()) return 0.0;
-    double sum = 0;
-    for (const auto& [name, seconds] : found->second) sum += op.empty() || op == name ? seconds : 0;
-    return sum;
-  };
-}
-
-// Seconds of an op in all parts of a step.
-ReadFigure op_at(const std::string& op) {
-  return [op](const RoundFigures& figures) {
-    double sum = 0;
-    for (const auto& [part, ops] : figures.parts) {
-      if (const auto found = ops.find(op); found != ops.end()) sum += found->second;
-    }
-    return sum;
-  };
-}
-
-double traced(const RoundFigures& figures) { return figures.traced; }
-
 std::string interval_text(const std::optional<Interval>& interval) {
   return interval ? fmt::format("{:.3f} to {:.3f}", interval->low, interval->high) : "no interval";
 }
 
 // A table of times of A and B, with their ratio.
-Table ratio_table(const char* name, TableColumn first) {
+Table ratio_table(const char* name, std::string_view first) {
   return {.name = name,
-          .columns = {std::move(first),
-                      {.key = "a_s", .title = "A", .unit = Unit::kSeconds},
-                      {.key = "b_s", .title = "B", .unit = Unit::kSeconds},
-                      {.key = "ratio", .title = "B / A"},
-                      {.key = "ratio_low", .title = "from"},
-                      {.key = "ratio_high", .title = "to"},
-                      text_of_rows("verdict", "B is")}};
+          .columns = columns_from(
+              fmt::format("<{0}={0}; a_s=A; b_s=B; ratio=B / A; ratio_low=from; ratio_high=to; <verdict=B is", first))};
 }
 
 TableCell ratio_cell(const std::optional<double>& ratio) {
@@ -131,16 +87,12 @@ std::string sentence_of(double ratio, Difference difference, double margin, cons
 
 std::string pair_sentence(const StoredPair& pair, double margin, double confidence) {
   if (!pair.ratio) return fmt::format("{}: {}", pair.unjudged, pair.reason);
-  if (!pair.interval) {
-    return fmt::format("{}: {:.3f} times the time of A, but {}", pair.unjudged, *pair.ratio, pair.reason);
-  }
   const std::string sure =
       fmt::format("{:.4g} % interval {}, {} and {}", 100 * confidence, interval_text(pair.interval), pair.a_processes,
                   pair.b_processes == 1 ? "1 process" : fmt::format("{} processes", pair.b_processes));
-  if (!pair.unjudged.empty()) {
-    return fmt::format("{}: {:.3f} times the time of A ({}), but {}", pair.unjudged, *pair.ratio, sure, pair.reason);
-  }
-  return sentence_of(*pair.ratio, difference_of(pair.interval, margin), margin, sure);
+  if (pair.unjudged.empty()) return sentence_of(*pair.ratio, difference_of(pair.interval, margin), margin, sure);
+  return fmt::format("{}: {:.3f} times the time of A{}, but {}", pair.unjudged, *pair.ratio,
+                     pair.interval ? fmt::format(" ({})", sure) : "", pair.reason);
 }
 
 // "4 points: 1 slower, 2 same, 1 missing".
@@ -159,12 +111,11 @@ std::string pairs_sentence(const std::vector<StoredPair>& pairs, double margin) 
 }
 
 Table phases_of(const std::vector<ComparedRound>& rounds, double margin) {
-  Table table = ratio_table("phases", text_of_rows("phase", "phase"));
+  Table table = ratio_table("phases", "phase");
   const RoundFigures& first = rounds.front().a;
   const auto add = [&](const std::string& key) {
-    const ReadFigure figure = time_at(key);
-    const std::vector<double> a = of_rounds(rounds, &ComparedRound::a, figure);
-    const std::vector<double> b = of_rounds(rounds, &ComparedRound::b, figure);
+    const std::vector<double> a = times_at(rounds, &ComparedRound::a, key);
+    const std::vector<double> b = times_at(rounds, &ComparedRound::b, key);
     const auto is_time = [](double time) { return time > 0; };
     if (!std::all_of(a.begin(), a.end(), is_time) || !std::all_of(b.begin(), b.end(), is_time)) return;
     const PairedRatio ratio = paired_ratio(a, b);
@@ -185,71 +136,71 @@ struct PartDifference {
   double difference() const { return b - a; }
 };
 
-// The ops of each part of the model, as A and B launch them; one empty name where they launch different ones.
-std::map<std::string, std::set<std::string>> shared_ops(const ComparedRound& round) {
-  std::map<std::string, std::set<std::string>> of_a;
-  std::map<std::string, std::set<std::string>> of_b;
-  for (const auto& [part, ops] : round.a.parts) {
-    for (const auto& [op, seconds] : ops) of_a[part].insert(op);
-  }
-  for (const auto& [part, ops] : round.b.parts) {
-    for (const auto& [op, seconds] : ops) of_b[part].insert(op);
-  }
-  for (const auto& [part, ops] : of_b) of_a.try_emplace(part);
-  for (auto& [part, ops] : of_a) {
-    if (of_b[part] != ops) ops = {""};
-  }
-  return of_a;
+// Whether A and B launch the same ops in a part of the model.
+bool has_same_ops(const ComparedRound& round, const std::string& part) {
+  const auto a = round.a.parts.find(part);
+  const auto b = round.b.parts.find(part);
+  return a != round.a.parts.end() && b != round.b.parts.end() &&
+         std::equal(a->second.begin(), a->second.end(), b->second.begin(), b->second.end(),
+                    [](const auto& x, const auto& y) { return x.first == y.first; });
 }
 
-PartDifference difference_of(std::string key, const std::vector<ComparedRound>& rounds, const ReadFigure& figure) {
-  return {std::move(key), mean_of(rounds, &ComparedRound::a, figure), mean_of(rounds, &ComparedRound::b, figure)};
-}
-
-void sort_largest_first(std::vector<PartDifference>& parts) {
-  std::stable_sort(parts.begin(), parts.end(), [](const PartDifference& x, const PartDifference& y) {
+// Mean seconds of the launches of a traced step, added up by a key, those with the largest difference first.
+template <class Key>
+std::vector<PartDifference> differences_by(const std::vector<ComparedRound>& rounds, const Key& key) {
+  std::map<std::string, PartDifference> sums;
+  for (const auto& [side, seconds] :
+       {std::pair(&ComparedRound::a, &PartDifference::a), std::pair(&ComparedRound::b, &PartDifference::b)}) {
+    for (const ComparedRound& round : rounds) {
+      for (const auto& [part, ops] : (round.*side).parts) {
+        for (const auto& [op, time] : ops) sums[key(part, op)].*seconds += time / static_cast<double>(rounds.size());
+      }
+    }
+  }
+  std::vector<PartDifference> differences;
+  for (auto& [name, sum] : sums) differences.push_back({name, sum.a, sum.b});
+  std::stable_sort(differences.begin(), differences.end(), [](const PartDifference& x, const PartDifference& y) {
     return std::abs(x.difference()) > std::abs(y.difference());
+  });
+  return differences;
+}
+
+// The parts of a traced step: op by op where A and B launch the same ones.
+std::vector<PartDifference> parts_of(const std::vector<ComparedRound>& rounds) {
+  return differences_by(rounds, [&](const std::string& part, const std::string& op) {
+    return has_same_ops(rounds.front(), part) ? fmt::format("{} {}", part, op) : part;
   });
 }
 
-// The parts of a traced step, those with the largest difference first: op by op where A and B launch the same ones.
-std::vector<PartDifference> parts_of(const std::vector<ComparedRound>& rounds) {
-  std::vector<PartDifference> parts;
-  for (const auto& [part, ops] : shared_ops(rounds.front())) {
-    for (const std::string& op : ops)
-      parts.push_back(difference_of(op.empty() ? part : fmt::format("{} {}", part, op), rounds, part_at(part, op)));
+// The ops of a traced step, each in all parts together; none where some part of A launches other ops than it does in B.
+std::vector<PartDifference> ops_of(const std::vector<ComparedRound>& rounds) {
+  for (const RoundFigures* const side : {&rounds.front().a, &rounds.front().b}) {
+    for (const auto& [part, ops] : side->parts) {
+      if (!has_same_ops(rounds.front(), part)) return {};
+    }
   }
-  sort_largest_first(parts);
-  return parts;
+  return differences_by(rounds, [](const std::string&, const std::string& op) { return op; });
 }
 
-// The ops of a traced step, each in all parts together, those with the largest difference first; none where some part
-// of A launches other ops than it does in B.
-std::vector<PartDifference> ops_of(const std::vector<ComparedRound>& rounds) {
-  std::set<std::string> names;
-  for (const auto& [part, ops] : shared_ops(rounds.front())) names.insert(ops.begin(), ops.end());
-  if (names.contains("")) return {};
-  std::vector<PartDifference> ops;
-  ops.reserve(names.size());
-  for (const std::string& op : names) ops.push_back(difference_of(op, rounds, op_at(op)));
-  sort_largest_first(ops);
-  return ops;
+double mean_traced(const std::vector<ComparedRound>& rounds, Side side) {
+  double sum = 0;
+  for (const ComparedRound& round : rounds) sum += (round.*side).traced;
+  return sum / static_cast<double>(rounds.size());
 }
 
 // The largest `most` of `parts`, which sum to `whole` less what lies between the launches. They are shares of the
 // difference where there is one.
-Table parts_table(const char* name, TableColumn first, const std::vector<PartDifference>& parts,
+Table parts_table(const char* name, const char* key, const std::vector<PartDifference>& parts,
                   const PartDifference& whole, bool is_decided, size_t most) {
   Table table{.name = name,
-              .columns = {std::move(first),
-                          {.key = "a_s", .title = "A", .unit = Unit::kSeconds},
-                          {.key = "b_s", .title = "B", .unit = Unit::kSeconds},
-                          {.key = "difference_s", .title = "B - A", .unit = Unit::kSeconds},
-                          {.key = "of_difference", .title = "of all", .unit = Unit::kFraction, .drop = 1}}};
+              .columns = columns_from(fmt::format("<{0}={0} in traced steps; a_s=A; b_s=B; difference_s=B - A; "
+                                                  "of_difference=of all@1",
+                                                  key))};
   const auto add = [&](const PartDifference& part) {
-    const bool has_share = is_decided && whole.difference() != 0;
-    const double share = part.difference() == 0 || !has_share ? 0 : part.difference() / whole.difference();
-    table.add({part.key, part.a, part.b, part.difference(), has_share ? TableCell(share) : TableCell()});
+    TableCell share;
+    if (is_decided && whole.difference() != 0)
+      share = Json(part.difference() == 0 ? 0 : part.difference() / whole.difference());
+    table.add({part.key, part.a, part.b, part.difference(), std::move(share)});
   };
   PartDifference rest{"everything else", whole.a, whole.b};
   for (size_t i = 0; i < std::min(most, parts.size()); ++i) {
@@ -262,33 +213,15 @@ Table parts_table(const char* name, TableColumn first, const std::vector<PartDif
   return table;
 }
 
-// The part that explains most of the difference; none where no part has its sign.
-const PartDifference* largest_cause(const std::vector<PartDifference>& parts, const PartDifference& whole) {
-  const auto most = std::find_if(parts.begin(), parts.end(), [&](const PartDifference& part) {
-    return part.difference() * whole.difference() > 0;
-  });
-  return most == parts.end() ? nullptr : &*most;
-}
-
-Table rounds_table(const std::vector<ComparedRound>& rounds) {
-  Table table{.name = "rounds",
-              .columns = {{.key = "round", .title = "round"},
-                          {.key = "a_s", .title = "A", .unit = Unit::kSeconds},
-                          {.key = "b_s", .title = "B", .unit = Unit::kSeconds},
-                          {.key = "ratio", .title = "B / A"}}};
-  for (size_t i = 0; i < rounds.size(); ++i) {
-    const double a = time_at(rounds[i].a.pass)(rounds[i].a);
-    const double b = time_at(rounds[i].a.pass)(rounds[i].b);
-    table.add({i + 1, a, b, ratio_cell(b / a)});
-  }
+Table rounds_table(const RoundTimes& times, const std::vector<double>& ratios) {
+  Table table{.name = "rounds", .columns = columns_from("round=round; a_s=A; b_s=B; ratio=B / A")};
+  for (size_t i = 0; i < ratios.size(); ++i) table.add({i + 1, times.a[i], times.b[i], ratio_cell(ratios[i])});
   return table;
 }
 
 // Every ratio, or the smallest and the largest where they are many.
-std::string rounds_sentence(const Table& rounds) {
+std::string rounds_sentence(const std::vector<double>& ratios) {
   constexpr size_t kFew = 9;  // fit into a line
-  std::vector<double> ratios;
-  for (const TableRow& row : rounds.rows) ratios.push_back(row.cells.back().value.get<double>());
   if (ratios.size() > kFew) {
     const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
     return fmt::format("B / A in {} rounds: {:.3f} to {:.3f}, median {:.3f}", ratios.size(), *least, *most,
@@ -302,8 +235,10 @@ std::string rounds_sentence(const Table& rounds) {
 // The part with the largest share of the difference, said and kept; nothing where no part has its sign.
 void add_cause(PointAnswer& answer, const char* kind, const std::vector<PartDifference>& parts,
                const PartDifference& whole) {
-  const PartDifference* const cause = largest_cause(parts, whole);
-  if (cause == nullptr) return;
+  const auto cause = std::find_if(parts.begin(), parts.end(), [&](const PartDifference& part) {
+    return part.difference() * whole.difference() > 0;
+  });
+  if (cause == parts.end()) return;
   Finding finding{.kind = kind,
                   .subject = cause->key,
                   .values = Json{{"difference_s", cause->difference()}, {"step_difference_s", whole.difference()}}};
@@ -337,8 +272,8 @@ RoundFigures round_figures(const Record& record, const std::optional<StepTrace>&
 }
 
 RoundTimes times_of(const std::vector<ComparedRound>& rounds) {
-  const ReadFigure figure = time_at(rounds.front().a.pass);
-  return {of_rounds(rounds, &ComparedRound::a, figure), of_rounds(rounds, &ComparedRound::b, figure)};
+  const std::string& pass = rounds.front().a.pass;
+  return {times_at(rounds, &ComparedRound::a, pass), times_at(rounds, &ComparedRound::b, pass)};
 }
 
 PairedRatio ratio_of(const std::vector<ComparedRound>& rounds) {
@@ -359,6 +294,7 @@ std::string difference_sentence(const PairedRatio& ratio, double margin) {
 PointAnswer comparison_answer(const ComparedNames& names, const std::vector<ComparedRound>& rounds, double margin,
                               bool verbose) {
   constexpr size_t kShown = 4;
+  constexpr size_t kMostParts = 12;
   PointAnswer answer{.name = fmt::format("A: {}; B: {}; {}", names.a, names.b, spoken_name(names.point))};
   const PairedRatio ratio = ratio_of(rounds);
   const Difference difference = ratio.difference(margin);
@@ -366,8 +302,7 @@ PointAnswer comparison_answer(const ComparedNames& names, const std::vector<Comp
   const std::vector<ComparedRound> quiet = quiet_half(rounds);
   const std::vector<PartDifference> parts = parts_of(quiet);
   const std::vector<PartDifference> ops = ops_of(quiet);
-  const PartDifference whole{"step", mean_of(quiet, &ComparedRound::a, traced),
-                             mean_of(quiet, &ComparedRound::b, traced)};
+  const PartDifference whole{"step", mean_traced(quiet, &ComparedRound::a), mean_traced(quiet, &ComparedRound::b)};
   const bool differs = difference == Difference::kFaster || difference == Difference::kSlower;
   if (differs) {
     add_cause(answer, "largest_op_difference", ops, whole);
@@ -378,19 +313,18 @@ PointAnswer comparison_answer(const ComparedNames& names, const std::vector<Comp
   bool is_first = true;
   const auto add = [&](const char* name, const char* key, const std::vector<PartDifference>& of) {
     if (of.empty()) return;
-    const auto table = [&](size_t most) {
-      return parts_table(name, text_of_rows(key, fmt::format("{} in traced steps", key)), of, whole, differs, most);
-    };
+    const auto table = [&](size_t most) { return parts_table(name, key, of, whole, differs, most); };
     if (is_first && !verbose) answer.parts.push_back({.table = table(kShown), .for_data = false});
     answer.parts.push_back({.table = table(kMostParts), .for_people = verbose});
     is_first = false;
   };
   add("ops", "op", ops);
   add("parts", "part", parts);
-  Table table = rounds_table(rounds);
-  const std::string ratios = rounds_sentence(table);
-  answer.parts.push_back({.table = std::move(table), .for_people = verbose});
-  answer.say({ratios, answer.name});
+  const RoundTimes times = times_of(rounds);
+  std::vector<double> ratios;
+  for (size_t i = 0; i < rounds.size(); ++i) ratios.push_back(times.b[i] / times.a[i]);
+  answer.parts.push_back({.table = rounds_table(times, ratios), .for_people = verbose});
+  answer.say({rounds_sentence(ratios), answer.name});
   return answer;
 }
 
@@ -402,10 +336,9 @@ PointAnswer stored_comparison_answer(const std::string& a, const std::string& b,
                                      double margin, double confidence) {
   PointAnswer answer{.name = fmt::format("A: {}; B: {}", a, b)};
   answer.say(pairs.size() == 1 ? pair_sentence(pairs.front(), margin, confidence) : pairs_sentence(pairs, margin));
-  Table table = ratio_table("records", text_of_rows("point", "point"));
-  table.columns.push_back({.key = "a_processes", .title = "runs of A", .drop = 2});
-  table.columns.push_back({.key = "b_processes", .title = "of B", .drop = 2});
-  table.columns.push_back(text_of_rows("reason", "why", 3));
+  Table table = ratio_table("records", "point");
+  for (TableColumn& column : columns_from("a_processes=runs of A@2; b_processes=of B@2; <reason=why@3"))
+    table.columns.push_back(std::move(column));
   std::vector<std::string> names;
   names.reserve(pairs.size());
   for (const StoredPair& pair : pairs) names.push_back(pair.name);

@@ -20,10 +20,6 @@ namespace {
 
 constexpr size_t kIndent = 2;
 
-std::string intensity(const Work& work) {
-  return work.bytes > 0 ? fmt::format("{:.2f}", work.flops / static_cast<double>(work.bytes)) : "";
-}
-
 std::string parameters_text(const Explanation& explanation, size_t width) {
   std::vector<Cells> rows{{"", "tensors", "shape", "parameters", "share"}};
   for (const ParameterGroup& group : explanation.parameter_groups) {
@@ -44,44 +40,6 @@ std::string composites_text(const Explanation& explanation, size_t width) {
     rows.push_back({use.op, use.whole ? "whole" : "lowered", use.reason});
   return fmt::format("composites, with recompute {}\n{}", explanation.recompute,
                      aligned(rows, {false, false, false}, kIndent, width));
-}
-
-std::string passes_text(const Explanation& explanation, size_t width) {
-  std::vector<Cells> rows{{"", "nodes", "views", "set-up", "forward", "backward", "optimizer"}};
-  for (const PassOutcome& pass : explanation.passes) {
-    Cells cells{pass.pass};
-    for (const int64_t count : {pass.nodes, pass.views, pass.setup, pass.forward, pass.backward, pass.optimizer}) {
-      cells.push_back(std::to_string(count));
-    }
-    rows.push_back(cells);
-  }
-  return "passes, and the graph after each\n" +
-         aligned(rows, {false, true, true, true, true, true, true}, kIndent, width);
-}
-
-std::string work_text(const Explanation& explanation, size_t width) {
-  std::string text =
-      fmt::format("model FLOPs by formula: forward {}, backward {}\n", format_flops(explanation.model_flops_forward),
-                  format_flops(explanation.model_flops_backward));
-  std::vector<Cells> kinds{{"", "", "nodes", "FLOPs", "bytes", "FLOP/byte"}};
-  for (const Work& phase : explanation.phases) {
-    kinds.push_back({phase.phase, "", std::to_string(phase.nodes), format_flops(phase.flops), format_bytes(phase.bytes),
-                     intensity(phase)});
-    for (const Work& kind : explanation.kinds) {
-      if (kind.phase != phase.phase) continue;
-      kinds.push_back({"", kind.kind, std::to_string(kind.nodes), format_flops(kind.flops), format_bytes(kind.bytes),
-                       intensity(kind)});
-    }
-  }
-  text += "work of one step, views left out\n" + aligned(kinds, {false, false, true, true, true, true}, kIndent, width);
-  std::vector<Cells> ops{{"", "op", "kind", "nodes", "FLOPs", "bytes", "FLOP/byte"}};
-  std::string last;
-  for (const Work& op : explanation.ops) {
-    ops.push_back({op.phase == last ? "" : op.phase, op.op, op.kind, std::to_string(op.nodes), format_flops(op.flops),
-                   format_bytes(op.bytes), intensity(op)});
-    last = op.phase;
-  }
-  return text + "\nops\n" + aligned(ops, {false, false, false, true, true, true, true}, kIndent, width);
 }
 
 std::string reason_chosen(const KernelDecision& decision) {
@@ -130,14 +88,6 @@ std::string threads_text(const Explanation& explanation, size_t width) {
       aligned(rows, right, kIndent, width), explanation.threads.back().threads);
 }
 
-std::string constants_text(const Explanation& explanation, size_t width) {
-  if (explanation.constants.empty()) return "constants: none\n";
-  std::vector<Cells> rows;
-  for (const ConstantUse& use : explanation.constants)
-    rows.push_back({use.op, format_bytes(use.bytes), use.attributes});
-  return "constants, made once in set-up\n" + aligned(rows, {false, true, false}, kIndent, width);
-}
-
 std::string memory_text(const MemoryNeed& need, const std::string& recompute, size_t width) {
   std::vector<Cells> rows;
   rows.push_back({"resident: parameters, states, inputs, constants", format_bytes(need.resident_bytes)});
@@ -167,11 +117,8 @@ std::vector<std::string> headline(const Explanation& explanation) {
                                 need.peak_op.empty() ? "" : ", by " + place_words(need.peak_op, need.peak_scope),
                                 need.does_not_fit.empty() ? "fits," : "DOES NOT FIT,", need.limit));
   }
-  const auto launches = [&] {
-    int64_t nodes = 0;
-    for (const KernelDecision& decision : explanation.kernels) nodes += decision.nodes;
-    return nodes;
-  }();
+  int64_t launches = 0;
+  for (const KernelDecision& decision : explanation.kernels) launches += decision.nodes;
   if (launches > 0) {
     lines.push_back(fmt::format("  {} nodes run by {} kernels; recompute {}", grouped(launches),
                                 explanation.kernels.size(), explanation.recompute));
@@ -225,15 +172,11 @@ std::string print(const Explanation& explanation, ExplainView view, const TextSt
   if (view == ExplainView::kSummary) add(view, [&] { return largest_ops_text(explanation, width); });
   add(ExplainView::kParameters, [&] { return parameters_text(explanation, width); });
   add(ExplainView::kComposites, [&] { return composites_text(explanation, width); });
-  add(ExplainView::kPasses, [&] { return passes_text(explanation, width); });
-  add(ExplainView::kWork, [&] { return work_text(explanation, width); });
-  add(ExplainView::kPasses, [&] { return constants_text(explanation, width); });
   if (!explanation.kernels.empty()) add(ExplainView::kKernels, [&] { return kernels_text(explanation, width); });
   if (!explanation.threads.empty()) add(ExplainView::kThreads, [&] { return threads_text(explanation, width); });
   if (explanation.memory)
     add(ExplainView::kMemory, [&] { return memory_text(*explanation.memory, explanation.recompute, width); });
-  if (view == ExplainView::kSummary)
-    say("more: --view parameters, composites, passes, work, kernels, threads, memory, all");
+  if (view == ExplainView::kSummary) say("more: --view parameters, composites, kernels, threads, memory, all");
   return text;
 }
 

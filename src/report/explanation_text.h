@@ -11,24 +11,12 @@
 
 namespace laptime {
 
-enum class ExplainView : uint8_t {
-  kSummary,
-  kParameters,
-  kComposites,
-  kPasses,
-  kWork,
-  kKernels,
-  kThreads,
-  kMemory,
-  kAll
-};
+enum class ExplainView : uint8_t { kSummary, kParameters, kComposites, kKernels, kThreads, kMemory, kAll };
 
 constexpr auto choices_of(ExplainView) {
   return std::array{Choice<ExplainView>{ExplainView::kSummary, "summary"},
                     Choice<ExplainView>{ExplainView::kParameters, "parameters"},
                     Choice<ExplainView>{ExplainView::kComposites, "composites"},
-                    Choice<ExplainView>{ExplainView::kPasses, "passes"},
-                    Choice<ExplainView>{ExplainView::kWork, "work"},
                     Choice<ExplainView>{ExplainView::kKernels, "kernels"},
                     Choice<ExplainView>{ExplainView::kThreads, "threads"},
                     Choice<ExplainView>{ExplainView::kMemory, "memory"},

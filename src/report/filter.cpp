@@ -1,79 +1,76 @@
 // The filter's reader, and the comparison of records with it.
 #include "report/filter.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/words.h"
 #include "record/listing.h"
 #include "report/columns.h"
-#include "report/row.h"
 #include "table/text.h"
 
 namespace laptime {
+namespace {
 
-struct Filter::Node {
-  enum class Kind { kAnd, kOr, kNot, kCompare };
-  enum class Operator { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kContains };
+enum class Operator { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kContains };
 
-  Kind kind = Kind::kCompare;
-  std::vector<Node> children;
+// Operators of a program.
+constexpr int kAnd = -1;
+constexpr int kOr = -2;
+constexpr int kNot = -3;
+
+}  // namespace
+
+struct Filter::Comparison {
   std::string column;
   Operator op = Operator::kEqual;
   std::string value;
-  std::string meant;                        // the word of an option that the value stands for: "bfloat16" for "bf16"
-  std::optional<double> number;             // the value as a number, its unit applied
-  bool null = false;                        // the bare word `null`
-  std::shared_ptr<const ColumnValue> read;  // of records
-  std::vector<int64_t> ids;                 // of stored records that match whatever their value is
+  std::string meant;             // the word of an option that the value stands for: "bfloat16" for "bf16"
+  std::optional<double> number;  // the value as a number, its unit applied
+  bool null = false;             // the bare word `null`
+  ColumnValue read;              // of records
+  bool compares;                 // rows, as speedup does
+  std::vector<int64_t> ids;      // of stored records that match whatever their value is
+
+  explicit Comparison(std::string name)
+      : column(std::move(name)), read(column), compares(laptime::compares_rows(column)) {}
 };
 
 namespace {
 
-using Node = Filter::Node;
-using Operator = Node::Operator;
+using Comparison = Filter::Comparison;
 
-struct Spelling {
-  std::string_view text;
-  Operator op;
-};
 // Longer ones first.
-constexpr std::array kOperators{Spelling{"==", Operator::kEqual},     Spelling{"!=", Operator::kNotEqual},
-                                Spelling{"<=", Operator::kLessEqual}, Spelling{">=", Operator::kGreaterEqual},
-                                Spelling{"=", Operator::kEqual},      Spelling{"<", Operator::kLess},
-                                Spelling{">", Operator::kGreater},    Spelling{"~", Operator::kContains}};
+constexpr std::array<std::pair<std::string_view, Operator>, 8> kOperators{{{"==", Operator::kEqual},
+                                                                           {"!=", Operator::kNotEqual},
+                                                                           {"<=", Operator::kLessEqual},
+                                                                           {">=", Operator::kGreaterEqual},
+                                                                           {"=", Operator::kEqual},
+                                                                           {"<", Operator::kLess},
+                                                                           {">", Operator::kGreater},
+                                                                           {"~", Operator::kContains}}};
 
-struct UnitFactor {
-  std::string_view unit;
-  double factor;
-};
-constexpr std::array kUnitFactors{UnitFactor{"", 1},
-                                  UnitFactor{"%", 0.01},
-                                  UnitFactor{"ns", 1e-9},
-                                  UnitFactor{"us", 1e-6},
-                                  UnitFactor{"ms", 1e-3},
-                                  UnitFactor{"s", 1},
-                                  UnitFactor{"B", 1},
-                                  UnitFactor{"KiB", 1024.0},
-                                  UnitFactor{"MiB", 1024.0 * 1024},
-                                  UnitFactor{"GiB", 1024.0 * 1024 * 1024},
-                                  UnitFactor{"TiB", 1024.0 * 1024 * 1024 * 1024}};
+constexpr std::array<std::string_view, 11> kUnits{"", "%", "ns", "us", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB"};
+constexpr std::array<double, 11> kFactors{1, 0.01, 1e-9, 1e-6, 1e-3, 1, 1, 0x1p10, 0x1p20, 0x1p30, 0x1p40};
 
 std::optional<double> number_of(std::string_view text) {
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || !std::isfinite(number)) return std::nullopt;
   const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
-  for (const UnitFactor& scale : kUnitFactors) {
-    if (scale.unit == unit) return number * scale.factor;
-  }
-  return std::nullopt;
+  const auto* const found = std::find(kUnits.begin(), kUnits.end(), unit);
+  return found == kUnits.end() ? std::nullopt
+                               : std::optional(number * kFactors.at(static_cast<size_t>(found - kUnits.begin())));
 }
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -81,13 +78,13 @@ bool ends_word(char c) { return is_space(c) || std::string_view("()'\"=<>!~").fi
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : text_(text) {}
+  Parser(std::string_view text, std::vector<Comparison>& comparisons, std::vector<int>& program)
+      : text_(text), comparisons_(comparisons), program_(program) {}
 
-  Node parse() {
-    Node node = expression(0);
+  void parse() {
+    expression(0);
     skip_spaces();
     if (at_ < text_.size()) fail(at_, text_[at_] == ')' ? "')' without '('" : "expected 'and', 'or' or the end");
-    return node;
   }
 
  private:
@@ -116,67 +113,55 @@ class Parser {
     return true;
   }
 
-  Node expression(size_t depth) {
-    Node node;
-    node.kind = Node::Kind::kOr;
-    do {
-      node.children.push_back(conjunction(depth));
-    } while (take_keyword("or", "OR"));
-    return simplified(std::move(node));
+  void expression(size_t depth) {
+    conjunction(depth);
+    while (take_keyword("or", "OR")) {
+      conjunction(depth);
+      program_.push_back(kOr);
+    }
   }
 
-  Node conjunction(size_t depth) {
-    Node node;
-    node.kind = Node::Kind::kAnd;
-    do {
-      node.children.push_back(term(depth));
-    } while (take_keyword("and", "AND"));
-    return simplified(std::move(node));
+  void conjunction(size_t depth) {
+    term(depth);
+    while (take_keyword("and", "AND")) {
+      term(depth);
+      program_.push_back(kAnd);
+    }
   }
 
-  static Node simplified(Node node) {
-    if (node.children.size() != 1) return node;
-    Node only = std::move(node.children.front());
-    return only;
-  }
-
-  static Node opposite(Node node) {
-    Node negation;
-    negation.kind = Node::Kind::kNot;
-    negation.children.push_back(std::move(node));
-    return negation;
-  }
-
-  Node term(size_t depth) {
+  void term(size_t depth) {
     bool is_negated = false;
     while (take_keyword("not", "NOT")) is_negated = !is_negated;
-    Node node = positive_term(depth);
-    return is_negated ? opposite(std::move(node)) : node;
+    positive_term(depth);
+    if (is_negated) program_.push_back(kNot);
   }
 
-  Node positive_term(size_t depth) {
+  void positive_term(size_t depth) {
     skip_spaces();
     if (at_ < text_.size() && text_[at_] == '(') {
       const size_t open = at_;
       if (depth >= Filter::kMaxDepth) fail(at_, fmt::format("more than {} nested '('", Filter::kMaxDepth));
       ++at_;
-      Node inner = expression(depth + 1);
-      skip_spaces();
-      if (at_ >= text_.size() || text_[at_] != ')') fail(open, "'(' without ')'");
-      ++at_;
-      return inner;
+      expression(depth + 1);
+      close(open);
+      return;
     }
-    count_comparison();
-    Node node;
-    node.column = take_column();
-    if (take_keyword("in", "IN")) return any_of_list(node);
-    if (take_keyword("not", "NOT")) {
+    const std::string column = take_column();
+    if (take_keyword("in", "IN")) {
+      any_of_list(column);
+    } else if (take_keyword("not", "NOT")) {
       if (!take_keyword("in", "IN")) fail(at_, "expected 'in' after 'not', as in: model not in (small, medium)");
-      return opposite(any_of_list(node));
+      any_of_list(column);
+      program_.push_back(kNot);
+    } else {
+      take_comparison(column, take_operator(column), /*in_list=*/false);
     }
-    node.op = take_operator(node.column);
-    take_value(node);
-    return node;
+  }
+
+  void close(size_t open) {
+    skip_spaces();
+    if (at_ >= text_.size() || text_[at_] != ')') fail(open, "'(' without ')'");
+    ++at_;
   }
 
   // A word, or a header with spaces in quotes.
@@ -190,64 +175,65 @@ class Parser {
     return column;
   }
 
-  void count_comparison() {
-    if (++comparisons_ > Filter::kMaxComparisons) {
-      fail(at_, fmt::format("more than {} comparisons", Filter::kMaxComparisons));
-    }
-  }
-
-  // The values of `in (a, b)`, each compared with the column of `node`.
-  Node any_of_list(const Node& node) {
-    Node any;
-    any.kind = Node::Kind::kOr;
+  // The values of `in (a, b)`, each compared with the column.
+  void any_of_list(const std::string& column) {
     skip_spaces();
     const size_t open = at_;
     if (at_ >= text_.size() || text_[at_] != '(') fail(at_, "expected '(' after 'in', as in: model in (small, medium)");
+    bool is_first = true;
     do {
       ++at_;
-      count_comparison();
-      any.children.push_back(node);
-      take_value(any.children.back(), /*in_list=*/true);
+      take_comparison(column, Operator::kEqual, /*in_list=*/true);
+      if (!is_first) program_.push_back(kOr);
+      is_first = false;
       skip_spaces();
     } while (at_ < text_.size() && text_[at_] == ',');
-    if (at_ >= text_.size() || text_[at_] != ')') fail(open, "'(' without ')'");
-    ++at_;
-    return simplified(std::move(any));
+    close(open);
   }
 
   Operator take_operator(const std::string& column) {
     skip_spaces();
-    for (const Spelling& spelling : kOperators) {
-      if (!text_.substr(at_).starts_with(spelling.text)) continue;
-      at_ += spelling.text.size();
-      return spelling.op;
+    for (const auto& [spelling, op] : kOperators) {
+      if (!text_.substr(at_).starts_with(spelling)) continue;
+      at_ += spelling.size();
+      return op;
     }
     fail(at_, fmt::format("expected one of = != < <= > >= ~ in after column {}", quote(column)));
   }
 
-  void take_value(Node& node, bool in_list = false) {
+  void take_comparison(const std::string& column, Operator op, bool in_list) {
+    if (comparisons_.size() >= Filter::kMaxComparisons)
+      fail(at_, fmt::format("more than {} comparisons", Filter::kMaxComparisons));
+    Comparison comparison(column);
+    comparison.op = op;
+    take_value(comparison, in_list);
+    program_.push_back(static_cast<int>(comparisons_.size()));
+    comparisons_.push_back(std::move(comparison));
+  }
+
+  void take_value(Comparison& comparison, bool in_list) {
     skip_spaces();
     if (at_ >= text_.size()) fail(at_, "expected a value");
     const char mark = text_[at_];
     if (mark == '\'' || mark == '"') {
       const size_t close = text_.find(mark, at_ + 1);
       if (close == std::string_view::npos) fail(at_, "a quote without its end");
-      node.value = text_.substr(at_ + 1, close - at_ - 1);
+      comparison.value = text_.substr(at_ + 1, close - at_ - 1);
       at_ = close + 1;
     } else {
-      node.value = peek_word(in_list);
-      if (node.value.empty()) fail(at_, "expected a value; put it in quotes if it contains operators");
-      node.null = node.value == "null";
-      at_ += node.value.size();
+      comparison.value = peek_word(in_list);
+      if (comparison.value.empty()) fail(at_, "expected a value; put it in quotes if it contains operators");
+      comparison.null = comparison.value == "null";
+      at_ += comparison.value.size();
     }
-    node.number = number_of(node.value);
-    node.read = std::make_shared<const ColumnValue>(node.column);
-    node.meant = meant_word(node.column, node.value);
+    comparison.number = number_of(comparison.value);
+    comparison.meant = meant_word(comparison.column, comparison.value);
   }
 
   std::string_view text_;
+  std::vector<Comparison>& comparisons_;
+  std::vector<int>& program_;
   size_t at_ = 0;
-  size_t comparisons_ = 0;
 };
 
 template <class T>
@@ -266,63 +252,32 @@ bool holds(Operator op, const T& a, const T& b) {
 
 bool is_order(Operator op) { return op != Operator::kEqual && op != Operator::kNotEqual && op != Operator::kContains; }
 
-bool compare(const Node& node, const Json& value) {
+bool compare(const Comparison& comparison, const Json& value) {
   if (value.is_array()) {
-    const bool none_equal = node.op == Operator::kNotEqual;
-    const auto matches = [&](const Json& element) { return compare(node, element); };
+    const bool none_equal = comparison.op == Operator::kNotEqual;
+    const auto matches = [&](const Json& element) { return compare(comparison, element); };
     return none_equal ? std::all_of(value.begin(), value.end(), matches)
                       : std::any_of(value.begin(), value.end(), matches);
   }
-  if (node.null || value.is_null()) {
-    const bool equal = node.null && value.is_null();
-    return node.op == Operator::kEqual ? equal : node.op == Operator::kNotEqual && !equal;
+  if (comparison.null || value.is_null()) {
+    const bool equal = comparison.null && value.is_null();
+    return comparison.op == Operator::kEqual ? equal : comparison.op == Operator::kNotEqual && !equal;
   }
-  if (node.op == Operator::kContains) return plain_text(value).find(node.value) != std::string::npos;
+  if (comparison.op == Operator::kContains) return plain_text(value).find(comparison.value) != std::string::npos;
   if (value.is_number()) {
-    if (node.number) return holds(node.op, value.get<double>(), *node.number);
-    if (is_order(node.op)) {
-      throw Error::format("filter: column '{}' holds numbers, but {} is not a number", node.column, quote(node.value));
+    if (comparison.number) return holds(comparison.op, value.get<double>(), *comparison.number);
+    if (is_order(comparison.op)) {
+      throw Error::format("filter: column '{}' holds numbers, but {} is not a number", comparison.column,
+                          quote(comparison.value));
     }
-    return node.op == Operator::kNotEqual;
+    return comparison.op == Operator::kNotEqual;
   }
   const std::string text = plain_text(value);
-  const auto number = is_order(node.op) ? number_of(text) : std::nullopt;  // an edition: "2025"
-  if (number && node.number) return holds(node.op, *number, *node.number);
-  if (node.op == Operator::kEqual) return text == node.value || text == node.meant;
-  if (node.op == Operator::kNotEqual) return text != node.value && text != node.meant;
-  return holds(node.op, text, node.value);
-}
-
-using NodeReader = std::function<Json(const Node& node)>;
-
-bool matches(const Node& node, const NodeReader& read) {
-  const auto holds_for = [&](const Node& child) { return matches(child, read); };
-  switch (node.kind) {
-    case Node::Kind::kAnd: return std::all_of(node.children.begin(), node.children.end(), holds_for);
-    case Node::Kind::kOr: return std::any_of(node.children.begin(), node.children.end(), holds_for);
-    case Node::Kind::kNot: return !holds_for(node.children.front());
-    case Node::Kind::kCompare: break;
-  }
-  return compare(node, read(node));
-}
-
-bool compares_rows(const Node& node) {
-  return (node.kind == Node::Kind::kCompare && laptime::compares_rows(node.column)) ||
-         std::any_of(node.children.begin(), node.children.end(),
-                     [](const Node& child) { return compares_rows(child); });
-}
-
-void check_columns(const Node& node, const Records& records) {
-  if (node.kind == Node::Kind::kCompare && !laptime::compares_rows(node.column)) {
-    check_column(node.column, records, "filter", comparing_columns());
-  }
-  for (const Node& child : node.children) check_columns(child, records);
-}
-
-Extent extent_of(const Node& node) {
-  Extent extent = node.kind == Node::Kind::kCompare ? node.read->extent() : Extent::kNames;
-  for (const Node& child : node.children) extent = std::max(extent, extent_of(child));
-  return extent;
+  const auto number = is_order(comparison.op) ? number_of(text) : std::nullopt;  // an edition: "2025"
+  if (number && comparison.number) return holds(comparison.op, *number, *comparison.number);
+  if (comparison.op == Operator::kEqual) return text == comparison.value || text == comparison.meant;
+  if (comparison.op == Operator::kNotEqual) return text != comparison.value && text != comparison.meant;
+  return holds(comparison.op, text, comparison.value);
 }
 
 std::string sql_text(std::string_view text) {
@@ -331,137 +286,213 @@ std::string sql_text(std::string_view text) {
   return quoted + "'";
 }
 
-// SQL that holds for every record of which a comparison holds; empty where the column is not in the listing.
-std::string condition_of_comparison(const Node& node) {
-  const std::string column = listing::column(resolved_column(node.column));
-  if (column.empty() || node.null || !is_plain_ascii(node.value)) return {};
-  const std::string value = sql_text(node.value);
+// SQL that holds for every record of which a comparison with the value of `column`, a number or a text, holds. Empty
+// where SQL cannot tell.
+std::string condition_of(const Comparison& comparison, const std::string& column) {
+  if (column.empty() || comparison.null || !is_plain_ascii(comparison.value)) return {};
+  const std::string value = sql_text(comparison.value);
   // The texts of numbers may differ in the last digit.
-  const double number = node.number.value_or(0);
+  const double number = comparison.number.value_or(0);
   const double low = number - std::fabs(number) * 1e-9;
   const double high = number + std::fabs(number) * 1e-9;
-  switch (node.op) {
+  switch (comparison.op) {
     case Operator::kEqual: {
-      const std::string near = node.number ? fmt::format(" OR {} BETWEEN {} AND {}", column, low, high) : "";
-      return fmt::format("{} IN ({}, {}){}", column, value, sql_text(node.meant), near);
+      const std::string near = comparison.number ? fmt::format(" OR {} BETWEEN {} AND {}", column, low, high) : "";
+      return fmt::format("{} IN ({}, {}){}", column, value, sql_text(comparison.meant), near);
     }
     case Operator::kNotEqual: return fmt::format("{} IS NOT {}", column, value);
     case Operator::kContains:
       return fmt::format("{0} IS NOT NULL AND (typeof({0}) <> 'text' OR instr({0}, {1}) > 0)", column, value);
     case Operator::kLess:
     case Operator::kLessEqual:
-      return node.number ? fmt::format("typeof({0}) = 'text' OR {0} <= {1}", column, high) : "";
+      return comparison.number ? fmt::format("typeof({0}) = 'text' OR {0} <= {1}", column, high) : "";
     case Operator::kGreater:
     case Operator::kGreaterEqual:
-      return node.number ? fmt::format("typeof({0}) = 'text' OR {0} >= {1}", column, low) : "";
+      return comparison.number ? fmt::format("typeof({0}) = 'text' OR {0} >= {1}", column, low) : "";
   }
   return {};
-}
-
-std::string condition_of(const Node& node) {
-  std::vector<std::string> parts;
-  if (node.kind == Node::Kind::kCompare) {
-    const std::string comparison = condition_of_comparison(node);
-    if (comparison.empty() || node.ids.empty()) return comparison;
-    return fmt::format("{} OR id IN ({})", comparison, joined(node.ids, ", "));
-  }
-  for (const Node& child : node.children) {
-    if (const std::string part = condition_of(child); !part.empty()) parts.push_back(fmt::format("({})", part));
-  }
-  // More may match than what matches, so that nothing follows for the opposite.
-  const bool is_known =
-      node.kind == Node::Kind::kAnd || (node.kind == Node::Kind::kOr && parts.size() == node.children.size());
-  return is_known ? joined(parts, node.kind == Node::Kind::kOr ? " OR " : " AND ") : "";
-}
-
-Node comparison_of(std::string column, Operator op, std::string value) {
-  Node node;
-  node.read = std::make_shared<const ColumnValue>(column);
-  node.column = std::move(column);
-  node.op = op;
-  node.meant = value;
-  node.value = std::move(value);
-  return node;
-}
-
-void collect_columns(const Node& node, std::vector<std::string>& columns) {
-  if (node.kind == Node::Kind::kCompare) columns.push_back(node.column);
-  for (const Node& child : node.children) collect_columns(child, columns);
 }
 
 }  // namespace
 
 Filter::Filter(std::string_view text) {
-  if (text.size() > kMaxBytes) {
+  if (text.size() > kMaxBytes)
     throw Error::format("filter: {} bytes, more than the limit of {}", text.size(), kMaxBytes);
-  }
-  if (text.find_first_not_of(" \t\r\n") == std::string_view::npos) return;
-  root_ = std::make_unique<Node>(Parser(text).parse());
+  if (text.find_first_not_of(" \t\r\n") != std::string_view::npos) Parser(text, comparisons_, program_).parse();
 }
 
 Filter::Filter(Filter&& other) noexcept = default;
 Filter& Filter::operator=(Filter&& other) noexcept = default;
 Filter::~Filter() = default;
 
-void Filter::add(Node comparison) {
-  auto both = std::make_unique<Node>();
-  both->kind = Node::Kind::kAnd;
-  if (root_ != nullptr) both->children.push_back(std::move(*root_));
-  both->children.push_back(std::move(comparison));
-  root_ = std::move(both);
+void Filter::add(Comparison comparison) {
+  const bool is_first = program_.empty();
+  program_.push_back(static_cast<int>(comparisons_.size()));
+  comparisons_.push_back(std::move(comparison));
+  if (!is_first) program_.push_back(kAnd);
 }
 
 void Filter::narrow(std::string column, std::string text, std::vector<int64_t> ids) {
-  Node node = comparison_of(std::move(column), Operator::kContains, std::move(text));
-  node.ids = std::move(ids);
-  add(std::move(node));
+  Comparison comparison(std::move(column));
+  comparison.op = Operator::kContains;
+  comparison.value = std::move(text);
+  comparison.ids = std::move(ids);
+  add(std::move(comparison));
 }
 
 void Filter::leave_out(std::string column, std::string value) {
-  add(comparison_of(std::move(column), Operator::kNotEqual, std::move(value)));
+  Comparison comparison(std::move(column));
+  comparison.op = Operator::kNotEqual;
+  comparison.value = comparison.meant = std::move(value);
+  add(std::move(comparison));
 }
 
 void Filter::check(const Records& records) const {
-  if (root_ == nullptr) return;
-  check_columns(*root_, records);
-  if (!compares_rows(*root_)) return;
-  speedups_ = std::make_shared<Speedups>();
-  for (const bool adds : {false, true}) {
-    records.each(Extent::kWithConfig, [&](const Record& record) {
-      adds ? speedups_->add(record) : speedups_->plan(record);
-      return true;
-    });
+  bool compares = false;
+  for (const Comparison& comparison : comparisons_) {
+    compares = compares || comparison.compares;
+    if (!comparison.compares) check_column(comparison.column, records, "filter", comparing_columns());
   }
+  if (compares) speedups_ = std::make_shared<Speedups>(speedups_of(records));
 }
 
-std::string Filter::condition() const { return root_ == nullptr ? "" : condition_of(*root_); }
+std::string Filter::condition() const {
+  std::vector<std::string> conditions;
+  for (const int step : program_) {
+    if (step >= 0) {
+      const Comparison& comparison = comparisons_[static_cast<size_t>(step)];
+      const auto [column, is_other] = listing::stored_value(resolved_column(comparison.column));
+      std::string& own = conditions.emplace_back(condition_of(comparison, column));
+      if (own.empty()) continue;
+      if (!is_other.empty()) own = fmt::format("{} OR {}", is_other, own);
+      if (!comparison.ids.empty()) own += fmt::format(" OR id IN ({})", joined(comparison.ids, ", "));
+      own = fmt::format("({})", own);
+    } else if (step == kNot) {
+      conditions.back().clear();  // more may match than what matches, so that nothing follows for the opposite
+    } else {
+      const std::string last = std::move(conditions.back());
+      conditions.pop_back();
+      std::string& first = conditions.back();
+      if (!first.empty() && !last.empty()) {
+        first = fmt::format("({} {} {})", first, step == kAnd ? "AND" : "OR", last);
+      } else {
+        first = step == kAnd ? first + last : "";
+      }
+    }
+  }
+  return conditions.empty() ? "" : conditions.front();
+}
 
-Extent Filter::extent() const { return root_ == nullptr ? Extent::kNames : extent_of(*root_); }
+Extent Filter::extent() const {
+  Extent extent = Extent::kNames;
+  for (const Comparison& comparison : comparisons_) extent = std::max(extent, comparison.read.extent());
+  return extent;
+}
+
+bool Filter::matches_by(const std::function<Json(const Comparison&)>& read) const {
+  std::vector<bool> results;
+  for (const int step : program_) {
+    if (step >= 0) {
+      const Comparison& comparison = comparisons_[static_cast<size_t>(step)];
+      results.push_back(compare(comparison, read(comparison)));
+      continue;
+    }
+    const bool last = results.back();
+    if (step != kNot) results.pop_back();
+    results.back() = step == kNot ? !last : step == kAnd ? results.back() && last : results.back() || last;
+  }
+  return results.empty() || results.back();
+}
 
 bool Filter::matches(const Record& record, int64_t id) const {
-  return root_ == nullptr || laptime::matches(*root_, [&](const Node& node) {
-           if (std::binary_search(node.ids.begin(), node.ids.end(), id)) return Json(node.value);
-           const bool compares = speedups_ != nullptr && laptime::compares_rows(node.column);
-           return compares ? compared_value(node.column, *speedups_, record) : node.read->matched(record);
-         });
-}
-
-std::vector<Record> Filter::apply(std::span<const Record> records) const {
-  check(RecordList(records));
-  std::vector<Record> matching;
-  std::copy_if(records.begin(), records.end(), std::back_inserter(matching),
-               [&](const Record& record) { return matches(record); });
-  return matching;
+  return matches_by([&](const Comparison& comparison) {
+    if (std::binary_search(comparison.ids.begin(), comparison.ids.end(), id)) return Json(comparison.value);
+    return comparison.compares && speedups_ != nullptr ? compared_value(comparison.column, *speedups_, record)
+                                                       : comparison.read.matched(record);
+  });
 }
 
 std::vector<std::string> Filter::columns() const {
   std::vector<std::string> columns;
-  if (root_ != nullptr) collect_columns(*root_, columns);
+  for (const Comparison& comparison : comparisons_) columns.push_back(comparison.column);
   return columns;
 }
 
 bool Filter::keeps(const ColumnReader& read) const {
-  return root_ == nullptr || laptime::matches(*root_, [&](const Node& node) { return read(node.column); });
+  return matches_by([&](const Comparison& comparison) { return read(comparison.column); });
+}
+
+namespace {
+
+// All records of a store, for the check of the filter's columns.
+RecordsBy all_of(const Store& store) {
+  return RecordsBy([&store](Extent extent, const Records::Visit& visit) {
+    store.each(
+        extent, [&](int64_t, const Record& record) { return visit(record); }, [](const std::string&) {});
+  });
+}
+
+}  // namespace
+
+StoredRecords::StoredRecords(const Store& store, const Filter& filter, Store::Problem problem) : store_(store) {
+  problem_ = [told = std::make_shared<std::set<std::string>>(), problem = std::move(problem)](const std::string& text) {
+    if (told->insert(text).second) problem(text);
+  };
+  filter.check(all_of(store));
+  ids_ = store.ids(problem_, filter.condition());
+  if (filter.is_empty()) return;
+  std::vector<int64_t> matching;
+  each_id(filter.extent(), [&](int64_t id, const Record& record) {
+    if (filter.matches(record, id)) matching.push_back(id);
+    return true;
+  });
+  ids_ = std::move(matching);
+}
+
+void StoredRecords::each_id(Extent extent, const Store::Visit& visit) const {
+  store_.each_of(ids_, extent, visit, problem_);
+}
+
+void StoredRecords::each(Extent extent, const Visit& visit) const {
+  each_id(extent, [&](int64_t, const Record& record) { return visit(record); });
+}
+
+std::string StoredRecords::why_none(const Filter& filter) const {
+  if (filter.is_empty() || !ids_.empty()) return {};
+  std::vector<std::string> columns = filter.columns();
+  std::sort(columns.begin(), columns.end());
+  columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
+  size_t count = 0;
+  std::vector<std::set<std::string>> values(columns.size());
+  all_of(store_).each(filter.extent(), [&](const Record& record) {
+    ++count;
+    for (size_t i = 0; i < columns.size(); ++i) values[i].insert(plain_text(value_of(record, columns[i])));
+    return true;
+  });
+  std::string text = fmt::format("0 of {} records match", count);
+  for (size_t i = 0; i < columns.size(); ++i) {
+    constexpr std::ptrdiff_t kShown = 8;
+    const auto total = static_cast<std::ptrdiff_t>(values[i].size());
+    if (total == 0) continue;
+    const std::vector<std::string> last(std::prev(values[i].end(), std::min(total, kShown)), values[i].end());
+    text += fmt::format("{} {} is {}{}", i == 0 ? ":" : ";", columns[i], joined(last, ", "),
+                        total > kShown ? fmt::format(", or one of {} more", total - kShown) : "");
+  }
+  return text;
+}
+
+void StoredRecords::sort(std::string_view order) {
+  std::vector<int64_t> visited;  // a record that cannot be read any more has no place in the order
+  const RecordsBy numbered([&](Extent extent, const Visit& visit) {
+    visited.clear();
+    each_id(extent, [&](int64_t id, const Record& record) {
+      visited.push_back(id);
+      return visit(record);
+    });
+  });
+  std::vector<int64_t> sorted;
+  for (const size_t position : sorted_positions(numbered, order)) sorted.push_back(visited[position]);
+  ids_ = std::move(sorted);
 }
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Which records, in which order: the one filter grammar of all commands, and `--sort`.
+// Filter: which records or rows, in the one grammar of all commands, and the records of a store that it selects.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "record/record.h"
+#include "record/store.h"
 #include "report/records.h"
 
 namespace laptime {
@@ -46,7 +47,7 @@ class Filter {
   // From now on a match must also have another value, or none, in this column.
   void leave_out(std::string column, std::string value);
 
-  bool is_empty() const { return root_ == nullptr; }
+  bool is_empty() const { return program_.empty(); }
 
   // Error for a column that none of the records can have, and for a group of columns.
   void check(const Records& records) const;
@@ -61,28 +62,47 @@ class Filter {
   // Error for an order (<, >) between a number and a word. `id` is that of a stored record.
   bool matches(const Record& record, int64_t id = 0) const;
 
-  // The records that match, in their order, after check().
-  std::vector<Record> apply(std::span<const Record> records) const;
-
   // The columns that the text names.
   std::vector<std::string> columns() const;
   // Whether one row of any table matches. `read` throws Error for a column that the table does not have.
   bool keeps(const ColumnReader& read) const;
 
-  struct Node;
+  struct Comparison;
 
  private:
-  void add(Node comparison);
+  bool matches_by(const std::function<Json(const Comparison&)>& read) const;
+  void add(Comparison comparison);
 
-  std::unique_ptr<Node> root_;                  // null: matches every record
+  std::vector<Comparison> comparisons_;
+  // The expression with each operator behind its operands: the index of a comparison, or an operator (filter.cpp).
+  // Empty: every record matches.
+  std::vector<int> program_;
   mutable std::shared_ptr<Speedups> speedups_;  // of check(), where a comparison is of rows (speedup)
 };
 
-// "column[:asc|:desc]", several joined by commas, the first one decides first. Records without a value come last, equal
-// ones keep their order. Error for an unknown column or direction.
-std::vector<Record> sort_records(std::span<const Record> records, std::string_view order);
+// StoredRecords: the records of a store that match a filter, in an order.
+//
+// Which records they are, and in which order, is settled once; each pass reads them from the store, a few at a time.
+class StoredRecords : public Records {
+ public:
+  // Error for a column of the filter that no record can have. `problem` gets a message for each record that cannot be
+  // read, once. The store must outlive it.
+  StoredRecords(const Store& store, const Filter& filter, Store::Problem problem);
 
-// The same as places in the order of `records`: the first one's, the second one's, ...
-std::vector<size_t> sorted_positions(const Records& records, std::string_view order);
+  void each(Extent extent, const Visit& visit) const override;
+  void each_id(Extent extent, const Store::Visit& visit) const;  // the same with the id of each
+
+  // "0 of 4 records match: model is medium, small", with the values that the store has in the columns of `filter`,
+  // which selected these records. Empty where one matches.
+  std::string why_none(const Filter& filter) const;
+
+  // Orders the records as sort_records() does.
+  void sort(std::string_view order);
+
+ private:
+  const Store& store_;
+  Store::Problem problem_;  // passes each message on once
+  std::vector<int64_t> ids_;
+};
 
 }  // namespace laptime

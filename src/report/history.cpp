@@ -12,7 +12,7 @@
 #include "base/words.h"
 #include "distribution/change_points.h"
 #include "distribution/median.h"
-#include "report/heading.h"
+#include "report/names.h"
 #include "report/words.h"
 #include "table/value_text.h"
 
@@ -93,34 +93,18 @@ Finding finding_of(const Series& series, const std::map<size_t, double>& changes
   return {.kind = "level_changes", .subject = std::string(options.metric->tag), .values = std::move(values)};
 }
 
-// A bar for each figure, the longest as wide as the terminal leaves room.
-std::string bars_text(const Series& series, const std::map<size_t, double>& changes, Unit unit,
-                      const TextStyle& style) {
-  constexpr size_t kWidest = 48;
-  std::vector<std::string> labels;
-  std::vector<std::string> after;
-  double most = 0;
-  size_t label = 0;
-  size_t text_width = 0;
+// A bar for each figure, and the change where a level begins.
+std::vector<Bar> bars_of(const Series& series, const std::map<size_t, double>& changes, Unit unit) {
+  std::vector<Bar> bars;
   for (size_t i = 0; i < series.entries.size(); ++i) {
     const Entry& entry = series.entries[i];
-    labels.push_back(fmt::format("{}  {}", day_of(entry.created), entry.commit));
     const auto change = changes.find(i);
-    after.push_back(value_text(entry.value, unit) +
-                    (change == changes.end() ? "" : "  " + change_text(change->second)));
-    most = std::max(most, entry.value);
-    label = std::max(label, display_width(labels.back()));
-    text_width = std::max(text_width, display_width(after.back()));
+    bars.push_back(
+        {.label = fmt::format("{}  {}", day_of(entry.created), entry.commit),
+         .value = entry.value,
+         .after = value_text(entry.value, unit) + (change == changes.end() ? "" : "  " + change_text(change->second))});
   }
-  const size_t taken = label + text_width + 4;
-  const size_t width = style.width == 0 ? kWidest : std::min(kWidest, style.width - std::min(style.width, taken));
-  std::string text;
-  for (size_t i = 0; i < labels.size(); ++i) {
-    const double share = most > 0 ? std::max(0.0, series.entries[i].value) / most : 0;
-    text += terminal_text(pad_right(labels[i], label), style.unicode) + "  " + bar(share, width, style.unicode) + "  " +
-            after[i] + "\n";
-  }
-  return text;
+  return bars;
 }
 
 PointAnswer answer_of(const Series& series, const HistoryOptions& options) {
@@ -128,13 +112,12 @@ PointAnswer answer_of(const Series& series, const HistoryOptions& options) {
   for (const Entry& entry : series.entries) values.push_back(entry.value);
   const std::map<size_t, double> changes = changes_of(values, options.least);
   const Unit unit = options.metric->unit;
-  Table table{
-      .name = "history",
-      .columns = {text_of_rows("created", "date"),
-                  text_of_rows("commit", "commit"),
-                  {.key = "records", .title = "records"},
-                  {.key = std::string(options.metric->tag), .title = std::string(options.metric->tag), .unit = unit},
-                  {.key = "change", .title = "change of level", .unit = Unit::kFraction}}};
+  Table table{.name = "history",
+              .columns = columns_from(fmt::format("<created=date; <commit=commit; records=records; {0}={0}; "
+                                                  "change=change of level",
+                                                  options.metric->tag))};
+  table.columns[3].unit = unit;
+  table.columns[4].unit = Unit::kFraction;
   for (size_t i = 0; i < series.entries.size(); ++i) {
     const Entry& entry = series.entries[i];
     const auto change = changes.find(i);
@@ -144,7 +127,10 @@ PointAnswer answer_of(const Series& series, const HistoryOptions& options) {
   PointAnswer answer{.name = series.name, .findings = {finding_of(series, changes, options)}};
   answer.say(words(answer.findings.front()));
   answer.say(fmt::format("{} · {}", spoken_name(series.name), series.machine));
-  answer.draw([series, changes, unit](const TextStyle& style) { return bars_text(series, changes, unit, style); });
+  answer.draw([bars = bars_of(series, changes, unit)](const TextStyle& style) {
+    constexpr size_t kWidest = 48;
+    return bars_text(bars, kWidest, style);
+  });
   answer.keep(std::move(table));
   return answer;
 }

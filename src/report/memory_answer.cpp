@@ -1,12 +1,15 @@
-// The lines and the timeline of a memory answer.
+// The lines, the timeline and the tables of a memory answer.
 #include "report/memory_answer.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 
+#include "analysis/memory_tensors.h"
+#include "base/words.h"
 #include "report/words.h"
 
 namespace laptime {
@@ -85,18 +88,164 @@ std::string phase_line(const Picture& picture) {
   for (size_t i = 0; i < sections.size(); ++i) {
     const size_t end = i + 1 < sections.size() ? picture.column_of(sections[i + 1].first) + 1 : picture.columns + 1;
     if (end <= column) continue;
-    std::string title = fmt::format(" {} ", sections[i].title);
-    if (title.size() + 2 > end - column) title.clear();
-    line += corner;
-    size_t used = 1;
-    if (!title.empty()) {
-      line += dash + title;
-      used += 1 + title.size();
-    }
-    for (; used < end - column; ++used) line += dash;
-    column = end;
+    const std::string title = fmt::format(" {} ", sections[i].title);
+    const bool has_title = title.size() + 2 <= end - column;
+    line += corner + (has_title ? dash + title : "");
+    for (column += has_title ? 2 + title.size() : 1; column < end; ++column) line += dash;
   }
   return line + "\n";
+}
+
+Json share(int64_t part, int64_t whole) { return share_of(static_cast<double>(part), static_cast<double>(whole)); }
+
+// The parts of the peak, which add up to the bytes that the plan allocates.
+Table categories_table(const MemoryLedger& ledger) {
+  Table table{.name = "categories", .columns = columns_from("<category=at the peak; bytes=bytes; share=share")};
+  std::vector<std::pair<std::string, int64_t>> parts;
+  for (size_t i = 0; i < kMemoryCategoryCount; ++i)
+    parts.emplace_back(key_of(category_at(i)), ledger.peak().bytes.at(i));
+  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::erase_if(parts, [](const auto& part) { return part.second <= 0; });
+  parts.emplace_back("alignment_and_gaps", ledger.rounding());
+  parts.emplace_back("peak", ledger.planned());
+  for (const auto& [key, bytes] : parts) table.add({{key, category_words(key)}, bytes, share(bytes, ledger.planned())});
+  return table;
+}
+
+Table phases_table(const std::vector<Finding>& findings) {
+  Table table{.name = "phases",
+              .columns = columns_from("<phase=phase; peak_bytes=peak; gradients_bytes=gradients@2; "
+                                      "optimizer_state_bytes=optimizer state@3; saved_activations_bytes=saved@1; "
+                                      "held_after_bytes=after@4; <op=peak at@5; <scope=@5")};
+  for (const Finding& finding : findings) {
+    if (finding.kind != "phase_peak") continue;
+    table.add({finding.subject, finding.integer("bytes"), finding.integer("gradients_bytes"),
+               finding.integer("optimizer_state_bytes"), finding.integer("saved_bytes"),
+               finding.has("after_bytes") ? Json(finding.integer("after_bytes")) : Json(nullptr), finding.text("op"),
+               finding.text("scope")});
+  }
+  return table;
+}
+
+// Bytes as tensors ask for them, as the plan places them and, after a run, as they were held.
+Table accounts_table(const Record& record, const StepTrace& trace, const MemoryLedger& ledger) {
+  const MemoryUse& memory = record.memory;
+  Table table{.name = "accounts", .columns = columns_from("<account=account; bytes=bytes; <of=of")};
+  const auto add = [&](const char* account, const std::optional<int64_t>& bytes, std::string of) {
+    if (bytes) table.add({account, *bytes, std::move(of)});
+  };
+  const bool is_pooled = memory.reserved_bytes && memory.reserved_bytes != memory.peak_bytes;
+  add("requested", ledger.peak().total(), "tensors alive at the peak");
+  add("planned", ledger.planned(),
+      fmt::format("{} for the whole run, {} for the step", brief_bytes(trace.resident_bytes),
+                  brief_bytes(trace.arena_bytes)));
+  if (!was_held(record)) return table;
+  add("held", memory.peak_bytes, is_pooled ? "asked for on the device" : "allocated in whole pages");
+  if (is_pooled) add("reserved", memory.reserved_bytes, "taken from the device by the pool of the step");
+  add("resident", memory.peak_rss_bytes,
+      memory.base_rss_bytes ? fmt::format("of the process; {} before the step", brief_bytes(*memory.base_rss_bytes))
+                            : "of the process");
+  return table;
+}
+
+Table blocks_table(const SavedBytes& saved) {
+  Table table{.name = "saved_blocks",
+              .columns = columns_from("<of=saved by forward; blocks=blocks@2; block_bytes=one block@1; bytes=bytes; "
+                                      "share=share; copies_bytes=autocast copies@3")};
+  const auto add = [&](std::string of, Json count, Json one, int64_t bytes, int64_t copies) {
+    table.add({std::move(of), std::move(count), std::move(one), bytes, share(bytes, saved.total),
+               saved.copies > 0 ? Json(copies) : Json(nullptr)});
+  };
+  for (const SavedBlock& block : saved.blocks) {
+    const auto count = static_cast<int64_t>(block.layers.size());
+    add(layers_text(block.layers), count, block.bytes, block.bytes * count, block.copies * count);
+  }
+  if (saved.rest.bytes > 0)
+    add(saved.blocks.empty() ? "the step" : "outside the layers", nullptr, nullptr, saved.rest.bytes,
+        saved.rest.copies);
+  if (saved.shared > 0) add("inputs and constants", nullptr, nullptr, saved.shared, 0);
+  add("all", nullptr, nullptr, saved.total, saved.copies);
+  return table;
+}
+
+// The largest tensors of a block, and the others together.
+Table contributors_table(const SavedBlock& block, const std::string& of) {
+  constexpr size_t kShown = 5;
+  Table table{.name = "saved_contributors",
+              .columns = columns_from(fmt::format("<scope=largest saved by {}; <op=op; <dtype=dtype@2; <shape=shape@1; "
+                                                  "tensors=tensors@3; bytes=bytes; share=share",
+                                                  of))};
+  std::vector<SavedTensors> groups = block.tensors;
+  const auto bytes_of_one = [](const SavedTensors& tensors) { return tensors.bytes / tensors.count; };
+  std::stable_sort(groups.begin(), groups.end(),
+                   [&](const SavedTensors& a, const SavedTensors& b) { return bytes_of_one(a) > bytes_of_one(b); });
+  int64_t others = 0;
+  int64_t other_bytes = 0;
+  for (const SavedTensors& tensors : groups) {
+    const int64_t bytes = bytes_of_one(tensors);
+    for (int64_t i = 0; i < tensors.count; ++i) {
+      if (table.rows.size() < kShown) {
+        table.add({tensors.scope, tensors.op, tensors.dtype, tensors.shape, 1, bytes, share(bytes, block.bytes)});
+      } else {
+        ++others;
+        other_bytes += bytes;
+      }
+    }
+  }
+  if (others > 0) table.add({"all others", "", "", "", others, other_bytes, share(other_bytes, block.bytes)});
+  return table;
+}
+
+std::vector<Table> saved_tables(const SavedBytes& saved) {
+  if (saved.total == 0) return {};
+  std::vector<Table> tables{blocks_table(saved)};
+  if (const SavedBlock* const block = usual_block(saved); block != nullptr) {
+    tables.push_back(contributors_table(*block, block->layers.size() == 1 ? "its layer" : "one layer"));
+  } else if (saved.rest.bytes > 0) {
+    tables.push_back(contributors_table(saved.rest, "forward"));
+  }
+  Table parts{.name = "saved_by_op",
+              .columns = columns_from("<part=module; <op=op; tensors=tensors; bytes=bytes; share=share")};
+  for (const SavedPart& part : saved.parts)
+    parts.add({part.part, part.op, part.count, part.bytes, share(part.bytes, saved.total)});
+  tables.push_back(std::move(parts));
+  return tables;
+}
+
+// The largest allocations, those of equal layers in one row.
+Table largest_table(const StepTrace& trace, const MemoryLedger& ledger, int64_t top) {
+  Table table{.name = "largest",
+              .columns = columns_from("<tensor=tensor; <op=made by; <scope=in@3; bytes=bytes; count=count@1; "
+                                      "alive_at_peak=at peak@2; <category=held as@4; <shape=shape@5; <dtype=dtype@6")};
+  const size_t limit = top > 0 ? static_cast<size_t>(top) : trace.buffer_count();
+  for (const LargeTensors& tensors : largest_tensors(trace, ledger.peak_launch(), limit)) {
+    const std::string category(key_of(tensors.category));
+    table.add({tensors.name,
+               tensors.op,
+               tensors.scope,
+               tensors.bytes,
+               tensors.buffers.size(),
+               tensors.alive_at_peak,
+               {category, category_words(category)},
+               tensors.shape,
+               tensors.dtype});
+  }
+  return table;
+}
+
+// The bytes held while each launch runs, as requested.
+Table timeline_table(const StepTrace& trace, const MemoryLedger& ledger) {
+  std::string columns = "launch=launch; <phase=phase; <scope=scope; <op=op; bytes=bytes";
+  for (size_t i = 0; i < kMemoryCategoryCount; ++i)
+    columns += fmt::format("; {}_bytes={}", key_of(category_at(i)), category_words(key_of(category_at(i))));
+  Table table{.name = "timeline", .columns = columns_from(columns)};
+  for (size_t launch = 0; launch < trace.launch_count(); ++launch) {
+    const TraceLaunch at = trace.launch(launch);
+    std::vector<TableCell> cells{launch, at.phase, at.scope, at.op, ledger.held(launch).total()};
+    for (const int64_t bytes : ledger.held(launch).bytes) cells.emplace_back(bytes);
+    table.add(std::move(cells));
+  }
+  return table;
 }
 
 // Whether the point fits, where it does not.
@@ -121,29 +270,37 @@ std::string timeline_text(const MemoryLedger& ledger, size_t rows, const TextSty
   return bars(picture) + phase_line(picture);
 }
 
+std::vector<Table> memory_tables(const Record& record, const StepTrace& trace, const MemoryQuery& query) {
+  const MemoryLedger ledger(trace);
+  std::vector<Table> tables;
+  const auto shows = [&](MemoryView view) { return query.view == view || query.view == MemoryView::kAll; };
+  if (shows(MemoryView::kTimeline)) tables.push_back(timeline_table(trace, ledger));
+  if (query.view != MemoryView::kLargest && query.view != MemoryView::kTimeline)
+    tables.push_back(categories_table(ledger));
+  if (shows(MemoryView::kPhases)) tables.push_back(phases_table(memory_findings(record, trace)));
+  if (shows(MemoryView::kAccounts)) tables.push_back(accounts_table(record, trace, ledger));
+  if (shows(MemoryView::kSaved)) {
+    for (Table& table : saved_tables(saved_bytes_of(trace))) tables.push_back(std::move(table));
+  }
+  if (shows(MemoryView::kLargest)) tables.push_back(largest_table(trace, ledger, query.top));
+  return tables;
+}
+
 PointAnswer memory_answer(const Record& record, const StepTrace& trace, const MemoryQuery& query) {
-  PointAnswer answer{.name = record.name,
-                     .status = std::string(name_of(record.status)),
-                     .reason = record.reason,
-                     .findings = memory_findings(record, trace)};
+  PointAnswer answer = answer_about(record);
+  answer.findings = memory_findings(record, trace);
   const std::vector<Finding>& findings = answer.findings;
-  answer.say(memory_headline(findings));
+  answer.say(words_of(findings, "memory_peak"));
   answer.draw([shares = memory_shares(findings, kNamedShares)](const TextStyle& style) {
     std::string text;
     for (const std::string& line : filled(shares, style.width)) text += line + "\n";
     return text;
   });
   const std::string peaks = phase_peaks(findings);
-  const std::string saved = saved_words(findings);
+  const std::string saved = words_of(findings, "saved_for_backward");
   if (!peaks.empty() || !saved.empty())
     answer.say(fmt::format("  {}{}{}", peaks, peaks.empty() || saved.empty() ? "" : "; ", saved));
-  if (query.verbose) {
-    for (const Finding& finding : findings) {
-      for (const std::string_view kind : {"phase_peak", "optimizer_memory", "residual_tensor"}) {
-        if (finding.kind == kind) answer.say("  " + words(finding));
-      }
-    }
-  }
+  if (query.verbose) answer.say_findings({"phase_peak", "optimizer_memory", "residual_tensor"});
   const bool is_summary = query.view == MemoryView::kSummary;
   if (is_summary || query.view == MemoryView::kTimeline || query.view == MemoryView::kAll) {
     answer.draw([trace, rows = is_summary ? kSummaryRows : kRows](const TextStyle& style) {

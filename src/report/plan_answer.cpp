@@ -1,16 +1,18 @@
-// Lines and tables of plans.
+// Lines and tables of plans, and of the launch costs that predictions are made from.
 #include "report/plan_answer.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <utility>
 
 #include "base/words.h"
+#include "distribution/median.h"
 #include "report/memory_answer.h"
-#include "report/point_names.h"
+#include "report/names.h"
 #include "report/profile_answer.h"
 #include "report/words.h"
 
@@ -36,16 +38,10 @@ std::string share_words(const std::vector<Finding>& findings) {
   return joined(parts, ", ");
 }
 
+// The view of a profile with the same name.
 std::optional<ProfileView> profile_view(PlanView view) {
-  switch (view) {
-    case PlanView::kSummary: return ProfileView::kSummary;
-    case PlanView::kKernels: return ProfileView::kKernels;
-    case PlanView::kOps: return ProfileView::kOps;
-    case PlanView::kClasses: return ProfileView::kClasses;
-    case PlanView::kLayers: return ProfileView::kLayers;
-    case PlanView::kAttention: return ProfileView::kAttention;
-    case PlanView::kMemory: return std::nullopt;
-    case PlanView::kAll: return ProfileView::kAll;
+  for (const Choice<ProfileView>& choice : choices_of(ProfileView{})) {
+    if (choice.name == name_of(view)) return choice.value;
   }
   return std::nullopt;
 }
@@ -72,42 +68,25 @@ void draw_filled(PointAnswer& answer, std::vector<std::string> parts, bool is_in
   });
 }
 
-Table plan_table(const std::vector<PlannedPoint>& points) {
-  const auto seconds_of = [](std::string key, std::string title, int drop = 0) {
-    return TableColumn{.key = std::move(key), .title = std::move(title), .unit = Unit::kSeconds, .drop = drop};
-  };
-  const auto for_data = [](std::string key, Unit unit = Unit::kNone) {
-    return TableColumn{.key = std::move(key), .unit = unit, .for_people = false};
-  };
-  std::set<std::string> passes;
+// The words that the names of all points have.
+std::string common_words_of(const std::vector<PlannedPoint>& points) {
   std::vector<std::string> names;
-  for (const PlannedPoint& point : points) {
-    passes.insert(pass_name(point.record));
-    names.push_back(point.record.name);
-  }
+  for (const PlannedPoint& point : points) names.push_back(point.record.name);
+  return common_words(names);
+}
+
+Table plan_table(const std::vector<PlannedPoint>& points) {
+  std::set<std::string> passes;
+  for (const PlannedPoint& point : points) passes.insert(pass_name(point.record));
+  const std::string common = common_words_of(points);
   Table table{.name = "plan",
-              .columns = {text_of_rows("point", "point"),
-                          for_data("batch"),
-                          for_data("device"),
-                          seconds_of("predicted_s", passes.size() == 1 ? *passes.begin() : "time"),
-                          {.key = "low_s", .unit = Unit::kSeconds, .for_people = false},
-                          {.key = "high_s", .unit = Unit::kSeconds, .for_people = false},
-                          for_data("forward_s", Unit::kSeconds),
-                          for_data("backward_s", Unit::kSeconds),
-                          for_data("optimizer_s", Unit::kSeconds),
-                          {.key = "tokens_per_second", .title = "tokens/s", .unit = Unit::kTokensPerSecond, .drop = 2},
-                          {.key = "peak_bytes", .title = "peak", .unit = Unit::kBytes},
-                          text_of_rows("fits", "fits"),
-                          text_of_rows("fitting_recompute", "with --recompute", 1),
-                          seconds_of("compile_s", "compile", 3),
-                          {.key = "compile_peak_bytes", .title = "peak", .unit = Unit::kBytes, .drop = 3},
-                          {.key = "largest_batch", .title = "max batch", .drop = 1},
-                          {.key = "largest_context", .title = "max ctx", .drop = 1},
-                          {.key = "largest_batch_kept", .title = "max batch, no recompute", .drop = 4},
-                          {.key = "largest_context_kept", .title = "max ctx, no recompute", .drop = 4},
-                          {.key = "eager_bytes", .title = "framework", .unit = Unit::kBytes, .drop = 2},
-                          for_data("basis")}};
-  const std::string common = common_words(names);
+              .columns = columns_from(fmt::format(
+                  "<point=point; batch; device; predicted_s={}; low_s; high_s; forward_s; backward_s; optimizer_s; "
+                  "tokens_per_second=tokens/s@2; peak_bytes=peak; <fits=fits; <fitting_recompute=with --recompute@1; "
+                  "compile_s=compile@3; compile_peak_bytes=peak@3; largest_batch=max batch@1; "
+                  "largest_context=max ctx@1; largest_batch_kept=max batch, no recompute@4; "
+                  "largest_context_kept=max ctx, no recompute@4; eager_bytes=framework@2; basis",
+                  passes.size() == 1 ? *passes.begin() : "time"))};
   for (const PlannedPoint& point : points) {
     const Record& record = point.record;
     const std::optional<double> seconds = predicted_seconds(record, pass_name(record));
@@ -148,28 +127,33 @@ Table plan_table(const std::vector<PlannedPoint>& points) {
 
 std::string what_fits(const std::vector<PlannedPoint>& points) {
   constexpr size_t kNamed = 3;
-  std::vector<std::string> names;
-  names.reserve(points.size());
   std::vector<std::string> others;
-  for (const PlannedPoint& point : points) names.push_back(point.record.name);
-  const std::string common = common_words(names);
+  const std::string common = common_words_of(points);
   for (const PlannedPoint& point : points) {
     if (point.record.status != Status::kOk) others.push_back(spoken_name(point.record.name, common));
   }
-  const std::string usable = [&] {
-    std::set<std::string> limits;
-    for (const PlannedPoint& point : points) {
-      const std::vector<Finding> findings = plan_findings(point, 0);
-      if (findings.front().has("available_bytes")) limits.insert(usable_words(findings.front()));
-    }
-    return limits.size() == 1 ? " into " + *limits.begin() : std::string();
-  }();
+  std::set<std::string> limits;
+  for (const PlannedPoint& point : points) {
+    const std::vector<Finding> findings = plan_findings(point, {});
+    if (findings.front().has("available_bytes")) limits.insert(usable_words(findings.front()));
+  }
+  const std::string usable = limits.size() == 1 ? " into " + *limits.begin() : "";
   if (others.empty()) return fmt::format("all {} points fit{}", points.size(), usable);
   const size_t count = others.size();
   others.resize(std::min(count, kNamed));
   return fmt::format("{} of {} points fit{}; not: {}{}", points.size() - count, points.size(), usable,
                      joined(others, ", "), count > kNamed ? fmt::format(" and {} more", count - kNamed) : "");
 }
+
+struct Kind {
+  std::vector<double> flops_per_second;
+  std::vector<double> bytes_per_second;
+  double shortest = 0;
+  double longest = 0;
+  std::string newest;
+};
+
+double largest(const std::vector<double>& values) { return *std::max_element(values.begin(), values.end()); }
 
 }  // namespace
 
@@ -190,12 +174,10 @@ std::string disturbed_prediction_line(const Prediction& prediction) {
 
 PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace>& trace, const PlanQuery& query) {
   const Record& record = point.record;
-  PointAnswer answer{.name = record.name,
-                     .status = std::string(name_of(record.status)),
-                     .reason = record.reason,
-                     .findings = plan_findings(point, query.tokens)};
-  if (record.status != Status::kOk && record.status != Status::kOutOfMemory) {
-    answer.say(record.reason.empty() ? answer.status : fmt::format("{}: {}", answer.status, record.reason));
+  const bool is_planned = record.status == Status::kOk || record.status == Status::kOutOfMemory;
+  PointAnswer answer = is_planned ? answer_about(record) : answer_without_result(record);
+  answer.findings = plan_findings(point, query.budget);
+  if (!is_planned) {
     answer.keep(plan_table({point}));
     return answer;
   }
@@ -215,15 +197,13 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
     std::vector<std::string> parts{words(*time)};
     if (time->has("tokens_per_second"))
       parts.push_back(value_text(time->number("tokens_per_second"), Unit::kTokensPerSecond) + " tokens/s");
-    if (const Finding* const training = find(plan, "training_time")) parts.push_back(words(*training));
+    parts.push_back(words_of(plan, "training_time"));
     draw_filled(answer, std::move(parts), /*is_indented=*/false);
     draw_filled(answer, phase_parts(*time, of_trace), /*is_indented=*/true);
   } else {
     answer.say("time not predicted: no launch of this device was measured (laptime calibrate)");
   }
-  for (const char* kind : {"largest", "compile_mode", "framework"}) {
-    if (const Finding* const finding = find(plan, kind)) answer.say(words(*finding));
-  }
+  for (const char* kind : {"largest", "compile_mode", "framework"}) answer.say(words_of(plan, kind));
   answer.say(point_line(record) + (time != nullptr && time->text("is_bound") != "true"
                                        ? fmt::format(" · from {}", basis_words(record.prediction))
                                        : ""));
@@ -247,42 +227,46 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
       }
     }
   }
-  if (query.verbose) {
-    for (const Finding& finding : answer.findings) {
-      for (const std::string_view kind : {"launch_bound", "published_runs", "rates", "pass_bound", "phase_peak"}) {
-        if (finding.kind == kind) answer.say("  " + words(finding));
-      }
-    }
-  }
+  if (query.verbose) answer.say_findings({"launch_bound", "published_runs", "rates", "pass_bound", "phase_peak"});
   answer.say(disturbed_prediction_line(record.prediction));
   return answer;
+}
+
+static std::vector<std::string> training_lines(const std::vector<PlannedPoint>& points, const TrainingBudget& budget) {
+  std::vector<std::string> names;
+  for (const PlannedPoint& point : points) names.push_back(point.record.name);
+  const std::string common = common_words(names);
+  std::vector<std::string> lines;
+  for (const PlannedPoint& point : points) {
+    const std::vector<Finding> findings = plan_findings(point, budget);
+    if (const Finding* const training = find(findings, "training_time"))
+      lines.push_back(fmt::format("{}: {}", spoken_name(point.record.name, common), words(*training)));
+  }
+  return lines;
 }
 
 PointAnswer plan_answer(const std::vector<PlannedPoint>& points, const PlanQuery& query) {
   PointAnswer answer{.name = "plan"};
   std::vector<const Record*> records;
-  std::set<std::pair<double, double>> ratios;
+  std::optional<Interval> ratios;  // of published runs to their bounds
   for (const PlannedPoint& point : points) {
-    const std::vector<Finding> findings = plan_findings(point, query.tokens);
+    const std::vector<Finding> findings = plan_findings(point, query.budget);
     answer.findings.insert(answer.findings.end(), findings.begin(), findings.end());
-    if (const Finding* const published = find(findings, "published_runs"))
-      ratios.insert({published->number("low"), published->number("high")});
+    if (const Finding* const published = find(findings, "published_runs")) {
+      const Interval of_point{published->number("low"), published->number("high")};
+      ratios = {std::min(of_point.low, ratios.value_or(of_point).low),
+                std::max(of_point.high, ratios.value_or(of_point).high)};
+    }
     if (point.record.memory.predicted_peak_bytes) records.push_back(&point.record);
   }
   answer.say(what_fits(points));
   std::optional<Table> by_pass = peaks_by_pass(records);
   if (by_pass) query.grid ? answer.show(*by_pass) : answer.keep(*by_pass);
   if (!query.grid || !by_pass) answer.show(plan_table(points));
-  if (!ratios.empty() && !query.grid) {
-    double low = ratios.begin()->first;
-    double high = low;
-    for (const auto& [from, to] : ratios) {
-      low = std::min(low, from);
-      high = std::max(high, to);
-    }
-    answer.say(fmt::format("! times are at best; published runs took {} to {} times as long", fixed_text(low, 1),
-                           fixed_text(high, 1)));
-  }
+  if (query.compares_training) answer.say(training_lines(points, query.budget));
+  if (ratios && !query.grid)
+    answer.say(fmt::format("! times are at best; published runs took {} to {} times as long",
+                           fixed_text(ratios->low, 1), fixed_text(ratios->high, 1)));
   return answer;
 }
 
@@ -290,10 +274,7 @@ std::optional<Table> prediction_table(const Record& record) {
   const std::vector<PredictedPart> parts = predicted_parts(record);
   if (parts.empty()) return std::nullopt;
   Table table{.name = "prediction",
-              .columns = {text_of_rows("part", "part"),
-                          {.key = "predicted_s", .title = "predicted", .unit = Unit::kSeconds},
-                          {.key = "measured_s", .title = "measured", .unit = Unit::kSeconds},
-                          {.key = "error", .title = "error", .unit = Unit::kFraction}}};
+              .columns = columns_from("<part=part; predicted_s=predicted; measured_s=measured; error=error")};
   for (const PredictedPart& part : parts) table.add({part.part, part.predicted, part.measured, part.error()});
   return table;
 }
@@ -311,6 +292,35 @@ std::string prediction_words(const Record& record) {
   });
   return text + fmt::format("; most of it {} {}", most->part,
                             change_text((most->predicted - most->measured) / whole.measured));
+}
+
+Table launch_costs_table(std::span<const LaunchCost> costs) {
+  std::map<std::pair<std::string, int64_t>, Kind> kinds;
+  for (const LaunchCost& cost : costs) {
+    if (cost.seconds <= 0) continue;
+    Kind& kind = kinds[{cost.kind, cost.threads}];
+    kind.shortest = kind.flops_per_second.empty() ? cost.seconds : std::min(kind.shortest, cost.seconds);
+    kind.longest = std::max(kind.longest, cost.seconds);
+    kind.flops_per_second.push_back(cost.flops / cost.seconds);
+    kind.bytes_per_second.push_back(static_cast<double>(cost.bytes) / cost.seconds);
+    kind.newest = std::max(kind.newest, cost.created);
+  }
+  Table table{.name = "launch_costs",
+              .columns = columns_from(
+                  "<kind=kind; threads=threads@1; shapes=shapes; shortest_s=shortest; longest_s=longest; "
+                  "median_flops_per_second=median FLOP/s@3; best_flops_per_second=best FLOP/s@2; "
+                  "median_bytes_per_second=median bytes/s@4; best_bytes_per_second=best bytes/s@2; <newest=newest@5")};
+  std::vector<std::pair<double, std::vector<TableCell>>> rows;
+  rows.reserve(kinds.size());
+  for (const auto& [key, kind] : kinds) {
+    rows.push_back({kind.longest,
+                    {key.first, key.second, kind.flops_per_second.size(), kind.shortest, kind.longest,
+                     median(kind.flops_per_second), largest(kind.flops_per_second), median(kind.bytes_per_second),
+                     largest(kind.bytes_per_second), kind.newest}});
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  for (auto& [longest, row] : rows) table.add(std::move(row));
+  return table;
 }
 
 }  // namespace laptime

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "config/option.h"
 #include "record/record.h"
 #include "record/step_trace.h"
+#include "record/store.h"
 #include "report/answer.h"
 
 namespace laptime {
@@ -27,8 +29,9 @@ constexpr auto choices_of(PlanView) {
 
 struct PlanQuery {
   PlanView view = PlanView::kSummary;
-  double tokens = 1e9;  // of the training whose time is told
-  bool grid = false;    // peaks alone
+  TrainingBudget budget{.tokens = 1e9};  // of the training whose time is told
+  bool compares_training = false;        // of several points, one below the other
+  bool grid = false;                     // peaks alone
   bool verbose = false;
 };
 
@@ -48,5 +51,9 @@ std::string disturbed_prediction_line(const Prediction& prediction);
 std::optional<Table> prediction_table(const Record& record);
 // "predicted 3.00 s, measured 5.00 s: -40 %; most of it backward matmul -30 %"; empty without both.
 std::string prediction_words(const Record& record);
+
+// One row for each kind of launch and number of threads, those that take longest first: how many shapes were measured,
+// and the rates that they reach.
+Table launch_costs_table(std::span<const LaunchCost> costs);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Sentences of a point.
+// Words for records.
 #include "report/point_text.h"
 
 #include <fmt/format.h>
@@ -6,16 +6,17 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <span>
 #include <type_traits>
 
 #include "analysis/speedup.h"
+#include "base/checked.h"
 #include "base/units.h"
 #include "base/words.h"
+#include "distribution/bootstrap.h"
 #include "record/metrics.h"
+#include "record/time_stats.h"
 #include "report/columns.h"
-#include "report/first_steps.h"
-#include "report/row.h"
+#include "report/names.h"
 
 namespace laptime {
 namespace {
@@ -29,18 +30,17 @@ std::string spaced(std::string_view key) {
 // "273 ms per step (±7 %)   470 tokens/s   22 % of peak   380 MiB"
 std::string answer_of(const Record& record, const TimeStats& time) {
   const std::optional<double> doubt = is_predicted(record) ? std::nullopt : uncertainty_of(time);
-  std::string text = fmt::format("{} per {}", value_text(time.median, Unit::kSeconds, std::nullopt, doubt.value_or(0)),
+  const double rounds = doubt ? *doubt : 0;
+  std::string text = fmt::format("{} per {}", value_text(time.median, Unit::kSeconds, std::nullopt, rounds),
                                  spaced(record.config.text("pass")));
   if (doubt) text += fmt::format(" ({})", plus_minus_text(*doubt));
-  const Row row(record);
-  const auto add = [&](const char* column, Unit unit, std::string_view after) {
-    const Json value = row.value(column);
-    if (!value.is_null()) text += "   " + value_text(value, unit, std::nullopt, doubt.value_or(0)) + std::string(after);
+  const auto add = [&](const char* column, Unit unit, double uncertainty, std::string_view after) {
+    const Json value = value_of(record, column);
+    if (!value.is_null()) text += fmt::format("   {}{}", value_text(value, unit, std::nullopt, uncertainty), after);
   };
-  add("tokens/s", Unit::kTokensPerSecond, " tokens/s");
-  add("mfu", Unit::kFraction, " of peak");
-  const Json peak = row.value("peak");
-  if (!peak.is_null()) text += "   " + value_text(peak, Unit::kBytes);
+  add("tokens/s", Unit::kTokensPerSecond, rounds, " tokens/s");
+  add("mfu", Unit::kFraction, rounds, " of peak");
+  add("peak", Unit::kBytes, 0, "");
   return text;
 }
 
@@ -96,6 +96,46 @@ std::string parts_of(const SetupTimes& times) {
   return text.empty() ? "" : " (" + text + ")";
 }
 
+std::string conditions(const Record& record) {
+  std::vector<std::string> words;
+  for (const char* column : {"context", "d_model", "batch", "dtype", "mode", "device"}) {
+    const Json value = value_of(record, column);
+    if (!value.is_null()) words.push_back(fmt::format("{} {}", column, value_text(value, Unit::kNone)));
+  }
+  return joined(words, ", ");
+}
+
+// "8 x 1 x 16384 x 16384 x 4 bytes = 8.00 GiB"; without the product where the bytes have no shape of their own.
+std::string product(const TensorUse& tensor) {
+  std::string bytes = format_bytes(tensor.bytes);
+  double numel = 1;  // exact up to 2^53 elements
+  for (const int64_t extent : tensor.shape) numel *= static_cast<double>(extent);
+  const double size = static_cast<double>(tensor.bytes) / numel;
+  if (tensor.shape.empty() || (size != 1 && size != 2 && size != 4 && size != 8)) return bytes;
+  return fmt::format("{} x {:.0f} byte{} = {}", joined(tensor.shape, " x "), size, size == 1 ? "" : "s", bytes);
+}
+
+// "5 x 8.000 GiB + 256.0 MiB + 512.0 KiB"
+std::string sum_of(std::span<const TensorUse> tensors, int64_t rest) {
+  std::vector<std::string> terms;
+  for (size_t i = 0; i < tensors.size();) {
+    size_t next = i;
+    while (next < tensors.size() && tensors[next].bytes == tensors[i].bytes) ++next;
+    const std::string bytes = format_bytes(tensors[i].bytes);
+    terms.push_back(next - i == 1 ? bytes : fmt::format("{} x {}", next - i, bytes));
+    i = next;
+  }
+  if (rest > 0) terms.push_back(format_bytes(rest));
+  return joined(terms, " + ");
+}
+
+std::string origin(const TensorUse& tensor) {
+  if (tensor.op.empty()) return fmt::format("{} ({})", tensor.name, tensor.role);
+  const std::string place = tensor.scope.empty() ? "" : " in " + tensor.scope;
+  const std::string phase = tensor.phase.empty() || tensor.phase == "setup" ? "" : ", " + tensor.phase;
+  return fmt::format("made by {}{}{} ({})", tensor.op, place, phase, tensor.role);
+}
+
 }  // namespace
 
 std::vector<std::string> phases_of(const Record& record) {
@@ -111,25 +151,36 @@ std::vector<std::string> phases_of(const Record& record) {
   return phases;
 }
 
-std::string point_text(const Record& record, const Heading& heading, const TableStyle& style, bool is_stored) {
-  const auto line = [&](const std::string& text, size_t hanging) {
-    return text.empty() ? "" : broken_at_spaces(terminal_text(text, style.unicode), style.width, hanging) + "\n";
+std::string point_text(const Record& record, const Heading& heading, const TextStyle& style, bool quiet,
+                       bool is_stored) {
+  const auto line = [&](const std::string& text) {
+    return text.empty() ? "" : broken_at_spaces(terminal_text(text, style.unicode), style.width, 2) + "\n";
   };
-  const TimeStats* const time = record.main_time();
-  const bool has_time = time != nullptr && time->count > 0;
   std::string text;
   std::string samples;
   if (record.status != Status::kOk)
-    text += line(fmt::format("{}: {}", spaced(name_of(record.status)), reason_of(record)), 2);
-  if (has_time) {
-    text += line(answer_of(record, *time), 2) + line("  " + phases_line(record), 2);
+    text += line(fmt::format("{}: {}", spaced(name_of(record.status)), reason_of(record)));
+  if (const TimeStats* const time = record.main_time(); time != nullptr && time->count > 0) {
+    text += line(answer_of(record, *time)) + line("  " + phases_line(record));
     samples = samples_text(record, *time);
   }
-  if (style.quiet) return text;
+  if (quiet) return text;
   std::vector<std::string> about{heading.shared_text(record), heading.machine_text(record), std::move(samples)};
   if (is_stored) about.push_back("from the store, " + minute_of(record.created));
   std::erase(about, "");
-  return text + line(joined(about, " · "), 2);
+  return text + line(joined(about, " · "));
+}
+
+std::string first_steps_text(const Record& record) {
+  const Transient& transient = record.transient;
+  const double excess = *transient.excess;
+  if (!std::isfinite(excess)) return "first steps: not known how much longer they took";
+  if (excess <= 0) return "first steps: none longer than later ones";
+  const int64_t count = transient.steps.value_or(1);
+  const std::string text = fmt::format(
+      "first {} {} longer", count == 1 ? "step" : fmt::format("{} steps together", count), format_seconds(excess));
+  if (!transient.page_faults) return text;
+  return fmt::format("{}, {} of it page faults", text, format_seconds(std::min(excess, *transient.page_faults)));
 }
 
 std::vector<std::string> details_of(const Record& record) {
@@ -155,6 +206,82 @@ std::vector<std::string> details_of(const Record& record) {
                     record.verdict.reasons.empty() ? "" : fmt::format(": {}", joined(record.verdict.reasons, "; "))));
   }
   return lines;
+}
+
+std::string reason_of(const Record& record) {
+  if (record.status == Status::kOk) return "";
+  std::string reason = record.reason.empty() ? "no reason stated" : record.reason;
+  const bool has_arithmetic = reason.find("iB") != std::string::npos;
+  if (record.bytes_requested && !has_arithmetic) reason += "; asked for " + format_bytes(*record.bytes_requested);
+  if (record.bytes_available && !has_arithmetic) reason += "; available " + format_bytes(*record.bytes_available);
+  if (!record.op.empty()) reason += fmt::format("; op {}", record.op);
+  if (!record.scope.empty()) reason += fmt::format("; at {}", record.scope);
+  return reason;
+}
+
+bool is_smaller_shortage(const Record& a, const std::optional<Record>& b) {
+  const auto asked_for = [](const Record& record) {
+    return record.bytes_requested ? record.bytes_requested : record.memory.predicted_peak_bytes;
+  };
+  if (a.status != Status::kOutOfMemory) return false;
+  return !b || (asked_for(a) && (!asked_for(*b) || *asked_for(a) < *asked_for(*b)));
+}
+
+std::string explain_shortage(const Record& record) {
+  std::string text = fmt::format("\nthe smallest that does not fit: {}\n  {}\n", printable(conditions(record)),
+                                 printable(reason_of(record)));
+  const MemoryUse& memory = record.memory;
+  if (memory.largest.empty()) return text;
+  text += "live at the peak:\n";
+  size_t width = 0;
+  Size listed = 0;
+  for (const TensorUse& tensor : memory.largest) {
+    width = std::max(width, product(tensor).size());
+    listed += tensor.bytes;
+  }
+  for (const TensorUse& tensor : memory.largest)
+    text += fmt::format("  {:{}}  {}\n", product(tensor), width, printable(origin(tensor)));
+  const int64_t whole = std::max(memory.predicted_peak_bytes.value_or(0), listed.value());
+  const int64_t rest = whole - listed.value();
+  if (rest > 0) text += fmt::format("  {:{}}  everything else, and gaps between tensors\n", format_bytes(rest), width);
+  return text + fmt::format("  {} = {}\n", sum_of(memory.largest, rest), format_bytes(whole));
+}
+
+void TrustLine::add(const Record& record) {
+  const TimeStats* const time = record.main_time();
+  if (time == nullptr || time->count == 0) return;
+  const std::optional<Trust> trust = trust_of(record);
+  if (!trust) {
+    is_predicted_ = true;
+    return;
+  }
+  ++rows_;
+  if (trust->is_busy) lost_ = std::max(lost_, trust->lost.value_or(0));
+  uncertainty_ = std::max(uncertainty_, uncertainty_of(*time).value_or(0));
+  if (time->count < kFewestForInterval) few_samples_ = std::min(few_samples_.value_or(time->count), time->count);
+  if ((trust->drifts || trust->is_meaningless) && unsteady_.empty() && !record.verdict.reasons.empty())
+    unsteady_ = record.verdict.reasons.front().substr(0, record.verdict.reasons.front().find(" ("));
+}
+
+std::string TrustLine::line() const {
+  if (rows_ == 0) return is_predicted_ ? "! predicted, not measured" : "";
+  std::string why;
+  if (lost_ > 0) {
+    why = fmt::format("{:.0f} % of the time lost to other programs", 100 * lost_);
+  } else if (few_samples_) {
+    why = fmt::format("{} only", counted(*few_samples_, "sample"));
+  } else if (uncertainty_ > kTrustedWithin) {
+    why = fmt::format("times are known to {}", plus_minus_text(uncertainty_));
+  } else if (!unsteady_.empty()) {
+    return "! " + unsteady_;
+  } else {
+    return "";
+  }
+  const std::string good = fmt::format(": good to about {:.0f} %", 100 * std::max(uncertainty_, kTrustedWithin));
+  if (rows_ == 1)
+    return fmt::format("! {}{}", why, lost_ > 0 ? ": compare ratios, not times" : few_samples_ ? good : "");
+  const double least = 1 + (lost_ > 0 ? 3 : 2) * std::max(uncertainty_, kTrustedWithin);
+  return fmt::format("! {}: ignore differences below {:.1f}x", why, std::max(least, 1.1));
 }
 
 }  // namespace laptime

@@ -1,10 +1,13 @@
-// The lines of a profile.
+// The lines of a profile, and profiles side by side: the parts of two, the cost of casts, and how shares change from
+// pass to pass.
 #include "report/profile_answer.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "base/json.h"
@@ -14,62 +17,30 @@
 namespace laptime {
 namespace {
 
-constexpr size_t kWidestBar = 40;
-constexpr double kLeastBar = 0.01;  // of the step: thinner bars show nothing
-
-struct PhaseBar {
-  std::string name;
-  double seconds = 0;
-  std::string largest;  // "94 % matmul"
-};
-
-// The phases of a step; the classes of a pass that has a single phase.
-std::vector<PhaseBar> bars_of(const std::vector<Finding>& findings) {
-  std::vector<PhaseBar> phases;
-  std::vector<PhaseBar> classes;
+// The phases of a step with the class that takes most; the classes of a pass that has a single phase.
+std::vector<Bar> bars_of(const std::vector<Finding>& findings) {
+  constexpr double kLeast = 0.01;  // of the step: thinner bars show nothing
+  std::vector<Bar> phases;
+  std::vector<Bar> classes;
   for (const Finding& finding : findings) {
     const double seconds = finding.number("total_s");
+    Bar one{"  " + finding.subject, brief_seconds(seconds), seconds};
     if (finding.kind == "phase_time") {
-      const double share = finding.number("class_share");
-      const std::string largest = fmt::format("{} {}", percent_text(share), finding.text("class"));
-      phases.push_back({finding.subject, seconds, finding.text("class") == finding.subject ? "" : largest});
+      if (finding.text("class") != finding.subject)
+        one.after = fmt::format("{} {}", percent_text(finding.number("class_share")), finding.text("class"));
+      phases.push_back(std::move(one));
+    } else if (finding.kind == "class_share" && finding.number("share") >= kLeast) {
+      one.after = percent_text(finding.number("share"));
+      classes.push_back(std::move(one));
     }
-    if (finding.kind == "class_share" && finding.number("share") >= kLeastBar)
-      classes.push_back({finding.subject, seconds, percent_text(finding.number("share"))});
   }
   return phases.size() > 1 ? phases : classes;
 }
 
-std::string bars_text(const std::vector<PhaseBar>& bars, const TextStyle& style) {
-  double most = 0;
-  size_t label = 0;
-  size_t time = 0;
-  size_t largest = 0;
-  for (const PhaseBar& one : bars) {
-    most = std::max(most, one.seconds);
-    label = std::max(label, display_width(one.name));
-    time = std::max(time, brief_seconds(one.seconds).size());
-    largest = std::max(largest, one.largest.size());
-  }
-  const size_t taken = 2 + label + 2 + time + 2 + 2 + largest;
-  const size_t width = style.width == 0 ? kWidestBar : std::min(kWidestBar, style.width - std::min(style.width, taken));
-  std::string text;
-  for (const PhaseBar& one : bars) {
-    const std::string drawn = bar(most > 0 ? one.seconds / most : 0, width, style.unicode);
-    std::string line = fmt::format("  {}  {}  {}", pad_right(one.name, label),
-                                   pad_left(brief_seconds(one.seconds), time), pad_right(drawn, width));
-    if (!one.largest.empty()) line += "  " + one.largest;
-    text += without_trailing_spaces(std::move(line)) + "\n";
-  }
-  return text;
-}
-
 bool selects_none(const StepTrace& trace, const LaunchTest& test) {
-  if (!test || trace.launch_count() == 0) return false;
-  for (size_t i = 0; i < trace.launch_count(); ++i) {
-    if (test(trace.launch(i))) return false;
-  }
-  return true;
+  bool is_none = test != nullptr && trace.launch_count() > 0;
+  for (size_t i = 0; i < trace.launch_count() && is_none; ++i) is_none = !test(trace.launch(i));
+  return is_none;
 }
 
 // "; values of class here: matmul, softmax": what a selection can ask one column for.
@@ -107,69 +78,66 @@ std::string doubt_line(const std::vector<Finding>& findings) {
 
 // Phases with the residue and the whole, for programs.
 Table phases_table(const std::vector<Finding>& findings) {
-  Table table{.name = "phases",
-              .columns = {text_of_rows("phase", "phase"),
-                          {.key = "total_s", .title = "time", .unit = Unit::kSeconds},
-                          {.key = "time_share", .title = "share", .unit = Unit::kFraction},
-                          {.key = "launches", .title = "launches"},
-                          {.key = "of_roofline", .title = "of bound", .unit = Unit::kFraction}}};
-  const auto or_null = [](const Finding& finding, std::string_view key) {
-    return finding.has(key) ? Json(finding.number(key)) : Json(nullptr);
+  Table table{
+      .name = "phases",
+      .columns = columns_from("<phase=phase; total_s=time; time_share=share; launches=launches; of_roofline=of bound")};
+  const auto of_bound = [](const Finding* finding) {
+    return finding != nullptr && finding->has("of_bound") ? Json(finding->number("of_bound")) : Json(nullptr);
   };
   const Finding& pass = *find(findings, "pass_time");
   const double whole = pass.number("total_s");
   for (const Finding& finding : findings) {
     if (finding.kind != "phase_time") continue;
     table.add({finding.subject, finding.number("total_s"), finding.number("share"), finding.integer("launches"),
-               or_null(finding, "of_bound")});
+               of_bound(&finding)});
   }
-  const double residue = pass.number("residue_s");
-  table.add({"residue", residue, whole > 0 ? Json(residue / whole) : Json(nullptr), nullptr, nullptr});
-  const Finding* const bound = find(findings, "pass_bound");
-  table.add(
-      {"step", whole, 1.0, pass.integer("launches"), bound == nullptr ? Json(nullptr) : or_null(*bound, "of_bound")});
+  table.add({"residue", pass.number("residue_s"), share_of(pass.number("residue_s"), whole), nullptr, nullptr});
+  table.add({"step", whole, 1.0, pass.integer("launches"), of_bound(find(findings, "pass_bound"))});
   return table;
 }
 
-// --verbose adds how far tracing changes the step, and the rates behind the bounds.
-void say_details(const std::vector<Finding>& findings, PointAnswer& answer) {
-  for (const Finding& finding : findings) {
-    for (const std::string_view kind : {"class_share", "rates", "pass_bound", "tracing", "launch_sum", "marks",
-                                        "launch_starts", "data_sheet_floor", "device_idle"}) {
-      if (finding.kind == kind) answer.say("  " + words(finding));
-    }
-  }
+// The table and key of a comparison, and the view that shows it.
+struct ComparedRows {
+  ProfileView view;
+  const char* name;
+  ComparedBy by;
+};
+constexpr std::array kCompared{ComparedRows{ProfileView::kClasses, "compared_classes", ComparedBy::kClass},
+                               ComparedRows{ProfileView::kLayers, "compared_parts", ComparedBy::kPart},
+                               ComparedRows{ProfileView::kKernels, "compared_kernels", ComparedBy::kKernel},
+                               ComparedRows{ProfileView::kOps, "compared_ops", ComparedBy::kOp},
+                               ComparedRows{ProfileView::kAttention, "compared_attention", ComparedBy::kAttention}};
+
+// The ratio with its interval as people read it, and its ends for programs.
+std::vector<TableCell> ratio_cells(const std::optional<double>& ratio, const std::optional<Interval>& interval) {
+  if (!ratio) return {nullptr, nullptr, nullptr};
+  if (!interval) return {*ratio, nullptr, nullptr};
+  return {{*ratio, ratio_with_interval(*ratio, interval->low, interval->high)}, interval->low, interval->high};
 }
 
 }  // namespace
 
 bool splits(ProfileView view, ProfileBy by) {
-  const bool has_own_rows = view == ProfileView::kClasses || view == ProfileView::kAttention;
-  switch (by) {
-    case ProfileBy::kName:
-    case ProfileBy::kPhase: return true;
-    case ProfileBy::kShape: return !has_own_rows && view != ProfileView::kLayers;
-    case ProfileBy::kLayer: return view != ProfileView::kAttention;
-  }
-  return true;
+  if (by == ProfileBy::kLayer) return view != ProfileView::kAttention;
+  const bool has_own_rows =
+      view == ProfileView::kClasses || view == ProfileView::kAttention || view == ProfileView::kLayers;
+  return by != ProfileBy::kShape || !has_own_rows;
 }
 
 PointAnswer profile_answer(const Record& record, const StepTrace& trace, const ProfileQuery& query) {
-  PointAnswer answer{.name = record.name,
-                     .status = std::string(name_of(record.status)),
-                     .reason = record.reason,
-                     .findings = trace_findings(record, trace)};
+  constexpr size_t kWidestBar = 40;
+  PointAnswer answer = answer_about(record);
+  answer.findings = trace_findings(record, trace);
   const std::vector<Finding>& findings = answer.findings;
   const bool is_empty = selects_none(trace, query.test);
   if (is_empty) answer.say(no_launch_line(trace, query));
   if (query.view == ProfileView::kAttention) {
-    const Finding* const softmax = find(findings, "softmax_against_products");
-    if (softmax != nullptr && !is_empty) answer.say(words(*softmax));
+    if (!is_empty) answer.say(words_of(findings, "softmax_against_products"));
   }
   answer.say(profile_headline(findings));
   if (record.status != Status::kOk) answer.say(fmt::format("  {}: {}", name_of(record.status), record.reason));
   if (query.view == ProfileView::kSummary || query.view == ProfileView::kAll)
-    answer.draw([bars = bars_of(findings)](const TextStyle& style) { return bars_text(bars, style); });
+    answer.draw([bars = bars_of(findings)](const TextStyle& style) { return bars_text(bars, kWidestBar, style); });
   answer.keep(phases_table(findings));
   if (!is_empty) {
     for (Table& table : profile_tables(trace, query)) {
@@ -177,9 +145,101 @@ PointAnswer profile_answer(const Record& record, const StepTrace& trace, const P
       is_for_people ? answer.show(std::move(table)) : answer.keep(std::move(table));
     }
   }
-  if (query.verbose) say_details(findings, answer);
+  if (query.verbose)  // how far tracing changes the step, and the rates behind the bounds
+    answer.say_findings({"class_share", "rates", "pass_bound", "tracing", "launch_sum", "marks", "launch_starts",
+                         "data_sheet_floor", "device_idle"});
   answer.say(doubt_line(findings));
   return answer;
+}
+
+std::vector<Table> compared_tables(const ComparedProfile& a, const ComparedProfile& b, ProfileView view) {
+  std::vector<Table> tables;
+  for (const ComparedRows& one : kCompared) {
+    const bool is_of_summary = one.view == ProfileView::kClasses || one.view == ProfileView::kLayers;
+    const bool is_shown =
+        view == one.view || view == ProfileView::kAll || (view == ProfileView::kSummary && is_of_summary);
+    if (!is_shown) continue;
+    Table table{
+        .name = one.name,
+        .columns = columns_from(fmt::format("<part=; {0}_s={0}; {1}_s={1}; saved_s=saved; speedup=gain; speedup_low; "
+                                            "speedup_high",
+                                            a.title, b.title))};
+    for (const ComparedPart& part : compared_parts(*a.trace, *b.trace, one.by)) {
+      std::vector<TableCell> cells{part.part, part.a, part.b, part.saved()};
+      if (part.part == "step") cells.front().text = pass_of(*a.trace);
+      for (TableCell& cell : ratio_cells(part.ratio, part.interval)) cells.push_back(std::move(cell));
+      table.add(std::move(cells));
+    }
+    tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
+Table cast_table(const std::vector<std::pair<ComparedProfile, ComparedProfile>>& pairs) {
+  Table table{
+      .name = "casts",
+      .columns = columns_from("<point=point; <from=from; <to=to; casts_s=casts; cast_share=share; from_s=before@1; "
+                              "to_s=after@1; speedup=gain; speedup_low; speedup_high")};
+  for (const auto& [a, b] : pairs) {
+    const Finding cost = cast_cost(a, b);
+    const auto value = [&](std::string_view key) { return cost.has(key) ? Json(cost.number(key)) : Json(nullptr); };
+    std::vector<TableCell> cells{cost.subject,        cost.text("from"), cost.text("to"), value("casts_s"),
+                                 value("cast_share"), value("from_s"),   value("to_s")};
+    std::optional<Interval> interval;
+    if (cost.has("speedup_low")) interval = Interval{cost.number("speedup_low"), cost.number("speedup_high")};
+    const auto ratio = cost.has("speedup") ? std::optional(cost.number("speedup")) : std::nullopt;
+    for (TableCell& cell : ratio_cells(ratio, interval)) cells.push_back(std::move(cell));
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+Table class_share_table(const std::vector<ComparedProfile>& profiles) {
+  Table table{.name = "class_shares", .columns = columns_from("<class=class")};
+  std::map<std::string, std::vector<double>> shares;
+  std::vector<TableCell> residue{"residue"};
+  for (size_t i = 0; i < profiles.size(); ++i) {
+    const StepTotals totals = totals_of(*profiles[i].trace);
+    table.columns.push_back(columns_from(fmt::format("{0}_share={0}", profiles[i].title)).front());
+    for (const LaunchSum& sum : sum_launches(*profiles[i].trace, class_of)) {
+      std::vector<double>& row = shares[sum.key];
+      row.resize(profiles.size());
+      row[i] = sum.total / totals.step;
+    }
+    residue.emplace_back(totals.residue() / totals.step);
+  }
+  std::vector<std::pair<std::string, std::vector<double>>> rows(shares.begin(), shares.end());
+  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second[0] > b.second[0]; });
+  for (const auto& [name, values] : rows) {
+    std::vector<TableCell> cells{name};
+    for (const double share : values) cells.emplace_back(share);
+    table.add(std::move(cells));
+  }
+  table.add(std::move(residue));
+  return table;
+}
+
+PointAnswer compared_answer(const ComparedProfile& a, const ComparedProfile& b, ProfileView view) {
+  PointAnswer answer{.name = fmt::format("{} against {}: {}", a.title, b.title, b.point)};
+  const ComparedPart whole = compared_parts(*a.trace, *b.trace, ComparedBy::kClass).back();
+  if (whole.ratio) {
+    const std::string ratio = whole.interval
+                                  ? ratio_with_interval(*whole.ratio, whole.interval->low, whole.interval->high)
+                                  : fmt::format("{:.2f}x", *whole.ratio);
+    answer.say(fmt::format("{} is {} as fast as {}: {} against {}", b.title, ratio, a.title, brief_seconds(*whole.b),
+                           brief_seconds(*whole.a)));
+  }
+  for (Table& table : compared_tables(a, b, view)) answer.show(std::move(table));
+  answer.say(disturbed_line({a, b}));
+  return answer;
+}
+
+std::string disturbed_line(const std::vector<ComparedProfile>& profiles) {
+  const auto count = std::count_if(profiles.begin(), profiles.end(),
+                                   [](const ComparedProfile& profile) { return is_disturbed(*profile.trace); });
+  if (count == 0) return "";
+  return fmt::format("! {} of {} profiles {} disturbed: trust shares, not times", count, profiles.size(),
+                     count == 1 ? "is" : "are");
 }
 
 }  // namespace laptime

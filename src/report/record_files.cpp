@@ -15,49 +15,22 @@
 namespace laptime {
 namespace {
 
-struct Leaf {
-  std::string path;
-  Json value;
-};
-
-// Lists of objects (phases, kernels) have no place in a row. The schema states the type of an empty list.
-bool is_list_of_objects(const std::string& path, const Json& value) {
-  if (!value.is_array()) return false;
-  if (!value.empty()) return value[0].is_object();
-  return schema_type(path) == "list of object";
-}
-
-void add_leaves(const Json& json, const std::string& path, std::vector<Leaf>& leaves) {
-  for (const auto& [key, value] : json.items()) {
-    const std::string inner = path.empty() ? key : fmt::format("{}.{}", path, key);
-    if (value.is_object()) {
-      add_leaves(value, inner, leaves);
-    } else if (!is_list_of_objects(inner, value)) {
-      leaves.push_back({inner, value});
-    }
-  }
-}
-
-std::vector<Leaf> leaves_of(const Record& record) {
-  std::vector<Leaf> leaves;
-  add_leaves(to_json(record), "", leaves);
-  return leaves;
-}
+using Leaves = std::vector<std::pair<std::string, Json>>;
 
 // All paths in order. A path that only some records have comes after the one that it follows there.
 class MergedPaths {
  public:
-  void add(const std::vector<Leaf>& leaves) {
+  void add(const Leaves& leaves) {
     size_t after = 0;
-    for (const Leaf& leaf : leaves) {
-      const bool as_before = after < paths_.size() && paths_[after] == leaf.path;
-      if (!as_before && seen_.insert(leaf.path).second) {
-        paths_.insert(paths_.begin() + static_cast<std::ptrdiff_t>(after), leaf.path);
+    for (const auto& [path, value] : leaves) {
+      const bool as_before = after < paths_.size() && paths_[after] == path;
+      if (!as_before && seen_.insert(path).second) {
+        paths_.insert(paths_.begin() + static_cast<std::ptrdiff_t>(after), path);
         ++after;
         continue;
       }
       const auto found = as_before ? paths_.begin() + static_cast<std::ptrdiff_t>(after)
-                                   : std::find(paths_.begin(), paths_.end(), leaf.path);
+                                   : std::find(paths_.begin(), paths_.end(), path);
       after = static_cast<size_t>(found - paths_.begin()) + 1;
     }
   }
@@ -80,7 +53,7 @@ void all_leaves(const Records& records, const TextSink& sink) {
   sink(csv_line(std::vector<Json>(paths.begin(), paths.end())));
   records.each(Extent::kWhole, [&](const Record& record) {
     std::map<std::string, Json> by_path;
-    for (Leaf& leaf : leaves_of(record)) by_path[std::move(leaf.path)] = std::move(leaf.value);
+    for (auto& [path, value] : leaves_of(record)) by_path[path] = std::move(value);
     std::vector<Json> line;
     line.reserve(paths.size());
     for (const std::string& path : paths) line.push_back(by_path[path]);
@@ -89,13 +62,26 @@ void all_leaves(const Records& records, const TextSink& sink) {
   });
 }
 
-}  // namespace
-
-std::string csv(std::span<const Record> records, std::string_view column_list) {
-  std::string text;
-  csv(RecordList(records), column_list, [&](std::string_view more) { text += more; });
-  return text;
+// Leaves out the columns of the default set that no record has a value in; those that were asked for by name stay.
+void leave_out_empty(std::vector<Column>& columns, const Records& records) {
+  std::vector<bool> is_empty;
+  Extent extent = Extent::kNames;
+  for (const Column& column : columns) {
+    is_empty.push_back(column.drop > 0);
+    if (column.drop > 0) extent = std::max(extent, column.extent);
+  }
+  bool has_records = false;
+  records.each(extent, [&](const Record& record) {
+    has_records = true;
+    for (size_t i = 0; i < columns.size(); ++i) is_empty[i] = is_empty[i] && columns[i].read(record, "").is_null();
+    return std::find(is_empty.begin(), is_empty.end(), true) != is_empty.end();
+  });
+  for (size_t i = columns.size(); has_records && i-- > 0;) {
+    if (is_empty[i]) columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(i));
+  }
 }
+
+}  // namespace
 
 void csv(const Records& records, std::string_view column_list, const TextSink& sink) {
   if (column_list == "all") {
@@ -103,9 +89,10 @@ void csv(const Records& records, std::string_view column_list, const TextSink& s
     return;
   }
   Speedups speedups;
-  const std::vector<Column> columns = data_columns(column_list, speedups, records);
+  std::vector<Column> columns = data_columns(column_list, speedups, records);
   plan_speedups(columns, records, speedups);
   add_speedups(columns, records, speedups);
+  leave_out_empty(columns, records);
   std::vector<Json> line;
   Extent extent = Extent::kNames;
   for (const Column& column : columns) {
@@ -115,16 +102,10 @@ void csv(const Records& records, std::string_view column_list, const TextSink& s
   sink(csv_line(line));
   records.each(extent, [&](const Record& record) {
     line.clear();
-    for (const Column& column : columns) line.push_back(column.read(Row(record), ""));
+    for (const Column& column : columns) line.push_back(column.read(record, ""));
     sink(csv_line(line));
     return true;
   });
-}
-
-std::string json(std::span<const Record> records) {
-  std::string text;
-  json(RecordList(records), [&](std::string_view more) { text += more; });
-  return text;
 }
 
 void json(const Records& records, const TextSink& sink) {
@@ -139,8 +120,6 @@ void json(const Records& records, const TextSink& sink) {
   sink(is_empty ? "]\n" : "\n]\n");
 }
 
-std::string jsonl(const Record& record) { return to_text(record) + "\n"; }
-
 JsonLines::JsonLines(std::string_view columns, const Records& planned)
     : is_whole_(columns == "all"), speedups_(std::make_unique<Speedups>()) {
   if (is_whole_) return;
@@ -153,23 +132,22 @@ void JsonLines::add_speedups(const Records& records) { laptime::add_speedups(col
 Extent JsonLines::extent() const { return is_whole_ ? Extent::kWhole : extent_of_columns(columns_); }
 
 std::string JsonLines::line(const Record& record) {
-  if (is_whole_) return jsonl(record);
+  if (is_whole_) return to_text(record) + "\n";
   speedups_->add(record);
   Json row = Json::object();
-  for (const Column& column : columns_) row[column.title] = column.read(Row(record), "");
+  for (const Column& column : columns_) row[column.title] = column.read(record, "");
   return row.dump() + "\n";
 }
 
 void samples_csv(const Records& records, const TextSink& sink) {
   std::vector<Json> line;
   std::vector<ColumnValue> values;
-  const auto add = [&](std::string_view header, std::string_view column) {
-    line.emplace_back(std::string(header));
-    values.emplace_back(column);
-  };
-  for (const DataColumn& column : configuration_columns()) add(column.header, column.column);
-  add("created", "created");
-  add("run", "run");
+  std::vector<std::string_view> names = configuration_columns();
+  names.insert(names.end(), {"created", "run"});
+  for (const std::string_view name : names) {
+    line.emplace_back(name);
+    values.emplace_back(name);
+  }
   for (const char* const header : {"phase", "sample", "seconds"}) line.emplace_back(header);
   sink(csv_line(line));
   records.each(Extent::kWhole, [&](const Record& record) {

@@ -16,16 +16,11 @@ namespace laptime {
 
 // Comma-separated values (RFC 4180) with data_columns(). With `all` a column for every leaf of the records' JSON, named
 // by its dotted path as filters name it; a list of numbers or texts is one cell of JSON, a list of objects (phases,
-// kernels) is left out.
-std::string csv(std::span<const Record> records, std::string_view columns = "default");
+// kernels) is left out. Of the default columns those without a value in any record are left out.
 void csv(const Records& records, std::string_view columns, const TextSink& sink);
 
 // An array of whole records, one per line, ending in a line break. ASCII alone: everything else is \u-escaped.
-std::string json(std::span<const Record> records);
 void json(const Records& records, const TextSink& sink);
-
-// The whole record in one line, with its line break.
-std::string jsonl(const Record& record);
 
 // Lines of JSON with the columns of csv(); with `all` each is a whole record. A row compares (speedup) with the rows
 // before it.

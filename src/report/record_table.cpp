@@ -9,13 +9,11 @@
 #include <optional>
 #include <utility>
 
-#include "record/metrics.h"
+#include "base/words.h"
 #include "report/attention_table.h"
-#include "report/column_sets/column_sets.h"
 #include "report/columns.h"
+#include "report/names.h"
 #include "report/point_text.h"
-#include "report/shortage.h"
-#include "report/trust.h"
 
 namespace laptime {
 namespace {
@@ -35,131 +33,23 @@ Column* find(std::vector<Column>& columns, std::string_view title) {
   return found == columns.end() ? nullptr : &*found;
 }
 
-void append(std::vector<Column>& columns, std::string_view title) {
-  if (find(columns, title) == nullptr) columns.push_back(*table_column(title));
-}
-
-bool are_few(const Heading& heading) { return heading.row_count() <= kFewRecords; }
-
 // The default columns: only the phases that some row has, and the pass in the header of the time.
 void suit(std::vector<Column>& columns, const Heading& heading) {
   const std::set<std::string>& passes = heading.passes();
-  const auto has_pass = [&](const char* pass) { return passes.contains(pass); };
   std::erase_if(columns, [&](const Column& column) {
-    if (column.title == "forward_s" || column.title == "backward_s")
-      return column.drop > 0 && !has_pass("forward_backward") && !has_pass("step");
-    if (column.title == "optimizer_s") return column.drop > 0 && !has_pass("step");
-    const bool is_rate = column.title == "tokens/s" || column.title == "mfu";
-    return is_rate && column.drop > 0 && heading.only_attention();
+    if (column.drop == 0) return false;
+    if (column.title == "tokens/s" || column.title == "mfu") return heading.only_attention();
+    if (column.title == "optimizer_s") return !passes.contains("step");
+    const bool is_phase = column.title == "forward_s" || column.title == "backward_s";
+    return is_phase && !passes.contains("forward_backward") && !passes.contains("step");
   });
-  if (Column* const time = find(columns, "median"))
-    time->shown = passes.size() == 1 && !passes.begin()->empty() ? *passes.begin() : "time";
-  if (Column* const doubt = find(columns, "uncertainty")) doubt->shown = " ";
-  if (Column* const mfu = find(columns, "mfu")) mfu->shown = "of peak";
-  if (Column* const peak = find(columns, "peak")) peak->shown = "memory";
-}
-
-// Rows of different names with the same settings get the column `name`.
-void name_rows(std::vector<Column>& columns, const Heading& heading, const Records& rows) {
-  if (find(columns, "name") != nullptr) return;
-  const Column& name = *table_column("name");
-  Extent extent = name.extent;
-  for (const Column& column : columns) extent = column.setting ? std::max(extent, column.extent) : extent;
-  std::map<std::string, std::string> names;  // by settings
-  bool is_ambiguous = false;
-  rows.each(extent, [&](const Record& record) {
-    std::string settings;
-    for (const Column& column : columns) {
-      if (column.setting) settings += column.cell(Row(record), "", {&heading}) + '\n';
-    }
-    const std::string& own = record.label.empty() ? record.name : record.label;
-    is_ambiguous = names.try_emplace(settings, own).first->second != own;
-    return !is_ambiguous;
-  });
-  if (is_ambiguous) columns.insert(columns.begin(), name);
-}
-
-// The columns of a table for people.
-std::vector<Column> columns_for_people(std::string_view list, const Records& rows, const Heading& heading,
-                                       Speedups& speedups) {
-  std::vector<Column> columns = columns_of(list, speedups, rows);
-  if (is_default(list)) {
-    suit(columns, heading);
-    for (Column& column : columns) column.of_phase = false;  // phases are columns
-    if (are_few(heading)) {
-      std::vector<Column> ratio = columns_of("speedup", speedups, rows);
-      plan_speedups(ratio, rows, speedups);
-      ratio.front().of_phase = false;
-      if (speedups.any() && find(columns, "speedup") == nullptr) columns.push_back(std::move(ratio.front()));
-    }
-  } else {
-    name_rows(columns, heading, rows);
-    for (size_t i = 0; i < columns.size(); ++i) {
-      if (columns[i].title != "median" || find(columns, "uncertainty") != nullptr) continue;
-      columns.insert(columns.begin() + static_cast<std::ptrdiff_t>(i) + 1, *table_column("uncertainty"));
-      columns[i + 1].shown = " ";
-      columns[i + 1].of_phase = columns[i].of_phase;
-      columns[i + 1].drop = columns[i].drop;
-    }
-    if (heading.some_predicted() && heading.some_measured() && find(columns, "name") == nullptr)
-      append(columns, "device");
-    if (heading.some_of_others() && find(columns, "name") == nullptr) append(columns, "system");
+  const std::string time = passes.size() == 1 && !passes.begin()->empty() ? *passes.begin() : "time";
+  for (const auto& [title, shown] : {std::pair<std::string_view, std::string>{"median", time},
+                                     {"uncertainty", " "},
+                                     {"mfu", "of peak"},
+                                     {"peak", "memory"}}) {
+    if (Column* const column = find(columns, title)) column->shown = shown;
   }
-  plan_speedups(columns, rows, speedups);
-  const std::vector<std::string> baselines = speedups.descriptions();
-  if (Column* const ratio = find(columns, "speedup"); ratio != nullptr && !baselines.empty())
-    ratio->shown = baselines.size() == 1 ? "vs " + baselines.front() : "vs baseline";
-  return columns;
-}
-
-Table empty_table(std::span<const Column> columns) {
-  Table table{.name = "records"};
-  for (const Column& column : columns) {
-    std::string title = column.shown.empty() ? column.title : column.shown;
-    if (&column == &columns.front() && title == "name") title.clear();
-    table.columns.push_back({.key = column.title,
-                             .title = title == " " ? "" : std::move(title),
-                             .unit = column.unit,
-                             .align = column.text ? Align::kLeft : Align::kRight,
-                             .drop = column.drop});
-  }
-  return table;
-}
-
-TableCell cell_of(const Column& column, const Record& record, std::string_view phase, const Heading& heading) {
-  const Row row(record);
-  TableCell cell(column.read(row, phase));
-  if (column.text_of) {
-    cell.text = column.text_of(row, phase, {&heading});
-    if (cell.text.empty()) cell.text = " ";
-  }
-  if (column.uncertainty) cell.uncertainty = column.uncertainty(row, phase).value_or(0);
-  return cell;
-}
-
-// The row of a record, or its beginning with the reason why the rest is missing.
-TableRow row_of(std::span<const Column> columns, const Record& record, const Heading& heading, bool is_planned) {
-  TableRow row;
-  const bool is_whole = has_times(record) && !is_planned;
-  for (const Column& column : columns) {
-    if (!is_whole && !column.setting) break;
-    row.cells.push_back(cell_of(column, record, "", heading));
-  }
-  if (!is_planned && record.status != Status::kOk)
-    row.remark = fmt::format("{}: {}", name_of(record.status), reason_of(record));
-  return row;
-}
-
-std::vector<TableRow> rows_of_phases(std::span<const Column> columns, const Record& record, const Heading& heading) {
-  std::vector<TableRow> rows;
-  if (std::none_of(columns.begin(), columns.end(), [](const Column& column) { return column.of_phase; })) return rows;
-  for (const std::string& phase : phases_of(record)) {
-    TableRow& row = rows.emplace_back();
-    for (const Column& column : columns)
-      row.cells.push_back(column.of_phase ? cell_of(column, record, phase, heading) : TableCell(nullptr, " "));
-    row.cells.front().text = "  " + phase;
-  }
-  return rows;
 }
 
 std::string run_text(const Record& first) {
@@ -172,6 +62,160 @@ std::string wrapped(const std::string& text, const TextStyle& style) {
   constexpr size_t kHanging = 2;
   return broken_at_spaces(terminal_text(text, style.unicode), style.width, kHanging) + "\n";
 }
+
+// Leaves out the columns of the default set that have no value in any row; those that were asked for by name stay.
+void leave_out_empty(Table& table, std::span<const Column> columns) {
+  for (size_t i = columns.size(); i-- > 0;) {
+    const auto has_value = [i](const TableRow& row) { return i < row.cells.size() && !row.cells[i].value.is_null(); };
+    const bool can_go = columns[i].drop > 0 || columns[i].title == "uncertainty";
+    if (!can_go || std::any_of(table.rows.begin(), table.rows.end(), has_value)) continue;
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    table.columns.erase(table.columns.begin() + at);
+    for (TableRow& row : table.rows) {
+      if (i < row.cells.size()) row.cells.erase(row.cells.begin() + at);
+    }
+  }
+}
+
+// The columns of a table for people, and its rows.
+struct Rows {
+  std::string list;
+  Heading heading;
+  Speedups speedups;  // the columns refer to it
+  std::vector<Column> columns;
+  TrustLine trust;
+  std::optional<Record> first;
+
+  Rows(std::string_view list, const Records& records) : list(list), heading(records) { choose_columns(records); }
+  Rows(const Rows&) = delete;
+  Rows& operator=(const Rows&) = delete;
+
+  bool are_few() const { return heading.row_count() <= kFewRecords; }
+  Column* find(std::string_view title) { return laptime::find(columns, title); }
+  Extent extent() const { return std::max(extent_of_columns(columns), Extent::kListed); }
+
+  void choose_columns(const Records& records) {
+    columns = columns_of(list, speedups, records);
+    if (is_default(list)) {
+      suit(columns, heading);
+      for (Column& column : columns) column.of_phase = false;  // phases are columns
+      if (are_few()) {
+        std::vector<Column> ratio = columns_of("speedup", speedups, records);
+        plan_speedups(ratio, records, speedups);
+        ratio.front().of_phase = false;
+        if (speedups.any() && find("speedup") == nullptr) columns.push_back(std::move(ratio.front()));
+      }
+    } else {
+      name_rows(records);
+      add_doubt();
+      if (find("name") == nullptr) {
+        if (heading.some_predicted() && heading.some_measured()) append("device");
+        if (heading.some_of_others()) append("system");
+      }
+    }
+    plan_speedups(columns, records, speedups);
+    const std::vector<std::string> baselines = speedups.descriptions();
+    if (Column* const ratio = find("speedup"); ratio != nullptr && !baselines.empty())
+      ratio->shown = baselines.size() == 1 ? "vs " + baselines.front() : "vs baseline";
+  }
+
+  void append(std::string_view title) {
+    if (find(title) == nullptr) columns.push_back(*table_column(title));
+  }
+
+  // Rows of different names with the same settings get the column `name`.
+  void name_rows(const Records& records) {
+    if (find("name") != nullptr) return;
+    Column name = *table_column("name");
+    Extent extent = name.extent;
+    for (const Column& column : columns) extent = column.setting ? std::max(extent, column.extent) : extent;
+    std::map<std::string, std::string> names;  // by settings
+    bool is_ambiguous = false;
+    records.each(extent, [&](const Record& record) {
+      std::string settings;
+      for (const Column& column : columns) {
+        if (column.setting) settings += column.cell(record, "", &heading) + '\n';
+      }
+      const std::string& own = record.label.empty() ? record.name : record.label;
+      is_ambiguous = names.try_emplace(settings, own).first->second != own;
+      return !is_ambiguous;
+    });
+    if (is_ambiguous) columns.insert(columns.begin(), std::move(name));
+  }
+
+  // A median stands beside how well it is known.
+  void add_doubt() {
+    const Column* const median = find("median");
+    if (median == nullptr || find("uncertainty") != nullptr) return;
+    Column doubt = *table_column("uncertainty");
+    doubt.shown = " ";
+    doubt.of_phase = median->of_phase;
+    doubt.drop = median->drop;
+    columns.insert(columns.begin() + (median - columns.data()) + 1, std::move(doubt));
+  }
+
+  Table empty_table() const {
+    Table table{.name = "records"};
+    for (const Column& column : columns) {
+      std::string title = column.shown.empty() ? column.title : column.shown;
+      if (title == " " || (&column == &columns.front() && title == "name")) title.clear();
+      table.columns.push_back({.key = column.title,
+                               .title = std::move(title),
+                               .unit = column.unit,
+                               .align = column.text ? Align::kLeft : Align::kRight,
+                               .drop = column.drop});
+    }
+    return table;
+  }
+
+  TableCell cell_of(const Column& column, const Record& record, std::string_view phase) const {
+    TableCell cell(column.read(record, phase));
+    if (column.text_of) {
+      cell.text = column.text_of(record, phase, &heading);
+      if (cell.text.empty()) cell.text = " ";
+    }
+    if (column.uncertainty) cell.uncertainty = column.uncertainty(record, phase).value_or(0);
+    return cell;
+  }
+
+  // The row of a record, or its beginning with the reason why the rest is missing.
+  TableRow row_of(const Record& record, bool is_planned = false) const {
+    TableRow row;
+    const bool is_whole = has_times(record) && !is_planned;
+    for (const Column& column : columns) {
+      if (!is_whole && !column.setting) break;
+      row.cells.push_back(cell_of(column, record, ""));
+    }
+    if (!is_planned && record.status != Status::kOk)
+      row.remark = fmt::format("{}: {}", name_of(record.status), reason_of(record));
+    return row;
+  }
+
+  // The rows of its phases, if a column has values for them.
+  std::vector<TableRow> phase_rows_of(const Record& record) const {
+    std::vector<TableRow> rows;
+    if (std::none_of(columns.begin(), columns.end(), [](const Column& column) { return column.of_phase; })) return rows;
+    for (const std::string& phase : phases_of(record)) {
+      TableRow& row = rows.emplace_back();
+      for (const Column& column : columns)
+        row.cells.push_back(column.of_phase ? cell_of(column, record, phase) : TableCell(nullptr, " "));
+      row.cells.front().text = "  " + phase;
+    }
+    return rows;
+  }
+
+  void note(const Record& record) {
+    if (!first || first->created.empty()) first = record;
+    trust.add(record);
+  }
+
+  // The words that all rows share, and the machine.
+  std::string shared_line() const {
+    std::vector<std::string> parts{heading.shared_text(*first), heading.machine_text(*first)};
+    std::erase(parts, "");
+    return joined(parts, " · ");
+  }
+};
 
 }  // namespace
 
@@ -200,33 +244,25 @@ class FastestRow {
   std::string text_;
 };
 
-struct TableStream::State {
+struct TableStream::State : Rows {
   TableStyle style;
-  std::string list;
-  Speedups speedups;
-  Heading heading;
-  std::vector<Column> columns;
   std::optional<GrowingTable> rows;
   std::optional<AttentionTable> attention;
   bool is_point = false;  // a single record in sentences
   bool compares = false;  // some column
   bool has_fastest = false;
-  FastestRow fastest;  // of all rows if they are known, otherwise of those so far
-  TrustLine trust;
-  std::optional<Record> first;
+  FastestRow fastest;               // of all rows if they are known, otherwise of those so far
   std::optional<Record> too_large;  // the smallest that is out of memory
   std::string run;                  // of the last row
 
-  State(const TableStyle& style, std::string_view list, const Records& expected)
-      : style(style), list(list), heading(expected) {
-    columns = columns_for_people(list, expected, heading, speedups);
-    if (list == "attention" && are_few(heading) && AttentionTable::suits(expected)) {
+  State(const TableStyle& style, std::string_view list, const Records& expected) : Rows(list, expected), style(style) {
+    if (list == "attention" && are_few() && AttentionTable::suits(expected)) {
       attention.emplace(expected);
       return;
     }
     compares = std::any_of(columns.begin(), columns.end(), [](const Column& column) { return column.compares; });
     is_point = list == kDefault && heading.row_count() == 1;
-    Table table = empty_table(columns);
+    Table table = empty_table();
     table.with_header = !style.quiet;
     for (size_t i = 0; i < columns.size(); ++i) {
       if (columns[i].compares) table.columns[i].width = columns[i].width;  // baselines are not known yet
@@ -235,8 +271,8 @@ struct TableStream::State {
     expected.each(extent(), [&](const Record& record) {
       if (!first) first = record;
       const bool is_planned = record.status == Status::kOk && record.time.empty();
-      table.rows.push_back(row_of(columns, record, heading, is_planned));
-      for (TableRow& row : rows_of_phases(columns, record, heading)) table.rows.push_back(std::move(row));
+      table.rows.push_back(row_of(record, is_planned));
+      for (TableRow& row : phase_rows_of(record)) table.rows.push_back(std::move(row));
       if (is_planned && table.rows.size() == 1)
         for (size_t i = 0; i < columns.size(); ++i) table.columns[i].width = columns[i].width;
       return ++examples < kExamples;
@@ -244,10 +280,7 @@ struct TableStream::State {
     rows.emplace(table, style);
   }
 
-  Extent extent() const {
-    if (attention || is_point || style.verbose) return Extent::kWhole;
-    return std::max(extent_of_columns(columns), Extent::kListed);
-  }
+  Extent extent() const { return attention || is_point || style.verbose ? Extent::kWhole : Rows::extent(); }
 
   // Below a row: what is said only if asked for.
   std::string details(const Record& record) const {
@@ -259,43 +292,40 @@ struct TableStream::State {
 
   std::string add(const Record& record) {
     if (compares) speedups.add(record);
-    trust.add(record);
-    const bool is_too_large = record.status == Status::kOutOfMemory;
-    if (is_too_large && (!too_large || bytes_asked_for(record) < bytes_asked_for(*too_large))) too_large = record;
-    if (!first || first->created.empty()) first = record;
+    note(record);
+    if (is_smaller_shortage(record, too_large)) too_large = record;
     if (attention) return attention->add(record, style);
     const bool is_stored = style.stored_runs != nullptr && style.stored_runs->contains(record.run);
-    if (is_point) return point_text(record, heading, style, is_stored) + details(record);
-    TableRow row = row_of(columns, record, heading, false);
+    if (is_point) return point_text(record, heading, style, style.quiet, is_stored) + details(record);
+    TableRow row = row_of(record);
     if (compares && !has_fastest) fastest.add(record, speedups, heading);
-    if (has_fastest && fastest.is(record)) row.remark = "fastest";
-    if (is_stored) row.remark += row.remark.empty() ? "from the store" : "; from the store";
-    if (is_predicted(record) && heading.some_measured()) row.remark += row.remark.empty() ? "predicted" : "; predicted";
+    std::vector<std::string> remarks{row.remark};
+    if (has_fastest && fastest.is(record)) remarks = {"fastest"};
+    if (is_stored) remarks.emplace_back("from the store");
+    if (is_predicted(record) && heading.some_measured()) remarks.emplace_back("predicted");
+    std::erase(remarks, "");
+    row.remark = joined(remarks, "; ");
     if (style.tells_runs && heading.run_count() > 1 && record.run != run) row.heading = run_text(record);
     run = record.run;
     std::string text = rows->add(row);
-    if (are_few(heading)) {
-      for (const TableRow& phase : rows_of_phases(columns, record, heading)) text += rows->add(phase);
+    if (are_few()) {
+      for (const TableRow& phase : phase_rows_of(record)) text += rows->add(phase);
     }
     return text + details(record);
   }
 
-  std::vector<std::string> lines_below() const {
+  std::vector<std::string> lines_below() {
     std::vector<std::string> lines;
     if (style.quiet || !first) return lines;
     if (!is_point) {
-      if (!has_fastest && find_speedup()) lines.push_back(fastest.line());
-      const std::string shared = heading.shared_text(*first);
-      const std::string machine = heading.machine_text(*first);
-      lines.push_back(shared + (shared.empty() || machine.empty() ? "" : " · ") + machine);
+      if (!has_fastest && find("speedup") != nullptr) lines.push_back(fastest.line());
+      lines.push_back(shared_line());
     }
     if (style.verbose) {
-      std::string facts;
-      for (const HeadingFact& fact : heading.facts(*first)) facts += (facts.empty() ? "" : ", ") + fact.text;
-      lines.push_back(std::move(facts));
+      lines.push_back(joined(heading.facts(*first), ", "));
       std::set<std::string_view> notes;
       for (const Column& column : columns) {
-        if (!column.note.empty() && notes.insert(column.note).second) lines.emplace_back(column.note);
+        if (notes.insert(column.note).second) lines.emplace_back(column.note);
       }
     }
     lines.push_back(trust.line());
@@ -303,14 +333,10 @@ struct TableStream::State {
     return lines;
   }
 
-  bool find_speedup() const {
-    return std::any_of(columns.begin(), columns.end(), [](const Column& column) { return column.title == "speedup"; });
-  }
-
   std::string end() {
     std::string text = attention ? attention->end(style) : "";
     for (const std::string& line : lines_below()) text += wrapped(line, style);
-    if (style.verbose && !style.quiet && too_large) text += explain_shortage(std::span(&*too_large, 1));
+    if (style.verbose && !style.quiet && too_large) text += explain_shortage(*too_large);
     return text;
   }
 };
@@ -329,7 +355,7 @@ Extent TableStream::extent() const { return state_->extent(); }
 
 void TableStream::add_speedups(const Records& records) {
   laptime::add_speedups(state_->columns, records, state_->speedups);
-  if (!state_->find_speedup() || !are_few(state_->heading)) return;
+  if (state_->find("speedup") == nullptr || !state_->are_few()) return;
   state_->has_fastest = true;
   records.each(Extent::kWhole, [&](const Record& record) {
     state_->fastest.add(record, state_->speedups, state_->heading);
@@ -343,52 +369,32 @@ std::string TableStream::end() { return state_->end(); }
 void table(const Records& records, const TableStyle& style, std::string_view columns, const TextSink& sink) {
   TableStream stream(style, columns, records);
   stream.add_speedups(records);
-  size_t count = 0;
+  bool is_empty = true;
   records.each(stream.extent(), [&](const Record& record) {
     sink(stream.add(record));
-    ++count;
+    is_empty = false;
     return true;
   });
-  if (count > 0) sink(stream.end());
+  if (!is_empty) sink(stream.end());
 }
 
-std::string table(std::span<const Record> records, const TableStyle& style, std::string_view columns) {
-  std::string text;
-  table(RecordList(records), style, columns, [&](std::string_view piece) { text += piece; });
-  return text;
-}
-
-Table table_of(const Records& records, std::string_view list) {
-  Speedups speedups;
-  const Heading heading(records);
-  const std::vector<Column> columns = columns_for_people(list, records, heading, speedups);
-  add_speedups(columns, records, speedups);
-  Table table = empty_table(columns);
-  TrustLine trust;
-  std::optional<Record> first;
-  records.each(std::max(extent_of_columns(columns), Extent::kListed), [&](const Record& record) {
-    if (!first) first = record;
-    trust.add(record);
-    table.rows.push_back(row_of(columns, record, heading, false));
+void markdown(const Records& records, std::string_view list, const TextSink& sink) {
+  Rows rows(list, records);
+  add_speedups(rows.columns, records, rows.speedups);
+  Table table = rows.empty_table();
+  records.each(rows.extent(), [&](const Record& record) {
+    rows.note(record);
+    table.rows.push_back(rows.row_of(record));
     if (!has_times(record)) return true;
-    for (TableRow& row : rows_of_phases(columns, record, heading)) table.rows.push_back(std::move(row));
+    for (TableRow& row : rows.phase_rows_of(record)) table.rows.push_back(std::move(row));
     return true;
   });
-  if (first) {
-    const std::string shared = heading.shared_text(*first);
-    const std::string machine = heading.machine_text(*first);
-    table.notes = {shared + (shared.empty() || machine.empty() ? "" : " · ") + machine, trust.line()};
+  if (is_default(list)) leave_out_empty(table, rows.columns);
+  if (rows.first) {
+    table.notes = {rows.shared_line(), rows.trust.line()};
     std::erase(table.notes, "");
   }
-  return table;
-}
-
-void markdown(const Records& records, std::string_view columns, const TextSink& sink) {
-  sink(markdown_of(table_of(records, columns)));
-}
-
-std::string markdown(std::span<const Record> records, std::string_view columns) {
-  return markdown_of(table_of(RecordList(records), columns));
+  sink(markdown_of(table));
 }
 
 }  // namespace laptime

@@ -57,15 +57,10 @@ class TableStream {
   std::unique_ptr<State> state_;
 };
 
-// All at once. Empty for no records. Error for an unknown column.
-std::string table(std::span<const Record> records, const TableStyle& style, std::string_view columns = "default");
+// All at once; nothing for no records. Error for an unknown column.
 void table(const Records& records, const TableStyle& style, std::string_view columns, const TextSink& sink);
 
-// The columns and rows of the same table as a value.
-Table table_of(const Records& records, std::string_view columns = "default");
-
-// That as Markdown, with what the rows share and the points that are not ok below it.
-std::string markdown(std::span<const Record> records, std::string_view columns = "default");
+// As Markdown, with the words that the rows share below it.
 void markdown(const Records& records, std::string_view columns, const TextSink& sink);
 
 }  // namespace laptime

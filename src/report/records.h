@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <span>
+#include <utility>
 
 #include "record/listing.h"
 #include "record/record.h"
@@ -22,6 +23,17 @@ class Records {
 
   // In their order, each with at least the fields of `extent`.
   virtual void each(Extent extent, const Visit& visit) const = 0;
+};
+
+// Records that a function goes through.
+class RecordsBy : public Records {
+ public:
+  using Each = std::function<void(Extent extent, const Visit& visit)>;
+  explicit RecordsBy(Each each) : each_(std::move(each)) {}
+  void each(Extent extent, const Visit& visit) const override { each_(extent, visit); }
+
+ private:
+  Each each_;
 };
 
 inline constexpr size_t kFewRecords = 50;  // up to this many are read whole for a table

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 
 #include "table/aligned.h"
 #include "table/text.h"
@@ -59,14 +60,15 @@ std::string nearest_text(const VerifiedGroup& group) {
 std::string summary(const VerifiedFile& file) {
   std::vector<Cells> rows{{"", "compared", "failed", "skipped", "nearest to its limit"}};
   for (const VerifiedGroup& group : file.groups) {
-    const auto number_of = [&](auto&& counts) {
-      return std::count_if(group.comparisons.begin(), group.comparisons.end(), counts);
-    };
-    const auto compared = number_of([](const Comparison& comparison) { return !comparison.skipped; });
-    const auto failed = number_of([](const Comparison& comparison) { return !comparison.pass; });
-    const auto skipped = number_of([](const Comparison& comparison) { return comparison.skipped; });
-    rows.push_back(
-        {group.name, std::to_string(compared), std::to_string(failed), std::to_string(skipped), nearest_text(group)});
+    std::array<int64_t, 3> counts{};  // compared, failed, skipped
+    for (const Comparison& comparison : group.comparisons) {
+      counts[0] += comparison.skipped ? 0 : 1;
+      counts[1] += comparison.pass ? 0 : 1;
+      counts[2] += comparison.skipped ? 1 : 0;
+    }
+    Cells& row = rows.emplace_back(Cells{group.name});
+    for (const int64_t count : counts) row.push_back(std::to_string(count));
+    row.push_back(nearest_text(group));
   }
   return aligned(rows, {false, true, true, true, false}, 2);
 }

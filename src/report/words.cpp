@@ -8,12 +8,53 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "base/units.h"
 #include "base/words.h"
+#include "report/answer.h"
+#include "table/text.h"
 #include "table/value_text.h"
 
 namespace laptime {
 namespace {
+
+// "0.82", "1,200"
+std::string price_words(double price) {
+  return price < 100 ? fmt::format("{:.2f}", price) : grouped(std::llround(price));
+}
+
+// "950,000", "10B", "3.5T".
+std::string count_words(double count) {
+  struct Unit {
+    double size;
+    const char* name;
+  };
+  constexpr std::array kUnits{Unit{1e12, "T"}, Unit{1e9, "B"}, Unit{1e6, "M"}};
+  if (!std::isfinite(count)) return "-";
+  for (const Unit& unit : kUnits) {
+    if (count >= unit.size) return fmt::format("{:.3g}{}", count / unit.size, unit.name);
+  }
+  return grouped(std::llround(count));
+}
+
+// Of a prediction from a data sheet the bounds are those of published runs.
+std::string training_time(const Finding& f) {
+  const bool has_bounds = f.has("low_s") && f.has("high_s");
+  std::string text = fmt::format("{} tokens: ", count_words(f.number("tokens")));
+  if (f.has("steps")) text += fmt::format("{} steps, ", count_words(f.number("steps")));
+  text += long_time(f.number("time_s"));
+  const bool is_bound = f.text("is_bound") == "true";
+  const auto range = [&] {
+    return fmt::format("{} to {}", long_time(f.number("low_s")), long_time(f.number("high_s")));
+  };
+  if (is_bound && has_bounds) text += fmt::format(" at best, {} as published runs went", range());
+  if (!is_bound && has_bounds && long_time(f.number("low_s")) != long_time(f.number("high_s")))
+    text += fmt::format(" ({})", range());
+  if (f.has("price")) text += fmt::format(", {}", price_words(f.number("price")));
+  if (f.has("price_high") && price_words(f.number("price_high")) != price_words(f.number("price_low")))
+    text += fmt::format(" ({} to {})", price_words(f.number("price_low")), price_words(f.number("price_high")));
+  if (f.has("price")) text += fmt::format(" at {:g}/h", f.number("price_per_hour"));
+  if (f.has("kwh")) text += fmt::format(", {:.3g} kWh", f.number("kwh"));
+  return text;
+}
 
 // "21 %", "1.3 times", "57 times": a ratio above 1 is no share.
 std::string multiple(double ratio) {
@@ -29,10 +70,78 @@ std::string percent_interval(const Finding& finding, double shift) {
   return std::isfinite(low) && std::isfinite(high) ? fmt::format(" (95 %: {:+.1f} to {:+.1f} %)", low, high) : "";
 }
 
-std::string pass_time(const Finding& f) {
-  return fmt::format("{} per {} in {} launches, {} between them", brief_seconds(f.number("total_s")), f.subject,
-                     f.integer("launches"), brief_seconds(f.number("residue_s")));
+// "1.5x (1.2-1.7)", or without an interval "1.5x".
+std::string ratio_words(const Finding& f, const std::string& key) {
+  const double ratio = f.number(key);
+  if (f.has(key + "_low")) return ratio_with_interval(ratio, f.number(key + "_low"), f.number(key + "_high"));
+  return std::isfinite(ratio) ? fmt::format("{:.2g}x", ratio) : "-";
 }
+
+// A number of a finding in the unit that its key ends in, or as the specification after the key in a template asks.
+std::string number_words(const Finding& f, std::string_view key, std::string_view how) {
+  const double number = f.number(key);
+  if (how == "long") return long_time(number);
+  if (how == "+") return fmt::format("{}{}", number < 0 ? "-" : "+", brief_seconds(std::abs(number)));
+  if (how == "%") return whole_percent_text(number);
+  if (how == ".1") return fixed_text(number, 1);
+  if (how == ",") return grouped(f.integer(key));
+  if (how == "-1") return change_text(number - 1);
+  if (how == "percent") return fixed_text(100 * number, 1) + " %";
+  if (how == "ratio") return ratio_words(f, std::string(key));
+  if (!how.empty()) return counted(f.integer(key), how);
+  if (key.ends_with("_ratio")) return multiple(number);
+  if (key == "of_bound") return percent_text(number);
+  const Unit unit = unit_of_key(key);
+  if (unit == Unit::kBytes) return brief_bytes(f.integer(key));
+  if (unit != Unit::kNone) return value_text(number, unit);
+  return key == "change" ? change_text(number) : fmt::to_string(f.integer(key));
+}
+
+std::string value_words(const Finding& f, std::string_view key, std::string_view how) {
+  if (key == "subject") return f.subject;
+  if (key == "interval") return percent_interval(f, how == "1" ? 1 : 0);
+  if (how == "place") return f.text(key) == "optimizer" ? "the optimizer" : f.text(key);
+  const Json* const value = f.values.json().find(key);
+  return value == nullptr || value->is_number() ? number_words(f, key, how) : f.text(key);
+}
+
+// Whether a part of a template is shown: its `key` has a value ('?'), none ('!'), one above 0 ('>') or 0 ('=').
+bool is_shown(const Finding& f, std::string_view key, char test) {
+  if (test == '>') return f.number(key) > 0;
+  if (test == '=') return f.number(key) == 0;
+  const std::string text = key == "subject" ? f.subject : f.has(key) ? f.text(key) : "";
+  return (text.empty() || text == "false") == (test == '!');
+}
+
+// Fills a template: "{key}" and "{key:how}" are values (number_words), and "[key?...]" is a part that depends on one
+// (is_shown). Takes `rest` up to its end, or up to the end of the part that it stands in.
+std::string fill(const Finding& f, std::string_view& rest) {
+  std::string text;
+  const auto take = [&](size_t end) {
+    const std::string_view taken = rest.substr(0, end);
+    rest.remove_prefix(std::min(rest.size(), end + 1));
+    return taken;
+  };
+  while (true) {
+    const size_t mark = std::min(rest.find_first_of("{[]"), rest.size());
+    const char kind = mark < rest.size() ? rest[mark] : ']';
+    text += take(mark);
+    if (kind == ']') return text;
+    if (kind == '{') {
+      const std::string_view value = take(rest.find('}'));
+      const size_t colon = std::min(value.find(':'), value.size());
+      text += value_words(f, value.substr(0, colon), value.substr(std::min(value.size(), colon + 1)));
+    } else {
+      const size_t end = rest.find_first_of("?!>=");
+      const char test = rest[end];
+      const std::string_view key = take(end);
+      const std::string part = fill(f, rest);
+      if (is_shown(f, key, test)) text += part;
+    }
+  }
+}
+
+// ---- Sentences that a template cannot make
 
 std::string against_bound(const Finding& f) {
   if (!f.has("of_bound")) return "";
@@ -45,11 +154,6 @@ std::string class_share(const Finding& f) {
   return fmt::format("{} {}{}", f.subject, percent_text(f.number("share")), against_bound(f));
 }
 
-std::string phase_time(const Finding& f) {
-  return fmt::format("{} {}: {} {}", f.subject, brief_seconds(f.number("total_s")), f.text("class"),
-                     percent_text(f.number("class_share")));
-}
-
 std::string rates(const Finding& f) {
   std::vector<std::string> parts;
   if (f.has("peak_flops_per_second"))
@@ -59,132 +163,9 @@ std::string rates(const Finding& f) {
   return fmt::format("{}{}", f.trust == FindingTrust::kPredicted ? "predicted with " : "", joined(parts, ", "));
 }
 
-std::string pass_bound(const Finding& f) {
-  const double all = f.number("arithmetic_s") + f.number("memory_s");
-  return fmt::format("at these rates the launches take at least {}, {} of the {} ({} of it arithmetic)",
-                     brief_seconds(all), percent_text(f.number("of_bound")), f.subject,
-                     all > 0 ? percent_text(f.number("arithmetic_s") / all) : "-");
-}
-
-std::string tracing(const Finding& f) {
-  return fmt::format("{} in turn with {} untraced: median {} against {}, {}{}",
-                     counted(f.integer("traced_steps"), "traced step"), f.integer("untraced_steps"),
-                     brief_seconds(f.number("traced_s")), brief_seconds(f.number("untraced_s")),
-                     change_text(f.number("ratio") - 1), percent_interval(f, 1));
-}
-
-std::string launch_sum(const Finding& f) {
-  return fmt::format("launches add up to {}, {} % of an untraced step{}", brief_seconds(f.number("launches_s")),
-                     fixed_text(100 * f.number("ratio"), 1), percent_interval(f, 0));
-}
-
-std::string marks(const Finding& f) {
-  return fmt::format("a mark takes {}; the marks of {} launches are {} of the traced time",
-                     brief_seconds(f.number("mark_s")), f.integer("launches"), percent_text(f.number("share")));
-}
-
-std::string launch_starts(const Finding& f) {
-  return fmt::format("starting {} launches takes {} of the {}", f.integer("launches"), percent_text(f.number("share")),
-                     f.subject);
-}
-
-std::string data_sheet_floor(const Finding& f) {
-  return fmt::format("at the data sheet's {} and {} the launches take at least {}, {} of an untraced step",
-                     value_text(f.number("peak_flops_per_second"), Unit::kFlopsPerSecond),
-                     value_text(f.number("bandwidth_bytes_per_second"), Unit::kBytesPerSecond),
-                     brief_seconds(f.number("floor_s")), percent_text(f.number("share")));
-}
-
-std::string device_idle(const Finding& f) {
-  const bool has_records = f.integer("watched_steps") > 0;
-  std::string kernels = counted(f.integer("kernels"), has_records ? "kernel" : "launch");
-  if (!has_records) kernels = fmt::format("{} launches", f.integer("kernels"));
-  if (f.integer("copies") > 0) kernels += fmt::format(" and {}", counted(f.integer("copies"), "memory operation"));
-  if (!f.has("share"))
-    return fmt::format("steps ran from a graph, {}; idle time unknown: {}", kernels, f.text("missing"));
-  std::string text =
-      fmt::format("{}launch-bound: {}, the device idles {} of a step",
-                  f.text("is_launch_bound") == "true" ? "" : "not ", kernels, percent_text(f.number("share")));
-  if (f.has("graph_s")) text += fmt::format("; as a graph a step takes {}", brief_seconds(f.number("graph_s")));
-  return text + (has_records
-                     ? fmt::format(" (by {}, {})", f.text("records"), counted(f.integer("watched_steps"), "step"))
-                     : fmt::format(" (by events; no records: {})", f.text("missing")));
-}
-
-std::string softmax_against_products(const Finding& f) {
-  return fmt::format(
-      "softmax takes {} as long as the two products of attention (forward: {} against {}), for {} of their FLOPs",
-      multiple(f.number("time_ratio")), brief_seconds(f.number("softmax_s")), brief_seconds(f.number("products_s")),
-      multiple(f.number("flops_ratio")));
-}
-
-std::string top_kernel(const Finding& f) {
-  std::string text = fmt::format("{}: {} takes most, {} in {}", f.subject, f.text("kernel"),
-                                 percent_text(f.number("share")), counted(f.integer("calls"), "call"));
-  if (f.has("products_share")) {
-    text += fmt::format("; all matrix products {} in {}", percent_text(f.number("products_share")),
-                        counted(f.integer("products_calls"), "call"));
-  }
-  return text;
-}
-
-std::string cast_cost(const Finding& f) {
-  std::string text = fmt::format("{}: casts take {} of the step", f.subject, percent_text(f.number("cast_share")));
-  if (!f.has("speedup")) return text;
-  text += fmt::format("; {} is ", f.text("to"));
-  text += f.has("speedup_low")
-              ? ratio_with_interval(f.number("speedup"), f.number("speedup_low"), f.number("speedup_high"))
-          : std::isfinite(f.number("speedup")) ? fmt::format("{:.2g}x", f.number("speedup"))
-                                               : "-";
-  return text + " as fast as " + f.text("from");
-}
-
-std::string memory_peak(const Finding& f) {
-  const std::string phase = f.text("phase");
-  return fmt::format("{} at the peak{}{}", brief_bytes(f.integer("bytes")),
-                     phase.empty() ? "" : fmt::format(", in {}", phase == "optimizer" ? "the optimizer" : phase),
-                     f.text("op").empty() ? "" : ", by " + place_words(f.text("op"), f.text("scope")));
-}
-
 std::string memory_share(const Finding& f) {
   return fmt::format("{} {} {}", category_words(f.subject), brief_bytes(f.integer("bytes")),
                      percent_text(f.number("share")));
-}
-
-std::string phase_peak(const Finding& f) {
-  return fmt::format("{} peaks at {}, by {}", f.subject, brief_bytes(f.integer("bytes")),
-                     place_words(f.text("op"), f.text("scope")));
-}
-
-std::string saved_for_backward(const Finding& f) {
-  std::string text = fmt::format("forward saves {}", brief_bytes(f.integer("bytes")));
-  if (f.has("layer_bytes")) text += fmt::format(", {} a layer", brief_bytes(f.integer("layer_bytes")));
-  if (f.integer("copies_bytes") > 0)
-    text += fmt::format(", {} of it autocast copies", brief_bytes(f.integer("copies_bytes")));
-  return text;
-}
-
-std::string optimizer_memory(const Finding& f) {
-  std::string text = fmt::format("the optimizer adds {} of state", brief_bytes(f.integer("state_bytes")));
-  if (f.has("temporaries_bytes"))
-    text += fmt::format(" and {} of temporaries", brief_bytes(f.integer("temporaries_bytes")));
-  return text;
-}
-
-std::string residual_tensor(const Finding& f) {
-  return fmt::format("one tensor of the residual stream: {} {}, {}", f.text("dtype"), f.text("shape"),
-                     brief_bytes(f.integer("bytes")));
-}
-
-std::string memory_growth(const Finding& f) {
-  std::string text =
-      fmt::format("{}: {} at context {}, {} at context {}", f.subject, brief_bytes(f.integer("from_bytes")),
-                  f.integer("from_context"), brief_bytes(f.integer("to_bytes")), f.integer("to_context"));
-  if (!f.has("square_bytes")) return text;
-  return text + fmt::format("; of that {} grows with the square of the context{}, {} in proportion, {} stays",
-                            brief_bytes(f.integer("square_bytes")),
-                            f.text("square_op").empty() ? "" : fmt::format(" (most by {})", f.text("square_op")),
-                            brief_bytes(f.integer("linear_bytes")), brief_bytes(f.integer("constant_bytes")));
 }
 
 std::string fit(const Finding& f) {
@@ -198,34 +179,11 @@ std::string fit(const Finding& f) {
   return text + (fitting == "nothing fits" ? "; no --recompute makes it fit" : "; fits with --recompute " + fitting);
 }
 
-std::string predicted_time(const Finding& f) {
-  std::string text = fmt::format("{} per {}", brief_seconds(f.number("time_s")), f.subject);
-  if (f.text("is_bound") == "true") text += " at best";
-  if (f.has("low_s")) {
-    text += fmt::format(" ({} to {})", brief_seconds(f.number("low_s")), brief_seconds(f.number("high_s")));
-  }
-  return text;
-}
-
-std::string published_runs(const Finding& f) {
-  return fmt::format("published {} took {} to {} times the bound ({} runs, median {})",
-                     f.subject.empty() ? "runs" : f.subject + " runs", fixed_text(f.number("low"), 1),
-                     fixed_text(f.number("high"), 1), f.integer("times"), fixed_text(f.number("median"), 1));
-}
-
-// "1e9", "3.5e11".
-std::string tokens_words(double tokens) {
-  if (!std::isfinite(tokens)) return "-";
-  const double exponent = std::floor(std::log10(std::max(tokens, 1.0)));
-  return exponent < 6 ? grouped(std::llround(tokens))
-                      : fmt::format("{:.3g}e{:.0f}", tokens / std::pow(10.0, exponent), exponent);
-}
-
-std::string training_time(const Finding& f) {
-  const std::string tokens = tokens_words(f.number("tokens"));
-  if (!f.has("high_s")) return fmt::format("{} tokens: {}", tokens, long_time(f.number("time_s")));
-  return fmt::format("{} tokens: {} at best, {} to {} as published runs went", tokens, long_time(f.number("time_s")),
-                     long_time(f.number("low_s")), long_time(f.number("high_s")));
+std::string pass_bound(const Finding& f) {
+  const double all = f.number("arithmetic_s") + f.number("memory_s");
+  return fmt::format("at these rates the launches take at least {}, {} of the {} ({} of it arithmetic)",
+                     brief_seconds(all), percent_text(f.number("of_bound")), f.subject,
+                     all > 0 ? percent_text(f.number("arithmetic_s") / all) : "-");
 }
 
 std::string launch_bound(const Finding& f) {
@@ -253,95 +211,80 @@ std::string largest(const Finding& f) {
   return joined(parts, ", ");
 }
 
-std::string compile_mode(const Finding& f) {
-  std::string text = fmt::format("--mode compile {}", f.text("only_it_fits") == "true" ? "fits" : "is faster");
-  std::vector<std::string> figures;
-  if (f.has("time_s")) figures.push_back(brief_seconds(f.number("time_s")));
-  if (f.has("peak_bytes")) figures.push_back(brief_bytes(f.integer("peak_bytes")));
-  return fmt::format("{}: {}", text, joined(figures, ", "));
-}
-
-std::string framework(const Finding& f) {
-  return fmt::format("as a framework runs it, eager without recomputation: {}", brief_bytes(f.integer("peak_bytes")));
-}
-
-std::string level_changes(const Finding& f) {
-  const std::string figures = fmt::format("{} {}s", f.integer("figures"), f.text("by"));
-  if (f.integer("changes") == 0)
-    return f.text("is_too_short") == "true" ? fmt::format("{} over {}: too few to find a change", f.subject, figures)
-                                            : fmt::format("{} over {}: no change of level", f.subject, figures);
-  const std::string direction = f.text("direction");
-  return fmt::format("{} {} at {} ({}){}; {} over {}", f.subject, change_text(f.number("change")), f.text("commit"),
-                     f.text("created"), direction.empty() ? "" : ": " + direction,
-                     counted(f.integer("changes"), "change"), figures);
-}
-
-std::string calibration(const Finding& f) {
-  std::string text = fmt::format("{} launch times known", grouped(f.integer("launches")));
-  if (f.integer("disturbed_launches") > 0)
-    text += fmt::format(", {} of them from a disturbed machine", grouped(f.integer("disturbed_launches")));
-  return text;
-}
-
-std::string detectable_difference(const Finding& f) {
-  const std::string percent = whole_percent_text(f.number("difference"));
-  if (f.text("is_within_budget") != "true") {
-    return fmt::format("too busy to detect {} within {}: that takes about {} rounds, {}", percent,
-                       long_time(f.number("budget_s")), f.integer("rounds"), long_time(f.number("time_s")));
-  }
-  return fmt::format("detects a difference of {} within {} ({} rounds)", percent, long_time(f.number("time_s")),
-                     f.integer("rounds"));
-}
-
-std::string largest_difference(const Finding& f, std::string_view what) {
-  const auto signed_time = [&](std::string_view key) {
-    const double time = f.number(key);
-    return fmt::format("{}{}", time < 0 ? "-" : "+", brief_seconds(std::abs(time)));
-  };
-  return fmt::format("the {} that differs most is {}: {} of {}", what, f.subject, signed_time("difference_s"),
-                     signed_time("step_difference_s"));
-}
-std::string largest_op_difference(const Finding& f) { return largest_difference(f, "op"); }
-std::string largest_part_difference(const Finding& f) { return largest_difference(f, "part"); }
-
 struct WordsOfKind {
   std::string_view kind;
-  std::string (*words)(const Finding& finding);
+  std::string_view text;  // a template; empty where a function has the words
+  std::string (*words)(const Finding& finding) = nullptr;
 };
-constexpr std::array kWords{WordsOfKind{"pass_time", pass_time},
-                            WordsOfKind{"class_share", class_share},
-                            WordsOfKind{"phase_time", phase_time},
-                            WordsOfKind{"rates", rates},
-                            WordsOfKind{"pass_bound", pass_bound},
-                            WordsOfKind{"tracing", tracing},
-                            WordsOfKind{"launch_sum", launch_sum},
-                            WordsOfKind{"marks", marks},
-                            WordsOfKind{"launch_starts", launch_starts},
-                            WordsOfKind{"data_sheet_floor", data_sheet_floor},
-                            WordsOfKind{"device_idle", device_idle},
-                            WordsOfKind{"softmax_against_products", softmax_against_products},
-                            WordsOfKind{"top_kernel", top_kernel},
-                            WordsOfKind{"cast_cost", cast_cost},
-                            WordsOfKind{"memory_peak", memory_peak},
-                            WordsOfKind{"memory_share", memory_share},
-                            WordsOfKind{"phase_peak", phase_peak},
-                            WordsOfKind{"saved_for_backward", saved_for_backward},
-                            WordsOfKind{"optimizer_memory", optimizer_memory},
-                            WordsOfKind{"residual_tensor", residual_tensor},
-                            WordsOfKind{"memory_growth", memory_growth},
-                            WordsOfKind{"fit", fit},
-                            WordsOfKind{"predicted_time", predicted_time},
-                            WordsOfKind{"published_runs", published_runs},
-                            WordsOfKind{"training_time", training_time},
-                            WordsOfKind{"launch_bound", launch_bound},
-                            WordsOfKind{"largest", largest},
-                            WordsOfKind{"compile_mode", compile_mode},
-                            WordsOfKind{"framework", framework},
-                            WordsOfKind{"level_changes", level_changes},
-                            WordsOfKind{"calibration", calibration},
-                            WordsOfKind{"detectable_difference", detectable_difference},
-                            WordsOfKind{"largest_op_difference", largest_op_difference},
-                            WordsOfKind{"largest_part_difference", largest_part_difference}};
+constexpr std::array kWords{
+    WordsOfKind{"pass_time", "{total_s} per {subject} in {launches} launches, {residue_s} between them"},
+    WordsOfKind{"class_share", "", class_share},
+    WordsOfKind{"phase_time", "{subject} {total_s}: {class} {class_share}"},
+    WordsOfKind{"rates", "", rates},
+    WordsOfKind{"pass_bound", "", pass_bound},
+    WordsOfKind{
+        "tracing",
+        "{traced_steps:traced step} in turn with {untraced_steps} untraced: median {traced_s} against {untraced_s}, "
+        "{ratio:-1}{interval:1}"},
+    WordsOfKind{"launch_sum", "launches add up to {launches_s}, {ratio:percent} of an untraced step{interval:0}"},
+    WordsOfKind{"marks", "a mark takes {mark_s}; the marks of {launches} launches are {share} of the traced time"},
+    WordsOfKind{"launch_starts", "starting {launches} launches takes {share} of the {subject}"},
+    WordsOfKind{"data_sheet_floor",
+                "at the data sheet's {peak_flops_per_second} and {bandwidth_bytes_per_second} the launches take at "
+                "least {floor_s}, {share} of an untraced step"},
+    WordsOfKind{
+        "device_idle",
+        "[share?[is_launch_bound!not ]launch-bound: ][share!steps ran from a graph, ][watched_steps>{kernels:kernel}]"
+        "[watched_steps={kernels} launches][copies> and {copies:memory operation}][share!; idle time unknown: "
+        "{missing}][share?, the device idles {share} of a step[graph_s?; as a graph a step takes {graph_s}] "
+        "([watched_steps>by {records}, {watched_steps:step}][watched_steps=by events; no records: {missing}])]"},
+    WordsOfKind{"softmax_against_products",
+                "softmax takes {time_ratio} as long as the two products of attention (forward: {softmax_s} against "
+                "{products_s}), for {flops_ratio} of their FLOPs"},
+    WordsOfKind{"top_kernel",
+                "{subject}: {kernel} takes most, {share} in {calls:call}[products_share?; all matrix products "
+                "{products_share} in {products_calls:call}]"},
+    WordsOfKind{"cast_cost",
+                "{subject}: casts take {cast_share} of the step[speedup?; {to} is {speedup:ratio} as fast as {from}]"},
+    WordsOfKind{"memory_peak", "{bytes} at the peak[phase?, in {phase:place}][op?, by {op}[scope? at {scope}]]"},
+    WordsOfKind{"memory_share", "", memory_share},
+    WordsOfKind{"phase_peak", "{subject} peaks at {bytes}, by {op}[scope? at {scope}]"},
+    WordsOfKind{"saved_for_backward",
+                "forward saves {bytes}[layer_bytes?, {layer_bytes} a layer][copies_bytes>, {copies_bytes} of it "
+                "autocast copies]"},
+    WordsOfKind{"optimizer_memory",
+                "the optimizer adds {state_bytes} of state[temporaries_bytes? and {temporaries_bytes} of temporaries]"},
+    WordsOfKind{"residual_tensor", "one tensor of the residual stream: {dtype} {shape}, {bytes}"},
+    WordsOfKind{"memory_growth",
+                "{subject}: {from_bytes} at context {from_context}, {to_bytes} at context {to_context}[square_bytes?; "
+                "of that {square_bytes} grows with the square of the context[square_op? (most by {square_op})], "
+                "{linear_bytes} in proportion, {constant_bytes} stays]"},
+    WordsOfKind{"fit", "", fit},
+    WordsOfKind{"predicted_time", "{time_s} per {subject}[is_bound? at best][low_s? ({low_s} to {high_s})]"},
+    WordsOfKind{"published_runs",
+                "published [subject?{subject} ]runs took {low:.1} to {high:.1} times the bound ({times} runs, median "
+                "{median:.1})"},
+    WordsOfKind{"training_time", "", training_time},
+    WordsOfKind{"launch_bound", "", launch_bound},
+    WordsOfKind{"largest", "", largest},
+    WordsOfKind{"compile_mode",
+                "--mode compile [only_it_fits?fits][only_it_fits!is faster]: [time_s?{time_s}][time_s?[peak_bytes?, "
+                "]][peak_bytes?{peak_bytes}]"},
+    WordsOfKind{"framework", "as a framework runs it, eager without recomputation: {peak_bytes}"},
+    WordsOfKind{"level_changes",
+                "{subject} [changes>{change} at {commit} ({created})[direction?: {direction}]; {changes:change} ]over "
+                "{figures} {by}s[changes=: [is_too_short?too few to find a change][is_too_short!no change of level]]"},
+    WordsOfKind{"calibration",
+                "{launches:,} launch times known[disturbed_launches>, {disturbed_launches:,} of them from a disturbed "
+                "machine]"},
+    WordsOfKind{"detectable_difference",
+                "[is_within_budget!too busy to detect {difference:%} within {budget_s:long}: that takes about {rounds} "
+                "rounds, {time_s:long}][is_within_budget?detects a difference of {difference:%} within {time_s:long} "
+                "({rounds} rounds)]"},
+    WordsOfKind{"largest_op_difference",
+                "the op that differs most is {subject}: {difference_s:+} of {step_difference_s:+}"},
+    WordsOfKind{"largest_part_difference",
+                "the part that differs most is {subject}: {difference_s:+} of {step_difference_s:+}"}};
 
 }  // namespace
 
@@ -349,7 +292,13 @@ std::string words(const Finding& finding) {
   const auto* const found =
       std::find_if(kWords.begin(), kWords.end(), [&](const WordsOfKind& one) { return one.kind == finding.kind; });
   LAPTIME_CHECK(found != kWords.end(), "no words for findings of kind {}", finding.kind);
-  return found->words(finding);
+  std::string_view text = found->text;
+  return found->words != nullptr ? found->words(finding) : fill(finding, text);
+}
+
+std::string words_of(const std::vector<Finding>& findings, std::string_view kind) {
+  const Finding* const finding = find(findings, kind);
+  return finding == nullptr ? "" : words(*finding);
 }
 
 std::string profile_headline(const std::vector<Finding>& findings) {
@@ -374,11 +323,6 @@ std::string profile_headline(const std::vector<Finding>& findings) {
   for (size_t i = 0; i < names.size(); ++i) texts.push_back(fmt::format("{} {} %", names[i], percents[i]));
   if (percents.back() > 0) texts.push_back(fmt::format("all else {} %", percents.back()));
   return fmt::format("{} per {}: {}", brief_seconds(whole), pass->subject, joined(texts, ", "));
-}
-
-std::string memory_headline(const std::vector<Finding>& findings) {
-  const Finding* const peak = find(findings, "memory_peak");
-  return peak == nullptr ? "" : memory_peak(*peak);
 }
 
 std::vector<std::string> memory_shares(const std::vector<Finding>& findings, size_t count) {
@@ -415,9 +359,54 @@ std::string phase_peaks(const std::vector<Finding>& findings) {
   return parts.size() < 2 ? "" : fmt::format("peak in {}", joined(parts, ", "));
 }
 
-std::string saved_words(const std::vector<Finding>& findings) {
-  const Finding* const saved = find(findings, "saved_for_backward");
-  return saved == nullptr ? "" : saved_for_backward(*saved);
+std::string brief_seconds(double seconds) { return value_text(seconds, Unit::kSeconds); }
+std::string brief_bytes(int64_t bytes) { return value_text(bytes, Unit::kBytes); }
+
+std::string grouped(int64_t number) { return grouped_digits(fmt::to_string(number)); }
+
+std::string long_time(double seconds) {
+  constexpr double kMinute = 60;
+  constexpr double kHour = 3600;
+  constexpr double kDay = 24 * kHour;
+  if (!std::isfinite(seconds) || seconds < 2 * kMinute) return brief_seconds(seconds);
+  if (seconds < 2 * kHour) return fmt::format("{:.3g} min", seconds / kMinute);
+  const bool is_hours = seconds < 3 * kDay;
+  const double value = seconds / (is_hours ? kHour : kDay);
+  const std::string_view unit = is_hours ? "h" : "days";
+  return value < 100 ? fmt::format("{:.2g} {}", value, unit)
+                     : fmt::format("{} {}", grouped_digits(fmt::format("{:.0f}", value)), unit);
+}
+
+std::string usable_words(const Finding& memory) {
+  std::string bytes = brief_bytes(memory.integer("available_bytes"));
+  if (memory.text("is_limit") == "true") return bytes + " (--memory-limit)";
+  if (memory.has("whole_bytes"))
+    return fmt::format("{} (95 % of {})", bytes, brief_bytes(memory.integer("whole_bytes")));
+  return bytes;
+}
+
+std::string category_words(std::string_view key) {
+  std::string text(key);
+  std::replace(text.begin(), text.end(), '_', ' ');
+  return text;
+}
+
+std::string place_words(const std::string& op, const std::string& scope) {
+  return scope.empty() ? op : fmt::format("{} at {}", op, scope);
+}
+
+std::vector<std::string> filled(const std::vector<std::string>& parts, size_t width) {
+  std::vector<std::string> lines;
+  for (const std::string& part : parts) {
+    if (part.empty()) continue;
+    const bool fits = !lines.empty() && (width == 0 || display_width(lines.back()) + 3 + display_width(part) <= width);
+    if (fits) {
+      lines.back() += "   " + part;
+    } else {
+      lines.push_back("  " + part);
+    }
+  }
+  return lines;
 }
 
 }  // namespace laptime

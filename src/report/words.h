@@ -1,27 +1,42 @@
-// The words for findings: one function for each kind, used wherever people read them.
+// The words for findings, one sentence for each kind, and the short phrases that answers are made of.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/finding.h"
-#include "report/phrases.h"
 
 namespace laptime {
 
 // "softmax takes 21 % as long as the two products (1.20 ms against 5.70 ms), for 1.2 % of their FLOPs". Without a
 // period. Aborts for a kind that has no words.
 std::string words(const Finding& finding);
+// The words of the first finding of a kind; empty without one.
+std::string words_of(const std::vector<Finding>& findings, std::string_view kind);
 
 // "1.10 s per step: matmul 66 %, optimizer 27 %, all else 7 %".
 std::string profile_headline(const std::vector<Finding>& findings);
-// "581 MiB at the peak, in the optimizer, by adamw at token_embeddings".
-std::string memory_headline(const std::vector<Finding>& findings);
 // "optimizer state 261 MiB 45 %", the largest first, at most `count`; the rest together.
 std::vector<std::string> memory_shares(const std::vector<Finding>& findings, size_t count);
 // "peak in forward 491 MiB, backward 523 MiB, optimizer 581 MiB".
 std::string phase_peaks(const std::vector<Finding>& findings);
-// "forward saves 70.0 MiB, 24.0 MiB a layer"; empty where nothing is saved.
-std::string saved_words(const std::vector<Finding>& findings);
+
+// Seconds and bytes with three digits: "1.10 s", "581 MiB".
+std::string brief_seconds(double seconds);
+std::string brief_bytes(int64_t bytes);
+// "3,780".
+std::string grouped(int64_t number);
+// "38 s", "12 min", "8.8 h", "3.2 days".
+std::string long_time(double seconds);
+// "76.0 GiB (95 % of 80.0 GiB)", "3.00 GiB (--memory-limit)": what a step may use.
+std::string usable_words(const Finding& memory);
+// "saved activations" for the key "saved_activations".
+std::string category_words(std::string_view key);
+// "matmul at layers.3.attn.scores"; the op alone where it has no scope.
+std::string place_words(const std::string& op, const std::string& scope);
+// Parts separated by three spaces, filled into lines of `width` columns that begin with two spaces.
+std::vector<std::string> filled(const std::vector<std::string>& parts, size_t width);
 
 }  // namespace laptime

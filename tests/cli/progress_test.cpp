@@ -56,7 +56,7 @@ TEST(SpokenPoints, LeaveOutSharedWords) {
   const SweepPoint small = test::point_of({{"model", "small"}, {"context", "16"}, {"threads", "1"}});
   const SweepPoint medium = test::point_of({{"model", "medium"}, {"context", "16"}, {"threads", "1"}});
   EXPECT_THAT(spoken_points({small, medium}), testing::ElementsAre("small", "medium"));
-  EXPECT_THAT(spoken_points({small}), testing::ElementsAre("step small ctx 16 float32 eager threads 1"));
+  EXPECT_THAT(spoken_points({small}), testing::ElementsAre("step small ctx 16 float32 eager 1 thread"));
 }
 
 TEST(ProgressText, NamesPointStageStepAndTimeLeft) {

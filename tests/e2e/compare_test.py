@@ -233,7 +233,7 @@ class OfFiles(CompareTest):
         self.write("base.json", self.processes(record) + self.processes(other, 3))
         self.assertEqual(self.gate(self.processes(record) + self.processes(other, 3)), 0, self.done.stderr)
         self.assertEqual(self.gate(self.processes(record) + self.processes(other, 4)), 1)
-        self.assertIn("threads 2': B is slower", self.done.stderr)
+        self.assertIn("2 threads': B is slower", self.done.stderr)
 
     def test_a_strict_bench_fails_where_a_point_is_out_of_memory(self):
         words = [*TINY, "--memory-limit", "1KiB,1GiB", "--warmup", "0", "--steps", "1"]

@@ -67,7 +67,7 @@ class Plan(ProgramTest):
         self.assertLess(len(lines), 12, lines)
         self.assertRegex(lines[0], r"^fits: [\d.]+ [MG]iB of 76.0 GiB \(95 % of 80.0 GiB\); ")
         text = " ".join(" ".join(lines).split())
-        self.assertRegex(text, r"per step at best [\d,]+ tokens/s 1e9 tokens: .* at best, .* as published runs went")
+        self.assertRegex(text, r"per step at best [\d,]+ tokens/s 1B tokens: .* at best, .* as published runs went")
         self.assertRegex(text, r"largest batch [\d,]+, largest context [\d,]+")
         self.assertLess(sum(line.startswith("!") for line in lines), 2)
         self.assertGreater(len(self.lines_at(80, *words, "--view", "all")), 60)

@@ -43,7 +43,7 @@ TEST(Totals, JsonLinesAreTheRecordAndItsTrace) {
   EXPECT_EQ(parse_record(line), traced.record);
   EXPECT_EQ(Json::parse(line)["trace"]["launches"]["flops"].size(), 6U);
   const TracedRecord untraced{traced.record, std::nullopt};
-  EXPECT_EQ(json_lines({&untraced, 1}, {}), jsonl(traced.record));
+  EXPECT_EQ(json_lines({&untraced, 1}, {}), to_text(traced.record) + "\n");
 }
 
 }  // namespace

@@ -189,9 +189,10 @@ struct Task {
     const Tensor& x = program->tensors.at(step.x);
     switch (step.kind) {
       case dnn::kOperationMatmul: {
+        const int64_t head = index[1] * program->tensors.at(step.b).sizes[1] / x.sizes[1];
         float sum = 0;
         for (int64_t k = 0; k < x.sizes[3]; ++k)
-          sum += value(step.x, {index[0], index[1], index[2], k}) * value(step.b, {index[0], index[1], k, index[3]});
+          sum += value(step.x, {index[0], index[1], index[2], k}) * value(step.b, {index[0], head, k, index[3]});
         return sum;
       }
       case dnn::kOperationReduction: {
@@ -278,13 +279,15 @@ bool add_step(DnnDescriptorHandle operation, Program& program, std::vector<int64
   return is_possible && step.x != 0 && step.y != 0;
 }
 
-// As the fused engines, which multiply 16-bit elements that lie together.
+// As the fused engines, which multiply 16-bit elements that lie together. Heads of the second factor may be shared.
 bool is_supported(const Program& program) {
   if (std::getenv("LAPTIME_FAKE_CUDNN_REFUSES") != nullptr) return false;
   return std::ranges::all_of(program.steps, [&](const Step& step) {
     if (step.kind != dnn::kOperationMatmul) return true;
     const Tensor& b = program.tensors.at(step.b);
-    return (b.type == dnn::kHalf || b.type == dnn::kBFloat16) && (b.strides[2] == 1 || b.strides[3] == 1);
+    return (b.type == dnn::kHalf || b.type == dnn::kBFloat16) && (b.strides[2] == 1 || b.strides[3] == 1) &&
+           program.tensors.at(step.x).sizes[1] % b.sizes[1] == 0 &&
+           program.tensors.at(step.y).sizes[1] == program.tensors.at(step.x).sizes[1];
   });
 }
 

@@ -1,10 +1,10 @@
 // The filter grammar and the order of records, on the stored records of the report tests.
+#include "report/columns.h"
 #include "report/filter.h"
 
 #include <algorithm>
 
 #include "fuzz/fuzz_target.h"
-#include "report/row.h"
 #include "report/stored_records.h"
 
 namespace laptime::fuzz {
@@ -57,7 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text = fuzz::text_of(data, size);
   fuzz::accept_or_refuse([&] { sort_records(kRecords, text); });
   fuzz::accept_or_refuse([&] {
-    const size_t matching = Filter(text).apply(kRecords).size();
+    const size_t matching = records_matching(Filter(text), kRecords).size();
     LAPTIME_CHECK(matching <= kRecords.size(), "{} of {} records", matching, kRecords.size());
   });
   return 0;

@@ -7,10 +7,12 @@
 #include "backend/cpu/team.h"
 #include "base/isa.h"
 #include "ops/kernels_cpu.h"
+#include "ops/kernels_cuda.h"
 #include "ops/matmul/matmul.h"
 #include "support/conformance.h"
 #include "support/evaluate.h"
 #include "support/gradient_check.h"
+#include "support/library_queue.h"
 #include "tensor/elements.h"
 
 namespace laptime::test {
@@ -78,6 +80,8 @@ std::vector<ConformanceCase> scaled_dot_product_attention_rows() {
            {{2, 1, 70, 270}, true, 0.3},
            {{1, 2, 11, 260}, true, 0.25},
            {{2, 4, 33, 20}, true, 0, 2},
+           {{1, 9, 20, 32}, true, 0, 3},
+           {{1, 4, 17, 80}, false, 0, 2},
            {{1, 6, 40, 16}, false, 0, 1},
            {{1, 4, 30, 20}, true, 0.3, 2},
            {{2, 4, 19, 270}, true, 0, 2},
@@ -154,8 +158,11 @@ class Attention {
   // Values, log-sum-exp and the three gradients.
   std::vector<std::vector<double>> run(const Kernel& forward, const Kernel& backward, int threads) {
     cpu::Team team(threads);
-    launch(forward, forward_, {0, 1, 2}, {3, 4}, team);
-    launch(backward, backward_, {0, 1, 2, 3, 4, 5}, {6, 7, 8}, team);
+    return run(forward, backward, team);
+  }
+  std::vector<std::vector<double>> run(const Kernel& forward, const Kernel& backward, Queue& queue) {
+    launch(forward, forward_, {0, 1, 2}, {3, 4}, queue);
+    launch(backward, backward_, {0, 1, 2, 3, 4, 5}, {6, 7, 8}, queue);
     std::vector<std::vector<double>> results;
     for (const size_t k : {3U, 4U, 6U, 7U, 8U}) {
       EXPECT_TRUE(tensors_[k].guards_intact()) << k;
@@ -174,7 +181,7 @@ class Attention {
     tensors_.back().fill({.shape = type.shape()}, seed);
   }
   void launch(const Kernel& kernel, const Signature& signature, const std::vector<size_t>& in,
-              const std::vector<size_t>& out, cpu::Team& team) {
+              const std::vector<size_t>& out, Queue& queue) {
     std::vector<TensorView> in_views;
     std::vector<TensorView> out_views;
     in_views.reserve(in.size() + 1);
@@ -183,7 +190,8 @@ class Attention {
     if (attributes_.dropout_p > 0) in_views.push_back(tensors_.back().view());
     for (const size_t k : out) out_views.push_back(tensors_[k].view());
     GuardedTensor workspace(contiguous_type(DType::kBool, {kernel.workspace_bytes(signature)}));
-    kernel.launch({*signature.op, signature.attributes, in_views, out_views, workspace.view().data, team});
+    if (kernel.prepare != nullptr) kernel.prepare(signature, queue);
+    kernel.launch({*signature.op, signature.attributes, in_views, out_views, workspace.view().data, queue});
     EXPECT_TRUE(workspace.guards_intact());
   }
 
@@ -192,14 +200,15 @@ class Attention {
   std::vector<GuardedTensor> tensors_;  // q, k, v, values, log_sum_exp, grad_values, grad_q, grad_k, grad_v[, step]
 };
 
-// The kernels of one instruction set that support the signature.
+// The kernels among `all` that support the signature.
+std::vector<Kernel> supporting_kernels(std::vector<Kernel> all, const Signature& signature) {
+  std::erase_if(all, [&](const Kernel& kernel) {
+    return kernel.op != signature.op || kernel.name == kReferenceName || !kernel.refusal(signature).empty();
+  });
+  return all;
+}
 std::vector<Kernel> supporting_kernels(cpu::Isa isa, const Signature& signature) {
-  std::vector<Kernel> kernels;
-  for (const Kernel& kernel : cpu_kernels(isa)) {
-    if (kernel.op == signature.op && kernel.name != kReferenceName && kernel.refusal(signature).empty())
-      kernels.push_back(kernel);
-  }
-  return kernels;
+  return supporting_kernels(cpu_kernels(isa), signature);
 }
 
 double relative_distance(const std::vector<double>& a, const std::vector<double>& truth) {
@@ -262,6 +271,42 @@ TEST(Attention, SlowSharesHeadsOfKeys) {
   expect_close({}, {5, 8, 70, 16}, 4);
   expect_close({.dropout_p = 0.2, .seed = 3, .place = 4}, {1, 4, 300, 100}, 2);
   expect_close({}, {1, 4, 140, 300}, 2);
+}
+
+// Kernels of CUDA devices read a head of keys for several query heads, in the layout of a model. They repeat neither
+// keys nor gradients of them: workspace does not grow where heads are shared.
+TEST(Attention, SharesHeadsOfKeysOnCuda) {
+  const Shape shape{2, 6, 20, 16};
+  LibraryQueue queue;
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+    Attention attention({}, dtype, shape, 2);
+    const Attention unshared({}, dtype, shape, 6);
+    const auto truth = attention.run(reference_kernel(kScaledDotProductAttention),
+                                     reference_kernel(kScaledDotProductAttentionBackward), 1);
+    const std::vector<Kernel> forward = supporting_kernels(cuda_kernels(), attention.forward_signature());
+    const std::vector<Kernel> backward = supporting_kernels(cuda_kernels(), attention.backward_signature());
+    EXPECT_EQ(forward.size(), dtype == DType::kFloat32 ? 3U : 2U);
+    ASSERT_EQ(backward.size(), forward.size());
+    for (size_t i = 0; i < forward.size(); ++i) {
+      SCOPED_TRACE(forward[i].name);
+      const auto results = attention.run(forward[i], backward[i], queue);
+      for (size_t k = 0; k < results.size(); ++k)
+        EXPECT_LT(relative_distance(results[k], truth[k]), dtype == DType::kFloat32 ? 1e-3 : 8e-3) << k;
+      EXPECT_LE(forward[i].workspace_bytes(attention.forward_signature()),
+                forward[i].workspace_bytes(unshared.forward_signature()));
+      EXPECT_LE(backward[i].workspace_bytes(attention.backward_signature()),
+                backward[i].workspace_bytes(unshared.backward_signature()));
+    }
+  }
+}
+
+// In float16 the gradients of cuDNN for one of those query heads may overflow.
+TEST(Attention, RefusesSharedHeadsInFloat16OnCuda) {
+  for (const int64_t kv_heads : {2, 6}) {
+    const Attention attention({}, DType::kFloat16, {2, 6, 20, 16}, kv_heads);
+    const auto backward = supporting_kernels(cuda_kernels(), attention.backward_signature());
+    EXPECT_EQ(backward.size(), kv_heads == 6 ? 2U : 1U);
+  }
 }
 
 TEST(Attention, SlowWideHeads) {

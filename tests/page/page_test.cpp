@@ -135,7 +135,7 @@ TEST(Page, SaysHowThePeakGrowsWithTheContext) {
   input.records = {input.records[0], input.records[4]};
   input.traces = {timed_trace(), timed_trace()};
   EXPECT_THAT(data_of(input)["points"][0]["sentences"]["memory"].get<std::string>(),
-              HasSubstr("From context 128 to 256 it grows from 3.500 MiB to 3.500 MiB"));
+              HasSubstr("the peak: 3.50 MiB at context 128, 3.50 MiB at context 256"));
 }
 
 TEST(Page, PointsOfDifferentWorkHaveNoRatio) {

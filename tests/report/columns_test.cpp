@@ -47,13 +47,13 @@ TEST(Columns, AcceptEveryHeaderAsAName) {
       if (header.find(',') != std::string::npos) continue;
       EXPECT_EQ(columns_of(header, speedups, list).size(), 1U) << header;
       EXPECT_NO_THROW(sort_records(records, header + ":desc")) << header;
-      EXPECT_NO_THROW(Filter(fmt::format("'{}' != null", header)).apply(records)) << header;
+      EXPECT_NO_THROW(records_matching(Filter(fmt::format("'{}' != null", header)), records)) << header;
     }
   }
   for (const Column& column : data_columns("default", speedups, list)) {
     EXPECT_NO_THROW(columns_of(column.title, speedups, list)) << column.title;
     EXPECT_NO_THROW(sort_records(records, column.title)) << column.title;
-    EXPECT_EQ(Row(records[0]).value(column.title), column.read(Row(records[0]), "")) << column.title;
+    EXPECT_EQ(value_of(records[0], column.title), column.read(records[0], "")) << column.title;
   }
 }
 
@@ -77,18 +77,19 @@ TEST(Columns, ShowADuplicateOnce) {
 
 TEST(Columns, AcceptSynonyms) {
   const std::vector<Record> records = stored_records();
-  const Row row(records[0]);
+  const Record& record = records[0];
   for (const char* const word : {"ctx", "context", "context-length", "context_length", "seq-len", "seq_len", "n_ctx"}) {
-    EXPECT_EQ(row.value(word), 256) << word;
+    EXPECT_EQ(value_of(record, word), 256) << word;
   }
-  EXPECT_EQ(row.value("heads"), row.value("num_heads"));
-  EXPECT_EQ(row.value("batch-size"), row.value("config.batch_size"));
-  EXPECT_EQ(Filter("dtype = bf16").apply(records).size(), Filter("dtype = bfloat16").apply(records).size());
-  EXPECT_EQ(Filter("dtype = bf16").apply(records).size(), 2U);
-  EXPECT_EQ(Filter("dtype != fp32 and seq_len = 256").apply(records).size(), 2U);
-  EXPECT_EQ(Filter("tokens/s > 1000 and peak > 1GiB").apply(records).size(), 2U);
-  EXPECT_EQ(Filter("predicted = true").apply(records).size(), 1U);
-  EXPECT_EQ(Filter("speedup > 1.5").apply(records).size(), 1U);
+  EXPECT_EQ(value_of(record, "heads"), value_of(record, "num_heads"));
+  EXPECT_EQ(value_of(record, "batch-size"), value_of(record, "config.batch_size"));
+  EXPECT_EQ(records_matching(Filter("dtype = bf16"), records).size(),
+            records_matching(Filter("dtype = bfloat16"), records).size());
+  EXPECT_EQ(records_matching(Filter("dtype = bf16"), records).size(), 2U);
+  EXPECT_EQ(records_matching(Filter("dtype != fp32 and seq_len = 256"), records).size(), 2U);
+  EXPECT_EQ(records_matching(Filter("tokens/s > 1000 and peak > 1GiB"), records).size(), 2U);
+  EXPECT_EQ(records_matching(Filter("predicted = true"), records).size(), 1U);
+  EXPECT_EQ(records_matching(Filter("speedup > 1.5"), records).size(), 1U);
   EXPECT_EQ(sort_records(records, "speedup:desc")[0].config.text("dtype"), "bfloat16");
 }
 
@@ -133,7 +134,7 @@ TEST(Columns, DocumentsKeepTheirStandardDeviation) {
   const Speedups speedups;
   const auto value = [&](const char* preset, const char* title) {
     for (const Column& column : columns_of(preset, speedups, records)) {
-      if (column.title == title) return column.read(Row(record), "");
+      if (column.title == title) return column.read(record, "");
     }
     return Json("no such column");
   };
@@ -174,7 +175,7 @@ TEST(Columns, ShortenTheArithmetic) {
   const auto cell = [](const char* math_mode) {
     Record record = stored_records().front();
     record.math_mode = math_mode;
-    return columns_of("arithmetic", Speedups(), RecordList({}))[0].read(Row(record), "");
+    return columns_of("arithmetic", Speedups(), RecordList({}))[0].read(record, "");
   };
   EXPECT_EQ(cell("float32"), "float32");
   EXPECT_EQ(cell("float32, predicted"), "float32");

@@ -1,5 +1,6 @@
 // The filter grammar and the order of records.
 #include "report/filter.h"
+#include "report/columns.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +8,6 @@
 #include <random>
 
 #include "base/error.h"
-#include "report/row.h"
 #include "report/stored_records.h"
 
 namespace laptime {
@@ -17,11 +17,11 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 // How many of the ten stored records match.
-size_t matching(const std::string& text) { return Filter(text).apply(stored_records()).size(); }
+size_t matching(const std::string& text) { return records_matching(Filter(text), stored_records()).size(); }
 
 std::string error_of(const std::string& text) {
   try {
-    Filter(text).apply(stored_records());
+    records_matching(Filter(text), stored_records());
   } catch (const Error& error) {
     return error.what();
   }
@@ -101,13 +101,13 @@ TEST(Filter, Narrows) {
   for (const auto& [text, count] : {std::pair{"", 5}, std::pair{"status = ok or status = timeout", 3}}) {
     Filter filter(text);
     filter.narrow("model", "smal");
-    EXPECT_EQ(filter.apply(stored_records()).size(), static_cast<size_t>(count)) << text;
+    EXPECT_EQ(records_matching(filter, stored_records()).size(), static_cast<size_t>(count)) << text;
   }
 }
 
 TEST(Filter, KeepsTheOrder) {
   std::vector<std::string> models;
-  for (const Record& record : Filter("status != ok").apply(stored_records()))
+  for (const Record& record : records_matching(Filter("status != ok"), stored_records()))
     models.push_back(record.config.text("model"));
   EXPECT_THAT(models, ElementsAre("10B", "small", "small", "medium", "2.7B"));
 }
@@ -151,8 +151,8 @@ TEST(Filter, OrderNeedsNumbers) {
 }
 
 TEST(Filter, NothingStoredMatchesNothing) {
-  EXPECT_TRUE(Filter("d_model = 768 and config.x = 1 and time.step.mean > 1").apply({}).empty());
-  EXPECT_THROW(Filter("memory.peak_byte = 1").apply({}), Error);
+  EXPECT_TRUE(records_matching(Filter("d_model = 768 and config.x = 1 and time.step.mean > 1"), {}).empty());
+  EXPECT_THROW(records_matching(Filter("memory.peak_byte = 1"), {}), Error);
 }
 
 TEST(Filter, HasLimits) {
@@ -178,7 +178,7 @@ TEST(Filter, AnyTextIsAFilterOrAnError) {
     std::string text;
     for (size_t n = random() % 12; n > 0; --n) text += pieces[random() % pieces.size()];
     try {
-      Filter(text).apply(std::span(records).first(2));
+      records_matching(Filter(text), std::span(records).first(2));
       ++filters;
     } catch (const Error&) {
       continue;
@@ -189,7 +189,7 @@ TEST(Filter, AnyTextIsAFilterOrAnError) {
 
 std::vector<std::string> sorted_by(const std::string& order, const std::string& column) {
   std::vector<std::string> values;
-  for (const Record& record : sort_records(Filter("status = ok").apply(stored_records()), order)) {
+  for (const Record& record : sort_records(records_matching(Filter("status = ok"), stored_records()), order)) {
     values.push_back(record.config.text(column));
   }
   return values;
@@ -235,9 +235,9 @@ TEST(Filter, FindsAChangedSizeByWhatWasTyped) {
   records.resize(2);
   records[0].name = "step/model:small/ctx:256/dtype:float32/mode:eager/layers:2/d_model:512";
   records[0].config.json()["model"] = "custom";
-  const auto found = [&](const char* text) { return Filter(text).apply(records).size(); };
-  EXPECT_EQ(Row(records[0]).value("model"), "small, 2 layers, d_model 512");
-  EXPECT_EQ(Row(records[1]).value("model"), "small");
+  const auto found = [&](const char* text) { return records_matching(Filter(text), records).size(); };
+  EXPECT_EQ(value_of(records[0], "model"), "small, 2 layers, d_model 512");
+  EXPECT_EQ(value_of(records[1], "model"), "small");
   EXPECT_EQ(found("model = small"), 2U);
   EXPECT_EQ(found("model = S"), 2U);
   EXPECT_EQ(found("model = custom"), 1U);
@@ -246,7 +246,7 @@ TEST(Filter, FindsAChangedSizeByWhatWasTyped) {
   EXPECT_EQ(found("model in (small) and not model ~ layers"), 1U);
   EXPECT_EQ(found("config.model = small"), 1U);  // the key of the record
   records[0].name = "step/model:custom/ctx:256";
-  EXPECT_EQ(Row(records[0]).value("model"), "custom");
+  EXPECT_EQ(value_of(records[0], "model"), "custom");
   records[0].name = "by hand";
   EXPECT_EQ(found("model = small"), 1U);
 }

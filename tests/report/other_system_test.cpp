@@ -47,8 +47,8 @@ TEST(OtherSystem, IsAColumnOfData) {
   EXPECT_EQ(Json::parse(lines.line(records[0]))["system"], "laptime");
   EXPECT_EQ(Json::parse(lines.line(records[1]))["system"], "jax");
   EXPECT_THAT(csv(records, "system,median"), HasSubstr("jax,"));
-  EXPECT_EQ(Filter("system = jax").apply(records).size(), 1U);
-  EXPECT_EQ(Filter("system = laptime").apply(records).size(), 1U);
+  EXPECT_EQ(records_matching(Filter("system = jax"), records).size(), 1U);
+  EXPECT_EQ(records_matching(Filter("system = laptime"), records).size(), 1U);
 }
 
 }  // namespace

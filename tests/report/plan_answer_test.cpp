@@ -8,7 +8,6 @@
 
 #include "base/json.h"
 #include "record/metrics.h"
-#include "report/launch_costs_table.h"
 #include "table/text.h"
 
 namespace laptime {
@@ -56,7 +55,7 @@ std::string text(const PlannedPoint& point, const PlanQuery& query = {}) {
 }
 
 Finding finding(const PlannedPoint& point, std::string_view kind) {
-  const std::vector<Finding> findings = plan_findings(point, 1e9);
+  const std::vector<Finding> findings = plan_findings(point, {.tokens = 1e9});
   const Finding* const found = find(findings, kind);
   return found == nullptr ? Finding{} : *found;
 }
@@ -79,7 +78,7 @@ Table plan_of_points(const std::vector<PlannedPoint>& points) {
 TEST(PlanAnswer, SaysFitTimeAndRateFirst) {
   PlannedPoint point{.record = planned(), .largest_batch = 7, .largest_context = 3780};
   EXPECT_EQ(text(point), R"(fits: 1.00 MiB
-3.00 s per step   341 tokens/s   1e9 tokens: 34 days
+3.00 s per step   341 tokens/s   1B tokens: 976,563 steps, 34 days
   forward 1.00 s   backward 2.00 s
 largest batch 7, largest context 3780
 small, ctx 256, batch 4, step float32 eager - cpu, 2 threads - from measured launches, 75 % of the same shapes
@@ -95,7 +94,7 @@ TEST(PlanAnswer, DataSheetIsABoundThatPublishedRunsExceed) {
   record.prediction.newest = "";
   EXPECT_TRUE(finding({record}, "predicted_time").values.json().at("is_bound").get<bool>());
   EXPECT_NEAR(finding({record}, "published_runs").number("median"), 3.07, 1e-12);
-  EXPECT_NEAR(finding({record}, "training_time").number("high_s"), 7.7 * 1e9 * 3 / 1024, 1);
+  EXPECT_NEAR(finding({record}, "training_time").number("high_s"), 7.7 * 976'563 * 3, 1);
   EXPECT_THAT(text({record}), HasSubstr("3.00 s per step at best"));
   EXPECT_THAT(text({record}), HasSubstr("as published runs went"));
 }

@@ -1,11 +1,10 @@
 // The published figures that the program carries.
-#include "report/published/published.h"
+#include "report/published.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
-#include "report/published/figures_file.h"
 #include "report/stored_records.h"
 
 namespace laptime {

@@ -195,8 +195,8 @@ TEST(RecordTable, MarksPredictions) {
   EXPECT_THAT(alone, HasSubstr("predicted for roofline:H200"));
   EXPECT_THAT(alone, Not(HasSubstr("±")));
   for (const char* const column : {"std", "mad", "ci_low", "ci_high", "noise", "p90", "count", "n"}) {
-    EXPECT_TRUE(Row(records[1]).value(column).is_null()) << column;
-    EXPECT_FALSE(Row(records[0]).value(column).is_null()) << column;
+    EXPECT_TRUE(value_of(records[1], column).is_null()) << column;
+    EXPECT_FALSE(value_of(records[0], column).is_null()) << column;
   }
 }
 

@@ -2,10 +2,15 @@
 #pragma once
 
 #include <fstream>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "record/record.h"
+#include "report/filter.h"
+#include "report/record_files.h"
+#include "report/record_table.h"
 
 namespace laptime {
 
@@ -16,6 +21,37 @@ inline std::vector<Record> stored_records() {
   std::ifstream file(kReportGolden + "records.jsonl");
   for (std::string line; std::getline(file, line);) records.push_back(parse_record(line));
   return records;
+}
+
+// Gathers the pieces that a function gives to a sink.
+template <class Produce>
+std::string text_from(const Produce& produce) {
+  std::string text;
+  produce([&](std::string_view more) { text += more; });
+  return text;
+}
+inline std::string table(std::span<const Record> records, const TableStyle& style,
+                         std::string_view columns = "default") {
+  return text_from([&](const TextSink& sink) { table(RecordList(records), style, columns, sink); });
+}
+inline std::string markdown(std::span<const Record> records, std::string_view columns = "default") {
+  return text_from([&](const TextSink& sink) { markdown(RecordList(records), columns, sink); });
+}
+inline std::string csv(std::span<const Record> records, std::string_view columns = "default") {
+  return text_from([&](const TextSink& sink) { csv(RecordList(records), columns, sink); });
+}
+inline std::string json(std::span<const Record> records) {
+  return text_from([&](const TextSink& sink) { json(RecordList(records), sink); });
+}
+
+// The records that match, in their order.
+inline std::vector<Record> records_matching(const Filter& filter, std::span<const Record> records) {
+  filter.check(RecordList(records));
+  std::vector<Record> kept;
+  for (const Record& record : records) {
+    if (filter.matches(record)) kept.push_back(record);
+  }
+  return kept;
 }
 
 }  // namespace laptime

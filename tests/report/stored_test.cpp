@@ -1,5 +1,5 @@
 // Passes over the records of a store.
-#include "report/stored.h"
+#include "report/filter.h"
 
 #include <gtest/gtest.h>
 
@@ -75,6 +75,9 @@ TEST_F(StoredRecordsTest, FindsWhatTheFilterMatches) {
     record.config.json()["edition"] = i % 3 == 0 ? Json("2025") : Json(2024);
     record.config.json()["mode"] = i < 4 ? Json("eager") : Json(nullptr);
     record.config.json()["dtype"] = "bfloat16";
+    record.config.json()["seed"] = i;
+    record.config.json()["causal"] = i % 2 == 0;
+    record.config.json()["batches"] = Json::array({"fixed", i});
     record.memory.peak_bytes = i == 5 ? std::nullopt : std::optional<int64_t>(int64_t{1} << (28 + i));
     record.tokens_per_second = 1.0 / 3 * i;
     record.sweep = i == 2 ? "" : "calibration";
@@ -107,7 +110,19 @@ TEST_F(StoredRecordsTest, FindsWhatTheFilterMatches) {
                                  "ctx ~ 2 or name = odd",
                                  "tokens/s >= 1",
                                  "tokens_per_second = 0.3333333333333333",
-                                 "status = ok and n > 2"}) {
+                                 "status = ok and n > 2",
+                                 "seed = 3",
+                                 "seed >= 4",
+                                 "seed != 3",
+                                 "not seed = 3",
+                                 "causal = true",
+                                 "causal != true",
+                                 "causal ~ als",
+                                 "batches = 2",
+                                 "batches != fixed",
+                                 "batches = fixed",
+                                 "moments = 7",
+                                 "seed = 2 or name = odd"}) {
     const Filter filter(text);
     std::string found;
     StoredRecords(store, filter, [](const std::string& problem) {
@@ -123,8 +138,8 @@ TEST_F(StoredRecordsTest, FindsWhatTheFilterMatches) {
     }
     EXPECT_EQ(found, expected) << text;
   }
-  EXPECT_EQ(Filter("mode = eager and seed = 7").condition(), "(\"config.mode\" IN ('eager', 'eager'))");
-  EXPECT_EQ(Filter("mode = eager or seed = 7").condition(), "");
+  EXPECT_EQ(Filter("mode = eager and p90 > 0").condition(), "(\"config.mode\" IN ('eager', 'eager'))");
+  EXPECT_EQ(Filter("mode = eager or p90 > 0").condition(), "");
 }
 
 TEST_F(StoredRecordsTest, ReportsNoRecordWithTheWordsOfItsFilter) {

@@ -7,14 +7,13 @@
 
 #include "record/metrics.h"
 #include "report/columns.h"
-#include "report/first_steps.h"
 #include "report/history.h"
 #include "report/memory_answer.h"
 #include "report/plan_answer.h"
+#include "report/point_text.h"
 #include "report/record_files.h"
 #include "report/record_table.h"
 #include "report/records.h"
-#include "report/shortage.h"
 #include "report/traced_step.h"
 #include "report/words.h"
 
@@ -63,7 +62,7 @@ TEST(UnknownValues, HaveNoNumberInSentencesOfRecords) {
       for (const Status status : {Status::kOk, Status::kOutOfMemory}) {
         record.status = status;
         record.bytes_requested = record.bytes_available = number.is_null() ? 0 : number.get<int64_t>();
-        EXPECT_EQ(impossible_word(explain_shortage({&record, 1})), "") << record.name << number.dump();
+        EXPECT_EQ(impossible_word(explain_shortage(record)), "") << record.name << number.dump();
         const PlannedPoint point{.record = record};
         for (const PointAnswer& answer :
              {plan_answer(point, std::nullopt, {.verbose = true}), plan_answer(std::vector{point, point}, {})}) {

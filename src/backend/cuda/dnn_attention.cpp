@@ -21,16 +21,15 @@ int element_type(const DnnAttention& attention) {
 }
 
 // [batch, heads, positions, width]
-Tensor rows(DnnGraph& graph, const DnnAttention& attention, const DnnAttention::Strides& strides) {
-  return graph.operand(element_type(attention),
-                       {attention.batch, attention.heads, attention.positions, attention.width},
+Tensor rows(DnnGraph& graph, const DnnAttention& attention, int64_t heads, const DnnAttention::Strides& strides) {
+  return graph.operand(element_type(attention), {attention.batch, heads, attention.positions, attention.width},
                        {strides[0], strides[1], strides[2], 1});
 }
 
-// [batch, heads, width, positions]
+// [batch, kv_heads, width, positions]
 Tensor columns(DnnGraph& graph, const DnnAttention& attention, const DnnAttention::Strides& strides) {
   return graph.operand(element_type(attention),
-                       {attention.batch, attention.heads, attention.width, attention.positions},
+                       {attention.batch, attention.kv_heads, attention.width, attention.positions},
                        {strides[0], strides[1], 1, strides[2]});
 }
 
@@ -56,10 +55,10 @@ Tensor masked(DnnGraph& graph, const DnnAttention& attention, Tensor scores) {
 // Operands: q, k, v, values, log_sum_exp.
 DnnGraph forward_graph(const DnnAttention& attention) {
   DnnGraph graph;
-  const Tensor q = rows(graph, attention, attention.q);
+  const Tensor q = rows(graph, attention, attention.heads, attention.q);
   const Tensor k = columns(graph, attention, attention.k);
-  const Tensor v = rows(graph, attention, attention.v);
-  const Tensor values = rows(graph, attention, attention.values);
+  const Tensor v = rows(graph, attention, attention.kv_heads, attention.v);
+  const Tensor values = rows(graph, attention, attention.heads, attention.values);
   const Tensor log_sum_exp = row_numbers(graph, attention);
 
   const Tensor product = graph.matmul(q, k);
@@ -80,15 +79,15 @@ DnnGraph forward_graph(const DnnAttention& attention) {
 DnnGraph backward_graph(const DnnAttention& attention) {
   DnnGraph graph;
   const int type = element_type(attention);
-  const Tensor q = rows(graph, attention, attention.q);
+  const Tensor q = rows(graph, attention, attention.heads, attention.q);
   const Tensor k = columns(graph, attention, attention.k);
   const Tensor v = columns(graph, attention, attention.v);
-  const Tensor values = rows(graph, attention, attention.values);
+  const Tensor values = rows(graph, attention, attention.heads, attention.values);
   const Tensor log_sum_exp = row_numbers(graph, attention);
-  const Tensor grad_values = rows(graph, attention, attention.grad_values);
-  const Tensor grad_q = rows(graph, attention, attention.grad_q);
-  const Tensor grad_k = rows(graph, attention, attention.grad_k);
-  const Tensor grad_v = rows(graph, attention, attention.grad_v);
+  const Tensor grad_values = rows(graph, attention, attention.heads, attention.grad_values);
+  const Tensor grad_q = rows(graph, attention, attention.heads, attention.grad_q);
+  const Tensor grad_k = rows(graph, attention, attention.kv_heads, attention.grad_k);
+  const Tensor grad_v = rows(graph, attention, attention.kv_heads, attention.grad_v);
   const Tensor sums = row_numbers(graph, attention);
 
   const Tensor products = graph.reduce(dnn::kReduceAdd, graph.pointwise(dnn::kMul, grad_values, values));

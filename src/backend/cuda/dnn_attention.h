@@ -12,12 +12,15 @@
 
 namespace laptime::cuda {
 
-// Attention over q, k and v [batch, heads, positions, width], or its gradient. All are of one 16-bit type and aligned
-// to 16 bytes, and the elements of a row are adjacent.
+// Attention over q [batch, heads, positions, width] and k and v [batch, kv_heads, positions, width], or its gradient.
+// Query head i reads head floor(i kv_heads / heads). All are of one 16-bit type and aligned to 16 bytes, and the
+// elements of a row are adjacent.
 struct DnnAttention {
   using Strides = std::array<int64_t, 3>;  // of batch, head and position, in elements
 
-  int64_t batch = 1, heads = 1, positions = 1, width = 1;
+  int64_t batch = 1, heads = 1;
+  int64_t kv_heads = 1;  // in backward as many as heads
+  int64_t positions = 1, width = 1;
   DType dtype = DType::kBFloat16;
   bool causal = true;
   bool backward = false;

@@ -20,10 +20,10 @@
 #include "cli/user_store.h"
 #include "config/model_presets.h"
 #include "config/ready_sweeps.h"
+#include "config/training_options.h"
 #include "measure/forecast_point.h"
 #include "model/model_card.h"
-#include "report/launch_costs_table.h"
-#include "report/phrases.h"
+#include "report/names.h"
 #include "report/plan_answer.h"
 #include "report/words.h"
 #include "table/value_text.h"
@@ -33,11 +33,13 @@ namespace {
 
 struct BenchOptions {
   bool strict = false;
+  TrainingOptions training{};
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit(own_option(kOutput, "strict", "exit code 1 unless every point is ok, out of memory and unsupported included"),
           self.strict);
+    TrainingOptions::visit_fields(self.training, visit);
   }
 };
 
@@ -46,8 +48,8 @@ using BenchCommand = SweepCommand<BenchOptions>;
 // Writes the records as they come, as a table on standard error where standard output gets another format.
 class BenchOutput : public PointOutput {
  public:
-  BenchOutput(const OutputConfig& config, const std::vector<Record>& planned)
-      : output_(config, planned, &stored_runs_), explains_(config.explain) {
+  BenchOutput(const OutputConfig& config, const std::vector<Record>& planned, const TrainingBudget& budget)
+      : output_(config, planned, &stored_runs_), explains_(config.explain), training_(config, budget) {
     // Shows the rows on the terminal as they come if standard output goes to a file or a pipe.
     if (!output_.is_live_table() && !(standard_output().is_terminal && config.output_file.empty())) {
       TableStyle style = table_style(standard_error(), config);
@@ -58,6 +60,7 @@ class BenchOutput : public PointOutput {
 
   void add(const PointResult& result) override {
     output_.add(result.record);
+    training_.add(result.record);
     not_ok_ += result.record.status == Status::kOk ? 0 : 1;
     if (explains_) explanations_ += explanation_of(result.record);
   }
@@ -65,6 +68,7 @@ class BenchOutput : public PointOutput {
   std::string progress(const PointResult& result) override { return table_ ? table_->add(result.record) : ""; }
   void finish() override {
     output_.finish();
+    training_.print();
     if (table_) print_error_text(table_->end());
     print_error_text(explanations_);
   }
@@ -82,6 +86,7 @@ class BenchOutput : public PointOutput {
   RecordOutput output_;
   std::optional<TableStream> table_;
   bool explains_;
+  TrainingLines training_;
   std::string explanations_;
   int64_t not_ok_ = 0;  // points
 };
@@ -89,7 +94,7 @@ class BenchOutput : public PointOutput {
 ExitCode run_points(const BenchCommand& command, const std::vector<ResolvedPoint>& points) {
   OutputConfig config = command.sweep.output;
   if (config.ablate && config.columns == OutputConfig().columns) config.columns += ",gain";
-  BenchOutput output(config, planned_records(points));
+  BenchOutput output(config, planned_records(points), command.options.training.budget());
   const ExitCode code = run_watched(points, command.sweep, /*traced_steps=*/0, output);
   if (code != ExitCode::kOk || !command.options.strict || output.not_ok() == 0) return code;
   print_message(fmt::format("--strict: {} of {} points are not ok", output.not_ok(), points.size()));

@@ -23,8 +23,7 @@
 #include "record/json_documents.h"
 #include "record/time_stats.h"
 #include "report/comparison.h"
-#include "report/phrases.h"
-#include "report/point_names.h"
+#include "report/names.h"
 #include "sweep/sweep_points.h"
 
 namespace laptime {

@@ -18,10 +18,10 @@
 #include "export/formats.h"
 #include "record/metrics.h"
 #include "record/store.h"
+#include "report/columns.h"
 #include "report/filter.h"
-#include "report/phrases.h"
-#include "report/row.h"
-#include "report/stored.h"
+#include "report/names.h"
+#include "report/words.h"
 
 namespace laptime {
 namespace {

@@ -25,7 +25,6 @@
 #include "prepare/device.h"
 #include "record/metrics.h"
 #include "record/record.h"
-#include "report/column_sets/column_sets.h"
 #include "report/columns.h"
 #include "table/aligned.h"
 #include "table/text.h"

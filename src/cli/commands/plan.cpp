@@ -15,6 +15,7 @@
 #include "cli/progress.h"
 #include "cli/sweep_words.h"
 #include "cli/user_store.h"
+#include "config/training_options.h"
 #include "explain/explain.h"
 #include "measure/forecast_point.h"
 #include "prepare/fit_recompute.h"
@@ -26,14 +27,12 @@
 namespace laptime {
 namespace {
 
-constexpr double kMostTokens = 1e18;
-
 struct PlanOptions {
   PlanView view = PlanView::kSummary;
   bool largest = false;
   bool framework = false;
   bool grid = false;
-  double tokens = PlanQuery().tokens;
+  TrainingOptions training;
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
@@ -45,9 +44,7 @@ struct PlanOptions {
     visit(own_option(kGroup, "framework", "also plan eager mode without recomputation, as a framework runs the point"),
           self.framework);
     visit(own_option(kGroup, "grid", "show only the grid of peaks and what fits; several times as fast"), self.grid);
-    visit(
-        own_option(kGroup, "tokens", "tell how long training on so many tokens takes", {.min = 1, .max = kMostTokens}),
-        self.tokens);
+    TrainingOptions::visit_fields(self.training, visit);
   }
 };
 
@@ -156,6 +153,8 @@ class Advice {
 ExitCode run_plan(const PlanCommand& command) {
   const OutputConfig& config = command.sweep.output;
   const PlanOptions& options = command.options;
+  TrainingBudget budget = options.training.budget();
+  if (!budget.is_asked()) budget = PlanQuery().budget;
   const std::vector<ResolvedPoint> points = checked_points(command.sweep);
   AnswerOutput output(config);
   const KnowledgeOf known = stored_knowledge(config.store);
@@ -171,8 +170,11 @@ ExitCode run_plan(const PlanCommand& command) {
   };
   plan_each(points, plan, [&](PlannedPoint one) { planned.push_back(std::move(one)); });
   if (!planned.empty()) {
-    const PlanQuery query{
-        .view = options.view, .tokens = options.tokens, .grid = options.grid, .verbose = config.verbose};
+    const PlanQuery query{.view = options.view,
+                          .budget = budget,
+                          .compares_training = options.training.budget().is_asked(),
+                          .grid = options.grid,
+                          .verbose = config.verbose};
     const bool is_single = points.size() == 1 && !options.grid;
     output.add(is_single ? plan_answer(planned.front(), trace, query) : plan_answer(planned, query));
     if (is_single && options.view == PlanView::kSummary)

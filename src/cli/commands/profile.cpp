@@ -22,6 +22,7 @@
 #include "measure/forecast_point.h"
 #include "report/filter.h"
 #include "report/memory_answer.h"
+#include "report/names.h"
 #include "report/profile_answer.h"
 #include "report/words.h"
 

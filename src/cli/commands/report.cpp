@@ -21,7 +21,6 @@
 #include "page/page.h"
 #include "record/store.h"
 #include "report/filter.h"
-#include "report/stored.h"
 
 namespace laptime {
 namespace {

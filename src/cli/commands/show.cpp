@@ -15,11 +15,11 @@
 #include "cli/output.h"
 #include "cli/sweep_words.h"
 #include "cli/user_store.h"
+#include "config/training_options.h"
 #include "record/metrics.h"
 #include "record/store.h"
 #include "report/filter.h"
 #include "report/history.h"
-#include "report/stored.h"
 
 namespace laptime {
 namespace {
@@ -28,11 +28,12 @@ struct ShowCommand {
   std::string filter;  // empty: every record
   ShowOptions options{};
   OutputConfig output{};
+  TrainingOptions training{};
 };
 
 ShowCommand parse_show(const CommandWords& words) {
   ShowCommand show{joined(words.positionals, " ")};
-  read_options(words, show.options, show.output);
+  read_options(words, show.options, show.output, show.training);
   reject_last_and_run("show", show.options);
   return show;
 }
@@ -47,6 +48,14 @@ ExitCode run_show(const ShowCommand& command) {
   StoredRecords records(store, filter, [&](const std::string& problem) { problems.add(problem); });
   if (!command.output.sort.empty()) records.sort(command.output.sort);
   write_records(command.output, records, /*tells_runs=*/!command.options.last);
+  TrainingLines training(command.output, command.training.budget());
+  if (command.training.budget().is_asked()) {
+    records.each(Extent::kWhole, [&](const Record& record) {
+      training.add(record);
+      return true;
+    });
+    training.print();
+  }
   if (const std::string none = records.why_none(filter); !none.empty()) print_message(none);
   return problems.end();
 }
@@ -176,7 +185,7 @@ constinit const Command kShow{
         [] {
           std::vector<OptionRow> of_output = option_rows<OutputConfig>();
           std::erase_if(of_output, [](const OptionRow& row) { return row.option.group != kOutput; });
-          return together({option_rows<ShowOptions>(), std::move(of_output)});
+          return together({option_rows<ShowOptions>(), option_rows<TrainingOptions>(), std::move(of_output)});
         },
     .parse = action_of<parse_show, run_show>,
     .filter_columns = named_columns,

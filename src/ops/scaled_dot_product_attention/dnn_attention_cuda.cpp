@@ -3,10 +3,14 @@
 
 #include <fmt/format.h>
 
+#include <array>
+
 #include "backend/cuda/dnn.h"
-#include "backend/cuda/queue.h"
 #include "backend/workspace.h"
+#include "ops/move_cuda.h"
+#include "ops/product_cuda.h"
 #include "ops/scaled_dot_product_attention/scaled_dot_product_attention.h"
+#include "ops/scaled_dot_product_attention/scaled_dot_product_attention_cuda.h"
 
 namespace laptime::cuda {
 namespace {
@@ -29,11 +33,12 @@ std::string operand_refusal(const TensorType& type, DType dtype) {
 }
 
 std::string refusal(const Signature& signature) {
-  if (signature.in[1].shape() != signature.in[0].shape()) return "keys have fewer heads than queries";
   const TensorType& q = signature.in[0];
   const Shape& shape = q.shape();
   if (!is_16_bit_float(q.dtype)) return fmt::format("operands are {}, not of 16 bits", name_of(q.dtype));
   if (signature.attributes.as<AttentionAttributes>().dropout_p > 0) return "its dropout is not ours";
+  if (is_backward(signature) && q.dtype == DType::kFloat16 && shape[1] > signature.in[1].shape()[1])
+    return "the gradients of keys for a single query head may be too large for float16";
   if (shape[3] > kWidest || shape[3] % kElements != 0)
     return fmt::format("heads are {} wide, not a multiple of {} up to {}", shape[3], kElements, kWidest);
   if (shape[2] < 2) return "there is only one position";
@@ -54,122 +59,147 @@ std::string refusal(const Signature& signature) {
   return "";
 }
 
-DnnAttention::Strides strides_of(const TensorType& type) {
-  const Dims& strides = type.layout.strides;
+DnnAttention::Strides strides_of(const TensorView& view) {
+  const Dims& strides = view.strides();
   return {strides[0], strides[1], strides[2]};
 }
 
-// Works on the types or on the views of a call.
-template <class Operand, class TypeOf>
-DnnAttention attention_of(const Attributes& attributes, std::span<const Operand> in, std::span<const Operand> out,
-                          bool backward, const TypeOf& type_of) {
-  const Shape& shape = type_of(in[0]).shape();
-  DnnAttention attention{.batch = shape[0],
-                         .heads = shape[1],
-                         .positions = shape[2],
-                         .width = shape[3],
-                         .dtype = type_of(in[0]).dtype,
-                         .causal = attributes.as<AttentionAttributes>().causal,
-                         .backward = backward,
-                         .q = strides_of(type_of(in[0])),
-                         .k = strides_of(type_of(in[1])),
-                         .v = strides_of(type_of(in[2])),
-                         .values = strides_of(type_of(backward ? in[3] : out[0]))};
-  if (backward) {
-    attention.grad_values = strides_of(type_of(in[5]));
-    attention.grad_q = strides_of(type_of(out[0]));
-    attention.grad_k = strides_of(type_of(out[1]));
-    attention.grad_v = strides_of(type_of(out[2]));
-  }
-  return attention;
-}
-
-DnnAttention attention_of(const Signature& signature) {
-  return attention_of(signature.attributes, std::span<const TensorType>(signature.in),
-                      std::span<const TensorType>(signature.out), is_backward(signature),
-                      [](const TensorType& type) -> const TensorType& { return type; });
-}
-
-DnnAttention attention_of(const KernelCall& call, bool backward) {
-  return attention_of(call.attributes, call.in, call.out, backward,
-                      [](const TensorView& view) -> const TensorType& { return view.type; });
-}
-
-void prepare(const Signature& signature, laptime::Queue& queue) {
-  static_cast<Queue&>(queue).prepare(attention_of(signature));
+// (q, k, v) -> (values)
+DnnAttention attention_of(const Attributes& attributes, std::span<const TensorView> in,
+                          std::span<const TensorView> out) {
+  const Shape& shape = in[0].shape();
+  return {.batch = shape[0],
+          .heads = shape[1],
+          .kv_heads = in[1].shape()[1],
+          .positions = shape[2],
+          .width = shape[3],
+          .dtype = in[0].type.dtype,
+          .causal = attributes.as<AttentionAttributes>().causal,
+          .q = strides_of(in[0]),
+          .k = strides_of(in[1]),
+          .v = strides_of(in[2]),
+          .values = strides_of(out[0])};
 }
 
 // Forward always writes the log-sum-exp, to the workspace where nothing reads it, so that one plan serves both cases.
-struct ForwardPieces {
+struct Forward {
+  DnnAttention attention;
   std::byte* workspace = nullptr;  // of the library
   void* log_sum_exp = nullptr;
   int64_t bytes = 0;
 
-  ForwardPieces(const DnnAttention& attention, std::byte* memory) {
+  Forward(const Attributes& attributes, std::span<const TensorView> in, std::span<const TensorView> out,
+          std::byte* memory)
+      : attention(attention_of(attributes, in, out)) {
     Workspace pieces(memory);
     workspace = pieces.take<std::byte>(workspace_of(attention));
     log_sum_exp = pieces.take<float>((Size(attention.batch) * attention.heads * attention.positions).value());
     bytes = pieces.bytes();
   }
+
+  void launch(const KernelCall& call) const {
+    DnnAttentionOperands operands{.q = device_data(call.in[0]).data,
+                                  .k = device_data(call.in[1]).data,
+                                  .v = device_data(call.in[2]).data,
+                                  .values = device_data(call.out[0]).data,
+                                  .log_sum_exp = device_data(call.out[1]).data,
+                                  .workspace = workspace};
+    if (operands.log_sum_exp == nullptr) operands.log_sum_exp = log_sum_exp;
+    static_cast<Queue&>(call.queue).launch(attention, operands);
+  }
 };
 
-int64_t forward_workspace(const Signature& signature) { return ForwardPieces(attention_of(signature), nullptr).bytes; }
+// (q, k, v, values, log_sum_exp, grad_values) -> (grad_q, grad_k, grad_v). Where query heads share keys, the library
+// itself would need memory for the gradients of the keys for every query head. So each call takes one query head of
+// each head of keys, and the gradients of the calls are added up in float32.
+struct Backward {
+  int64_t group;  // query heads that share a head of keys
+  DnnAttention attention;
+  std::byte* workspace = nullptr;    // of the library
+  TensorView log_sum_exp{};          // of the query heads of a call
+  std::array<TensorView, 2> sums{};  // of the gradients of keys and of values
+  int64_t bytes = 0;
 
-int64_t backward_workspace(const Signature& signature) { return workspace_of(attention_of(signature)); }
+  Backward(const Attributes& attributes, std::span<const TensorView> in, std::span<const TensorView> out,
+           std::byte* memory)
+      : group(in[0].shape()[1] / in[1].shape()[1]) {
+    const TensorView q = of_member(in[0], 0);
+    const TensorView values = of_member(in[3], 0);
+    attention = attention_of(attributes, std::array{q, in[1], in[2]}, std::array{values});
+    attention.backward = true;
+    attention.grad_values = strides_of(of_member(in[5], 0));
+    attention.grad_q = strides_of(of_member(out[0], 0));
+    attention.grad_k = strides_of(out[1]);
+    attention.grad_v = strides_of(out[2]);
+    Workspace pieces(memory);
+    workspace = pieces.take<std::byte>(workspace_of(attention));
+    if (group > 1) {
+      const auto take = [&](const TensorType& type) { return TensorView{pieces.take<std::byte>(type.bytes()), type}; };
+      log_sum_exp = take(contiguous_type(DType::kFloat32, of_member(in[4], 0).shape()));
+      for (size_t k = 0; k < 2; ++k) sums[k] = take({DType::kFloat32, dense_like(out[k + 1].type.layout)});
+    }
+    bytes = pieces.bytes();
+  }
 
-void forward(const KernelCall& call) {
-  const DnnAttention attention = attention_of(call, false);
-  const ForwardPieces pieces(attention, call.workspace);
-  DnnAttentionOperands operands{.q = device_data(call.in[0]).data,
-                                .k = device_data(call.in[1]).data,
-                                .v = device_data(call.in[2]).data,
-                                .values = device_data(call.out[0]).data,
-                                .log_sum_exp = device_data(call.out[1]).data,
-                                .workspace = pieces.workspace};
-  if (operands.log_sum_exp == nullptr) operands.log_sum_exp = pieces.log_sum_exp;
-  static_cast<Queue&>(call.queue).launch(attention, operands);
-}
+  // The `member`-th query head of each head of keys: [B, g, T, columns].
+  TensorView of_member(TensorView heads, int64_t member) const {
+    Layout& layout = heads.type.layout;
+    layout.offset += member * layout.strides[1];
+    layout.shape[1] /= group;
+    layout.strides[1] *= group;
+    return heads;
+  }
 
-// (q, k, v, values, log_sum_exp, grad_values) -> (grad_q, grad_k, grad_v)
-void backward(const KernelCall& call) {
-  static_cast<Queue&>(call.queue)
-      .launch(attention_of(call, true), {.q = device_data(call.in[0]).data,
-                                         .k = device_data(call.in[1]).data,
-                                         .v = device_data(call.in[2]).data,
-                                         .values = device_data(call.in[3]).data,
-                                         .log_sum_exp = device_data(call.in[4]).data,
-                                         .grad_values = device_data(call.in[5]).data,
-                                         .grad_q = device_data(call.out[0]).data,
-                                         .grad_k = device_data(call.out[1]).data,
-                                         .grad_v = device_data(call.out[2]).data,
-                                         .workspace = call.workspace});
-}
+  void launch(const KernelCall& call) const {
+    for (int64_t member = 0; member < group; ++member) {
+      if (group > 1) launch_move(call, of_member(call.in[4], member), log_sum_exp);
+      static_cast<Queue&>(call.queue)
+          .launch(attention, {.q = device_data(of_member(call.in[0], member)).data,
+                              .k = device_data(call.in[1]).data,
+                              .v = device_data(call.in[2]).data,
+                              .values = device_data(of_member(call.in[3], member)).data,
+                              .log_sum_exp = device_data(group > 1 ? log_sum_exp : call.in[4]).data,
+                              .grad_values = device_data(of_member(call.in[5], member)).data,
+                              .grad_q = device_data(of_member(call.out[0], member)).data,
+                              .grad_k = device_data(call.out[1]).data,
+                              .grad_v = device_data(call.out[2]).data,
+                              .workspace = workspace});
+      for (size_t k = 0; k < 2 && group > 1; ++k) add_up(call, sums[k], call.out[k + 1], member);
+    }
+  }
 
+  // Adds the gradient for this member to the sum. With the last member the gradient becomes the sum.
+  void add_up(const KernelCall& call, const TensorView& sum, const TensorView& gradient, int64_t member) const {
+    if (member == 0) return launch_move(call, gradient, sum);
+    const TensorView& to = member + 1 < group ? sum : gradient;
+    launch_mapped<AttentionGradSum>(call, elements_of_call<3>({&to, 1}, std::array{sum, gradient}));
+  }
+};
+
+template <class Direction>
 Kernel kernel_of(const OpCard& op) {
-  return {.op = &op,
-          .name = "cudnn",
-          .supports = refusal,
-          .prepare = prepare,
-          .product_math = [](const Signature& signature) { return math_of_factors(signature.in[0].dtype); },
-          .rounds_between_products = true,
-          .reproducible = false,
-          .library = kDnnName};
+  static constexpr auto kOf = [](const Signature& signature) {
+    const ViewsOfSignature views(signature);
+    return Direction(signature.attributes, views.in, views.out, nullptr);
+  };
+  return {
+      .op = &op,
+      .name = "cudnn",
+      .supports = refusal,
+      .workspace = [](const Signature& signature) { return kOf(signature).bytes; },
+      .prepare = [](const Signature& signature,
+                    laptime::Queue& queue) { static_cast<Queue&>(queue).prepare(kOf(signature).attention); },
+      .launch =
+          [](const KernelCall& call) { Direction(call.attributes, call.in, call.out, call.workspace).launch(call); },
+      .product_math = [](const Signature& signature) { return math_of_factors(signature.in[0].dtype); },
+      .rounds_between_products = true,
+      .reproducible = false,
+      .library = kDnnName};
 }
 
 }  // namespace
 
-Kernel dnn_attention_kernel() {
-  Kernel kernel = kernel_of(kScaledDotProductAttention);
-  kernel.workspace = forward_workspace;
-  kernel.launch = forward;
-  return kernel;
-}
-
-Kernel dnn_attention_backward_kernel() {
-  Kernel kernel = kernel_of(kScaledDotProductAttentionBackward);
-  kernel.workspace = backward_workspace;
-  kernel.launch = backward;
-  return kernel;
-}
+Kernel dnn_attention_kernel() { return kernel_of<Forward>(kScaledDotProductAttention); }
+Kernel dnn_attention_backward_kernel() { return kernel_of<Backward>(kScaledDotProductAttentionBackward); }
 
 }  // namespace laptime::cuda

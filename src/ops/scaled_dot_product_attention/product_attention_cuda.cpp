@@ -17,7 +17,6 @@ namespace {
 constexpr int64_t kMostScoreBytes = int64_t{1} << 30;
 
 std::string refusal(const Signature& signature) {
-  if (signature.in[1].shape() != signature.in[0].shape()) return "keys have fewer heads than queries";
   const Shape& shape = signature.in[0].shape();
   for (const TensorType& type : signature.in) {
     if (type.dtype != DType::kFloat32) return fmt::format("operands are {}, not float32", name_of(type.dtype));
@@ -34,16 +33,24 @@ std::string refusal(const Signature& signature) {
   return scores.value() > kMostScoreBytes ? "scores take more than 1 GiB" : "";
 }
 
-// A tensor [B, h, T, d] as matrices [B h, T, d]: where it lies if the library can read it there, else a copy.
+// There is a matrix for each head of keys and values: its keys, or the queries of all heads that read it, one head
+// behind the other. So each product reads keys once, and adds up their gradients over those heads.
+int64_t matrices_of(std::span<const TensorView> in) { return in[1].shape()[0] * in[1].shape()[1]; }
+
+// [matrices, rows, columns] with the rows of [B, heads, T, d]
+Shape merged(const Shape& shape, int64_t matrices, int64_t columns) {
+  return {matrices, shape[0] * shape[1] * shape[2] / matrices, columns};
+}
+
+// A tensor [B, heads, T, d] as matrices: where it lies if the library can read it there, else a copy.
 class Batches {
  public:
-  Batches(Workspace& workspace, const TensorView& tensor) : tensor_(tensor), matrices(tensor) {
-    const Shape& shape = tensor.shape();
-    const Shape merged{shape[0] * shape[1], shape[2], shape[3]};
-    const std::optional<Layout> layout = reshaped(tensor.type.layout, merged);
-    is_copied_ = !layout || layout->strides[2] != 1 || layout->strides[1] < shape[3] || layout->strides[0] < 0;
+  Batches(Workspace& workspace, const TensorView& tensor, int64_t count) : tensor_(tensor), matrices(tensor) {
+    const Shape shape = merged(tensor.shape(), count, tensor.shape()[3]);
+    const std::optional<Layout> layout = reshaped(tensor.type.layout, shape);
+    is_copied_ = !layout || layout->strides[2] != 1 || layout->strides[1] < shape[2] || layout->strides[0] < 0;
     if (is_copied_) {
-      const TensorType type = contiguous_type(tensor.type.dtype, merged);
+      const TensorType type = contiguous_type(tensor.type.dtype, shape);
       matrices = {workspace.take<std::byte>(type.bytes()), type};
     } else {
       matrices.type.layout = *layout;
@@ -71,9 +78,8 @@ class Batches {
 // cuBLASLt writes results without gaps between rows. A result that has gaps is made in a copy.
 class Result {
  public:
-  Result(Workspace& workspace, const TensorView& tensor) : tensor_(tensor) {
-    const Shape& shape = tensor.shape();
-    const TensorType type = contiguous_type(tensor.type.dtype, {shape[0] * shape[1], shape[2], shape[3]});
+  Result(Workspace& workspace, const TensorView& tensor, int64_t count) : tensor_(tensor) {
+    const TensorType type = contiguous_type(tensor.type.dtype, merged(tensor.shape(), count, tensor.shape()[3]));
     is_copied_ = !tensor.type.layout.is_contiguous();
     matrices = {is_copied_ ? workspace.take<std::byte>(type.bytes()) : device_data(tensor).data, type};
   }
@@ -99,8 +105,9 @@ Product product_of(const TensorView& a, const TensorView& b, const TensorView& c
   return {.a = a, .b = b, .c = c, .compute = DType::kFloat32};
 }
 
-TensorView scores_of(Workspace& workspace, const Shape& shape) {
-  const TensorType type = contiguous_type(DType::kFloat32, {shape[0] * shape[1], shape[2], shape[2]});
+TensorView scores_of(Workspace& workspace, std::span<const TensorView> in) {
+  const Shape& shape = in[0].shape();
+  const TensorType type = contiguous_type(DType::kFloat32, merged(shape, matrices_of(in), shape[2]));
   return {workspace.take<std::byte>(type.bytes()), type};
 }
 
@@ -115,11 +122,11 @@ struct Forward {
 
   Forward(std::span<const TensorView> in, std::span<const TensorView> out, std::byte* memory)
       : workspace(memory),
-        q(workspace, in[0]),
-        k(workspace, in[1]),
-        v(workspace, in[2]),
-        values(workspace, out[0]),
-        scores(scores_of(workspace, in[0].shape())) {}
+        q(workspace, in[0], matrices_of(in)),
+        k(workspace, in[1], matrices_of(in)),
+        v(workspace, in[2], matrices_of(in)),
+        values(workspace, out[0], matrices_of(in)),
+        scores(scores_of(workspace, in)) {}
 
   Product to_scores() const { return product_of(q.matrices, transposed(k.matrices), scores); }
   Product to_values() const { return product_of(scores, v.matrices, values.matrices); }
@@ -151,15 +158,15 @@ struct Backward {
 
   Backward(std::span<const TensorView> in, std::span<const TensorView> out, std::byte* memory)
       : workspace(memory),
-        q(workspace, in[0]),
-        k(workspace, in[1]),
-        v(workspace, in[2]),
-        grad_values(workspace, in[5]),
-        grad_q(workspace, out[0]),
-        grad_k(workspace, out[1]),
-        grad_v(workspace, out[2]),
-        scores(scores_of(workspace, in[0].shape())),
-        grad_weights(scores_of(workspace, in[0].shape())),
+        q(workspace, in[0], matrices_of(in)),
+        k(workspace, in[1], matrices_of(in)),
+        v(workspace, in[2], matrices_of(in)),
+        grad_values(workspace, in[5], matrices_of(in)),
+        grad_q(workspace, out[0], matrices_of(in)),
+        grad_k(workspace, out[1], matrices_of(in)),
+        grad_v(workspace, out[2], matrices_of(in)),
+        scores(scores_of(workspace, in)),
+        grad_weights(scores_of(workspace, in)),
         sums(workspace.take<float>(row_count(in[0]))) {}
 
   Product to_scores() const { return product_of(q.matrices, transposed(k.matrices), scores); }

@@ -29,6 +29,7 @@ AttentionArgs args_of(const KernelCall& call, size_t step_input) {
   args.k = rows_of(call.in[1]);
   args.v = rows_of(call.in[2]);
   args.positions = q.shape()[-2];
+  args.group = q.shape()[1] / call.in[1].shape()[1];
   args.width = static_cast<int>(q.shape()[-1]);
   args.scale = static_cast<float>(1 / std::sqrt(static_cast<double>(args.width)));
   args.causal = attributes.causal;
@@ -43,9 +44,10 @@ AttentionArgs args_of(const KernelCall& call, size_t step_input) {
   return args;
 }
 
-int64_t tiles_of(const TensorView& q) {
-  const int64_t positions = q.shape()[-2];
-  return row_count(q) / positions * ((positions + kAttentionTile - 1) / kAttentionTile);
+// Of queries or of keys.
+int64_t tiles_of(const TensorView& heads) {
+  const int64_t positions = heads.shape()[-2];
+  return row_count(heads) / positions * ((positions + kAttentionTile - 1) / kAttentionTile);
 }
 
 void forward(const KernelCall& call) {
@@ -67,7 +69,7 @@ void backward(const KernelCall& call) {
   args.products = reinterpret_cast<float*>(call.workspace);
   launch<AttentionProducts>(call, row_count(call.in[0]), kWarp, args);
   launch<AttentionGradQ>(call, tiles_of(call.in[0]), kAttentionThreads, args);
-  launch<AttentionGradKV>(call, tiles_of(call.in[0]), kAttentionThreads, args);
+  launch<AttentionGradKV>(call, tiles_of(call.in[1]), kAttentionThreads, args);
 }
 
 int64_t backward_workspace(const Signature& signature) {
@@ -75,7 +77,6 @@ int64_t backward_workspace(const Signature& signature) {
 }
 
 std::string refusal(const Signature& signature) {
-  if (signature.in[1].shape() != signature.in[0].shape()) return "keys have fewer heads than queries";
   return signature.in[0].shape().back() > kMaxHeadWidth ? "heads are wider than 128" : "";
 }
 

@@ -25,7 +25,7 @@ struct FillCausalMask {
   }
 };
 
-// q, k, v [B, h, T, d] and what belongs to them; rows are counted over batches, heads and positions.
+// q [B, h, T, d], k and v [B, g, T, d], and what belongs to them; rows are counted over batches, heads and positions.
 struct AttentionArgs {
   DeviceRows q, k, v;
   DeviceRows values;       // [B, h, T, d]
@@ -33,6 +33,7 @@ struct AttentionArgs {
   DeviceRows grad_values, grad_q, grad_k, grad_v;
   float* products;  // workspace [rows]: rowsum(grad_values values)
   int64_t positions;
+  int64_t group;  // h / g query heads read one head of keys and values
   int width;
   float scale;  // of scores, 1 / sqrt(d)
   bool causal;
@@ -43,6 +44,8 @@ struct AttentionArgs {
   uint32_t threshold;
   float dropout_scale;
 
+  // The first row of the head of keys and values that the query head with this first row reads.
+  LAPTIME_DEVICE int64_t key_row(int64_t head_row) const { return quotient(head_row, positions * group) * positions; }
   LAPTIME_DEVICE uint64_t dropout_key(const Thread& thread) const {
     if (!drops) return 0;
     return splitmix64(splitmix64(seed + static_cast<uint64_t>(load<int64_t>(thread, step, 0))) ^ place);
@@ -133,6 +136,7 @@ struct AttentionForward {
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
     const AttentionPlace at(thread, args.positions);
     const int64_t query = at.first + at.row;
+    const int64_t key_row = args.key_row(at.head_row);
     const uint64_t key_of_dropout = args.dropout_key(thread);
     load_head(thread, args.q, at.head_row + at.first, at.count, args.width, shared.q);
     const int64_t end =
@@ -141,8 +145,8 @@ struct AttentionForward {
     float row_sum = 0;
     HeadSums sums;
     for (int64_t first_key = 0; first_key < end; first_key += kAttentionTile) {
-      load_head(thread, args.k, at.head_row + first_key, args.positions - first_key, args.width, shared.k);
-      load_head(thread, args.v, at.head_row + first_key, args.positions - first_key, args.width, shared.v);
+      load_head(thread, args.k, key_row + first_key, args.positions - first_key, args.width, shared.k);
+      load_head(thread, args.v, key_row + first_key, args.positions - first_key, args.width, shared.v);
       thread.synchronize();
       const int64_t key = first_key + at.lane;
       const bool visible = key < args.positions && (!args.causal || key <= query);
@@ -222,6 +226,7 @@ struct AttentionGradQ {
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
     const AttentionPlace at(thread, args.positions);
     const int64_t query = at.first + at.row;
+    const int64_t key_row = args.key_row(at.head_row);
     const uint64_t key_of_dropout = args.dropout_key(thread);
     load_head(thread, args.q, at.head_row + at.first, at.count, args.width, shared.q);
     load_head(thread, args.grad_values, at.head_row + at.first, at.count, args.width, shared.grad);
@@ -229,8 +234,8 @@ struct AttentionGradQ {
         args.causal && at.first + kAttentionTile < args.positions ? at.first + kAttentionTile : args.positions;
     HeadSums sums;
     for (int64_t first_key = 0; first_key < end; first_key += kAttentionTile) {
-      load_head(thread, args.k, at.head_row + first_key, args.positions - first_key, args.width, shared.k);
-      load_head(thread, args.v, at.head_row + first_key, args.positions - first_key, args.width, shared.v);
+      load_head(thread, args.k, key_row + first_key, args.positions - first_key, args.width, shared.k);
+      load_head(thread, args.v, key_row + first_key, args.positions - first_key, args.width, shared.v);
       thread.synchronize();
       const GradScore score(thread, args, at.head_row, query, first_key + at.lane, key_of_dropout,
                             dot(thread, shared.q, at.row, shared.k, at.lane, args.width),
@@ -247,7 +252,8 @@ struct AttentionGradQ {
   }
 };
 
-// A block per tile of keys: grad_v = (w m)^T g and grad_k = grad_scores^T q / sqrt(d).
+// A block per tile of keys: grad_v = (w m)^T g and grad_k = grad_scores^T q / sqrt(d), summed over the query heads that
+// read the head of keys.
 struct AttentionGradKV {
   static constexpr const char* kName = "attention_grad_kv";
   using Args = AttentionArgs;
@@ -262,29 +268,42 @@ struct AttentionGradKV {
     load_head(thread, args.v, at.head_row + at.first, at.count, args.width, shared.v);
     HeadSums k_sums;
     HeadSums v_sums;
-    // No query before the tile sees its keys.
-    for (int64_t first_query = args.causal ? at.first : 0; first_query < args.positions;
-         first_query += kAttentionTile) {
-      const int64_t count = args.positions - first_query;
-      load_head(thread, args.q, at.head_row + first_query, count, args.width, shared.q);
-      load_head(thread, args.grad_values, at.head_row + first_query, count, args.width, shared.grad);
-      thread.synchronize();
-      const GradScore score(thread, args, at.head_row, first_query + at.row, at.first + at.lane, key_of_dropout,
-                            dot(thread, shared.q, at.row, shared.k, at.lane, args.width),
-                            dot(thread, shared.grad, at.row, shared.v, at.lane, args.width));
-      thread.store(shared.dropped, thread.index(), score.dropped);
-      thread.store(shared.grad_scores, thread.index(), score.grad_score);
-      thread.synchronize();
-      for (int other = 0; other < kAttentionTile; ++other) {
-        const int place = other * kAttentionTile + at.row;
-        v_sums.add(thread, thread.load(shared.dropped, place), shared.grad, other, at.lane, args.width);
-        k_sums.add(thread, thread.load(shared.grad_scores, place), shared.q, other, at.lane, args.width);
+    for (int64_t head = 0; head < args.group; ++head) {
+      const int64_t head_row = at.head_row * args.group + head * args.positions;
+      // No query before the tile sees its keys.
+      for (int64_t first_query = args.causal ? at.first : 0; first_query < args.positions;
+           first_query += kAttentionTile) {
+        const int64_t count = args.positions - first_query;
+        load_head(thread, args.q, head_row + first_query, count, args.width, shared.q);
+        load_head(thread, args.grad_values, head_row + first_query, count, args.width, shared.grad);
+        thread.synchronize();
+        const GradScore score(thread, args, head_row, first_query + at.row, at.first + at.lane, key_of_dropout,
+                              dot(thread, shared.q, at.row, shared.k, at.lane, args.width),
+                              dot(thread, shared.grad, at.row, shared.v, at.lane, args.width));
+        thread.store(shared.dropped, thread.index(), score.dropped);
+        thread.store(shared.grad_scores, thread.index(), score.grad_score);
+        thread.synchronize();
+        for (int other = 0; other < kAttentionTile; ++other) {
+          const int place = other * kAttentionTile + at.row;
+          v_sums.add(thread, thread.load(shared.dropped, place), shared.grad, other, at.lane, args.width);
+          k_sums.add(thread, thread.load(shared.grad_scores, place), shared.q, other, at.lane, args.width);
+        }
+        thread.synchronize();
       }
-      thread.synchronize();
     }
     if (at.row >= at.count) return;
     k_sums.put(thread, args.grad_k, at.head_row + at.first + at.row, at.lane, args.width, args.scale);
     v_sums.put(thread, args.grad_v, at.head_row + at.first + at.row, at.lane, args.width, 1);
+  }
+};
+
+// Adds the gradients of keys or values that come from two sets of query heads.
+struct AttentionGradSum {
+  static constexpr const char* kName = "attention_grad_sum";
+  using Args = Elements<3>;  // sum, a, b
+  using Shared = NothingShared;
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    map_elements<1, 2>(thread, args, [](const float(&in)[2], float(&out)[1]) { out[0] = in[0] + in[1]; });
   }
 };
 

@@ -18,20 +18,22 @@ using cuda::DnnAttentions;
 using testing::HasSubstr;
 
 // Heads side by side in memory, as a model has them.
-DnnAttention attention_of(int64_t batch, int64_t heads, int64_t positions, int64_t width) {
+DnnAttention attention_of(int64_t batch, int64_t heads, int64_t kv_heads, int64_t positions, int64_t width) {
   const DnnAttention::Strides strides{positions * heads * width, width, heads * width};
+  const DnnAttention::Strides of_keys{positions * kv_heads * width, width, kv_heads * width};
   return {.batch = batch,
           .heads = heads,
+          .kv_heads = kv_heads,
           .positions = positions,
           .width = width,
           .q = strides,
-          .k = strides,
-          .v = strides,
+          .k = of_keys,
+          .v = of_keys,
           .values = strides,
           .grad_values = strides,
           .grad_q = strides,
-          .grad_k = strides,
-          .grad_v = strides};
+          .grad_k = of_keys,
+          .grad_v = of_keys};
 }
 
 // Sets a variable of the environment until the end of its scope.
@@ -62,7 +64,7 @@ TEST(DnnAttention, IgnoresOldOrMissingLibrary) {
 
 TEST(DnnAttention, ErrorNamesUnsupportedShape) {
   DnnAttentions attentions(cuda::find_dnn(), nullptr);
-  DnnAttention attention = attention_of(1, 2, 16, 8);
+  DnnAttention attention = attention_of(1, 2, 2, 16, 8);
   attention.backward = true;
   {
     const Setting refuses("LAPTIME_FAKE_CUDNN_REFUSES", "1");
@@ -74,7 +76,7 @@ TEST(DnnAttention, ErrorNamesUnsupportedShape) {
 
 TEST(DnnAttention, ErrorNamesFailedCall) {
   DnnAttentions attentions(cuda::find_dnn(), nullptr);
-  const DnnAttention attention = attention_of(1, 1, 4, 8);
+  const DnnAttention attention = attention_of(1, 1, 1, 4, 8);
   attentions.prepare(attention);
   EXPECT_THAT(attentions.run(attention, {}), HasSubstr("cudnnBackendExecute failed: CUDNN_STATUS_BAD_PARAM"));
 }
@@ -105,13 +107,24 @@ TEST(DnnAttention, SlowTheRealLibraryHasPlansForEveryGeneration) {
     cuda::DnnDescriptor device(dnn, cuda::dnn::kDevice);
     device.set(cuda::dnn::kDeviceJson, cuda::dnn::kCharValue, std::span<const char>(text.c_str(), text.size() + 1));
     device.finalize("describing a device");
-    for (const bool backward : {false, true}) {
-      SCOPED_TRACE(fmt::format("compute capability {}, backward {}", card.compute_capability, backward));
-      DnnAttention attention = attention_of(4, 12, 256, 64);
-      attention.backward = backward;
+    const auto expect_plan = [&](const DnnAttention& attention) {
+      SCOPED_TRACE(fmt::format("compute capability {}, {} heads of keys, backward {}", card.compute_capability,
+                               attention.kv_heads, attention.backward));
       const auto plan = plan_of(attention, dnn, {.device = &device});
       EXPECT_LE(plan->workspace_bytes(), workspace_of(attention));
-    }
+    };
+    expect_plan(attention_of(4, 12, 12, 256, 64));
+    expect_plan(attention_of(4, 12, 4, 256, 64));
+    DnnAttention backward = attention_of(4, 12, 12, 256, 64);
+    backward.backward = true;
+    expect_plan(backward);
+    // One query head for each head of keys, of 12 that share 4.
+    DnnAttention of_member = attention_of(4, 4, 4, 256, 64);
+    of_member.backward = true;
+    for (DnnAttention::Strides* const strides :
+         {&of_member.q, &of_member.values, &of_member.grad_values, &of_member.grad_q})
+      *strides = {256 * 12 * 64, 3 * 64, 12 * 64};
+    expect_plan(of_member);
   }
 }
 

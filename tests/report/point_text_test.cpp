@@ -1,7 +1,6 @@
-// The smallest record that does not fit, worked out.
-#include "report/shortage.h"
+// Sentences about first steps, and about what does not fit.
+#include "report/point_text.h"
 
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/json.h"
@@ -9,7 +8,18 @@
 namespace laptime {
 namespace {
 
-using testing::HasSubstr;
+TEST(FirstSteps, TellHowMuchLongerTheyTook) {
+  Record record;
+  Transient& transient = record.transient;
+  transient.steps = 1;
+  transient.excess = 1;
+  EXPECT_EQ(first_steps_text(record), "first step 1.000 s longer");
+  transient.steps = 3;
+  transient.page_faults = 0.25;
+  EXPECT_EQ(first_steps_text(record), "first 3 steps together 1.000 s longer, 250.0 ms of it page faults");
+  transient.excess = 0;
+  EXPECT_EQ(first_steps_text(record), "first steps: none longer than later ones");
+}
 
 Record without_memory(int64_t context, int64_t bytes) {
   Record record;
@@ -22,11 +32,12 @@ Record without_memory(int64_t context, int64_t bytes) {
   return record;
 }
 
-TEST(Shortage, NothingWhereEverythingFits) {
-  Record record;
-  record.name = "x";
-  EXPECT_EQ(explain_shortage({}), "");
-  EXPECT_EQ(explain_shortage(std::vector<Record>{record}), "");
+Record smallest_of(const std::vector<Record>& records) {
+  std::optional<Record> smallest;
+  for (const Record& record : records) {
+    if (is_smaller_shortage(record, smallest)) smallest = record;
+  }
+  return smallest.value();
 }
 
 TEST(Shortage, WorksOutTheSmallest) {
@@ -38,7 +49,7 @@ TEST(Shortage, WorksOutTheSmallest) {
                           {"", "matmul", "attn.scores", "forward", "workspace", "", {}, 48},
                           {"mask", "", "", "setup", "constant", "bool", {4, 4}, 16}};
   const std::vector<Record> records{without_memory(16384, 9000), small, without_memory(4096, 6000)};
-  EXPECT_EQ(explain_shortage(records),
+  EXPECT_EQ(explain_shortage(smallest_of(records)),
             "\nthe smallest that does not fit: context 8192, d_model 16, batch 8, dtype float32\n"
             "  predicted: more GiB than there are\n"
             "live at the peak:\n"
@@ -51,9 +62,9 @@ TEST(Shortage, WorksOutTheSmallest) {
             "  512 B + 2 x 64 B + 48 B + 16 B + 4.195 KiB = 4.883 KiB\n");
 }
 
-TEST(Shortage, AReasonAloneWhereNothingWasPlanned) {
-  const std::vector<Record> records{without_memory(64, 1)};
-  EXPECT_EQ(explain_shortage(records),
+TEST(Shortage, IsAReasonAloneWhereNothingWasPlanned) {
+  const std::vector<Record> records{without_memory(64, 1), Record()};
+  EXPECT_EQ(explain_shortage(smallest_of(records)),
             "\nthe smallest that does not fit: context 64, d_model 16, batch 8, dtype float32\n"
             "  predicted: more GiB than there are\n");
 }

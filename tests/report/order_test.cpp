@@ -1,5 +1,5 @@
 // Rows in the order of a column.
-#include "report/table_order.h"
+#include "report/columns.h"
 
 #include <gtest/gtest.h>
 

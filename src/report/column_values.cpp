@@ -1,6 +1,4 @@
-// Columns of a record, found by name.
-#include "report/row.h"
-
+// Values of a record, found by the names of columns.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,17 +9,14 @@
 #include <set>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
-#include "base/units.h"
 #include "base/words.h"
 #include "config/run_config.h"
 #include "config/synonyms.h"
 #include "record/fields_json.h"
-#include "report/column_sets/column_sets.h"
-#include "report/model_name.h"
-#include "table/text.h"
+#include "report/columns.h"
+#include "report/names.h"
 
 namespace laptime {
 namespace {
@@ -60,9 +55,14 @@ constexpr std::array kShortNames{
     ShortName{"ctx", "config.context_length"}, ShortName{"batch", "config.batch_size"}};
 // clang-format on
 
+// Derived columns stand for no key of a record.
 constexpr std::string_view kPredictedColumn = "predicted";
 constexpr std::string_view kSystemColumn = "system";  // laptime's own records have no such key
 constexpr std::string_view kModelColumn = "model";
+
+bool is_derived_column(std::string_view name) {
+  return name == kPredictedColumn || name == kSystemColumn || name == kModelColumn;
+}
 
 std::string_view next_segment(std::string_view& path) {
   const size_t dot = path.find('.');
@@ -80,18 +80,13 @@ std::optional<size_t> index_of(std::string_view segment) {
 // The value at a dotted path; null pointer where there is none.
 const Json* at_path(const Json& json, std::string_view path) {
   const Json* value = &json;
-  while (!path.empty()) {
+  while (value != nullptr && !path.empty()) {
     const std::string_view segment = next_segment(path);
     if (value->is_object()) {
-      const auto found = value->find(segment);
-      if (found == nullptr) return nullptr;
-      value = found;
-    } else if (value->is_array()) {
-      const auto index = index_of(segment);
-      if (!index || *index >= value->size()) return nullptr;
-      value = &(*value)[*index];
+      value = value->find(segment);
     } else {
-      return nullptr;
+      const auto index = value->is_array() ? index_of(segment) : std::nullopt;
+      value = index && *index < value->size() ? &(*value)[*index] : nullptr;
     }
   }
   return value;
@@ -146,12 +141,6 @@ std::string_view option_key(std::string_view name) {
   return key;
 }
 
-// "median (95 % interval)" and "speedup vs float32" are the headers of median and speedup.
-std::string_view without_remark(std::string_view header) {
-  for (const std::string_view remark : {" (95 %", " vs "}) header = header.substr(0, header.find(remark));
-  return header;
-}
-
 // Whether the schema states this path: "*" matches any name, and an index may follow a list.
 bool matches_schema(std::string_view path, const SchemaKey& key) {
   std::string_view pattern = key.path;
@@ -176,21 +165,25 @@ std::optional<SchemaKey> find_key(std::string_view path) {
   return std::nullopt;
 }
 
-bool is_free(std::string_view column) { return column.starts_with("config.") || column.starts_with("machine."); }
+// Lists of objects have no place in a row. The schema states the type of an empty list.
+bool is_list_of_objects(const std::string& path, const Json& value) {
+  if (!value.is_array()) return false;
+  return value.empty() ? schema_type(path) == "list of object" : value[0].is_object();
+}
 
-void add_leaves(const Json& json, const std::string& path, std::vector<std::string>& names) {
+void add_leaves(const Json& json, const std::string& path, std::vector<std::pair<std::string, Json>>& leaves) {
   for (const auto& [key, value] : json.items()) {
-    const std::string inner = fmt::format("{}.{}", path, key);
+    const std::string inner = path.empty() ? key : fmt::format("{}.{}", path, key);
     if (value.is_object()) {
-      add_leaves(value, inner, names);
-    } else {
-      names.push_back(inner);
+      add_leaves(value, inner, leaves);
+    } else if (!is_list_of_objects(inner, value)) {
+      leaves.emplace_back(inner, value);
     }
   }
 }
 
 // Every name that could have been meant.
-std::vector<std::string> known_columns(const Records& records) {
+std::set<std::string> known_columns(const Records& records) {
   std::set<std::string> names;
   for (const Metric& metric : metrics()) names.emplace(metric.tag);
   for (const ShortName& short_name : kShortNames) names.emplace(short_name.name);
@@ -203,27 +196,38 @@ std::vector<std::string> known_columns(const Records& records) {
     if (key.type != "object" && key.path.find_first_of("*[") == std::string::npos) names.insert(key.path);
   }
   records.each(Extent::kWhole, [&](const Record& record) {
-    std::vector<std::string> leaves;
-    const Json json = to_json(record);
-    for (const char* group : {"config", "machine", "time"}) add_leaves(json[group], group, leaves);
-    names.insert(leaves.begin(), leaves.end());
+    for (const auto& [path, value] : leaves_of(record)) names.insert(path);
     for (const auto& [key, value] : record.config.json().items()) names.insert(key);
     constexpr size_t kEnough = 2000;
     return names.size() < kEnough;
   });
-  return {names.begin(), names.end()};
+  return names;
+}
+
+// Whether a record has a value, not a group, at a bare key of its configuration or at a path of config or machine.
+bool has_free_column(const Record& record, std::string_view column) {
+  std::string_view path = column;
+  const bool is_of_machine = path.starts_with("machine.");
+  if (is_of_machine || path.starts_with("config.")) next_segment(path);
+  const Json* const value = at_path((is_of_machine ? record.machine : record.config).json(), path);
+  return value != nullptr && !value->is_object();
 }
 
 }  // namespace
 
 std::span<const ShortName> short_names() { return kShortNames; }
 
-bool is_derived_column(std::string_view name) {
-  return name == kPredictedColumn || name == kSystemColumn || name == kModelColumn;
+Json value_in(const TimeStats& time, std::string_view path) { return field_at(time, path); }
+
+std::vector<std::pair<std::string, Json>> leaves_of(const Record& record) {
+  std::vector<std::pair<std::string, Json>> leaves;
+  add_leaves(to_json(record), "", leaves);
+  return leaves;
 }
 
 std::string resolved_column(std::string_view name) {
-  name = without_remark(name);
+  // "median (95 % interval)" and "speedup vs float32" are headers of median and speedup.
+  for (const std::string_view remark : {" (95 %", " vs "}) name = name.substr(0, name.find(remark));
   for (const ShortName& short_name : kShortNames) {
     if (short_name.name == name) return std::string(short_name.path);
   }
@@ -249,7 +253,8 @@ ColumnValue::ColumnValue(std::string_view column) {
     const Metric* const metric = find_metric(part);
     const bool known = metric != nullptr || part.find('.') != std::string_view::npos || is_derived_column(part) ||
                        !schema_type(part).empty();
-    parts_.push_back({std::string(part), metric, known ? nullptr : document_column(part)});
+    const std::string_view source = known ? std::string_view() : document_source(part);
+    parts_.push_back({std::string(part), metric, source.empty() ? nullptr : reader_of(source)});
     if (bar == std::string_view::npos) return;
     rest.remove_prefix(bar + 1);
   }
@@ -273,10 +278,8 @@ Json ColumnValue::of_part(const Part& part, const Record& record) {
   }
   Json value = field_at(record, part.path);
   if (!value.is_null() || part.path.find('.') != std::string::npos) return value;
-  const Json& config = record.config.json();
-  const auto found = config.find(part.path);
-  if (found != nullptr) return *found;
-  return part.document == nullptr ? Json(nullptr) : part.document->read(Row(record), "");
+  if (const Json* const found = record.config.json().find(part.path); found != nullptr) return *found;
+  return part.document ? part.document(record, "") : Json(nullptr);
 }
 
 Json ColumnValue::of(const Record& record) const {
@@ -299,21 +302,19 @@ Extent ColumnValue::extent() const {
     if (part.path == kModelColumn) continue;
     const bool bare = part.path.find('.') == std::string::npos;
     const bool is_known = part.metric != nullptr || !bare || !schema_type(part.path).empty();
-    const Extent otherwise = part.document == nullptr ? Extent::kWithConfig : Extent::kWhole;
+    const Extent otherwise = part.document ? Extent::kWhole : Extent::kWithConfig;
     extent = std::max(extent, is_known ? extent_of(part.path) : otherwise);
   }
   return extent;
 }
 
-Json Row::value(std::string_view column) const { return ColumnValue(column).of(*record_); }
-
-Extent extent_of_column(std::string_view column) { return ColumnValue(column).extent(); }
+Json value_of(const Record& record, std::string_view column) { return ColumnValue(column).of(record); }
 
 void check_column(std::string_view column, const Records& records, std::string_view where,
                   std::span<const std::string_view> others) {
   const std::string resolved = resolved_column(column);
   if (find_metric(column) != nullptr || resolved != column || is_derived_column(column)) return;
-  if (document_column(column) != nullptr) return;
+  if (!document_source(column).empty()) return;
   for (const SchemaKey& key : schema_keys()) {
     if (!matches_schema(column, key)) continue;
     if (key.type != "object") return;
@@ -321,27 +322,17 @@ void check_column(std::string_view column, const Records& records, std::string_v
                         where, column, column);
   }
   const bool bare = column.find('.') == std::string_view::npos;
-  bool none = true;
-  bool found = false;
-  if (bare || is_free(column)) {
-    records.each(extent_of_column(column), [&](const Record& record) {
+  if (bare || column.starts_with("config.") || column.starts_with("machine.")) {
+    bool none = true;
+    bool found = false;
+    records.each(ColumnValue(column).extent(), [&](const Record& record) {
       none = false;
-      const Json& config = record.config.json();
-      const Json* value = nullptr;
-      if (bare) {
-        const auto key = config.find(column);
-        value = key;
-      } else {
-        std::string_view path = column;
-        const JsonObject& group = next_segment(path) == "config" ? record.config : record.machine;
-        value = at_path(group.json(), path);
-      }
-      found = value != nullptr && !value->is_object();
+      found = has_free_column(record, column);
       return !found;
     });
     if (found || none) return;
   }
-  const std::vector<std::string> columns = known_columns(records);
+  const std::set<std::string> columns = known_columns(records);
   std::vector<std::string_view> known(columns.begin(), columns.end());
   known.insert(known.end(), others.begin(), others.end());
   throw Error::format("{}: unknown column {}{} (laptime list columns shows them)", where, quote(column),
@@ -354,42 +345,13 @@ std::string schema_type(std::string_view path) {
 }
 
 Unit unit_of(std::string_view column) {
-  if (const Metric* metric = find_metric(column)) return metric->unit;
   const std::string resolved = resolved_column(column);
   const std::string_view first = std::string_view(resolved).substr(0, resolved.find('|'));
-  if (const Metric* metric = find_metric(first)) return metric->unit;
+  for (const std::string_view name : {column, first}) {
+    if (const Metric* metric = find_metric(name)) return metric->unit;
+  }
   const std::optional<SchemaKey> key = find_key(first);
   return key ? key->unit : Unit::kNone;
-}
-
-std::string format_value(const Json& value, Unit unit) {
-  if (value.is_null()) return "-";
-  if (value.is_string()) return value.get<std::string>();
-  if (!value.is_number()) return value.dump();
-  const auto number = value.get<double>();
-  if (!std::isfinite(number)) return "-";
-  switch (unit) {
-    case Unit::kSeconds: return format_seconds(number);
-    case Unit::kBytes: return std::fabs(number) < 0x1p63 ? format_bytes(std::llround(number)) : "-";
-    case Unit::kFraction: return fmt::format("{:.1f} %", std::fabs(number) < 0.0005 ? 0.0 : number * 100);
-    case Unit::kRatio:
-      return number > 0 && number < 0.1 ? fmt::format("{:.2g}x", number) : fmt::format("{:.2f}x", number);
-    case Unit::kFlops: return format_flops(number);
-    case Unit::kBytesPerSecond: return format_count(number) + "B/s";
-    case Unit::kFlopsPerSecond: return format_flops(number) + "/s";
-    case Unit::kTokensPerSecond: return fmt::format("{:.0f}", number);
-    case Unit::kNats: return fmt::format("{:.4f}", number);
-    case Unit::kNone: break;
-  }
-  if (value.is_number_float()) return fmt::format("{:.6g}", number);
-  return value.is_number_unsigned() ? fmt::to_string(value.get<uint64_t>()) : fmt::to_string(value.get<int64_t>());
-}
-
-bool value_before(const Json& a, const Json& b) {
-  if (a.is_string() && b.is_string()) return a.text() < b.text();
-  if (a.is_number() && b.is_number()) return a.get<double>() < b.get<double>();
-  if (a.is_number() != b.is_number()) return a.is_number();
-  return plain_text(a) < plain_text(b);
 }
 
 }  // namespace laptime

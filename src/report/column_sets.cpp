@@ -1,0 +1,401 @@
+// The tables of columns and of their sets, and what each column reads.
+#include "report/columns.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/words.h"
+#include "distribution/median.h"
+
+namespace laptime {
+namespace {
+
+using Read = std::function<Json(const Record& record, std::string_view phase)>;
+using Text = std::string (*)(const Record& record, std::string_view phase, const Heading* heading);
+
+// The time of a phase, or of the pass that was asked for; null where it has no sample.
+const TimeStats* time_of(const Record& record, std::string_view phase) {
+  const auto found = record.time.find(std::string(phase));
+  const TimeStats* const of_phase = found == record.time.end() ? nullptr : &found->second;
+  const TimeStats* const time = phase.empty() ? record.main_time() : of_phase;
+  return time == nullptr || time->count == 0 ? nullptr : time;
+}
+
+// None for a predicted time, which has no spread.
+std::optional<double> doubt_of(const Record& record, std::string_view phase) {
+  const TimeStats* const time = time_of(record, phase);
+  return time == nullptr || is_predicted(record) ? std::nullopt : uncertainty_of(*time);
+}
+
+// ---- Readers that a source names: "=steps"
+
+Json uncertainty(const Record& record, std::string_view phase) {
+  const std::optional<double> doubt = doubt_of(record, phase);
+  return doubt ? Json(*doubt) : Json(nullptr);
+}
+
+// The arithmetic that ran in few words: "float32", "float32 split", "bfloat16 autocast".
+Json arithmetic(const Record& record, std::string_view) {
+  // Parts of the texts of math_mode (prepare/prepare.h). Records of other programs may have texts of their own.
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kShort{
+      {{", some products of three bfloat16 terms", " partly split"},
+       {", products of three bfloat16 terms", " split"},
+       {", some float32 products of three bfloat16 terms", ", float32 partly split"},
+       {", float32 products of three bfloat16 terms", ", float32 split"},
+       {", factors widened to float32", " widened"},
+       {", float32 accumulation", ""},
+       {", denormals in products are zero", ""},
+       {", predicted", ""}}};
+  std::string text = record.math_mode;
+  if (text.empty()) return nullptr;
+  for (const auto& [part, short_part] : kShort) {
+    if (const size_t at = text.find(part); at != std::string::npos) text.replace(at, part.size(), short_part);
+  }
+  return text;
+}
+
+// Steps that were taken, else those that were asked for.
+Json steps(const Record& record, std::string_view) {
+  const TimeStats* const time = record.main_time();
+  return time != nullptr ? Json(time->count) : value_of(record, "steps");
+}
+
+// "compile", and what of it was lowered: "compile -scaled_dot_product_attention".
+Json mode(const Record& record, std::string_view) {
+  const std::string lowered = record.config.text("lower");
+  const bool none = lowered.empty() || lowered == "none";
+  return record.config.text("mode") + (none ? "" : " -" + lowered);
+}
+
+// As the source documents write truth.
+Json truth(bool value) { return value ? "True" : "False"; }
+
+struct Reader {
+  std::string_view name;
+  Json (*read)(const Record& record, std::string_view phase);
+};
+constexpr std::array kReaders{
+    Reader{"uncertainty", uncertainty}, Reader{"arithmetic", arithmetic}, Reader{"steps", steps}, Reader{"mode", mode},
+    Reader{"forward_only",
+           [](const Record& record, std::string_view) {
+             const std::string pass = record.config.text("pass");
+             return truth(pass == "forward" || pass == "inference");
+           }},
+    Reader{"compiled",
+           [](const Record& record, std::string_view) { return truth(record.config.text("mode") == "compile"); }},
+    // No run that is timed is slowed down by recording allocations: memory is known from the plan.
+    Reader{"never", [](const Record&, std::string_view) { return truth(false); }}};
+
+// ---- Cells for people
+
+std::string name_text(const Record& record, std::string_view, const Heading* heading) {
+  if (heading != nullptr) return heading->short_name(record);
+  return record.label.empty() ? record.name : record.label;
+}
+
+std::string plus_minus(const Record& record, std::string_view phase, const Heading*) {
+  const std::optional<double> doubt = doubt_of(record, phase);
+  return doubt ? plus_minus_text(*doubt) : "";
+}
+
+// "703 ms ± 103 ms".
+std::string mean_text(const Record& record, std::string_view phase, const Heading*) {
+  const TimeStats* const time = time_of(record, phase);
+  if (time == nullptr) return "-";
+  const std::string mean = value_text(time->mean, Unit::kSeconds);
+  return !time->std || is_predicted(record) ? mean : mean + " ± " + value_text(*time->std, Unit::kSeconds);
+}
+
+// "9.2575 → 0.0191", or one loss where there is no other.
+std::string loss_text(const Record& record, std::string_view, const Heading*) {
+  const std::optional<double> first = find_metric("loss_first")->read(record);
+  const std::optional<double> last = find_metric("loss_last")->read(record);
+  const std::string text = value_text(last ? Json(*last) : Json(nullptr), Unit::kNats);
+  if (record.loss.values.size() < 2 || first == last) return text;
+  return value_text(first ? Json(*first) : Json(nullptr), Unit::kNats) + " → " + text;
+}
+
+std::string verdict_text(const Record& record, std::string_view, const Heading*) {
+  const std::string& rating = record.verdict.rating;
+  return is_predicted(record) || rating.empty() ? "-" : rating;
+}
+
+// "812.4, 815.0 ms": the samples in the unit of their median.
+std::string times_text(const Record& record, std::string_view phase, const Heading*) {
+  const TimeStats* const time = time_of(record, phase);
+  if (time == nullptr || time->samples.empty() || !std::isfinite(time->median)) return "-";
+  const Scale scale = *scale_of(time->median, Unit::kSeconds);
+  std::vector<std::string> texts;
+  for (const double sample : time->samples) texts.push_back(format_in(scale, sample, time->median));
+  return fmt::format("{} {}", joined(texts, ", "), scale.name);
+}
+
+// ---- The tables
+
+enum Flags : unsigned { kText = 1, kSetting = 2, kOfPhase = 4, kDoubt = 8 };
+constexpr std::string_view kSample = "std divides by n - 1 (sample)";
+
+// `source` is a column by its name, or two of which the first that is known counts ("label|name"); a figure of the time
+// of a phase ("forward:mean") or, as ":mean", of the row; or one of kReaders ("=steps"). Empty: the title is its name.
+struct Definition {
+  std::string_view title;
+  std::string_view source = {};
+  Unit unit = Unit::kNone;
+  unsigned flags = 0;
+  size_t width = 6;
+  std::string_view help = {};
+  Text text_of = nullptr;
+  std::string_view note = {};
+  std::string_view shown = {};
+  std::string_view id = {};  // for sets of columns where another column has the same title
+};
+
+constexpr Unit kPlain = Unit::kNone;
+constexpr Unit kSeconds = Unit::kSeconds;
+constexpr std::string_view kWarmup = "stopping.warmup|config.warmup";  // steps that were taken, else asked for
+constexpr std::string_view kPhase = "median time of this phase";
+
+// clang-format off
+constexpr std::array<Definition, 20> kTable{{
+    {"name", "", kPlain, kText | kSetting, 8, "name of the row, without the parts that all rows share", name_text},
+    {"median", ":median", kSeconds, kOfPhase | kDoubt, 6, "median time of a sample"},
+    {"uncertainty", "=uncertainty", kPlain, kText | kOfPhase, 5, "half the 95 % interval of the median, as a fraction of it", plus_minus},
+    {"mean", ":mean", kSeconds, kOfPhase, 15, "mean time and standard deviation of the sample", mean_text, kSample},
+    {"std", ":std", kSeconds, kOfPhase, 6, "standard deviation of the samples, divided by n - 1", nullptr, kSample},
+    {"min", ":min", kSeconds, kOfPhase, 6, "shortest sample"},
+    {"max", ":max", kSeconds, kOfPhase, 6, "longest sample"},
+    {"n", ":count", kPlain, kOfPhase, 3, "number of samples"},
+    {"tokens/s", "", Unit::kTokensPerSecond, 0, 6, "tokens of a batch over the median time"},
+    {"peak", "", Unit::kBytes, 0, 8, "most bytes of tensors alive at once"},
+    {"mfu", "", Unit::kFraction, 0, 5, "model FLOPs per second over the peak: measured, else of the data sheet"},
+    {"loss", "loss_last", Unit::kNats, 0, 15, "loss of the first and of the last step", loss_text},
+    {"verdict", "", kPlain, kText, 15, "how far the time can be relied on", verdict_text},
+    {"arithmetic", "=arithmetic", kPlain, kText, 17, "arithmetic of the matrix products"},
+    {"device", "", kPlain, kText | kSetting, 10, "device that ran it, or that it was predicted for"},
+    {"system", "", kPlain, kText | kSetting, 8, "the program that ran the steps"},
+    {"status", "", kPlain, kText, 6, "ok, or why there is no time"},
+    {"forward_s", "forward:median", kSeconds, kDoubt, 6, kPhase, nullptr, "", "forward"},
+    {"backward_s", "backward:median", kSeconds, kDoubt, 6, kPhase, nullptr, "", "backward"},
+    {"optimizer_s", "optimizer:median", kSeconds, kDoubt, 6, kPhase, nullptr, "", "optimizer"}}};
+
+// Further columns of the sets, many of them with the headers of the source documents.
+constexpr std::array<Definition, 58> kOfSets{{
+    {"name", "label|name", kPlain, kText | kSetting, 40, "", nullptr, "", "", "whole name"},
+    {"computation", "pass", kPlain, kText | kSetting, 16},
+    {"times", ":samples", kPlain, kText, 6, "", times_text},
+    {"mean_time", ":mean", kSeconds},
+    {"median_time", ":median", kSeconds},
+    {"std_dev", ":std_population", kSeconds, 0, 6, "", nullptr, kPopulationNote},
+    {"min_time", ":min", kSeconds},
+    {"max_time", ":max", kSeconds},
+    {"total_time", ":total", kSeconds},
+    {"profile_steps", "=steps"},
+    {"model", "", kPlain, kText | kSetting},
+    {"forward_only", "=forward_only", kPlain, kText | kSetting},
+    {"warmup_steps", kWarmup},
+    {"benchmark_steps", "=steps"},
+    {"avg", ":mean", kSeconds},
+    {"std", ":std_population", kSeconds, 0, 6, "", nullptr, kPopulationNote, "", "std of all"},
+    {"Model", "model", kPlain, kText | kSetting},
+    {"Pass", "pass", kPlain, kText | kSetting, 16},
+    {"Warmup", kWarmup},
+    {"Min (s)", ":min"},
+    {"Max (s)", ":max"},
+    {"Avg (s)", ":mean"},
+    {"Std (s)", ":std_population", kPlain, 0, 6, "", nullptr, kPopulationNote},
+    {"context_length", "context", kPlain, kSetting},
+    {"fwd avg (sec)", "forward:mean"},
+    {"fwd std (sec)", "forward:std", kPlain, 0, 6, "", nullptr, kSample},
+    {"back avg (sec)", "backward:mean"},
+    {"back std (sec)", "backward:std"},
+    {"fws & back avg (sec)", "forward_backward:mean"},
+    {"fws & back std (sec)", "forward_backward:std"},
+    {"status", "", kPlain, kText, 13, "", nullptr, "", "", "wide status"},
+    {"dtype", "", kPlain, kText | kSetting},
+    {"device", "", kPlain, kText | kSetting, 6, "", nullptr, "", "", "narrow device"},
+    {"batch_size", "batch", kPlain, kSetting},
+    {"compile", "=compiled", kPlain, kText | kSetting},
+    {"profile_memory", "=never", kPlain, kText},
+    {"model mem", "memory.resident_bytes", Unit::kBytes},
+    {"model+fwd mem", "memory.after_forward_bytes", Unit::kBytes},
+    {"model+fwd+back mem", "memory.after_backward_bytes", Unit::kBytes},
+    {"fwd mem", "forward_memory", Unit::kBytes},
+    {"back mem", "backward_memory", Unit::kBytes},
+    {"context", "", kPlain, kSetting, 7},
+    {"d_model", "config.d_model", kPlain, kSetting, 7},
+    {"mode", "=mode", kPlain, kText | kSetting, 7},
+    {"forward", "forward:median", kSeconds},
+    {"backward", "backward:median", kSeconds},
+    {"resident", "", Unit::kBytes},
+    {"+forward", "", Unit::kBytes},
+    {"before_backward", "", Unit::kBytes},
+    {"+backward", "", Unit::kBytes},
+    {"predicted_time", "", kSeconds, 0, 14},
+    {"prediction_error", "", Unit::kFraction, 0, 16},
+    {"peak_error", "", Unit::kFraction, 0, 10},
+    {"warmup", kWarmup},
+    {"mean", ":mean", kSeconds, kOfPhase, 8, "", nullptr, kSample, "", "mean alone"},
+    {"sample 1", ":samples.0", kSeconds},
+    {"sample 2", ":samples.1", kSeconds},
+    {"sample 3", ":samples.2", kSeconds}}};
+// clang-format on
+
+constexpr std::string_view kAverages = "model,forward_only,warmup_steps,benchmark_steps,avg,std of all";
+
+// "16 predicted times: error 6.1 % in the median, at most 14.0 %; bytes at most 0.10 %". Empty where none has both.
+std::string prediction_summary(const Records& records) {
+  std::vector<double> times;
+  std::optional<double> bytes;
+  records.each(Extent::kWhole, [&](const Record& record) {
+    if (const auto error = find_metric("prediction_error")->read(record)) times.push_back(std::abs(*error));
+    if (const auto error = find_metric("peak_error")->read(record))
+      bytes = std::max(bytes.value_or(0), std::abs(*error));
+    return true;
+  });
+  if (times.empty()) return "";
+  const std::string text = fmt::format("{}: error {} % in the median, at most {} %",
+                                       counted(times.size(), "predicted time"), fixed_text(100 * median(times), 1),
+                                       fixed_text(100 * *std::max_element(times.begin(), times.end()), 1));
+  return bytes ? fmt::format("{}; bytes at most {} %", text, fixed_text(100 * *bytes, 2)) : text;
+}
+
+constexpr std::array kSets{
+    ColumnSet{"default", "", "time with its phases, rate and memory of each row",
+              "name,median,uncertainty,forward_s@2,backward_s@2,optimizer_s@2,tokens/s@3,mfu@4,peak@5", true},
+    ColumnSet{"all", "", "mean, minimum, maximum, loss and verdict too; in files every key of a record",
+              "name,median,uncertainty,mean@8,min@7,max@7,n@6,tokens/s@2,peak@3,mfu@4,loss@5,verdict@9,arithmetic@10",
+              true},
+    ColumnSet{
+        "attention", "",
+        "attention alone: each phase, and memory: resident (the documents' model), before_backward (model + forward)",
+        "context,d_model,dtype@2,mode,forward,backward,resident@4,+forward@3,before_backward@1,+backward@5,peak@1,"
+        "verdict@6"},
+    ColumnSet{"first_steps", "", "what warm-up does: mean, standard deviation and the first samples",
+              "name,warmup,n@2,mean,sample 1,sample 2,sample 3,median@3,verdict@1"},
+    ColumnSet{"prediction", "", "predicted beside measured: time and memory",
+              "name,predicted_time,median,prediction_error,peak@1,peak_error,verdict@2", false, prediction_summary},
+    ColumnSet{"all_times", "2024",
+              "a document's table: every sample of a row, with mean, median, minimum, maximum and sum",
+              "whole name,computation,times,mean_time,median_time,std_dev,min_time,max_time,total_time,profile_steps"},
+    ColumnSet{"mean_std", "",
+              "each phase of each row: mean and standard deviation over n steps, minimum, maximum, and the verdict",
+              "name,warmup@3,n@2,mean alone,std,min,max,verdict@4", true},
+    ColumnSet{"avg_std", "2025a", "a document's table: warm-up and measured steps, mean and standard deviation",
+              kAverages},
+    ColumnSet{"avg_std", "2025b", "the same", kAverages},
+    ColumnSet{"min_max", "2025c", "a document's table: minimum, maximum, mean and standard deviation",
+              "Model,Pass,Warmup,Min (s),Max (s),Avg (s),Std (s)"},
+    ColumnSet{"forward_backward", "2025d",
+              "a document's table: mean and standard deviation of forward, backward and both",
+              "model,context_length,fwd avg (sec),fwd std (sec),back avg (sec),back std (sec),fws & back avg (sec),"
+              "fws & back std (sec),wide status,dtype,narrow device,batch_size,compile,profile_memory"},
+    ColumnSet{"attention_memory", "2025d_attention",
+              "the same of attention alone, with memory: model, model+fwd, model+fwd+back, fwd, back",
+              "context_length,d_model,fwd avg (sec),fwd std (sec),back avg (sec),back std (sec),fws & back avg (sec),"
+              "fws & back std (sec),model mem,model+fwd mem,model+fwd+back mem,fwd mem,back mem,wide status,dtype,"
+              "narrow device,batch_size,compile"}};
+
+Extent extent_of_source(std::string_view source) {
+  if (source == "=uncertainty") return Extent::kListed;
+  if (source.starts_with('=')) return source == "=arithmetic" ? extent_of("math_mode") : Extent::kWithConfig;
+  const size_t colon = source.find(':');
+  if (colon == std::string_view::npos) return ColumnValue(source).extent();
+  const std::string_view figure = source.substr(colon + 1);
+  return colon == 0 ? extent_of(figure) : extent_of(fmt::format("time.{}.{}", source.substr(0, colon), figure));
+}
+
+Column column_of(const Definition& definition, int drop) {
+  const std::string_view source = definition.source.empty() ? definition.title : definition.source;
+  const auto has = [&](Flags flag) { return (definition.flags & flag) != 0; };
+  Column column{.title = std::string(definition.title),
+                .shown = std::string(definition.shown),
+                .unit = definition.unit,
+                .text = has(kText),
+                .of_phase = has(kOfPhase),
+                .setting = has(kSetting),
+                .extent = extent_of_source(source),
+                .drop = drop,
+                .width = definition.width,
+                .read = reader_of(source),
+                .text_of = definition.text_of,
+                .help = definition.help,
+                .note = definition.note};
+  if (has(kDoubt)) {
+    column.uncertainty = [own = source.substr(0, source.find(':'))](const Record& record, std::string_view phase) {
+      return doubt_of(record, own.empty() ? phase : own);
+    };
+  }
+  return column;
+}
+
+const Definition* find_definition(std::span<const Definition> definitions, std::string_view id) {
+  const auto found = std::find_if(definitions.begin(), definitions.end(),
+                                  [&](const Definition& one) { return id == (one.id.empty() ? one.title : one.id); });
+  return found == definitions.end() ? nullptr : &*found;
+}
+
+}  // namespace
+
+Read reader_of(std::string_view source) {
+  if (source.starts_with('=')) {
+    return std::find_if(kReaders.begin(), kReaders.end(),
+                        [&](const Reader& reader) { return reader.name == source.substr(1); })
+        ->read;
+  }
+  const size_t colon = source.find(':');
+  if (colon == std::string_view::npos) {
+    return [value = ColumnValue(source)](const Record& record, std::string_view) { return value.of(record); };
+  }
+  const std::string_view figure = source.substr(colon + 1);
+  const bool is_of_samples = figure.starts_with("std") || figure == "count";  // a predicted time has none
+  return [own = source.substr(0, colon), figure, is_of_samples](const Record& record, std::string_view phase) -> Json {
+    const TimeStats* const time = time_of(record, own.empty() ? phase : own);
+    return time == nullptr || (is_of_samples && is_predicted(record)) ? Json(nullptr) : value_in(*time, figure);
+  };
+}
+
+std::string_view document_source(std::string_view header) {
+  const Definition* const found = find_definition(kOfSets, header);
+  return found == nullptr ? std::string_view() : found->source;
+}
+
+std::span<const ColumnSet> column_sets() { return kSets; }
+
+std::vector<Column> ColumnSet::columns() const {
+  std::vector<Column> columns;
+  for (const std::string_view entry : names_in(list)) {
+    const size_t at = entry.find('@');
+    const std::string_view id = entry.substr(0, at);
+    const Definition* const of_table = find_definition(kTable, id);
+    const int drop = at == std::string_view::npos ? 0 : std::stoi(std::string(entry.substr(at + 1)));
+    columns.push_back(column_of(of_table != nullptr ? *of_table : *find_definition(kOfSets, id), drop));
+    columns.back().of_phase = columns.back().of_phase && has_phases;
+  }
+  return columns;
+}
+
+std::vector<Column> table_columns() {
+  std::vector<Column> columns;
+  for (const Definition& definition : kTable) columns.push_back(column_of(definition, 0));
+  return columns;
+}
+
+std::optional<Column> table_column(std::string_view header) {
+  const Definition* const found = find_definition(kTable, header);
+  return found == nullptr ? std::nullopt : std::optional(column_of(*found, 0));
+}
+
+Column document_column(std::string_view header) { return column_of(*find_definition(kOfSets, header), 0); }
+
+const ColumnSet* find_column_set(std::string_view name) {
+  const auto* const found = std::find_if(kSets.begin(), kSets.end(), [&](const ColumnSet& known) {
+    return known.name == name || (!known.alias.empty() && known.alias == name);
+  });
+  return found == kSets.end() ? nullptr : found;
+}
+
+}  // namespace laptime

@@ -1,0 +1,331 @@
+// Takes names apart, says their words, and collects what the rows of a table share.
+#include "report/names.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <utility>
+
+#include "base/json.h"
+#include "base/words.h"
+#include "config/machine.h"
+#include "config/model_presets.h"
+#include "record/metrics.h"
+
+namespace laptime {
+namespace {
+
+// A dimension by the tag of its option in names of points, and the words around its value.
+struct Dimension {
+  std::string_view tag;
+  std::string_view before;
+  std::string_view after;
+};
+constexpr std::array kDimensions{Dimension{"layers", "", " layers"}, Dimension{"d_model", "d_model ", ""},
+                                 Dimension{"d_ff", "d_ff ", ""}, Dimension{"heads", "", " heads"}};
+
+// The value of a tag in "step/model:small/ctx:256"; empty where the name has none.
+std::string_view tagged(std::string_view name, std::string_view tag) {
+  for (const std::string_view word : words_in(name)) {
+    if (word.size() > tag.size() && word.starts_with(tag) && word[tag.size()] == ':')
+      return word.substr(tag.size() + 1);
+  }
+  return {};
+}
+
+// The named size that a custom model was made from; empty for every other record.
+std::string_view changed_size(const Record& record) {
+  if (record.config.text("model") != kCustomModel) return {};
+  const std::string_view word = tagged(record.name, "model");
+  const auto presets = model_presets();
+  const bool is_size =
+      std::any_of(presets.begin(), presets.end(), [&](const ModelPreset& preset) { return preset.name == word; });
+  return is_size ? word : std::string_view();
+}
+
+std::string joined_words(std::string_view name, const std::function<bool(std::string_view)>& is_kept) {
+  std::vector<std::string_view> words = words_in(name);
+  std::erase_if(words, [&](std::string_view word) { return !is_kept(word); });
+  return joined(words, "/");
+}
+
+bool has_word(std::string_view name, std::string_view word) {
+  const std::vector<std::string_view> words = words_in(name);
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+void erase_all(std::string& text, std::string_view part) {
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part)) text.erase(at, part.size());
+}
+
+// The parts of a name made by this program, "step/model:small/ctx:256"; any other name is one part.
+std::vector<std::string_view> parts_of(const Record& record) {
+  if (!record.label.empty()) return {record.label};
+  std::vector<std::string_view> parts = words_in(record.name);
+  const bool is_ours = !parts.empty() && std::all_of(parts.begin() + 1, parts.end(), [](std::string_view part) {
+    return part.find(':') != std::string_view::npos;
+  });
+  return is_ours ? parts : std::vector<std::string_view>{record.name};
+}
+
+template <class Parts>
+bool contains(const Parts& parts, std::string_view part) {
+  return std::find(parts.begin(), parts.end(), part) != parts.end();
+}
+
+// The same, faster where parts are looked for in their order. `next` is where the last one was found, and one more.
+template <class Parts>
+bool contains(const Parts& parts, std::string_view part, size_t& next) {
+  for (size_t i = next; i < parts.size(); ++i) {
+    if (parts[i] != part) continue;
+    next = i + 1;
+    return true;
+  }
+  return contains(parts, part);
+}
+
+// "float32" for "dtype:float32", "2 layers" for "layers:2", "ctx 64" for "ctx:64".
+std::string spoken(std::string_view part) {
+  const size_t colon = part.find(':');
+  if (colon == std::string_view::npos) return std::string(part);
+  const std::string_view tag = part.substr(0, colon);
+  const std::string_view value = part.substr(colon + 1);
+  for (const std::string_view plain : {"model", "dtype", "mode", "device"}) {
+    if (tag == plain) return std::string(value);
+  }
+  if (tag == "crop" && value != "none") return fmt::format("cropped to the first {} positions", value);
+  for (const std::string_view plural : {"layers", "heads", "threads", "steps"}) {
+    if (tag == plural) return fmt::format("{} {}", value, plural.substr(0, plural.size() - (value == "1" ? 1 : 0)));
+  }
+  return fmt::format("{} {}", tag, value);
+}
+
+}  // namespace
+
+std::vector<std::string_view> words_in(std::string_view name) {
+  std::vector<std::string_view> words;
+  for (size_t begin = 0; begin < name.size();) {
+    const size_t end = std::min(name.find('/', begin), name.size());
+    words.push_back(name.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return words;
+}
+
+std::string common_words(const std::vector<std::string>& names) {
+  if (names.size() < 2) return "";
+  return joined_words(names.front(), [&](std::string_view word) {
+    return std::all_of(names.begin(), names.end(), [&](const std::string& name) { return has_word(name, word); });
+  });
+}
+
+std::string without_words(const std::string& name, const std::string& left_out) {
+  std::string kept = joined_words(name, [&](std::string_view word) { return !has_word(left_out, word); });
+  return kept.empty() ? name : kept;
+}
+
+std::string spoken_name(const std::string& name) {
+  std::string text;
+  for (std::string_view word : words_in(name)) {
+    constexpr std::string_view kPredicted = "device:roofline:";
+    if (word.starts_with(kPredicted)) word.remove_prefix(kPredicted.size());
+    text += (text.empty() ? "" : " ") + spoken(word);
+  }
+  return text;
+}
+
+std::string spoken_name(const std::string& name, const std::string& left_out) {
+  return spoken_name(without_words(name, left_out));
+}
+
+std::string model_text(const Record& record) {
+  const std::string_view size = changed_size(record);
+  if (size.empty()) return record.config.text("model");
+  std::string text(size);
+  for (const Dimension& dimension : kDimensions) {
+    const std::string_view value = tagged(record.name, dimension.tag);
+    if (value.empty()) continue;
+    std::string_view after = dimension.after;
+    if (value == "1" && after.ends_with('s')) after.remove_suffix(1);
+    text += fmt::format(", {}{}{}", dimension.before, value, after);
+  }
+  return text;
+}
+
+std::vector<std::string> model_words(const Record& record) {
+  const std::string_view size = changed_size(record);
+  if (size.empty()) return {record.config.text("model")};
+  return {model_text(record), std::string(size), std::string(kCustomModel)};
+}
+
+std::string point_line(const Record& record) {
+  const JsonObject& config = record.config;
+  const auto part = [&](const char* before, const char* key) {
+    const std::string value = config.text(key);
+    return value.empty() || value == "null" ? "" : fmt::format(", {}{}", before, value);
+  };
+  std::string machine = config.text("device");
+  if (machine.starts_with(kMachinePrefix)) {
+    machine.erase(0, kMachinePrefix.size());
+    const auto& known = known_machines();
+    const auto found =
+        std::find_if(known.begin(), known.end(), [&](const DataSheet& one) { return one.name == machine; });
+    machine = fmt::format("{}, from its data sheet", found == known.end() ? machine : found->title);
+  } else {
+    if (const std::string cpu = machine_word(record, "cpu_model"); !cpu.empty()) machine = cpu;
+    if (const std::string threads = threads_text(record); !threads.empty()) machine += ", " + threads;
+  }
+  return fmt::format("{}{}{}, {} {} {} · {}", model_text(record), part("ctx ", "context_length"),
+                     part("batch ", "batch_size"), config.text("pass"), config.text("dtype"), config.text("mode"),
+                     machine);
+}
+
+bool is_attention(const Record& record) { return record.config.text("model") == "attention"; }
+
+std::string device_card_name(const Record& record) {
+  const Json* const card = record.machine.json().find("card");
+  const Json* const name = card == nullptr || !card->is_object() ? nullptr : card->find("name");
+  return name != nullptr && name->is_string() ? name->text() : std::string();
+}
+
+std::string machine_word(const Record& record, std::string_view key) {
+  const Json* const word = record.machine.json().find(key);
+  return word != nullptr && word->is_string() ? word->text() : std::string();
+}
+
+std::string processor_name(const Record& record) {
+  const std::string cpu = machine_word(record, "cpu_model");
+  return cpu.empty() ? record.fingerprint.substr(0, record.fingerprint.find(" (")) : cpu;
+}
+
+std::string brief_processor(std::string name) {
+  for (const std::string_view noise : {"(R)", "(TM)", " Processor", " CPU"}) erase_all(name, noise);
+  name.erase(std::min(name.find(" @"), name.size()));
+  if (const size_t cores = name.find("-Core"); cores != std::string::npos) {
+    const size_t begin = name.rfind(' ', cores);
+    if (begin != std::string::npos) name.erase(begin, cores + std::string_view("-Core").size() - begin);
+  }
+  return name;
+}
+
+std::string threads_text(const Record& record) {
+  const Json* const threads = record.config.json().find("threads");
+  return threads != nullptr && threads->is_number() ? counted(threads->get<int64_t>(), "thread") : std::string();
+}
+
+std::string day_of(const std::string& created) { return created.substr(0, created.find('T')); }
+
+std::string minute_of(const std::string& created) {
+  constexpr size_t kDay = 10;
+  constexpr size_t kMinute = 16;
+  if (created.size() < kMinute || created[kDay] != 'T') return created;
+  return fmt::format("{} {} UTC", created.substr(0, kDay), created.substr(kDay + 1, kMinute - kDay - 1));
+}
+
+Heading::Heading(const Records& rows) {
+  rows.each(Extent::kNames, [&](const Record& record) {
+    add(record);
+    return true;
+  });
+  if (!some_predicted_) devices_.clear();
+  keeps_pass_ = std::any_of(without_own_.begin(), without_own_.end(), [&](const auto& parts) {
+    return std::all_of(parts.begin(), parts.end(), [&](const auto& part) { return contains(shared_, part); });
+  });
+}
+
+void Heading::add(const Record& record) {
+  const std::vector<std::string_view> parts = parts_of(record);
+  if (rows_ == 0) {
+    shared_.assign(parts.begin(), parts.end());
+    first_created_ = last_created_ = record.created;
+  }
+  ++rows_;
+  passes_.insert(record.config.text("pass"));
+  only_attention_ = only_attention_ && is_attention(record);
+  size_t next = 0;
+  std::erase_if(shared_, [&](const std::string& part) { return !contains(parts, part, next); });
+  next = 0;
+  if (std::all_of(parts.begin(), parts.end(), [&](const auto& part) { return contains(shared_, part, next); })) {
+    without_own_.emplace(parts.begin(), parts.end());
+  }
+  if (runs_.empty() || *runs_.rbegin() != record.run) runs_.insert(record.run);
+  some_of_others_ = some_of_others_ || !system_of(record).empty();
+  (is_predicted(record) ? some_predicted_ : some_measured_) = true;
+  if (!record.fingerprint.empty() && !is_predicted(record)) machines_.insert(record.fingerprint);
+  // Before its run a record has no machine.
+  if (!is_predicted(record) && !record.machine.json().empty()) cards_.insert(device_card_name(record));
+  if (!record.binary.commit.empty()) commits_.insert(record.binary.commit);
+  if (std::string device = record.config.text("device"); !device.empty()) devices_.insert(std::move(device));
+  if (record.created < first_created_) first_created_ = record.created;
+  if (record.created > last_created_) last_created_ = record.created;
+}
+
+std::string Heading::short_name(const Record& record) const {
+  if (!record.label.empty()) return record.label;
+  const std::vector<std::string_view> parts = parts_of(record);
+  std::string name;
+  bool names_device = devices_.size() < 2;
+  size_t next = 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const bool stays = !contains(shared_, parts[i], next) || (i == 0 && keeps_pass_);
+    names_device = names_device || parts[i].starts_with("device:");
+    if (!stays) continue;
+    if (!name.empty()) name += ' ';
+    name += spoken(parts[i]);
+  }
+  if (!names_device) name += (name.empty() ? "" : " ") + record.config.text("device");
+  return name;
+}
+
+std::vector<std::string> Heading::machine_parts(const Record& first, bool is_brief) const {
+  if (only_predicted()) return {fmt::format("predicted for {}", joined(devices_, ", "))};
+  if (machines_.size() > 1) return {counted(machines_.size(), "machine")};
+  const std::string cpu = is_brief ? brief_processor(processor_name(first)) : processor_name(first);
+  std::set<std::string> cards = cards_;
+  cards.insert(device_card_name(first));
+  std::vector<std::string> parts;
+  for (const std::string& card : cards) parts.push_back(card.empty() ? cpu : card);
+  if (parts != std::vector{cpu}) return {joined(parts, ", ")};
+  if (run_count() == 1 && first.name.find("/threads:") == std::string::npos) parts.push_back(threads_text(first));
+  if (!is_brief) parts.push_back(machine_word(first, "isa_used"));
+  std::erase(parts, "");
+  return parts;
+}
+
+std::vector<std::string> Heading::facts(const Record& first) const {
+  std::vector<std::string> facts = machine_parts(first, /*is_brief=*/false);
+  if (only_predicted()) facts.front() += ", not measured";
+  if (commits_.size() > 1) facts.push_back(fmt::format("{} commits of laptime", commits_.size()));
+  if (commits_.size() == 1) facts.push_back("laptime " + *commits_.begin());
+  if (rows_ == 1 && some_of_others_) facts.push_back(first.binary.version);
+  const bool are_days = run_count() > 1 && day_of(first_created_) != day_of(last_created_);
+  facts.push_back(are_days ? fmt::format("{} to {}", day_of(first_created_), day_of(last_created_))
+                           : minute_of(first_created_));
+  const Json* const load = first.machine.json().find("load_average");
+  if (!only_predicted() && run_count() == 1 && machines_.size() == 1 && load != nullptr && load->is_array() &&
+      !load->empty() && (*load)[0].is_number()) {
+    facts.push_back(fmt::format("load {:.2f}", (*load)[0].get<double>()));
+  }
+  std::erase(facts, "");
+  return facts;
+}
+
+std::string Heading::shared_text(const Record& first) const {
+  std::vector<std::string> shared;
+  std::string pass;
+  for (const std::string& part : shared_) {
+    const bool is_first_part = !first.name.empty() && first.name.substr(0, first.name.find('/')) == part;
+    if (!first.label.empty() || (is_first_part && keeps_pass_ && rows_ > 1)) continue;
+    is_first_part ? pass = part : shared.emplace_back(spoken(part));
+  }
+  if (rows_ > 1 && !pass.empty()) shared.push_back(std::move(pass));
+  return joined(shared, ", ");
+}
+
+std::string Heading::machine_text(const Record& first) const {
+  return joined(machine_parts(first, /*is_brief=*/true), ", ");
+}
+
+}  // namespace laptime

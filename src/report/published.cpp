@@ -1,0 +1,114 @@
+// Parses the table of published figures.
+#include "report/published.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <utility>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/words.h"
+
+namespace laptime {
+namespace {
+
+// The words that a column may have, each between commas; any word in the other columns of text.
+constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kKnownWords{
+    {{"pass", ",forward,backward,forward_backward,step,inference,"},
+     {"certainty", ",proven,stated,doubtful,"},
+     {"mode", ",eager,compile,"},
+     {"status", ",ok,out_of_memory,"}}};
+
+void read(std::string_view column, const std::string& cell, std::string& word) {
+  for (const auto& [name, words] : kKnownWords) {
+    if (name == column && words.find("," + cell + ",") == std::string_view::npos)
+      throw Error::format("column {}: unknown word {}", column, quote(cell));
+  }
+  word = cell;
+}
+
+template <class Number>
+void read(std::string_view column, const std::string& cell, std::optional<Number>& number) {
+  if (cell.empty()) return;
+  const auto [end, error] = std::from_chars(cell.data(), cell.data() + cell.size(), number.emplace());
+  if (error != std::errc() || end != cell.data() + cell.size())
+    throw Error::format("column {}: {} is not a number", column, quote(cell));
+}
+
+// The cells of the line at the front of `text`, which is taken off. Cells in quotes may hold commas and doubled quotes.
+std::vector<std::string> take_line(std::string_view& text) {
+  std::vector<std::string> cells(1);
+  bool quoted = false;
+  size_t at = 0;
+  for (; at < text.size() && (quoted || text[at] != '\n'); ++at) {
+    const char c = text[at];
+    if (quoted && c == '"' && at + 1 < text.size() && text[at + 1] == '"') {
+      cells.back() += c;
+      ++at;
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (c == ',' && !quoted) {
+      cells.emplace_back();
+    } else {
+      cells.back() += c;
+    }
+  }
+  text.remove_prefix(std::min(text.size(), at + 1));
+  return cells;
+}
+
+bool is_equal(const JsonObject& config, std::string_view key, const std::optional<int64_t>& number) {
+  const Json* const value = config.json().find(key);
+  return number && value != nullptr && value->is_number_integer() && value->get<int64_t>() == *number;
+}
+
+}  // namespace
+
+std::vector<PublishedFigure> parse_published(std::string_view csv) {
+  std::vector<std::string> header;
+  const PublishedFigure any;
+  PublishedFigure::visit_fields(any, [&](const char* name, const auto&) { header.emplace_back(name); });
+  if (take_line(csv) != header)
+    throw Error("published figures: line 1 does not name the columns that published/README.md lists");
+  std::vector<PublishedFigure> figures;
+  for (size_t line = 2; !csv.empty(); ++line) {
+    const std::vector<std::string> cells = take_line(csv);
+    if (cells.size() != header.size())
+      throw Error::format("published figures: line {} has {} cells, not {}", line, cells.size(), header.size());
+    try {
+      PublishedFigure& figure = figures.emplace_back();
+      size_t next = 0;
+      PublishedFigure::visit_fields(figure, [&](const char* name, auto& field) { read(name, cells[next++], field); });
+      if ((figure.status == "ok") != figure.seconds.has_value())
+        throw Error("a row has a time if its status is ok, and none otherwise");
+    } catch (const Error& error) {
+      throw Error::format("published figures: line {}: {}", line, error.what());
+    }
+  }
+  return figures;
+}
+
+const std::vector<PublishedFigure>& published_figures() {
+  static const std::vector<PublishedFigure> kFigures = parse_published(published_figures_file());
+  return kFigures;
+}
+
+bool is_of_same_model(const PublishedFigure& figure, const Record& record) {
+  return figure.model == record.config.text("model") && figure.edition == record.config.text("edition") &&
+         is_equal(record.config, "context_length", figure.context_length) &&
+         is_equal(record.config, "batch_size", figure.batch_size);
+}
+
+std::vector<const PublishedFigure*> published_times_of(const Record& record) {
+  std::vector<const PublishedFigure*> figures;
+  for (const PublishedFigure& figure : published_figures()) {
+    if (figure.seconds && figure.pass == record.config.text("pass") && is_of_same_model(figure, record))
+      figures.push_back(&figure);
+  }
+  std::stable_sort(figures.begin(), figures.end(),
+                   [](const PublishedFigure* a, const PublishedFigure* b) { return *a->seconds < *b->seconds; });
+  return figures;
+}
+
+}  // namespace laptime

@@ -1,0 +1,87 @@
+// How long a training takes: steps, time with its interval, and price.
+#include "analysis/training_budget.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+
+namespace laptime {
+namespace {
+
+Record measured(double seconds) {
+  Record record;
+  record.name = "step";
+  record.config.json()["pass"] = "step";
+  record.config.json()["batch_size"] = 4;
+  record.config.json()["context_length"] = 256;
+  record.time["step"].median = seconds;
+  return record;
+}
+
+TEST(TrainingTime, CountsStepsAndSeconds) {
+  const auto found = training_time(measured(0.5), {.tokens = 1e6});
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->number("steps"), 977);  // of 1024 tokens
+  EXPECT_DOUBLE_EQ(found->number("time_s"), 488.5);
+  EXPECT_FALSE(found->has("price"));
+  EXPECT_EQ(found->trust, FindingTrust::kMeasured);
+}
+
+TEST(TrainingTime, HasThePriceOfTheTime) {
+  const auto found = training_time(measured(3.6), {.tokens = 1024e3, .price_per_hour = 2.5});
+  ASSERT_TRUE(found.has_value());
+  EXPECT_DOUBLE_EQ(found->number("price"), 2.5);
+}
+
+TEST(TrainingTime, CountsEpochsOfTheData) {
+  Record record = measured(1);
+  EXPECT_FALSE(training_time(record, {.epochs = 2}).has_value());
+  record.data.tokens = 10'240;
+  const auto found = training_time(record, {.epochs = 2});
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->number("steps"), 20);
+}
+
+TEST(TrainingTime, ComesFromAPrediction) {
+  Record record = measured(0);
+  record.time.clear();
+  record.prediction.time["step"] = 2;
+  record.prediction.low = 1;
+  record.prediction.high = 3;
+  const auto found = training_time(record, {.tokens = 1024});
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->number("low_s"), 1);
+  EXPECT_EQ(found->number("high_s"), 3);
+  EXPECT_EQ(found->trust, FindingTrust::kPredicted);
+}
+
+TEST(TrainingTime, NeedsAStepWithATime) {
+  Record record = measured(1);
+  record.config.json()["pass"] = "forward";
+  EXPECT_FALSE(training_time(record, {.tokens = 1e6}).has_value());
+  EXPECT_FALSE(training_time(Record(), {.tokens = 1e6}).has_value());
+}
+
+TEST(TokenCount, TakesUnits) {
+  EXPECT_EQ(parse_token_count("--tokens", "10B"), 1e10);
+  EXPECT_EQ(parse_token_count("--tokens", "3.5T"), 3.5e12);
+  EXPECT_EQ(parse_token_count("--tokens", "1e9"), 1e9);
+  EXPECT_EQ(parse_token_count("--tokens", "500M"), 5e8);
+  for (const char* text : {"", "0", "-1", "B", "10X", "1e30", "nan", "inf", "10 B"})
+    EXPECT_THROW(parse_token_count("--tokens", text), Error) << text;
+  EXPECT_EQ(parse_hourly_price("--price", "2.5/h"), 2.5);
+  for (const char* text : {"", "free", "-1", "2/day", "nan"}) EXPECT_THROW(parse_hourly_price("--price", text), Error);
+}
+
+TEST(TrainingOptions, RefuseContradictions) {
+  TrainingOptions options;
+  options.price = "1/h";
+  EXPECT_THROW(options.budget(), Error);
+  options.tokens = "1M";
+  EXPECT_EQ(options.budget().tokens, 1e6);
+  options.epochs = 1;
+  EXPECT_THROW(options.budget(), Error);
+}
+
+}  // namespace
+}  // namespace laptime

@@ -1,0 +1,143 @@
+"""--model with the folder of a model: shards, number types, older names, and what is refused."""
+
+import json
+import os
+import shutil
+import struct
+import unittest
+from pathlib import Path
+
+from program import ProgramTest
+
+FOLDERS = Path(os.environ["LAPTIME_GOLDEN_DIR"]).parent / "golden_hf"
+STEP = ["--context", "16", "--batch", "2", "--steps", "2", "--warmup", "1", "--mode", "compile"]
+
+
+def read_safetensors(path: Path) -> dict[str, tuple[str, list[int], bytes]]:
+    content = path.read_bytes()
+    size = struct.unpack("<Q", content[:8])[0]
+    header = json.loads(content[8 : 8 + size])
+    header.pop("__metadata__", None)
+    return {
+        name: (one["dtype"], one["shape"], content[8 + size + one["data_offsets"][0] : 8 + size + one["data_offsets"][1]])
+        for name, one in header.items()
+    }
+
+
+def write_safetensors(path: Path, tensors: dict[str, tuple[str, list[int], bytes]]) -> None:
+    header, data = {}, b""
+    for name, (dtype, shape, values) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape, "data_offsets": [len(data), len(data) + len(values)]}
+        data += values
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def as_bfloat16(values: bytes) -> bytes:
+    """The upper halves of float32 numbers, cut off."""
+    return b"".join(values[i + 2 : i + 4] for i in range(0, len(values), 4))
+
+
+class ModelFolder(ProgramTest):
+    def copy(self, name: str) -> Path:
+        folder = self.folder / name
+        shutil.rmtree(folder, ignore_errors=True)
+        shutil.copytree(FOLDERS / name, folder)
+        return folder
+
+    def losses(self, folder: Path, *more: str) -> list[float]:
+        done = self.laptime("bench", "--model", folder, *STEP, *more, "--store", "none", "--output", "json")
+        self.assert_ok(done)
+        record = json.loads(done.stdout)[0]
+        self.assertEqual(record["config"]["model"], folder.name)
+        return record["loss"]["values"]
+
+    def refusal(self, *words) -> str:
+        done = self.laptime("bench", *words, "--store", "none")
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+        return done.stderr
+
+    def test_reads_weights_of_the_folder(self):
+        folder = self.copy("llama")
+        with_weights = self.losses(folder)
+        (folder / "model.safetensors").unlink()
+        self.assertNotEqual(self.losses(folder), with_weights)
+
+    def test_reads_shards_by_their_index(self):
+        folder = self.copy("qwen3")
+        whole = self.losses(folder)
+        tensors = read_safetensors(folder / "model.safetensors")
+        names = sorted(tensors)
+        shards = {"a.safetensors": names[::2], "b.safetensors": names[1::2]}
+        for file, inside in shards.items():
+            write_safetensors(folder / file, {name: tensors[name] for name in inside})
+        weight_map = {name: file for file, inside in shards.items() for name in inside}
+        (folder / "model.safetensors").unlink()
+        (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": weight_map}))
+        self.assertEqual(self.losses(folder), whole)
+        (folder / "b.safetensors").unlink()
+        self.assertIn("b.safetensors", self.refusal("--model", folder, *STEP))
+        weight_map[names[0]] = "../a.safetensors"
+        (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weight_map}))
+        self.assertIn("name of a file beside it", self.refusal("--model", folder, *STEP))
+
+    def test_reads_older_names_buffers_and_a_stored_tied_head(self):
+        folder = self.copy("gpt2")
+        whole = self.losses(folder)
+        tensors = read_safetensors(folder / "model.safetensors")
+        older = {name.removeprefix("transformer."): value for name, value in tensors.items()}
+        older["h.0.attn.bias"] = ("F32", [1, 1, 2, 2], bytes(16))
+        older["lm_head.weight"] = tensors["transformer.wte.weight"]
+        write_safetensors(folder / "model.safetensors", older)
+        self.assertEqual(self.losses(folder), whole)
+
+    def test_reads_bfloat16_weights(self):
+        folder = self.copy("gpt_neox")
+        whole = self.losses(folder)
+        tensors = read_safetensors(folder / "model.safetensors")
+        narrow = {name: ("BF16", shape, as_bfloat16(values)) for name, (_, shape, values) in tensors.items()}
+        write_safetensors(folder / "model.safetensors", narrow)
+        for loss, exact in zip(self.losses(folder), whole):
+            self.assertAlmostEqual(loss, exact, delta=0.05 * exact)
+            self.assertNotEqual(loss, exact)
+
+    def test_refuses_damaged_weights_by_name(self):
+        folder = self.copy("llama")
+        file = folder / "model.safetensors"
+        content = file.read_bytes()
+        file.write_bytes(content[: len(content) // 2])
+        self.assertIn("model.safetensors", self.refusal("--model", folder, *STEP))
+        tensors = read_safetensors(FOLDERS / "llama" / "model.safetensors")
+        del tensors["model.norm.weight"]
+        write_safetensors(file, tensors)
+        self.assertIn("model.norm.weight", self.refusal("--model", folder, *STEP))
+
+    def test_refuses_a_key_that_changes_the_computation(self):
+        folder = self.copy("qwen2")
+        config = json.loads((folder / "config.json").read_text())
+        (folder / "config.json").write_text(json.dumps(config | {"num_experts": 8}))
+        for command in ("bench", "plan", "memory", "profile", "explain"):
+            done = self.laptime(command, "--model", folder, "--context", "16", "--store", "none")
+            self.assertEqual(done.returncode, 2, done.stdout)
+            self.assertIn("'num_experts' is 8, which is not supported", done.stderr)
+
+    def test_refuses_a_path_without_a_model(self):
+        self.assertIn("there is no file or folder", self.refusal("--model", self.folder / "missing"))
+        empty = self.folder / "empty"
+        empty.mkdir()
+        self.assertIn("config.json", self.refusal("--model", empty))
+
+    def test_takes_a_file_in_every_command(self):
+        file = FOLDERS / "llama" / "config.json"
+        for words in (["plan"], ["memory"], ["explain"], ["profile", "--budget", "1"]):
+            done = self.laptime(*words, "--model", file, "--context", "16", "--batch", "2", "--store", self.store)
+            self.assert_ok(done)
+
+    def test_verify_compares_a_folder(self):
+        done = self.laptime("verify", FOLDERS / "llama3_tied", "--store", "none")
+        self.assert_ok(done)
+        self.assertRegex(done.stdout, r"\Apassed  folder .*llama3_tied.* \d+ compared, 0 skipped\n\Z")
+
+
+if __name__ == "__main__":
+    unittest.main()
