@@ -73,7 +73,7 @@ std::string threads_text(const Explanation& explanation, size_t width) {
   const auto add_row = [&](Cells cells, const std::vector<ThreadBound>& bounds) {
     const ThreadBound& most = bounds.back();
     cells.push_back(most.units ? grouped(*most.units) : "");
-    cells.push_back(most.largest_unit ? fmt::format("{:.2g} %", 100 * *most.largest_unit) : "");
+    cells.push_back(most.largest_unit ? whole_percent_text(*most.largest_unit) : "");
     for (const ThreadBound& bound : bounds) cells.push_back(fmt::format("{:.1f}", bound.speed_up));
     rows.push_back(std::move(cells));
   };

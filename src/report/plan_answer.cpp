@@ -232,6 +232,29 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
   return answer;
 }
 
+// A bar of bytes for each point with its time, and the first that fits.
+static void draw_curve(const std::vector<PlannedPoint>& points, PointAnswer& answer) {
+  std::vector<std::string> names;
+  for (const PlannedPoint& point : points) names.push_back(point.record.name);
+  const std::string common = common_words(names);
+  const auto name_of_point = [&](const PlannedPoint& point) { return spoken_name(point.record.name, common); };
+  std::vector<Bar> bars;
+  for (const PlannedPoint& point : points) {
+    const int64_t bytes = point.record.memory.predicted_peak_bytes.value_or(0);
+    const std::optional<double> seconds = predicted_seconds(point.record, pass_name(point.record));
+    bars.push_back({.label = name_of_point(point),
+                    .number = brief_bytes(bytes),
+                    .value = static_cast<double>(bytes),
+                    .after = seconds ? brief_seconds(*seconds) : ""});
+  }
+  const auto first =
+      std::ranges::find_if(points, [](const PlannedPoint& one) { return one.record.status == Status::kOk; });
+  if (first != points.begin() && first != points.end())
+    answer.say(fmt::format("fits first with {}", name_of_point(*first)));
+  constexpr size_t kWidest = 40;
+  answer.draw([bars](const TextStyle& style) { return bars_text(bars, kWidest, style); });
+}
+
 static std::vector<std::string> training_lines(const std::vector<PlannedPoint>& points, const TrainingBudget& budget) {
   const std::string common = common_words_of(points);
   std::vector<std::string> lines;
@@ -261,6 +284,7 @@ PointAnswer plan_answer(const std::vector<PlannedPoint>& points, const PlanQuery
   std::optional<Table> by_pass = peaks_by_pass(records);
   if (by_pass) query.grid ? answer.show(*by_pass) : answer.keep(*by_pass);
   if (!query.grid || !by_pass) answer.show(plan_table(points));
+  if (query.draws_curve) draw_curve(points, answer);
   if (query.compares_training) answer.say(training_lines(points, query.budget));
   if (ratios && !query.grid)
     answer.say(fmt::format("! times are at best; published runs took {} to {} times as long",

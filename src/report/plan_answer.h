@@ -30,6 +30,7 @@ constexpr auto choices_of(PlanView) {
 struct PlanQuery {
   PlanView view = PlanView::kSummary;
   TrainingBudget budget{.tokens = 1e9};  // of the training whose time is told
+  bool draws_curve = false;              // bytes against time of the points
   bool compares_training = false;        // of several points, one below the other
   bool grid = false;                     // peaks alone
   bool verbose = false;

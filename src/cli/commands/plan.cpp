@@ -18,6 +18,7 @@
 #include "config/training_options.h"
 #include "explain/explain.h"
 #include "measure/forecast_point.h"
+#include "points/resolve.h"
 #include "prepare/fit_recompute.h"
 #include "record/fields_json.h"
 #include "report/explanation_text.h"
@@ -32,6 +33,7 @@ struct PlanOptions {
   bool largest = false;
   bool framework = false;
   bool grid = false;
+  bool recompute_curve = false;
   TrainingOptions training;
 
   template <class Self, class Visit>
@@ -44,6 +46,10 @@ struct PlanOptions {
     visit(own_option(kGroup, "framework", "also plan eager mode without recomputation, as a framework runs the point"),
           self.framework);
     visit(own_option(kGroup, "grid", "show only the grid of peaks and what fits; several times as fast"), self.grid);
+    visit(own_option(kGroup, "recompute-curve",
+                     "bytes against time of a point for every way to save memory: recomputation, the optimizer in "
+                     "backward, moments in bfloat16, micro-batches"),
+          self.recompute_curve);
     TrainingOptions::visit_fields(self.training, visit);
   }
 };
@@ -67,6 +73,48 @@ ResolvedPoint recomputing(ResolvedPoint point, const char* rule) {
 ResolvedPoint in_mode(SweepPoint point, Mode mode) {
   point.config.mode = mode;
   return point;
+}
+
+// A point with some options changed, called by them; none where the options exclude one another.
+std::optional<ResolvedPoint> variant_of(const SweepPoint& point, const std::vector<GivenOption>& changes) {
+  SweepPoint variant = point;
+  for (const GivenOption& change : changes) {
+    assign(variant.config, change.flag, "--" + std::string(change.flag), change.text);
+    const Option option = find_option<RunConfig>(change.flag).value();
+    variant.name += fmt::format("/{}:{}", option.tag, change.text);
+  }
+  try {
+    validate(variant.config);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+  return variant;
+}
+
+// The point without any saving, then with each, and with all of them.
+std::vector<ResolvedPoint> recompute_curve(const SweepPoint& point) {
+  const std::string most_passes = std::to_string(std::min<int64_t>(point.config.model.batch_size, 256));
+  const std::vector<std::vector<GivenOption>> all{
+      {{"recompute", "none"}},
+      {{"recompute", "none"}, {"optimizer-in-backward", "true"}},
+      {{"recompute", "none"}, {"moments", "bfloat16"}},
+      {{"recompute", "none"}, {"micro-batches", "2"}},
+      {{"recompute", "none"}, {"micro-batches", most_passes}},
+      {{"recompute", "every=4"}},
+      {{"recompute", "every=2"}},
+      {{"recompute", "block"}},
+      {{"recompute", "block"}, {"optimizer-in-backward", "true"}, {"moments", "bfloat16"}},
+      {{"recompute", "block"}, {"moments", "bfloat16"}, {"micro-batches", most_passes}},
+  };
+  std::vector<ResolvedPoint> points;
+  for (const std::vector<GivenOption>& changes : all) {
+    std::optional<ResolvedPoint> variant = variant_of(point, changes);
+    const bool is_new = variant && std::ranges::none_of(points, [&](const ResolvedPoint& other) {
+                          return other.config == variant->config;
+                        });
+    if (is_new) points.push_back(std::move(*variant));
+  }
+  return points;
 }
 
 // Adds advice to a planned point, stage by stage until the user asks to stop.
@@ -155,7 +203,12 @@ ExitCode run_plan(const PlanCommand& command) {
   const PlanOptions& options = command.options;
   TrainingBudget budget = options.training.budget();
   if (!budget.is_asked()) budget = PlanQuery().budget;
-  const std::vector<ResolvedPoint> points = checked_points(command.sweep);
+  std::vector<ResolvedPoint> points = checked_points(command.sweep);
+  if (options.recompute_curve) {
+    if (points.size() != 1)
+      throw Error("laptime plan: --recompute-curve needs a single point; give one value of each option");
+    points = recompute_curve(points.front());
+  }
   AnswerOutput output(config);
   const KnowledgeOf known = stored_knowledge(config.store);
   const Advice advice(options, known, points);
@@ -172,6 +225,7 @@ ExitCode run_plan(const PlanCommand& command) {
   if (!planned.empty()) {
     const PlanQuery query{.view = options.view,
                           .budget = budget,
+                          .draws_curve = options.recompute_curve,
                           .compares_training = options.training.budget().is_asked(),
                           .grid = options.grid,
                           .verbose = config.verbose};
