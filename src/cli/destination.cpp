@@ -43,15 +43,15 @@ bool is_special(const std::string& path) {
                       reason);
 }
 
-Descriptor open_file(const std::string& path, int flags, const std::string& asked_for) {
-  Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC | flags, kFileMode));
-  if (file < 0) reject(asked_for, std::strerror(errno));
+Descriptor open_appended(const std::string& path) {
+  Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_CREAT | O_APPEND, kFileMode));
+  if (file < 0) reject(path, std::strerror(errno));
   return file;
 }
 
 // Opens a pipe or a device. A named pipe can only be opened while somebody reads it, so its reader gets a moment to
 // start: waiting for a reader that never comes would look like a program that hangs.
-Descriptor open_special(const std::string& path, const std::string& asked_for) {
+Descriptor open_special(const std::string& path) {
   constexpr int kPause = 10'000;  // microseconds
   constexpr int kPauses = 100;
   for (int pauses = 0;; ++pauses) {
@@ -60,9 +60,9 @@ Descriptor open_special(const std::string& path, const std::string& asked_for) {
       fcntl(file, F_SETFL, fcntl(file, F_GETFL) & ~O_NONBLOCK);
       return file;
     }
-    if (errno != ENXIO || !std::filesystem::is_fifo(path)) reject(asked_for, std::strerror(errno));
+    if (errno != ENXIO || !std::filesystem::is_fifo(path)) reject(path, std::strerror(errno));
     if (pauses == kPauses) {
-      throw Error::format("file {}: nobody reads this pipe; start its reader first", quote(asked_for));
+      throw Error::format("file {}: nobody reads this pipe; start its reader first", quote(path));
     }
     usleep(kPause);
   }
@@ -203,16 +203,12 @@ Descriptor::~Descriptor() {
   if (number_ >= 0) close(number_);
 }
 Descriptor::Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(number_, other.number_);
-  return *this;
-}
 
-WholeFile::WholeFile(std::string path) : path_(std::move(path)), target_(followed(path_).string()) {
-  if (is_special(path_)) {
-    special_ = open_special(path_, path_);
-    return;
-  }
+WholeFile::WholeFile(std::string path)
+    : path_(std::move(path)),
+      target_(followed(path_).string()),
+      special_(is_special(path_) ? open_special(path_) : Descriptor()) {
+  if (special_ >= 0) return;
   // Renaming would replace a file that its owner has protected from writing.
   if (access(target_.c_str(), F_OK) == 0 && access(target_.c_str(), W_OK) != 0) reject(path_, std::strerror(errno));
   const TemporaryFile file = make_temporary(target_, path_);
@@ -260,7 +256,7 @@ void Destination::write(const std::function<void(const TextSink&)>& produce) con
 GrowingFile::GrowingFile(std::string path)
     : path_(std::move(path)),
       is_special_(is_special(path_)),
-      descriptor_(is_special_ ? open_special(path_, path_) : open_file(path_, O_CREAT | O_APPEND, path_)) {}
+      descriptor_(is_special_ ? open_special(path_) : open_appended(path_)) {}
 
 void GrowingFile::append(std::string_view text) {
   const std::string what = fmt::format("file {}", quote(path_));

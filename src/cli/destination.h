@@ -60,7 +60,6 @@ class Descriptor {
   explicit Descriptor(int number = -1) : number_(number) {}
   ~Descriptor();
   Descriptor(Descriptor&& other) noexcept;
-  Descriptor& operator=(Descriptor&& other) noexcept;
   operator int() const { return number_; }  // NOLINT(google-explicit-constructor): it is one
 
  private:

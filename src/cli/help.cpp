@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/build_id.h"
+#include "base/proc_text.h"
 #include "base/words.h"
 #include "cli/sweep_words.h"
 #include "config/synonyms.h"
@@ -33,31 +34,24 @@ std::string lines_of(const std::string& words, std::string_view meaning, size_t 
   return fmt::format("{}\n{}\n", broken_at_spaces(words, width, 2), text);
 }
 
-// A command line, broken before options as a shell continues it.
-std::string command_line(std::string_view line, size_t width) {
+// Command lines, each broken before options as a shell continues it.
+std::string command_lines(std::string_view lines, size_t width) {
   constexpr std::string_view kMore = " \\";
   constexpr size_t kHanging = 4;
-  const size_t indent = std::min(line.find_first_not_of(' '), line.size()) + kHanging;
   std::string text;
-  size_t used = 0;
-  while (used + line.size() > width) {
-    const size_t room = width > used + kMore.size() ? width - used - kMore.size() : 0;
-    size_t cut = line.rfind(" --", room);
-    if (cut == std::string_view::npos || cut < indent) cut = line.find(" --", indent);
-    if (cut == std::string_view::npos) break;
-    text += fmt::format("{}{}\n{:{}}", line.substr(0, cut), kMore, "", indent);
-    line.remove_prefix(cut + 1);
-    used = indent;
-  }
-  return text + std::string(line) + "\n";
-}
-
-std::string command_lines(std::string_view lines, size_t width) {
-  std::string text;
-  while (!lines.empty()) {
-    const size_t end = std::min(lines.find('\n'), lines.size());
-    text += command_line(lines.substr(0, end), width);
-    lines.remove_prefix(std::min(end + 1, lines.size()));
+  for (std::string_view line : split(lines, '\n')) {
+    const size_t indent = std::min(line.find_first_not_of(' '), line.size()) + kHanging;
+    size_t used = 0;
+    while (used + line.size() > width) {
+      const size_t room = width > used + kMore.size() ? width - used - kMore.size() : 0;
+      size_t cut = line.rfind(" --", room);
+      if (cut == std::string_view::npos || cut < indent) cut = line.find(" --", indent);
+      if (cut == std::string_view::npos) break;
+      text += fmt::format("{}{}\n{:{}}", line.substr(0, cut), kMore, "", indent);
+      line.remove_prefix(cut + 1);
+      used = indent;
+    }
+    text += fmt::format("{}\n", line);
   }
   return text;
 }

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "base/words.h"
 #include "cli/command.h"
+#include "cli/sweep_words.h"
 #include "report/columns.h"
 #include "report/filter.h"
 #include "report/names.h"
@@ -199,12 +200,15 @@ void TrainingLines::print() const {
     const std::string point = lines_.size() > 1 ? spoken_name(name, common) + ": " : "";
     all += broken_at_spaces(terminal_text(point + text, style.unicode), style.width) + "\n";
   }
-  if (!all.empty()) write_all(STDOUT_FILENO, all, "standard output");
+  if (!all.empty()) write_output(all);
 }
 
-void keep_options_of_answers(std::vector<OptionRow>& rows) {
+std::vector<OptionRow> answer_options(std::vector<OptionRow> own, std::initializer_list<std::string_view> without) {
+  std::vector<OptionRow> rows = together({std::move(own), sweep_options()});
   leave_out(rows, {"columns", "explain"});
+  leave_out(rows, without);
   keep_formats_of_answers(rows);
+  return rows;
 }
 
 }  // namespace laptime

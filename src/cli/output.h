@@ -1,11 +1,13 @@
 // Writes the records and the answers of a command as --output and --output-file ask.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -100,7 +102,8 @@ void keep_formats(std::vector<OptionRow>& rows, std::span<const OutputFormat> fo
 // Restricts --output to the formats that an answer has.
 void keep_formats_of_answers(std::vector<OptionRow>& rows);
 
-// Also leaves out the options of record tables (--columns, --explain).
-void keep_options_of_answers(std::vector<OptionRow>& rows);
+// The options of a command that answers about the points of a sweep: its own and those of the sweep, except `without`
+// and those of tables of records (--columns, --explain).
+std::vector<OptionRow> answer_options(std::vector<OptionRow> own, std::initializer_list<std::string_view> without = {});
 
 }  // namespace laptime

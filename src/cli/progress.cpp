@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
 
 #include "base/available_memory.h"
 #include "base/error.h"
@@ -151,27 +150,18 @@ Seconds time_of(const RunConfig& config, Seconds step) {
   return step * kSetupSteps + std::max(step * static_cast<double>(least), std::min(limits.budget, Seconds{1}));
 }
 
-// The summary of each model of a sweep, made once.
-class Summaries {
- public:
-  const ModelSummary& of(const ModelConfig& model) {
-    const auto found = std::find_if(made_.begin(), made_.end(), [&](const auto& one) { return one.first == model; });
-    if (found != made_.end()) return found->second;
-    return made_.emplace_back(model, summarize(model)).second;
-  }
-
- private:
-  std::deque<std::pair<ModelConfig, ModelSummary>> made_;
-};
-
 // The cost of a point: the FLOPs of its steps.
-double cost_of(const ResolvedPoint& point, Summaries& summaries) {
+// `summaries` has those of the models seen so far.
+double cost_of(const ResolvedPoint& point, std::vector<std::pair<ModelConfig, ModelSummary>>& summaries) {
   const RunConfig& config = point.config;
   if (!point.device) return 0;
   const bool forward_only = config.pass == Pass::kForward || config.pass == Pass::kInference;
   constexpr double kPredicted = 1e9;  // a predicted step takes the same time for any model
   if (point.is_predicted()) return kPredicted;
-  const ModelSummary& summary = summaries.of(config.step_model());
+  const ModelConfig model = config.step_model();
+  auto known = std::find_if(summaries.begin(), summaries.end(), [&](const auto& one) { return one.first == model; });
+  if (known == summaries.end()) known = summaries.insert(known, {model, summarize(model)});
+  const ModelSummary& summary = known->second;
   const auto parameters = static_cast<double>(summary.parameter_count);
   // A point that cannot fit ends at once: weights, gradients, and two moments of the optimizer.
   const double copies = forward_only ? 1 : config.pass == Pass::kStep ? 4 : 2;
@@ -219,7 +209,7 @@ TimeLeft time_left(const std::vector<ResolvedPoint>& points, const std::vector<E
                                     [](const auto& point) { return point.runs() && point.rough.has_value(); });
   std::vector<double> costs;
   costs.reserve(points.size());
-  Summaries summaries;
+  std::vector<std::pair<ModelConfig, ModelSummary>> summaries;
   for (size_t i = 0; i < points.size(); ++i)
     costs.push_back(are_known ? expected[i].time->count() : cost_of(points[i], summaries));
   return TimeLeft(std::move(costs), are_known && !is_rough);

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -31,12 +30,11 @@ constexpr int64_t kMostPlanned = 200;
 bool gives_steps(const ResolvedPoint& point) { return point.config.warmup || point.config.steps; }
 
 // Collects the records of the trial runs.
-class FirstLook : public PointOutput {
+class TrialRuns : public PointOutput {
  public:
   void add(const PointResult& result) override { records_.push_back(result.record); }
-  void finish() override {}
   bool is_announced() const override { return true; }
-
+  void finish() override {}
   const std::vector<Record>& records() const { return records_; }
 
  private:
@@ -160,70 +158,65 @@ Record measured_by(const std::string& program, const RoundsRequest& request, int
   return none;
 }
 
-Rounds measure_rounds_of_programs(const RoundsRequest& request) {
+// The processes to run, and the steps of each.
+struct Processes {
+  std::vector<size_t> sides;  // in their order; 0 for A
+  int64_t warmup = 0;
+  int64_t steps = 0;
+  int64_t traced = 0;  // steps whose launches are timed; none of another program
+};
+
+ExitCode run_programs(const RoundsRequest& request, const Processes& processes, PointOutput& output) {
   StopSignals signals;
   ProgressLine line(standard_error());
-  const std::array<const std::string*, 2> programs{&request.programs->a, &request.programs->b};
-  std::vector<Record> looks;
-  for (size_t side = 0; side < 2; ++side) {
-    line.show(side, fmt::format("a trial run of {}", *programs.at(side)), {});
-    looks.push_back(measured_by(*programs.at(side), request, kLookWarmup, kLookSteps, signals));
-    if (signals.count() > 0) return {ExitCode::kInterrupted, {}, {}, {}};
-    if (looks.back().status != Status::kOk || looks.back().main_time() == nullptr)
-      return {ExitCode::kFailed, {}, {}, failure_text(*programs.at(side), looks.back())};
-  }
-  line.clear();
-  const RoundPlan plan = plan_rounds(request, looks);
-  announce(plan);
   const Seconds begun = host_now();
-  const std::vector<size_t> order = drawn_order(kMostPlanned, request.a.config.seed);
-  FoundRounds found(request, order);
-  for (size_t i = 0; i < order.size() && !found.has_enough(); ++i) {
-    const std::string& program = *programs.at(order[i]);
-    line.show(0, fmt::format("round {} of at most {}: {}", i / 2 + 1, plan.rounds, program), host_now() - begun);
-    Record record = measured_by(program, request, kRoundWarmup, plan.steps, signals);
-    if (signals.count() > 0) break;
-    found.add({std::move(record), {}, {}});
+  for (size_t i = 0; i < processes.sides.size() && !output.has_enough(); ++i) {
+    const std::string& program = processes.sides[i] == 0 ? request.programs->a : request.programs->b;
+    line.show(0, fmt::format("round {} of at most {}: {}", i / 2 + 1, processes.sides.size() / 2, program),
+              host_now() - begun);
+    Record record = measured_by(program, request, processes.warmup, processes.steps, signals);
+    line.clear();
+    if (signals.count() > 0) return ExitCode::kInterrupted;
+    output.add({std::move(record), {}, {}});
   }
-  line.clear();
-  return found.take(signals.count() > 0 ? ExitCode::kInterrupted : ExitCode::kOk);
+  return ExitCode::kOk;
+}
+
+ExitCode run(const RoundsRequest& request, const Processes& processes, PointOutput& output) {
+  if (request.programs) return run_programs(request, processes, output);
+  const std::vector<ResolvedPoint> sides = both(request, processes.warmup, processes.steps);
+  std::vector<ResolvedPoint> points;
+  points.reserve(processes.sides.size());
+  for (const size_t side : processes.sides) points.push_back(sides.at(side));
+  return run_watched(points,
+                     {.store = request.store,
+                      .name = request.run_name,
+                      .trace = {.wanted = processes.traced > 0, .traced_steps = processes.traced},
+                      .keeps_traces = false},
+                     output);
 }
 
 }  // namespace
 
-void leave_out_options_of_rows(std::vector<OptionRow>& rows) {
-  leave_out(rows, {"sort", "columns", "explain", "quiet", "resume", "ablate", "label"});
-}
-
 Rounds measure_rounds(const RoundsRequest& request) {
   print_message(fmt::format("A: {}; B: {}: one trial run each, then at least {} rounds", request.names.a,
                             request.names.b, kFewestRounds));
-  if (request.programs) return measure_rounds_of_programs(request);
-  FirstLook look;
-  const ExitCode looked =
-      run_watched(both(request, kLookWarmup, kLookSteps), {.store = request.store, .name = request.run_name}, look);
-  for (size_t i = 0; i < look.records().size(); ++i) {
-    const Record& record = look.records()[i];
-    if (record.status != Status::kOk)
+  TrialRuns trials;
+  const ExitCode tried = run(request, {.sides = {0, 1}, .warmup = kLookWarmup, .steps = kLookSteps}, trials);
+  for (size_t i = 0; i < trials.records().size(); ++i) {
+    const Record& record = trials.records()[i];
+    if (record.status != Status::kOk || record.main_time() == nullptr)
       return {ExitCode::kFailed, {}, {}, failure_text(i == 0 ? request.names.a : request.names.b, record)};
   }
-  if (looked != ExitCode::kOk) return {looked, {}, {}, {}};
-
-  const RoundPlan plan = plan_rounds(request, look.records());
+  if (tried != ExitCode::kOk) return {tried, {}, {}, {}};
+  const RoundPlan plan = plan_rounds(request, trials.records());
   announce(plan);
-  const std::vector<ResolvedPoint> sides = both(request, kRoundWarmup, plan.steps);
-  const std::vector<size_t> order = drawn_order(plan.rounds, request.a.config.seed);
-  std::vector<ResolvedPoint> points;
-  points.reserve(order.size());
-  for (const size_t side : order) points.push_back(sides.at(side));
-  FoundRounds found(request, order);
-  const ExitCode code = run_watched(points,
-                                    {.store = request.store,
-                                     .name = request.run_name,
-                                     .trace = {.wanted = true, .traced_steps = plan.traced},
-                                     .keeps_traces = false},
-                                    found);
-  return found.take(code);
+  const Processes processes{.sides = drawn_order(plan.rounds, request.a.config.seed),
+                            .warmup = kRoundWarmup,
+                            .steps = plan.steps,
+                            .traced = plan.traced};
+  FoundRounds found(request, processes.sides);
+  return found.take(run(request, processes, found));
 }
 
 }  // namespace laptime

@@ -14,9 +14,6 @@
 
 namespace laptime {
 
-// Removes the options of a sweep that have no effect on points measured in rounds.
-void leave_out_options_of_rows(std::vector<OptionRow>& rows);
-
 // Two builds of laptime that measure one point. Nothing is stored: another version may not know the store, and a stored
 // choice of kernels would stay for all rounds, so that a chance choice would look like a difference.
 struct ComparedPrograms {

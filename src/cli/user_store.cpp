@@ -98,13 +98,11 @@ std::filesystem::path store_to_read(std::string_view command, const std::string&
 }
 
 void StoreProblems::add(const std::string& problem) {
-  constexpr size_t kShown = 20;
   if (++count_ <= kShown) print_message(problem);
-  shown_ = std::min(count_, kShown);
 }
 
 ExitCode StoreProblems::end() const {
-  if (count_ > shown_) print_message(fmt::format("... and {} more", count_ - shown_));
+  if (count_ > kShown) print_message(fmt::format("... and {} more", count_ - kShown));
   return count_ > 0 ? ExitCode::kFailed : ExitCode::kOk;
 }
 

@@ -36,8 +36,8 @@ class StoreProblems {
   ExitCode end() const;
 
  private:
+  static constexpr size_t kShown = 20;
   size_t count_ = 0;
-  size_t shown_ = 0;
 };
 
 // The options that select the records of a run.

@@ -18,7 +18,7 @@ class Statement;
 enum class Extent : uint8_t {
   kNames,       // what rows are named and grouped by: name, status, rating, model, pass, device, run, machine, date
   kListed,      // the line of a table: the time of the pass, medians of phases, memory, rates, sizes of the model
-  kWithConfig,  // the whole configuration, every time without its samples, and the rest of the listing
+  kWithConfig,  // the brief: all but kernels, machine, classes of work and long lists, which times lack too
   kWhole
 };
 

@@ -90,7 +90,10 @@ class Scan {
       if (may_exist(id)) ids.push_back(id);
     }
     if (condition.empty()) return ids;
-    return without(ids, listed_ids(fmt::format("SELECT id FROM listing WHERE NOT ifnull({}, 0)", condition)));
+    // A row that is no record of this schema is kept, so that whoever reads it says so.
+    return without(ids, listed_ids(fmt::format("SELECT id FROM listing WHERE NOT ifnull({}, 0) AND name <> '' "
+                                               "AND schema_version BETWEEN 1 AND {}",
+                                               condition, Record::kSchemaVersion)));
   }
 
  private:
@@ -209,7 +212,7 @@ Store Store::open(const fs::path& path, Access access, const std::function<bool(
     // A rollback journal, not a write-ahead log: one file, readable on a read-only disk. EXTRA also syncs the directory
     // when the journal goes, so a commit outlives a power cut.
     // The whole schema fits into a page of this size, so that damage elsewhere leaves the store readable.
-    database->execute("PRAGMA page_size = 8192; PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA");
+    database->execute("PRAGMA page_size = 16384; PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA");
   }
   const int64_t version = store_schema::version_of(*database);
   if (access == Access::kWrite && version != kSchemaVersion) store_schema::bring_up_to_date(*database);

@@ -22,9 +22,24 @@ constexpr size_t kKeptErrors = size_t{16} << 10U;
 constexpr int kNotFound = 127;  // as a shell reports it
 constexpr int kSignalled = 128;
 
+// Gives the signals back the action that they had before StopSignals, and delivers those that have arrived since the
+// fork.
+void stop_counting_signals() {
+  sigset_t counted;
+  sigemptyset(&counted);
+  for (const EndingSignal& signal : ending_signals()) {
+    struct sigaction action {};
+    if (signal.answer != SignalAnswer::kStop || sigaction(signal.number, nullptr, &action) != 0) continue;
+    if (action.sa_handler != SIG_IGN) std::signal(signal.number, SIG_DFL);
+    sigaddset(&counted, signal.number);
+  }
+  sigprocmask(SIG_UNBLOCK, &counted, nullptr);
+}
+
 [[noreturn]] void exec_program(std::vector<std::string> words, int output, int errors, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
+  stop_counting_signals();
   dup2(output, STDOUT_FILENO);
   dup2(errors, STDERR_FILENO);
   std::vector<char*> arguments;
@@ -42,8 +57,12 @@ OtherProgram run_other_program(const std::vector<std::string>& words, Seconds ti
   Pipe errors;
   const pid_t parent = getpid();
   const int stops_before = signals.count();
-  const pid_t child = fork();
-  if (child == 0) exec_program(words, output.writing(), errors.writing(), parent);
+  const pid_t child = [&] {
+    const StopSignals::Blocked blocked;  // a signal must not reach the child's copy of the counter, which would lose it
+    const pid_t forked = fork();
+    if (forked == 0) exec_program(words, output.writing(), errors.writing(), parent);
+    return forked;
+  }();
   if (child < 0) throw Error::format("cannot start {} ({})", quote(words.front()), std::strerror(errno));
   output.close_writing();
   errors.close_writing();

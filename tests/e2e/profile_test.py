@@ -41,7 +41,7 @@ class Profile(ProgramTest):
         (point,) = self.profile(*words)
         self.assertEqual(list(point["tables"]), ["phases"])
         first = self.laptime("profile", *TINY, *QUICK, *words).stdout.splitlines()[0]
-        self.assertRegex(first, r"^no launch matches --phase backward and 'class = matmull'; "
+        self.assertRegex(first, r"^no launch matches 'phase = backward and \(class = matmull\)'; "
                          r"values of class here: .*matmul.*; values of phase here: forward, backward, optimizer$")
 
     def test_attention_alone_and_layers(self):

@@ -175,9 +175,7 @@ BenchCommand parse_attention(const CommandWords& words) {
 }
 
 std::vector<OptionRow> calibrate_options() {
-  std::vector<OptionRow> rows = sweep_options();
-  keep_options_of_answers(rows);
-  leave_out(rows, {"sort"});
+  std::vector<OptionRow> rows = answer_options({}, {"sort"});
   show_defaults(rows, calibration_sweep());
   return rows;
 }

@@ -63,9 +63,8 @@ struct CompareOptions {
 };
 
 std::vector<OptionRow> compare_options() {
-  std::vector<OptionRow> rows = together({option_rows<CompareOptions>(), sweep_options()});
-  leave_out_options_of_rows(rows);
-  keep_formats_of_answers(rows);
+  std::vector<OptionRow> rows =
+      answer_options(option_rows<CompareOptions>(), {"sort", "quiet", "resume", "ablate", "label"});
   for (OptionRow& row : rows) {
     if (row.option.flag == "verbose") row.option.help = "print every table whole, and the times of each round";
   }

@@ -124,8 +124,8 @@ std::vector<TracedRecord> chosen_records(const Store& store, const ExportCommand
                         counted(count, "matching record"), is_timed ? " with times" : "",
                         is_timed ? "" : " or laptime memory --run");
   }
-  if (command.words
-          .newest) {  // a predicted one only where none was measured: a filter that asks for these has no other
+  if (command.words.newest) {
+    // A predicted record counts only if none was measured, because a filter may ask for predictions alone.
     const auto measured = std::find_if(records.rbegin(), records.rend(),
                                        [](const TracedRecord& traced) { return !is_predicted(traced.record); });
     if (measured != records.rend()) records.erase(measured.base(), records.end());

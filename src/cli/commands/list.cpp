@@ -33,6 +33,12 @@
 namespace laptime {
 namespace {
 
+// A paragraph below a table.
+std::string note(std::string_view text, size_t width) {
+  constexpr size_t kUnlimited = 120;
+  return "\n" + broken_at_spaces(text, width == 0 ? kUnlimited : width) + "\n";
+}
+
 // "context", "ctx", "seq-len": the names of an option beside its key.
 std::vector<std::string> names_of(const OptionRow& row) {
   std::vector<std::string> names;
@@ -74,12 +80,11 @@ std::string models(size_t width) {
   }
   for (const KnownModel& model : known_models())
     lines.push_back(model_line(std::string(model.name), "", name_of(model.edition), config_of(model)));
-  return aligned(lines, {false, false, false, true, true, true, true, true, true}, 0, width) + "\n" +
-         broken_at_spaces(
-             "Parameters of `any` are those of the edition 2025. --model also takes a config.json, or the "
-             "folder of a model with one.",
-             width) +
-         "\n";
+  return aligned(lines, {false, false, false, true, true, true, true, true, true}, 0, width) +
+         note(
+             "Parameters of `any` are those of the edition 2025. --model also takes a config.json, or the folder of a "
+             "model with one.",
+             width);
 }
 
 std::string devices(size_t width) {
@@ -112,10 +117,8 @@ std::string editions(size_t width) {
                      fmt::format("{} x {}", edition.defaults.batch_size, edition.defaults.context_length),
                      std::string(edition.about)});
   }
-  return aligned(lines, {}, 0, width) + "\n" +
-         broken_at_spaces(
-             "The editions define different models under the same names, so their figures are not compared.", width) +
-         "\n";
+  return aligned(lines, {}, 0, width) +
+         note("The editions define different models under the same names, so their figures are not compared.", width);
 }
 
 // Sets of columns, then every column that has a name of its own.
@@ -126,13 +129,11 @@ std::string columns(size_t width) {
   }
   std::vector<Cells> lines{{"column", "unit", "what it is"}};
   for (const ColumnWord& column : column_words()) lines.push_back({column.name, column.unit, column.help});
-  constexpr size_t kParagraph = 120;
   constexpr std::string_view kMore =
       "Every name can stand in --columns, --sort and filters, in quotes where it has spaces or brackets: laptime show "
       "\"'Min (s)' < 1\". So can any key of a record by its path, as in time.forward.median or machine.cpu_model "
       "(docs/record_schema.md).";
-  return aligned(sets, {}, 0, width) + "\n" + aligned(lines, {}, 0, width) + "\n" +
-         broken_at_spaces(kMore, width == 0 ? kParagraph : width) + "\n";
+  return aligned(sets, {}, 0, width) + "\n" + aligned(lines, {}, 0, width) + note(kMore, width);
 }
 
 std::string exports(size_t width) {
@@ -150,7 +151,7 @@ std::string verdicts(size_t width) {
   constexpr std::string_view kMore =
       "Below a row stand the reasons of its verdict. The worst that applies is the word; all limits are in "
       "docs/measurement.md.";
-  return aligned(lines, {}, 0, width) + "\n" + broken_at_spaces(kMore, width) + "\n";
+  return aligned(lines, {}, 0, width) + note(kMore, width);
 }
 
 std::string sweeps(size_t width) {
@@ -161,7 +162,7 @@ std::string sweeps(size_t width) {
       "and laptime profile, memory and attention take --config too. Options given beside the name replace its own: "
       "laptime bench --config end_to_end --model small. A table of a source document has that document's columns; "
       "--columns mean_std shows the same runs with every phase, minimum, maximum and verdict.";
-  return aligned(lines, {}, 0, width) + "\n" + broken_at_spaces(kMore, width) + "\n";
+  return aligned(lines, {}, 0, width) + note(kMore, width);
 }
 
 constexpr std::array kTopics{ListTopic{"models", "named sizes of models", models},

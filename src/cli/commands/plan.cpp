@@ -48,13 +48,6 @@ struct PlanOptions {
   }
 };
 
-std::vector<OptionRow> plan_options() {
-  std::vector<OptionRow> rows = together({option_rows<PlanOptions>(), sweep_options()});
-  keep_options_of_answers(rows);
-  leave_out(rows, {"sort", "resume", "label"});
-  return rows;
-}
-
 using PlanCommand = SweepCommand<PlanOptions>;
 
 PlanCommand parse_plan(const CommandWords& words) {
@@ -272,7 +265,10 @@ constinit const Command kPlan{
         "point is told in a few lines with the largest batch and context that fit; several points are a table. Where a "
         "point does not fit, the least recomputation that makes it fit is searched for, and eager points are also "
         "planned in compile mode; --grid leaves out both.",
-    .options = plan_options,
+    .options =
+        [] {
+          return answer_options(option_rows<PlanOptions>(), {"sort", "resume", "label"});
+        },
     .parse = action_of<parse_plan, run_plan>,
     .examples =
         "  laptime plan --model small,large --context 256,1024 --largest\n"

@@ -68,12 +68,6 @@ struct ProfileOptions {
   }
 };
 
-std::vector<OptionRow> profile_options() {
-  std::vector<OptionRow> rows = together({option_rows<ProfileOptions>(), sweep_options()});
-  keep_options_of_answers(rows);
-  return rows;
-}
-
 struct ProfileCommand : SweepCommand<ProfileOptions> {
   std::string filter;  // of launches
 };
@@ -85,15 +79,6 @@ bool stands_beside(const ProfileCommand& command) {
   });
   const bool has_pass = is_swept(command.sweep, "pass");
   return command.options.compare_modes || command.options.compare_dtypes || (has_pass && only_pass_varies);
-}
-
-// The launches that a command selects, in its own words: "--phase backward and 'class = matmul'". Empty for all.
-std::string selection_of(const ProfileCommand& command) {
-  std::vector<std::string> parts;
-  if (command.options.phase != ShownPhase::kAll)
-    parts.push_back(fmt::format("--phase {}", name_of(command.options.phase)));
-  if (!command.filter.empty()) parts.push_back(quote(command.filter));
-  return joined(parts, " and ");
 }
 
 // Shows each point when it has finished. Where points stand side by side, all is shown at the end: first the points
@@ -113,15 +98,12 @@ class ProfileOutput : public PointOutput {
               .by = options_.by,
               .top = options_.top.value_or(is_summary && is_for_people ? kSummaryTop : kDefaultTop),
               .sort = config.sort,
-              .selection = selection_of(command),
+              .selection = command.filter.empty() ? "" : quote(command.filter),
               .selection_columns = filter_.columns(),
               .verbose = config.verbose};
-    const bool is_of_phase = options_.phase != ShownPhase::kAll;
-    if (is_of_phase) query_.selection_columns.emplace_back("phase");
-    if (!query_.selection.empty()) {
-      query_.test = [this, is_of_phase](const TraceLaunch& launch) {
-        const bool in_phase = !is_of_phase || launch.phase == name_of(options_.phase);
-        return filter_.keeps([&](std::string_view column) { return launch_column(launch, column); }) && in_phase;
+    if (!command.filter.empty()) {
+      query_.test = [this](const TraceLaunch& launch) {
+        return filter_.keeps([&](std::string_view column) { return launch_column(launch, column); });
       };
     } else if (is_summary && is_single_) {
       output_.hint("more: --view kernels, ops, classes, layers, attention, all");
@@ -238,6 +220,10 @@ ProfileCommand parse_profile(const CommandWords& words) {
   reject_by_without_effect(options);
   ProfileCommand profile{{given_sweep(words), options}, joined(words.positionals, " ")};
   for (const std::string& column : Filter(profile.filter).columns()) launch_column({}, column);
+  if (options.phase != ShownPhase::kAll) {
+    const std::string more = profile.filter.empty() ? "" : fmt::format(" and ({})", profile.filter);
+    profile.filter = fmt::format("phase = {}{}", name_of(options.phase), more);
+  }
   if (options.compare_modes) set_axis_unless_given(profile.sweep, "mode", {"eager", "compile"}, "--compare-modes");
   if (options.compare_dtypes)
     set_axis_unless_given(profile.sweep, "dtype", {"float32", "bfloat16"}, "--compare-dtypes");
@@ -292,12 +278,6 @@ struct MemoryOptions {
           self.run);
   }
 };
-
-std::vector<OptionRow> memory_options() {
-  std::vector<OptionRow> rows = together({option_rows<MemoryOptions>(), sweep_options()});
-  keep_options_of_answers(rows);
-  return rows;
-}
 
 using MemoryCommand = SweepCommand<MemoryOptions>;
 
@@ -372,7 +352,7 @@ constinit const Command kProfile{
         "least as many traced steps is shown in another view or with another filter, without a run; laptime export "
         "nsys writes its kernels as nsys stats does. FILTER selects launches, as in laptime show, by phase, scope, "
         "layer, part, op, class, kernel, signature, flops or bytes: laptime profile \"op = matmul and part = ffn\"",
-    .options = profile_options,
+    .options = [] { return answer_options(option_rows<ProfileOptions>()); },
     .parse = action_of<parse_profile, run_profile>,
     .filter_columns = columns_of_launches,
     .examples =
@@ -390,7 +370,7 @@ constinit const Command kMemory{
         "Takes the options of bench. The bytes come from the plan, which is exact, so that a model of any size takes "
         "seconds and nothing runs. With --run each point that fits runs a few steps: its bytes are held and measured, "
         "and its record and trace are stored. A point that does not fit says by how much.",
-    .options = memory_options,
+    .options = [] { return answer_options(option_rows<MemoryOptions>()); },
     .parse = action_of<parse_memory, run_memory>,
     .examples =
         "  laptime memory --model small --pass forward,step\n"

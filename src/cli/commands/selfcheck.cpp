@@ -53,10 +53,7 @@ Sweep default_sweep() {
 }
 
 std::vector<OptionRow> selfcheck_options() {
-  std::vector<OptionRow> rows = sweep_options();
-  leave_out_options_of_rows(rows);
-  leave_out(rows, {"verbose"});
-  keep_formats_of_answers(rows);
+  std::vector<OptionRow> rows = answer_options({}, {"sort", "quiet", "resume", "ablate", "label", "verbose"});
   show_defaults(rows, default_sweep());
   return rows;
 }
@@ -307,7 +304,7 @@ constinit const Command kDemo{
     .options =
         [] {
           std::vector<OptionRow> rows = output_options({"output", "output-file"});
-          keep_options_of_answers(rows);
+          keep_formats_of_answers(rows);
           return rows;
         },
     .parse = parse_demo,
