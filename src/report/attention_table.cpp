@@ -52,14 +52,13 @@ bool AttentionTable::suits(const Records& expected) {
 }
 
 AttentionTable::AttentionTable(const Records& expected) {
-  expected.each(Extent::kWithConfig, [&](const Record& record) {
+  expected.all(Extent::kWithConfig, [&](const Record& record) {
     const std::string mode = mode_of(record);
     if (std::find(modes_.begin(), modes_.end(), mode) == modes_.end()) modes_.push_back(mode);
     std::vector<std::string> labels = labels_of(record);
     auto size = std::find_if(sizes_.begin(), sizes_.end(), [&](const Size& one) { return one.labels == labels; });
     if (size == sizes_.end()) size = sizes_.insert(sizes_.end(), {.labels = std::move(labels)});
     ++size->expected;
-    return true;
   });
   constexpr size_t kTimeWidth = 8;
   const auto add = [&](const std::string& columns, size_t width) {

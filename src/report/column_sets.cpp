@@ -250,11 +250,10 @@ constexpr std::string_view kAverages = "model,forward_only,warmup_steps,benchmar
 std::string prediction_summary(const Records& records) {
   std::vector<double> times;
   std::optional<double> bytes;
-  records.each(Extent::kWhole, [&](const Record& record) {
+  records.all(Extent::kWhole, [&](const Record& record) {
     if (const auto error = find_metric("prediction_error")->read(record)) times.push_back(std::abs(*error));
     if (const auto error = find_metric("peak_error")->read(record))
       bytes = std::max(bytes.value_or(0), std::abs(*error));
-    return true;
   });
   if (times.empty()) return "";
   const std::string text = fmt::format("{}: error {} % in the median, at most {} %",

@@ -108,10 +108,7 @@ Column column_by_name(std::string_view name, const Records& records) {
 void tell(std::span<const Column> columns, const Records& records, Extent extent,
           const std::function<void(const Record&)>& speedups) {
   if (std::none_of(columns.begin(), columns.end(), [](const Column& column) { return column.compares; })) return;
-  records.each(extent, [&](const Record& record) {
-    speedups(record);
-    return true;
-  });
+  records.all(extent, [&](const Record& record) { speedups(record); });
 }
 
 struct SortKey {
@@ -242,10 +239,8 @@ void add_speedups(std::span<const Column> columns, const Records& records, Speed
 Speedups speedups_of(const Records& records) {
   Speedups speedups;
   for (const bool adds : {false, true}) {
-    records.each(Extent::kWithConfig, [&](const Record& record) {
-      adds ? speedups.add(record) : speedups.plan(record);
-      return true;
-    });
+    records.all(Extent::kWithConfig,
+                [&](const Record& record) { adds ? speedups.add(record) : speedups.plan(record); });
   }
   return speedups;
 }
@@ -288,13 +283,12 @@ std::vector<size_t> sorted_positions(const Records& records, std::string_view or
     speedups = speedups_of(records);
   }
   std::vector<std::vector<Json>> rows;
-  records.each(extent, [&](const Record& record) {
+  records.all(extent, [&](const Record& record) {
     std::vector<Json>& row = rows.emplace_back();
     for (size_t i = 0; i < keys.size(); ++i) {
       row.push_back(compares_rows(keys[i].column) ? compared_value(keys[i].column, speedups, record)
                                                   : readers[i].of(record));
     }
-    return true;
   });
   return sorted(rows, keys);
 }

@@ -464,10 +464,9 @@ std::string StoredRecords::why_none(const Filter& filter) const {
   columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
   size_t count = 0;
   std::vector<std::set<std::string>> values(columns.size());
-  all_of(store_).each(filter.extent(), [&](const Record& record) {
+  all_of(store_).all(filter.extent(), [&](const Record& record) {
     ++count;
     for (size_t i = 0; i < columns.size(); ++i) values[i].insert(plain_text(value_of(record, columns[i])));
-    return true;
   });
   std::string text = fmt::format("0 of {} records match", count);
   for (size_t i = 0; i < columns.size(); ++i) {

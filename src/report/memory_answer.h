@@ -58,13 +58,9 @@ class MemoryPeaks {
   PointAnswer answer() const;
 
  private:
-  struct Row {
-    Record record;  // without its trace; what the table needs
-    std::vector<TableCell> cells;
-  };
-
   std::string order_;
-  std::vector<Row> rows_;
+  std::vector<Record> records_;
+  std::vector<std::vector<TableCell>> rows_;  // of each record
 };
 
 // The peaks of records by pass and number type; none where all have the same. Those that do not fit are marked.

@@ -76,30 +76,26 @@ MemoryPeaks::MemoryPeaks(std::string_view order) : order_(order) {
 }
 
 void MemoryPeaks::add(const Record& record, const std::optional<StepTrace>& trace) {
-  Row row{.record = record, .cells = std::vector<TableCell>(peak_columns().size())};
-  row.cells[0] = TableCell(record.name);
-  if (!trace) {
-    row.cells[1] = TableCell(std::string(name_of(record.status)));
-    rows_.push_back(std::move(row));
-    return;
-  }
+  Record& known = records_.emplace_back(record);
+  std::vector<TableCell>& cells = rows_.emplace_back(peak_columns().size());
+  cells[0] = record.name;
+  cells[1] = name_of(record.status);
+  if (!trace) return;
   const MemoryLedger ledger(*trace);
-  const CategoryBytes& peak = ledger.peak();
   constexpr std::array kNamed{MemoryCategory::kParameters,     MemoryCategory::kGradients,
                               MemoryCategory::kOptimizerState, MemoryCategory::kSaved,
                               MemoryCategory::kAutocastCopies, MemoryCategory::kTemporaries};
   const bool fits = record.status != Status::kOutOfMemory;
-  row.cells[1] = TableCell(was_held(record) ? "measured" : fits ? "predicted" : "does not fit");
-  row.cells[2] = TableCell(ledger.planned());
-  if (trace->launch_count() > 0) row.cells[3] = TableCell(std::string(trace->launch(ledger.peak_launch()).phase));
-  int64_t named = 0;
+  cells[1] = was_held(record) ? "measured" : fits ? "predicted" : "does not fit";
+  cells[2] = ledger.planned();
+  if (trace->launch_count() > 0) cells[3] = trace->launch(ledger.peak_launch()).phase;
+  int64_t other = ledger.planned();
   for (size_t i = 0; i < kNamed.size(); ++i) {
-    row.cells[4 + i] = TableCell(peak[kNamed.at(i)]);
-    named += peak[kNamed.at(i)];
+    cells[4 + i] = ledger.peak()[kNamed.at(i)];
+    other -= ledger.peak()[kNamed.at(i)];
   }
-  row.cells.back() = TableCell(ledger.planned() - named);
-  if (!row.record.memory.predicted_peak_bytes) row.record.memory.predicted_peak_bytes = ledger.planned();
-  rows_.push_back(std::move(row));
+  cells.back() = other;
+  if (!known.memory.predicted_peak_bytes) known.memory.predicted_peak_bytes = ledger.planned();
 }
 
 PointAnswer MemoryPeaks::answer() const {
@@ -107,14 +103,14 @@ PointAnswer MemoryPeaks::answer() const {
   Table table{.name = "peaks", .columns = peak_columns()};
   std::vector<std::string> names;
   std::vector<const Record*> records;
-  for (const Row& row : rows_) {
-    names.push_back(row.record.name);
-    if (!row.cells[2].value.is_null()) records.push_back(&row.record);
+  for (size_t i = 0; i < rows_.size(); ++i) {
+    names.push_back(records_[i].name);
+    if (!rows_[i][2].value.is_null()) records.push_back(&records_[i]);
   }
   const std::string common = common_words(names);
-  for (const Row& row : rows_) {
-    table.add(row.cells);
-    table.rows.back().cells.front().text = spoken_name(row.record.name, common);
+  for (size_t i = 0; i < rows_.size(); ++i) {
+    table.add(rows_[i]);
+    table.rows.back().cells.front().text = spoken_name(names[i], common);
   }
   for (size_t i = 4; i < table.columns.size(); ++i) {  // a column without bytes says nothing
     const bool is_empty = std::all_of(table.rows.begin(), table.rows.end(), [&](const TableRow& row) {

@@ -225,10 +225,7 @@ std::string minute_of(const std::string& created) {
 }
 
 Heading::Heading(const Records& rows) {
-  rows.each(Extent::kNames, [&](const Record& record) {
-    add(record);
-    return true;
-  });
+  rows.all(Extent::kNames, [&](const Record& record) { add(record); });
   if (!some_predicted_) devices_.clear();
   keeps_pass_ = std::any_of(without_own_.begin(), without_own_.end(), [&](const auto& parts) {
     return std::all_of(parts.begin(), parts.end(), [&](const auto& part) { return contains(shared_, part); });

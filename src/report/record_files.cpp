@@ -44,21 +44,17 @@ class MergedPaths {
 
 void all_leaves(const Records& records, const TextSink& sink) {
   MergedPaths merged;
-  records.each(Extent::kWhole, [&](const Record& record) {
-    merged.add(leaves_of(record));
-    return true;
-  });
+  records.all(Extent::kWhole, [&](const Record& record) { merged.add(leaves_of(record)); });
   const std::vector<std::string>& paths = merged.paths();
   if (paths.empty()) return;
   sink(csv_line(std::vector<Json>(paths.begin(), paths.end())));
-  records.each(Extent::kWhole, [&](const Record& record) {
+  records.all(Extent::kWhole, [&](const Record& record) {
     std::map<std::string, Json> by_path;
     for (auto& [path, value] : leaves_of(record)) by_path[path] = std::move(value);
     std::vector<Json> line;
     line.reserve(paths.size());
     for (const std::string& path : paths) line.push_back(by_path[path]);
     sink(csv_line(line));
-    return true;
   });
 }
 
@@ -100,22 +96,20 @@ void csv(const Records& records, std::string_view column_list, const TextSink& s
     extent = std::max(extent, column.extent);
   }
   sink(csv_line(line));
-  records.each(extent, [&](const Record& record) {
+  records.all(extent, [&](const Record& record) {
     line.clear();
     for (const Column& column : columns) line.push_back(column.read(record, ""));
     sink(csv_line(line));
-    return true;
   });
 }
 
 void json(const Records& records, const TextSink& sink) {
   sink("[");
   bool is_empty = true;
-  records.each(Extent::kWhole, [&](const Record& record) {
+  records.all(Extent::kWhole, [&](const Record& record) {
     sink(is_empty ? "\n" : ",\n");
     sink(to_text(record));
     is_empty = false;
-    return true;
   });
   sink(is_empty ? "]\n" : "\n]\n");
 }

@@ -357,10 +357,8 @@ void TableStream::add_speedups(const Records& records) {
   laptime::add_speedups(state_->columns, records, state_->speedups);
   if (state_->find("speedup") == nullptr || !state_->are_few()) return;
   state_->has_fastest = true;
-  records.each(Extent::kWhole, [&](const Record& record) {
-    state_->fastest.add(record, state_->speedups, state_->heading);
-    return true;
-  });
+  records.all(Extent::kWhole,
+              [&](const Record& record) { state_->fastest.add(record, state_->speedups, state_->heading); });
 }
 
 std::string TableStream::add(const Record& record) { return state_->add(record); }
@@ -370,10 +368,9 @@ void table(const Records& records, const TableStyle& style, std::string_view col
   TableStream stream(style, columns, records);
   stream.add_speedups(records);
   bool is_empty = true;
-  records.each(stream.extent(), [&](const Record& record) {
+  records.all(stream.extent(), [&](const Record& record) {
     sink(stream.add(record));
     is_empty = false;
-    return true;
   });
   if (!is_empty) sink(stream.end());
 }

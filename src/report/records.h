@@ -23,6 +23,15 @@ class Records {
 
   // In their order, each with at least the fields of `extent`.
   virtual void each(Extent extent, const Visit& visit) const = 0;
+
+  // Goes through all of them.
+  template <class Take>
+  void all(Extent extent, const Take& take) const {
+    each(extent, [&](const Record& record) {
+      take(record);
+      return true;
+    });
+  }
 };
 
 // Records that a function goes through.
