@@ -76,7 +76,7 @@ class Plan(ProgramTest):
     def test_tokens_set_the_training_that_is_told(self):
         words = ["--model", "small", "--device", "h100", "--store", "none"]
         training = lambda *more: next(one for one in self.plan(*words, *more)["findings"] if one["kind"] == "training_time")
-        self.assertAlmostEqual(training("--tokens", "3e11")["time_s"] / training()["time_s"], 300, delta=1e-6)
+        self.assertAlmostEqual(training("--tokens", "3e11")["time_s"] / training()["time_s"], 300, delta=1e-3)  # whole steps
 
     def test_a_value_of_recompute_that_fits_can_be_typed(self):
         words = ["--model", "small", "--num-layers", "4", "--device", "roofline:l4", "--store", "none", "--memory-limit",

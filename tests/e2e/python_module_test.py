@@ -71,7 +71,7 @@ class Module(ModuleTest):
         found = laptime.options("bench")
         help_text = laptime.run("help", "bench")
         self.assertEqual({f"--{name.rstrip('_').replace('_', '-')}" for name in found},
-                         {word for line in help_text.splitlines() for word in line.split()[:1] if word.startswith("--")})
+                         {line.split()[0] for line in help_text.splitlines() if line.startswith("  --")})
         self.assertIn("context length", found["context"])
         self.assertIn("last", laptime.options("show"))
 
