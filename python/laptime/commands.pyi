@@ -376,6 +376,7 @@ def plan(
     projections: Option=None,
     quiet: Option=None,
     recompute: Option=None,
+    recompute_curve: Option=None,
     reproducible: Option=None,
     resid_pdrop: Option=None,
     rope_scaling: Option=None,

@@ -169,7 +169,7 @@ TEST(Validate, RefusesInvalidModels) {
   model.num_heads = 5;
   EXPECT_THAT(refusal(model), HasSubstr("d_model (768) must be divisible by num_heads (5)"));
   model.num_heads = 256;
-  EXPECT_THAT(refusal(model), HasSubstr("even d_head"));
+  EXPECT_THAT(refusal(model), HasSubstr("RoPE rotates pairs"));
   model.edition = Edition::k2024;
   EXPECT_EQ(refusal(model), "");
 
@@ -178,7 +178,7 @@ TEST(Validate, RefusesInvalidModels) {
   EXPECT_THAT(refusal(model), HasSubstr("edition 2025 has no --bias"));
   model = ModelConfig{};
   model.attn_pdrop = 0.1;
-  EXPECT_THAT(refusal(model), HasSubstr("no dropout"));
+  EXPECT_THAT(refusal(model), HasSubstr("has no --attn-pdrop"));
   model = ModelConfig{};
   model.edition = Edition::kGpt2;
   EXPECT_THAT(refusal(model), HasSubstr("always has biases"));
