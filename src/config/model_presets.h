@@ -11,7 +11,7 @@
 
 namespace laptime {
 
-inline constexpr std::string_view kCustomModel = "custom";        // dimensions given by the user
+inline constexpr std::string_view kCustomModel = "custom";  // dimensions given by the user
 // Whether a canonical model name is the path of a config.json or of a folder with one.
 bool is_model_path(std::string_view name);
 

@@ -8,8 +8,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "base/words.h"
 #include "base/json_field.h"
+#include "base/words.h"
 #include "model/gpt/editions.h"
 #include "model/parameters.h"
 #include "model/validate.h"

@@ -27,7 +27,8 @@ std::vector<double> losses_of(const JsonField& field, int64_t steps) {
 }
 
 PrecisionValues values_of(const JsonField& metadata, const std::string& precision, int64_t steps) {
-  PrecisionValues values{.losses = losses_of(metadata.at("losses_" + precision), steps), .torch_error = {}, .eager = {}};
+  PrecisionValues values{
+      .losses = losses_of(metadata.at("losses_" + precision), steps), .torch_error = {}, .eager = {}};
   for (const auto& [key, value] : metadata.at("torch_error").at(precision).members()) {
     if (key == "losses") {
       values.torch_error.losses = value.number();
@@ -75,8 +76,10 @@ void add_key(GoldenCase& golden, const std::string& key, const std::vector<int64
   if (parts.group.starts_with("after") && ranges != golden.undetermined.end()) {
     for (const auto& [from, to] : ranges->second) {
       if (from > to || to > std::ssize(values))
-        throw Error::format("{}: metadata, 'undetermined' of '{}': [{}, {}) is no range of {} elements; write the file "
-                            "again", golden.file->text(), parts.name, from, to, values.size());
+        throw Error::format(
+            "{}: metadata, 'undetermined' of '{}': [{}, {}) is no range of {} elements; write the file "
+            "again",
+            golden.file->text(), parts.name, from, to, values.size());
       std::fill(values.begin() + from, values.begin() + to, 0.0);
     }
   }
@@ -122,8 +125,10 @@ void read_tensors(GoldenCase& golden) {
 GoldenCase read_golden_folder(const std::string& folder) {
   const std::filesystem::path values = std::filesystem::path(folder) / kValuesFile;
   if (!std::filesystem::exists(values)) {
-    throw Error::format("{} has no {}, so there is nothing to compare with; name a golden file, or the folder of a model "
-                        "with its values", quote(folder), kValuesFile);
+    throw Error::format(
+        "{} has no {}, so there is nothing to compare with; name a golden file, or the folder of a model "
+        "with its values",
+        quote(folder), kValuesFile);
   }
   GoldenCase golden;
   const std::string with_slash = folder.ends_with('/') ? folder : folder + "/";

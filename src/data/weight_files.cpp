@@ -20,7 +20,8 @@ std::map<std::string, std::vector<std::string>> shards_of(const fs::path& index)
   constexpr int64_t kLargest = 64'000'000;
   constexpr int kMaxDepth = 8;
   const InputFile file(index.string(), "index of weights");
-  if (file.size() > kLargest) throw Error::format("{} has more than {} bytes; choose another file", file.text(), kLargest);
+  if (file.size() > kLargest)
+    throw Error::format("{} has more than {} bytes; choose another file", file.text(), kLargest);
   std::string text(static_cast<size_t>(file.size()), '\0');
   file.read(0, std::as_writable_bytes(std::span(text)));
   const Json document = parse_json(text, file.text(), kMaxDepth);
@@ -71,8 +72,8 @@ WeightFiles::WeightFiles(const std::string& path) : path_(path) {
     for (const std::string& tensor : tensors) {
       const auto at = by_name_.find(tensor);
       if (at == by_name_.end() || at->second.file->path() != file)
-        throw Error::format("{} has no tensor {}, which the index expects in it; download the model again",
-                            quote(file), quote(tensor));
+        throw Error::format("{} has no tensor {}, which the index expects in it; download the model again", quote(file),
+                            quote(tensor));
     }
   }
 }

@@ -24,8 +24,8 @@ class WeightFiles {
 
   std::string text() const;  // "safetensors file 'a.safetensors'", or "the weights of 'FOLDER'"
   bool has(std::string_view name) const { return by_name_.contains(name); }
-  const StoredTensor& tensor(std::string_view name) const;   // LAPTIME_CHECK
-  std::string text_of(std::string_view name) const;          // the file with this tensor
+  const StoredTensor& tensor(std::string_view name) const;  // LAPTIME_CHECK
+  std::string text_of(std::string_view name) const;         // the file with this tensor
   std::vector<const StoredTensor*> tensors() const;
   // SafetensorsFile::read of a tensor's elements [begin, begin + out.size()).
   void read(std::string_view name, int64_t begin, std::span<float> out) const;

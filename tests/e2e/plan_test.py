@@ -196,3 +196,16 @@ class Plan(ProgramTest):
                 done = self.laptime(*words)
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(text, done.stderr)
+
+    def test_recompute_curve_plans_every_way_to_save_memory(self):
+        words = ["plan", *TINY, "--device", "h100", "--recompute-curve", "--store", "none"]
+        done = self.laptime(*words, "--output", "json")
+        self.assert_ok(done)
+        peaks = [row["peak_bytes"] for row in json.loads(done.stdout)[0]["tables"]["plan"]]
+        self.assertGreater(len(peaks), 6)
+        self.assertEqual(peaks[0], max(peaks))
+        self.assertLess(min(peaks), peaks[0])
+        self.assert_ok(self.laptime(*words))
+        done = self.laptime(*words, "--mode", "eager,compile")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("needs a single point", done.stderr)

@@ -86,16 +86,17 @@ std::vector<ConformanceCase> large() {
   return rows;
 }
 
-LAPTIME_CONFORMANCE(Unary, joined({unary(kNeg, Values::kSigned), unary(kExp), unary(kLog, Values::kPositive),
-                                   unary(kSqrt, Values::kPositive), unary(kRsqrt, Values::kPositive), unary(kSquare),
-                                   unary(kSigmoid), unary(kSilu), unary(kAddScalar, Values::kSigned, ScalarAttributes{0.75}),
-                                   unary(kMulScalar, Values::kSigned, ScalarAttributes{-1.3}),
-                                   unary(kDivScalar, Values::kSigned, ScalarAttributes{8.3}),
-                                   unary(kPow, Values::kSigned, ScalarAttributes{1}),
-                                   unary(kPow, Values::kSigned, ScalarAttributes{2}),
-                                   unary(kPow, Values::kSigned, ScalarAttributes{3}),
-                                   unary(kPow, Values::kPositive, ScalarAttributes{-3})}));
-LAPTIME_CONFORMANCE(Binary, joined({binary(kAdd), binary(kSub), binary(kMul), binary(kDiv), binary(kSigmoidBackward), binary(kSiluBackward)}));
+LAPTIME_CONFORMANCE(
+    Unary,
+    joined({unary(kNeg, Values::kSigned), unary(kExp), unary(kLog, Values::kPositive), unary(kSqrt, Values::kPositive),
+            unary(kRsqrt, Values::kPositive), unary(kSquare), unary(kSigmoid), unary(kSilu),
+            unary(kAddScalar, Values::kSigned, ScalarAttributes{0.75}),
+            unary(kMulScalar, Values::kSigned, ScalarAttributes{-1.3}),
+            unary(kDivScalar, Values::kSigned, ScalarAttributes{8.3}),
+            unary(kPow, Values::kSigned, ScalarAttributes{1}), unary(kPow, Values::kSigned, ScalarAttributes{2}),
+            unary(kPow, Values::kSigned, ScalarAttributes{3}), unary(kPow, Values::kPositive, ScalarAttributes{-3})}));
+LAPTIME_CONFORMANCE(Binary, joined({binary(kAdd), binary(kSub), binary(kMul), binary(kDiv), binary(kSigmoidBackward),
+                                    binary(kSiluBackward)}));
 LAPTIME_CONFORMANCE(Broadcasting,
                     joined({broadcasting(kAdd), broadcasting(kSub), broadcasting(kMul), broadcasting(kDiv)}));
 LAPTIME_CONFORMANCE(Where, where_rows());

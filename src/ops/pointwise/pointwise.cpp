@@ -108,9 +108,7 @@ void gradient_square(GradientContext& c) {
 void gradient_sigmoid(GradientContext& c) {
   c.grad_in[0] = c.build.emit_one(kSigmoidBackward, {}, {c.grad_out[0], c.out[0]});
 }
-void gradient_silu(GradientContext& c) {
-  c.grad_in[0] = c.build.emit_one(kSiluBackward, {}, {c.grad_out[0], c.in[0]});
-}
+void gradient_silu(GradientContext& c) { c.grad_in[0] = c.build.emit_one(kSiluBackward, {}, {c.grad_out[0], c.in[0]}); }
 void gradient_where(GradientContext& c) { c.grad_in[1] = where(c.build, c.in[0], c.grad_out[0], 0); }
 
 }  // namespace
@@ -217,9 +215,8 @@ const OpCard kWhere = {
 
 std::span<const OpCard* const> pointwise_cards() {
   static constexpr const OpCard* kCards[] = {
-      &kAdd, &kSub, &kMul,  &kDiv,   &kAddScalar, &kMulScalar, &kDivScalar,       &kPow,  &kNeg,
-      &kExp, &kLog, &kSqrt, &kRsqrt, &kSquare,    &kSigmoid,   &kSigmoidBackward, &kSilu,
-      &kSiluBackward, &kWhere};
+      &kAdd, &kSub,  &kMul,   &kDiv,    &kAddScalar, &kMulScalar,       &kDivScalar, &kPow,          &kNeg,  &kExp,
+      &kLog, &kSqrt, &kRsqrt, &kSquare, &kSigmoid,   &kSigmoidBackward, &kSilu,      &kSiluBackward, &kWhere};
   return kCards;
 }
 

@@ -12,8 +12,8 @@ namespace {
 constexpr int64_t kRowBuffers = 4;  // of x, y, cos and sin, for rows that have to be converted
 constexpr int64_t kMaxWidth = cpu::Team::kScratchBytes / (kRowBuffers * static_cast<int64_t>(sizeof(float)));
 
-// Rows of `half` pairs and `rest` elements that are copied, with strides in elements. y may overwrite x; where that also
-// moves elements within a row, `copy` has room for the pairs, and it is null otherwise.
+// Rows of `half` pairs and `rest` elements that are copied, with strides in elements. y may overwrite x; where that
+// also moves elements within a row, `copy` has room for the pairs, and it is null otherwise.
 struct RowRun {
   const std::byte* x;
   std::byte* y;
@@ -60,7 +60,8 @@ void rotate_rows(const RowRun& run) {
 
 template <class In, class Out>
 RotateRows rotate_rows_for(RopePlaces places) {
-  if (places.from_halves) return places.to_halves ? rotate_rows<In, Out, true, true> : rotate_rows<In, Out, true, false>;
+  if (places.from_halves)
+    return places.to_halves ? rotate_rows<In, Out, true, true> : rotate_rows<In, Out, true, false>;
   return places.to_halves ? rotate_rows<In, Out, false, true> : rotate_rows<In, Out, false, false>;
 }
 // x and y have the 16-bit type `Narrow`, or float32.

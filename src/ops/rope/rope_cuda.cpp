@@ -38,9 +38,9 @@ void rotate(const KernelCall& call) {
                        positions, static_cast<int>(rows_per_block), places, kSign});
     return;
   }
-  launch<RopeRotate>(
-      call, row_count(x), kElementThreads,
-      {rows_of(x), rows_of(call.out[0]), rows_of(call.in[1]), rows_of(call.in[2]), half, rest, positions, places, kSign});
+  launch<RopeRotate>(call, row_count(x), kElementThreads,
+                     {rows_of(x), rows_of(call.out[0]), rows_of(call.in[1]), rows_of(call.in[2]), half, rest, positions,
+                      places, kSign});
 }
 
 std::string rotate_refusal(const Signature& signature) {
