@@ -62,6 +62,7 @@ void reject_positionals(const CommandWords& words, size_t taken) {
 
 size_t chosen(const CommandWords& words, std::string_view noun, const std::vector<WordHelp>& choices) {
   std::vector<std::string_view> known;
+  known.reserve(choices.size());
   for (const WordHelp& choice : choices) known.push_back(choice.word);
   if (words.positionals.empty())
     throw Error::format("laptime {}: no {}; give one of: {}", words.command, noun, joined(known, ", "));

@@ -50,6 +50,7 @@ struct WordHelp {
 template <class Rows, class Name, class Help>
 std::vector<WordHelp> words_of(const Rows& rows, Name name, Help help) {
   std::vector<WordHelp> words;
+  words.reserve(std::size(rows));
   for (const auto& row : rows)
     words.push_back({std::string(std::invoke(name, row)), std::string(std::invoke(help, row))});
   return words;

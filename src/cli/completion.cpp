@@ -181,7 +181,7 @@ Completions of_command(const Command& command, std::span<const std::string> word
   const std::vector<OptionRow> rows = command.options();
   const SortedWords before = sort_words(command, {words.begin(), words.end() - 1});
   if (before.open) return list_values(*before.open, "", text);
-  const Completions options{.words = option_words(rows, before)};
+  Completions options{.words = option_words(rows, before)};
   if (text.starts_with("-") && !before.options_ended) {
     const size_t equals = text.find('=');
     if (equals == std::string_view::npos) return options;
@@ -354,6 +354,7 @@ constexpr std::array kScripts{
 
 std::vector<WordHelp> completion_choices() {
   std::vector<WordHelp> choices;
+  choices.reserve(kScripts.size() + 1);
   for (const CompletionScript& script : kScripts) {
     choices.push_back(
         {std::string(script.shell), fmt::format("script for {}; in a running shell: {}", script.shell, script.use)});

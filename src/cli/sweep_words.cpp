@@ -154,7 +154,8 @@ void reject_overwriting(const OutputFile& output, const std::vector<UsedFile>& u
   }
 }
 
-void reject_overwriting(const Sweep& sweep, const std::vector<SweepPoint>& points, std::optional<OutputFile> output) {
+void reject_overwriting(const Sweep& sweep, const std::vector<SweepPoint>& points,
+                        const std::optional<OutputFile>& output) {
   const std::optional<fs::path> store = store_path(sweep.output.store);
   std::vector<UsedFile> inputs = input_files(sweep, points);
   const std::vector<UsedFile> of_store = files_of_store(store);
@@ -169,9 +170,9 @@ void reject_overwriting(const Sweep& sweep, const std::vector<SweepPoint>& point
   reject_overwriting(output.value_or(OutputFile{"--output-file", sweep.output.output_file}), inputs);
 }
 
-std::vector<ResolvedPoint> checked_points(const Sweep& sweep, std::optional<OutputFile> output) {
+std::vector<ResolvedPoint> checked_points(const Sweep& sweep, const std::optional<OutputFile>& output) {
   std::vector<SweepPoint> points = points_of(sweep);
-  reject_overwriting(sweep, points, std::move(output));
+  reject_overwriting(sweep, points, output);
   return check_inputs(std::move(points));
 }
 

@@ -85,10 +85,10 @@ void reject_overwriting(const OutputFile& output, const std::vector<UsedFile>& u
 
 // The points of a sweep, whose devices and files were checked (sweep/sweep_points.h). Error if `output`, or else the
 // file of --output-file, is a file that the sweep uses, and if its store is an input.
-std::vector<ResolvedPoint> checked_points(const Sweep& sweep, std::optional<OutputFile> output = {});
+std::vector<ResolvedPoint> checked_points(const Sweep& sweep, const std::optional<OutputFile>& output = {});
 
 // The checks of these files alone.
 void reject_overwriting(const Sweep& sweep, const std::vector<SweepPoint>& points,
-                        std::optional<OutputFile> output = {});
+                        const std::optional<OutputFile>& output = {});
 
 }  // namespace laptime

@@ -103,9 +103,9 @@ Json cache(const char* type, int level, const Json& bytes) {
 
 Json context_of(const Record& record) {
   const Json& machine = record.machine.json();
-  const auto value = [&](const char* key, Json otherwise) {
+  const auto value = [&](const char* key, const Json& otherwise) {
     const auto found = machine.find(key);
-    return found == nullptr || found->is_null() ? std::move(otherwise) : *found;
+    return found == nullptr || found->is_null() ? otherwise : *found;
   };
   const Json clock = value("clock_hz", 0);
   const Json load = value("load_average", Json::array());

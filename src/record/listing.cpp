@@ -66,7 +66,9 @@ const std::vector<SqlColumn>& sql_columns() {
   static const std::vector<SqlColumn> kColumns = [] {
     std::vector<SqlColumn> columns;
     Extent extent = Extent::kNames;
-    const auto add = [&](std::string name, std::string value) { columns.push_back({name, value, extent, false}); };
+    const auto add = [&](std::string name, std::string value) {
+      columns.push_back({std::move(name), std::move(value), extent, false});
+    };
     const auto add_field = [&](const std::string& path) {
       columns.push_back({path, fmt::format("json_extract(r.json, '$.{}')", path), extent, true});
     };
@@ -230,6 +232,7 @@ Extent extent_of_path(std::string_view path) {
 template <size_t size>
 std::string json_paths(const std::array<std::string_view, size>& paths) {
   std::vector<std::string> texts;
+  texts.reserve(size);
   for (const std::string_view path : paths) texts.push_back(fmt::format("'$.{}'", path));
   return joined(texts, ", ");
 }

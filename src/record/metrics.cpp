@@ -63,6 +63,7 @@ using enum Unit;
 using enum Better;
 
 // The path of a figure and its reader.
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a member cannot stand in parentheses
 #define LAPTIME_FIELD(path) #path, [](const Record& record) { return known(record.path); }
 #define LAPTIME_TIME(reader, member) "time.PASS." #member, reader<&TimeStats::member>
 

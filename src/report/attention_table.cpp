@@ -27,6 +27,7 @@ std::string mode_of(const Record& record) {
 
 std::vector<std::string> labels_of(const Record& record) {
   std::vector<std::string> labels;
+  labels.reserve(kLabels.size());
   for (const char* const key : kLabels) labels.push_back(record.config.text(key));
   return labels;
 }

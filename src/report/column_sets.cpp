@@ -114,7 +114,7 @@ std::string mean_text(const Record& record, std::string_view phase, const Headin
 std::string loss_text(const Record& record, std::string_view, const Heading*) {
   const std::optional<double> first = find_metric("loss_first")->read(record);
   const std::optional<double> last = find_metric("loss_last")->read(record);
-  const std::string text = value_text(last ? Json(*last) : Json(nullptr), Unit::kNats);
+  std::string text = value_text(last ? Json(*last) : Json(nullptr), Unit::kNats);
   if (record.loss.values.size() < 2 || first == last) return text;
   return value_text(first ? Json(*first) : Json(nullptr), Unit::kNats) + " → " + text;
 }
@@ -379,6 +379,7 @@ std::vector<Column> ColumnSet::columns() const {
 
 std::vector<Column> table_columns() {
   std::vector<Column> columns;
+  columns.reserve(std::size(kTable));
   for (const Definition& definition : kTable) columns.push_back(column_of(definition, 0));
   return columns;
 }

@@ -158,6 +158,7 @@ std::vector<PartDifference> differences_by(const std::vector<ComparedRound>& rou
     }
   }
   std::vector<PartDifference> differences;
+  differences.reserve(sums.size());
   for (auto& [name, sum] : sums) differences.push_back({name, sum.a, sum.b});
   std::stable_sort(differences.begin(), differences.end(), [](const PartDifference& x, const PartDifference& y) {
     return std::abs(x.difference()) > std::abs(y.difference());

@@ -376,7 +376,7 @@ std::string Filter::condition() const {
       if (!first.empty() && !last.empty()) {
         first = fmt::format("({} {} {})", first, step == kAnd ? "AND" : "OR", last);
       } else {
-        first = step == kAnd ? first + last : "";
+        step == kAnd ? first.append(last) : first = "";
       }
     }
   }

@@ -90,7 +90,8 @@ std::string phase_line(const Picture& picture) {
     if (end <= column) continue;
     const std::string title = fmt::format(" {} ", sections[i].title);
     const bool has_title = title.size() + 2 <= end - column;
-    line += corner + (has_title ? dash + title : "");
+    line += corner;
+    if (has_title) line.append(dash).append(title);
     for (column += has_title ? 2 + title.size() : 1; column < end; ++column) line += dash;
   }
   return line + "\n";

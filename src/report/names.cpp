@@ -283,6 +283,7 @@ std::vector<std::string> Heading::machine_parts(const Record& first, bool is_bri
   std::set<std::string> cards = cards_;
   cards.insert(device_card_name(first));
   std::vector<std::string> parts;
+  parts.reserve(cards.size() + 1);
   for (const std::string& card : cards) parts.push_back(card.empty() ? cpu : card);
   if (parts != std::vector{cpu}) return {joined(parts, ", ")};
   if (run_count() == 1 && first.name.find("/threads:") == std::string::npos) parts.push_back(threads_text(first));

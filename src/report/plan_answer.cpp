@@ -71,6 +71,7 @@ void draw_filled(PointAnswer& answer, std::vector<std::string> parts, bool is_in
 // The words that the names of all points have.
 std::string common_words_of(const std::vector<PlannedPoint>& points) {
   std::vector<std::string> names;
+  names.reserve(points.size());
   for (const PlannedPoint& point : points) names.push_back(point.record.name);
   return common_words(names);
 }
@@ -234,9 +235,7 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
 
 // A bar of bytes for each point with its time, and the first that fits.
 static void draw_curve(const std::vector<PlannedPoint>& points, PointAnswer& answer) {
-  std::vector<std::string> names;
-  for (const PlannedPoint& point : points) names.push_back(point.record.name);
-  const std::string common = common_words(names);
+  const std::string common = common_words_of(points);
   const auto name_of_point = [&](const PlannedPoint& point) { return spoken_name(point.record.name, common); };
   std::vector<Bar> bars;
   for (const PlannedPoint& point : points) {

@@ -177,8 +177,8 @@ std::string first_steps_text(const Record& record) {
   if (!std::isfinite(excess)) return "first steps: not known how much longer they took";
   if (excess <= 0) return "first steps: none longer than later ones";
   const int64_t count = transient.steps.value_or(1);
-  const std::string text = fmt::format(
-      "first {} {} longer", count == 1 ? "step" : fmt::format("{} steps together", count), format_seconds(excess));
+  std::string text = fmt::format("first {} {} longer", count == 1 ? "step" : fmt::format("{} steps together", count),
+                                 format_seconds(excess));
   if (!transient.page_faults) return text;
   return fmt::format("{}, {} of it page faults", text, format_seconds(std::min(excess, *transient.page_faults)));
 }

@@ -136,6 +136,7 @@ std::vector<SumRow> rows_by(const LaunchKey& key, const StepTrace& trace, const 
   std::vector<LaunchSum> sums = sum_launches(trace, key, test);
   std::stable_sort(sums.begin(), sums.end(), [](const LaunchSum& a, const LaunchSum& b) { return a.total > b.total; });
   std::vector<SumRow> rows;
+  rows.reserve(sums.size());
   for (LaunchSum& sum : sums) rows.push_back(row_of(std::move(sum)));
   if (!by_phase) return rows;
   const std::vector<std::string> phases = phases_of(trace);

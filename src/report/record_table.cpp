@@ -27,7 +27,7 @@ bool has_times(const Record& record) {
   return record.status == Status::kOk || (record.status == Status::kInterrupted && record.main_time() != nullptr);
 }
 
-Column* find(std::vector<Column>& columns, std::string_view title) {
+Column* column_titled(std::vector<Column>& columns, std::string_view title) {
   const auto found =
       std::find_if(columns.begin(), columns.end(), [&](const Column& column) { return column.title == title; });
   return found == columns.end() ? nullptr : &*found;
@@ -48,7 +48,7 @@ void suit(std::vector<Column>& columns, const Heading& heading) {
                                      {"uncertainty", " "},
                                      {"mfu", "of peak"},
                                      {"peak", "memory"}}) {
-    if (Column* const column = find(columns, title)) column->shown = shown;
+    if (Column* const column = column_titled(columns, title)) column->shown = shown;
   }
 }
 
@@ -91,7 +91,7 @@ struct Rows {
   Rows& operator=(const Rows&) = delete;
 
   bool are_few() const { return heading.row_count() <= kFewRecords; }
-  Column* find(std::string_view title) { return laptime::find(columns, title); }
+  Column* find(std::string_view title) { return column_titled(columns, title); }
   Extent extent() const { return std::max(extent_of_columns(columns), Extent::kListed); }
 
   void choose_columns(const Records& records) {

@@ -120,7 +120,8 @@ TEST(SweepFile, ErrorNamesCharacterThatLooksLikeAnother) {
 }
 
 TEST(SweepFile, RejectsUtf16) {
-  EXPECT_THAT(refusal("\xff\xfem\0o\0"), StartsWith("a.toml:1:1: the file is in UTF-16; save it as UTF-8"));
+  EXPECT_THAT(refusal(std::string("\xff\xfem\0o\0", 6)),
+              StartsWith("a.toml:1:1: the file is in UTF-16; save it as UTF-8"));
   EXPECT_THAT(refusal(std::string("s\0t\0e\0p\0s\0", 10)), HasSubstr("in UTF-16"));
   EXPECT_THAT(refusal(std::string("\xfe\xff\0s", 4)), HasSubstr("in UTF-16"));
 }

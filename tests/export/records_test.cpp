@@ -137,7 +137,7 @@ TEST(Records, CsvIsFlatAndHasUnitsInItsNames) {
 TEST(Records, EveryTextFormatEscapesWhatAFileMayHold) {
   constexpr const char* kHostile = "=cmd|'/c calc'!A0\x1b[2J\nnext;\x9b\xff";
   TracedRecord traced = test::small_trace();
-  for (std::string& text : traced.trace->texts) text = kHostile + text;
+  for (std::string& text : traced.trace->texts) text.insert(0, kHostile);
   Record& record = traced.record;
   record.name = record.label = record.fingerprint = record.binary.commit = record.binary.version = kHostile;
   record.time[kHostile] = record.time.at("forward");

@@ -42,14 +42,16 @@ struct DnnDescriptorObject {
   template <class T>
   std::vector<T> all(int attribute) const {
     const std::vector<std::byte>& bytes = attributes.at(attribute);
-    std::vector<T> values(bytes.size() / sizeof(T));
-    std::memcpy(values.data(), bytes.data(), values.size() * sizeof(T));
+    constexpr size_t kSize = sizeof(T);  // NOLINT(bugprone-sizeof-expression): T may be an address
+    std::vector<T> values(bytes.size() / kSize);
+    std::memcpy(values.data(), bytes.data(), values.size() * kSize);
     return values;
   }
   template <class T>
   T one(int attribute) const {
     T value{};
-    std::memcpy(&value, attributes.at(attribute).data(), sizeof(T));
+    constexpr size_t kSize = sizeof(T);  // NOLINT(bugprone-sizeof-expression): T may be an address
+    std::memcpy(&value, attributes.at(attribute).data(), kSize);
     return value;
   }
 };
@@ -164,7 +166,7 @@ struct Task {
       of.resize(static_cast<size_t>(tensor.extent()));
       if (tensor.is_number) of[0] = numbers.at(id);
       if (tensor.is_virtual || tensor.is_number) continue;
-      tensor.for_each([&, &tensor = tensor](const Sizes& index) {
+      tensor.for_each([&, &id = id, &tensor = tensor](const Sizes& index) {
         const int64_t at = tensor.offset(index);
         of[static_cast<size_t>(at)] = load(tensor.type, addresses.at(id), at);
       });

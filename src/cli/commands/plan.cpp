@@ -58,7 +58,7 @@ using PlanCommand = SweepCommand<PlanOptions>;
 
 PlanCommand parse_plan(const CommandWords& words) {
   reject_positionals(words);
-  const auto command = given_command<PlanOptions>(words);
+  auto command = given_command<PlanOptions>(words);
   const PlanOptions& options = command.options;
   if (options.grid && (options.largest || options.framework || options.view != PlanView::kSummary))
     throw Error("laptime plan: --grid shows only peaks; leave out --grid, or --largest, --framework and --view");

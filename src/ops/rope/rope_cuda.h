@@ -117,7 +117,7 @@ struct RopeRotate {
       store(thread, args.y, y_row + places.to1 * args.y.column_stride, cos * x1 - sin * x2);
       store(thread, args.y, y_row + places.to2 * args.y.column_stride, sin * x1 + cos * x2);
     }
-    for (int64_t i = 2 * half + thread.index(); i < 2 * half + args.rest; i += thread.threads())
+    for (int64_t i = 2 * args.half + thread.index(); i < 2 * args.half + args.rest; i += thread.threads())
       store(thread, args.y, y_row + i * args.y.column_stride, load(thread, args.x, x_row + i * args.x.column_stride));
   }
 };

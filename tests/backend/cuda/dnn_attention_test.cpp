@@ -123,7 +123,7 @@ TEST(DnnAttention, SlowTheRealLibraryHasPlansForEveryGeneration) {
     of_member.backward = true;
     for (DnnAttention::Strides* const strides :
          {&of_member.q, &of_member.values, &of_member.grad_values, &of_member.grad_q})
-      *strides = {256 * 12 * 64, 3 * 64, 12 * 64};
+      *strides = {int64_t{256} * 12 * 64, int64_t{3} * 64, int64_t{12} * 64};
     expect_plan(of_member);
   }
 }
