@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "base/words.h"
@@ -342,7 +343,8 @@ std::vector<std::string> memory_shares(const std::vector<Finding>& findings, siz
       texts.push_back(
           fmt::format("{} {} {} %", category_words(shares[i]->subject), brief_bytes(bytes[i]), percents[i]));
     } else {
-      rest += bytes[i];
+      constexpr int64_t kNotKnown = std::numeric_limits<int64_t>::max();
+      rest = bytes[i] > kNotKnown - rest ? kNotKnown : rest + bytes[i];
       rest_percent += percents[i];
     }
   }

@@ -154,18 +154,19 @@ std::string fixed_text(double value, int decimals) {
 
 std::vector<int64_t> whole_percents(const std::vector<int64_t>& parts) {
   std::vector<int64_t> percents(parts.size());
-  const int64_t sum = std::accumulate(parts.begin(), parts.end(), int64_t{0});
-  if (sum <= 0) return percents;
+  const double sum = std::accumulate(parts.begin(), parts.end(), 0.0);  // of records, whose numbers may be any
+  if (!(sum > 0)) return percents;
   std::vector<std::pair<double, size_t>> remainders;
   for (size_t i = 0; i < parts.size(); ++i) {
-    const double percent = 100 * static_cast<double>(parts[i]) / static_cast<double>(sum);
+    const double percent = 100 * static_cast<double>(parts[i]) / sum;
     percents[i] = static_cast<int64_t>(percent);
     remainders.emplace_back(percent - std::floor(percent), i);
   }
   std::stable_sort(remainders.begin(), remainders.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   const int64_t left = 100 - std::accumulate(percents.begin(), percents.end(), int64_t{0});
-  for (size_t i = 0; i < static_cast<size_t>(left); ++i) ++percents[remainders[i].second];
+  const auto rounded_up = std::min(static_cast<size_t>(std::max<int64_t>(left, 0)), remainders.size());
+  for (size_t i = 0; i < rounded_up; ++i) ++percents[remainders[i].second];
   return percents;
 }
 
