@@ -63,8 +63,8 @@ using enum Unit;
 using enum Better;
 
 // The path of a figure and its reader.
-// NOLINTNEXTLINE(bugprone-macro-parentheses): a member cannot stand in parentheses
 #define LAPTIME_FIELD(path) #path, [](const Record& record) { return known(record.path); }
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a template cannot stand in parentheses
 #define LAPTIME_TIME(reader, member) "time.PASS." #member, reader<&TimeStats::member>
 
 constexpr auto kMetrics = std::to_array<Metric>({
