@@ -106,8 +106,10 @@ class Store {
   void check_writable();
 
   // Returns the record's id. The text is that of a record (to_text).
-  int64_t append(const Record& record, const std::optional<StepTrace>& trace = {});
   int64_t append(std::string_view text, const std::optional<StepTrace>& trace = {});
+  int64_t append(const Record& record, const std::optional<StepTrace>& trace = {}) {
+    return append(to_text(record), trace);
+  }
 
   // Writes all that `write` appends, or nothing if it throws.
   void write_together(const std::function<void()>& write);
@@ -149,7 +151,8 @@ class Store {
                                         std::string_view fingerprint,
                                         std::optional<int64_t> traced_steps = std::nullopt) const;
 
-  // Notes that the command of this run took these records from the store instead of measuring them.
+  // Notes that the command of this run took these records from the store instead of measuring them; a record that is
+  // noted already stays noted once.
   void add_resumed(std::string_view run, std::span<const int64_t> ids);
   // The ids that were noted for every run whose name has this text, ascending.
   std::vector<int64_t> resumed_by(std::string_view text) const;
