@@ -188,11 +188,6 @@ class Scan {
 
 }  // namespace
 
-Store::Store(std::unique_ptr<Database> database) : database_(std::move(database)) {}
-Store::Store(Store&& other) noexcept = default;
-Store& Store::operator=(Store&& other) noexcept = default;
-Store::~Store() = default;
-
 Store Store::open(const fs::path& path, Access access, const std::function<bool()>& stop) {
   const store_schema::FileKind kind = store_schema::kind_of_file(path);
   if (access == Access::kRead && kind == store_schema::FileKind::kNone) {
@@ -201,7 +196,7 @@ Store Store::open(const fs::path& path, Access access, const std::function<bool(
   }
   if (access == Access::kWrite) require_directory(path);
 
-  auto database = std::make_unique<Database>(path, access == Access::kWrite, stop);
+  auto database = std::make_shared<Database>(path, access == Access::kWrite, stop);
   database->execute("PRAGMA cell_size_check = ON");
   if (access == Access::kWrite) {
     if (database->read_only()) database->fail(SQLITE_READONLY);
