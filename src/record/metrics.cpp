@@ -84,6 +84,7 @@ using enum Better;
 #define LAPTIME_FIELD(path) #path, [](const Record& record) { return known(record.path); }
 // NOLINTNEXTLINE(bugprone-macro-parentheses): a template cannot stand in parentheses
 #define LAPTIME_TIME(reader, member) "time.PASS." #member, reader<&TimeStats::member>
+#define LAPTIME_PHASE(phase) "time." #phase ".median", [](const Record& record) { return median_of(record, #phase); }
 
 constexpr auto kMetrics = std::to_array<Metric>({
     {"median", kSeconds, kLower, "median time of a sample", LAPTIME_TIME(of_time, median)},
@@ -111,12 +112,10 @@ constexpr auto kMetrics = std::to_array<Metric>({
      LAPTIME_FIELD(host.median)},
     {"host_difference", kFraction, kNeither, "host's over device's median time of a whole step, minus 1",
      LAPTIME_FIELD(host.difference)},
-    {"forward_time", kSeconds, kLower, "median time of the forward phase, timed in place", "time.forward.median",
-     [](const Record& r) { return median_of(r, "forward"); }},
-    {"backward_time", kSeconds, kLower, "median time of the backward phase, timed in place", "time.backward.median",
-     [](const Record& r) { return median_of(r, "backward"); }},
-    {"optimizer_time", kSeconds, kLower, "median time of the optimizer phase, timed in place", "time.optimizer.median",
-     [](const Record& r) { return median_of(r, "optimizer"); }},
+    {"forward_time", kSeconds, kLower, "median time of the forward phase, timed in place", LAPTIME_PHASE(forward)},
+    {"backward_time", kSeconds, kLower, "median time of the backward phase, timed in place", LAPTIME_PHASE(backward)},
+    {"optimizer_time", kSeconds, kLower, "median time of the optimizer phase, timed in place",
+     LAPTIME_PHASE(optimizer)},
     {"residue", kFraction, kLower, "share of a sample outside all of its phases", "phases[phase = residue].share",
      residue_share},
     {"tokens_per_second", kTokensPerSecond, kHigher, "tokens of a batch over the median time of a sample",
