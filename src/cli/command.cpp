@@ -42,6 +42,15 @@ bool is_one_of(const OptionRow& row, std::initializer_list<std::string_view> fla
 
 }  // namespace
 
+const OptionRow* find_row(const std::vector<OptionRow>& rows, std::string_view flag) {
+  for (const std::string& name : {std::string(flag), meant_flag(flag)}) {
+    for (const OptionRow& row : rows) {
+      if (row.option.flag == name) return &row;
+    }
+  }
+  return nullptr;
+}
+
 std::vector<OptionRow> output_options(std::initializer_list<std::string_view> flags) {
   std::vector<OptionRow> rows = option_rows<OutputConfig>();
   std::erase_if(rows, [&](const OptionRow& row) { return !is_one_of(row, flags); });

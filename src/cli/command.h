@@ -7,6 +7,7 @@
 #include <functional>
 #include <initializer_list>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,12 +30,15 @@ struct GivenFlag {
   std::string text;  // the value; "true" for a switch without one
 };
 
-// The words after the name of a command.
+// The words after the name of a command, split into options and others.
 struct CommandWords {
-  std::string_view command;              // the name, for messages
-  std::vector<GivenFlag> flags;          // options of the command, in the order given
-  std::vector<std::string> positionals;  // the other words
-  bool help = false;                     // --help is among them
+  std::string_view command;                // the name, for messages
+  std::vector<GivenFlag> flags{};          // options of the command, in the order given
+  std::vector<std::string> positionals{};  // the other words
+  bool help = false;                       // --help is among them
+  bool options_ended = false;              // by "--"
+  std::optional<OptionRow> unfinished{};   // the option that is the last word and lacks its value
+  std::string problem{};                   // the first thing that is wrong; empty for none
 };
 
 // Does what the words ask for. Throws Error for bad input and OutputLost.
@@ -83,6 +87,26 @@ extern const Command kBench, kAttention, kCalibrate, kRecord, kCompare, kSelfche
 
 std::span<const Command* const> commands();  // in the order of help
 
+// Splits the words after the name of a command. Checks no value and throws nothing.
+CommandWords split_words(const Command& command, const std::vector<std::string>& words);
+
+// A command with its words or, without a command, the text that was asked for (help or the version).
+struct Request {
+  const Command* command = nullptr;
+  CommandWords words{};
+  std::string text{};
+};
+
+// `words` are those after the program's name; values are not checked yet. Error for an unknown command or option, with
+// the nearest known word.
+Request parse_request(const std::vector<std::string>& words);
+
+// Parses everything, the file of --config too. Error as parse_request, and for invalid values.
+CommandAction parse_arguments(const std::vector<std::string>& words);
+
+// Runs the command that the words after the program's name ask for. Errors become one message on standard error.
+ExitCode run_program(const std::vector<std::string>& words);
+
 // The fields of an Option that most options of a single command leave at their defaults.
 struct OptionDetails {
   std::string_view otherwise = {};
@@ -114,14 +138,17 @@ std::vector<OptionRow> together(std::vector<std::vector<OptionRow>> parts);
 // The options of OutputConfig with these flags.
 std::vector<OptionRow> output_options(std::initializer_list<std::string_view> flags);
 
+// The row of the option that `flag`, or the flag that it is another spelling of, names; null for none.
+const OptionRow* find_row(const std::vector<OptionRow>& rows, std::string_view flag);
+
 // Removes the options with these flags, which do nothing in a command, from its list of options.
 void leave_out(std::vector<OptionRow>& rows, std::initializer_list<std::string_view> flags);
 
 // Throws if there are more than `taken` positional words.
 void reject_positionals(const CommandWords& words, size_t taken = 0);
 
-// The index of the choice that the first word names. Error without a word and for an unknown one, which the message
-// calls a `noun`.
+// The index of the choice that the first word names. Error without a word and for an unknown one; the message calls
+// it a `noun`.
 size_t chosen(const CommandWords& words, std::string_view noun, const std::vector<WordHelp>& choices);
 
 // Reads each option into the first of the structs that has it, and ignores options that none of them has.

@@ -5,12 +5,11 @@
 
 #include <algorithm>
 #include <utility>
-#include <vector>
 
 #include "base/build_id.h"
 #include "base/proc_text.h"
 #include "base/words.h"
-#include "cli/sweep_words.h"
+#include "cli/inputs.h"
 #include "config/synonyms.h"
 #include "table/aligned.h"
 #include "table/text.h"
@@ -34,7 +33,7 @@ std::string lines_of(const std::string& words, std::string_view meaning, size_t 
   return fmt::format("{}\n{}\n", broken_at_spaces(words, width, 2), text);
 }
 
-// Command lines, each broken before options as a shell continues it.
+// Breaks each command line before an option and continues it with a backslash.
 std::string command_lines(std::string_view lines, size_t width) {
   constexpr std::string_view kMore = " \\";
   constexpr size_t kHanging = 4;
@@ -281,10 +280,7 @@ std::string man_page() {
 constinit const Command kMan{
     .name = "man",
     .summary = "the manual page; to read it: laptime man | man -l -",
-    .parse = [](const CommandWords& words) -> CommandAction {
-      reject_positionals(words);
-      return printing(man_page());
-    },
+    .parse = [](const CommandWords&) { return printing(man_page()); },
 };
 
 }  // namespace laptime

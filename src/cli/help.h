@@ -60,6 +60,9 @@ Completions completions_of(std::span<const std::string> words);
 // A line for each word, "WORD<tab>MEANING", and at the end ":files" where names of files complete it too.
 std::string completion_lines(const Completions& completions);
 
+// The scripts of bash, zsh and fish (completion/), which ask `laptime completion words` at each completion.
+std::span<const std::string_view> completion_scripts();
+
 // The words that a placeholder of help stands for: alternatives are separated by '|', and capitals are placeholders for
 // something else. A word that goes on ends before its placeholder: "every=" of "every=K".
 Completions words_of_placeholder(std::string_view placeholder);

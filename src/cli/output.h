@@ -1,8 +1,8 @@
 // Writes the records and the answers of a command as --output and --output-file ask.
 #pragma once
 
+#include <array>
 #include <initializer_list>
-#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -22,8 +22,9 @@
 
 namespace laptime {
 
-// How tables of records look in this terminal.
-TableStyle table_style(const OutputStream& stream, const OutputConfig& config);
+// How tables of records look in this terminal. `stored_runs` must outlive the style.
+TableStyle table_style(const OutputStream& stream, const OutputConfig& config,
+                       const std::set<std::string>* stored_runs = nullptr);
 
 // Whether standard output gets records as a table for people, now or at the end.
 bool shows_table(const OutputConfig& config);
@@ -48,7 +49,7 @@ class RecordOutput {
   const std::set<std::string>* stored_runs_;
   std::optional<TableStream> live_;
   std::optional<Destination> whole_;
-  std::unique_ptr<GrowingFile> growing_;
+  std::optional<GrowingFile> growing_;
   std::optional<JsonLines> lines_;  // each record is written as it comes
   std::vector<Record> records_;     // written at the end, or summed up below a table that grows
 };
@@ -57,15 +58,15 @@ class RecordOutput {
 // records of each run if there are several. Throws Error for an unknown column, and OutputLost.
 void write_records(const OutputConfig& config, const Records& records, bool tells_runs);
 
-// Text on standard output appears as points finish; everything else is written at the end.
+// Text on standard output appears as points finish; files and other formats are written at the end.
 class AnswerOutput {
  public:
-  // Error for a format of records alone and for a file that cannot be written.
+  // Error for a format that answers do not have and for a file that cannot be written.
   explicit AnswerOutput(const OutputConfig& config);
 
   void add(PointAnswer answer);  // OutputLost
   void finish();                 // OutputLost
-  // A last line for people; nothing in the other formats.
+  // A last line for people alone.
   void hint(std::string line) { hint_ = std::move(line); }
 
  private:
@@ -96,11 +97,16 @@ class TrainingLines {
 // "[\n...,\n...\n]\n": a list of JSON values, one on each line.
 std::string json_list(const std::vector<std::string>& values);
 
-// Restricts the values of --output to the formats that a command writes.
-void keep_formats(std::vector<OptionRow>& rows, std::span<const OutputFormat> formats);
+// The formats of an answer, which has no samples of its own.
+inline constexpr std::array kAnswerFormats{OutputFormat::kTable, OutputFormat::kMarkdown, OutputFormat::kCsv,
+                                           OutputFormat::kJson, OutputFormat::kJsonl};
 
-// Restricts --output to the formats that an answer has.
-void keep_formats_of_answers(std::vector<OptionRow>& rows);
+// Restricts the values of --output to the formats that a command writes.
+std::vector<OptionRow> with_formats(std::vector<OptionRow> rows,
+                                    std::span<const OutputFormat> formats = kAnswerFormats);
+
+// Error for another format, which the file of --config may ask for.
+void require_format(OutputFormat format, std::span<const OutputFormat> formats);
 
 // The options of a command that answers about the points of a sweep: its own and those of the sweep, except `without`
 // and those of tables of records (--columns, --explain).

@@ -11,8 +11,6 @@
 #include "base/host_clock.h"
 #include "base/words.h"
 #include "cli/progress.h"
-#include "cli/run_watched.h"
-#include "cli/sweep_words.h"
 #include "sweep/other_program.h"
 
 namespace laptime {
@@ -34,7 +32,6 @@ class TrialRuns : public PointOutput {
  public:
   void add(const PointResult& result) override { records_.push_back(result.record); }
   bool is_announced() const override { return true; }
-  void finish() override {}
   const std::vector<Record>& records() const { return records_; }
 
  private:
@@ -92,7 +89,6 @@ class FoundRounds : public PointOutput {
     return 2 * ratio_of(found_.rounds).half_width() <= request_.margin || host_now() - start_ > request_.budget;
   }
   bool is_announced() const override { return true; }
-  void finish() override {}
 
   Rounds take(ExitCode code) {
     found_.elapsed = host_now() - start_;

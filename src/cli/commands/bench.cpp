@@ -13,11 +13,9 @@
 #include "base/json.h"
 #include "base/words.h"
 #include "cli/command.h"
+#include "cli/inputs.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/run_watched.h"
-#include "cli/sweep_words.h"
-#include "cli/user_store.h"
 #include "config/model_presets.h"
 #include "config/ready_sweeps.h"
 #include "config/training_options.h"
@@ -49,23 +47,19 @@ using BenchCommand = SweepCommand<BenchOptions>;
 class BenchOutput : public PointOutput {
  public:
   BenchOutput(const OutputConfig& config, const std::vector<Record>& planned, const TrainingBudget& budget)
-      : output_(config, planned, &stored_runs_), explains_(config.explain), training_(config, budget) {
+      : output_(config, planned, &stored_runs), explains_(config.explain), training_(config, budget) {
     // Shows the rows on the terminal as they come if standard output goes to a file or a pipe.
-    if (!output_.is_live_table() && !(standard_output().is_terminal && config.output_file.empty())) {
-      TableStyle style = table_style(standard_error(), config);
-      style.stored_runs = &stored_runs_;
-      table_.emplace(style, config.columns, planned);
-    }
+    if (!output_.is_live_table() && !(standard_output().is_terminal && config.output_file.empty()))
+      table_.emplace(table_style(standard_error(), config, &stored_runs), config.columns, planned);
   }
 
   void add(const PointResult& result) override {
+    if (table_) print_error_text(table_->add(result.record));
     output_.add(result.record);
     training_.add(result.record);
     not_ok_ += result.record.status == Status::kOk ? 0 : 1;
     if (explains_) explanations_ += explanation_of(result.record);
   }
-  void begin_stored(const Record& record) override { stored_runs_.insert(record.run); }
-  std::string progress(const PointResult& result) override { return table_ ? table_->add(result.record) : ""; }
   void finish() override {
     output_.finish();
     training_.print();
@@ -82,7 +76,6 @@ class BenchOutput : public PointOutput {
     return text + prediction_words(record) + "\n" + text_of(*table, standard_error().style());
   }
 
-  std::set<std::string> stored_runs_;
   RecordOutput output_;
   std::optional<TableStream> table_;
   bool explains_;
@@ -102,11 +95,6 @@ ExitCode run_points(const BenchCommand& command, const std::vector<ResolvedPoint
 }
 
 ExitCode run_bench(const BenchCommand& command) { return run_points(command, checked_points(command.sweep)); }
-
-BenchCommand parse_bench(const CommandWords& words) {
-  reject_positionals(words);
-  return given_command<BenchOptions>(words);
-}
 
 // The options of attention alone, except those that its name decides, with the defaults of its sweep.
 std::vector<OptionRow> attention_options() {
@@ -162,18 +150,15 @@ std::string largest_contexts(const Sweep& sweep, const std::vector<ResolvedPoint
 }
 
 ExitCode run_attention(const BenchCommand& command) {
+  const OutputConfig& config = command.sweep.output;
   const std::vector<ResolvedPoint> points = checked_points(command.sweep);
   const ExitCode code = run_points(command, points);
-  const OutputConfig& config = command.sweep.output;
   if (code != ExitCode::kInterrupted && shows_table(config) && !config.quiet)
     write_output(largest_contexts(command.sweep, points));
   return code;
 }
 
-BenchCommand parse_attention(const CommandWords& words) {
-  reject_positionals(words);
-  return {given_attention_sweep(words), {}};
-}
+BenchCommand parse_attention(const CommandWords& words) { return {given_attention_sweep(words), {}}; }
 
 std::vector<OptionRow> calibrate_options() {
   std::vector<OptionRow> rows = answer_options({}, {"sort"});
@@ -224,7 +209,6 @@ class CalibrationOutput : public PointOutput {
 };
 
 Sweep parse_calibrate(const CommandWords& words) {
-  reject_positionals(words);
   Sweep sweep = given_sweep(words, calibration_sweep());
   sweep.name = kCalibrationSweep;
   return sweep;
@@ -252,7 +236,7 @@ constinit const Command kBench{
         [] {
           return together({sweep_options(), option_rows<BenchOptions>()});
         },
-    .parse = action_of<parse_bench, run_bench>,
+    .parse = action_of<given_command<BenchOptions>, run_bench>,
     .examples =
         "  laptime bench --model small --pass inference,forward_backward,step\n"
         "  laptime bench --model small --pass forward_backward --warmup 5 --steps 10 --columns mean_std\n"

@@ -11,11 +11,10 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "cli/command.h"
+#include "cli/inputs.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/rounds.h"
-#include "cli/run_watched.h"
-#include "cli/sweep_words.h"
-#include "cli/user_store.h"
 #include "distribution/paired_ratio.h"
 #include "distribution/process_ratio.h"
 #include "distribution/verdict.h"
@@ -163,8 +162,7 @@ ExitCode run_rounds(const CompareCommand& command) {
     sides.push_back(points_of(side_sweep(command.sweep, i)).front());
     reject_invalid(sides[i], names.at(i));
   }
-  reject_overwriting(command.sweep, sides);
-  const std::vector<ResolvedPoint> points = check_inputs(sides);
+  const std::vector<ResolvedPoint> points = checked_points(command.sweep, sides);
   for (size_t i = 0; i < 2; ++i) reject_invalid(points[i], names.at(i));
   const std::string& name = points[0].name;
   RoundsRequest request{

@@ -7,7 +7,6 @@
 #include <array>
 #include <functional>
 #include <set>
-#include <utility>
 
 #include "base/words.h"
 #include "cli/destination.h"

@@ -11,10 +11,9 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "cli/command.h"
+#include "cli/inputs.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/sweep_words.h"
-#include "cli/user_store.h"
 #include "config/training_options.h"
 #include "explain/explain.h"
 #include "measure/forecast_point.h"
@@ -57,7 +56,6 @@ struct PlanOptions {
 using PlanCommand = SweepCommand<PlanOptions>;
 
 PlanCommand parse_plan(const CommandWords& words) {
-  reject_positionals(words);
   auto command = given_command<PlanOptions>(words);
   const PlanOptions& options = command.options;
   if (options.grid && (options.largest || options.framework || options.view != PlanView::kSummary))
@@ -264,24 +262,15 @@ constexpr std::array kExplanationFormats{OutputFormat::kTable, OutputFormat::kJs
 std::vector<OptionRow> explain_options() {
   std::vector<OptionRow> rows = together({option_rows<ExplainOptions>(), sweep_options()});
   leave_out(rows, {"columns", "sort", "quiet", "explain", "resume", "label"});
-  keep_formats(rows, kExplanationFormats);
-  return rows;
-}
-
-// Error for a format that explanations or, with --dump, dumps do not have.
-void require_format(OutputFormat format, Dump dump) {
-  const bool is_known =
-      std::find(kExplanationFormats.begin(), kExplanationFormats.end(), format) != kExplanationFormats.end();
-  if (is_known && (dump == Dump::kNone || format == OutputFormat::kTable)) return;
-  throw Error::format(
-      "laptime explain: --output {}: {}", name_of(format),
-      dump == Dump::kNone ? "explanations are written as table, json, jsonl" : "dumps are written as table");
+  return with_formats(std::move(rows), kExplanationFormats);
 }
 
 ExitCode run_explain(const ExplainCommand& command) {
   const OutputConfig& config = command.sweep.output;
   const ExplainOptions& options = command.options;
-  require_format(config.output, options.dump);
+  require_format(config.output, kExplanationFormats);
+  if (options.dump != Dump::kNone && config.output != OutputFormat::kTable)
+    throw Error::format("laptime explain: --output {}: dumps are written as table", name_of(config.output));
   const std::vector<ResolvedPoint> points = checked_points(command.sweep);
   const Destination destination(config.output_file);
   const KnowledgeOf known = stored_knowledge(config.store);
@@ -299,11 +288,6 @@ ExitCode run_explain(const ExplainCommand& command) {
     destination.write(config.output == OutputFormat::kJson ? json_list(texts) : joined(texts, "\n") + end);
   }
   return planning_exit(texts.size(), points.size());
-}
-
-ExplainCommand parse_explain(const CommandWords& words) {
-  reject_positionals(words);
-  return given_command<ExplainOptions>(words);
 }
 
 }  // namespace
@@ -337,7 +321,7 @@ constinit const Command kExplain{
     .summary = "show what bench would run: parameters, FLOPs, bytes, passes, kernels chosen and refused",
     .details = "Takes the options of bench that describe a point, and runs nothing.",
     .options = explain_options,
-    .parse = action_of<parse_explain, run_explain>,
+    .parse = action_of<given_command<ExplainOptions>, run_explain>,
 };
 
 }  // namespace laptime

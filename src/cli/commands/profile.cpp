@@ -13,11 +13,9 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "cli/command.h"
+#include "cli/inputs.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/run_watched.h"
-#include "cli/sweep_words.h"
-#include "cli/user_store.h"
 #include "distribution/bootstrap.h"
 #include "measure/forecast_point.h"
 #include "report/filter.h"
@@ -71,6 +69,18 @@ struct ProfileOptions {
 struct ProfileCommand : SweepCommand<ProfileOptions> {
   std::string filter;  // of launches
 };
+
+// Whether the sweep has values for this option, from its file or the command line.
+bool is_swept(const Sweep& sweep, std::string_view flag) {
+  return std::any_of(sweep.axes.begin(), sweep.axes.end(), [&](const Axis& axis) { return axis.flag == flag; });
+}
+
+// Gives every point this warm-up and number of steps, unless the sweep has values for either.
+void set_steps_unless_given(Sweep& sweep, std::string_view command, int64_t warmup, int64_t steps) {
+  if (is_swept(sweep, "warmup") || is_swept(sweep, "steps")) return;
+  set_option(sweep, "warmup", command, {std::to_string(warmup)});
+  set_option(sweep, "steps", command, {std::to_string(steps)});
+}
 
 // Whether points of the command are shown side by side: two modes, two number types, or all passes of one point.
 bool stands_beside(const ProfileCommand& command) {
@@ -318,7 +328,6 @@ class MemoryOutput : public PointOutput {
 };
 
 MemoryCommand parse_memory(const CommandWords& words) {
-  reject_positionals(words);
   auto memory = given_command<MemoryOptions>(words);
   if (memory.sweep.output.resume && !memory.options.run)
     throw Error("laptime memory: --resume needs --run; without it every point is planned anew, within seconds");

@@ -16,7 +16,7 @@
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/output.h"
-#include "cli/run_watched.h"
+#include "cli/progress.h"
 #include "config/option_table.h"
 #include "config/sweep.h"
 #include "config/system_config.h"
@@ -111,7 +111,6 @@ std::vector<OptionRow> record_options() {
 }
 
 RecordCommand parse_record_command(const CommandWords& words) {
-  reject_positionals(words);
   RecordCommand command;
   SystemConfig system;
   read_options(words, system, command.output);

@@ -1,20 +1,16 @@
 // A page from the records of a store, or from a sweep that runs first.
 #include <algorithm>
-#include <array>
 #include <optional>
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/words.h"
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/inputs.h"
 #include "cli/output.h"
-#include "cli/run_watched.h"
-#include "cli/sweep_words.h"
-#include "cli/user_store.h"
+#include "cli/progress.h"
 #include "config/ready_sweeps.h"
 #include "config/sweep.h"
 #include "distribution/bootstrap.h"
@@ -64,14 +60,13 @@ struct ReportCommand {
 class ReportOutput : public PointOutput {
  public:
   ReportOutput(const OutputConfig& config, const std::vector<Record>& planned, const std::string& html)
-      : table_(config, planned, &stored_runs_), html_(html), name_(html) {}
+      : table_(config, planned, &stored_runs), html_(html), name_(html) {}
 
   void add(const PointResult& result) override {
     table_.add(result.record);
     input_.records.push_back(result.record);
     input_.traces.push_back(result.trace);
   }
-  void begin_stored(const Record& record) override { stored_runs_.insert(record.run); }
   void finish() override {
     table_.finish();
     if (input_.records.empty()) return;
@@ -80,9 +75,8 @@ class ReportOutput : public PointOutput {
   }
 
  private:
-  std::set<std::string> stored_runs_;
   RecordOutput table_;
-  WholeFile html_;
+  Destination html_;
   std::string name_;
   PageInput input_;
 };
@@ -128,7 +122,7 @@ ExitCode run_stored(const ReportCommand& command) {
   const std::filesystem::path path = store_to_read("report", command.store, {"--html", command.options.html});
   StoreProblems problems;
   const PageInput input = matching(Store::open(path, Store::Access::kRead), command, problems);
-  WholeFile(command.options.html).write(page_html(input));
+  Destination(command.options.html).write(page_html(input));
   print_message(fmt::format("the page is in {}", quote(command.options.html)));
   return problems.end();
 }

@@ -16,12 +16,10 @@
 #include "base/json.h"
 #include "base/words.h"
 #include "cli/command.h"
+#include "cli/inputs.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/rounds.h"
-#include "cli/run_watched.h"
-#include "cli/sweep_words.h"
-#include "cli/user_store.h"
 #include "data/golden.h"
 #include "demo/demo.h"
 #include "distribution/paired_ratio.h"
@@ -187,10 +185,7 @@ ExitCode run_selfcheck(const Sweep& sweep) {
   return is_good ? ExitCode::kOk : ExitCode::kFailed;
 }
 
-Sweep parse_selfcheck(const CommandWords& words) {
-  reject_positionals(words);
-  return given_sweep(words, default_sweep());
-}
+Sweep parse_selfcheck(const CommandWords& words) { return given_sweep(words, default_sweep()); }
 
 // Makes each line safe for a terminal, because a file may name its tensors with any bytes.
 std::string safe(const std::string& text) {
@@ -303,9 +298,7 @@ constinit const Command kDemo{
     .details = "Runs small graphs by the engine's own ops and prints what came out, beside float64.",
     .options =
         [] {
-          std::vector<OptionRow> rows = output_options({"output", "output-file"});
-          keep_formats_of_answers(rows);
-          return rows;
+          return with_formats(output_options({"output", "output-file"}));
         },
     .parse = parse_demo,
     .choices = demo_choices,

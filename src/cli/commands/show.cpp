@@ -12,9 +12,8 @@
 #include "base/words.h"
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/inputs.h"
 #include "cli/output.h"
-#include "cli/sweep_words.h"
-#include "cli/user_store.h"
 #include "config/training_options.h"
 #include "record/metrics.h"
 #include "record/store.h"
@@ -87,10 +86,7 @@ struct HistoryWords {
 };
 
 std::vector<OptionRow> history_options() {
-  std::vector<OptionRow> rows =
-      together({option_rows<HistoryWords>(), output_options({"output", "output-file", "store"})});
-  keep_formats_of_answers(rows);
-  return rows;
+  return with_formats(together({option_rows<HistoryWords>(), output_options({"output", "output-file", "store"})}));
 }
 
 struct HistoryCommand {

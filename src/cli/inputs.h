@@ -1,4 +1,4 @@
-// The sweep of a command: its options, its points, and the files that its output must not go to.
+// What a command works on: the sweep that its words ask for, its store, and the files that its output must not go to.
 #pragma once
 
 #include <filesystem>
@@ -10,7 +10,10 @@
 #include "cli/command.h"
 #include "config/run_config.h"
 #include "config/sweep.h"
+#include "prepare/knowledge.h"
 #include "prepare/resolved_point.h"
+#include "record/store.h"
+#include "report/filter.h"
 
 namespace laptime {
 
@@ -47,12 +50,6 @@ Sweep given_sweep(const CommandWords& words, const Sweep& otherwise = {});
 // The sweep that the words of laptime attention ask for. Error for a sweep file of another model.
 Sweep given_attention_sweep(const CommandWords& words);
 
-// Whether the sweep has values for this option, from its file or the command line.
-bool is_swept(const Sweep& sweep, std::string_view flag);
-
-// Gives every point this warm-up and number of steps, unless the sweep has values for either.
-void set_steps_unless_given(Sweep& sweep, std::string_view command, int64_t warmup, int64_t steps);
-
 // A command that runs or plans a sweep, with its own options.
 template <class Options>
 struct SweepCommand {
@@ -64,6 +61,16 @@ template <class Options>
 SweepCommand<Options> given_command(const CommandWords& words) {
   return {given_sweep(words), given_options<Options>(words)};
 }
+
+// The path that --store asks for: a path, "none", or empty for the user's data directory,
+// $XDG_DATA_HOME/laptime/records.sqlite or ~/.local/share/laptime/records.sqlite. None: "none", or there is no such
+// directory because HOME is not set. A path is never a URI. Error for ":memory:".
+std::optional<std::filesystem::path> store_path(const std::string& option);
+
+// Reads from the store that `option`, the value of --store, names, or from the file; each device is read once. Nothing
+// is known where there is no store yet. Error if the file cannot be read.
+KnowledgeOf stored_knowledge(const std::string& option);
+KnowledgeOf knowledge_in(const std::optional<std::filesystem::path>& store);
 
 struct UsedFile {
   std::string what;  // for messages: "the store"
@@ -86,9 +93,47 @@ void reject_overwriting(const OutputFile& output, const std::vector<UsedFile>& u
 // The points of a sweep, whose devices and files were checked (sweep/sweep_points.h). Error if `output`, or else the
 // file of --output-file, is a file that the sweep uses, and if its store is an input.
 std::vector<ResolvedPoint> checked_points(const Sweep& sweep, const std::optional<OutputFile>& output = {});
+// The same for some points of the sweep.
+std::vector<ResolvedPoint> checked_points(const Sweep& sweep, std::vector<SweepPoint> points,
+                                          const std::optional<OutputFile>& output = {});
 
-// The checks of these files alone.
-void reject_overwriting(const Sweep& sweep, const std::vector<SweepPoint>& points,
-                        const std::optional<OutputFile>& output = {});
+// The store that `command` reads. Error if there is none, or if the output is a file of it.
+std::filesystem::path store_to_read(std::string_view command, const std::string& option, const OutputFile& output);
+
+// Messages on records that cannot be read: the first ones, and how many more there are.
+class StoreProblems {
+ public:
+  void add(const std::string& problem);
+  ExitCode end() const;
+
+ private:
+  static constexpr size_t kShown = 20;
+  size_t count_ = 0;
+};
+
+// The options that select the records of a run.
+struct ShowOptions {
+  std::string run;    // part of the name of a run; empty: every run
+  bool last = false;  // the records of the last run alone that was asked for
+
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    constexpr std::string_view kGroup = "Records";
+    visit(own_option(kGroup, "run", "records of the runs whose name has this text; --columns name,run shows the names",
+                     {.otherwise = "every run", .value = "TEXT"}),
+          self.run);
+    visit(own_option(kGroup, "last", "records of the last run, apart from those of laptime calibrate"), self.last);
+  }
+};
+
+// Narrows a filter to the runs that the options select, if any. A run has the records that it took from the store with
+// --resume too. With --last, runs of `laptime calibrate` do not count.
+void narrow_to_run(Filter& filter, const Store& store, const ShowOptions& options);
+
+// The same, and leaves out the records of `laptime calibrate` unless runs or sweeps were asked for by name.
+void narrow_to_measurements(Filter& filter, const Store& store, const ShowOptions& options);
+
+// Error if both --last and --run are given to `command`.
+void reject_last_and_run(std::string_view command, const ShowOptions& options);
 
 }  // namespace laptime
