@@ -13,6 +13,7 @@
 #include "cli/progress.h"
 #include "config/ready_sweeps.h"
 #include "config/sweep.h"
+#include "config/training_options.h"
 #include "distribution/bootstrap.h"
 #include "page/page.h"
 #include "record/store.h"
@@ -43,7 +44,8 @@ struct ReportOptions {
 };
 
 std::vector<OptionRow> report_options() {
-  std::vector<OptionRow> rows = together({option_rows<ReportOptions>(), option_rows<ShowOptions>(), sweep_options()});
+  std::vector<OptionRow> rows = together(
+      {option_rows<ReportOptions>(), option_rows<ShowOptions>(), option_rows<TrainingOptions>(), sweep_options()});
   leave_out(rows, {"config", "output", "output-file", "sort", "columns", "explain"});  // a page prints no records
   return rows;
 }
@@ -51,6 +53,7 @@ std::vector<OptionRow> report_options() {
 struct ReportCommand {
   ReportOptions options;
   ShowOptions selection;
+  TrainingOptions training;
   std::optional<Sweep> sweep;  // none: stored records
   std::string filter;
   std::string store;  // of stored records
@@ -59,8 +62,11 @@ struct ReportCommand {
 // Records and traces of the points as they finish, and the page at the end.
 class ReportOutput : public PointOutput {
  public:
-  ReportOutput(const OutputConfig& config, const std::vector<Record>& planned, const std::string& html)
-      : table_(config, planned, &stored_runs), html_(html), name_(html) {}
+  ReportOutput(const OutputConfig& config, const std::vector<Record>& planned, const ReportCommand& command)
+      : table_(config, planned, &stored_runs),
+        html_(command.options.html),
+        name_(command.options.html),
+        input_{.records = {}, .traces = {}, .budget = command.training.budget()} {}
 
   void add(const PointResult& result) override {
     table_.add(result.record);
@@ -83,7 +89,7 @@ class ReportOutput : public PointOutput {
 
 ExitCode run_sweep_file(const ReportCommand& command) {
   const std::vector<ResolvedPoint> points = checked_points(*command.sweep, OutputFile{"--html", command.options.html});
-  ReportOutput output(command.sweep->output, planned_records(points), command.options.html);
+  ReportOutput output(command.sweep->output, planned_records(points), command);
   return run_watched(points, *command.sweep, command.options.traced_steps, output);
 }
 
@@ -105,7 +111,7 @@ PageInput matching(const Store& store, const ReportCommand& command, StoreProble
         "--run or --last",
         count, kMostRecords);
   }
-  PageInput input;
+  PageInput input{.records = {}, .traces = {}, .budget = command.training.budget()};
   std::vector<int64_t> read;
   stored.each_id(Extent::kWhole, [&](int64_t id, const Record& record) {
     read.push_back(id);
@@ -146,7 +152,8 @@ bool names_sweep(const std::vector<std::string>& positionals) {
 
 ReportCommand parse_report(const CommandWords& words) {
   ReportCommand command;
-  read_options(words, command.options, command.selection);
+  read_options(words, command.options, command.selection, command.training);
+  command.training.budget();  // an error before anything runs
   if (command.options.html.empty())
     throw Error("laptime report: no page to write; name the file with --html, for example --html report.html");
   reject_last_and_run("report", command.selection);
