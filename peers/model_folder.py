@@ -90,8 +90,9 @@ def resolve(model, edition, given):
 def write(model, folder, seed):
     """Makes a folder with random weights. Norms' weights are not one and biases not zero, so that ignoring one shows."""
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
+    from transformers import AutoConfig, AutoModelForCausalLM, logging
 
+    logging.disable_progress_bar()
     keys = read_keys(model)
     torch.manual_seed(seed)
     made = AutoModelForCausalLM.from_config(AutoConfig.for_model(**keys), dtype=torch.float32)
