@@ -164,9 +164,7 @@ std::string AnswerOutput::document() const {
 
 void AnswerOutput::finish() {
   if (!is_live()) return destination_.write(document());
-  if (hint_.empty()) return;
-  const TextStyle style = destination_.style();
-  write_output(broken_at_spaces(terminal_text(hint_, style.unicode), style.width) + "\n");
+  if (!hint_.empty()) write_output(wrapped(hint_, destination_.style(), 0));
 }
 
 std::string json_list(const std::vector<std::string>& values) {
@@ -191,14 +189,12 @@ void TrainingLines::add(const Record& record) {
 }
 
 void TrainingLines::print() const {
-  std::vector<std::string> names;
-  for (const auto& [name, text] : lines_) names.push_back(name);
-  const std::string common = common_words(names);
+  const std::string common = common_words(lines_, [](const auto& line) { return line.first; });
   const TextStyle style = standard_output().style();
   std::string all;
   for (const auto& [name, text] : lines_) {
     const std::string point = lines_.size() > 1 ? spoken_name(name, common) + ": " : "";
-    all += broken_at_spaces(terminal_text(point + text, style.unicode), style.width) + "\n";
+    all += wrapped(point + text, style, 0);
   }
   if (!all.empty()) write_output(all);
 }

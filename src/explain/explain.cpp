@@ -273,6 +273,8 @@ Explanation explain(const ResolvedPoint& point, const KnowledgeOf& known) {
   explanation.parameter_groups = parameter_groups(summary.parameters);
   explanation.model_flops_forward = static_cast<double>(summary.forward_flops);
   explanation.model_flops_backward = 2 * explanation.model_flops_forward;
+  explanation.model_flops_attention = static_cast<double>(summary.attention_flops);
+  explanation.model_flops_head = static_cast<double>(summary.head_flops);
   explanation.refused = point.refusal;
 
   PassLog log;

@@ -254,10 +254,10 @@ Json published_json(const PagePoints& points) {
                       {"software", figure->software},
                       {"mode", figure->mode},
                       {"arithmetic", figure->arithmetic},
-                      {"seconds_s", number(figure->seconds)},
+                      {"seconds_s", number(figure->time_s)},
                       {"fastest_here", point.full_name},
                       {"here_s", number(point.time()->median)},
-                      {"here_over_published", number(point.time()->median / *figure->seconds)},
+                      {"here_over_published", number(point.time()->median / *figure->time_s)},
                       {"source", figure->source}});
     }
   }

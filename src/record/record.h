@@ -89,6 +89,9 @@ struct ClassShare {
 // Model FLOPs of one step by phase, the rate they ran at, and that rate over the machine's peak (0 ... 1).
 struct FlopsUse {
   std::optional<double> forward, backward, optimizer;
+  std::optional<double> attention;    // of forward: the two products of attention, counted whole
+  std::optional<double> head;         // of forward: the product that makes the logits
+  std::optional<int64_t> parameters;  // trainable scalars
   std::optional<double> model_flops_per_second;
   std::optional<double> peak_measured;   // FLOP/s
   std::string peak_measured_at;          // date of that measurement; ISO 8601, UTC
@@ -98,9 +101,10 @@ struct FlopsUse {
   std::optional<double> products_per_second;  // FLOP/s of the fastest matrix product among the launches that were timed
 
   friend bool operator==(const FlopsUse&, const FlopsUse&) = default;
-  LAPTIME_FIELDS((kFlops, forward, backward, optimizer), (kFlopsPerSecond, model_flops_per_second, peak_measured),
-                 peak_measured_at, (kFlopsPerSecond, peak_datasheet), (kFraction, mfu_measured, mfu_datasheet),
-                 above_peak, (kFlopsPerSecond, products_per_second))
+  LAPTIME_FIELDS((kFlops, forward, backward, optimizer, attention, head), parameters,
+                 (kFlopsPerSecond, model_flops_per_second, peak_measured), peak_measured_at,
+                 (kFlopsPerSecond, peak_datasheet), (kFraction, mfu_measured, mfu_datasheet), above_peak,
+                 (kFlopsPerSecond, products_per_second))
 };
 
 // A tensor that is live at the predicted peak: what it is, which op makes it and where, and its bytes.
