@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/words.h"
+#include "config/fields_json.h"
 #include "explain/thread_bounds.h"
 #include "model/model_card.h"
 #include "model/parameters.h"
@@ -20,7 +21,6 @@
 #include "prepare/memory_check.h"
 #include "prepare/prepare.h"
 #include "prepare/step_graph.h"
-#include "record/fields_json.h"
 
 namespace laptime {
 namespace {

@@ -12,15 +12,15 @@
 
 #include "base/build_id.h"
 #include "base/json.h"
+#include "base/machine.h"
 #include "base/units.h"
 #include "base/words.h"
+#include "config/fields_json.h"
 #include "distribution/median.h"
 #include "distribution/steady_state.h"
 #include "distribution/verdict.h"
 #include "measure/reported_time.h"
 #include "prepare/time_forecast.h"
-#include "record/fields_json.h"
-#include "record/machine.h"
 #include "record/time_stats.h"
 
 namespace laptime {

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/machine_state.h"
 #include "distribution/bootstrap.h"
 #include "distribution/moments.h"
 #include "distribution/verdict.h"
@@ -15,7 +16,6 @@
 #include "model/parameters.h"
 #include "prepare/prepare.h"
 #include "prepare/time_forecast.h"
-#include "record/machine_state.h"
 
 namespace laptime {
 namespace {

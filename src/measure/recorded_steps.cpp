@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/words.h"
+#include "config/fields_json.h"
 #include "config/option_table.h"
 #include "distribution/median.h"
 #include "measure/describe.h"
@@ -19,7 +20,6 @@
 #include "measure/limits.h"
 #include "measure/reported_time.h"
 #include "model/parameters.h"
-#include "record/fields_json.h"
 
 namespace laptime {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/error.h"
-#include "record/fields_json.h"
-#include "record/json_documents.h"
+#include "config/fields_json.h"
+#include "data/json_documents.h"
 #include "record/store.h"
 
 namespace laptime {

@@ -12,7 +12,7 @@
 
 #include "base/json.h"
 #include "base/words.h"
-#include "record/fields_json.h"
+#include "config/fields_json.h"
 #include "record/metrics.h"
 #include "record/sqlite.h"
 

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/words.h"
-#include "record/fields_json.h"
+#include "config/fields_json.h"
 #include "record/listing.h"
 #include "record/sqlite.h"
 #include "record/store_schema.h"

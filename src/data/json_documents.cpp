@@ -1,5 +1,5 @@
 // Splits a file into JSON documents while it is read.
-#include "record/json_documents.h"
+#include "data/json_documents.h"
 
 #include <algorithm>
 #include <array>
@@ -53,15 +53,15 @@ class Splitter {
     bool in_string = false;
     for (std::optional<char> c = first; c; c = get()) {
       text += *c;
-      if (text.size() > kMaxRecordBytes) reject(fmt::format("more than the limit of {} bytes", kMaxRecordBytes));
+      if (text.size() > kMaxDocumentBytes) reject(fmt::format("more than the limit of {} bytes", kMaxDocumentBytes));
       if (in_string && *c == '\\') {
         if (const std::optional<char> escaped = get()) text += *escaped;
         continue;
       }
       const bool opens = !in_string && (*c == '{' || *c == '[');
       const bool closes = *c == '"' || *c == '}' || *c == ']';
-      if (opens && ++depth > size_t{kMaxRecordDepth})
-        reject(fmt::format("nested deeper than the limit of {}", kMaxRecordDepth));
+      if (opens && ++depth > size_t{kMaxDocumentDepth})
+        reject(fmt::format("nested deeper than the limit of {}", kMaxDocumentDepth));
       if (closes && *c != '"' && !in_string && depth > 0) --depth;
       if (*c == '"') in_string = !in_string;
       if (depth == 0 && !in_string && (closes || is_separator(peek()))) return text;
@@ -131,18 +131,6 @@ void each_document(const DocumentFile& file,
     }
     take(document, fmt::format("{}: record {}", text_of(file), ++number));
   });
-}
-
-std::vector<Record> read_records(const DocumentFile& file) {
-  std::vector<Record> records;
-  each_document(file, [&](const Json& document, const std::string& where) {
-    try {
-      records.push_back(record_from_json(document));
-    } catch (const Error& error) {
-      throw Error::format("{}: {}; {}", where, error.what(), file.advice);
-    }
-  });
-  return records;
 }
 
 }  // namespace laptime
