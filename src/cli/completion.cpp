@@ -123,7 +123,7 @@ Completions filter_words(const Command& command, std::span<const std::string> be
   constexpr std::array<std::string_view, 4> kJoining{"and", "or", "not", "("};
   constexpr std::array<std::string_view, 8> kOperators{"=", "==", "!=", "<", "<=", ">", ">=", "~"};
   const auto is_one_of = [](const auto& known, std::string_view word) {
-    return std::find(known.begin(), known.end(), word) != known.end();
+    return std::ranges::find(known, word) != known.end();
   };
   if (before.empty() || is_one_of(kJoining, before.back())) return {.words = command.filter_columns()};
   if (before.size() < 2 || !is_one_of(kOperators, before.back())) return {};
@@ -155,8 +155,8 @@ Completions positional_words(const Command& command, const std::vector<std::stri
 Words option_words(const std::vector<OptionRow>& rows, const CommandWords& before) {
   Words words;
   for (const OptionRow& row : rows) {
-    const bool is_given = std::any_of(before.flags.begin(), before.flags.end(),
-                                      [&](const GivenFlag& given) { return given.flag == row.option.flag; });
+    const bool is_given =
+        std::ranges::any_of(before.flags, [&](const GivenFlag& given) { return given.flag == row.option.flag; });
     if (!is_given) words.push_back({fmt::format("--{}", row.option.flag), std::string(row.option.help)});
   }
   words.push_back({"--help", "the options of the command"});
@@ -223,7 +223,7 @@ Completions words_of_placeholder(std::string_view placeholder) {
   Completions found;
   for (const std::string_view part : split(placeholder, '|')) {
     if (part.starts_with("FILE")) found.files = true;
-    const auto* const capital = std::find_if(part.begin(), part.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+    const auto* const capital = std::ranges::find_if(part, [](char c) { return c >= 'A' && c <= 'Z'; });
     const std::string word(part.begin(), capital);
     const bool names_itself = !word.empty() && word.find_first_of("[{") == std::string::npos;
     if (names_itself) found.words.push_back({word});

@@ -67,11 +67,9 @@ std::string synonyms_of(const OptionRow& row) {
   std::vector<std::pair<std::string_view, std::vector<std::string_view>>> by_value;
   for (const Synonym& synonym : synonyms()) {
     if (synonym.flag != row.option.flag) continue;
-    const bool is_choice =
-        row.choices.empty() || std::find(row.choices.begin(), row.choices.end(), synonym.meant) != row.choices.end();
+    const bool is_choice = row.choices.empty() || std::ranges::find(row.choices, synonym.meant) != row.choices.end();
     if (!is_choice) continue;
-    auto known =
-        std::find_if(by_value.begin(), by_value.end(), [&](const auto& one) { return one.first == synonym.meant; });
+    auto known = std::ranges::find_if(by_value, [&](const auto& one) { return one.first == synonym.meant; });
     if (known == by_value.end()) known = by_value.insert(by_value.end(), {synonym.meant, {}});
     known->second.push_back(synonym.word);
   }
@@ -128,8 +126,8 @@ struct Section {
 std::vector<Section> by_group(const std::vector<OptionRow>& rows) {
   std::vector<Section> sections;
   for (const OptionRow& row : rows) {
-    auto section = std::find_if(sections.begin(), sections.end(),
-                                [&](const Section& known) { return known.title == row.option.group; });
+    auto section =
+        std::ranges::find_if(sections, [&](const Section& known) { return known.title == row.option.group; });
     if (section == sections.end()) section = sections.insert(sections.end(), Section{row.option.group, {}});
     section->words.push_back({fmt::format("--{} {}", row.option.flag, value_words(row)), explanation(row)});
   }
@@ -156,7 +154,7 @@ Sections sections_of(const Command& command) {
   const std::vector<OptionRow> bench = &command == &kBench ? std::vector<OptionRow>() : kBench.options();
   for (const OptionRow& row : command.options()) {
     const bool is_shared =
-        std::any_of(bench.begin(), bench.end(), [&](const OptionRow& other) { return is_same_option(row, other); });
+        std::ranges::any_of(bench, [&](const OptionRow& other) { return is_same_option(row, other); });
     (is_shared ? shared : own).push_back(row);
   }
   Sections sections;

@@ -79,8 +79,8 @@ constexpr std::string_view kSweepColumn = "sweep";
 // Whether a filter selects runs or sweeps by name, so that it can select those of `laptime calibrate` too.
 bool names_runs(const Filter& filter) {
   const std::vector<std::string> columns = filter.columns();
-  return std::any_of(columns.begin(), columns.end(),
-                     [](const std::string& column) { return column == kSweepColumn || column == "run"; });
+  return std::ranges::any_of(columns,
+                             [](const std::string& column) { return column == kSweepColumn || column == "run"; });
 }
 
 // The newest run of the store; one of `laptime calibrate` only if `any` or where there is no other. Empty for none.
@@ -110,17 +110,19 @@ std::vector<OptionRow> sweep_options(std::vector<OptionRow> of_points) {
   return together({std::move(of_points), option_rows<SweepSource>(), option_rows<OutputConfig>()});
 }
 
-void show_defaults(std::vector<OptionRow>& rows, const Sweep& defaults) {
+std::vector<OptionRow> with_defaults(std::vector<OptionRow> rows, const Sweep& defaults) {
   for (OptionRow& row : rows) {
+    if (row.option.flag == "columns") row.fallback = defaults.output.columns;
     for (const Axis& axis : defaults.axes) {
       if (axis.flag == row.option.flag) row.fallback = joined(axis.values, ",");
     }
   }
+  return rows;
 }
 
 bool is_of_sweep(std::string_view flag) {
   const std::vector<std::string_view> known = sweep_flags();
-  return std::find(known.begin(), known.end(), flag) != known.end();
+  return std::ranges::find(known, flag) != known.end();
 }
 
 void set_given(Sweep& sweep, const CommandWords& words) {
@@ -251,8 +253,11 @@ void narrow_to_measurements(Filter& filter, const Store& store, const ShowOption
     filter.leave_out(std::string(kSweepColumn), std::string(kCalibrationSweep));
 }
 
-void reject_last_and_run(std::string_view command, const ShowOptions& options) {
-  if (options.last && !options.run.empty()) throw Error::format("laptime {}: give --last or --run, not both", command);
+ShowOptions given_selection(const CommandWords& words) {
+  auto options = given_options<ShowOptions>(words);
+  if (options.last && !options.run.empty())
+    throw Error::format("laptime {}: give --last or --run, not both", words.command);
+  return options;
 }
 
 }  // namespace laptime

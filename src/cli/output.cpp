@@ -180,7 +180,7 @@ std::vector<OptionRow> with_formats(std::vector<OptionRow> rows, std::span<const
 void require_format(OutputFormat format, std::span<const OutputFormat> formats) {
   std::vector<std::string_view> names;
   for (const OutputFormat known : formats) names.push_back(name_of(known));
-  if (std::find(names.begin(), names.end(), name_of(format)) == names.end())
+  if (std::ranges::find(names, name_of(format)) == names.end())
     throw Error::format("--output {}: write {}", name_of(format), joined(names, ", "));
 }
 
@@ -198,11 +198,8 @@ void TrainingLines::print() const {
     write_line((lines_.size() > 1 ? spoken_name(name, common) + ": " : "") + text);
 }
 
-std::vector<OptionRow> answer_options(std::vector<OptionRow> own, std::initializer_list<std::string_view> without) {
-  std::vector<OptionRow> rows = together({std::move(own), sweep_options()});
-  leave_out(rows, {"columns", "explain"});
-  leave_out(rows, without);
-  return with_formats(std::move(rows));
+std::vector<OptionRow> answer_options(std::vector<OptionRow> own, std::initializer_list<std::string_view> left_out) {
+  return with_formats(without(without(together({std::move(own), sweep_options()}), {"columns", "explain"}), left_out));
 }
 
 }  // namespace laptime

@@ -26,7 +26,7 @@ namespace laptime {
 TableStyle table_style(const OutputStream& stream, const OutputConfig& config,
                        const std::set<std::string>* stored_runs = nullptr);
 
-// Whether standard output gets records as a table for people, now or at the end.
+// Whether standard output gets records as a table for people.
 bool shows_table(const OutputConfig& config);
 
 // A table on standard output and JSON lines grow with every record; other formats, and everything that is sorted, are
@@ -38,8 +38,7 @@ class RecordOutput {
   RecordOutput(const OutputConfig& config, std::span<const Record> planned,
                const std::set<std::string>* stored_runs = nullptr);
 
-  // Whether standard output shows each record as it comes, for people.
-  bool is_live_table() const { return live_.has_value(); }
+  bool is_live_table() const { return live_.has_value(); }  // standard output shows each record as it comes
 
   void add(const Record& record);  // OutputLost
   void finish();                   // OutputLost
@@ -54,8 +53,8 @@ class RecordOutput {
   std::vector<Record> records_;     // written at the end, or summed up below a table that grows
 };
 
-// Writes all records at once, in their order. With `tells_runs` a table on standard output has a line before the
-// records of each run if there are several. Throws Error for an unknown column, and OutputLost.
+// Writes all records at once. With `tells_runs` a table on standard output has a line before the records of each run if
+// there are several. Error for an unknown column, and OutputLost.
 void write_records(const OutputConfig& config, const Records& records, bool tells_runs);
 
 // Text on standard output appears as points finish; files and other formats are written at the end.
@@ -108,8 +107,9 @@ std::vector<OptionRow> with_formats(std::vector<OptionRow> rows,
 // Error for another format, which the file of --config may ask for.
 void require_format(OutputFormat format, std::span<const OutputFormat> formats);
 
-// The options of a command that answers about the points of a sweep: its own and those of the sweep, except `without`
+// The options of a command that answers about the points of a sweep: its own and those of the sweep, except `left_out`
 // and those of tables of records (--columns, --explain).
-std::vector<OptionRow> answer_options(std::vector<OptionRow> own, std::initializer_list<std::string_view> without = {});
+std::vector<OptionRow> answer_options(std::vector<OptionRow> own,
+                                      std::initializer_list<std::string_view> left_out = {});
 
 }  // namespace laptime

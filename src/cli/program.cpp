@@ -79,7 +79,7 @@ void check_options(const Command& command, const CommandWords& words) {
           row.option.axis ? fmt::format(", its values joined by commas: --{} {}", given.flag, joined(texts, ",")) : "");
     }
     const std::string meant = meant_value(given.flag, given.text);
-    if (row.is_narrowed && std::find(row.choices.begin(), row.choices.end(), meant) == row.choices.end()) {
+    if (row.is_narrowed && std::ranges::find(row.choices, meant) == row.choices.end()) {
       throw Error::format("laptime {}: --{}: {} is none of {}", command.name, given.flag, quote(given.text),
                           joined(row.choices, ", "));
     }

@@ -1,4 +1,5 @@
-// The points of a sweep: expanded, also as an ablation of composites, and checked before anything runs.
+// The points of a sweep: expanded, also as an ablation of composites or as ways to save memory, and checked before
+// anything runs.
 #pragma once
 
 #include <vector>
@@ -11,6 +12,10 @@ namespace laptime {
 // For every point of the sweep in compile mode: one point with all composites whole, one for each composite of the step
 // with only that composite lowered, and one with all lowered. Error if the sweep sets --mode eager, --keep or --lower.
 std::vector<SweepPoint> expand_ablation(Sweep sweep);
+
+// The point without any way to save memory, then with each of recomputation, the optimizer in backward, moments in
+// bfloat16 and micro-batches, and with several. Those that the options of the point exclude are left out.
+std::vector<SweepPoint> expand_savings(const SweepPoint& point);
 
 // The points of a sweep: its ablation if it asks for one, else its product.
 std::vector<SweepPoint> points_of(const Sweep& sweep);

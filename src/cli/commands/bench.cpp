@@ -98,26 +98,18 @@ ExitCode run_bench(const BenchCommand& command) { return run_points(command, che
 
 // The options of attention alone, except those that its name decides, with the defaults of its sweep.
 std::vector<OptionRow> attention_options() {
-  const Sweep defaults = attention_sweep();
   const ModelCard& card = card_of(kAttentionModel);
   std::vector<OptionRow> of_points = option_rows<RunConfig>();
   std::erase_if(of_points, [&](const OptionRow& row) { return !card.takes(row.option.flag); });
-  leave_out(of_points, {"model", "edition"});
-  std::vector<OptionRow> rows = sweep_options(std::move(of_points));
-  show_defaults(rows, defaults);
-  for (OptionRow& row : rows) {
-    if (row.option.flag == "columns") row.fallback = defaults.output.columns;
-  }
-  return rows;
+  return with_defaults(sweep_options(without(std::move(of_points), {"model", "edition"})), attention_sweep());
 }
 
 // The values of the options that vary, except the context: "d_model 16 eager".
 std::string conditions_of(const Sweep& sweep, const SweepPoint& point) {
   std::vector<std::string> words;
   for (const OptionRow& row : option_rows<RunConfig>()) {
-    const bool has_values = std::any_of(sweep.axes.begin(), sweep.axes.end(), [&](const Axis& axis) {
-      return axis.flag == row.option.flag && axis.values.size() > 1;
-    });
+    const bool has_values = std::ranges::any_of(
+        sweep.axes, [&](const Axis& axis) { return axis.flag == row.option.flag && axis.values.size() > 1; });
     if (row.option.flag == "context" || !has_values) continue;
     const std::string value = option_text(point.config, row.option.key).value_or("");
     const bool names_itself = row.option.key == "mode" || row.option.key == "dtype";
@@ -160,12 +152,6 @@ ExitCode run_attention(const BenchCommand& command) {
 
 BenchCommand parse_attention(const CommandWords& words) { return {given_attention_sweep(words), {}}; }
 
-std::vector<OptionRow> calibrate_options() {
-  std::vector<OptionRow> rows = answer_options({}, {"sort"});
-  show_defaults(rows, calibration_sweep());
-  return rows;
-}
-
 // Collects the points that failed, and reads the table of launch costs from the store at the end.
 class CalibrationOutput : public PointOutput {
  public:
@@ -188,7 +174,7 @@ class CalibrationOutput : public PointOutput {
       costs.insert(costs.end(), of_device.begin(), of_device.end());
     }
     const auto disturbed =
-        std::count_if(costs.begin(), costs.end(), [](const LaunchCost& cost) { return !cost.disturbance.empty(); });
+        std::ranges::count_if(costs, [](const LaunchCost& cost) { return !cost.disturbance.empty(); });
     PointAnswer answer{.name = "calibration"};
     answer.findings.push_back({.kind = "calibration",
                                .subject = {},
@@ -270,7 +256,7 @@ constinit const Command kCalibrate{
         "with its date. Every run of bench and profile adds to it. Its records are left out of --last, export and "
         "report, unless a filter names their sweep or run. Takes the options of bench: --model gpt2-124M adds the ops "
         "of that model, --threads those of another number of threads.",
-    .options = calibrate_options,
+    .options = [] { return with_defaults(answer_options({}, {"sort"}), calibration_sweep()); },
     .parse = action_of<parse_calibrate, run_calibrate>,
 };
 

@@ -71,7 +71,7 @@ std::string filters_by_date(const std::vector<TracedRecord>& records) {
 void reject_launch_columns(const Filter& filter, const ExportCommand& command) {
   const std::vector<std::string_view> of_launches = launch_columns();
   for (const std::string& column : filter.columns()) {
-    if (std::find(of_launches.begin(), of_launches.end(), column) == of_launches.end()) continue;
+    if (std::ranges::find(of_launches, column) == of_launches.end()) continue;
     throw Error::format(
         "{}: {} is a column of launches, and a filter of export selects records, as in laptime show; laptime profile "
         "\"{}\" selects launches",
@@ -158,11 +158,11 @@ ExitCode run(const ExportCommand& command) {
 }
 
 ExportCommand parse_export(const CommandWords& words) {
-  ExportCommand command;
-  command.format = &export_formats()[chosen(words, "format", format_choices())];
-  command.filter = joined(std::span(words.positionals).subspan(1), " ");
-  read_options(words, command.words, command.selection, command.output);
-  reject_last_and_run("export", command.selection);
+  const ExportFormat& format = export_formats()[chosen(words, "format", format_choices())];
+  ExportCommand command{.format = &format,
+                        .filter = joined(std::span(words.positionals).subspan(1), " "),
+                        .selection = given_selection(words)};
+  read_options(words, command.words, command.output);
   return command;
 }
 

@@ -72,7 +72,7 @@ struct ProfileCommand : SweepCommand<ProfileOptions> {
 
 // Whether the sweep has values for this option, from its file or the command line.
 bool is_swept(const Sweep& sweep, std::string_view flag) {
-  return std::any_of(sweep.axes.begin(), sweep.axes.end(), [&](const Axis& axis) { return axis.flag == flag; });
+  return std::ranges::any_of(sweep.axes, [&](const Axis& axis) { return axis.flag == flag; });
 }
 
 // Gives every point this warm-up and number of steps, unless the sweep has values for either.
@@ -84,9 +84,8 @@ void set_steps_unless_given(Sweep& sweep, std::string_view command, int64_t warm
 
 // Whether points of the command are shown side by side: two modes, two number types, or all passes of one point.
 bool stands_beside(const ProfileCommand& command) {
-  const bool only_pass_varies = std::all_of(command.sweep.axes.begin(), command.sweep.axes.end(), [](const Axis& axis) {
-    return (axis.values.size() > 1) == (axis.flag == "pass");
-  });
+  const bool only_pass_varies = std::ranges::all_of(
+      command.sweep.axes, [](const Axis& axis) { return (axis.values.size() > 1) == (axis.flag == "pass"); });
   const bool has_pass = is_swept(command.sweep, "pass");
   return command.options.compare_modes || command.options.compare_dtypes || (has_pass && only_pass_varies);
 }
@@ -249,8 +248,8 @@ bool has_phase(Pass pass, ShownPhase phase) {
 
 // Rejects a phase that no point has: every table would be empty.
 void reject_phase_of_no_point(const std::vector<ResolvedPoint>& points, ShownPhase phase) {
-  const bool is_known = std::any_of(points.begin(), points.end(),
-                                    [&](const ResolvedPoint& point) { return has_phase(point.config.pass, phase); });
+  const bool is_known =
+      std::ranges::any_of(points, [&](const ResolvedPoint& point) { return has_phase(point.config.pass, phase); });
   if (is_known || points.empty()) return;
   throw Error::format("laptime profile: --phase {}: --pass {} has no such phase; use --pass {}", name_of(phase),
                       name_of(points.front().config.pass),

@@ -42,18 +42,17 @@ struct ReportOptions {
   }
 };
 
-std::vector<OptionRow> report_options() {
-  std::vector<OptionRow> rows = together({option_rows<ReportOptions>(), option_rows<ShowOptions>(), sweep_options()});
-  leave_out(rows, {"config", "output", "output-file", "sort", "columns", "explain"});  // a page prints no records
-  return rows;
+std::vector<OptionRow> report_options() {  // without those of printed records
+  return without(together({option_rows<ReportOptions>(), option_rows<ShowOptions>(), sweep_options()}),
+                 {"config", "output", "output-file", "sort", "columns", "explain"});
 }
 
 struct ReportCommand {
   ReportOptions options;
-  ShowOptions selection;
-  std::optional<Sweep> sweep;  // none: stored records
-  std::string filter;
-  std::string store;  // of stored records
+  ShowOptions selection{};
+  std::optional<Sweep> sweep{};  // none: stored records
+  std::string filter{};
+  std::string store{};  // of stored records
 };
 
 // Records and traces of the points as they finish, and the page at the end.
@@ -145,11 +144,10 @@ bool names_sweep(const std::vector<std::string>& positionals) {
 }
 
 ReportCommand parse_report(const CommandWords& words) {
-  ReportCommand command;
-  read_options(words, command.options, command.selection);
+  ReportCommand command{.options = given_options<ReportOptions>(words)};
   if (command.options.html.empty())
     throw Error("laptime report: no page to write; name the file with --html, for example --html report.html");
-  reject_last_and_run("report", command.selection);
+  command.selection = given_selection(words);
   if (!names_sweep(words.positionals)) {
     reject_options_of_a_run(words);
     command.store = given_options<OutputConfig>(words).store;
@@ -165,8 +163,8 @@ ReportCommand parse_report(const CommandWords& words) {
   return command;
 }
 
-CommandAction report_action(const CommandWords& words) {
-  return [command = parse_report(words)] { return command.sweep ? run_sweep_file(command) : run_stored(command); };
+ExitCode run_report(const ReportCommand& command) {
+  return command.sweep ? run_sweep_file(command) : run_stored(command);
 }
 
 }  // namespace
@@ -182,7 +180,7 @@ constinit const Command kReport{
         "options of bench change the sweep, and --resume takes from the store what has been measured. Sections whose "
         "data is missing are left out, and the last line of the page says which command would fill them.",
     .options = report_options,
-    .parse = report_action,
+    .parse = action_of<parse_report, run_report>,
     .filter_columns = named_columns,
 };
 

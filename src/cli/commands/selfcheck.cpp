@@ -51,9 +51,7 @@ Sweep default_sweep() {
 }
 
 std::vector<OptionRow> selfcheck_options() {
-  std::vector<OptionRow> rows = answer_options({}, {"sort", "quiet", "resume", "ablate", "label", "verbose"});
-  show_defaults(rows, default_sweep());
-  return rows;
+  return with_defaults(answer_options({}, {"sort", "quiet", "resume", "ablate", "label", "verbose"}), default_sweep());
 }
 
 // One check and its result.
@@ -119,7 +117,7 @@ Table powers_table(const std::vector<Power>& powers) {
 // The least difference that the budget suffices to detect, else the largest one looked for.
 Finding finding_of(const std::vector<Power>& powers, Seconds budget) {
   const auto within = [&](const Power& power) { return power.time <= budget; };
-  const auto found = std::find_if(powers.begin(), powers.end(), within);
+  const auto found = std::ranges::find_if(powers, within);
   const Power& power = found == powers.end() ? powers.back() : *found;
   return {.kind = "detectable_difference",
           .subject = {},
@@ -181,7 +179,7 @@ ExitCode run_selfcheck(const Sweep& sweep) {
   answer.say(failures(checks));
   output.add(std::move(answer));
   output.finish();
-  const bool is_good = std::all_of(checks.begin(), checks.end(), [](const Check& one) { return one.is_good; });
+  const bool is_good = std::ranges::all_of(checks, [](const Check& one) { return one.is_good; });
   return is_good ? ExitCode::kOk : ExitCode::kFailed;
 }
 

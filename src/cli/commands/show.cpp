@@ -31,13 +31,13 @@ struct ShowCommand {
 };
 
 ShowCommand parse_show(const CommandWords& words) {
-  ShowCommand show{joined(words.positionals, " ")};
-  read_options(words, show.options, show.output, show.training);
-  reject_last_and_run("show", show.options);
+  ShowCommand show{joined(words.positionals, " "), given_selection(words)};
+  read_options(words, show.output, show.training);
   return show;
 }
 
 ExitCode run_show(const ShowCommand& command) {
+  const TrainingBudget budget = command.training.budget();
   const std::filesystem::path path =
       store_to_read("show", command.output.store, {"--output-file", command.output.output_file});
   Filter filter(command.filter);
@@ -47,8 +47,8 @@ ExitCode run_show(const ShowCommand& command) {
   StoredRecords records(store, filter, [&](const std::string& problem) { problems.add(problem); });
   if (!command.output.sort.empty()) records.sort(command.output.sort);
   write_records(command.output, records, /*tells_runs=*/!command.options.last);
-  TrainingLines training(command.output, command.training.budget());
-  if (command.training.budget().is_asked()) {
+  if (budget.is_asked()) {
+    TrainingLines training(command.output, budget);
     records.each(Extent::kWhole, [&](const Record& record) {
       training.add(record);
       return true;
