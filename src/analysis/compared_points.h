@@ -25,7 +25,7 @@ struct MeasuredPoints {
   std::vector<MeasuredPoint> points{};
 };
 
-// The same point of both sets.
+// A point of both sets.
 struct StoredPair {
   std::string name;
   std::optional<double> a{}, b{};  // medians of all samples, in seconds

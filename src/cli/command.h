@@ -44,10 +44,9 @@ struct CommandWords {
 // Throws Error for bad input and OutputLost.
 using CommandAction = std::function<ExitCode()>;
 
-// A word that a command takes, and its meaning.
 struct WordHelp {
   std::string word;
-  std::string text = {};
+  std::string text = {};  // its meaning
 };
 
 template <class Rows, class Name, class Help>
@@ -88,11 +87,10 @@ std::span<const Command* const> commands();  // in the order of help
 // Splits the words after the name of a command. Checks no value and throws nothing.
 CommandWords split_words(const Command& command, const std::vector<std::string>& words);
 
-// A command with its words or, without a command, the text that was asked for (help or the version).
 struct Request {
   const Command* command = nullptr;
   CommandWords words{};
-  std::string text{};
+  std::string text{};  // help or the version, where it was asked for instead of a command
 };
 
 // `words` are those after the program's name; values are not checked yet. Error for an unknown command or option, with

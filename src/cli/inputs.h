@@ -3,17 +3,21 @@
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/words.h"
 #include "cli/command.h"
+#include "config/output_config.h"
 #include "config/run_config.h"
 #include "config/sweep.h"
 #include "prepare/knowledge.h"
 #include "prepare/resolved_point.h"
 #include "record/store.h"
 #include "report/filter.h"
+#include "sweep/sweep_points.h"
 
 namespace laptime {
 
@@ -67,11 +71,6 @@ std::optional<std::filesystem::path> store_path(const std::string& option);
 KnowledgeOf stored_knowledge(const std::string& option);
 KnowledgeOf knowledge_in(const std::optional<std::filesystem::path>& store);
 
-struct UsedFile {
-  std::string what;  // for messages: "the store"
-  std::filesystem::path path;
-};
-
 // The store, and the files that SQLite makes beside it.
 std::vector<UsedFile> files_of_store(const std::optional<std::filesystem::path>& store);
 
@@ -121,6 +120,23 @@ struct ShowOptions {
 };
 
 ShowOptions given_selection(const CommandWords& words);  // Error if both options are given
+
+// A command that reads stored records, with its own options.
+template <class Options>
+struct StoreCommand {
+  std::string filter;  // empty: every record
+  ShowOptions selection;
+  Options options{};
+  OutputConfig output{};
+};
+
+// The words from kFirst on are the filter.
+template <class Options, size_t kFirst = 0>
+StoreCommand<Options> given_store_command(const CommandWords& words) {
+  StoreCommand<Options> command{joined(std::span(words.positionals).subspan(kFirst), " "), given_selection(words)};
+  read_options(words, command.options, command.output);
+  return command;
+}
 
 // Narrows a filter to the runs that the options select, if any. A run has the records that it took from the store with
 // --resume too. With --last, runs of `laptime calibrate` do not count.

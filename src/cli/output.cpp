@@ -31,7 +31,6 @@ void json_lines(const Records& records, std::string_view columns, const TextSink
 
 bool is_table(OutputFormat format) { return format == OutputFormat::kTable || format == OutputFormat::kMarkdown; }
 
-// Writes a line for people on standard output, broken to its width.
 void write_line(const std::string& text) {
   const TextStyle style = standard_output().style();
   write_output(broken_at_spaces(terminal_text(text, style.unicode), style.width) + "\n");
@@ -55,7 +54,6 @@ void write(const OutputConfig& config, const Records& records, const TableStyle&
   if (is_table(config.output)) sink(summary_below(config.columns, records));
 }
 
-// Writes all records, their text gathered into large pieces.
 void write_whole(const Destination& destination, const OutputConfig& config, const Records& records,
                  const TableStyle& style) {
   constexpr size_t kPiece = size_t{64} << 10U;

@@ -26,8 +26,7 @@ namespace laptime {
 TableStyle table_style(const OutputStream& stream, const OutputConfig& config,
                        const std::set<std::string>* stored_runs = nullptr);
 
-// Whether standard output gets records as a table for people.
-bool shows_table(const OutputConfig& config);
+bool shows_table(const OutputConfig& config);  // on standard output, for people
 
 // A table on standard output and JSON lines grow with every record; other formats, and everything that is sorted, are
 // written at the end.
@@ -63,10 +62,9 @@ class AnswerOutput {
   // Error for a format that answers do not have and for a file that cannot be written.
   explicit AnswerOutput(const OutputConfig& config);
 
-  void add(PointAnswer answer);  // OutputLost
-  void finish();                 // OutputLost
-  // A last line for people alone.
-  void hint(std::string line) { hint_ = std::move(line); }
+  void add(PointAnswer answer);                             // OutputLost
+  void finish();                                            // OutputLost
+  void hint(std::string line) { hint_ = std::move(line); }  // a last line for people alone
 
  private:
   bool is_live() const { return config_.output == OutputFormat::kTable && !destination_.is_file(); }

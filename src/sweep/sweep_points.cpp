@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "base/error.h"
 #include "base/words.h"
 #include "config/option_table.h"
+#include "data/token_data.h"
 #include "data/tokens.h"
 #include "data/weights.h"
 #include "points/resolve.h"
@@ -144,6 +146,22 @@ std::string problem_of(const ResolvedPoint& point, CheckCache& checks) {
 }
 
 }  // namespace
+
+std::vector<UsedFile> input_files(const Sweep& sweep, const std::vector<SweepPoint>& points) {
+  std::vector<UsedFile> files;
+  std::set<std::string> seen;
+  const auto add = [&](const char* what, const std::string& path) {
+    if (!path.empty() && seen.insert(path).second) files.push_back({what, path});
+  };
+  add("the sweep file", sweep.file);
+  for (const SweepPoint& point : points) {
+    add("the weights file", point.config.weights);
+    add("the kernels file", point.config.kernels.value_or(""));
+    if (point.config.data.empty()) continue;
+    for (const std::string& file : data_files(point.config.data)) add("the data file", file);
+  }
+  return files;
+}
 
 std::vector<ResolvedPoint> check_inputs(std::vector<SweepPoint> unchecked) {
   std::vector<ResolvedPoint> points = resolved(std::move(unchecked));

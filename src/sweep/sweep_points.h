@@ -2,6 +2,8 @@
 // anything runs.
 #pragma once
 
+#include <filesystem>
+#include <string>
 #include <vector>
 
 #include "points/expand.h"
@@ -19,6 +21,14 @@ std::vector<SweepPoint> expand_savings(const SweepPoint& point);
 
 // The points of a sweep: its ablation if it asks for one, else its product.
 std::vector<SweepPoint> points_of(const Sweep& sweep);
+
+struct UsedFile {
+  std::string what;  // for messages: "the weights file"
+  std::filesystem::path path;
+};
+
+// The sweep file, and the weights, data and kernels files of the points.
+std::vector<UsedFile> input_files(const Sweep& sweep, const std::vector<SweepPoint>& points);
 
 // The points with their devices. A point is invalid if its device does not exist, or if its files cannot be read or do
 // not fit the model. Error with the first reason if no valid point remains.

@@ -1,5 +1,4 @@
-// A against B: two values of an option, measured in turn in processes of their own, or the records of two files, whose
-// points are paired by name.
+// A against B: two values of an option, measured in turn, or the records of two files, paired by name.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -79,15 +78,6 @@ void reject_invalid(const SweepPoint& point, const std::string& side) {
   if (!point.invalid.empty()) throw Error::format("laptime compare: {}: {}", side, point.invalid);
 }
 
-// One value of each option: the first of two for A, the second for B.
-Sweep side_sweep(const Sweep& sweep, size_t side) {
-  Sweep one = sweep;
-  for (Axis& axis : one.axes) {
-    if (axis.values.size() > 1) axis.values = {axis.values[side]};
-  }
-  return one;
-}
-
 // The names that tell A from B: "mode eager".
 std::array<std::string, 2> names_of_sides(const CompareCommand& command) {
   std::array<std::vector<std::string>, 2> names;
@@ -157,7 +147,9 @@ ExitCode run_rounds(const CompareCommand& command) {
   const std::array<std::string, 2> names = names_of_sides(command);
   std::vector<SweepPoint> sides;
   for (size_t i = 0; i < 2; ++i) {
-    sides.push_back(points_of(side_sweep(command.sweep, i)).front());
+    Sweep side = command.sweep;
+    for (Axis& axis : side.axes) axis.values = {axis.values[std::min(i, axis.values.size() - 1)]};
+    sides.push_back(points_of(side).front());
     reject_invalid(sides[i], names.at(i));
   }
   const std::vector<ResolvedPoint> points = checked_points(command.sweep, sides);
@@ -309,11 +301,11 @@ constinit const Command kCompare{
     .summary = "A against B, measured in turn: a ratio with its interval, and where the difference comes from",
     .details =
         "Takes the options of bench; those given two values make A and B: laptime compare --mode eager,compile. Each "
-        "round runs A and B in an order that is drawn, each in a process of its own. Rounds go on until the ratio is "
-        "known to half of --within, or the budget of both points (twice --budget) is spent; there are at least 8. B is "
-        "called faster or slower where the 99 % interval of the ratio excludes 1 and goes beyond --within. --program "
-        "takes two builds instead, and measures one point with each. With two files, stored records are compared: what "
-        "bench --output json or peers/run wrote, matched by name; records of one name are runs of one point.",
+        "round runs both in a drawn order, each in a process of its own. There are at least 8 rounds, until the ratio "
+        "is known to half of --within or twice --budget is spent. B is faster or slower if the 99 % interval of the "
+        "ratio excludes 1 and goes beyond --within. --program measures one point with two builds. Two files of "
+        "records, "
+        "as bench --output json or peers/run writes them, are matched by name; records of one name are one point.",
     .options = compare_options,
     .parse = action_of<parse_compare, run_compare>,
 };

@@ -1,7 +1,4 @@
-// The commands that forecast points without running them: laptime plan predicts time and memory, and laptime explain
-// shows the graph and kernels that bench would run.
-#include <fmt/format.h>
-
+// The commands that run nothing: laptime plan predicts time and memory, laptime explain shows graph and kernels.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -54,6 +51,10 @@ struct PlanOptions {
 };
 
 using PlanCommand = SweepCommand<PlanOptions>;
+
+std::vector<OptionRow> plan_options() {
+  return answer_options(option_rows<PlanOptions>(), {"sort", "resume", "label"});
+}
 
 PlanCommand parse_plan(const CommandWords& words) {
   auto command = given_command<PlanOptions>(words);
@@ -174,15 +175,11 @@ constinit const Command kPlan{
     .summary = "predict time and bytes of a step, here or on another machine, and what fits",
     .details =
         "Takes the options of bench that describe a point, and runs nothing. On this machine times come from launches "
-        "that laptime calibrate and earlier runs measured, for other sizes from the nearest ones; on a machine "
-        "described by its data sheet (--device roofline:NAME) they are bounds. Bytes are those of the plan. A single "
-        "point is told in a few lines with the largest batch and context that fit; several points are a table. Where a "
-        "point does not fit, the least recomputation that makes it fit is searched for, and eager points are also "
-        "planned in compile mode; --grid leaves out both.",
-    .options =
-        [] {
-          return answer_options(option_rows<PlanOptions>(), {"sort", "resume", "label"});
-        },
+        "that laptime calibrate and earlier runs measured, of the nearest sizes; on a machine described by its data "
+        "sheet (--device roofline:NAME) they are bounds. A single point is told in a few lines with the largest batch "
+        "and context that fit; several points are a table. For a point that does not fit, the least recomputation is "
+        "searched for, and eager points are also planned in compile mode; --grid leaves out both.",
+    .options = plan_options,
     .parse = action_of<parse_plan, run_plan>,
     .examples =
         "  laptime plan --model small,large --context 256,1024 --largest\n"

@@ -1,5 +1,4 @@
-// The commands that break a step down: laptime profile traces its launches, and laptime memory lists the bytes that it
-// holds, from the plan or, with --run, from a run.
+// The commands that break a step down: laptime profile by the time of its launches, laptime memory by its bytes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,7 +32,6 @@ constexpr int64_t kMaxTracedSteps = 1000;
 constexpr int64_t kDefaultTop = 20;
 constexpr int64_t kSummaryTop = 4;
 
-// The phase whose launches are shown.
 enum class ShownPhase : uint8_t { kAll, kForward, kBackward, kOptimizer };
 constexpr auto choices_of(ShownPhase) {
   return std::array{Choice<ShownPhase>{ShownPhase::kAll, "all"}, Choice<ShownPhase>{ShownPhase::kForward, "forward"},
@@ -70,7 +68,6 @@ struct ProfileCommand : SweepCommand<ProfileOptions> {
   std::string filter;  // of launches
 };
 
-// Whether the sweep has values for this option, from its file or the command line.
 bool is_swept(const Sweep& sweep, std::string_view flag) {
   return std::ranges::any_of(sweep.axes, [&](const Axis& axis) { return axis.flag == flag; });
 }
@@ -355,10 +352,11 @@ constinit const Command kProfile{
     .summary = "show where the time of a step goes: by kernel, op, class of work, layer and part of attention",
     .details =
         "Takes the options of bench. After the samples, steps with and without a mark after each launch run in turn; "
-        "times are means over the marked ones. 'Of bound' is the least time for the FLOPs (measured peak of matrix "
-        "products) or bytes (measured bandwidth of memory), over the time taken. With --resume a stored profile of at "
-        "least as many traced steps is shown in another view or with another filter, without a run; laptime export "
-        "nsys writes its kernels as nsys stats does. FILTER selects launches, as in laptime show, by phase, scope, "
+        "times are means over the marked ones. 'Of bound' is the least time for the FLOPs or bytes at the measured "
+        "peak "
+        "or bandwidth, over the time taken. --resume shows a stored profile of at least as many traced steps in "
+        "another "
+        "view or with another filter, without a run. FILTER selects launches, as in laptime show, by phase, scope, "
         "layer, part, op, class, kernel, signature, flops or bytes: laptime profile \"op = matmul and part = ffn\"",
     .options = [] { return answer_options(option_rows<ProfileOptions>()); },
     .parse = action_of<parse_profile, run_profile>,

@@ -68,7 +68,6 @@ RecordCommand parse_record_command(const CommandWords& words) {
   return command;
 }
 
-// Tells the other program what to do next.
 void answer(std::string_view next, std::string_view reason) {
   write_output(Json{{"next", next}, {"reason", reason}}.dump() + "\n");
 }
@@ -91,7 +90,6 @@ std::optional<EarlyEnd> add_line(RecordedSteps& steps, const LineInput::Line& li
   }
 }
 
-// Takes lines until the rule is satisfied.
 EarlyEnd take_steps(LineInput& input, RecordedSteps& steps) {
   const auto ended = [&] { return EarlyEnd{input.is_stopped() ? "a signal" : "the end of the input"}; };
   try {

@@ -47,15 +47,10 @@ std::vector<OptionRow> report_options() {  // without those of printed records
                  {"config", "output", "output-file", "sort", "columns", "explain"});
 }
 
-struct ReportCommand {
-  ReportOptions options;
-  ShowOptions selection{};
+struct ReportCommand : StoreCommand<ReportOptions> {
   std::optional<Sweep> sweep{};  // none: stored records
-  std::string filter{};
-  std::string store{};  // of stored records
 };
 
-// Records and traces of the points as they finish, and the page at the end.
 class ReportOutput : public PointOutput {
  public:
   ReportOutput(const OutputConfig& config, const std::vector<Record>& planned, const std::string& html)
@@ -118,7 +113,7 @@ PageInput matching(const Store& store, const ReportCommand& command, StoreProble
 }
 
 ExitCode run_stored(const ReportCommand& command) {
-  const std::filesystem::path path = store_to_read("report", command.store, {"--html", command.options.html});
+  const std::filesystem::path path = store_to_read("report", command.output.store, {"--html", command.options.html});
   StoreProblems problems;
   const PageInput input = matching(Store::open(path, Store::Access::kRead), command, problems);
   Destination(command.options.html).write(page_html(input));
@@ -144,14 +139,11 @@ bool names_sweep(const std::vector<std::string>& positionals) {
 }
 
 ReportCommand parse_report(const CommandWords& words) {
-  ReportCommand command{.options = given_options<ReportOptions>(words)};
+  ReportCommand command{given_store_command<ReportOptions>(words)};
   if (command.options.html.empty())
     throw Error("laptime report: no page to write; name the file with --html, for example --html report.html");
-  command.selection = given_selection(words);
   if (!names_sweep(words.positionals)) {
     reject_options_of_a_run(words);
-    command.store = given_options<OutputConfig>(words).store;
-    command.filter = joined(words.positionals, " ");
     return command;
   }
   if (command.selection.last || !command.selection.run.empty())
@@ -174,11 +166,11 @@ constinit const Command kReport{
     .arguments = "[FILTER|SWEEP] [OPTIONS]",
     .summary = "one page with charts, tables and answers, from stored records or a sweep",
     .details =
-        "With FILTER, as in laptime show, or without anything, the page shows stored records: laptime report --last "
-        "--html report.html. With a sweep, by its name (laptime list sweeps) or its file, the sweep runs first, with "
-        "its launches traced, and the page shows its records: laptime report assignment_2025 --html report.html; the "
-        "options of bench change the sweep, and --resume takes from the store what has been measured. Sections whose "
-        "data is missing are left out, and the last line of the page says which command would fill them.",
+        "Without a sweep the page shows stored records, which FILTER selects as in laptime show: laptime report --last "
+        "--html report.html. A sweep, by its name (laptime list sweeps) or its file, runs first, with its launches "
+        "traced: laptime report assignment_2025 --html report.html. The options of bench change it, and --resume takes "
+        "what has been measured from the store. The last line of the page says which commands would fill more "
+        "sections.",
     .options = report_options,
     .parse = action_of<parse_report, run_report>,
     .filter_columns = named_columns,
