@@ -41,16 +41,14 @@ struct CommandWords {
   std::string problem{};                   // the first thing that is wrong; empty for none
 };
 
-// Does what the words ask for. Throws Error for bad input and OutputLost.
+// Throws Error for bad input and OutputLost.
 using CommandAction = std::function<ExitCode()>;
 
-// A word that a command takes, and its meaning.
 struct WordHelp {
   std::string word;
-  std::string text = {};
+  std::string text = {};  // its meaning
 };
 
-// The names of a table and their meanings.
 template <class Rows, class Name, class Help>
 std::vector<WordHelp> words_of(const Rows& rows, Name name, Help help) {
   std::vector<WordHelp> words;
@@ -66,8 +64,7 @@ CommandAction action_of(const CommandWords& words) {
   return [command = parse_words(words)] { return run_command(command); };
 }
 
-// Prints the text on standard output.
-CommandAction printing(std::string text);
+CommandAction printing(std::string text);  // on standard output
 
 struct Command {
   std::string_view name;
@@ -90,11 +87,10 @@ std::span<const Command* const> commands();  // in the order of help
 // Splits the words after the name of a command. Checks no value and throws nothing.
 CommandWords split_words(const Command& command, const std::vector<std::string>& words);
 
-// A command with its words or, without a command, the text that was asked for (help or the version).
 struct Request {
   const Command* command = nullptr;
   CommandWords words{};
-  std::string text{};
+  std::string text{};  // help or the version, where it was asked for instead of a command
 };
 
 // `words` are those after the program's name; values are not checked yet. Error for an unknown command or option, with
@@ -133,16 +129,14 @@ constexpr Option own_option(std::string_view group, std::string_view flag, std::
           .canonical = details.canonical};
 }
 
-std::vector<OptionRow> together(std::vector<std::vector<OptionRow>> parts);
-
-// The options of OutputConfig with these flags.
-std::vector<OptionRow> output_options(std::initializer_list<std::string_view> flags);
-
 // The row of the option that `flag`, or the flag that it is another spelling of, names; null for none.
 const OptionRow* find_row(const std::vector<OptionRow>& rows, std::string_view flag);
 
-// Removes the options with these flags, which do nothing in a command, from its list of options.
-void leave_out(std::vector<OptionRow>& rows, std::initializer_list<std::string_view> flags);
+std::vector<OptionRow> together(std::vector<std::vector<OptionRow>> parts);
+// The rows but those of options that do nothing in a command.
+std::vector<OptionRow> without(std::vector<OptionRow> rows, std::initializer_list<std::string_view> flags);
+// The options of OutputConfig with these flags.
+std::vector<OptionRow> output_options(std::initializer_list<std::string_view> flags);
 
 // Throws if there are more than `taken` positional words.
 void reject_positionals(const CommandWords& words, size_t taken = 0);
@@ -167,10 +161,9 @@ Options given_options(const CommandWords& words) {
   return options;
 }
 
-// "2%", "2 %" and "2" are 0.02. Error for anything else and above 100 %; its message starts with `where`.
+// "2%", "2 %" and "2" are 0.02. Error for anything else and above 100 %. The second function returns the text
+// unchanged.
 double parse_percent(std::string_view where, std::string_view text);
-
-// Returns the text unchanged; Error unless parse_percent accepts it.
 std::string canonical_percent(std::string_view where, std::string_view text);
 
 }  // namespace laptime

@@ -34,8 +34,8 @@ Words model_words() {
 }
 
 Words edition_words() {
-  return words_of(
-      gpt_editions(), [](const GptEdition& edition) { return name_of(edition.edition); }, &GptEdition::about);
+  const auto name = [](const GptEdition& edition) { return name_of(edition.edition); };
+  return words_of(gpt_editions(), name, &GptEdition::about);
 }
 
 Words sweep_words() { return words_of(ready_sweeps(), &ReadySweep::name, &ReadySweep::about); }
@@ -82,7 +82,6 @@ void append(Completions& completions, Completions more) {
   completions.files = completions.files || more.files;
 }
 
-// Every value that an option has by name.
 Completions values_of(const OptionRow& row) {
   Completions values;
   for (const NamesOfOption& names : kNames) {
@@ -95,18 +94,12 @@ Completions values_of(const OptionRow& row) {
   return values;
 }
 
-// The signs that join several values of an option.
-std::string joiners_of(const OptionRow& row) {
-  std::string joiners;
-  if (row.option.axis || row.option.value.ends_with(",...")) joiners += ',';
-  if (row.option.value.find('+') != std::string_view::npos) joiners += '+';
-  return joiners;
-}
-
 // The values of a list, `lead` and the values before the last one in front of each. A value that the list has is not
 // offered again.
 Completions list_values(const OptionRow& row, std::string_view lead, std::string_view text) {
-  const std::string joiners = joiners_of(row);
+  std::string joiners;  // the signs that join several values
+  if (row.option.axis || row.option.value.ends_with(",...")) joiners += ',';
+  if (row.option.value.find('+') != std::string_view::npos) joiners += '+';
   std::set<std::string_view> given;
   size_t begin = 0;
   for (size_t end = 0; (end = text.find_first_of(joiners, begin)) != std::string_view::npos; begin = end + 1)
@@ -123,7 +116,7 @@ Completions filter_words(const Command& command, std::span<const std::string> be
   constexpr std::array<std::string_view, 4> kJoining{"and", "or", "not", "("};
   constexpr std::array<std::string_view, 8> kOperators{"=", "==", "!=", "<", "<=", ">", ">=", "~"};
   const auto is_one_of = [](const auto& known, std::string_view word) {
-    return std::find(known.begin(), known.end(), word) != known.end();
+    return std::ranges::find(known, word) != known.end();
   };
   if (before.empty() || is_one_of(kJoining, before.back())) return {.words = command.filter_columns()};
   if (before.size() < 2 || !is_one_of(kOperators, before.back())) return {};
@@ -151,19 +144,16 @@ Completions positional_words(const Command& command, const std::vector<std::stri
   return words;
 }
 
-// The options that are not given yet.
 Words option_words(const std::vector<OptionRow>& rows, const CommandWords& before) {
   Words words;
   for (const OptionRow& row : rows) {
-    const bool is_given = std::any_of(before.flags.begin(), before.flags.end(),
-                                      [&](const GivenFlag& given) { return given.flag == row.option.flag; });
+    const bool is_given =
+        std::ranges::any_of(before.flags, [&](const GivenFlag& given) { return given.flag == row.option.flag; });
     if (!is_given) words.push_back({fmt::format("--{}", row.option.flag), std::string(row.option.help)});
   }
   words.push_back({"--help", "the options of the command"});
   return words;
 }
-
-Words command_words() { return words_of(commands(), &Command::name, &Command::summary); }
 
 Completions of_command(const Command& command, std::span<const std::string> words) {
   const std::string_view text = words.back();
@@ -186,7 +176,7 @@ Completions of_command(const Command& command, std::span<const std::string> word
 // The words that may stand in the place of the last one, whatever it begins with.
 Completions possible_words(std::span<const std::string> words) {
   constexpr std::string_view kHelp = "help";
-  Completions first{.words = command_words()};
+  Completions first{.words = words_of(commands(), &Command::name, &Command::summary)};
   if (words.size() == 1) {
     append(first, {.words = {{std::string(kHelp), "the options of a command"}}});
     if (!words[0].starts_with("-")) return first;
@@ -223,7 +213,7 @@ Completions words_of_placeholder(std::string_view placeholder) {
   Completions found;
   for (const std::string_view part : split(placeholder, '|')) {
     if (part.starts_with("FILE")) found.files = true;
-    const auto* const capital = std::find_if(part.begin(), part.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+    const auto* const capital = std::ranges::find_if(part, [](char c) { return c >= 'A' && c <= 'Z'; });
     const std::string word(part.begin(), capital);
     const bool names_itself = !word.empty() && word.find_first_of("[{") == std::string::npos;
     if (names_itself) found.words.push_back({word});

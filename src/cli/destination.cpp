@@ -1,4 +1,4 @@
-// System calls of output, each checked, and what a terminal can show (TERM, locale, window size).
+// System calls of output, each checked.
 #include "cli/destination.h"
 
 #include <fcntl.h>
@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
@@ -111,7 +110,7 @@ bool locale_is_utf8() {
   for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     if (locale.empty()) locale = variable(name);
   }
-  std::transform(locale.begin(), locale.end(), locale.begin(), [](unsigned char c) { return std::tolower(c); });
+  locale = lowered(locale);
   return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
 }
 
@@ -187,15 +186,6 @@ std::filesystem::path followed(const std::filesystem::path& path) {
   }
   const std::filesystem::path canonical = std::filesystem::weakly_canonical(target, error);
   return error ? target : canonical;
-}
-
-Descriptor::~Descriptor() {
-  if (number_ >= 0) close(number_);
-}
-Descriptor::Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(number_, other.number_);
-  return *this;
 }
 
 Destination::Destination(std::string file) : path_(std::move(file)) {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "sweep/pipe.h"
 #include "table/text.h"
 
 namespace laptime {
@@ -36,8 +37,7 @@ struct OutputStream {
 OutputStream standard_output();
 OutputStream standard_error();
 
-// The width of help: that of standard output within easily readable limits, or 80 if it is unknown.
-size_t help_width();
+size_t help_width();  // the width of standard output within easily readable limits; 80 if it is unknown
 
 // Writes all of it now. OutputLost, naming `what`, otherwise; ReaderGone for a closed pipe at standard output.
 void write_all(int descriptor, std::string_view text, std::string_view what);
@@ -52,18 +52,6 @@ void print_error_text(std::string_view text);  // on standard error, as it is
 
 // The absolute path that links lead to, also where there is no file yet.
 std::filesystem::path followed(const std::filesystem::path& path);
-
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  ~Descriptor();
-  Descriptor(Descriptor&& other) noexcept;
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  operator int() const { return number_; }  // NOLINT(google-explicit-constructor): it is one
-
- private:
-  int number_;
-};
 
 // Standard output or a file. The file is replaced as a whole, by renaming; anything but a regular file (a pipe, a
 // device) is opened once and written as it is.

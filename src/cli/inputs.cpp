@@ -1,29 +1,21 @@
-// Reads the options of a sweep, finds and reads stores, and compares files by inode, or by name where they do not
-// exist.
+// Reads the options of a sweep, finds and reads stores, and compares files that may not exist yet.
 #include "cli/inputs.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
 #include <map>
 #include <memory>
-#include <set>
-#include <span>
 #include <system_error>
 #include <utility>
 
 #include "base/error.h"
-#include "base/words.h"
 #include "cli/destination.h"
 #include "config/model_presets.h"
-#include "config/output_config.h"
 #include "config/ready_sweeps.h"
-#include "data/token_data.h"
 #include "report/columns.h"
-#include "sweep/sweep_points.h"
 
 namespace laptime {
 namespace {
@@ -37,41 +29,16 @@ std::optional<fs::path> directory(const char* variable) {
   return fs::path(value);
 }
 
-bool same_inode(const struct stat& a, const struct stat& b) {
-  return S_ISREG(a.st_mode) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
-}
-
+// Whether both are one regular file, or would be once both exist.
 bool same_file(const fs::path& a, const fs::path& b) {
-  struct stat of_a {};
-  struct stat of_b {};
-  const bool a_exists = stat(a.c_str(), &of_a) == 0;
-  const bool b_exists = stat(b.c_str(), &of_b) == 0;
-  if (a_exists && b_exists) return same_inode(of_a, of_b);
-  return a_exists == b_exists && followed(a) == followed(b);
+  std::error_code error;
+  const bool exists = fs::exists(a, error);
+  if (exists != fs::exists(b, error)) return false;
+  return exists ? fs::is_regular_file(a, error) && fs::equivalent(a, b, error) : followed(a) == followed(b);
 }
 
 bool is_descriptor_of(int descriptor, const fs::path& path) {
-  struct stat of_descriptor {};
-  struct stat of_path {};
-  return fstat(descriptor, &of_descriptor) == 0 && stat(path.c_str(), &of_path) == 0 &&
-         same_inode(of_descriptor, of_path);
-}
-
-// The sweep file, and the weights, data and kernels files of the points.
-std::vector<UsedFile> input_files(const Sweep& sweep, const std::vector<SweepPoint>& points) {
-  std::vector<UsedFile> files;
-  std::set<std::string> seen;
-  const auto add = [&](const char* what, const std::string& path) {
-    if (!path.empty() && seen.insert(path).second) files.push_back({what, path});
-  };
-  add("the sweep file", sweep.file);
-  for (const SweepPoint& point : points) {
-    add("the weights file", point.config.weights);
-    add("the kernels file", point.config.kernels.value_or(""));
-    if (point.config.data.empty()) continue;
-    for (const std::string& file : data_files(point.config.data)) add("the data file", file);
-  }
-  return files;
+  return same_file(fmt::format("/proc/self/fd/{}", descriptor), path);
 }
 
 constexpr std::string_view kSweepColumn = "sweep";
@@ -79,8 +46,8 @@ constexpr std::string_view kSweepColumn = "sweep";
 // Whether a filter selects runs or sweeps by name, so that it can select those of `laptime calibrate` too.
 bool names_runs(const Filter& filter) {
   const std::vector<std::string> columns = filter.columns();
-  return std::any_of(columns.begin(), columns.end(),
-                     [](const std::string& column) { return column == kSweepColumn || column == "run"; });
+  return std::ranges::any_of(columns,
+                             [](const std::string& column) { return column == kSweepColumn || column == "run"; });
 }
 
 // The newest run of the store; one of `laptime calibrate` only if `any` or where there is no other. Empty for none.
@@ -110,17 +77,19 @@ std::vector<OptionRow> sweep_options(std::vector<OptionRow> of_points) {
   return together({std::move(of_points), option_rows<SweepSource>(), option_rows<OutputConfig>()});
 }
 
-void show_defaults(std::vector<OptionRow>& rows, const Sweep& defaults) {
+std::vector<OptionRow> with_defaults(std::vector<OptionRow> rows, const Sweep& defaults) {
   for (OptionRow& row : rows) {
+    if (row.option.flag == "columns") row.fallback = defaults.output.columns;
     for (const Axis& axis : defaults.axes) {
       if (axis.flag == row.option.flag) row.fallback = joined(axis.values, ",");
     }
   }
+  return rows;
 }
 
 bool is_of_sweep(std::string_view flag) {
   const std::vector<std::string_view> known = sweep_flags();
-  return std::find(known.begin(), known.end(), flag) != known.end();
+  return std::ranges::find(known, flag) != known.end();
 }
 
 void set_given(Sweep& sweep, const CommandWords& words) {
@@ -157,12 +126,8 @@ std::optional<fs::path> store_path(const std::string& option) {
     throw Error("--store :memory: would keep nothing; give --store none, or ./:memory: for a file of this name");
   if (!option.empty()) return fs::path(option);
   std::optional<fs::path> data = directory("XDG_DATA_HOME");
-  if (!data) {
-    data = directory("HOME");
-    if (data) *data /= ".local/share";
-  }
-  if (!data) return std::nullopt;
-  return *data / "laptime" / "records.sqlite";
+  if (const auto home = directory("HOME"); home && !data) data = *home / ".local/share";
+  return data ? std::optional(*data / "laptime" / "records.sqlite") : std::nullopt;
 }
 
 KnowledgeOf stored_knowledge(const std::string& option) { return knowledge_in(store_path(option)); }
@@ -251,8 +216,11 @@ void narrow_to_measurements(Filter& filter, const Store& store, const ShowOption
     filter.leave_out(std::string(kSweepColumn), std::string(kCalibrationSweep));
 }
 
-void reject_last_and_run(std::string_view command, const ShowOptions& options) {
-  if (options.last && !options.run.empty()) throw Error::format("laptime {}: give --last or --run, not both", command);
+ShowOptions given_selection(const CommandWords& words) {
+  auto options = given_options<ShowOptions>(words);
+  if (options.last && !options.run.empty())
+    throw Error::format("laptime {}: give --last or --run, not both", words.command);
+  return options;
 }
 
 }  // namespace laptime

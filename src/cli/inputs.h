@@ -1,23 +1,26 @@
-// What a command works on: the sweep that its words ask for, its store, and the files that its output must not go to.
+// The inputs of a command: the sweep that its words ask for, its store, and the files that its output must not go to.
 #pragma once
 
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/words.h"
 #include "cli/command.h"
+#include "config/output_config.h"
 #include "config/run_config.h"
 #include "config/sweep.h"
 #include "prepare/knowledge.h"
 #include "prepare/resolved_point.h"
 #include "record/store.h"
 #include "report/filter.h"
+#include "sweep/sweep_points.h"
 
 namespace laptime {
 
-// The file that a sweep starts from.
 struct SweepSource {
   std::string config;
 
@@ -31,23 +34,19 @@ struct SweepSource {
   }
 };
 
-// Every option of a sweep: `of_points`, those of its file, and those of what becomes of its records.
+// Every option of a sweep: `of_points`, --config, and the options of its output.
 std::vector<OptionRow> sweep_options(std::vector<OptionRow> of_points = option_rows<RunConfig>());
-
-// Shows the values of `defaults` as the defaults of its options.
-void show_defaults(std::vector<OptionRow>& rows, const Sweep& defaults);
-
-// Whether a sweep has an option with this flag.
-bool is_of_sweep(std::string_view flag);
+// Shows the values of `defaults` as the defaults of their options.
+std::vector<OptionRow> with_defaults(std::vector<OptionRow> rows, const Sweep& defaults);
+bool is_of_sweep(std::string_view flag);  // whether it is an option of a sweep
 
 // Options given on the command line replace those of the sweep.
 void set_given(Sweep& sweep, const CommandWords& words);
 
-// The sweep that the words of a command ask for: that of the file of --config, or `otherwise` where none is given, and
-// the options given beside it.
+// The sweep of --config, or `otherwise` without one, with the options that are given beside it.
 Sweep given_sweep(const CommandWords& words, const Sweep& otherwise = {});
 
-// The sweep that the words of laptime attention ask for. Error for a sweep file of another model.
+// The sweep of laptime attention. Error for a sweep file of another model.
 Sweep given_attention_sweep(const CommandWords& words);
 
 // A command that runs or plans a sweep, with its own options.
@@ -72,11 +71,6 @@ std::optional<std::filesystem::path> store_path(const std::string& option);
 KnowledgeOf stored_knowledge(const std::string& option);
 KnowledgeOf knowledge_in(const std::optional<std::filesystem::path>& store);
 
-struct UsedFile {
-  std::string what;  // for messages: "the store"
-  std::filesystem::path path;
-};
-
 // The store, and the files that SQLite makes beside it.
 std::vector<UsedFile> files_of_store(const std::optional<std::filesystem::path>& store);
 
@@ -90,10 +84,9 @@ struct OutputFile {
 // compared), or would be once both exist.
 void reject_overwriting(const OutputFile& output, const std::vector<UsedFile>& used);
 
-// The points of a sweep, whose devices and files were checked (sweep/sweep_points.h). Error if `output`, or else the
-// file of --output-file, is a file that the sweep uses, and if its store is an input.
+// The points of a sweep, or some of them, whose devices and files were checked (sweep/sweep_points.h). Error if
+// `output`, or else the file of --output-file, is a file that the sweep uses, and if its store is an input.
 std::vector<ResolvedPoint> checked_points(const Sweep& sweep, const std::optional<OutputFile>& output = {});
-// The same for some points of the sweep.
 std::vector<ResolvedPoint> checked_points(const Sweep& sweep, std::vector<SweepPoint> points,
                                           const std::optional<OutputFile>& output = {});
 
@@ -126,14 +119,29 @@ struct ShowOptions {
   }
 };
 
+ShowOptions given_selection(const CommandWords& words);  // Error if both options are given
+
+// A command that reads stored records, with its own options.
+template <class Options>
+struct StoreCommand {
+  std::string filter;  // empty: every record
+  ShowOptions selection;
+  Options options{};
+  OutputConfig output{};
+};
+
+// The words from kFirst on are the filter.
+template <class Options, size_t kFirst = 0>
+StoreCommand<Options> given_store_command(const CommandWords& words) {
+  StoreCommand<Options> command{joined(std::span(words.positionals).subspan(kFirst), " "), given_selection(words)};
+  read_options(words, command.options, command.output);
+  return command;
+}
+
 // Narrows a filter to the runs that the options select, if any. A run has the records that it took from the store with
 // --resume too. With --last, runs of `laptime calibrate` do not count.
 void narrow_to_run(Filter& filter, const Store& store, const ShowOptions& options);
-
-// The same, and leaves out the records of `laptime calibrate` unless runs or sweeps were asked for by name.
+// Also leaves out the records of `laptime calibrate`, unless runs or sweeps were asked for by name.
 void narrow_to_measurements(Filter& filter, const Store& store, const ShowOptions& options);
-
-// Error if both --last and --run are given to `command`.
-void reject_last_and_run(std::string_view command, const ShowOptions& options);
 
 }  // namespace laptime

@@ -31,7 +31,6 @@ void json_lines(const Records& records, std::string_view columns, const TextSink
 
 bool is_table(OutputFormat format) { return format == OutputFormat::kTable || format == OutputFormat::kMarkdown; }
 
-// Writes a line for people on standard output, broken to its width.
 void write_line(const std::string& text) {
   const TextStyle style = standard_output().style();
   write_output(broken_at_spaces(terminal_text(text, style.unicode), style.width) + "\n");
@@ -55,7 +54,6 @@ void write(const OutputConfig& config, const Records& records, const TableStyle&
   if (is_table(config.output)) sink(summary_below(config.columns, records));
 }
 
-// Writes all records, their text gathered into large pieces.
 void write_whole(const Destination& destination, const OutputConfig& config, const Records& records,
                  const TableStyle& style) {
   constexpr size_t kPiece = size_t{64} << 10U;
@@ -180,7 +178,7 @@ std::vector<OptionRow> with_formats(std::vector<OptionRow> rows, std::span<const
 void require_format(OutputFormat format, std::span<const OutputFormat> formats) {
   std::vector<std::string_view> names;
   for (const OutputFormat known : formats) names.push_back(name_of(known));
-  if (std::find(names.begin(), names.end(), name_of(format)) == names.end())
+  if (std::ranges::find(names, name_of(format)) == names.end())
     throw Error::format("--output {}: write {}", name_of(format), joined(names, ", "));
 }
 
@@ -196,11 +194,8 @@ void TrainingLines::print() const {
     write_line((lines_.size() > 1 ? spoken_name(name, common) + ": " : "") + text);
 }
 
-std::vector<OptionRow> answer_options(std::vector<OptionRow> own, std::initializer_list<std::string_view> without) {
-  std::vector<OptionRow> rows = together({std::move(own), sweep_options()});
-  leave_out(rows, {"columns", "explain"});
-  leave_out(rows, without);
-  return with_formats(std::move(rows));
+std::vector<OptionRow> answer_options(std::vector<OptionRow> own, std::initializer_list<std::string_view> left_out) {
+  return with_formats(without(without(together({std::move(own), sweep_options()}), {"columns", "explain"}), left_out));
 }
 
 }  // namespace laptime

@@ -26,8 +26,7 @@ namespace laptime {
 TableStyle table_style(const OutputStream& stream, const OutputConfig& config,
                        const std::set<std::string>* stored_runs = nullptr);
 
-// Whether standard output gets records as a table for people, now or at the end.
-bool shows_table(const OutputConfig& config);
+bool shows_table(const OutputConfig& config);  // on standard output, for people
 
 // A table on standard output and JSON lines grow with every record; other formats, and everything that is sorted, are
 // written at the end.
@@ -38,8 +37,7 @@ class RecordOutput {
   RecordOutput(const OutputConfig& config, std::span<const Record> planned,
                const std::set<std::string>* stored_runs = nullptr);
 
-  // Whether standard output shows each record as it comes, for people.
-  bool is_live_table() const { return live_.has_value(); }
+  bool is_live_table() const { return live_.has_value(); }  // standard output shows each record as it comes
 
   void add(const Record& record);  // OutputLost
   void finish();                   // OutputLost
@@ -54,8 +52,8 @@ class RecordOutput {
   std::vector<Record> records_;     // written at the end, or summed up below a table that grows
 };
 
-// Writes all records at once, in their order. With `tells_runs` a table on standard output has a line before the
-// records of each run if there are several. Throws Error for an unknown column, and OutputLost.
+// Writes all records at once. With `tells_runs` a table on standard output has a line before the records of each run if
+// there are several. Error for an unknown column, and OutputLost.
 void write_records(const OutputConfig& config, const Records& records, bool tells_runs);
 
 // Text on standard output appears as points finish; files and other formats are written at the end.
@@ -64,10 +62,9 @@ class AnswerOutput {
   // Error for a format that answers do not have and for a file that cannot be written.
   explicit AnswerOutput(const OutputConfig& config);
 
-  void add(PointAnswer answer);  // OutputLost
-  void finish();                 // OutputLost
-  // A last line for people alone.
-  void hint(std::string line) { hint_ = std::move(line); }
+  void add(PointAnswer answer);                             // OutputLost
+  void finish();                                            // OutputLost
+  void hint(std::string line) { hint_ = std::move(line); }  // a last line for people alone
 
  private:
   bool is_live() const { return config_.output == OutputFormat::kTable && !destination_.is_file(); }
@@ -108,8 +105,9 @@ std::vector<OptionRow> with_formats(std::vector<OptionRow> rows,
 // Error for another format, which the file of --config may ask for.
 void require_format(OutputFormat format, std::span<const OutputFormat> formats);
 
-// The options of a command that answers about the points of a sweep: its own and those of the sweep, except `without`
+// The options of a command that answers about the points of a sweep: its own and those of the sweep, except `left_out`
 // and those of tables of records (--columns, --explain).
-std::vector<OptionRow> answer_options(std::vector<OptionRow> own, std::initializer_list<std::string_view> without = {});
+std::vector<OptionRow> answer_options(std::vector<OptionRow> own,
+                                      std::initializer_list<std::string_view> left_out = {});
 
 }  // namespace laptime

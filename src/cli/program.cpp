@@ -1,11 +1,7 @@
-// Splits the words of a command line by the option tables, and surrounds every command: standard streams, signals, and
-// errors that become messages.
+// Splits command lines by the option tables, and runs commands: standard streams, limits, errors as messages.
 #include "cli/command.h"
 
-#include <fcntl.h>
-#include <malloc.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <new>
@@ -79,25 +75,11 @@ void check_options(const Command& command, const CommandWords& words) {
           row.option.axis ? fmt::format(", its values joined by commas: --{} {}", given.flag, joined(texts, ",")) : "");
     }
     const std::string meant = meant_value(given.flag, given.text);
-    if (row.is_narrowed && std::find(row.choices.begin(), row.choices.end(), meant) == row.choices.end()) {
+    if (row.is_narrowed && std::ranges::find(row.choices, meant) == row.choices.end()) {
       throw Error::format("laptime {}: --{}: {} is none of {}", command.name, given.flag, quote(given.text),
                           joined(row.choices, ", "));
     }
   }
-}
-
-// Opens closed standard streams on /dev/null, so that a file opened later does not get their descriptors. They are
-// opened for reading alone, so that writing to them still fails.
-void hold_standard_streams() {
-  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0) return;
-  }
-}
-
-// Lets all threads share one heap if the address space is limited (`ulimit -v`), because each heap reserves 64 MiB.
-void share_limited_heap() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) mallopt(M_ARENA_MAX, 1);
 }
 
 // Error if the stacks of this program and its threads would be too small, because a stack overflow cannot be reported.
@@ -198,9 +180,7 @@ CommandAction parse_arguments(const std::vector<std::string>& words) {
 }
 
 ExitCode run_program(const std::vector<std::string>& words) {
-  hold_standard_streams();
   ignore_failed_writes();
-  share_limited_heap();
   try {
     require_stack();
     return parse_arguments(words)();

@@ -43,10 +43,9 @@ std::vector<std::string> spoken_points(const std::vector<ResolvedPoint>& points)
 std::string progress_text(size_t point, size_t points, std::string_view name, const PointProgress& progress,
                           std::optional<Seconds> left) {
   std::string text = fmt::format("[{}/{}] {}: ", point + 1, points, name);
-  if (progress.done == 0) {
-    text += progress.stage;
-  } else {
-    text += fmt::format("{}, step {}", progress.stage, progress.done);
+  text += progress.stage;
+  if (progress.done > 0) {
+    text += fmt::format(", step {}", progress.done);
     if (progress.expected > 0) text += fmt::format(" of {}", progress.expected);
     text += fmt::format(", {} each", format_seconds(progress.step_seconds));
   }
@@ -130,19 +129,14 @@ std::string announcement(const std::vector<ResolvedPoint>& points, const std::ve
   if (is_known && runs) text += fmt::format(", about {}", rough_time(whole));
   if (is_known && runs && low < high) text += fmt::format(" ({} to {})", rough_time(low), rough_time(high));
   if (!is_known && !expected.empty()) text += ", duration unknown";
-  constexpr size_t kNamed = 3;
-  if (!too_large.empty()) {
-    const size_t more = too_large.size() - std::min(kNamed, too_large.size());
-    too_large.resize(too_large.size() - more);
-    text += fmt::format("; too large for the memory: {}{}", joined(too_large, ", "),
-                        more > 0 ? fmt::format(" and {} more", more) : "");
-  }
-  return text;
+  if (too_large.empty()) return text;
+  const size_t named = std::min<size_t>(3, too_large.size());
+  text += fmt::format("; too large for the memory: {}", joined(std::span(too_large).first(named), ", "));
+  return text + (named < too_large.size() ? fmt::format(" and {} more", too_large.size() - named) : "");
 }
 
 namespace {
 
-// Shows a sweep while it runs.
 class Watcher {
  public:
   Watcher(const std::vector<ResolvedPoint>& points, PointOutput& output, TimeLeft left)
@@ -181,16 +175,14 @@ class Watcher {
 
  private:
   void show(size_t index, const PointProgress& progress, Seconds elapsed) {
-    if (points_[index].is_predicted()) {  // it has none of the stages of a run
-      line_.show(index, progress_text(index, points_.size(), names_[index], {.stage = "predicted"}, {}), elapsed);
-      return;
-    }
     std::optional<Seconds> of_point;
     if (progress.done > 0 && progress.expected >= progress.done)
       of_point = Seconds{progress.step_seconds * static_cast<double>(progress.expected - progress.done)};
-    line_.show(index,
-               progress_text(index, points_.size(), names_[index], progress, left_.estimate(index, of_point, elapsed)),
-               elapsed);
+    const bool runs = !points_[index].is_predicted();
+    const std::string text =
+        progress_text(index, points_.size(), names_[index], runs ? progress : PointProgress{.stage = "predicted"},
+                      runs ? left_.estimate(index, of_point, elapsed) : std::nullopt);
+    line_.show(index, text, elapsed);
   }
 
   void finish(size_t index, const PointResult& result, PointSource source, Seconds elapsed) {
@@ -220,9 +212,9 @@ class Watcher {
 // Which finished points can be found in the store, as the end of a message.
 std::string kept_in(const SweepOptions& options, const SweepOutcome& outcome, size_t finished) {
   if (!options.store) return "";
-  const std::string store = quote(options.store->string());
-  if (outcome.lost == 0) return fmt::format("; finished points are in the store {}", store);
-  return fmt::format("; {} of {} finished points are not in the store {}", outcome.lost, finished, store);
+  const std::string lost = outcome.lost == 0 ? "" : fmt::format("{} of {} ", outcome.lost, finished);
+  return fmt::format("; {}finished points are {}in the store {}", lost, lost.empty() ? "" : "not ",
+                     quote(options.store->string()));
 }
 
 // With `plans` each point is planned here for the announcement; the process of the point plans it again.

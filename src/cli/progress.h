@@ -33,8 +33,7 @@ std::vector<std::string> spoken_points(const std::vector<ResolvedPoint>& points)
 std::string progress_text(size_t point, size_t points, std::string_view name, const PointProgress& progress,
                           std::optional<Seconds> left);
 
-// "45 s", "12 min", "3.5 h": rounded, because it is an estimate.
-std::string rough_time(Seconds time);
+std::string rough_time(Seconds time);  // "45 s", "12 min", "3.5 h"
 
 // Overwrites one line on a terminal; elsewhere prints a plain line now and then.
 class ProgressLine {
@@ -77,8 +76,7 @@ class PlanningLine {
   ProgressLine line_;
 };
 
-// Names the work on the point that is being planned: "largest batch that fits".
-using ShowStage = std::function<void(const char* stage)>;
+using ShowStage = std::function<void(const char* stage)>;  // "largest batch that fits"
 
 // Calls take(plan(point, stage)) for one point after the other until all are planned or the user asks to stop, and
 // returns how many were planned. A line says which point is being planned; it is cleared before `take` may write.
@@ -97,8 +95,7 @@ size_t plan_each(const std::vector<ResolvedPoint>& points, const Plan& plan, con
   return planned;
 }
 
-// Success, or a message if the user asked to stop: "interrupted: 1 of 2 points planned".
-ExitCode planning_exit(size_t planned, size_t points);
+ExitCode planning_exit(size_t planned, size_t points);  // with a message if the user asked to stop
 
 // Receives the results of the points of a command.
 class PointOutput {
@@ -108,25 +105,21 @@ class PointOutput {
   PointOutput& operator=(const PointOutput&) = delete;
   virtual ~PointOutput() = default;
 
-  virtual void add(const PointResult& result) = 0;  // OutputLost
-  virtual void finish() {}                          // after the last point; OutputLost
-  // Whether the remaining points are not needed; asked before each of them.
-  virtual bool has_enough() const { return false; }
-  // Whether the command itself says what will run.
-  virtual bool is_announced() const { return false; }
+  virtual void add(const PointResult& result) = 0;     // OutputLost
+  virtual void finish() {}                             // after the last point; OutputLost
+  virtual bool has_enough() const { return false; }    // asked before each point: the rest is not needed
+  virtual bool is_announced() const { return false; }  // the command itself says what will run
 
   std::set<std::string> stored_runs;  // whose records come from the store; a run is noted before its record is added
 };
 
-// The store of a command that runs points: that of the user unless --store names another; none if records are not kept.
+// The store of a command that runs points; none if records are not kept.
 std::optional<std::filesystem::path> store_for(const OutputConfig& config);
+std::vector<Record> planned_records(const std::vector<ResolvedPoint>& points);  // of points that have not run yet
 
-// The records of points that have not run yet.
-std::vector<Record> planned_records(const std::vector<ResolvedPoint>& points);
-
-// Runs the points, which must have passed check_inputs, and returns the exit code of the command. OutputLost.
+// Runs the points, which must have passed check_inputs, and returns the exit code of the command. `traced_steps` of
+// each point are traced beside its samples. OutputLost.
 ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOptions& options, PointOutput& output);
-// The same for a sweep with its store; `traced_steps` of each point are traced beside its samples.
 ExitCode run_watched(const std::vector<ResolvedPoint>& points, const Sweep& sweep, int64_t traced_steps,
                      PointOutput& output);
 

@@ -38,7 +38,7 @@ double cost_of(const ResolvedPoint& point, std::vector<std::pair<ModelConfig, Mo
   constexpr double kPredicted = 1e9;  // a predicted step takes the same time for any model
   if (point.is_predicted()) return kPredicted;
   const ModelConfig model = config.step_model();
-  auto known = std::find_if(summaries.begin(), summaries.end(), [&](const auto& one) { return one.first == model; });
+  auto known = std::ranges::find_if(summaries, [&](const auto& one) { return one.first == model; });
   if (known == summaries.end()) known = summaries.insert(known, {model, summarize(model)});
   const ModelSummary& summary = known->second;
   const auto parameters = static_cast<double>(summary.parameter_count);
@@ -105,10 +105,8 @@ std::vector<ExpectedPoint> expected_points(const std::vector<ResolvedPoint>& poi
 }
 
 TimeLeft time_left(const std::vector<ResolvedPoint>& points, const std::vector<ExpectedPoint>& expected) {
-  const bool are_known = !expected.empty() && std::all_of(expected.begin(), expected.end(),
-                                                          [](const auto& point) { return point.time.has_value(); });
-  const bool is_rough = std::any_of(expected.begin(), expected.end(),
-                                    [](const auto& point) { return point.runs() && point.rough.has_value(); });
+  const bool are_known = !expected.empty() && std::ranges::all_of(expected, [](const auto& point) { return point.time.has_value(); });
+  const bool is_rough = std::ranges::any_of(expected, [](const auto& point) { return point.runs() && point.rough.has_value(); });
   std::vector<double> costs;
   costs.reserve(points.size());
   std::vector<std::pair<ModelConfig, ModelSummary>> summaries;
