@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
+#include "model/parameters.h"
+#include "record/metrics.h"
 #include "support/points.h"
 
 namespace laptime {
@@ -85,6 +87,7 @@ TEST_F(MakeRecord, PhasesAndResidueAddUpToTheStep) {
 }
 
 TEST_F(MakeRecord, RatesFollowFromTheMedian) {
+  described_.config = to_json(prepared_.config);
   const Record result = record();
   EXPECT_DOUBLE_EQ(*result.tokens_per_second, 2 * 16 / 8.0);
   const double flops = *result.flops.forward + *result.flops.backward;
