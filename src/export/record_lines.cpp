@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <cctype>
 #include <map>
 #include <string>
 #include <vector>
@@ -16,25 +16,19 @@
 namespace laptime {
 namespace {
 
-std::string_view suffix_of(Unit unit) {
-  switch (unit) {
-    case Unit::kNone: return "";
-    case Unit::kSeconds: return "_s";
-    case Unit::kBytes: return "_bytes";
-    case Unit::kFraction: return "_fraction";
-    case Unit::kRatio: return "_times";
-    case Unit::kFlops: return "_flop";
-    case Unit::kFlopsPerSecond: return "_flop_per_s";
-    case Unit::kBytesPerSecond: return "_bytes_per_s";
-    case Unit::kTokensPerSecond: return "_tokens_per_s";
-    case Unit::kNats: return "_nats";
-  }
-  return "";
-}
-
-// "median_s", "tokens_per_second": a rate says its unit already.
+// "median_s", "rate_tokens_per_s"; "tokens_per_second" says its unit already.
 std::string column_of(std::string_view name, Unit unit) {
-  return fmt::format("{}{}", name, name.ends_with("_per_second") ? "" : suffix_of(unit));
+  std::string column(name);
+  if (unit == Unit::kNone || name.ends_with("_per_second")) return column;
+  column += '_';
+  for (const char c : name_of(unit)) {
+    if (c == '/') {
+      column += "_per_";
+    } else {
+      column += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    }
+  }
+  return column;
 }
 
 using FlatRow = std::vector<std::pair<std::string, Json>>;

@@ -54,8 +54,7 @@ struct Work {
 };
 
 struct RefusedKernel {
-  std::string kernel;
-  std::string reason;
+  std::string kernel, reason;
 
   LAPTIME_FIELDS(kernel, reason)
 };
@@ -73,8 +72,7 @@ struct ThreadBound {
 // Nodes of one op that are treated alike.
 struct KernelDecision {
   std::string op;
-  int64_t nodes = 0;
-  int64_t signatures = 0;
+  int64_t nodes = 0, signatures = 0;
   std::string example;                  // one of the signatures
   std::string chosen;                   // empty: nothing runs it
   std::string chosen_by;                // "pinned", "alone", "measured", or "first": bench measures before it runs
@@ -88,8 +86,7 @@ struct KernelDecision {
 
 // Made once, in set-up.
 struct ConstantUse {
-  std::string op;
-  std::string attributes;
+  std::string op, attributes;
   int64_t bytes = 0;
 
   LAPTIME_FIELDS(op, attributes, bytes)

@@ -215,10 +215,7 @@ Extent extent_of_path(std::string_view path) {
 // "'$.kernels', '$.machine'"
 template <size_t size>
 std::string json_paths(const std::array<std::string_view, size>& paths) {
-  std::vector<std::string> texts;
-  texts.reserve(size);
-  for (const std::string_view path : paths) texts.push_back(fmt::format("'$.{}'", path));
-  return joined(texts, ", ");
+  return fmt::format("'$.{}'", joined(paths, "', '$."));
 }
 
 bool is_valid(const Record& record) {

@@ -13,8 +13,8 @@ namespace sqlite {
 class Statement;
 }
 
-// How much of each record is read. Fields that are not read have their default, a time has no samples, and of the
-// losses the first and the last remain.
+// How much of each record is read. Other fields have their default; a time has no samples, and of the losses the first
+// and the last remain.
 enum class Extent : uint8_t {
   kNames,       // what rows are named and grouped by: name, status, rating, model, pass, device, run, machine, date
   kListed,      // the line of a table: the time of the pass, medians of phases, memory, rates, sizes of the model

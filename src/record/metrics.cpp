@@ -71,10 +71,8 @@ Figure predicted_time(const Record& record) {
 }
 
 Figure residue_share(const Record& record) {
-  for (const PhaseShare& phase : record.phases) {
-    if (phase.phase == "residue") return known(phase.share);
-  }
-  return std::nullopt;
+  const auto found = std::ranges::find(record.phases, "residue", &PhaseShare::phase);
+  return found == record.phases.end() ? std::nullopt : known(found->share);
 }
 
 using enum Unit;
@@ -192,7 +190,7 @@ std::string system_of(const Record& record) {
 std::span<const Metric> metrics() { return kMetrics; }
 
 const Metric* find_metric(std::string_view tag) {
-  const auto found = std::find_if(kMetrics.begin(), kMetrics.end(), [&](const Metric& m) { return m.tag == tag; });
+  const auto found = std::ranges::find(kMetrics, tag, &Metric::tag);
   return found == kMetrics.end() ? nullptr : &*found;
 }
 

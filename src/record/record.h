@@ -61,8 +61,7 @@ struct HostClock {
 // Mean seconds of one phase inside a sample, and its share of the sample; the last one is named "residue".
 struct PhaseShare {
   std::string phase;
-  double seconds = 0;
-  double share = 0;
+  double seconds = 0, share = 0;
 
   friend bool operator==(const PhaseShare&, const PhaseShare&) = default;
   LAPTIME_FIELDS(phase, (kSeconds, seconds), (kFraction, share))
@@ -71,10 +70,8 @@ struct PhaseShare {
 // Seconds of one class of work ("matmul", "softmax", ...) in one phase, and their share of a whole: the mean of a
 // sample, or the excess of the first steps.
 struct ClassShare {
-  std::string phase;
-  std::string work_class;
-  double seconds = 0;
-  double share = 0;
+  std::string phase, work_class;
+  double seconds = 0, share = 0;
 
   friend bool operator==(const ClassShare&, const ClassShare&) = default;
   template <class Self, class Visit>
@@ -182,9 +179,8 @@ struct SetupTimes {
   LAPTIME_FIELDS((kSeconds, plan, kernel_trial, memory, weights, data, total))
 };
 
-// The cost of the first steps beyond steady ones. `excess` is their time above that of as many steady steps. Page
-// faults and the rest add up to it; `parts` say where it was, by phase and, where launches were marked, by class of
-// work.
+// The cost of the first steps: `excess` is their time above that of as many steady steps. Page faults and the rest add
+// up to it; `parts` say where it was, by phase and, where launches were marked, by class of work.
 struct Transient {
   std::vector<double> warmup;    // seconds of each warm-up step
   std::optional<int64_t> steps;  // how many first steps were slower than the steady ones

@@ -1,7 +1,8 @@
 // Records as text and back: checks beyond types, the list of keys, hashes and dates.
 #include <fmt/format.h>
 
-#include <chrono>
+#include <array>
+#include <ctime>
 #include <type_traits>
 
 #include "base/error.h"
@@ -159,13 +160,11 @@ const TimeStats* Record::main_time() const {
 std::string config_hash(std::string_view canonical_text) { return fmt::format("{:016x}", fnv1a64(canonical_text)); }
 
 std::string format_utc(int64_t seconds_since_epoch) {
-  const std::chrono::sys_seconds time{std::chrono::seconds(seconds_since_epoch)};
-  const auto day = std::chrono::floor<std::chrono::days>(time);
-  const std::chrono::year_month_day date{day};
-  const std::chrono::hh_mm_ss clock{time - day};
-  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), clock.hours().count(),
-                     clock.minutes().count(), clock.seconds().count());
+  const std::time_t time = seconds_since_epoch;
+  std::tm utc{};
+  gmtime_r(&time, &utc);
+  std::array<char, 64> text{};
+  return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc)};
 }
 
 }  // namespace laptime

@@ -74,9 +74,8 @@ struct TracedStep {
   LAPTIME_FIELDS((kSeconds, begin, total), launches)
 };
 
-// How busy a device was that runs beside the host: in steps during which it kept records of its own, and in steps that
-// it ran as one recording, in which no kernel waits for the host. Nothing for a device that has no such records and
-// recordings.
+// How busy a device beside the host was: in steps during which it kept records of its own, and in steps that it ran as
+// one recording, in which no kernel waits for the host. Empty for a device that has neither.
 struct DeviceUse {
   std::string records;           // what recorded: "CUPTI"
   std::string missing;           // why there are no records; empty where there are
@@ -102,8 +101,7 @@ struct StepTrace {
   std::vector<double> untraced;   // seconds of steps without marks, run in turn with those of `steps`
   std::optional<double> mark;     // seconds that one mark takes
   DeviceUse device;
-  // FLOP/s of matrix products of this step's type and bytes/s of main memory: measured, or what a prediction is made
-  // of.
+  // FLOP/s of matrix products of this step's type and bytes/s of main memory, measured or predicted from.
   std::optional<double> peak_flops, bandwidth;
   std::optional<double> datasheet_flops, datasheet_bandwidth;  // of the device; FLOP/s, bytes/s
   std::optional<int64_t> cache_bytes;                          // of the last level of the caches

@@ -25,15 +25,6 @@ using sqlite::Damaged;
 using sqlite::Database;
 using sqlite::Statement;
 
-// A mistyped folder is an error: a store in a new one would be hard to find again.
-void require_directory(const fs::path& path) {
-  std::error_code error;
-  const fs::path folder = path.parent_path();
-  if (folder.empty() || fs::is_directory(folder, error)) return;
-  throw Error::format("store '{}': there is no folder '{}'; make it, or name another file with --store", path.string(),
-                      folder.string());
-}
-
 // Reads a row whose first column is its id. Error with the row's place if it is not what it should be.
 template <class Read>
 auto read_row(const Database& database, const char* table, int64_t id, Read read) {
@@ -166,8 +157,7 @@ class Scan {
     }
   }
 
-  // An index has the ids in a hundredth of the bytes of the table. Where both are damaged, every id that was ever given
-  // is tried.
+  // An index has a hundredth of the table's bytes. Where both are damaged, every id that was ever given is tried.
   std::vector<int64_t> ids_of_records() {
     std::vector<int64_t> ids;
     if (!add_ids("SELECT id FROM records", ids) && !add_ids("SELECT id FROM records NOT INDEXED ORDER BY id", ids)) {
@@ -194,7 +184,12 @@ Store Store::open(const fs::path& path, Access access, const std::function<bool(
     throw Error::format("store '{}': no such file; nothing has been stored there yet, or name the file with --store",
                         path.string());
   }
-  if (access == Access::kWrite) require_directory(path);
+  // A mistyped folder is an error: a store in a new one would be hard to find again.
+  const fs::path folder = path.parent_path();
+  if (std::error_code error; access == Access::kWrite && !folder.empty() && !fs::is_directory(folder, error)) {
+    throw Error::format("store '{}': there is no folder '{}'; make it, or name another file with --store",
+                        path.string(), folder.string());
+  }
 
   auto database = std::make_shared<Database>(path, access == Access::kWrite, stop);
   database->execute("PRAGMA cell_size_check = ON");
@@ -259,10 +254,6 @@ bool Store::has(int64_t id, std::string_view run, std::string_view name) const {
 
 std::vector<int64_t> Store::ids(const Problem& problem, const std::string& condition) const {
   return Scan(*database_, problem).ids(condition);
-}
-
-void Store::each(Extent extent, const Visit& visit, const Problem& problem) const {
-  each_of(ids(problem), extent, visit, problem);
 }
 
 void Store::each_of(std::span<const int64_t> ids, Extent extent, const Visit& visit, const Problem& problem) const {

@@ -113,7 +113,7 @@ class Store {
   void write_together(const std::function<void()>& write);
   // The stored record that equals this one, whatever keeps its run apart from others (record/import.h).
   std::optional<int64_t> find_same(const Record& record) const;
-  // Adds the trace of a stored record. False if it has one.
+  // False if the record has a trace already.
   bool add_trace(int64_t id, const StepTrace& trace);
   // Whether a machine of another fingerprint has made a run of this name.
   bool has_run_of_other(std::string_view run, std::string_view fingerprint) const;
@@ -126,7 +126,9 @@ class Store {
   // not locked while it runs.
   using Visit = std::function<bool(int64_t id, const Record&)>;
   using Problem = std::function<void(const std::string&)>;
-  void each(Extent extent, const Visit& visit, const Problem& problem) const;
+  void each(Extent extent, const Visit& visit, const Problem& problem) const {
+    each_of(ids(problem), extent, visit, problem);
+  }
   // In the order of `ids`; an id without a record is left out.
   void each_of(std::span<const int64_t> ids, Extent extent, const Visit& visit, const Problem& problem) const;
 
@@ -134,9 +136,9 @@ class Store {
   // listing.
   std::vector<int64_t> ids(const Problem& problem, const std::string& condition = {}) const;
 
-  // The JSON of a record, as it was written; none if there is no such record.
+  // The JSON of a record as it was written, and its trace; none if there is none. Error for a trace that cannot be
+  // read.
   std::optional<std::string> text_at(int64_t id) const;
-  // The trace of the record of this id, if it has one. Error if it cannot be read.
   std::optional<StepTrace> trace_at(int64_t id) const;
   // The newest record with status ok of this configuration by this binary on this machine. With `traced_steps`, only
   // records whose trace has at least so many steps.

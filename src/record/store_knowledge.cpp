@@ -44,12 +44,9 @@ std::vector<T> values_of(Database& database, std::string_view device) {
 template <class T>
 void write(Database& database, std::span<const T> values) {
   std::vector<std::string> names;
-  std::vector<std::string> places;
   const T any;
-  T::visit_fields(any, [&](const Key& key, const auto&) {
-    names.emplace_back(key.name);
-    places.push_back(fmt::format("?{}", names.size()));
-  });
+  T::visit_fields(any, [&](const Key& key, const auto&) { names.emplace_back(key.name); });
+  const std::vector<std::string> places(names.size(), "?");
   Statement insert(database, fmt::format("INSERT OR REPLACE INTO {} ({}) VALUES ({})", T::kTable, joined(names, ", "),
                                          joined(places, ", ")));
   for (const T& value : values) {

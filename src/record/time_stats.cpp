@@ -22,16 +22,13 @@ std::optional<Trust> trust_of(const Record& record) {
   const TimeStats* const time = record.main_time();
   const Verdict& verdict = record.verdict;
   if (time == nullptr || verdict.rating == kPredicted) return std::nullopt;
-  Trust trust;
-  trust.within = known_within(*time);
+  Trust trust{.within = known_within(*time), .lost = verdict.lost, .lost_to = verdict.lost_to};
   trust.has_few_samples = !trust.within.has_value();
   trust.drifts = verdict.rating == name_of(Stability::kNoSteadyState);
   trust.is_busy = verdict.lost.value_or(0) > kUnstableLoss;
   // Nothing else that is unstable lacks a number of its own.
   trust.is_meaningless = verdict.rating == name_of(Stability::kUnstable) && !trust.is_busy &&
                          trust.within.value_or(0) <= kTrustedWithin && record.binary.build_type != "Release";
-  trust.lost = verdict.lost;
-  trust.lost_to = verdict.lost_to;
   return trust;
 }
 

@@ -14,10 +14,7 @@ struct VerifiedGroup {
   std::string name;
   std::vector<Comparison> comparisons;
 
-  bool pass() const {
-    return std::all_of(comparisons.begin(), comparisons.end(),
-                       [](const Comparison& comparison) { return comparison.pass; });
-  }
+  bool pass() const { return std::ranges::all_of(comparisons, &Comparison::pass); }
 };
 
 struct VerifiedFile {
@@ -26,10 +23,7 @@ struct VerifiedFile {
   std::vector<VerifiedGroup> groups;
   std::string refused;  // why the run could not be made, memory for instance; such a file does not pass
 
-  bool pass() const {
-    return refused.empty() && !groups.empty() &&
-           std::all_of(groups.begin(), groups.end(), [](const VerifiedGroup& group) { return group.pass(); });
-  }
+  bool pass() const { return refused.empty() && !groups.empty() && std::ranges::all_of(groups, &VerifiedGroup::pass); }
 };
 
 }  // namespace laptime
