@@ -223,6 +223,7 @@ Json point_json(const PagePoints& points, const PagePoint& point, const TraceSum
                      {"text", ratio_text(*ratio)}};
   }
   json["sentences"] = {{"time", time_sentence(points, point)},
+                       {"training", training_sentence(points, point)},
                        {"work", sums != nullptr ? work_sentence(*sums) : ""},
                        {"memory", memory_sentence(points, point, sums)},
                        {"roofline", sums != nullptr ? bound_sentence(*sums) : ""},

@@ -312,10 +312,6 @@ PointAnswer comparison_answer(const ComparedNames& names, const std::vector<Comp
   return answer;
 }
 
-std::string_view StoredPair::verdict(double margin) const {
-  return unjudged.empty() ? name_of(difference_of(interval, margin)) : std::string_view(unjudged);
-}
-
 PointAnswer stored_comparison_answer(const std::string& a, const std::string& b, const std::vector<StoredPair>& pairs,
                                      double margin, double confidence) {
   PointAnswer answer{.name = fmt::format("A: {}; B: {}", a, b)};

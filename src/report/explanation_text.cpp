@@ -103,8 +103,11 @@ std::string memory_text(const MemoryNeed& need, const std::string& recompute, si
 
 // "small 2025: 128,625,408 parameters, 491 MiB; 257 GFLOP forward, 514 GFLOP backward", and whether it fits.
 std::vector<std::string> headline(const Explanation& explanation) {
-  std::vector<std::string> lines{fmt::format("{} parameters; {} forward, {} backward", grouped(explanation.parameters),
+  std::vector<std::string> lines{fmt::format("{} parameters; {} forward (attention {}, head {}), {} backward",
+                                             grouped(explanation.parameters),
                                              value_text(explanation.model_flops_forward, Unit::kFlops),
+                                             value_text(explanation.model_flops_attention, Unit::kFlops),
+                                             value_text(explanation.model_flops_head, Unit::kFlops),
                                              value_text(explanation.model_flops_backward, Unit::kFlops))};
   if (explanation.memory) {
     const MemoryNeed& need = *explanation.memory;

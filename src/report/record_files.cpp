@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "record/fields_json.h"
+#include "config/fields_json.h"
 #include "record/metrics.h"
 #include "table/table.h"
 
