@@ -2,16 +2,12 @@
 #include "analysis/finding.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace laptime {
 
 std::string_view name_of(FindingTrust trust) {
-  switch (trust) {
-    case FindingTrust::kMeasured: return "measured";
-    case FindingTrust::kRough: return "rough";
-    case FindingTrust::kPredicted: return "predicted";
-  }
-  return "measured";
+  return trust == FindingTrust::kPredicted ? "predicted" : trust == FindingTrust::kRough ? "rough" : "measured";
 }
 
 bool Finding::has(std::string_view key) const {
@@ -44,6 +40,10 @@ Json to_json(const Finding& finding) {
   for (const auto& [key, value] : finding.values.json().items()) json[key] = value;
   json["trust"] = name_of(finding.trust);
   return json;
+}
+
+void add(std::vector<Finding>& findings, std::string_view kind, std::string_view subject, Json values) {
+  findings.push_back({.kind = std::string(kind), .subject = std::string(subject), .values = std::move(values)});
 }
 
 const Finding* find(const std::vector<Finding>& findings, std::string_view kind, std::string_view subject) {

@@ -17,9 +17,9 @@ enum class FindingTrust : uint8_t { kMeasured, kRough, kPredicted };
 std::string_view name_of(FindingTrust trust);  // "measured", "rough", "predicted"
 
 struct Finding {
-  std::string kind;     // "class_share"; report/words.cpp lists them all
-  std::string subject;  // "matmul": which of its kind it is; may be empty
-  JsonObject values;    // by snake_case keys that end in their unit: "total_s", "share", "peak_bytes"
+  std::string kind;       // "class_share"; report/words.cpp lists them all
+  std::string subject{};  // "matmul": which of its kind it is; may be empty
+  JsonObject values;      // by snake_case keys that end in their unit: "total_s", "share", "peak_bytes"
   FindingTrust trust = FindingTrust::kMeasured;
 
   bool has(std::string_view key) const;       // whether the value is there and not null
@@ -37,6 +37,8 @@ void add_interval(JsonObject& values, const std::string& key, const std::optiona
 
 // {"kind": ..., "subject": ..., values..., "trust": ...}
 Json to_json(const Finding& finding);
+
+void add(std::vector<Finding>& findings, std::string_view kind, std::string_view subject, Json values);
 
 // The first finding of a kind, and of a subject unless that is empty; null where there is none.
 const Finding* find(const std::vector<Finding>& findings, std::string_view kind, std::string_view subject = {});

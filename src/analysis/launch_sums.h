@@ -56,7 +56,7 @@ std::string class_of(const TraceLaunch& launch);
 // One sum per key, in the order of the first launch. Launches that `test` refuses are left out; null: none.
 std::vector<LaunchSum> sum_launches(const StepTrace& trace, const LaunchKey& key, const LaunchTest& test = {});
 
-// Those with the longest time first.
+// Sorts sums by their time, the longest first.
 std::vector<LaunchSum> largest_first(std::vector<LaunchSum> sums);
 
 // Seconds of the launches that `test` accepts, added up in each traced step. A null test accepts all.

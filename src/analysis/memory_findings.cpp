@@ -5,7 +5,6 @@
 #include <cmath>
 #include <string_view>
 
-#include "analysis/memory_growth.h"
 #include "base/available_memory.h"
 #include "base/error.h"
 #include "base/json.h"
@@ -29,7 +28,7 @@ Finding peak_finding(const Record& record, const StepTrace& trace, const MemoryL
   if (was_held(record) && record.memory.peak_bytes) values["held_bytes"] = *record.memory.peak_bytes;
   add_usable(usable_memory(record), values);
   values["fits"] = record.status != Status::kOutOfMemory;
-  return {.kind = "memory_peak", .subject = {}, .values = std::move(values)};
+  return {.kind = "memory_peak", .values = std::move(values)};
 }
 
 void add_shares(const MemoryLedger& ledger, std::vector<Finding>& findings) {
@@ -41,10 +40,8 @@ void add_shares(const MemoryLedger& ledger, std::vector<Finding>& findings) {
   const auto whole = static_cast<double>(ledger.planned());
   for (const auto& [key, bytes] : parts) {
     if (bytes <= 0) continue;
-    findings.push_back(
-        {.kind = "memory_share",
-         .subject = key,
-         .values = Json{{"bytes", bytes}, {"share", whole > 0 ? static_cast<double>(bytes) / whole : 0}}});
+    add(findings, "memory_share", key,
+        {{"bytes", bytes}, {"share", whole > 0 ? static_cast<double>(bytes) / whole : 0}});
   }
 }
 
@@ -72,7 +69,7 @@ void add_phases(const Record& record, const StepTrace& trace, const MemoryLedger
                 {"saved_bytes", held[MemoryCategory::kSaved]}};
     if (const auto after = held_after(record, trace, ledger, phase.phase)) values["after_bytes"] = *after;
     if (state > 0 && !alternate) values["first_step_bytes"] = held.total() - (phase.phase == kOptimizer ? 0 : state);
-    findings.push_back({.kind = "phase_peak", .subject = phase.phase, .values = std::move(values)});
+    add(findings, "phase_peak", phase.phase, std::move(values));
   }
 }
 
@@ -91,7 +88,7 @@ void add_saved(const StepTrace& trace, std::vector<Finding>& findings) {
   for (size_t i = 0; i < trace.buffer_count(); ++i)
     has_copies = has_copies || category_of(trace.buffer(i)) == MemoryCategory::kAutocastCopies;
   values["has_unsaved_copies"] = has_copies && saved.copies == 0;
-  findings.push_back({.kind = "saved_for_backward", .subject = {}, .values = std::move(values)});
+  add(findings, "saved_for_backward", "", std::move(values));
 }
 
 void add_optimizer(const MemoryLedger& ledger, std::vector<Finding>& findings) {
@@ -103,20 +100,17 @@ void add_optimizer(const MemoryLedger& ledger, std::vector<Finding>& findings) {
     const CategoryBytes& held = ledger.held(phase.peak);
     if (phase.phase == kOptimizer) temporaries = held[MemoryCategory::kTemporaries] + held[MemoryCategory::kWorkspace];
   }
-  findings.push_back({.kind = "optimizer_memory",
-                      .subject = {},
-                      .values = Json{{"state_bytes", state},
-                                     {"temporaries_bytes", in_backward ? Json(nullptr) : Json(temporaries)},
-                                     {"runs_in_backward", in_backward}}});
+  add(findings, "optimizer_memory", "",
+      {{"state_bytes", state},
+       {"temporaries_bytes", in_backward ? Json(nullptr) : Json(temporaries)},
+       {"runs_in_backward", in_backward}});
 }
 
 void add_residual(const StepTrace& trace, std::vector<Finding>& findings) {
   for (size_t i = 0; i < trace.buffer_count(); ++i) {
     const TraceBuffer buffer = trace.buffer(i);
     if (!buffer.name.substr(buffer.name.rfind('.') + 1).starts_with("residual")) continue;
-    findings.push_back({.kind = "residual_tensor",
-                        .subject = {},
-                        .values = Json{{"bytes", buffer.bytes}, {"dtype", buffer.dtype}, {"shape", buffer.shape}}});
+    add(findings, "residual_tensor", "", {{"bytes", buffer.bytes}, {"dtype", buffer.dtype}, {"shape", buffer.shape}});
     return;
   }
 }
@@ -166,21 +160,6 @@ std::vector<Finding> memory_findings(const Record& record, const StepTrace& trac
     if (!was_held(record)) finding.trust = FindingTrust::kPredicted;
   }
   return findings;
-}
-
-Finding memory_growth_finding(const std::string& name, const StepTrace& at_shorter, int64_t shorter,
-                              const StepTrace& at_longer, int64_t longer) {
-  Json values{{"from_context", shorter},
-              {"from_bytes", MemoryLedger(at_shorter).planned()},
-              {"to_context", longer},
-              {"to_bytes", MemoryLedger(at_longer).planned()}};
-  if (const auto growth = memory_growth(at_shorter, shorter, at_longer, longer)) {
-    values["square_bytes"] = growth->square;
-    values["linear_bytes"] = growth->linear;
-    values["constant_bytes"] = growth->constant;
-    values["square_op"] = growth->square_op;
-  }
-  return {.kind = "memory_growth", .subject = name, .values = std::move(values)};
 }
 
 }  // namespace laptime

@@ -1,15 +1,14 @@
 // Compares the sizes of corresponding buffers.
-#include "analysis/memory_growth.h"
+#include "analysis/memory_findings.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <utility>
 #include <vector>
-
-#include "analysis/memory_ledger.h"
 
 namespace laptime {
 namespace {
@@ -32,20 +31,27 @@ std::map<std::string, std::vector<int64_t>> bytes_by_identity(const StepTrace& t
 
 // 0, 1 or 2: the power of `ratio`, above 1, that is nearest to how the bytes grew. The size of a buffer may have terms
 // of two powers, as the tables of a mask have.
-int nearest_power(int64_t before, int64_t after, double ratio) {
+size_t nearest_power(int64_t before, int64_t after, double ratio) {
   if (before <= 0 || after <= before) return 0;
   const double power = std::log(static_cast<double>(after) / static_cast<double>(before)) / std::log(ratio);
-  return std::clamp(static_cast<int>(std::lround(power)), 0, 2);
+  return static_cast<size_t>(std::clamp(std::lround(power), 0L, 2L));
 }
 
 }  // namespace
 
-std::optional<MemoryGrowth> memory_growth(const StepTrace& at_shorter, int64_t shorter, const StepTrace& at_longer,
-                                          int64_t longer) {
+Finding memory_growth_finding(const std::string& name, const StepTrace& at_shorter, int64_t shorter,
+                              const StepTrace& at_longer, int64_t longer) {
+  const MemoryLedger at_end(at_longer);
+  Finding finding{.kind = "memory_growth",
+                  .subject = name,
+                  .values = Json{{"from_context", shorter},
+                                 {"from_bytes", MemoryLedger(at_shorter).planned()},
+                                 {"to_context", longer},
+                                 {"to_bytes", at_end.planned()}}};
   const std::map<std::string, std::vector<int64_t>> before = bytes_by_identity(at_shorter);
-  const auto peak = static_cast<int64_t>(MemoryLedger(at_longer).peak_launch());
+  const auto peak = static_cast<int64_t>(at_end.peak_launch());
   const double ratio = static_cast<double>(longer) / static_cast<double>(shorter);
-  MemoryGrowth growth;
+  std::array<int64_t, 3> bytes{};  // by the power of the context that they grow with
   std::map<std::string, size_t> met;
   std::map<std::string, int64_t> square_by_op;
   for (size_t i = 0; i < at_longer.buffer_count(); ++i) {
@@ -54,17 +60,18 @@ std::optional<MemoryGrowth> memory_growth(const StepTrace& at_shorter, int64_t s
     const size_t place = met[identity]++;
     if (buffer.first > peak || buffer.last < peak) continue;
     const auto found = before.find(identity);
-    if (found == before.end() || place >= found->second.size()) return std::nullopt;
-    switch (nearest_power(found->second[place], buffer.bytes, ratio)) {
-      case 0: growth.constant += buffer.bytes; break;
-      case 1: growth.linear += buffer.bytes; break;
-      default: growth.square += buffer.bytes; square_by_op[std::string(buffer.op)] += buffer.bytes;
-    }
+    if (found == before.end() || place >= found->second.size()) return finding;
+    const size_t power = nearest_power(found->second[place], buffer.bytes, ratio);
+    bytes.at(power) += buffer.bytes;
+    if (power == 2) square_by_op[std::string(buffer.op)] += buffer.bytes;
   }
-  const auto most =
-      std::ranges::max_element(square_by_op, [](const auto& a, const auto& b) { return a.second < b.second; });
-  if (most != square_by_op.end()) growth.square_op = most->first;
-  return growth;
+  const auto most = std::ranges::max_element(square_by_op, {}, [](const auto& one) { return one.second; });
+  Json& values = finding.values.json();
+  values["square_bytes"] = bytes[2];
+  values["linear_bytes"] = bytes[1];
+  values["constant_bytes"] = bytes[0];
+  values["square_op"] = most == square_by_op.end() ? "" : most->first;
+  return finding;
 }
 
 }  // namespace laptime

@@ -1,31 +1,23 @@
 // Adds up buffers over the launches during which they are alive.
 #include "analysis/memory_ledger.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace laptime {
 namespace {
 
-struct CategoryName {
-  MemoryCategory category;
-  std::string_view role;  // of the buffers, where the role alone decides
-  std::string_view key;
-  std::string_view title;
-};
-
-constexpr std::array<CategoryName, kMemoryCategoryCount> kCategories{{
-    {MemoryCategory::kParameters, "parameter", "parameters", "parameters"},
-    {MemoryCategory::kOptimizerState, "optimizer_state", "optimizer_state", "optimizer state"},
-    {MemoryCategory::kInputs, "input", "inputs_and_constants", "inputs and constants"},
-    {MemoryCategory::kGradients, "gradient", "gradients", "gradients"},
-    {MemoryCategory::kAutocastCopies, "autocast_copy", "autocast_copies", "autocast copies"},
-    {MemoryCategory::kSaved, "", "saved_activations", "saved activations"},
-    {MemoryCategory::kTemporaries, "", "temporaries", "temporaries"},
-    {MemoryCategory::kWorkspace, "workspace", "workspace", "workspace"},
-}};
+// Each category by the role of its buffers, where the role alone decides, and its key.
+constexpr std::array<std::pair<std::string_view, std::string_view>, kMemoryCategoryCount> kCategories{
+    {{"parameter", "parameters"},
+     {"optimizer_state", "optimizer_state"},
+     {"input", "inputs_and_constants"},
+     {"gradient", "gradients"},
+     {"autocast_copy", "autocast_copies"},
+     {"", "saved_activations"},
+     {"", "temporaries"},
+     {"workspace", "workspace"}}};
 
 // For each launch and category, the change of the held bytes.
 std::vector<CategoryBytes> changes_of(const StepTrace& trace) {
@@ -42,24 +34,27 @@ std::vector<CategoryBytes> changes_of(const StepTrace& trace) {
 
 }  // namespace
 
-std::string_view key_of(MemoryCategory category) { return kCategories[static_cast<size_t>(category)].key; }
-std::string_view title_of(MemoryCategory category) { return kCategories[static_cast<size_t>(category)].title; }
-MemoryCategory category_at(size_t index) { return kCategories[index].category; }
+std::string_view key_of(MemoryCategory category) { return kCategories.at(static_cast<size_t>(category)).second; }
+
+std::string title_of(MemoryCategory category) {
+  std::string title(key_of(category));
+  std::ranges::replace(title, '_', ' ');
+  return title;
+}
+
+MemoryCategory category_at(size_t index) { return static_cast<MemoryCategory>(index); }
 
 MemoryCategory category_of(const TraceBuffer& buffer) {
   if (buffer.role == "constant") return MemoryCategory::kInputs;
-  for (const CategoryName& one : kCategories) {
-    if (!one.role.empty() && one.role == buffer.role) return one.category;
+  for (size_t i = 0; i < kMemoryCategoryCount; ++i) {
+    const std::string_view role = kCategories.at(i).first;
+    if (!role.empty() && role == buffer.role) return category_at(i);
   }
   if (buffer.resident) return MemoryCategory::kInputs;
   return buffer.saved ? MemoryCategory::kSaved : MemoryCategory::kTemporaries;
 }
 
 int64_t CategoryBytes::total() const { return std::accumulate(bytes.begin(), bytes.end(), int64_t{0}); }
-
-MemoryCategory CategoryBytes::largest() const {
-  return category_at(static_cast<size_t>(std::ranges::max_element(bytes) - bytes.begin()));
-}
 
 MemoryLedger::MemoryLedger(const StepTrace& trace) {
   const std::vector<CategoryBytes> changes = changes_of(trace);
@@ -107,12 +102,6 @@ std::vector<Section> MemoryLedger::sections() const {
     }
   }
   return sections;
-}
-
-std::string launch_text(const StepTrace& trace, size_t launch) {
-  if (launch >= trace.launch_count()) return "no launch";
-  const TraceLaunch at = trace.launch(launch);
-  return at.scope.empty() ? std::string(at.op) : fmt::format("{} in {}", at.op, at.scope);
 }
 
 }  // namespace laptime

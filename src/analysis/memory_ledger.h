@@ -25,8 +25,8 @@ enum class MemoryCategory : uint8_t {
 };
 inline constexpr size_t kMemoryCategoryCount = 8;
 
-std::string_view key_of(MemoryCategory category);    // "saved_activations"
-std::string_view title_of(MemoryCategory category);  // "saved activations"
+std::string_view key_of(MemoryCategory category);  // "saved_activations"
+std::string title_of(MemoryCategory category);     // "saved activations"
 MemoryCategory category_at(size_t index);
 MemoryCategory category_of(const TraceBuffer& buffer);
 
@@ -37,7 +37,6 @@ struct CategoryBytes {
   int64_t operator[](MemoryCategory category) const { return bytes[static_cast<size_t>(category)]; }
   int64_t& operator[](MemoryCategory category) { return bytes[static_cast<size_t>(category)]; }
   int64_t total() const;
-  MemoryCategory largest() const;
 };
 
 // The launches of a phase, and the launch at which most bytes are held.
@@ -83,8 +82,5 @@ class MemoryLedger {
   int64_t rounding_ = 0;
   int64_t resident_ = 0;
 };
-
-// "matmul in layers.3.attn.scores"
-std::string launch_text(const StepTrace& trace, size_t launch);
 
 }  // namespace laptime

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -20,7 +21,7 @@ Group& group_in(std::vector<Group>& groups, Group fresh, const Same& same) {
 
 template <class Group>
 void largest_first(std::vector<Group>& groups) {
-  std::ranges::stable_sort(groups, [](const Group& a, const Group& b) { return a.bytes > b.bytes; });
+  std::ranges::stable_sort(groups, std::greater{}, &Group::bytes);
 }
 
 void add_part(const TraceBuffer& buffer, std::string_view part, std::vector<SavedPart>& parts) {
@@ -138,20 +139,16 @@ std::string layers_text(const std::vector<int64_t>& layers) {
   return (layers.size() == 1 ? "layer " : "layers ") + text;
 }
 
-namespace {
-
-// Every group, in the order of its first buffer.
-std::vector<LargeTensors> groups_of(const StepTrace& trace, size_t peak_launch, bool with_resident) {
-  using Kind = std::tuple<std::string, std::string, std::string, std::string_view, std::string_view, int64_t>;
+std::vector<LargeTensors> largest_tensors(const StepTrace& trace, size_t peak_launch, size_t top) {
+  using Kind = std::tuple<std::string, std::string_view, std::string, std::string_view, std::string_view, int64_t>;
   std::vector<LargeTensors> groups;
   std::map<Kind, size_t> index;
   for (size_t i = 0; i < trace.buffer_count(); ++i) {
     const TraceBuffer buffer = trace.buffer(i);
-    if (buffer.resident && !with_resident) continue;
     const std::string name = any_layer(buffer.name);
     const std::string scope = any_layer(buffer.scope);
-    const auto [known, is_new] = index.emplace(
-        Kind{name, std::string(buffer.op), scope, buffer.phase, buffer.shape, buffer.bytes}, groups.size());
+    const auto [known, is_new] =
+        index.emplace(Kind{name, buffer.op, scope, buffer.phase, buffer.shape, buffer.bytes}, groups.size());
     if (is_new) {
       groups.push_back({.name = name,
                         .op = std::string(buffer.op),
@@ -168,27 +165,9 @@ std::vector<LargeTensors> groups_of(const StepTrace& trace, size_t peak_launch, 
     const auto peak = static_cast<int64_t>(peak_launch);
     if (buffer.first <= peak && peak <= buffer.last) ++group.alive_at_peak;
   }
-  return groups;
-}
-
-template <class Bytes>
-void keep_largest(std::vector<LargeTensors>& groups, size_t top, const Bytes& bytes) {
-  std::ranges::stable_sort(groups, [&](const LargeTensors& a, const LargeTensors& b) { return bytes(a) > bytes(b); });
+  std::ranges::stable_sort(groups, std::greater{},
+                           [](const LargeTensors& group) { return std::pair(group.bytes, group.alive_at_peak); });
   if (groups.size() > top) groups.resize(top);
-}
-
-}  // namespace
-
-std::vector<LargeTensors> largest_tensors(const StepTrace& trace, size_t peak_launch, size_t top) {
-  std::vector<LargeTensors> groups = groups_of(trace, peak_launch, true);
-  keep_largest(groups, top, [](const LargeTensors& group) { return std::pair(group.bytes, group.alive_at_peak); });
-  return groups;
-}
-
-std::vector<LargeTensors> largest_in_all(const StepTrace& trace, size_t peak_launch, size_t top) {
-  std::vector<LargeTensors> groups = groups_of(trace, peak_launch, false);
-  keep_largest(groups, top,
-               [](const LargeTensors& group) { return group.bytes * static_cast<int64_t>(group.buffers.size()); });
   return groups;
 }
 

@@ -69,9 +69,6 @@ struct LargeTensors {
 // At most `top` groups, the largest single tensors first, and of tensors of one size those with most alive at the peak.
 std::vector<LargeTensors> largest_tensors(const StepTrace& trace, size_t peak_launch, size_t top);
 
-// Of the buffers that do not live for the whole run, the groups with most bytes in all.
-std::vector<LargeTensors> largest_in_all(const StepTrace& trace, size_t peak_launch, size_t top);
-
 // What a group is called: its name, or the op and scope that make it.
 std::string title_of(const LargeTensors& tensors);
 

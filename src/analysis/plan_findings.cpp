@@ -7,7 +7,6 @@
 
 #include "analysis/memory_findings.h"
 #include "analysis/published_bounds.h"
-#include "analysis/training_budget.h"
 #include "base/json.h"
 #include "config/machine.h"
 
@@ -35,7 +34,7 @@ Finding fit_finding(const PlannedPoint& point) {
       !record.memory.recompute.empty())
     values["recompute"] = record.memory.recompute;
   if (!point.fitting_recompute.empty()) values["fitting_recompute"] = point.fitting_recompute;
-  return {.kind = "fit", .subject = {}, .values = std::move(values)};
+  return {.kind = "fit", .values = std::move(values)};
 }
 
 Finding time_finding(const Record& record, double seconds, bool is_bound) {
@@ -62,10 +61,8 @@ Finding time_finding(const Record& record, double seconds, bool is_bound) {
 void add_published(const Record& record, const std::string& machine, std::vector<Finding>& findings) {
   const auto ratio = published_ratio(machine, record.config.text("dtype"), record.config.text("mode"));
   if (!ratio) return;
-  findings.push_back(
-      {.kind = "published_runs",
-       .subject = std::string(ratio->machine),
-       .values = Json{{"times", ratio->times}, {"median", ratio->median}, {"low", ratio->low}, {"high", ratio->high}}});
+  add(findings, "published_runs", std::string(ratio->machine),
+      {{"times", ratio->times}, {"median", ratio->median}, {"low", ratio->low}, {"high", ratio->high}});
 }
 
 // A bound from a data sheet takes its interval from published runs.
@@ -117,28 +114,25 @@ std::vector<Finding> plan_findings(const PlannedPoint& point, const TrainingBudg
     add_training(record, budget, !machine.empty(), findings);
   }
   if (point.launches && seconds && *seconds > 0) {
-    findings.push_back({.kind = "launch_bound",
-                        .subject = pass_name(record),
-                        .values = Json{{"launches", *point.launches},
-                                       {"launch_s", point.launch_s},
-                                       {"share", static_cast<double>(*point.launches) * point.launch_s / *seconds},
-                                       {"below_context", or_null(point.launch_bound_below)}}});
+    add(findings, "launch_bound", pass_name(record),
+        {{"launches", *point.launches},
+         {"launch_s", point.launch_s},
+         {"share", static_cast<double>(*point.launches) * point.launch_s / *seconds},
+         {"below_context", or_null(point.launch_bound_below)}});
   }
   if (point.largest_batch || point.largest_context) {
     Json values{{"batch", or_null(point.largest_batch)}, {"context", or_null(point.largest_context)}};
     if (point.largest_batch_kept) values["batch_without_recompute"] = *point.largest_batch_kept;
     if (point.largest_context_kept) values["context_without_recompute"] = *point.largest_context_kept;
-    findings.push_back({.kind = "largest", .subject = {}, .values = std::move(values)});
+    add(findings, "largest", "", std::move(values));
   }
   if (point.compiled) {
-    findings.push_back({.kind = "compile_mode",
-                        .subject = {},
-                        .values = Json{{"time_s", or_null(predicted_seconds(*point.compiled, pass_name(record)))},
-                                       {"peak_bytes", or_null(point.compiled->memory.predicted_peak_bytes)},
-                                       {"only_it_fits", record.status != Status::kOk}}});
+    add(findings, "compile_mode", "",
+        {{"time_s", or_null(predicted_seconds(*point.compiled, pass_name(record)))},
+         {"peak_bytes", or_null(point.compiled->memory.predicted_peak_bytes)},
+         {"only_it_fits", record.status != Status::kOk}});
   }
-  if (point.eager_bytes)
-    findings.push_back({.kind = "framework", .subject = {}, .values = Json{{"peak_bytes", *point.eager_bytes}}});
+  if (point.eager_bytes) add(findings, "framework", "", {{"peak_bytes", *point.eager_bytes}});
   for (Finding& finding : findings) finding.trust = FindingTrust::kPredicted;
   return findings;
 }

@@ -1,4 +1,5 @@
-// Findings about a planned point: whether it fits, how long it takes, and what would fit; and predictions beside times.
+// Findings about a planned point: whether it fits, how long it and a training take, and what would fit; and predictions
+// beside times.
 #pragma once
 
 #include <cstdint>
@@ -34,12 +35,18 @@ struct PlannedPoint {
 // predicted_time  time_s, low_s, high_s, forward_s, backward_s, optimizer_s, tokens_per_second, basis, measured_share,
 //                 disturbed_share, is_bound
 // published_runs  machine, times, median, low, high: how many times the bound published runs took
-// training_time   as in analysis/training_budget.h
+// training_time   as training_time() below
 // launch_bound    launches, launch_s, share, below_context
 // largest         batch, context, batch_without_recompute, context_without_recompute
 // compile_mode    time_s, peak_bytes, fits
 // framework       peak_bytes
 std::vector<Finding> plan_findings(const PlannedPoint& point, const TrainingBudget& budget);
+
+// training_time   tokens, steps, time_s, low_s, high_s, price_per_hour, price, price_low, price_high, kwh, is_bound:
+// what is not known is absent. Of a bound from a data sheet, low_s and high_s are those of published runs. From the
+// measured median of a step and its 95 % interval or, in a record of a prediction, the predicted time. None for another
+// pass than a step, and where the record has no time or, for epochs, no data.
+std::optional<Finding> training_time(const Record& record, const TrainingBudget& budget);
 
 // Tokens per second of a pass that takes so long; none where the record does not know its batch and context.
 std::optional<double> tokens_per_second(const Record& record, double seconds);

@@ -42,9 +42,6 @@ std::string range_text(const std::vector<double>& values, const std::function<st
   const auto [low, high] = std::ranges::minmax_element(values);
   return text(*low) == text(*high) ? text(*low) : fmt::format("{} to {}", text(*low), text(*high));
 }
-std::string percent_text(double fraction) {
-  return std::isfinite(fraction) ? fmt::format("{:.{}f} %", 100 * fraction, fraction < 0.0995 ? 1 : 0) : "-";
-}
 std::string two_digits(double value) { return std::isfinite(value) ? fmt::format("{:.2g}", value) : "-"; }
 std::string factor(double value) { return fixed_text(value, 2); }
 
@@ -58,11 +55,11 @@ std::vector<Pair> pairs_of(Points points, const std::string& option, std::string
   };
   std::map<std::string, const QuestionedPoint*> before;
   for (const QuestionedPoint& point : points) {
-    if (point.record->config.text(option.c_str()) == from) before[rest_of(point)] = &point;
+    if (point.record->config.text(option) == from) before[rest_of(point)] = &point;
   }
   std::vector<Pair> pairs;
   for (const QuestionedPoint& point : points) {
-    if (point.record->config.text(option.c_str()) != to) continue;
+    if (point.record->config.text(option) != to) continue;
     if (const auto found = before.find(rest_of(point)); found != before.end())
       pairs.emplace_back(found->second, &point);
   }
@@ -85,26 +82,21 @@ std::string gain_text(Points points, const std::string& option, std::string_view
                      counted(ratios.size(), "pair"), unclear > 0 ? fmt::format(", {} within the noise", unclear) : "");
 }
 
-// Shares of the step of the launches that `test` accepts, added up by `key`; the longest first.
-struct Share {
-  std::string name;
-  double share = 0;
-  int64_t calls = 0;
-};
+// Sums of the launches that `test` accepts with their share of the step; the longest first.
+using Share = std::pair<LaunchSum, double>;
 std::vector<Share> shares_of(const StepTrace& trace, const LaunchKey& key, const LaunchTest& test = {}) {
   std::vector<Share> shares;
   const double step = totals_of(trace).step;
-  for (const LaunchSum& sum : sum_launches(trace, key, test)) {
-    if (step > 0) shares.push_back({sum.key, sum.total / step, sum.calls});
+  for (LaunchSum& sum : largest_first(sum_launches(trace, key, test))) {
+    if (step > 0) shares.emplace_back(sum, sum.total / step);
   }
-  std::ranges::stable_sort(shares, [](const Share& a, const Share& b) { return a.share > b.share; });
   return shares;
 }
 std::string kernel_of(const TraceLaunch& launch) { return fmt::format("{}:{}", launch.op, launch.kernel); }
 
 double share_of_class(const StepTrace& trace, std::string_view work_class) {
-  for (const Share& share : shares_of(trace, class_of)) {
-    if (share.name == work_class) return share.share;
+  for (const auto& [sum, share] : shares_of(trace, class_of)) {
+    if (sum.key == work_class) return share;
   }
   return 0;
 }
@@ -171,14 +163,14 @@ std::string top_kernel(Points points) {
     const std::vector<Share> shares =
         shares_of(*point.trace, kernel_of, [](const TraceLaunch& launch) { return launch.phase != "optimizer"; });
     if (shares.empty()) continue;
-    const Share& top = shares.front();
+    const auto& [top, share] = shares.front();
     if (text.empty()) {
-      first = top.name;
-      text = fmt::format("{} with {} of the {} in {}, at {}", top.name, percent_text(top.share), pass_of(*point.trace),
+      first = top.key;
+      text = fmt::format("{} with {} of the {} in {}, at {}", top.key, percent_text(share), pass_of(*point.trace),
                          counted(top.calls, "call"), point.name);
     }
     ++all;
-    same += top.name == first ? 1U : 0U;
+    same += top.key == first ? 1U : 0U;
   }
   return text.empty() ? "" : fmt::format("{}; it is the first at {} of {}.", text, same, counted(all, "point"));
 }
@@ -190,8 +182,8 @@ std::string other_kernels(Points points) {
       return launch.phase == "forward" && launch.work_class != kProductClass;
     });
     std::vector<std::string> parts;
-    for (const Share& one : shares) {
-      if (parts.size() < 3) parts.push_back(fmt::format("{} {}", one.name, percent_text(one.share)));
+    for (const auto& [sum, share] : shares) {
+      if (parts.size() < 3) parts.push_back(fmt::format("{} {}", sum.key, percent_text(share)));
     }
     if (!parts.empty())
       return fmt::format("{} of the {}, at {}.", joined(parts, ", "), pass_of(*point.trace), point.name);
@@ -235,14 +227,13 @@ std::string gain_of_compile(Points points) {
     std::map<std::string, double> saved;
     for (const LaunchSum& sum : sum_launches(*eager->trace, class_of)) saved[sum.key] += sum.total;
     for (const LaunchSum& sum : sum_launches(*compiled->trace, class_of)) saved[sum.key] -= sum.total;
-    std::vector<std::pair<std::string, double>> order(saved.begin(), saved.end());
-    std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.second > b.second; });
+    const auto most = std::ranges::max_element(saved, {}, [](const auto& one) { return one.second; });
     const double before = totals_of(*eager->trace).step;
     const double after = totals_of(*compiled->trace).step;
-    if (order.empty() || before <= 0 || order.front().second <= 0) continue;
+    if (most == saved.end() || before <= 0 || most->second <= 0) continue;
     return fmt::format(
         "At {} compile mode takes {} of the time of eager; most of what it saves is {} ({} of the eager {}).",
-        compiled->name, percent_text(after / before), order.front().first, percent_text(order.front().second / before),
+        compiled->name, percent_text(after / before), most->first, percent_text(most->second / before),
         pass_of(*eager->trace));
   }
   return "";

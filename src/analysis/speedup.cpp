@@ -10,7 +10,6 @@
 #include <span>
 
 #include "base/json.h"
-#include "distribution/verdict.h"
 #include "record/metrics.h"
 #include "record/time_stats.h"
 
@@ -71,12 +70,6 @@ std::string plainest(const std::set<std::string>& values) {
   return plain;
 }
 
-bool is_rough(const Record& record) {
-  const std::string& rating = record.verdict.rating;
-  return rating == name_of(Stability::kNoSteadyState) || rating == name_of(Stability::kUntested) ||
-         rating == name_of(Stability::kUnstable);
-}
-
 const TimeStats* time_of(const Record& record, const std::map<std::string, TimeStats>& times, std::string_view phase) {
   const auto found = times.find(phase.empty() ? record.config.text("pass") : std::string(phase));
   return found == times.end() || found->second.count == 0 ? nullptr : &found->second;
@@ -104,19 +97,13 @@ std::optional<Speedup> speedup_of(const TimeStats& baseline, const TimeStats& ti
   Speedup speedup{.value = baseline.median / time.median, .interval = {}};
   const bool is_known = std::isfinite(speedup.value) && speedup.value > 0 && time.median > 0;
   if (!is_known) return std::nullopt;
-  if (baseline == time) {
-    speedup.interval = {speedup.value, speedup.value};
-    return speedup;
-  }
-  if (const auto interval = bootstrap_ratio_interval(baseline.samples, time.samples)) {
-    speedup.interval = *interval;
-    return speedup;
-  }
+  if (baseline == time) return Speedup{speedup.value, {speedup.value, speedup.value}};
+  if (const auto interval = bootstrap_ratio_interval(baseline.samples, time.samples))
+    return Speedup{speedup.value, *interval};
   const double one = uncertainty_of(baseline).value_or(1);
   const double other = uncertainty_of(time).value_or(1);
   const double factor = 1 + std::hypot(one, other);
   speedup.interval = {speedup.value / factor, speedup.value * factor};
-  speedup.is_rough = true;
   return speedup;
 }
 
@@ -154,8 +141,8 @@ std::vector<std::string> Speedups::descriptions() const {
       const std::string shown = value->second.empty() || value->second == "null" ? "none" : value->second;
       text += (text.empty() ? "" : " ") + (usual_value(key).empty() ? fmt::format("{} {}", key, shown) : shown);
     }
-    const bool is_known = std::ranges::find(descriptions, text) != descriptions.end();
-    if (!text.empty() && !is_known) descriptions.push_back(std::move(text));
+    if (!text.empty() && std::ranges::find(descriptions, text) == descriptions.end())
+      descriptions.push_back(std::move(text));
   }
   return descriptions;
 }
@@ -178,7 +165,7 @@ bool Speedups::is_baseline(const Record& record) const {
 
 void Speedups::add(const Record& record) {
   if (record.run.empty() || record.status != Status::kOk) return;
-  const Baseline baseline{is_predicted(record), is_rough(record), record.time};
+  const Baseline baseline{is_predicted(record), record.time};
   if (is_baseline(record)) baselines_[point_of(record)] = baseline;
   if (is_whole(record)) whole_[whole_point_of(record)] = baseline;
 }
@@ -193,9 +180,7 @@ std::optional<Speedup> compared(const Baseline& baseline, const Record& record, 
   const TimeStats* const own = time_of(record, record.time, phase);
   if (base == nullptr || own == nullptr) return std::nullopt;
   std::optional<Speedup> speedup = speedup_of(*base, *own);
-  if (!speedup) return std::nullopt;
-  if (baseline.is_predicted) speedup->interval = {speedup->value, speedup->value};
-  speedup->is_rough = !baseline.is_predicted && (speedup->is_rough || baseline.is_rough || is_rough(record));
+  if (speedup && baseline.is_predicted) speedup->interval = {speedup->value, speedup->value};
   return speedup;
 }
 
@@ -210,13 +195,9 @@ std::optional<Speedup> Speedups::speedup(const Record& record, std::string_view 
 std::optional<Speedup> Speedups::gain(const Record& record, std::string_view phase) const {
   const auto found = whole_.find(whole_point_of(record));
   if (found == whole_.end()) return std::nullopt;
-  std::optional<Speedup> speedup = compared(found->second, record, phase);
-  if (speedup) {
-    const Interval interval = speedup->interval;
-    speedup->value = 1 / speedup->value;
-    speedup->interval = {1 / interval.high, 1 / interval.low};
-  }
-  return speedup;
+  const std::optional<Speedup> speedup = compared(found->second, record, phase);
+  if (!speedup) return std::nullopt;
+  return Speedup{1 / speedup->value, {1 / speedup->interval.high, 1 / speedup->interval.low}};
 }
 
 }  // namespace laptime

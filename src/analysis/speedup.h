@@ -17,7 +17,6 @@ namespace laptime {
 struct Speedup {
   double value = 0;
   Interval interval;
-  bool is_rough = false;  // a verdict is against one of the times: noise may move the ratio beyond its interval
 };
 
 // The ratio of two medians: a bootstrap interval where both sides have enough samples, otherwise the delta method with
@@ -63,7 +62,6 @@ class Speedups {
  private:
   struct Baseline {
     bool is_predicted = false;
-    bool is_rough = false;
     std::map<std::string, TimeStats> time;
   };
   using ByPoint = std::map<std::string, Baseline>;

@@ -32,7 +32,7 @@ void add_class_shares(const StepTrace& trace, double step, std::vector<Finding>&
       values["bound"] = sum.bound();
       values["in_cache"] = sum.bound() == "memory" && 2 * sum.uncached_bytes < sum.bytes;
     }
-    findings.push_back({.kind = "class_share", .subject = sum.key, .values = std::move(values)});
+    add(findings, "class_share", sum.key, std::move(values));
   }
 }
 
@@ -44,7 +44,7 @@ void add_phase_times(const StepTrace& trace, double step, std::vector<Finding>& 
     values["class"] = classes.front().key;
     values["class_share"] = sum.total > 0 ? classes.front().total / sum.total : 0;
     if (const auto of_bound = sum.of_roofline()) values["of_bound"] = *of_bound;
-    findings.push_back({.kind = "phase_time", .subject = sum.key, .values = std::move(values)});
+    add(findings, "phase_time", sum.key, std::move(values));
   }
 }
 
@@ -60,19 +60,16 @@ void add_tracing(const StepTrace& trace, const StepTotals& totals, std::vector<F
     tracing.json()["untraced_steps"] = trace.untraced.size();
     if (const auto mean = traced_over_untraced(trace)) tracing.json()["mean_ratio"] = *mean;
     tracing.json()["is_disturbed"] = is_disturbed(trace);
-    findings.push_back({.kind = "tracing", .subject = {}, .values = std::move(tracing)});
+    add(findings, "tracing", "", std::move(tracing.json()));
 
     const std::vector<double> sums = seconds_by_step(trace);
     JsonObject sum(Json{{"launches_s", median(sums)}, {"untraced_s", without}, {"ratio", median(sums) / without}});
     add_interval(sum, "ratio", bootstrap_ratio_interval(sums, trace.untraced));
-    findings.push_back({.kind = "launch_sum", .subject = {}, .values = std::move(sum)});
+    add(findings, "launch_sum", "", std::move(sum.json()));
   }
   if (trace.mark && *trace.mark > 0) {
-    findings.push_back({.kind = "marks",
-                        .subject = {},
-                        .values = Json{{"mark_s", *trace.mark},
-                                       {"launches", trace.launch_count()},
-                                       {"share", launches * *trace.mark / totals.step}}});
+    add(findings, "marks", "",
+        {{"mark_s", *trace.mark}, {"launches", trace.launch_count()}, {"share", launches * *trace.mark / totals.step}});
   }
 }
 
@@ -89,29 +86,26 @@ void add_device(const StepTrace& trace, std::vector<Finding>& findings) {
   const double step = median(trace.untraced);
   if (trace.datasheet_flops && trace.datasheet_bandwidth) {
     const double floor = floor_of(trace, trace.datasheet_flops, trace.datasheet_bandwidth);
-    findings.push_back({.kind = "data_sheet_floor",
-                        .subject = {},
-                        .values = Json{{"floor_s", floor},
-                                       {"share", floor / step},
-                                       {"peak_flops_per_second", *trace.datasheet_flops},
-                                       {"bandwidth_bytes_per_second", *trace.datasheet_bandwidth}}});
+    add(findings, "data_sheet_floor", "",
+        {{"floor_s", floor},
+         {"share", floor / step},
+         {"peak_flops_per_second", *trace.datasheet_flops},
+         {"bandwidth_bytes_per_second", *trace.datasheet_bandwidth}});
   }
   if (device.busy.empty() && device.recorded.empty()) return;
   const std::optional<double> busy = busy_of(device);
   const std::optional<double> idle = busy ? std::optional(std::max(0.0, 1 - *busy / step)) : std::nullopt;
   const bool has_records = !device.busy.empty();
-  findings.push_back(
-      {.kind = "device_idle",
-       .subject = {},
-       .values = Json{{"share", or_null(idle)},
-                      {"is_launch_bound", idle ? Json(*idle >= kLaunchBound) : Json(nullptr)},
-                      {"kernels", has_records ? device.kernels : static_cast<int64_t>(trace.launch_count())},
-                      {"copies", device.copies},
-                      {"graph_s", device.recorded.empty() ? Json(nullptr) : Json(median(device.recorded))},
-                      {"is_graph", device.usually_recorded != 0},
-                      {"records", device.records},
-                      {"missing", device.missing},
-                      {"watched_steps", device.busy.size()}}});
+  add(findings, "device_idle", "",
+      {{"share", or_null(idle)},
+       {"is_launch_bound", idle ? Json(*idle >= kLaunchBound) : Json(nullptr)},
+       {"kernels", has_records ? device.kernels : static_cast<int64_t>(trace.launch_count())},
+       {"copies", device.copies},
+       {"graph_s", device.recorded.empty() ? Json(nullptr) : Json(median(device.recorded))},
+       {"is_graph", device.usually_recorded != 0},
+       {"records", device.records},
+       {"missing", device.missing},
+       {"watched_steps", device.busy.size()}});
 }
 
 void add_softmax(const StepTrace& trace, std::vector<Finding>& findings) {
@@ -129,7 +123,6 @@ void add_softmax(const StepTrace& trace, std::vector<Finding>& findings) {
   values["steps"] = both->softmax.size();
   const bool is_rough = is_measured(trace) && static_cast<int64_t>(both->softmax.size()) < kFewestForInterval;
   findings.push_back({.kind = "softmax_against_products",
-                      .subject = {},
                       .values = std::move(values),
                       .trust = is_rough ? FindingTrust::kRough : FindingTrust::kMeasured});
 }
@@ -169,33 +162,27 @@ std::optional<SoftmaxAndProducts> softmax_and_products(const StepTrace& trace) {
 std::vector<Finding> trace_findings(const Record& record, const StepTrace& trace) {
   const StepTotals totals = totals_of(trace);
   std::vector<Finding> findings;
-  findings.push_back(
-      {.kind = "pass_time",
-       .subject = pass_of(trace),
-       .values = Json{{"total_s", totals.step}, {"residue_s", totals.residue()}, {"launches", trace.launch_count()}}});
+  add(findings, "pass_time", pass_of(trace),
+      {{"total_s", totals.step}, {"residue_s", totals.residue()}, {"launches", trace.launch_count()}});
   add_class_shares(trace, totals.step, findings);
   add_phase_times(trace, totals.step, findings);
   if (trace.peak_flops || trace.bandwidth) {
-    findings.push_back({.kind = "rates",
-                        .subject = {},
-                        .values = Json{{"peak_flops_per_second", or_null(trace.peak_flops)},
-                                       {"bandwidth_bytes_per_second", or_null(trace.bandwidth)}}});
+    add(findings, "rates", "",
+        {{"peak_flops_per_second", or_null(trace.peak_flops)},
+         {"bandwidth_bytes_per_second", or_null(trace.bandwidth)}});
   }
   if (const auto bound = bound_of_pass(trace)) {
-    findings.push_back({.kind = "pass_bound",
-                        .subject = pass_of(trace),
-                        .values = Json{{"arithmetic_s", bound->arithmetic},
-                                       {"memory_s", bound->memory},
-                                       {"of_bound", totals.step > 0 ? Json(bound->seconds() / totals.step) : Json()}}});
+    add(findings, "pass_bound", pass_of(trace),
+        {{"arithmetic_s", bound->arithmetic},
+         {"memory_s", bound->memory},
+         {"of_bound", totals.step > 0 ? Json(bound->seconds() / totals.step) : Json()}});
   }
   const bool predicted = is_predicted(record);
   if (!predicted) {
     add_tracing(trace, totals, findings);
   } else if (const double floor = floor_of(trace, trace.peak_flops, trace.bandwidth); floor > 0 && totals.step > 0) {
-    findings.push_back(
-        {.kind = "launch_starts",
-         .subject = pass_of(trace),
-         .values = Json{{"floor_s", floor}, {"share", 1 - floor / totals.step}, {"launches", trace.launch_count()}}});
+    add(findings, "launch_starts", pass_of(trace),
+        {{"floor_s", floor}, {"share", 1 - floor / totals.step}, {"launches", trace.launch_count()}});
   }
   add_device(trace, findings);
   add_softmax(trace, findings);

@@ -16,12 +16,14 @@ namespace laptime {
 // Everything that the trace of one point shows, in this order; a kind is left out where the trace does not know it.
 //   pass_time          total_s, residue_s, launches
 //   class_share        of each class of work, largest first: total_s, share, of_bound, bound ("compute", "memory"),
-//   in_cache phase_time         of each phase: total_s, share, class, class_share (its largest class), of_bound rates
-//   peak_flops_per_second, bandwidth_bytes_per_second: what bounds are made of pass_bound         arithmetic_s,
-//   memory_s, of_bound: the least time of all launches tracing            traced_s, untraced_s, ratio with its
-//   interval, traced_steps, untraced_steps, is_disturbed launch_sum         launches_s, untraced_s, ratio with its
-//   interval: whether launches add up to an untraced step marks              mark_s, share: what the marks after
-//   launches take launch_starts      floor_s, share, launches: of a prediction, the part that starts kernels
+//                      in_cache
+//   phase_time         of each phase: total_s, share, launches, class, class_share (its largest class), of_bound
+//   rates              peak_flops_per_second, bandwidth_bytes_per_second: what bounds are made of
+//   pass_bound         arithmetic_s, memory_s, of_bound: the least time of all launches
+//   tracing            traced_s, untraced_s, ratio with its interval, traced_steps, untraced_steps, is_disturbed
+//   launch_sum         launches_s, untraced_s, ratio with its interval: whether launches add up to an untraced step
+//   marks              mark_s, share: what the marks after launches take
+//   launch_starts      floor_s, share, launches: of a prediction, the part that starts kernels
 //   data_sheet_floor   floor_s, share: the least time by the data sheet
 //   device_idle        share, is_launch_bound, kernels, copies, graph_s, records, missing, watched_steps
 //   softmax_against_products  softmax_s, products_s, time_ratio, flops_ratio, ..._flops, ..._bytes, steps

@@ -1,6 +1,4 @@
 // From the time of a step to that of a training.
-#include "analysis/training_budget.h"
-
 #include <cmath>
 
 #include "analysis/plan_findings.h"
@@ -66,7 +64,6 @@ std::optional<Finding> training_time(const Record& record, const TrainingBudget&
   if (const std::optional<double> joules = joules_per_step(record)) values["kwh"] = steps * *joules / kJoulesOfKwh;
   const bool is_measured = record.time.contains("step");
   return Finding{.kind = "training_time",
-                 .subject = {},
                  .values = std::move(values),
                  .trust = is_measured ? FindingTrust::kMeasured : FindingTrust::kPredicted};
 }

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "analysis/training_budget.h"
+#include "analysis/plan_findings.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/words.h"
@@ -22,7 +22,6 @@ namespace {
 
 void json_lines(const Records& records, std::string_view columns, const TextSink& sink) {
   JsonLines lines(columns, records);
-  lines.add_speedups(records);
   records.each(lines.extent(), [&](const Record& record) {
     sink(lines.line(record));
     return true;

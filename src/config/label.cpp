@@ -1,13 +1,25 @@
-// Replaces the words of a label pattern by the values of options.
+// Words of names as people read them, and the words of label patterns as values of options.
 #include "config/label.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
 #include "base/error.h"
+#include "base/proc_text.h"
 #include "base/words.h"
 #include "config/option_table.h"
 #include "config/output_config.h"
+#include "config/run_config.h"
 
 namespace laptime {
 namespace {
+
+bool has_word(std::string_view name, std::string_view word) {
+  const std::vector<std::string_view> words = words_in(name);
+  return std::ranges::find(words, word) != words.end();
+}
 
 constexpr std::string_view kMixed = "mixed";
 constexpr size_t kMaxLabelBytes = 256;
@@ -25,6 +37,58 @@ std::string value_of(std::string_view word, const RunConfig& config, std::string
 }
 
 }  // namespace
+
+std::vector<std::string_view> words_in(std::string_view name) { return split(name, '/'); }
+
+std::string common_words(const std::vector<std::string>& names) {
+  if (names.size() < 2) return "";
+  std::vector<std::string_view> words = words_in(names.front());
+  for (const std::string& name : names)
+    std::erase_if(words, [&](std::string_view word) { return !has_word(name, word); });
+  return joined(words, "/");
+}
+
+std::string without_words(const std::string& name, const std::string& left_out) {
+  std::vector<std::string_view> words = words_in(name);
+  std::erase_if(words, [&](std::string_view word) { return has_word(left_out, word); });
+  return words.empty() ? name : joined(words, "/");
+}
+
+std::string spoken_name(const std::string& name) {
+  std::string text;
+  for (std::string_view word : words_in(name)) {
+    constexpr std::string_view kPredicted = "device:roofline:";
+    if (word.starts_with(kPredicted)) word.remove_prefix(kPredicted.size());
+    text += (text.empty() ? "" : " ") + spoken_word(word);
+  }
+  return text;
+}
+
+std::string spoken_name(const std::string& name, const std::string& left_out) {
+  return spoken_name(without_words(name, left_out));
+}
+
+std::string_view tagged(std::string_view name, std::string_view tag) {
+  for (const std::string_view word : words_in(name)) {
+    if (word.starts_with(tag) && word.substr(tag.size()).starts_with(':')) return word.substr(tag.size() + 1);
+  }
+  return {};
+}
+
+std::string spoken_word(std::string_view word) {
+  const size_t colon = word.find(':');
+  if (colon == std::string_view::npos) return std::string(word);
+  const std::string_view tag = word.substr(0, colon);
+  const std::string_view value = word.substr(colon + 1);
+  for (const std::string_view plain : {"model", "dtype", "mode", "device"}) {
+    if (tag == plain) return std::string(value);
+  }
+  if (tag == "crop" && value != "none") return fmt::format("cropped to the first {} positions", value);
+  for (const std::string_view plural : {"layers", "heads", "threads", "steps"}) {
+    if (tag == plural) return fmt::format("{} {}", value, plural.substr(0, plural.size() - (value == "1" ? 1 : 0)));
+  }
+  return fmt::format("{} {}", tag, value);
+}
 
 std::string make_label(std::string_view pattern, const RunConfig& config, std::string_view where) {
   std::string label;

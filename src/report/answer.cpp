@@ -99,34 +99,29 @@ Json json_of(const PointAnswer& answer) {
 }
 
 std::string csv_of(const std::vector<PointAnswer>& answers) {
-  std::vector<Json> header{"name", "table"};
-  const auto each_table = [&](const auto& take) {
-    for (const PointAnswer& answer : answers) {
-      for (const AnswerPart& part : answer.parts) {
-        if (part.for_data && !part.table.columns.empty()) take(answer, part.table);
+  Table all{.columns = columns_from("<name; <table")};
+  for (const PointAnswer& answer : answers) {
+    for (const AnswerPart& part : answer.parts) {
+      if (!part.for_data) continue;
+      std::vector<size_t> places;
+      for (const TableColumn& column : part.table.columns) {
+        const auto known = std::find_if(all.columns.begin() + 2, all.columns.end(),
+                                        [&](const TableColumn& one) { return one.key == column.key; });
+        places.push_back(static_cast<size_t>(known - all.columns.begin()));
+        if (known == all.columns.end() && column.for_data) all.columns.push_back(column);
+      }
+      for (const TableRow& row : part.table.rows) {
+        std::vector<TableCell> cells(all.columns.size());
+        cells[0] = answer.name;
+        cells[1] = part.table.name;
+        for (size_t i = 0; i < row.cells.size(); ++i) {
+          if (part.table.columns[i].for_data) cells[places[i]] = row.cells[i].value;
+        }
+        all.add(std::move(cells));
       }
     }
-  };
-  const auto place = [&](const std::string& key) { return std::find(header.begin() + 2, header.end(), key); };
-  each_table([&](const PointAnswer&, const Table& table) {
-    for (const TableColumn& column : table.columns) {
-      if (column.for_data && place(column.key) == header.end()) header.emplace_back(column.key);
-    }
-  });
-  std::string text = csv_line(header);
-  each_table([&](const PointAnswer& answer, const Table& table) {
-    for (const TableRow& row : table.rows) {
-      std::vector<Json> line(header.size());
-      line[0] = answer.name;
-      line[1] = table.name;
-      for (size_t i = 0; i < row.cells.size(); ++i) {
-        if (table.columns[i].for_data)
-          line[static_cast<size_t>(place(table.columns[i].key) - header.begin())] = row.cells[i].value;
-      }
-      text += csv_line(line);
-    }
-  });
-  return text;
+  }
+  return csv_of(all);
 }
 
 Unit unit_of_key(std::string_view key) {

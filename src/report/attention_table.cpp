@@ -15,7 +15,6 @@
 namespace laptime {
 namespace {
 
-// The options that tell sizes apart; d_model and context are always shown.
 constexpr std::array<const char*, 6> kLabels{"d_model", "context_length", "batch_size", "dtype", "threads", "pass"};
 constexpr const char* kLabelColumns =
     "d_model=d_model; context_length=ctx; batch_size=batch_size; dtype=dtype; threads=threads; pass=pass";

@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 
+#include "analysis/finding.h"
 #include "base/error.h"
 #include "base/words.h"
 #include "distribution/median.h"
@@ -17,7 +18,6 @@ namespace {
 using Read = std::function<Json(const Record& record, std::string_view phase)>;
 using Text = std::string (*)(const Record& record, std::string_view phase, const Heading* heading);
 
-// The time of a phase, or of the pass that was asked for; null where it has no sample.
 const TimeStats* time_of(const Record& record, std::string_view phase) {
   const auto found = record.time.find(std::string(phase));
   const TimeStats* const of_phase = found == record.time.end() ? nullptr : &found->second;
@@ -33,10 +33,7 @@ std::optional<double> doubt_of(const Record& record, std::string_view phase) {
 
 // ---- Readers that a source names: "=steps"
 
-Json uncertainty(const Record& record, std::string_view phase) {
-  const std::optional<double> doubt = doubt_of(record, phase);
-  return doubt ? Json(*doubt) : Json(nullptr);
-}
+Json uncertainty(const Record& record, std::string_view phase) { return or_null(doubt_of(record, phase)); }
 
 // The arithmetic that ran in few words: "float32", "float32 split", "bfloat16 autocast".
 Json arithmetic(const Record& record, std::string_view) {
@@ -60,8 +57,7 @@ Json arithmetic(const Record& record, std::string_view) {
 
 // Steps that were taken, else those that were asked for.
 Json steps(const Record& record, std::string_view) {
-  const TimeStats* const time = record.main_time();
-  return time != nullptr ? Json(time->count) : value_of(record, "steps");
+  return record.main_time() != nullptr ? Json(record.main_time()->count) : value_of(record, "steps");
 }
 
 // "compile", and what of it was lowered: "compile -scaled_dot_product_attention".
@@ -102,7 +98,6 @@ std::string plus_minus(const Record& record, std::string_view phase, const Headi
   return doubt ? plus_minus_text(*doubt) : "";
 }
 
-// "703 ms ± 103 ms".
 std::string mean_text(const Record& record, std::string_view phase, const Heading*) {
   const TimeStats* const time = time_of(record, phase);
   if (time == nullptr) return "-";
@@ -112,11 +107,10 @@ std::string mean_text(const Record& record, std::string_view phase, const Headin
 
 // "9.2575 → 0.0191", or one loss where there is no other.
 std::string loss_text(const Record& record, std::string_view, const Heading*) {
-  const std::optional<double> first = find_metric("loss_first")->read(record);
-  const std::optional<double> last = find_metric("loss_last")->read(record);
-  std::string text = value_text(last ? Json(*last) : Json(nullptr), Unit::kNats);
-  if (record.loss.values.size() < 2 || first == last) return text;
-  return value_text(first ? Json(*first) : Json(nullptr), Unit::kNats) + " → " + text;
+  const Json first = value_of(record, "loss_first");
+  const Json last = value_of(record, "loss_last");
+  const std::string text = value_text(last, Unit::kNats);
+  return record.loss.values.size() < 2 || first == last ? text : value_text(first, Unit::kNats) + " → " + text;
 }
 
 std::string verdict_text(const Record& record, std::string_view, const Heading*) {
@@ -183,7 +177,7 @@ constexpr std::array<Definition, 20> kTable{{
     {"optimizer_s", "optimizer:median", kSeconds, kDoubt, 6, kPhase, nullptr, "", "optimizer"}}};
 
 // Further columns of the sets, many of them with the headers of the source documents.
-constexpr std::array<Definition, 58> kOfSets{{
+constexpr std::array<Definition, 47> kOfSets{{
     {"name", "label|name", kPlain, kText | kSetting, 40, "", nullptr, "", "", "whole name"},
     {"computation", "pass", kPlain, kText | kSetting, 16},
     {"times", ":samples", kPlain, kText, 6, "", times_text},
@@ -214,9 +208,7 @@ constexpr std::array<Definition, 58> kOfSets{{
     {"back std (sec)", "backward:std"},
     {"fws & back avg (sec)", "forward_backward:mean"},
     {"fws & back std (sec)", "forward_backward:std"},
-    {"status", "", kPlain, kText, 13, "", nullptr, "", "", "wide status"},
     {"dtype", "", kPlain, kText | kSetting},
-    {"device", "", kPlain, kText | kSetting, 6, "", nullptr, "", "", "narrow device"},
     {"batch_size", "batch", kPlain, kSetting},
     {"compile", "=compiled", kPlain, kText | kSetting},
     {"profile_memory", "=never", kPlain, kText},
@@ -225,18 +217,9 @@ constexpr std::array<Definition, 58> kOfSets{{
     {"model+fwd+back mem", "memory.after_backward_bytes", Unit::kBytes},
     {"fwd mem", "forward_memory", Unit::kBytes},
     {"back mem", "backward_memory", Unit::kBytes},
-    {"context", "", kPlain, kSetting, 7},
-    {"d_model", "config.d_model", kPlain, kSetting, 7},
     {"mode", "=mode", kPlain, kText | kSetting, 7},
     {"forward", "forward:median", kSeconds},
     {"backward", "backward:median", kSeconds},
-    {"resident", "", Unit::kBytes},
-    {"+forward", "", Unit::kBytes},
-    {"before_backward", "", Unit::kBytes},
-    {"+backward", "", Unit::kBytes},
-    {"predicted_time", "", kSeconds, 0, 14},
-    {"prediction_error", "", Unit::kFraction, 0, 16},
-    {"peak_error", "", Unit::kFraction, 0, 10},
     {"warmup", kWarmup},
     {"mean", ":mean", kSeconds, kOfPhase, 8, "", nullptr, kSample, "", "mean alone"},
     {"sample 1", ":samples.0", kSeconds},
@@ -291,12 +274,12 @@ constexpr std::array kSets{
     ColumnSet{"forward_backward", "2025d",
               "a document's table: mean and standard deviation of forward, backward and both",
               "model,context_length,fwd avg (sec),fwd std (sec),back avg (sec),back std (sec),fws & back avg (sec),"
-              "fws & back std (sec),wide status,dtype,narrow device,batch_size,compile,profile_memory"},
+              "fws & back std (sec),status,dtype,device,batch_size,compile,profile_memory"},
     ColumnSet{"attention_memory", "2025d_attention",
               "the same of attention alone, with memory: model, model+fwd, model+fwd+back, fwd, back",
               "context_length,d_model,fwd avg (sec),fwd std (sec),back avg (sec),back std (sec),fws & back avg (sec),"
-              "fws & back std (sec),model mem,model+fwd mem,model+fwd+back mem,fwd mem,back mem,wide status,dtype,"
-              "narrow device,batch_size,compile"}};
+              "fws & back std (sec),model mem,model+fwd mem,model+fwd+back mem,fwd mem,back mem,status,dtype,"
+              "device,batch_size,compile"}};
 
 Extent extent_of_source(std::string_view source) {
   if (source == "=uncertainty") return Extent::kListed;
@@ -340,9 +323,7 @@ const Definition* find_definition(std::span<const Definition> definitions, std::
 }  // namespace
 
 Read reader_of(std::string_view source) {
-  if (source.starts_with('=')) {
-    return std::ranges::find_if(kReaders, [&](const Reader& reader) { return reader.name == source.substr(1); })->read;
-  }
+  if (source.starts_with('=')) return std::ranges::find(kReaders, source.substr(1), &Reader::name)->read;
   const size_t colon = source.find(':');
   if (colon == std::string_view::npos) {
     return [value = ColumnValue(source)](const Record& record, std::string_view) { return value.of(record); };
@@ -369,8 +350,10 @@ std::vector<Column> ColumnSet::columns() const {
     const std::string_view id = entry.substr(0, at);
     const Definition* const of_table = find_definition(kTable, id);
     const int drop = at == std::string_view::npos ? 0 : std::stoi(std::string(entry.substr(at + 1)));
-    columns.push_back(column_of(of_table != nullptr ? *of_table : *find_definition(kOfSets, id), drop));
-    columns.back().of_phase = columns.back().of_phase && has_phases;
+    const Definition* const found = of_table != nullptr ? of_table : find_definition(kOfSets, id);
+    Column& column = columns.emplace_back(found != nullptr ? column_of(*found, drop) : plain_column(id, false));
+    column.drop = drop;
+    column.of_phase = column.of_phase && has_phases;
   }
   return columns;
 }
@@ -390,9 +373,8 @@ std::optional<Column> table_column(std::string_view header) {
 Column document_column(std::string_view header) { return column_of(*find_definition(kOfSets, header), 0); }
 
 const ColumnSet* find_column_set(std::string_view name) {
-  const auto* const found = std::ranges::find_if(kSets, [&](const ColumnSet& known) {
-    return known.name == name || (!known.alias.empty() && known.alias == name);
-  });
+  const auto* const found = std::ranges::find_if(
+      kSets, [&](const ColumnSet& set) { return set.name == name || (!set.alias.empty() && set.alias == name); });
   return found == kSets.end() ? nullptr : found;
 }
 

@@ -132,10 +132,9 @@ Json field_at(const T& object, std::string_view path) {
 
 // The key of the option that a bare name means; empty for none.
 std::string_view option_key(std::string_view name) {
-  const std::string flag = meant_flag(name);
   std::string_view key;
   const RunConfig fresh;
-  RunConfig::visit_fields(fresh, [&](const Option& option, const auto&) {
+  RunConfig::visit_fields(fresh, [flag = meant_flag(name), &key](const Option& option, const auto&) {
     if (option.flag == flag) key = option.key;
   });
   return key;
@@ -158,9 +157,8 @@ bool matches_schema(std::string_view path, const SchemaKey& key) {
 
 std::optional<SchemaKey> find_key(std::string_view path) {
   for (const std::vector<SchemaKey>* const keys : {&schema_keys(), &machine_keys()}) {
-    for (const SchemaKey& key : *keys) {
-      if (matches_schema(path, key)) return key;
-    }
+    const auto found = std::ranges::find_if(*keys, [&](const SchemaKey& key) { return matches_schema(path, key); });
+    if (found != keys->end()) return *found;
   }
   return std::nullopt;
 }
@@ -182,7 +180,6 @@ void add_leaves(const Json& json, const std::string& path, std::vector<std::pair
   }
 }
 
-// Every name that could have been meant.
 std::set<std::string> known_columns(const Records& records) {
   std::set<std::string> names;
   for (const Metric& metric : metrics()) names.emplace(metric.tag);
@@ -232,10 +229,9 @@ std::string resolved_column(std::string_view name) {
     if (short_name.name == name) return std::string(short_name.path);
   }
   if (find_metric(name) != nullptr || !schema_type(name).empty()) return std::string(name);
-  const bool bare = name.find('.') == std::string_view::npos && name != kPredictedColumn;
-  const std::string_view key = bare ? option_key(name) : std::string_view();
-  if (key == kModelColumn) return std::string(key);
-  return key.empty() ? std::string(name) : fmt::format("config.{}", key);
+  const bool is_bare = name.find('.') == std::string_view::npos && name != kPredictedColumn;
+  const std::string_view key = is_bare ? option_key(name) : std::string_view();
+  return key.empty() ? std::string(name) : key == kModelColumn ? std::string(key) : fmt::format("config.{}", key);
 }
 
 std::string meant_word(std::string_view column, std::string_view value) {
@@ -247,16 +243,12 @@ std::string meant_word(std::string_view column, std::string_view value) {
 
 ColumnValue::ColumnValue(std::string_view column) {
   const std::string resolved = resolved_column(column);
-  for (std::string_view rest = resolved;;) {
-    const size_t bar = rest.find('|');
-    const std::string_view part = rest.substr(0, bar);
+  for (const std::string_view part : names_in(resolved, '|')) {
     const Metric* const metric = find_metric(part);
     const bool known = metric != nullptr || part.find('.') != std::string_view::npos || is_derived_column(part) ||
                        !schema_type(part).empty();
     const std::string_view source = known ? std::string_view() : document_source(part);
     parts_.push_back({std::string(part), metric, source.empty() ? nullptr : reader_of(source)});
-    if (bar == std::string_view::npos) return;
-    rest.remove_prefix(bar + 1);
   }
 }
 
@@ -268,13 +260,10 @@ Json ColumnValue::of_part(const Part& part, const Record& record) {
     return counts && *figure == std::floor(*figure) ? Json(static_cast<int64_t>(*figure)) : Json(*figure);
   }
   if (part.path == kPredictedColumn) return is_predicted(record);
-  if (part.path == kSystemColumn) {
-    const std::string system = system_of(record);
-    return system.empty() ? "laptime" : system;
-  }
-  if (part.path == kModelColumn) {
-    const std::string model = model_text(record);
-    return model.empty() ? Json(nullptr) : Json(model);
+  if (part.path == kSystemColumn || part.path == kModelColumn) {
+    const bool is_model = part.path == kModelColumn;
+    const std::string text = is_model ? model_text(record) : system_of(record);
+    return !text.empty() ? Json(text) : is_model ? Json(nullptr) : Json("laptime");
   }
   Json value = field_at(record, part.path);
   if (!value.is_null() || part.path.find('.') != std::string::npos) return value;
@@ -315,9 +304,10 @@ void check_column(std::string_view column, const Records& records, std::string_v
   const std::string resolved = resolved_column(column);
   if (find_metric(column) != nullptr || resolved != column || is_derived_column(column)) return;
   if (!document_source(column).empty()) return;
-  for (const SchemaKey& key : schema_keys()) {
-    if (!matches_schema(column, key)) continue;
-    if (key.type != "object") return;
+  const auto key =
+      std::ranges::find_if(schema_keys(), [&](const SchemaKey& one) { return matches_schema(column, one); });
+  if (key != schema_keys().end()) {
+    if (key->type != "object") return;
     throw Error::format("{}: '{}' is a group of columns; add a key to it, as in '{}.KEY' (docs/record_schema.md)",
                         where, column, column);
   }
@@ -348,7 +338,7 @@ Unit unit_of(std::string_view column) {
   const std::string resolved = resolved_column(column);
   const std::string_view first = std::string_view(resolved).substr(0, resolved.find('|'));
   for (const std::string_view name : {column, first}) {
-    if (const Metric* metric = find_metric(name)) return metric->unit;
+    if (const Metric* const metric = find_metric(name)) return metric->unit;
   }
   const std::optional<SchemaKey> key = find_key(first);
   return key ? key->unit : Unit::kNone;

@@ -58,8 +58,7 @@ Column column_of(const RatioColumn& column, const Speedups& speedups) {
 
 const RatioColumn* find_ratio(std::string_view name) {
   name = name == "speed-up" ? "speedup" : name.substr(0, name.find(" vs "));
-  const auto* const found =
-      std::ranges::find_if(kRatioColumns, [&](const RatioColumn& column) { return column.name == name; });
+  const auto* const found = std::ranges::find(kRatioColumns, name, &RatioColumn::name);
   return found == kRatioColumns.end() ? nullptr : found;
 }
 
@@ -91,17 +90,7 @@ Column column_by_name(std::string_view name, const Records& records) {
       return !text;
     });
   }
-  const auto is_one_of = [&](std::initializer_list<std::string_view> names) {
-    return std::ranges::find(names, resolved) != names.end();
-  };
-  return {.title = std::string(name),
-          .unit = unit_of(name),
-          .text = text,
-          .setting = resolved.starts_with("config.") || is_one_of({"model", "system", "name", "label"}),
-          .extent = value.extent(),
-          .width = 12,
-          .read = [value](const Record& record, std::string_view) { return value.of(record); },
-          .note = resolved == "std_population" ? kPopulationNote : std::string_view()};
+  return plain_column(name, text);
 }
 
 void tell(std::span<const Column> columns, const Records& records, Extent extent,
@@ -152,6 +141,20 @@ std::vector<size_t> sorted(const std::vector<std::vector<Json>>& rows, const std
 
 }  // namespace
 
+Column plain_column(std::string_view name, bool is_text) {
+  constexpr std::array<std::string_view, 4> kSettings{"model", "system", "name", "label"};
+  const ColumnValue value(name);
+  const std::string resolved = resolved_column(name);
+  return {.title = std::string(name),
+          .unit = unit_of(name),
+          .text = is_text,
+          .setting = resolved.starts_with("config.") || std::ranges::find(kSettings, resolved) != kSettings.end(),
+          .extent = value.extent(),
+          .width = 12,
+          .read = [value](const Record& record, std::string_view) { return value.of(record); },
+          .note = resolved == "std_population" ? kPopulationNote : std::string_view()};
+}
+
 std::vector<std::string_view> names_in(std::string_view list, char separator) {
   std::vector<std::string_view> names;
   for (size_t begin = 0; begin <= list.size();) {
@@ -170,7 +173,6 @@ std::string Column::cell(const Record& record, std::string_view phase, const Hea
 
 std::vector<std::string_view> comparing_columns() {
   std::vector<std::string_view> names;
-  names.reserve(kRatioColumns.size());
   for (const RatioColumn& column : kRatioColumns) names.push_back(column.name);
   return names;
 }
@@ -237,10 +239,8 @@ void add_speedups(std::span<const Column> columns, const Records& records, Speed
 
 Speedups speedups_of(const Records& records) {
   Speedups speedups;
-  for (const bool adds : {false, true}) {
-    records.all(Extent::kWithConfig,
-                [&](const Record& record) { adds ? speedups.add(record) : speedups.plan(record); });
-  }
+  records.all(Extent::kWithConfig, [&](const Record& record) { speedups.plan(record); });
+  records.all(Extent::kWithConfig, [&](const Record& record) { speedups.add(record); });
   return speedups;
 }
 
@@ -252,10 +252,9 @@ std::string summary_of_columns(std::string_view list, const Records& records) {
   return "";
 }
 
-Extent extent_of_columns(std::span<const Column> columns) {
-  Extent extent = Extent::kListed;
-  for (const Column& column : columns) extent = std::max(extent, column.extent);
-  return extent;
+Extent extent_of_columns(std::span<const Column> columns, Extent least) {
+  for (const Column& column : columns) least = std::max(least, column.extent);
+  return least;
 }
 
 std::vector<size_t> sorted_positions(const Records& records, std::string_view order) {
@@ -274,11 +273,8 @@ std::vector<size_t> sorted_positions(const Records& records, std::string_view or
     check_column(column, records, "sort", comparing_columns());
     extent = std::max(extent, readers.back().extent());
   }
-  Speedups speedups;
-  if (compares) {
-    extent = std::max(extent, Extent::kWithConfig);
-    speedups = speedups_of(records);
-  }
+  const Speedups speedups = compares ? speedups_of(records) : Speedups();
+  if (compares) extent = std::max(extent, Extent::kWithConfig);
   std::vector<std::vector<Json>> rows;
   records.all(extent, [&](const Record& record) {
     std::vector<Json>& row = rows.emplace_back();
@@ -303,12 +299,11 @@ TableOrder::TableOrder(const Table& table, std::string_view text, bool is_descen
   const auto found = std::ranges::find_if(table.columns, [&](const TableColumn& one) {
     return one.key == key.column || (!one.title.empty() && lowered(one.title) == lowered(key.column));
   });
-  if (found == table.columns.end()) {
-    std::vector<std::string_view> known;
-    for (const TableColumn& one : table.columns) known.insert(known.end(), {one.key, one.title});
+  std::vector<std::string_view> known;
+  for (const TableColumn& one : table.columns) known.insert(known.end(), {one.key, one.title});
+  if (found == table.columns.end())
     throw Error::format("--sort: the table '{}' has no column {}{}", table.name, quote(key.column),
                         did_you_mean(key.column, known));
-  }
   column = static_cast<size_t>(found - table.columns.begin());
 }
 
@@ -316,6 +311,12 @@ std::vector<size_t> row_order(const Table& table, const TableOrder& order) {
   std::vector<std::vector<Json>> rows;
   for (const TableRow& row : table.rows) rows.push_back({row.cells[order.column].value});
   return sorted(rows, {{.column = {}, .is_descending = order.is_descending}});
+}
+
+void put_in_order(Table& table, const TableOrder& order) {
+  std::vector<TableRow> rows;
+  for (const size_t row : row_order(table, order)) rows.push_back(std::move(table.rows[row]));
+  table.rows = std::move(rows);
 }
 
 }  // namespace laptime

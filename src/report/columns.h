@@ -114,9 +114,7 @@ std::span<const ColumnSet> column_sets();
 const ColumnSet* find_column_set(std::string_view name);  // by its name or alias; null for none
 std::vector<std::string_view> names_in(std::string_view list, char separator = ',');
 
-// Every column that a table may have by its short header.
 std::vector<Column> table_columns();
-// The one with this header, if there is one.
 std::optional<Column> table_column(std::string_view header);
 
 // A list joined by commas of column sets, headers of the default table, "speedup" and "gain" with the ends of their
@@ -132,11 +130,10 @@ std::vector<Column> data_columns(std::string_view list, const Speedups& speedups
 // The names of the options of a row, which samples and records have in common.
 std::vector<std::string_view> configuration_columns();
 
-// The sentence that belongs under a table with these columns; empty for none.
 std::string summary_of_columns(std::string_view list, const Records& records);
 
 // How much of each record a table with these columns reads: a row states the status and its reason too.
-Extent extent_of_columns(std::span<const Column> columns);
+Extent extent_of_columns(std::span<const Column> columns, Extent least = Extent::kListed);
 
 // Tells `speedups` about all rows if a column compares with them: first what the rows vary, then their times.
 void plan_speedups(std::span<const Column> columns, const Records& records, Speedups& speedups);
@@ -148,7 +145,6 @@ Speedups speedups_of(const Records& records);
 // The columns that compare rows: "speedup", "gain" and the ends of their intervals.
 std::vector<std::string_view> comparing_columns();
 bool compares_rows(std::string_view name);
-// Its value; null where the row has no baseline.
 Json compared_value(std::string_view name, const Speedups& speedups, const Record& record);
 // "1.5x (1.2-1.7)"; "1x" for the baseline itself, and the ratio alone of predicted times, which are exact.
 std::string speedup_text(const std::optional<Speedup>& speedup);
@@ -171,13 +167,15 @@ struct TableOrder {
   TableOrder(const Table& table, std::string_view text, bool is_descending_by_default);
 };
 
-// The indices of the rows in that order; those without a value come last.
 std::vector<size_t> row_order(const Table& table, const TableOrder& order);
+void put_in_order(Table& table, const TableOrder& order);
 
-// Parts of columns by their sources: the source of the column of a set with this header, empty for none, and
-// that column; the reader of a source, whose grammar stands in column_sets.cpp; and the value at a path in a time.
+// Parts of columns by their sources: the source of the column of a set with this header, empty for none, and that
+// column; a column by its name alone; the reader of a source, whose grammar stands in column_sets.cpp; and the value at
+// a path in a time.
 std::string_view document_source(std::string_view header);
 Column document_column(std::string_view header);
+Column plain_column(std::string_view name, bool is_text);
 std::function<Json(const Record& record, std::string_view phase)> reader_of(std::string_view source);
 Json value_in(const TimeStats& time, std::string_view path);
 inline constexpr std::string_view kPopulationNote = "std divides by n (population)";

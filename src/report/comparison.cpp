@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <utility>
 
 #include "analysis/launch_sums.h"
@@ -22,7 +23,6 @@ using Side = RoundFigures ComparedRound::*;
 // The times of a side under a key of Record::time, round by round; 0 where a round has none.
 std::vector<double> times_at(const std::vector<ComparedRound>& rounds, Side side, const std::string& key) {
   std::vector<double> times;
-  times.reserve(rounds.size());
   for (const ComparedRound& round : rounds) {
     const auto found = (round.*side).time.find(key);
     times.push_back(found == (round.*side).time.end() ? 0 : found->second);
@@ -32,9 +32,7 @@ std::vector<double> times_at(const std::vector<ComparedRound>& rounds, Side side
 
 // The rounds whose traced steps were least disturbed: the half with the shortest sum of A and B, which favours neither.
 std::vector<ComparedRound> quiet_half(std::vector<ComparedRound> rounds) {
-  std::ranges::stable_sort(rounds, [](const ComparedRound& x, const ComparedRound& y) {
-    return x.a.traced + x.b.traced < y.a.traced + y.b.traced;
-  });
+  std::ranges::stable_sort(rounds, {}, [](const ComparedRound& round) { return round.a.traced + round.b.traced; });
   rounds.resize((rounds.size() + 1) / 2);
   return rounds;
 }
@@ -43,15 +41,10 @@ std::string interval_text(const std::optional<Interval>& interval) {
   return interval ? fmt::format("{:.3f} to {:.3f}", interval->low, interval->high) : "no interval";
 }
 
-// A table of times of A and B, with their ratio.
 Table ratio_table(const char* name, std::string_view first) {
   return {.name = name,
           .columns = columns_from(
               fmt::format("<{0}={0}; a_s=A; b_s=B; ratio=B / A; ratio_low=from; ratio_high=to; <verdict=B is", first))};
-}
-
-TableCell ratio_cell(const std::optional<double>& ratio) {
-  return ratio ? TableCell(*ratio, fmt::format("{:.3f}", *ratio)) : TableCell();
 }
 
 // A time with as many digits as the interval of the ratio is worth.
@@ -66,21 +59,22 @@ TableCell time_cell(const std::optional<double>& time, const std::optional<doubl
 std::vector<TableCell> ratio_row(const std::string& label, const std::optional<double>& a,
                                  const std::optional<double>& b, const std::optional<double>& ratio,
                                  const std::optional<Interval>& interval, std::string_view verdict) {
-  return {label,
-          time_cell(a, ratio, interval),
-          time_cell(b, ratio, interval),
-          ratio_cell(ratio),
-          ratio_cell(interval ? std::optional(interval->low) : std::nullopt),
-          ratio_cell(interval ? std::optional(interval->high) : std::nullopt),
-          std::string(verdict)};
+  std::vector<TableCell> row{
+      label,       time_cell(a, ratio, interval), time_cell(b, ratio, interval), TableCell(), TableCell(),
+      TableCell(), std::string(verdict)};
+  if (ratio) row[3] = {*ratio, fmt::format("{:.3f}", *ratio)};
+  if (interval) row[4] = {interval->low, fmt::format("{:.3f}", interval->low)};
+  if (interval) row[5] = {interval->high, fmt::format("{:.3f}", interval->high)};
+  return row;
 }
 
 // `sure`: the interval in words.
 std::string sentence_of(double ratio, Difference difference, double margin, const std::string& sure) {
-  std::string verdict = "undecided";
-  if (difference == Difference::kSame) verdict = fmt::format("no difference beyond {:.3g} %", 100 * margin);
-  if (difference == Difference::kSlower) verdict = "B is slower";
-  if (difference == Difference::kFaster) verdict = "B is faster";
+  const std::string verdict = difference == Difference::kSame
+                                  ? fmt::format("no difference beyond {:.3g} %", 100 * margin)
+                              : difference == Difference::kSlower ? "B is slower"
+                              : difference == Difference::kFaster ? "B is faster"
+                                                                  : "undecided";
   return fmt::format("{}: {:.3f} times the time of A ({})", verdict, ratio, sure);
 }
 
@@ -94,18 +88,15 @@ std::string pair_sentence(const StoredPair& pair, double margin, double confiden
                      pair.interval ? fmt::format(" ({})", sure) : "", pair.reason);
 }
 
-// "4 points: 1 slower, 2 same, 1 missing".
 std::string pairs_sentence(const std::vector<StoredPair>& pairs, double margin) {
-  std::vector<std::pair<std::string_view, int64_t>> counts;
-  for (const StoredPair& pair : pairs) {
-    const std::string_view verdict = pair.verdict(margin);
-    const auto known = std::ranges::find_if(counts, [&](const auto& count) { return count.first == verdict; });
-    known == counts.end() ? static_cast<void>(counts.emplace_back(verdict, 1)) : static_cast<void>(++known->second);
+  std::vector<std::string_view> verdicts;
+  for (const StoredPair& pair : pairs) verdicts.push_back(pair.verdict(margin));
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < verdicts.size(); ++i) {
+    if (std::ranges::find(verdicts, verdicts[i]) == verdicts.begin() + static_cast<std::ptrdiff_t>(i))
+      texts.push_back(fmt::format("{} {}", std::ranges::count(verdicts, verdicts[i]), verdicts[i]));
   }
-  std::string text = counted(pairs.size(), "point") + ":";
-  for (const auto& [verdict, count] : counts)
-    text += fmt::format("{} {} {}", text.back() == ':' ? "" : ",", count, verdict);
-  return text;
+  return fmt::format("{}: {}", counted(pairs.size(), "point"), joined(texts, ", "));
 }
 
 Table phases_of(const std::vector<ComparedRound>& rounds, double margin) {
@@ -138,9 +129,9 @@ struct PartDifference {
 bool has_same_ops(const ComparedRound& round, const std::string& part) {
   const auto a = round.a.parts.find(part);
   const auto b = round.b.parts.find(part);
-  return a != round.a.parts.end() && b != round.b.parts.end() &&
-         std::equal(a->second.begin(), a->second.end(), b->second.begin(), b->second.end(),
-                    [](const auto& x, const auto& y) { return x.first == y.first; });
+  if (a == round.a.parts.end() || b == round.b.parts.end()) return false;
+  const auto name = [](const auto& op) { return op.first; };
+  return std::ranges::equal(a->second, b->second, {}, name, name);
 }
 
 // Mean seconds of the launches of a traced step, added up by a key, those with the largest difference first.
@@ -156,11 +147,9 @@ std::vector<PartDifference> differences_by(const std::vector<ComparedRound>& rou
     }
   }
   std::vector<PartDifference> differences;
-  differences.reserve(sums.size());
-  for (auto& [name, sum] : sums) differences.push_back({name, sum.a, sum.b});
-  std::ranges::stable_sort(differences, [](const PartDifference& x, const PartDifference& y) {
-    return std::abs(x.difference()) > std::abs(y.difference());
-  });
+  for (const auto& [name, sum] : sums) differences.push_back({name, sum.a, sum.b});
+  std::ranges::stable_sort(differences, std::greater{},
+                           [](const PartDifference& part) { return std::abs(part.difference()); });
   return differences;
 }
 
@@ -173,18 +162,10 @@ std::vector<PartDifference> parts_of(const std::vector<ComparedRound>& rounds) {
 
 // The ops of a traced step, each in all parts together; none where some part of A launches other ops than it does in B.
 std::vector<PartDifference> ops_of(const std::vector<ComparedRound>& rounds) {
-  for (const RoundFigures* const side : {&rounds.front().a, &rounds.front().b}) {
-    for (const auto& [part, ops] : side->parts) {
-      if (!has_same_ops(rounds.front(), part)) return {};
-    }
-  }
+  const ComparedRound& first = rounds.front();
+  const auto differs = [&](const auto& part) { return !has_same_ops(first, part.first); };
+  if (std::ranges::any_of(first.a.parts, differs) || std::ranges::any_of(first.b.parts, differs)) return {};
   return differences_by(rounds, [](const std::string&, const std::string& op) { return op; });
-}
-
-double mean_traced(const std::vector<ComparedRound>& rounds, Side side) {
-  double sum = 0;
-  for (const ComparedRound& round : rounds) sum += (round.*side).traced;
-  return sum / static_cast<double>(rounds.size());
 }
 
 // The largest `most` of `parts`, which sum to `whole` less what lies between the launches. They are shares of the
@@ -214,11 +195,11 @@ Table parts_table(const char* name, const char* key, const std::vector<PartDiffe
 
 Table rounds_table(const RoundTimes& times, const std::vector<double>& ratios) {
   Table table{.name = "rounds", .columns = columns_from("round=round; a_s=A; b_s=B; ratio=B / A")};
-  for (size_t i = 0; i < ratios.size(); ++i) table.add({i + 1, times.a[i], times.b[i], ratio_cell(ratios[i])});
+  for (size_t i = 0; i < ratios.size(); ++i)
+    table.add({i + 1, times.a[i], times.b[i], {ratios[i], fmt::format("{:.3f}", ratios[i])}});
   return table;
 }
 
-// Every ratio, or the smallest and the largest where they are many.
 std::string rounds_sentence(const std::vector<double>& ratios) {
   constexpr size_t kFew = 9;  // fit into a line
   if (ratios.size() > kFew) {
@@ -300,7 +281,12 @@ PointAnswer comparison_answer(const ComparedNames& names, const std::vector<Comp
   const std::vector<ComparedRound> quiet = quiet_half(rounds);
   const std::vector<PartDifference> parts = parts_of(quiet);
   const std::vector<PartDifference> ops = ops_of(quiet);
-  const PartDifference whole{"step", mean_traced(quiet, &ComparedRound::a), mean_traced(quiet, &ComparedRound::b)};
+  PartDifference whole{.key = "step"};
+  for (const auto& [seconds, side] :
+       {std::pair(&PartDifference::a, &ComparedRound::a), {&PartDifference::b, &ComparedRound::b}}) {
+    for (const ComparedRound& round : quiet) whole.*seconds += (round.*side).traced;
+    whole.*seconds /= static_cast<double>(quiet.size());
+  }
   const bool differs = difference == Difference::kFaster || difference == Difference::kSlower;
   if (differs) {
     add_cause(answer, "largest_op_difference", ops, whole);
@@ -333,10 +319,7 @@ PointAnswer stored_comparison_answer(const std::string& a, const std::string& b,
   Table table = ratio_table("records", "point");
   for (TableColumn& column : columns_from("a_processes=runs of A@2; b_processes=of B@2; <reason=why@3"))
     table.columns.push_back(std::move(column));
-  std::vector<std::string> names;
-  names.reserve(pairs.size());
-  for (const StoredPair& pair : pairs) names.push_back(pair.name);
-  const std::string common = common_words(names);
+  const std::string common = common_words(pairs, [](const StoredPair& pair) { return pair.name; });
   for (const StoredPair& pair : pairs) {
     std::vector<TableCell> row = ratio_row(pair.name, pair.a, pair.b, pair.ratio, pair.interval, pair.verdict(margin));
     row.insert(row.end(),

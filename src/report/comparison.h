@@ -40,13 +40,11 @@ struct ComparedNames {
   std::string point;
 };
 
-// The times of A and of B that are compared, round by round.
 struct RoundTimes {
   std::vector<double> a, b;
 };
 RoundTimes times_of(const std::vector<ComparedRound>& rounds);
 
-// B / A of the times that are compared.
 PairedRatio ratio_of(const std::vector<ComparedRound>& rounds);
 
 // "B is slower: 1.034 times the time of A (99 % interval 1.021 to 1.047, 12 rounds)".

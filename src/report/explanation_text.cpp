@@ -7,6 +7,7 @@
 #include <functional>
 #include <vector>
 
+#include "base/proc_text.h"
 #include "base/units.h"
 #include "base/words.h"
 #include "report/words.h"
@@ -40,11 +41,10 @@ std::string composites_text(const Explanation& explanation, size_t width) {
                      aligned(rows, {false, false, false}, kIndent, width));
 }
 
-std::string reason_chosen(const KernelDecision& decision) {
-  if (decision.chosen_by == "pinned") return "pinned by --kernels";
-  if (decision.chosen_by == "measured") return "measured fastest here";
-  if (decision.chosen_by == "first") return "first of its list; bench measures before it runs";
-  return "";
+std::string reason_chosen(const std::string& by) {
+  if (by == "pinned") return "pinned by --kernels";
+  if (by == "measured") return "measured fastest here";
+  return by == "first" ? "first of its list; bench measures before it runs" : "";
 }
 
 std::string kernels_text(const Explanation& explanation, size_t width) {
@@ -52,7 +52,7 @@ std::string kernels_text(const Explanation& explanation, size_t width) {
   std::string details;
   for (const KernelDecision& decision : explanation.kernels) {
     rows.push_back({decision.op, decision.chosen.empty() ? "none" : decision.chosen, std::to_string(decision.nodes),
-                    std::to_string(decision.signatures), reason_chosen(decision)});
+                    std::to_string(decision.signatures), reason_chosen(decision.chosen_by)});
     if (decision.rivals.empty() && decision.refused.empty()) continue;
     details += fmt::format("  {} by {}, such as {}\n", decision.op, rows.back()[1], decision.example);
     if (!decision.rivals.empty()) details += fmt::format("      also supported: {}\n", joined(decision.rivals, ", "));
@@ -60,7 +60,7 @@ std::string kernels_text(const Explanation& explanation, size_t width) {
       details += fmt::format("      refused: {}: {}\n", refused.kernel, refused.reason);
   }
   return "kernels\n" + aligned(rows, {false, false, true, true, false}, kIndent, width) +
-         (details.empty() ? "" : "\nother kernels\n" + details);
+         (details.empty() ? "" : "other kernels\n" + details);
 }
 
 // How many times as fast as one thread more of them can be, of each kernel and of the step.
@@ -87,18 +87,15 @@ std::string threads_text(const Explanation& explanation, size_t width) {
 }
 
 std::string memory_text(const MemoryNeed& need, const std::string& recompute, size_t width) {
-  std::vector<Cells> rows;
-  rows.push_back({"resident: parameters, states, inputs, constants", format_bytes(need.resident_bytes)});
-  rows.push_back({"arena: what the step makes, in its places", format_bytes(need.arena_bytes)});
-  rows.push_back({"  alive at once, at most", format_bytes(need.live_peak_bytes)});
+  std::vector<Cells> rows{{"resident: parameters, states, inputs, constants", format_bytes(need.resident_bytes)},
+                          {"arena: what the step makes, in its places", format_bytes(need.arena_bytes)},
+                          {"  alive at once, at most", format_bytes(need.live_peak_bytes)}};
   if (need.saved_bytes) rows.push_back({"  saved by forward for backward", format_bytes(*need.saved_bytes)});
-  std::string text = fmt::format("memory: {}\n{}", format_bytes(need.predicted_peak_bytes),
-                                 aligned(rows, {false, true}, kIndent, width));
-  text += fmt::format("  {}\n", need.arithmetic);
-  if (!need.peak_op.empty()) {
+  std::string text = fmt::format("memory: {}\n{}  {}\n", format_bytes(need.predicted_peak_bytes),
+                                 aligned(rows, {false, true}, kIndent, width), need.arithmetic);
+  if (!need.peak_op.empty())
     text +=
         fmt::format("  the peak is at {}{}{}\n", need.peak_op, need.peak_scope.empty() ? "" : " in ", need.peak_scope);
-  }
   if (recompute != "none") text += fmt::format("  made again in backward: {}\n", recompute);
   text += fmt::format("  {} {}", need.does_not_fit.empty() ? "fits:" : "DOES NOT FIT:", need.limit);
   return text + (need.advice.empty() ? "\n" : fmt::format("; {}\n", need.advice));
@@ -127,16 +124,14 @@ std::vector<std::string> headline(const Explanation& explanation) {
   return lines;
 }
 
-// The ops with most FLOPs, and the kernel of each.
 std::string largest_ops_text(const Explanation& explanation, size_t width) {
   constexpr size_t kMost = 8;
   std::vector<Work> ops = explanation.ops;
-  std::ranges::stable_sort(ops, [](const Work& a, const Work& b) { return a.flops > b.flops; });
-  if (ops.size() > kMost) ops.resize(kMost);
+  std::ranges::stable_sort(ops, std::greater{}, &Work::flops);
+  ops.resize(std::min(ops.size(), kMost));
   std::vector<Cells> rows{{"op", "phase", "nodes", "FLOPs", "bytes", "kernel"}};
   for (const Work& op : ops) {
-    const auto decision =
-        std::ranges::find_if(explanation.kernels, [&](const KernelDecision& one) { return one.op == op.op; });
+    const auto decision = std::ranges::find(explanation.kernels, op.op, &KernelDecision::op);
     rows.push_back({op.op, op.phase, std::to_string(op.nodes), value_text(op.flops, Unit::kFlops),
                     brief_bytes(op.bytes), decision == explanation.kernels.end() ? "" : decision->chosen});
   }
@@ -147,34 +142,27 @@ std::string largest_ops_text(const Explanation& explanation, size_t width) {
 
 std::string print(const Explanation& explanation, ExplainView view, const TextStyle& style) {
   std::string text;
-  const auto say = [&](const std::string& line) { text += wrapped(line, style); };
+  const auto say = [&](std::string_view line) { text += wrapped(std::string(line), style); };
   if (!explanation.refused.empty()) say(fmt::format("DOES NOT RUN: {}", explanation.refused));
-  if (!explanation.model.empty()) {
-    for (const std::string& line : headline(explanation)) say(line);
-    say(explanation.model);
-    if (!explanation.machine.empty()) say(fmt::format("on {}", explanation.machine));
-  } else {
+  if (explanation.model.empty()) {
     say(explanation.name);
     return text;
   }
-  const auto add = [&](ExplainView part, const std::function<std::string()>& make) {
+  for (const std::string& line : headline(explanation)) say(line);
+  say(explanation.model);
+  if (!explanation.machine.empty()) say(fmt::format("on {}", explanation.machine));
+  const auto add = [&](ExplainView part, const std::string& made) {
     if (view != part && view != ExplainView::kAll) return;
-    const std::string made = make();
     text += "\n";
-    for (size_t begin = 0; begin < made.size();) {
-      const size_t end = std::min(made.find('\n', begin), made.size());
-      say(made.substr(begin, end - begin));
-      begin = end + 1;
-    }
+    for (const std::string_view line : split(made, '\n')) say(line);
   };
   const size_t width = style.width;
-  if (view == ExplainView::kSummary) add(view, [&] { return largest_ops_text(explanation, width); });
-  add(ExplainView::kParameters, [&] { return parameters_text(explanation, width); });
-  add(ExplainView::kComposites, [&] { return composites_text(explanation, width); });
-  if (!explanation.kernels.empty()) add(ExplainView::kKernels, [&] { return kernels_text(explanation, width); });
-  if (!explanation.threads.empty()) add(ExplainView::kThreads, [&] { return threads_text(explanation, width); });
-  if (explanation.memory)
-    add(ExplainView::kMemory, [&] { return memory_text(*explanation.memory, explanation.recompute, width); });
+  if (view == ExplainView::kSummary) add(view, largest_ops_text(explanation, width));
+  add(ExplainView::kParameters, parameters_text(explanation, width));
+  add(ExplainView::kComposites, composites_text(explanation, width));
+  if (!explanation.kernels.empty()) add(ExplainView::kKernels, kernels_text(explanation, width));
+  if (!explanation.threads.empty()) add(ExplainView::kThreads, threads_text(explanation, width));
+  if (explanation.memory) add(ExplainView::kMemory, memory_text(*explanation.memory, explanation.recompute, width));
   if (view == ExplainView::kSummary) say("more: --view parameters, composites, kernels, threads, memory, all");
   return text;
 }

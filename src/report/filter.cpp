@@ -21,7 +21,6 @@
 namespace laptime {
 namespace {
 
-// Operators of a program.
 constexpr int kAnd = -1;
 constexpr int kOr = -2;
 constexpr int kNot = -3;
@@ -169,7 +168,6 @@ class Parser {
     compare_with_value(column, *op == "==" ? "=" : *op, /*in_list=*/false);
   }
 
-  // The values of `in (a, b)`, each compared with the column.
   void any_of_list(const std::string& column) {
     if (!take("(")) fail(at_, "expected '(' after 'in', as in: model in (small, medium)");
     const size_t open = at_ - 1;
@@ -373,7 +371,6 @@ bool Filter::keeps(const ColumnReader& read) const {
 
 namespace {
 
-// All records of a store, for the check of the filter's columns.
 RecordsBy all_of(const Store& store) {
   return RecordsBy([&store](Extent extent, const Records::Visit& visit) {
     store.each(

@@ -56,13 +56,11 @@ class Filter {
   // too where the filter asks for more than the listing has. Empty where it says nothing.
   std::string condition() const;
 
-  // How much of a record it looks at.
   Extent extent() const;
 
   // Error for an order (<, >) between a number and a word. `id` is that of a stored record.
   bool matches(const Record& record, int64_t id = 0) const;
 
-  // The columns that the text names.
   std::vector<std::string> columns() const;
   // Whether one row of any table matches. `read` throws Error for a column that the table does not have.
   bool keeps(const ColumnReader& read) const;
@@ -96,7 +94,6 @@ class StoredRecords : public Records {
   // which selected these records. Empty where one matches.
   std::string why_none(const Filter& filter) const;
 
-  // Orders the records as sort_records() does.
   void sort(std::string_view order);
 
  private:

@@ -19,7 +19,6 @@
 namespace laptime {
 namespace {
 
-// One figure of a series.
 struct Entry {
   std::string created;
   std::string commit;
@@ -34,13 +33,6 @@ struct Series {
   std::vector<Entry> entries;
 };
 
-void add_to(Series& series, const Record& record, double value, bool by_commit) {
-  const std::string build = record.binary.commit + " " + record.binary.id;
-  const bool is_same = by_commit && !series.entries.empty() && series.entries.back().build == build;
-  if (!is_same) series.entries.push_back({record.created, record.binary.commit, build, {}, 0});
-  series.entries.back().values.push_back(value);
-}
-
 std::vector<Series> series_of(const Records& records, const HistoryOptions& options) {
   std::vector<Series> all;
   std::map<std::pair<std::string, std::string>, size_t> known;
@@ -50,7 +42,11 @@ std::vector<Series> series_of(const Records& records, const HistoryOptions& opti
     if (!value || !std::isfinite(*value)) return true;
     const auto [found, is_new] = known.try_emplace({record.name, record.fingerprint + record.math_mode}, all.size());
     if (is_new) all.push_back({record.name, record.fingerprint, {}});
-    add_to(all[found->second], record, *value, options.by_commit);
+    std::vector<Entry>& entries = all[found->second].entries;
+    const std::string build = record.binary.commit + " " + record.binary.id;
+    if (!options.by_commit || entries.empty() || entries.back().build != build)
+      entries.push_back({record.created, record.binary.commit, build, {}, 0});
+    entries.back().values.push_back(*value);
     return true;
   });
   for (Series& series : all) {
@@ -93,20 +89,6 @@ Finding finding_of(const Series& series, const std::map<size_t, double>& changes
   return {.kind = "level_changes", .subject = std::string(options.metric->tag), .values = std::move(values)};
 }
 
-// A bar for each figure, and the change where a level begins.
-std::vector<Bar> bars_of(const Series& series, const std::map<size_t, double>& changes, Unit unit) {
-  std::vector<Bar> bars;
-  for (size_t i = 0; i < series.entries.size(); ++i) {
-    const Entry& entry = series.entries[i];
-    const auto change = changes.find(i);
-    bars.push_back(
-        {.label = fmt::format("{}  {}", day_of(entry.created), entry.commit),
-         .value = entry.value,
-         .after = value_text(entry.value, unit) + (change == changes.end() ? "" : "  " + change_text(change->second))});
-  }
-  return bars;
-}
-
 PointAnswer answer_of(const Series& series, const HistoryOptions& options) {
   std::vector<double> values;
   for (const Entry& entry : series.entries) values.push_back(entry.value);
@@ -118,16 +100,20 @@ PointAnswer answer_of(const Series& series, const HistoryOptions& options) {
                                                   options.metric->tag))};
   table.columns[3].unit = unit;
   table.columns[4].unit = Unit::kFraction;
+  std::vector<Bar> bars;
   for (size_t i = 0; i < series.entries.size(); ++i) {
     const Entry& entry = series.entries[i];
-    const auto change = changes.find(i);
-    table.add({entry.created, entry.commit, entry.values.size(), entry.value,
-               change != changes.end() ? Json(change->second) : Json(nullptr)});
+    const auto found = changes.find(i);
+    const std::optional<double> change = found == changes.end() ? std::nullopt : std::optional(found->second);
+    table.add({entry.created, entry.commit, entry.values.size(), entry.value, change});
+    bars.push_back({.label = fmt::format("{}  {}", day_of(entry.created), entry.commit),
+                    .value = entry.value,
+                    .after = value_text(entry.value, unit) + (change ? "  " + change_text(*change) : "")});
   }
   PointAnswer answer{.name = series.name, .findings = {finding_of(series, changes, options)}};
   answer.say(words(answer.findings.front()));
   answer.say(fmt::format("{} · {}", spoken_name(series.name), series.machine));
-  answer.draw([bars = bars_of(series, changes, unit)](const TextStyle& style) {
+  answer.draw([bars = std::move(bars)](const TextStyle& style) {
     constexpr size_t kWidest = 48;
     return bars_text(bars, kWidest, style);
   });

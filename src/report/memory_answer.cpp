@@ -160,7 +160,6 @@ Table blocks_table(const SavedBytes& saved) {
   return table;
 }
 
-// The largest tensors of a block, and the others together.
 Table contributors_table(const SavedBlock& block, const std::string& of) {
   constexpr size_t kShown = 5;
   Table table{.name = "saved_contributors",
@@ -203,7 +202,6 @@ std::vector<Table> saved_tables(const SavedBytes& saved) {
   return tables;
 }
 
-// The largest allocations, those of equal layers in one row.
 Table largest_table(const StepTrace& trace, const MemoryLedger& ledger, int64_t top) {
   Table table{.name = "largest",
               .columns = columns_from("<tensor=tensor; <op=made by; <scope=in@3; bytes=bytes; count=count@1; "
@@ -224,7 +222,6 @@ Table largest_table(const StepTrace& trace, const MemoryLedger& ledger, int64_t 
   return table;
 }
 
-// The bytes held while each launch runs, as requested.
 Table timeline_table(const StepTrace& trace, const MemoryLedger& ledger) {
   std::string columns = "launch=launch; <phase=phase; <scope=scope; <op=op; bytes=bytes";
   for (size_t i = 0; i < kMemoryCategoryCount; ++i)
@@ -239,7 +236,6 @@ Table timeline_table(const StepTrace& trace, const MemoryLedger& ledger) {
   return table;
 }
 
-// Whether the point fits, where it does not.
 std::string doubt_line(const Record& record, const Finding& peak) {
   if (record.status == Status::kOutOfMemory && peak.has("available_bytes")) {
     const int64_t missing = peak.integer("bytes") - peak.integer("available_bytes");

@@ -52,7 +52,6 @@ class MemoryPeaks {
   explicit MemoryPeaks(std::string_view order);
 
   void add(const Record& record, const std::optional<StepTrace>& trace);
-  size_t points() const { return rows_.size(); }
 
   // One table for people: where passes or number types differ, one side has these and the other everything else by
   // which the points differ; otherwise a row for each point with the parts of its peak. Programs get both.
@@ -61,7 +60,7 @@ class MemoryPeaks {
  private:
   std::string order_;
   std::vector<Record> records_;
-  std::vector<std::vector<TableCell>> rows_;  // of each record
+  Table table_;  // a row for each
 };
 
 // The peaks of records by pass and number type; none where all have the same. Those that do not fit are marked.

@@ -32,10 +32,8 @@ int64_t peak_of(const Record& record) {
   return record.memory.predicted_peak_bytes.value_or(record.memory.peak_bytes.value_or(0));
 }
 
-// The limit of all points, in words; none where they differ by more than the available memory does from moment to
-// moment.
 std::string limit_words(const std::vector<const Record*>& records) {
-  constexpr double kMoments = 0.05;
+  constexpr double kMoments = 0.05;  // by which the memory that is available differs from moment to moment
   std::optional<UsableMemory> least;
   int64_t most = 0;
   for (const Record* const record : records) {
@@ -47,7 +45,7 @@ std::string limit_words(const std::vector<const Record*>& records) {
   if (!least || static_cast<double>(most - least->bytes) > kMoments * static_cast<double>(most)) return "";
   Json values;
   add_usable(least, values);
-  return usable_words({.kind = "memory_peak", .subject = {}, .values = std::move(values)});
+  return usable_words({.kind = "memory_peak", .values = std::move(values)});
 }
 
 // The smallest peak that does not fit; none where everything fits, or where a larger peak fits another device.
@@ -63,22 +61,21 @@ std::optional<int64_t> least_too_large(const std::vector<const Record*>& records
   return least && most_fitting >= *least ? std::nullopt : least;
 }
 
-std::vector<TableColumn> peak_columns() {
-  return columns_from(
-      "<point=point; <basis=basis@6; peak_bytes=peak; <phase=in@5; parameters_bytes=parameters@2; "
-      "gradients_bytes=gradients@2; optimizer_state_bytes=optimizer@2; saved_activations_bytes=saved@1; "
-      "autocast_copies_bytes=copies@3; temporaries_bytes=temporaries@4; other_bytes=other@7");
-}
-
 }  // namespace
 
 MemoryPeaks::MemoryPeaks(std::string_view order) : order_(order) {
-  if (!order.empty()) TableOrder(Table{.name = "peaks", .columns = peak_columns()}, order, false);
+  table_ = {.name = "peaks",
+            .columns = columns_from(
+                "<point=point; <basis=basis@6; peak_bytes=peak; <phase=in@5; parameters_bytes=parameters@2; "
+                "gradients_bytes=gradients@2; optimizer_state_bytes=optimizer@2; saved_activations_bytes=saved@1; "
+                "autocast_copies_bytes=copies@3; temporaries_bytes=temporaries@4; other_bytes=other@7")};
+  if (!order.empty()) TableOrder(table_, order, false);
 }
 
 void MemoryPeaks::add(const Record& record, const std::optional<StepTrace>& trace) {
   Record& known = records_.emplace_back(record);
-  std::vector<TableCell>& cells = rows_.emplace_back(peak_columns().size());
+  std::vector<TableCell>& cells = table_.rows.emplace_back().cells;
+  cells.resize(table_.columns.size());
   cells[0] = record.name;
   cells[1] = name_of(record.status);
   if (!trace) return;
@@ -100,26 +97,20 @@ void MemoryPeaks::add(const Record& record, const std::optional<StepTrace>& trac
 }
 
 PointAnswer MemoryPeaks::answer() const {
-  PointAnswer answer{.name = fmt::format("peaks of {} points", rows_.size())};
-  Table table{.name = "peaks", .columns = peak_columns()};
+  PointAnswer answer{.name = fmt::format("peaks of {} points", records_.size())};
+  Table table = table_;
   const std::string common = common_words(records_, [](const Record& record) { return record.name; });
   std::vector<const Record*> records;
-  for (size_t i = 0; i < rows_.size(); ++i) {
-    table.add(rows_[i]);
-    table.rows.back().cells.front().text = spoken_name(records_[i].name, common);
-    if (!rows_[i][2].value.is_null()) records.push_back(&records_[i]);
+  for (size_t i = 0; i < records_.size(); ++i) {
+    table.rows[i].cells.front().text = spoken_name(records_[i].name, common);
+    if (!table.rows[i].cells[2].value.is_null()) records.push_back(&records_[i]);
   }
   for (size_t i = 4; i < table.columns.size(); ++i) {  // a column without bytes says nothing
     const bool is_empty = std::ranges::all_of(
         table.rows, [&](const TableRow& row) { return row.cells[i].value.is_null() || row.cells[i].value == 0; });
     if (is_empty) table.columns[i].for_people = false;
   }
-  if (!order_.empty()) {
-    std::vector<TableRow> rows;
-    for (const size_t row : row_order(table, TableOrder(table, order_, false)))
-      rows.push_back(std::move(table.rows[row]));
-    table.rows = std::move(rows);
-  }
+  if (!order_.empty()) put_in_order(table, TableOrder(table, order_, false));
   if (!records.empty()) {
     const size_t large = std::ranges::count(records, Status::kOutOfMemory, &Record::status);
     const std::string limit = limit_words(records);

@@ -7,7 +7,6 @@
 #include <array>
 #include <utility>
 
-#include "base/proc_text.h"
 #include "base/words.h"
 #include "config/machine.h"
 #include "config/model_presets.h"
@@ -15,14 +14,6 @@
 
 namespace laptime {
 namespace {
-
-// The value of a tag in "step/model:small/ctx:256"; empty where the name has none.
-std::string_view tagged(std::string_view name, std::string_view tag) {
-  for (const std::string_view word : words_in(name)) {
-    if (word.starts_with(tag) && word.substr(tag.size()).starts_with(':')) return word.substr(tag.size() + 1);
-  }
-  return {};
-}
 
 // The named size that a custom model was made from; empty for every other record.
 std::string_view changed_size(const Record& record) {
@@ -51,53 +42,7 @@ std::vector<std::string_view> parts_of(const Record& record) {
   return is_ours ? parts : std::vector<std::string_view>{record.name};
 }
 
-// "float32" for "dtype:float32", "2 layers" for "layers:2", "ctx 64" for "ctx:64".
-std::string spoken(std::string_view part) {
-  const size_t colon = part.find(':');
-  if (colon == std::string_view::npos) return std::string(part);
-  const std::string_view tag = part.substr(0, colon);
-  const std::string_view value = part.substr(colon + 1);
-  for (const std::string_view plain : {"model", "dtype", "mode", "device"}) {
-    if (tag == plain) return std::string(value);
-  }
-  if (tag == "crop" && value != "none") return fmt::format("cropped to the first {} positions", value);
-  for (const std::string_view plural : {"layers", "heads", "threads", "steps"}) {
-    if (tag == plural) return fmt::format("{} {}", value, plural.substr(0, plural.size() - (value == "1" ? 1 : 0)));
-  }
-  return fmt::format("{} {}", tag, value);
-}
-
 }  // namespace
-
-std::vector<std::string_view> words_in(std::string_view name) { return split(name, '/'); }
-
-std::string common_words(const std::vector<std::string>& names) {
-  if (names.size() < 2) return "";
-  std::vector<std::string_view> words = words_in(names.front());
-  for (const std::string& name : names)
-    std::erase_if(words, [&](std::string_view word) { return !contains(words_in(name), word); });
-  return joined(words, "/");
-}
-
-std::string without_words(const std::string& name, const std::string& left_out) {
-  std::vector<std::string_view> words = words_in(name);
-  std::erase_if(words, [&](std::string_view word) { return contains(words_in(left_out), word); });
-  return words.empty() ? name : joined(words, "/");
-}
-
-std::string spoken_name(const std::string& name) {
-  std::string text;
-  for (std::string_view word : words_in(name)) {
-    constexpr std::string_view kPredicted = "device:roofline:";
-    if (word.starts_with(kPredicted)) word.remove_prefix(kPredicted.size());
-    text += (text.empty() ? "" : " ") + spoken(word);
-  }
-  return text;
-}
-
-std::string spoken_name(const std::string& name, const std::string& left_out) {
-  return spoken_name(without_words(name, left_out));
-}
 
 std::string model_text(const Record& record) {
   const std::string_view size = changed_size(record);
@@ -105,7 +50,7 @@ std::string model_text(const Record& record) {
   std::string text(size);
   for (const std::string_view tag : {"layers", "d_model", "d_ff", "heads"}) {
     if (const std::string_view value = tagged(record.name, tag); !value.empty())
-      text += fmt::format(", {}", spoken(fmt::format("{}:{}", tag, value)));
+      text += fmt::format(", {}", spoken_word(fmt::format("{}:{}", tag, value)));
   }
   return text;
 }
@@ -216,7 +161,7 @@ std::string Heading::short_name(const Record& record) const {
   bool names_device = devices_.size() < 2;
   for (const std::string_view part : parts) {
     names_device = names_device || part.starts_with("device:");
-    if (!contains(shared_, part) || (keeps_pass_ && part == parts.front())) own.push_back(spoken(part));
+    if (!contains(shared_, part) || (keeps_pass_ && part == parts.front())) own.push_back(spoken_word(part));
   }
   if (!names_device) own.push_back(record.config.text("device"));
   return joined(own, " ");
@@ -248,10 +193,9 @@ std::vector<std::string> Heading::facts(const Record& first) const {
   facts.push_back(are_days ? fmt::format("{} to {}", day_of(first_created_), day_of(last_created_))
                            : minute_of(first_created_));
   const Json* const load = first.machine.json().find("load_average");
-  if (!only_predicted() && run_count() == 1 && machines_.size() == 1 && load != nullptr && load->is_array() &&
-      !load->empty() && (*load)[0].is_number()) {
-    facts.push_back(fmt::format("load {:.2f}", (*load)[0].get<double>()));
-  }
+  const bool is_one_run = !only_predicted() && run_count() == 1 && machines_.size() == 1;
+  if (is_one_run && load != nullptr && load->is_array() && !load->empty() && load->front().is_number())
+    facts.push_back(fmt::format("load {:.2f}", load->front().get<double>()));
   std::erase(facts, "");
   return facts;
 }
@@ -262,7 +206,7 @@ std::string Heading::shared_text(const Record& first) const {
   for (const std::string& part : shared_) {
     const bool is_first_part = !first.name.empty() && first.name.substr(0, first.name.find('/')) == part;
     if (!first.label.empty() || (is_first_part && keeps_pass_ && rows_ > 1)) continue;
-    is_first_part ? pass = part : shared.emplace_back(spoken(part));
+    is_first_part ? pass = part : shared.emplace_back(spoken_word(part));
   }
   if (rows_ > 1 && !pass.empty()) shared.push_back(std::move(pass));
   return joined(shared, ", ");

@@ -7,26 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "config/label.h"
 #include "record/record.h"
 #include "report/records.h"
 
 namespace laptime {
-
-// The words of the name of a point, "step/model:small/mode:eager", between its slashes.
-std::vector<std::string_view> words_in(std::string_view name);
-// The words of the first name that every other one has too, "model:small/mode:eager"; empty for a single name.
-std::string common_words(const std::vector<std::string>& names);
-template <class Points, class Name>
-std::string common_words(const Points& points, const Name& name_of) {
-  std::vector<std::string> names;
-  for (const auto& point : points) names.push_back(name_of(point));
-  return common_words(names);
-}
-// The name without these words; the whole name if nothing would be left.
-std::string without_words(const std::string& name, const std::string& left_out);
-// "small ctx 64 compile" for "model:small/ctx:64/mode:compile".
-std::string spoken_name(const std::string& name);
-std::string spoken_name(const std::string& name, const std::string& left_out);  // of without_words()
 
 // The column `model`: the named size that was asked for, and how the model that ran differs from it. A record has
 // "custom" for a named size of which a dimension was changed; its name keeps the word that was given. Both functions
@@ -40,7 +25,6 @@ std::vector<std::string> model_words(const Record& record);
 // "small, 1 layer, ctx 64, batch 2, step float32 compile · AMD EPYC, 2 threads": the point and its machine.
 std::string point_line(const Record& record);
 
-// A record of attention alone.
 bool is_attention(const Record& record);
 
 // The card that ran the record's point, such as "NVIDIA H200"; empty where the machine itself did.
@@ -59,7 +43,6 @@ std::string minute_of(const std::string& created);
 
 class Heading {
  public:
-  // All rows of the table.
   explicit Heading(const Records& rows);
 
   // The name of a row without the parts that all rows share: "bfloat16 ctx 256"; its label if it has one. Names the

@@ -38,12 +38,10 @@ std::string share_words(const std::vector<Finding>& findings) {
   return joined(parts, ", ");
 }
 
-// The view of a profile with the same name.
 std::optional<ProfileView> profile_view(PlanView view) {
-  for (const Choice<ProfileView>& choice : choices_of(ProfileView{})) {
-    if (choice.name == name_of(view)) return choice.value;
-  }
-  return std::nullopt;
+  const auto choices = choices_of(ProfileView{});
+  const auto found = std::ranges::find(choices, name_of(view), &Choice<ProfileView>::name);
+  return found == choices.end() ? std::nullopt : std::optional(found->value);
 }
 
 // The phases of a step on one line: "forward 74 ms   backward 156 ms   optimizer 31 ms   matmul 67 % of the time".
@@ -58,7 +56,6 @@ std::vector<std::string> phase_parts(const Finding& time, const std::vector<Find
   return parts;
 }
 
-// A point with what is found about it.
 struct PlanRow {
   const PlannedPoint& point;
   std::vector<Finding> findings;
@@ -140,7 +137,6 @@ std::string what_fits(const std::vector<PlanRow>& rows) {
                      count > kNamed ? fmt::format(" and {} more", count - kNamed) : "");
 }
 
-// A bar of bytes for each point with its time, and the first that fits.
 void draw_curve(const std::vector<PlanRow>& rows, PointAnswer& answer) {
   constexpr size_t kWidest = 40;
   std::vector<Bar> bars;
@@ -231,14 +227,11 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
     }
   }
   if (trace && (is_summary || query.view == PlanView::kMemory || query.view == PlanView::kAll)) {
-    for (const MemoryView view : {MemoryView::kPhases, MemoryView::kAccounts}) {
-      for (Table& table : memory_tables(record, *trace, {.view = view})) {
-        const std::string name = "memory_" + table.name;  // both reports have a table of phases
-        const bool is_there =
-            std::ranges::any_of(answer.parts, [&](const AnswerPart& part) { return part.table.name == name; });
-        table.name = name;
-        if (!is_there) add(std::move(table));
-      }
+    std::vector<Table> tables = memory_tables(record, *trace, {.view = MemoryView::kPhases});
+    tables.push_back(memory_tables(record, *trace, {.view = MemoryView::kAccounts}).back());
+    for (Table& table : tables) {
+      table.name = "memory_" + table.name;  // the profile has a table of phases too
+      add(std::move(table));
     }
   }
   if (query.verbose) answer.say_findings({"launch_bound", "published_runs", "rates", "pass_bound", "phase_peak"});
@@ -284,9 +277,8 @@ std::string prediction_words(const Record& record) {
                                  brief_seconds(whole.measured), change_text(whole.error()));
   parts.pop_back();
   if (parts.empty()) return text;
-  const auto most = std::ranges::max_element(parts, [](const PredictedPart& a, const PredictedPart& b) {
-    return std::abs(a.predicted - a.measured) < std::abs(b.predicted - b.measured);
-  });
+  const auto most = std::ranges::max_element(
+      parts, {}, [](const PredictedPart& part) { return std::abs(part.predicted - part.measured); });
   return text + fmt::format("; most of it {} {}", most->part,
                             change_text((most->predicted - most->measured) / whole.measured));
 }

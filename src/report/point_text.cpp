@@ -60,13 +60,11 @@ std::string phases_line(const Record& record) {
   return texts.size() < 2 ? "" : joined(texts, "   ");
 }
 
-// Measured steps that made no update because a gradient overflowed.
 int64_t skipped_in_samples(const Record& record) {
   const int64_t warmup = record.stopping.warmup.value_or(0);
   return std::ranges::count_if(record.loss_scaling.skipped, [&](int64_t step) { return step > warmup; });
 }
 
-// "77 steps", the loss if it changed, and how many steps made no update.
 std::string samples_text(const Record& record, const TimeStats& time) {
   if (is_predicted(record)) return "";
   std::string text = counted(time.count * record.stopping.steps_per_sample.value_or(1), "step");
@@ -86,15 +84,6 @@ std::string parts_of(const SetupTimes& times) {
     if (seconds.value_or(0) != 0) parts.push_back(fmt::format("{} {}", name, format_seconds(*seconds)));
   }
   return parts.empty() ? "" : fmt::format(" ({})", joined(parts, ", "));
-}
-
-std::string conditions(const Record& record) {
-  std::vector<std::string> words;
-  for (const char* column : {"context", "d_model", "batch", "dtype", "mode", "device"}) {
-    const Json value = value_of(record, column);
-    if (!value.is_null()) words.push_back(fmt::format("{} {}", column, value_text(value, Unit::kNone)));
-  }
-  return joined(words, ", ");
 }
 
 // "8 x 1 x 16384 x 16384 x 4 bytes = 8.00 GiB"; without the product where the bytes have no shape of their own.
@@ -203,7 +192,7 @@ bool is_smaller_shortage(const Record& a, const std::optional<Record>& b) {
 }
 
 std::string explain_shortage(const Record& record) {
-  std::string text = fmt::format("\nthe smallest that does not fit: {}\n  {}\n", printable(conditions(record)),
+  std::string text = fmt::format("\nthe smallest that does not fit: {}\n  {}\n", printable(spoken_name(record.name)),
                                  printable(reason_of(record)));
   const MemoryUse& memory = record.memory;
   if (memory.largest.empty()) return text;

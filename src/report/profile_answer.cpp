@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 
@@ -37,33 +38,30 @@ std::vector<Bar> bars_of(const std::vector<Finding>& findings) {
 }
 
 bool selects_none(const StepTrace& trace, const LaunchTest& test) {
-  bool is_none = test != nullptr && trace.launch_count() > 0;
-  for (size_t i = 0; i < trace.launch_count() && is_none; ++i) is_none = !test(trace.launch(i));
-  return is_none;
-}
-
-// "; values of class here: matmul, softmax": what a selection can ask one column for.
-std::string values_text(const StepTrace& trace, const std::string& column) {
-  constexpr size_t kMost = 12;
-  std::vector<std::string> values;
-  size_t more = 0;
-  std::set<std::string> seen;
   for (size_t i = 0; i < trace.launch_count(); ++i) {
-    const Json value = launch_column(trace.launch(i), column);
-    if (value.is_null() || value == "" || !seen.insert(plain_text(value)).second) continue;
-    values.size() < kMost ? values.push_back(plain_text(value)) : void(++more);
+    if (test == nullptr || test(trace.launch(i))) return false;
   }
-  if (values.empty()) return fmt::format("; no launch here has a {}", column);
-  return fmt::format("; values of {} here: {}{}", column, joined(values, ", "),
-                     more == 0 ? "" : fmt::format(" and {} more", more));
+  return trace.launch_count() > 0;
 }
 
 // "no launch matches 'class = matmull'; values of class here: matmul, softmax".
 std::string no_launch_line(const StepTrace& trace, const ProfileQuery& query) {
+  constexpr size_t kMost = 12;
   std::string text = "no launch matches " + (query.selection.empty() ? "the selection" : query.selection);
-  for (const std::string& column :
-       std::set<std::string>(query.selection_columns.begin(), query.selection_columns.end()))
-    text += values_text(trace, column);
+  const std::set<std::string> columns(query.selection_columns.begin(), query.selection_columns.end());
+  for (const std::string& column : columns) {
+    std::vector<std::string> values;
+    for (size_t i = 0; i < trace.launch_count(); ++i) {
+      const std::string value = plain_text(launch_column(trace.launch(i), column));
+      const bool is_new = std::ranges::find(values, value) == values.end();
+      if (!value.empty() && value != "null" && is_new) values.push_back(value);
+    }
+    const size_t more = values.size() - std::min(values.size(), kMost);
+    values.resize(values.size() - more);
+    text += values.empty() ? fmt::format("; no launch here has a {}", column)
+                           : fmt::format("; values of {} here: {}", column, joined(values, ", "));
+    if (more > 0) text += fmt::format(" and {} more", more);
+  }
   return text;
 }
 
@@ -75,23 +73,24 @@ std::string doubt_line(const std::vector<Finding>& findings) {
                      ratio > 1 ? "longer" : "less");
 }
 
+Json value_or_null(const Finding* finding, std::string_view key) {
+  return finding != nullptr && finding->has(key) ? Json(finding->number(key)) : Json(nullptr);
+}
+
 // Phases with the residue and the whole, for programs.
 Table phases_table(const std::vector<Finding>& findings) {
   Table table{
       .name = "phases",
       .columns = columns_from("<phase=phase; total_s=time; time_share=share; launches=launches; of_roofline=of bound")};
-  const auto of_bound = [](const Finding* finding) {
-    return finding != nullptr && finding->has("of_bound") ? Json(finding->number("of_bound")) : Json(nullptr);
-  };
   const Finding& pass = *find(findings, "pass_time");
   const double whole = pass.number("total_s");
-  for (const Finding& finding : findings) {
-    if (finding.kind != "phase_time") continue;
-    table.add({finding.subject, finding.number("total_s"), finding.number("share"), finding.integer("launches"),
-               of_bound(&finding)});
+  for (const Finding& phase : findings) {
+    if (phase.kind != "phase_time") continue;
+    table.add({phase.subject, phase.number("total_s"), phase.number("share"), phase.integer("launches"),
+               value_or_null(&phase, "of_bound")});
   }
   table.add({"residue", pass.number("residue_s"), share_of(pass.number("residue_s"), whole), nullptr, nullptr});
-  table.add({"step", whole, 1.0, pass.integer("launches"), of_bound(find(findings, "pass_bound"))});
+  table.add({"step", whole, 1.0, pass.integer("launches"), value_or_null(find(findings, "pass_bound"), "of_bound")});
   return table;
 }
 
@@ -107,11 +106,13 @@ constexpr std::array kCompared{ComparedRows{ProfileView::kClasses, "compared_cla
                                ComparedRows{ProfileView::kOps, "compared_ops", ComparedBy::kOp},
                                ComparedRows{ProfileView::kAttention, "compared_attention", ComparedBy::kAttention}};
 
-// The ratio with its interval as people read it, and its ends for programs.
-std::vector<TableCell> ratio_cells(const std::optional<double>& ratio, const std::optional<Interval>& interval) {
-  if (!ratio) return {nullptr, nullptr, nullptr};
-  if (!interval) return {*ratio, nullptr, nullptr};
-  return {{*ratio, ratio_with_interval(*ratio, interval->low, interval->high)}, interval->low, interval->high};
+// The ratio, which people read with its interval, and the ends of the interval for programs.
+void add_ratio(const std::optional<double>& ratio, const std::optional<Interval>& interval,
+               std::vector<TableCell>& cells) {
+  TableCell& cell = cells.emplace_back(ratio);
+  if (ratio && interval) cell.text = ratio_with_interval(*ratio, interval->low, interval->high);
+  cells.emplace_back(interval ? Json(interval->low) : Json(nullptr));
+  cells.emplace_back(interval ? Json(interval->high) : Json(nullptr));
 }
 
 }  // namespace
@@ -130,9 +131,7 @@ PointAnswer profile_answer(const Record& record, const StepTrace& trace, const P
   const std::vector<Finding>& findings = answer.findings;
   const bool is_empty = selects_none(trace, query.test);
   if (is_empty) answer.say(no_launch_line(trace, query));
-  if (query.view == ProfileView::kAttention) {
-    if (!is_empty) answer.say(words_of(findings, "softmax_against_products"));
-  }
+  if (query.view == ProfileView::kAttention && !is_empty) answer.say(words_of(findings, "softmax_against_products"));
   answer.say(profile_headline(findings));
   if (record.status != Status::kOk) answer.say(fmt::format("  {}: {}", name_of(record.status), record.reason));
   if (query.view == ProfileView::kSummary || query.view == ProfileView::kAll)
@@ -166,7 +165,7 @@ std::vector<Table> compared_tables(const ComparedProfile& a, const ComparedProfi
     for (const ComparedPart& part : compared_parts(*a.trace, *b.trace, one.by)) {
       std::vector<TableCell> cells{part.part, part.a, part.b, part.saved()};
       if (part.part == "step") cells.front().text = pass_of(*a.trace);
-      for (TableCell& cell : ratio_cells(part.ratio, part.interval)) cells.push_back(std::move(cell));
+      add_ratio(part.ratio, part.interval, cells);
       table.add(std::move(cells));
     }
     tables.push_back(std::move(table));
@@ -181,13 +180,12 @@ Table cast_table(const std::vector<std::pair<ComparedProfile, ComparedProfile>>&
                               "to_s=after@1; speedup=gain; speedup_low; speedup_high")};
   for (const auto& [a, b] : pairs) {
     const Finding cost = cast_cost(a, b);
-    const auto value = [&](std::string_view key) { return cost.has(key) ? Json(cost.number(key)) : Json(nullptr); };
-    std::vector<TableCell> cells{cost.subject,        cost.text("from"), cost.text("to"), value("casts_s"),
-                                 value("cast_share"), value("from_s"),   value("to_s")};
+    std::vector<TableCell> cells{cost.subject, cost.text("from"), cost.text("to")};
+    for (const char* const key : {"casts_s", "cast_share", "from_s", "to_s"})
+      cells.emplace_back(value_or_null(&cost, key));
     std::optional<Interval> interval;
     if (cost.has("speedup_low")) interval = Interval{cost.number("speedup_low"), cost.number("speedup_high")};
-    const auto ratio = cost.has("speedup") ? std::optional(cost.number("speedup")) : std::nullopt;
-    for (TableCell& cell : ratio_cells(ratio, interval)) cells.push_back(std::move(cell));
+    add_ratio(cost.has("speedup") ? std::optional(cost.number("speedup")) : std::nullopt, interval, cells);
     table.add(std::move(cells));
   }
   return table;
@@ -195,25 +193,24 @@ Table cast_table(const std::vector<std::pair<ComparedProfile, ComparedProfile>>&
 
 Table class_share_table(const std::vector<ComparedProfile>& profiles) {
   Table table{.name = "class_shares", .columns = columns_from("<class=class")};
-  std::map<std::string, std::vector<double>> shares;
+  std::map<std::string, std::vector<TableCell>> rows;
   std::vector<TableCell> residue{"residue"};
   for (size_t i = 0; i < profiles.size(); ++i) {
     const StepTotals totals = totals_of(*profiles[i].trace);
     table.columns.push_back(columns_from(fmt::format("{0}_share={0}", profiles[i].title)).front());
     for (const LaunchSum& sum : sum_launches(*profiles[i].trace, class_of)) {
-      std::vector<double>& row = shares[sum.key];
-      row.resize(profiles.size());
-      row[i] = sum.total / totals.step;
+      std::vector<TableCell>& row = rows[sum.key];
+      row.resize(profiles.size() + 1, 0.0);
+      row[i + 1] = sum.total / totals.step;
     }
     residue.emplace_back(totals.residue() / totals.step);
   }
-  std::vector<std::pair<std::string, std::vector<double>>> rows(shares.begin(), shares.end());
-  std::ranges::stable_sort(rows, [](const auto& a, const auto& b) { return a.second[0] > b.second[0]; });
-  for (const auto& [name, values] : rows) {
-    std::vector<TableCell> cells{name};
-    for (const double share : values) cells.emplace_back(share);
-    table.add(std::move(cells));
+  for (auto& [work_class, row] : rows) {
+    row.front() = work_class;
+    table.add(std::move(row));
   }
+  std::ranges::stable_sort(table.rows, std::greater{},
+                           [](const TableRow& row) { return row.cells[1].value.get<double>(); });
   table.add(std::move(residue));
   return table;
 }
@@ -222,9 +219,9 @@ PointAnswer compared_answer(const ComparedProfile& a, const ComparedProfile& b, 
   PointAnswer answer{.name = fmt::format("{} against {}: {}", a.title, b.title, b.point)};
   const ComparedPart whole = compared_parts(*a.trace, *b.trace, ComparedBy::kClass).back();
   if (whole.ratio) {
-    const std::string ratio = whole.interval
-                                  ? ratio_with_interval(*whole.ratio, whole.interval->low, whole.interval->high)
-                                  : fmt::format("{:.2f}x", *whole.ratio);
+    const auto& [low, high] = whole.interval.value_or(Interval{});
+    const std::string ratio =
+        whole.interval ? ratio_with_interval(*whole.ratio, low, high) : value_text(*whole.ratio, Unit::kRatio);
     answer.say(fmt::format("{} is {} as fast as {}: {} against {}", b.title, ratio, a.title, brief_seconds(*whole.b),
                            brief_seconds(*whole.a)));
   }

@@ -42,7 +42,6 @@ constexpr auto choices_of(ProfileBy) {
 // Whether `by` decides what a row of the view is, or names what its rows are anyway (the phase of an op).
 bool splits(ProfileView view, ProfileBy by);
 
-// What a profile shows.
 struct ProfileQuery {
   ProfileView view = ProfileView::kSummary;
   ProfileBy by = ProfileBy::kName;

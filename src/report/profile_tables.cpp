@@ -23,7 +23,6 @@ std::string key_of(std::initializer_list<std::string_view> parts) {
   return joined(std::span<const std::string_view>(parts.begin(), parts.size()), std::string_view(&kSeparator, 1));
 }
 
-// A row: its cells of text, and the sum.
 struct SumRow {
   std::vector<TableCell> texts;
   LaunchSum sum;
@@ -92,6 +91,7 @@ Table sum_table(const std::string& name, std::string_view text_columns, const st
     table.columns.push_back(std::move(column));
   for (const SumRow& row : rows) {
     std::vector<TableCell> cells = row.texts;
+    if (query.view == ProfileView::kSummary) cells.front().text = "  " + cells.front().value.text();
     for (TableCell& cell : sum_cells(row.sum, step)) cells.push_back(std::move(cell));
     table.add(std::move(cells));
   }
@@ -129,41 +129,6 @@ std::vector<SumRow> rows_by(const LaunchKey& key, const StepTrace& trace, const 
   };
   std::ranges::stable_sort(rows, {}, rank);
   return rows;
-}
-
-// The suffix of a name where rows are split by layer: " layers.3".
-std::string layer_suffix(const TraceLaunch& launch, const ProfileQuery& query) {
-  return query.by == ProfileBy::kLayer && launch.layer >= 0 ? fmt::format(" layers.{}", launch.layer) : "";
-}
-
-Table kernels_table(const StepTrace& trace, const ProfileQuery& query) {
-  const bool by_phase = query.by == ProfileBy::kPhase;
-  const auto key = [&](const TraceLaunch& launch) {
-    std::string name = fmt::format("{}:{}{}", launch.op, launch.kernel, layer_suffix(launch, query));
-    if (query.by == ProfileBy::kShape) name += fmt::format(" {}", launch.signature.substr(launch.signature.find('(')));
-    return by_phase ? key_of({launch.phase, name}) : name;
-  };
-  std::vector<SumRow> rows = rows_by(key, trace, query.test, /*by_phase=*/false);
-  for (SumRow& row : rows) {
-    if (query.view == ProfileView::kSummary) row.texts.back().text = "  " + row.texts.back().value.text();
-  }
-  return sum_table("kernels", by_phase ? "<phase=phase; <kernel=kernel" : "<kernel=kernel", rows, trace, query);
-}
-
-Table ops_table(const StepTrace& trace, const ProfileQuery& query) {
-  const auto key = [&query](const TraceLaunch& launch) {
-    const std::string op(query.by == ProfileBy::kShape ? launch.signature : launch.op);
-    return key_of({launch.phase, op + layer_suffix(launch, query)});
-  };
-  return sum_table("ops", "<phase=phase; <op=op", rows_by(key, trace, query.test, /*by_phase=*/false), trace, query);
-}
-
-Table classes_table(const StepTrace& trace, const ProfileQuery& query) {
-  const auto key = [&query](const TraceLaunch& launch) {
-    return key_of({launch.phase, class_of(launch) + layer_suffix(launch, query)});
-  };
-  return sum_table("classes", "<phase=phase; <class=class", rows_by(key, trace, query.test, /*by_phase=*/true), trace,
-                   query);
 }
 
 // Classes as rows, and for each phase, forward + backward and the whole step the seconds and their share. The last row
@@ -204,7 +169,6 @@ Table shares_table(const StepTrace& trace, const LaunchTest& test) {
   return table;
 }
 
-// Whether the launches of a selection lie in one layer of the stack.
 bool has_single_layer(const StepTrace& trace, const LaunchTest& test) {
   std::set<int64_t> layers;
   for (size_t i = 0; i < trace.launch_count(); ++i) {
@@ -330,11 +294,32 @@ Table attention_table(const StepTrace& trace, const ProfileQuery& query) {
 
 std::vector<Table> profile_tables(const StepTrace& trace, const ProfileQuery& query) {
   std::vector<Table> tables;
-  const auto shows = [&](ProfileView view) { return query.view == view || query.view == ProfileView::kAll; };
   const bool is_summary = query.view == ProfileView::kSummary;
-  if (shows(ProfileView::kKernels) || is_summary) tables.push_back(kernels_table(trace, query));
-  if (shows(ProfileView::kOps)) tables.push_back(ops_table(trace, query));
-  if (shows(ProfileView::kClasses)) tables.push_back(classes_table(trace, query));
+  const bool by_shape = query.by == ProfileBy::kShape;
+  const bool by_phase = query.by == ProfileBy::kPhase;
+  const auto shows = [&](ProfileView view) { return query.view == view || query.view == ProfileView::kAll; };
+  const auto add = [&](const char* name, const char* columns, const LaunchKey& key, bool in_phases = false) {
+    tables.push_back(sum_table(name, columns, rows_by(key, trace, query.test, in_phases), trace, query));
+  };
+  const auto of_layer = [&](std::string name, const TraceLaunch& launch) {
+    const bool is_split = query.by == ProfileBy::kLayer && launch.layer >= 0;
+    return is_split ? fmt::format("{} layers.{}", name, launch.layer) : name;
+  };
+  const LaunchKey kernel = [&](const TraceLaunch& launch) {
+    std::string name = of_layer(fmt::format("{}:{}", launch.op, launch.kernel), launch);
+    if (by_shape) name += fmt::format(" {}", launch.signature.substr(launch.signature.find('(')));
+    return by_phase ? key_of({launch.phase, name}) : name;
+  };
+  const LaunchKey op = [&](const TraceLaunch& launch) {
+    return key_of({launch.phase, of_layer(std::string(by_shape ? launch.signature : launch.op), launch)});
+  };
+  const LaunchKey work_class = [&](const TraceLaunch& launch) {
+    return key_of({launch.phase, of_layer(class_of(launch), launch)});
+  };
+  if (shows(ProfileView::kKernels) || is_summary)
+    add("kernels", by_phase ? "<phase=phase; <kernel=kernel" : "<kernel=kernel", kernel);
+  if (shows(ProfileView::kOps)) add("ops", "<phase=phase; <op=op", op);
+  if (shows(ProfileView::kClasses)) add("classes", "<phase=phase; <class=class", work_class, /*in_phases=*/true);
   if (shows(ProfileView::kClasses) || is_summary) tables.push_back(shares_table(trace, query.test));
   if (shows(ProfileView::kLayers)) tables.push_back(layers_table(trace, query));
   if (shows(ProfileView::kAttention)) tables.push_back(attention_table(trace, query));

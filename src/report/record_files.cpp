@@ -15,56 +15,44 @@
 namespace laptime {
 namespace {
 
-using Leaves = std::vector<std::pair<std::string, Json>>;
-
 // All paths in order. A path that only some records have comes after the one that it follows there.
-class MergedPaths {
- public:
-  void add(const Leaves& leaves) {
-    size_t after = 0;
-    for (const auto& [path, value] : leaves) {
-      const bool as_before = after < paths_.size() && paths_[after] == path;
-      if (!as_before && seen_.insert(path).second) {
-        paths_.insert(paths_.begin() + static_cast<std::ptrdiff_t>(after), path);
-        ++after;
-        continue;
-      }
-      const auto found =
-          as_before ? paths_.begin() + static_cast<std::ptrdiff_t>(after) : std::ranges::find(paths_, path);
-      after = static_cast<size_t>(found - paths_.begin()) + 1;
+std::vector<std::string> paths_of(const Records& records) {
+  std::vector<std::string> paths;
+  std::set<std::string> known;
+  records.all(Extent::kWhole, [&](const Record& record) {
+    auto after = paths.begin();
+    for (const auto& [path, value] : leaves_of(record)) {
+      const bool is_in_place = after != paths.end() && *after == path;
+      after = known.insert(path).second ? paths.insert(after, path)
+              : is_in_place             ? after
+                                        : std::ranges::find(paths, path);
+      ++after;
     }
-  }
-
-  const std::vector<std::string>& paths() const { return paths_; }
-
- private:
-  std::vector<std::string> paths_;
-  std::set<std::string> seen_;
-};
+  });
+  return paths;
+}
 
 void all_leaves(const Records& records, const TextSink& sink) {
-  MergedPaths merged;
-  records.all(Extent::kWhole, [&](const Record& record) { merged.add(leaves_of(record)); });
-  const std::vector<std::string>& paths = merged.paths();
+  const std::vector<std::string> paths = paths_of(records);
   if (paths.empty()) return;
   sink(csv_line(std::vector<Json>(paths.begin(), paths.end())));
   records.all(Extent::kWhole, [&](const Record& record) {
-    std::map<std::string, Json> by_path;
-    for (auto& [path, value] : leaves_of(record)) by_path[path] = std::move(value);
+    std::map<std::string, Json> values;
+    for (auto& [path, value] : leaves_of(record)) values[path] = std::move(value);
     std::vector<Json> line;
-    line.reserve(paths.size());
-    for (const std::string& path : paths) line.push_back(by_path[path]);
+    for (const std::string& path : paths) line.push_back(values[path]);
     sink(csv_line(line));
   });
 }
 
 // Leaves out the columns of the default set that no record has a value in; those that were asked for by name stay.
 void leave_out_empty(std::vector<Column>& columns, const Records& records) {
+  const auto can_go = [](const Column& column) { return column.drop > 0; };
   std::vector<bool> is_empty;
   Extent extent = Extent::kNames;
   for (const Column& column : columns) {
-    is_empty.push_back(column.drop > 0);
-    if (column.drop > 0) extent = std::max(extent, column.extent);
+    is_empty.push_back(can_go(column));
+    if (can_go(column)) extent = std::max(extent, column.extent);
   }
   bool has_records = false;
   records.each(extent, [&](const Record& record) {
@@ -72,9 +60,8 @@ void leave_out_empty(std::vector<Column>& columns, const Records& records) {
     for (size_t i = 0; i < columns.size(); ++i) is_empty[i] = is_empty[i] && columns[i].read(record, "").is_null();
     return std::ranges::find(is_empty, true) != is_empty.end();
   });
-  for (size_t i = columns.size(); has_records && i-- > 0;) {
-    if (is_empty[i]) columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(i));
-  }
+  size_t next = 0;
+  std::erase_if(columns, [&](const Column&) { return is_empty[next++] && has_records; });
 }
 
 }  // namespace
@@ -90,13 +77,9 @@ void csv(const Records& records, std::string_view column_list, const TextSink& s
   add_speedups(columns, records, speedups);
   leave_out_empty(columns, records);
   std::vector<Json> line;
-  Extent extent = Extent::kNames;
-  for (const Column& column : columns) {
-    line.emplace_back(column.title);
-    extent = std::max(extent, column.extent);
-  }
+  for (const Column& column : columns) line.emplace_back(column.title);
   sink(csv_line(line));
-  records.all(extent, [&](const Record& record) {
+  records.all(extent_of_columns(columns, Extent::kNames), [&](const Record& record) {
     line.clear();
     for (const Column& column : columns) line.push_back(column.read(record, ""));
     sink(csv_line(line));
@@ -114,14 +97,13 @@ void json(const Records& records, const TextSink& sink) {
   sink(is_empty ? "]\n" : "\n]\n");
 }
 
-JsonLines::JsonLines(std::string_view columns, const Records& planned)
+JsonLines::JsonLines(std::string_view columns, const Records& expected)
     : is_whole_(columns == "all"), speedups_(std::make_unique<Speedups>()) {
   if (is_whole_) return;
-  columns_ = data_columns(columns, *speedups_, planned);
-  plan_speedups(columns_, planned, *speedups_);
+  columns_ = data_columns(columns, *speedups_, expected);
+  plan_speedups(columns_, expected, *speedups_);
+  add_speedups(columns_, expected, *speedups_);
 }
-
-void JsonLines::add_speedups(const Records& records) { laptime::add_speedups(columns_, records, *speedups_); }
 
 Extent JsonLines::extent() const { return is_whole_ ? Extent::kWhole : extent_of_columns(columns_); }
 
@@ -144,8 +126,8 @@ void samples_csv(const Records& records, const TextSink& sink) {
   }
   for (const char* const header : {"phase", "sample", "seconds"}) line.emplace_back(header);
   sink(csv_line(line));
-  records.each(Extent::kWhole, [&](const Record& record) {
-    if (is_predicted(record)) return true;
+  records.all(Extent::kWhole, [&](const Record& record) {
+    if (is_predicted(record)) return;
     line.clear();
     for (const ColumnValue& value : values) line.push_back(value.of(record));
     const size_t shared = line.size();
@@ -156,7 +138,6 @@ void samples_csv(const Records& records, const TextSink& sink) {
         sink(csv_line(line));
       }
     }
-    return true;
   });
 }
 

@@ -26,11 +26,8 @@ void json(const Records& records, const TextSink& sink);
 // before it.
 class JsonLines {
  public:
-  // `planned` as in TableStream.
-  JsonLines(std::string_view columns, const Records& planned);
-
-  // Lets each row compare with a baseline that comes after it, for rows that are all known.
-  void add_speedups(const Records& records);
+  // `expected` as in TableStream.
+  JsonLines(std::string_view columns, const Records& expected);
 
   Extent extent() const;
   std::string line(const Record& record);

@@ -56,7 +56,6 @@ std::string run_text(const Record& first) {
                      first.sweep.empty() ? "" : ", " + first.sweep);
 }
 
-// The columns of a table for people, and its rows.
 struct Rows {
   std::string list;
   Heading heading;
@@ -122,7 +121,6 @@ struct Rows {
     if (is_ambiguous) columns.insert(columns.begin(), std::move(name));
   }
 
-  // A median stands beside how well it is known.
   void add_doubt() {
     const Column* const median = find("median");
     if (median == nullptr || find("uncertainty") != nullptr) return;
@@ -157,7 +155,6 @@ struct Rows {
     return cell;
   }
 
-  // The row of a record, or its beginning with the reason why the rest is missing.
   TableRow row_of(const Record& record, bool is_planned = false) const {
     TableRow row;
     for (const Column& column : columns) {
@@ -169,7 +166,6 @@ struct Rows {
     return row;
   }
 
-  // The rows of its phases, if a column has values for them.
   std::vector<TableRow> phase_rows_of(const Record& record) const {
     std::vector<TableRow> rows;
     if (std::ranges::find(columns, true, &Column::of_phase) == columns.end()) return rows;
@@ -187,7 +183,6 @@ struct Rows {
     trust.add(record);
   }
 
-  // The words that all rows share, and the machine.
   std::string shared_line() const {
     std::vector<std::string> parts{heading.shared_text(*first), heading.machine_text(*first)};
     std::erase(parts, "");
@@ -203,21 +198,18 @@ class FastestRow {
     const std::optional<Speedup> speedup = speedups.speedup(record, "");
     if (!speedup || (best_ && best_->value >= speedup->value)) return;
     best_ = speedup;
-    name_ = record.name;
-    text_ = heading.short_name(record);
+    name_ = heading.short_name(record);
   }
-  // Whether its name can be told; a step that compares with itself is not the fastest of any.
-  bool is_known() const { return baselines_ == 1 && best_ && best_->interval.low > 1; }
-  bool is(const Record& record) const { return is_known() && record.name == name_; }
+  // Empty if its name cannot be told; a step that compares with itself is not the fastest of any.
   std::string line() const {
-    return is_known() ? fmt::format("fastest: {}, {}", text_, speedup_text(best_)) : std::string();
+    const bool is_known = baselines_ == 1 && best_ && best_->interval.low > 1;
+    return is_known ? fmt::format("fastest: {}, {}", name_, speedup_text(best_)) : "";
   }
 
  private:
   size_t baselines_ = 0;
   std::optional<Speedup> best_;
   std::string name_;
-  std::string text_;
 };
 
 }  // namespace
@@ -228,8 +220,7 @@ struct TableStream::State : Rows {
   std::optional<AttentionTable> attention;
   bool is_point = false;  // a single record in sentences
   bool compares = false;  // some column
-  bool has_fastest = false;
-  FastestRow fastest;               // of all rows if they are known, otherwise of those so far
+  FastestRow fastest;
   std::optional<Record> too_large;  // the smallest that is out of memory
   std::string run;                  // of the last row
 
@@ -260,7 +251,6 @@ struct TableStream::State : Rows {
 
   Extent extent() const { return attention || is_point || style.verbose ? Extent::kWhole : Rows::extent(); }
 
-  // Below a row: what is said only if asked for.
   std::string details(const Record& record) const {
     std::string text;
     if (!style.verbose || style.quiet || !has_times(record)) return text;
@@ -276,9 +266,8 @@ struct TableStream::State : Rows {
     const bool is_stored = style.stored_runs != nullptr && style.stored_runs->contains(record.run);
     if (is_point) return point_text(record, heading, style, style.quiet, is_stored) + details(record);
     TableRow row = row_of(record);
-    if (compares && !has_fastest) fastest.add(record, speedups, heading);
+    if (compares) fastest.add(record, speedups, heading);
     std::vector<std::string> remarks{row.remark};
-    if (has_fastest && fastest.is(record)) remarks = {"fastest"};
     if (is_stored) remarks.emplace_back("from the store");
     if (is_predicted(record) && heading.some_measured()) remarks.emplace_back("predicted");
     std::erase(remarks, "");
@@ -296,7 +285,7 @@ struct TableStream::State : Rows {
     std::vector<std::string> lines;
     if (style.quiet || !first) return lines;
     if (!is_point) {
-      if (!has_fastest && find("speedup") != nullptr) lines.push_back(fastest.line());
+      if (find("speedup") != nullptr && are_few()) lines.push_back(fastest.line());
       lines.push_back(shared_line());
     }
     if (style.verbose) {
@@ -323,7 +312,10 @@ TableStream::TableStream(const TableStyle& style, std::string_view columns, std:
     : TableStream(style, columns, RecordList(expected)) {}
 
 TableStream::TableStream(const TableStyle& style, std::string_view columns, const Records& expected)
-    : state_(std::make_unique<State>(style, columns, expected)) {}
+    : state_(std::make_unique<State>(style, columns, expected)) {
+  // Where all rows are known, each compares with a baseline that may come after it.
+  add_speedups(state_->columns, expected, state_->speedups);
+}
 
 TableStream::TableStream(TableStream&& other) noexcept = default;
 TableStream& TableStream::operator=(TableStream&& other) noexcept = default;
@@ -331,20 +323,11 @@ TableStream::~TableStream() = default;
 
 Extent TableStream::extent() const { return state_->extent(); }
 
-void TableStream::add_speedups(const Records& records) {
-  laptime::add_speedups(state_->columns, records, state_->speedups);
-  if (state_->find("speedup") == nullptr || !state_->are_few()) return;
-  state_->has_fastest = true;
-  records.all(Extent::kWhole,
-              [&](const Record& record) { state_->fastest.add(record, state_->speedups, state_->heading); });
-}
-
 std::string TableStream::add(const Record& record) { return state_->add(record); }
 std::string TableStream::end() { return state_->end(); }
 
 void table(const Records& records, const TableStyle& style, std::string_view columns, const TextSink& sink) {
   TableStream stream(style, columns, records);
-  stream.add_speedups(records);
   bool is_empty = true;
   records.all(stream.extent(), [&](const Record& record) {
     sink(stream.add(record));

@@ -40,11 +40,7 @@ class TableStream {
   TableStream& operator=(TableStream&& other) noexcept;
   ~TableStream();
 
-  // How much of a record add() looks at.
   Extent extent() const;
-
-  // Lets each row compare with a baseline that comes after it, for rows that are all known.
-  void add_speedups(const Records& records);
 
   // Whole lines; may be empty until more records have come.
   std::string add(const Record& record);

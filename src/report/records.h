@@ -1,6 +1,7 @@
 // Records: what a report is made from, gone through as often as it needs.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <span>
@@ -24,7 +25,6 @@ class Records {
   // In their order, each with at least the fields of `extent`.
   virtual void each(Extent extent, const Visit& visit) const = 0;
 
-  // Goes through all of them.
   template <class Take>
   void all(Extent extent, const Take& take) const {
     each(extent, [&](const Record& record) {
@@ -48,18 +48,10 @@ class RecordsBy : public Records {
 inline constexpr size_t kFewRecords = 50;  // up to this many are read whole for a table
 
 // Records in memory, which must outlive it.
-class RecordList : public Records {
+class RecordList : public RecordsBy {
  public:
-  explicit RecordList(std::span<const Record> records) : records_(records) {}
-
-  void each(Extent, const Visit& visit) const override {
-    for (const Record& record : records_) {
-      if (!visit(record)) return;
-    }
-  }
-
- private:
-  std::span<const Record> records_;
+  explicit RecordList(std::span<const Record> records)
+      : RecordsBy([records](Extent, const Visit& visit) { (void)std::ranges::all_of(records, visit); }) {}
 };
 
 }  // namespace laptime

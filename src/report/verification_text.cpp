@@ -61,7 +61,6 @@ std::string summary(const VerifiedFile& file) {
   return aligned(rows, {false, true, true, true, false}, 2);
 }
 
-// A line for each failure.
 std::string failures_text(const VerifiedFile& file) {
   std::string text;
   for (const VerifiedGroup& group : file.groups) {

@@ -17,12 +17,10 @@
 namespace laptime {
 namespace {
 
-// "0.82", "1,200"
 std::string price_words(double price) {
   return price < 100 ? fmt::format("{:.2f}", price) : grouped(std::llround(price));
 }
 
-// "950,000", "10B", "3.5T".
 std::string count_words(double count) {
   if (!std::isfinite(count)) return "-";
   for (const auto& [size, name] : {std::pair(1e12, "T"), std::pair(1e9, "B"), std::pair(1e6, "M")}) {
@@ -34,20 +32,23 @@ std::string count_words(double count) {
 // The bounds of a prediction from a data sheet are those of published runs.
 std::string training_time(const Finding& f) {
   const bool has_bounds = f.has("low_s") && f.has("high_s");
+  const std::string low = long_time(f.number("low_s"));
+  const std::string high = long_time(f.number("high_s"));
   std::string text = fmt::format("{} tokens: ", count_words(f.number("tokens")));
   if (f.has("steps")) text += fmt::format("{} steps, ", count_words(f.number("steps")));
   text += long_time(f.number("time_s"));
-  const bool is_bound = f.text("is_bound") == "true";
-  const auto range = [&] {
-    return fmt::format("{} to {}", long_time(f.number("low_s")), long_time(f.number("high_s")));
-  };
-  if (is_bound && has_bounds) text += fmt::format(" at best, {} as published runs went", range());
-  if (!is_bound && has_bounds && long_time(f.number("low_s")) != long_time(f.number("high_s")))
-    text += fmt::format(" ({})", range());
-  if (f.has("price")) text += fmt::format(", {}", price_words(f.number("price")));
-  if (f.has("price_high") && price_words(f.number("price_high")) != price_words(f.number("price_low")))
-    text += fmt::format(" ({} to {})", price_words(f.number("price_low")), price_words(f.number("price_high")));
-  if (f.has("price")) text += fmt::format(" at {:g}/h", f.number("price_per_hour"));
+  if (f.text("is_bound") == "true") {
+    if (has_bounds) text += fmt::format(" at best, {} to {} as published runs went", low, high);
+  } else if (has_bounds && low != high) {
+    text += fmt::format(" ({} to {})", low, high);
+  }
+  if (f.has("price")) {
+    const std::string least = price_words(f.number("price_low"));
+    const std::string most = price_words(f.number("price_high"));
+    text += ", " + price_words(f.number("price"));
+    if (f.has("price_high") && least != most) text += fmt::format(" ({} to {})", least, most);
+    text += fmt::format(" at {:g}/h", f.number("price_per_hour"));
+  }
   if (f.has("kwh")) text += fmt::format(", {:.3g} kWh", f.number("kwh"));
   return text;
 }
@@ -66,7 +67,6 @@ std::string percent_interval(const Finding& finding, double shift) {
   return is_known ? fmt::format(" (95 %: {:+.1f} to {:+.1f} %)", low, high) : "";
 }
 
-// "1.5x (1.2-1.7)", or without an interval "1.5x".
 std::string ratio_words(const Finding& f, const std::string& key) {
   const double ratio = f.number(key);
   if (f.has(key + "_low")) return ratio_with_interval(ratio, f.number(key + "_low"), f.number(key + "_high"));

@@ -45,6 +45,18 @@ bool is_shown(const Table& table, size_t column) {
          std::any_of(table.rows.begin(), table.rows.end(), has_value);
 }
 
+std::vector<std::optional<Scale>> scales_of(const Table& table) {
+  std::vector<std::optional<Scale>> scales;
+  for (size_t i = 0; i < table.columns.size(); ++i) {
+    std::vector<double> values;
+    for (const TableRow& row : table.rows) {
+      if (i < row.cells.size() && row.cells[i].value.is_number()) values.push_back(row.cells[i].value.get<double>());
+    }
+    scales.push_back(common_scale(values, table.columns[i].unit));
+  }
+  return scales;
+}
+
 std::string cell_text(const TableCell& cell, const TableColumn& column, std::optional<Scale> scale) {
   if (!cell.text.empty()) return cell.text;
   return value_text(cell.value, column.unit, scale, cell.uncertainty);
@@ -54,28 +66,10 @@ GrowingTable::GrowingTable(const Table& table, const TextStyle& style) : table_(
   for (TableColumn& column : table_.columns) column.title = terminal_text(column.title, style.unicode);
 }
 
-void GrowingTable::choose_scales() {
-  scales_.resize(table_.columns.size());
-  for (size_t i = 0; i < scales_.size(); ++i) {
-    std::vector<double> values;
-    for (const TableRow& row : table_.rows) {
-      if (i < row.cells.size() && row.cells[i].value.is_number()) values.push_back(row.cells[i].value.get<double>());
-    }
-    scales_[i] = common_scale(values, table_.columns[i].unit);
-  }
-}
-
 std::vector<std::string> GrowingTable::texts_of(const TableRow& row) const {
   std::vector<std::string> texts(table_.columns.size());
   for (size_t i = 0; i < row.cells.size(); ++i)
     texts[i] = terminal_text(cell_text(row.cells[i], table_.columns[i], scales_[i]), style_.unicode);
-  return texts;
-}
-
-GrowingTable::Texts GrowingTable::texts() const {
-  Texts texts;
-  texts.reserve(table_.rows.size());
-  for (const TableRow& row : table_.rows) texts.push_back(texts_of(row));
   return texts;
 }
 
@@ -86,8 +80,8 @@ size_t GrowingTable::needed() const {
 }
 
 void GrowingTable::lay_out() {
-  const Texts all = texts();
-  std::vector<size_t> widths_of_titles;
+  std::vector<std::vector<std::string>> all;
+  for (const TableRow& row : table_.rows) all.push_back(texts_of(row));
   size_t remark = 0;  // of rows with all cells
   for (const TableRow& row : table_.rows) {
     if (row.cells.size() == table_.columns.size() && !row.remark.empty())
@@ -219,7 +213,7 @@ std::string GrowingTable::add(const TableRow& row) {
   std::string text;
   if (!begun_) {
     table_.rows.push_back(row);
-    choose_scales();
+    scales_ = scales_of(table_);
     lay_out();
     if (!table_.title.empty()) text += wrapped(table_.title, style_);
     if (table_.with_header) text += header();

@@ -88,6 +88,9 @@ Json json_of(const Table& table);
 // none.
 Json described_json(const Table& table);
 
+// The scale in which people read each column, as far as it has values.
+std::vector<std::optional<Scale>> scales_of(const Table& table);
+
 // Whether people see a column. One that has a rank or no title is left out where no row has a value in it.
 bool is_shown(const Table& table, size_t column);
 
@@ -112,10 +115,7 @@ class GrowingTable {
     bool is_cut = false;       // longer texts are shortened
     bool starts_line = false;  // stands on a further line, with the columns after it
   };
-  using Texts = std::vector<std::vector<std::string>>;  // of each row, of each column
 
-  void choose_scales();
-  Texts texts() const;
   std::vector<std::string> texts_of(const TableRow& row) const;
   void lay_out();
   size_t needed() const;

@@ -7,18 +7,6 @@
 namespace laptime {
 namespace {
 
-std::vector<std::optional<Scale>> scales_of(const Table& table) {
-  std::vector<std::optional<Scale>> scales;
-  for (size_t i = 0; i < table.columns.size(); ++i) {
-    std::vector<double> values;
-    for (const TableRow& row : table.rows) {
-      if (i < row.cells.size() && row.cells[i].value.is_number()) values.push_back(row.cells[i].value.get<double>());
-    }
-    scales.push_back(common_scale(values, table.columns[i].unit));
-  }
-  return scales;
-}
-
 // Leading spaces become an indent that Markdown keeps.
 std::string markdown_cell(std::string_view text) {
   const size_t indent = std::min(text.find_first_not_of(' '), text.size());
@@ -54,8 +42,7 @@ std::string markdown_of(const Table& table) {
   std::string text = table.title.empty() ? "" : markdown_escaped(table.title) + "\n\n";
   std::vector<std::string> titles;
   std::vector<std::string> rules;
-  const bool has_remarks =
-      std::any_of(table.rows.begin(), table.rows.end(), [](const TableRow& row) { return !row.remark.empty(); });
+  const bool has_remarks = !std::ranges::all_of(table.rows, &std::string::empty, &TableRow::remark);
   for (size_t i = 0; i < table.columns.size(); ++i) {
     const TableColumn& column = table.columns[i];
     if (!is_shown(table, i)) continue;

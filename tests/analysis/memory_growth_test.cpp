@@ -1,9 +1,8 @@
 // How a peak grows with the context, told from the buffers of two traces.
-#include "analysis/memory_growth.h"
+#include "analysis/memory_findings.h"
 
 #include <gtest/gtest.h>
 
-#include <optional>
 #include <string>
 
 #include "analysis/made_trace.h"
@@ -28,16 +27,16 @@ StepTrace trace_at(int64_t context, const char* scores = "softmax") {
 }
 
 TEST(MemoryGrowth, BuffersAreSortedByThePowerOfTheContext) {
-  const std::optional<MemoryGrowth> growth = memory_growth(trace_at(256), 256, trace_at(1024), 1024);
-  ASSERT_TRUE(growth);
-  EXPECT_EQ(growth->constant, 1 << 18);
-  EXPECT_EQ(growth->linear, 1024 * 1024);
-  EXPECT_EQ(growth->square, 16 * 1024 * 1024);
-  EXPECT_EQ(growth->square_op, "softmax");
+  const Finding growth = memory_growth_finding("step", trace_at(256), 256, trace_at(1024), 1024);
+  EXPECT_EQ(growth.integer("constant_bytes"), 1 << 18);
+  EXPECT_EQ(growth.integer("linear_bytes"), 1024 * 1024);
+  EXPECT_EQ(growth.integer("square_bytes"), 16 * 1024 * 1024);
+  EXPECT_EQ(growth.text("square_op"), "softmax");
 }
 
 TEST(MemoryGrowth, StepsOfOtherKernelsAreNotCompared) {
-  EXPECT_FALSE(memory_growth(trace_at(256, "attention"), 256, trace_at(1024), 1024));
+  EXPECT_FALSE(
+      memory_growth_finding("step", trace_at(256, "attention"), 256, trace_at(1024), 1024).has("square_bytes"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // How long a training takes: steps, time with its interval, and price.
-#include "analysis/training_budget.h"
+#include "analysis/plan_findings.h"
 
 #include <gtest/gtest.h>
 

@@ -23,12 +23,10 @@ TEST(FirstSteps, TellHowMuchLongerTheyTook) {
 
 Record without_memory(int64_t context, int64_t bytes) {
   Record record;
-  record.name = "x";
+  record.name = "forward/model:attention/ctx:" + std::to_string(context) + "/d_model:16";
   record.status = Status::kOutOfMemory;
   record.reason = "predicted: more GiB than there are";
   record.bytes_requested = bytes;
-  record.config = Json{
-      {"model", "attention"}, {"context_length", context}, {"d_model", 16}, {"batch_size", 8}, {"dtype", "float32"}};
   return record;
 }
 
@@ -50,7 +48,7 @@ TEST(Shortage, WorksOutTheSmallest) {
                           {"mask", "", "", "setup", "constant", "bool", {4, 4}, 16}};
   const std::vector<Record> records{without_memory(16384, 9000), small, without_memory(4096, 6000)};
   EXPECT_EQ(explain_shortage(smallest_of(records)),
-            "\nthe smallest that does not fit: context 8192, d_model 16, batch 8, dtype float32\n"
+            "\nthe smallest that does not fit: forward attention ctx 8192 d_model 16\n"
             "  predicted: more GiB than there are\n"
             "live at the peak:\n"
             "  8 x 1 x 16 x 4 bytes = 512 B  made by exp in attn.weights, backward (activation)\n"
@@ -65,7 +63,7 @@ TEST(Shortage, WorksOutTheSmallest) {
 TEST(Shortage, IsAReasonAloneWhereNothingWasPlanned) {
   const std::vector<Record> records{without_memory(64, 1), Record()};
   EXPECT_EQ(explain_shortage(smallest_of(records)),
-            "\nthe smallest that does not fit: context 64, d_model 16, batch 8, dtype float32\n"
+            "\nthe smallest that does not fit: forward attention ctx 64 d_model 16\n"
             "  predicted: more GiB than there are\n");
 }
 
