@@ -44,7 +44,7 @@ std::string summary_below(std::string_view columns, const Records& records) {
 void write(const OutputConfig& config, const Records& records, const TableStyle& style, const TextSink& sink) {
   switch (config.output) {
     case OutputFormat::kTable: table(records, style, config.columns, sink); break;
-    case OutputFormat::kMarkdown: markdown(records, config.columns, sink); break;
+    case OutputFormat::kMarkdown: markdown(records, style, config.columns, sink); break;
     case OutputFormat::kCsv: csv(records, config.columns, sink); break;
     case OutputFormat::kJson: json(records, sink); break;
     case OutputFormat::kJsonl: json_lines(records, config.columns, sink); break;
@@ -82,6 +82,7 @@ TableStyle table_style(const OutputStream& stream, const OutputConfig& config,
           .width = stream.width,
           .verbose = config.verbose,
           .quiet = config.quiet,
+          .mfu = config.mfu == MfuRule::kFull ? "mfu" : fmt::format("mfu_{}", name_of(config.mfu)),
           .stored_runs = stored_runs};
 }
 
@@ -194,7 +195,8 @@ void TrainingLines::print() const {
 }
 
 std::vector<OptionRow> answer_options(std::vector<OptionRow> own, std::initializer_list<std::string_view> left_out) {
-  return with_formats(without(without(together({std::move(own), sweep_options()}), {"columns", "explain"}), left_out));
+  return with_formats(
+      without(without(together({std::move(own), sweep_options()}), {"columns", "explain", "mfu"}), left_out));
 }
 
 }  // namespace laptime

@@ -21,6 +21,15 @@ constexpr auto choices_of(OutputFormat) {
       Choice<OutputFormat>{OutputFormat::kJsonl, "jsonl"}, Choice<OutputFormat>{OutputFormat::kSamples, "samples"}};
 }
 
+// Which FLOPs the mfu of tables and answers counts (docs/measurement.md): all of them, only half of attention's
+// products, as a causal mask leaves them, or six for each parameter and token.
+enum class MfuRule : uint8_t { kFull, kCausal, k6n };
+
+constexpr auto choices_of(MfuRule) {
+  return std::array{Choice<MfuRule>{MfuRule::kFull, "full"}, Choice<MfuRule>{MfuRule::kCausal, "causal"},
+                    Choice<MfuRule>{MfuRule::k6n, "6n"}};
+}
+
 // Returns the pattern unchanged; Error unless make_label (label.h) accepts it.
 std::string canonical_label_pattern(std::string_view where, std::string_view pattern);
 
@@ -32,13 +41,14 @@ struct OutputConfig {
   std::string output_file;          // empty: standard output
   std::string sort;                 // "column[:desc]"; empty: the order of the sweep
   std::string columns = "default";  // names of column sets and columns, joined by commas
-  bool verbose = false;             // set-up, first steps, reasons of verdicts and the machine too
-  bool quiet = false;               // rows alone
-  std::string store;                // path, "none", or empty: the user's data directory
-  bool resume = false;              // skip points that are already in the store
-  bool ablate = false;              // also run compile mode with each composite lowered in turn
-  bool explain = false;             // hold times and bytes against their predictions
-  std::string label;                // pattern of the rows' labels; empty: no labels
+  MfuRule mfu = MfuRule::kFull;
+  bool verbose = false;  // set-up, first steps, reasons of verdicts and the machine too
+  bool quiet = false;    // rows alone
+  std::string store;     // path, "none", or empty: the user's data directory
+  bool resume = false;   // skip points that are already in the store
+  bool ablate = false;   // also run compile mode with each composite lowered in turn
+  bool explain = false;  // hold times and bytes against their predictions
+  std::string label;     // pattern of the rows' labels; empty: no labels
   bool operator==(const OutputConfig&) const = default;
 
   // clang-format off
@@ -58,6 +68,9 @@ struct OutputConfig {
                  .help = "column sets (default, all, attention, mean_std, first_steps, ...), speedup, gain, or headers and "
                          "names of columns such as mean, std (n - 1), std_population (n) (laptime list columns)",
                  .axis = false, .changes_result = false, .value = "NAME,..."}, self.columns);
+    visit(Option{.flag = "mfu", .key = "mfu", .group = kOutput,
+                 .help = "FLOPs that the share of the peak counts: all, half of attention's, or 6 for each parameter and "
+                         "token", .axis = false, .changes_result = false}, self.mfu);
     visit(Option{.flag = "verbose", .key = "verbose", .group = kOutput,
                  .help = "print set-up, first steps, reasons of verdicts and the machine too", .axis = false,
                  .changes_result = false}, self.verbose);

@@ -1,4 +1,4 @@
-// What golden files and folders with golden values are both read with. Errors name the file and the field or tensor.
+// Parts of the reading of golden files and of folders with golden values. Errors name the file and the field or tensor.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,8 @@ void check_run(const GoldenCase& golden);
 // The stored tensor; error unless it is there with this shape.
 const StoredTensor& tensor_with(const GoldenCase& golden, const std::string& name, const std::vector<int64_t>& shape);
 
-// What compared tensors other than the logits are: gradients, and weights after the first and the last step. Each is
-// the start of keys, "grad/".
+// The starts of the keys of compared tensors other than the logits: gradients ("grad/"), and weights after the first
+// and the last step.
 std::vector<std::string> groups_of(const GoldenCase& golden);
 
 double norm_of(const std::vector<double>& values);

@@ -27,18 +27,18 @@ std::string spaced(std::string_view key) {
 }
 
 // "273 ms per step (±7 %)   470 tokens/s   22 % of peak   380 MiB"
-std::string answer_of(const Record& record, const TimeStats& time) {
+std::string answer_of(const Record& record, const TimeStats& time, std::string_view mfu) {
   const std::optional<double> doubt = is_predicted(record) ? std::nullopt : uncertainty_of(time);
   const double rounds = doubt ? *doubt : 0;
   std::string text = fmt::format("{} per {}", value_text(time.median, Unit::kSeconds, std::nullopt, rounds),
                                  spaced(record.config.text("pass")));
   if (doubt) text += fmt::format(" ({})", plus_minus_text(*doubt));
-  const auto add = [&](const char* column, Unit unit, double uncertainty, std::string_view after) {
+  const auto add = [&](std::string_view column, Unit unit, double uncertainty, const std::string& after) {
     const Json value = value_of(record, column);
     if (!value.is_null()) text += fmt::format("   {}{}", value_text(value, unit, std::nullopt, uncertainty), after);
   };
   add("tokens/s", Unit::kTokensPerSecond, rounds, " tokens/s");
-  add("mfu", Unit::kFraction, rounds, " of peak");
+  add(mfu, Unit::kFraction, rounds, " " + peak_share_words(mfu));
   add("peak", Unit::kBytes, 0, "");
   return text;
 }
@@ -118,15 +118,15 @@ std::vector<std::string> phases_of(const Record& record) {
   return phases;
 }
 
-std::string point_text(const Record& record, const Heading& heading, const TextStyle& style, bool quiet,
-                       bool is_stored) {
+std::string point_text(const Record& record, const Heading& heading, const TextStyle& style, bool quiet, bool is_stored,
+                       std::string_view mfu) {
   const auto line = [&](const std::string& text) { return text.empty() ? "" : wrapped(text, style); };
   std::string text;
   std::string samples;
   if (record.status != Status::kOk)
     text += line(fmt::format("{}: {}", spaced(name_of(record.status)), reason_of(record)));
   if (const TimeStats* const time = record.main_time(); time != nullptr && time->count > 0) {
-    text += line(answer_of(record, *time)) + line("  " + phases_line(record));
+    text += line(answer_of(record, *time, mfu)) + line("  " + phases_line(record));
     samples = samples_text(record, *time);
   }
   if (quiet) return text;
@@ -134,6 +134,11 @@ std::string point_text(const Record& record, const Heading& heading, const TextS
   if (is_stored) about.push_back("from the store, " + minute_of(record.created));
   std::erase(about, "");
   return text + line(joined(about, " · "));
+}
+
+std::string peak_share_words(std::string_view metric) {
+  const size_t rule = metric.find('_');
+  return rule == std::string_view::npos ? "of peak" : fmt::format("of peak ({})", metric.substr(rule + 1));
 }
 
 std::string first_steps_text(const Record& record) {

@@ -14,9 +14,13 @@
 namespace laptime {
 
 // Time, rate, memory and phases of a record, and the point itself: lines that end in a line break, the answer first.
-// `is_stored`: the record was not measured by this command. `quiet` leaves the point out.
-std::string point_text(const Record& record, const Heading& heading, const TextStyle& style, bool quiet,
-                       bool is_stored);
+// `is_stored`: the record was not measured by this command. `quiet` leaves the point out. `mfu`: the metric that states
+// the share of the peak.
+std::string point_text(const Record& record, const Heading& heading, const TextStyle& style, bool quiet, bool is_stored,
+                       std::string_view mfu = "mfu");
+
+// "of peak" for mfu, "of peak (causal)" for mfu_causal.
+std::string peak_share_words(std::string_view metric);
 
 // For --verbose, a line each: set-up, first steps, the peak behind the mfu, skipped updates, and the verdict with its
 // reasons.

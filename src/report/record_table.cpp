@@ -64,7 +64,10 @@ struct Rows {
   TrustLine trust;
   std::optional<Record> first;
 
-  Rows(std::string_view list, const Records& records) : list(list), heading(records) { choose_columns(records); }
+  Rows(std::string_view list, std::string_view mfu, const Records& records) : list(list), heading(records) {
+    choose_columns(records);
+    share_peak_by(mfu, records);
+  }
   Rows(const Rows&) = delete;
   Rows& operator=(const Rows&) = delete;
 
@@ -95,6 +98,16 @@ struct Rows {
     const std::vector<std::string> baselines = speedups.descriptions();
     if (Column* const ratio = find("speedup"); ratio != nullptr && !baselines.empty())
       ratio->shown = baselines.size() == 1 ? "vs " + baselines.front() : "vs baseline";
+  }
+
+  // Shows another metric in place of the mfu.
+  void share_peak_by(std::string_view metric, const Records& records) {
+    Column* const share = find("mfu");
+    if (share == nullptr || metric == share->title) return;
+    Column other = columns_of(metric, speedups, records).front();
+    other.shown = peak_share_words(metric);
+    other.drop = share->drop;
+    *share = std::move(other);
   }
 
   void append(std::string_view title) {
@@ -224,7 +237,8 @@ struct TableStream::State : Rows {
   std::optional<Record> too_large;  // the smallest that is out of memory
   std::string run;                  // of the last row
 
-  State(const TableStyle& style, std::string_view list, const Records& expected) : Rows(list, expected), style(style) {
+  State(const TableStyle& style, std::string_view list, const Records& expected)
+      : Rows(list, style.mfu, expected), style(style) {
     if (list == "attention" && are_few() && AttentionTable::suits(expected)) {
       attention.emplace(expected);
       return;
@@ -264,7 +278,7 @@ struct TableStream::State : Rows {
     if (is_smaller_shortage(record, too_large)) too_large = record;
     if (attention) return attention->add(record, style);
     const bool is_stored = style.stored_runs != nullptr && style.stored_runs->contains(record.run);
-    if (is_point) return point_text(record, heading, style, style.quiet, is_stored) + details(record);
+    if (is_point) return point_text(record, heading, style, style.quiet, is_stored, style.mfu) + details(record);
     TableRow row = row_of(record);
     if (compares) fastest.add(record, speedups, heading);
     std::vector<std::string> remarks{row.remark};
@@ -336,8 +350,8 @@ void table(const Records& records, const TableStyle& style, std::string_view col
   if (!is_empty) sink(stream.end());
 }
 
-void markdown(const Records& records, std::string_view list, const TextSink& sink) {
-  Rows rows(list, records);
+void markdown(const Records& records, const TableStyle& style, std::string_view list, const TextSink& sink) {
+  Rows rows(list, style.mfu, records);
   add_speedups(rows.columns, records, rows.speedups);
   Table table = rows.empty_table();
   records.each(rows.extent(), [&](const Record& record) {

@@ -18,6 +18,7 @@ struct TableStyle {
   size_t width = 0;                                    // of the terminal; 0: no limit
   bool verbose = false;                                // set-up, first steps, reasons of verdicts and the machine too
   bool quiet = false;                                  // rows alone
+  std::string mfu = "mfu";                             // the metric behind "of peak": also mfu_causal, mfu_6n
   bool tells_runs = false;                             // a line before the rows of each run, if there are several
   const std::set<std::string>* stored_runs = nullptr;  // runs whose rows come from the store; they say so
 
@@ -57,6 +58,6 @@ class TableStream {
 void table(const Records& records, const TableStyle& style, std::string_view columns, const TextSink& sink);
 
 // As Markdown, with the words that the rows share below it.
-void markdown(const Records& records, std::string_view columns, const TextSink& sink);
+void markdown(const Records& records, const TableStyle& style, std::string_view columns, const TextSink& sink);
 
 }  // namespace laptime

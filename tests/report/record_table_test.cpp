@@ -15,6 +15,7 @@
 namespace laptime {
 namespace {
 
+using testing::AllOf;
 using testing::AnyOf;
 using testing::ContainsRegex;
 using testing::Each;
@@ -58,6 +59,21 @@ std::string streamed(const std::vector<Record>& records, const TableStyle& style
   std::string text;
   for (const Record& record : records) text += stream.add(record);
   return text + stream.end();
+}
+
+TEST(RecordTable, SharesThePeakByTheRuleThatIsAskedFor) {
+  std::vector<Record> records = two_dtypes();
+  for (Record& record : records) {
+    record.flops.forward = 100;
+    record.flops.attention = 40;
+    record.flops.mfu_measured = 0.5;
+  }
+  EXPECT_THAT(table(records, {}), AllOf(HasSubstr("of peak "), HasSubstr("50 %")));
+  const TableStyle causal{.mfu = "mfu_causal"};
+  EXPECT_THAT(table(records, causal), AllOf(HasSubstr("of peak (causal)"), HasSubstr("40 %"), Not(HasSubstr("50 %"))));
+  records.resize(1);
+  EXPECT_THAT(table(records, causal), HasSubstr("40 % of peak (causal)"));
+  EXPECT_THAT(table(records, {.mfu = "mfu_6n"}), Not(HasSubstr("of peak")));  // the parameters are not known
 }
 
 TEST(RecordTable, NoReportHasAControlByte) {

@@ -35,7 +35,7 @@ inline std::string table(std::span<const Record> records, const TableStyle& styl
   return text_from([&](const TextSink& sink) { table(RecordList(records), style, columns, sink); });
 }
 inline std::string markdown(std::span<const Record> records, std::string_view columns = "default") {
-  return text_from([&](const TextSink& sink) { markdown(RecordList(records), columns, sink); });
+  return text_from([&](const TextSink& sink) { markdown(RecordList(records), {}, columns, sink); });
 }
 inline std::string csv(std::span<const Record> records, std::string_view columns = "default") {
   return text_from([&](const TextSink& sink) { csv(RecordList(records), columns, sink); });

@@ -46,7 +46,7 @@ struct ReportOptions {
 std::vector<OptionRow> report_options() {  // without those of printed records
   return without(together({option_rows<ReportOptions>(), option_rows<ShowOptions>(), option_rows<TrainingOptions>(),
                            sweep_options()}),
-                 {"config", "output", "output-file", "sort", "columns", "explain"});
+                 {"config", "output", "output-file", "sort", "columns", "explain", "mfu"});
 }
 
 struct ReportCommand : StoreCommand<ReportOptions> {
