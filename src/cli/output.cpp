@@ -30,10 +30,7 @@ void json_lines(const Records& records, std::string_view columns, const TextSink
 
 bool is_table(OutputFormat format) { return format == OutputFormat::kTable || format == OutputFormat::kMarkdown; }
 
-void write_line(const std::string& text) {
-  const TextStyle style = standard_output().style();
-  write_output(broken_at_spaces(terminal_text(text, style.unicode), style.width) + "\n");
-}
+void write_line(const std::string& text) { write_output(wrapped(text, standard_output().style(), 0)); }
 
 // The summary line below a table with these columns; empty for columns without a summary.
 std::string summary_below(std::string_view columns, const Records& records) {

@@ -32,11 +32,10 @@ std::string rough_time(Seconds time) {
 }
 
 std::vector<std::string> spoken_points(const std::vector<ResolvedPoint>& points) {
+  const std::string common = common_words(points, [](const ResolvedPoint& point) { return point.name; });
   std::vector<std::string> names;
   names.reserve(points.size());
-  for (const ResolvedPoint& point : points) names.push_back(point.name);
-  const std::string common = common_words(names);
-  for (std::string& name : names) name = spoken_name(name, common);
+  for (const ResolvedPoint& point : points) names.push_back(spoken_name(point.name, common));
   return names;
 }
 

@@ -29,6 +29,7 @@ constexpr size_t kMostTraces = 64;     // of the newest records; a page shows no
 struct ReportOptions {
   std::string html;
   int64_t traced_steps = kFewestForInterval;
+  TrainingOptions training{};
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
@@ -40,17 +41,16 @@ struct ReportOptions {
                      "of a sweep: steps of each point whose launches are timed, in turn with as many that are not",
                      {.min = 1, .max = kMostTracedSteps}),
           self.traced_steps);
+    TrainingOptions::visit_fields(self.training, visit);
   }
 };
 
 std::vector<OptionRow> report_options() {  // without those of printed records
-  return without(together({option_rows<ReportOptions>(), option_rows<ShowOptions>(), option_rows<TrainingOptions>(),
-                           sweep_options()}),
+  return without(together({option_rows<ReportOptions>(), option_rows<ShowOptions>(), sweep_options()}),
                  {"config", "output", "output-file", "sort", "columns", "explain", "mfu"});
 }
 
 struct ReportCommand : StoreCommand<ReportOptions> {
-  TrainingOptions training{};
   std::optional<Sweep> sweep{};  // none: stored records
 };
 
@@ -60,7 +60,7 @@ class ReportOutput : public PointOutput {
       : table_(config, planned, &stored_runs),
         html_(command.options.html),
         name_(command.options.html),
-        input_{.records = {}, .traces = {}, .budget = command.training.budget()} {}
+        input_{.records = {}, .traces = {}, .budget = command.options.training.budget()} {}
 
   void add(const PointResult& result) override {
     table_.add(result.record);
@@ -105,7 +105,7 @@ PageInput matching(const Store& store, const ReportCommand& command, StoreProble
         "--run or --last",
         count, kMostRecords);
   }
-  PageInput input{.records = {}, .traces = {}, .budget = command.training.budget()};
+  PageInput input{.records = {}, .traces = {}, .budget = command.options.training.budget()};
   std::vector<int64_t> read;
   stored.each_id(Extent::kWhole, [&](int64_t id, const Record& record) {
     read.push_back(id);
@@ -146,8 +146,7 @@ bool names_sweep(const std::vector<std::string>& positionals) {
 
 ReportCommand parse_report(const CommandWords& words) {
   ReportCommand command{given_store_command<ReportOptions>(words)};
-  read_options(words, command.training);
-  command.training.budget();  // an error before anything runs
+  command.options.training.budget();  // an error before anything runs
   if (command.options.html.empty())
     throw Error("laptime report: no page to write; name the file with --html, for example --html report.html");
   if (!names_sweep(words.positionals)) {
