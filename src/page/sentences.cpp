@@ -8,9 +8,9 @@
 #include <cmath>
 
 #include "analysis/memory_findings.h"
+#include "analysis/plan_findings.h"
 #include "analysis/speedup.h"
 #include "analysis/trace_findings.h"
-#include "analysis/training_budget.h"
 #include "base/json.h"
 #include "base/words.h"
 #include "record/metrics.h"
