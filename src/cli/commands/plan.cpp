@@ -28,12 +28,22 @@
 namespace laptime {
 namespace {
 
+constexpr std::string_view kProgramHelp = "the program to predict for a described machine; sets --mode, unless laptime";
+
+// The points as the program runs them.
+std::vector<ResolvedPoint> points_as(const Sweep& sweep, Program program) {
+  std::vector<ResolvedPoint> points = checked_points(sweep);
+  for (ResolvedPoint& point : points) point = as_program(std::move(point), program);
+  return points;
+}
+
 struct PlanOptions {
   PlanView view = PlanView::kSummary;
   bool largest = false;
   bool framework = false;
   bool grid = false;
   bool recompute_curve = false;
+  Program program = Program::kLaptime;
   TrainingOptions training;
 
   template <class Self, class Visit>
@@ -50,6 +60,7 @@ struct PlanOptions {
                      "bytes against time of a point for every way to save memory: recomputation, the optimizer in "
                      "backward, moments in bfloat16, micro-batches"),
           self.recompute_curve);
+    visit(own_option(kGroup, "as", kProgramHelp), self.program);
     TrainingOptions::visit_fields(self.training, visit);
   }
 };
@@ -124,7 +135,8 @@ class Advice {
       : options_(options),
         knowledge_(std::move(knowledge)),
         is_single_(points.size() == 1),
-        has_compiled_(std::any_of(points.begin(), points.end(),
+        has_compiled_(options.program != Program::kLaptime ||
+                      std::any_of(points.begin(), points.end(),
                                   [](const ResolvedPoint& point) { return point.config.mode == Mode::kCompile; })) {}
 
   // `planned` has the record of the point. If the user stops a stage, the results of earlier stages stay.
@@ -203,7 +215,7 @@ ExitCode run_plan(const PlanCommand& command) {
   const PlanOptions& options = command.options;
   TrainingBudget budget = options.training.budget();
   if (!budget.is_asked()) budget = PlanQuery().budget;
-  std::vector<ResolvedPoint> points = checked_points(command.sweep);
+  std::vector<ResolvedPoint> points = points_as(command.sweep, options.program);
   if (options.recompute_curve) {
     if (points.size() != 1)
       throw Error("laptime plan: --recompute-curve needs a single point; give one value of each option");
@@ -248,12 +260,14 @@ constexpr auto choices_of(Dump) {
 struct ExplainOptions {
   Dump dump = Dump::kNone;
   ExplainView view = ExplainView::kSummary;
+  Program program = Program::kLaptime;
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit(own_option("Explain", "dump", "print the graph after each pass, or the plan, instead of the summary"),
           self.dump);
     visit(own_option("Explain", "view", "what to show of each point"), self.view);
+    visit(own_option("Explain", "as", kProgramHelp), self.program);
   }
 };
 
@@ -282,7 +296,7 @@ ExitCode run_explain(const ExplainCommand& command) {
   const OutputConfig& config = command.sweep.output;
   const ExplainOptions& options = command.options;
   require_format(config.output, options.dump);
-  const std::vector<ResolvedPoint> points = checked_points(command.sweep);
+  const std::vector<ResolvedPoint> points = points_as(command.sweep, options.program);
   const Destination destination(config.output_file);
   const KnowledgeOf known = stored_knowledge(config.store);
   const auto text_of = [&](const ResolvedPoint& point, const ShowStage&) {
