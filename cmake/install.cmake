@@ -14,22 +14,19 @@ endif()
 # Installing needs the program, not its tests.
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
 
-# The program writes its scripts and its manual page itself, when they are installed.
+# The program writes its manual page itself, when it is installed.
 set(texts ${CMAKE_BINARY_DIR}/generated/share)
 install(CODE "
   file(MAKE_DIRECTORY ${texts})
-  foreach(words \"completion;bash\" \"completion;zsh\" \"completion;fish\" man)
-    list(GET words -1 name)
-    execute_process(COMMAND ${CMAKE_BINARY_DIR}/laptime \${words} OUTPUT_FILE ${texts}/\${name} COMMAND_ERROR_IS_FATAL ANY)
-  endforeach()
+  execute_process(COMMAND ${CMAKE_BINARY_DIR}/laptime man OUTPUT_FILE ${texts}/man COMMAND_ERROR_IS_FATAL ANY)
 " ALL_COMPONENTS)
 
 # The component `program` is in every installation, `plain` in all but Debian's package, and `debian` in that alone.
 install(TARGETS laptime RUNTIME DESTINATION ${bin} COMPONENT program)
-install(FILES ${texts}/bash DESTINATION ${share}/bash-completion/completions RENAME laptime COMPONENT program)
-install(FILES ${texts}/fish DESTINATION ${share}/fish/vendor_completions.d RENAME laptime.fish COMPONENT program)
+install(FILES completion/laptime.bash DESTINATION ${share}/bash-completion/completions RENAME laptime COMPONENT program)
+install(FILES completion/laptime.fish DESTINATION ${share}/fish/vendor_completions.d RENAME laptime.fish COMPONENT program)
 install(DIRECTORY sweeps DESTINATION ${share}/laptime COMPONENT program FILES_MATCHING PATTERN "*.toml")
-install(FILES ${texts}/zsh DESTINATION ${share}/zsh/site-functions RENAME _laptime COMPONENT plain)
+install(FILES completion/laptime.zsh DESTINATION ${share}/zsh/site-functions RENAME _laptime COMPONENT plain)
 install(FILES ${texts}/man DESTINATION ${share}/man/man1 RENAME laptime.1 COMPONENT plain)
 install(FILES LICENSE DESTINATION ${share}/doc/laptime COMPONENT plain)
 # The chart library is part of the program, and its licence asks to go with it.
@@ -43,7 +40,7 @@ install(CODE "
     execute_process(COMMAND gzip -9nc \${from} OUTPUT_FILE ${texts}/\${name}.gz COMMAND_ERROR_IS_FATAL ANY)
   endforeach()
 " COMPONENT debian EXCLUDE_FROM_ALL)
-install(FILES ${texts}/zsh DESTINATION ${share}/zsh/vendor-completions RENAME _laptime COMPONENT debian EXCLUDE_FROM_ALL)
+install(FILES completion/laptime.zsh DESTINATION ${share}/zsh/vendor-completions RENAME _laptime COMPONENT debian EXCLUDE_FROM_ALL)
 install(FILES ${texts}/laptime.1.gz DESTINATION ${share}/man/man1 COMPONENT debian EXCLUDE_FROM_ALL)
 install(FILES ${texts}/changelog.gz DESTINATION ${share}/doc/laptime COMPONENT debian EXCLUDE_FROM_ALL)
 install(FILES LICENSE DESTINATION ${share}/doc/laptime RENAME copyright COMPONENT debian EXCLUDE_FROM_ALL)

@@ -35,7 +35,7 @@ set(LAPTIME_LAYERS
   "prepare          | record points passes plan kernels backend/roofline"
   "measure          | prepare exec"
   "sweep            | measure"
-  "explain          | prepare"
+  "explain          | measure analysis"
   "verify           | measure"
   "demo             | prepare exec report"
   "cli              | sweep explain verify demo export page report"

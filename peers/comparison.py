@@ -31,7 +31,7 @@ class Column:
     """One system with one set of options."""
 
     name: str
-    system: str  # laptime, pytorch or jax
+    system: str  # laptime, pytorch, jax or transformers
     flags: tuple
     dtype: str = ""  # of the only cases that it runs; empty: of every case
     devices: tuple = devices.DEVICES
@@ -53,15 +53,19 @@ _COLUMNS = (
         ("--implementation", "tuned", "--mode", "compile", "--compile-mode", "max-autotune"),
     ),
     Column("jax", "jax", ("--mode", "compile"), "", _ON_CPU),
+    Column("transformers-eager", "transformers", ("--implementation", "eager", "--mode", "eager"), "", _ON_CPU),
+    Column("transformers-sdpa", "transformers", ("--implementation", "sdpa", "--mode", "eager"), "", _ON_CPU),
+    Column("transformers-compile", "transformers", ("--implementation", "sdpa", "--mode", "compile"), "", _ON_CPU),
 )
+_PEERS = ("pytorch", "jax", "transformers")
 AGAIN = "again"
 # Other ways to run a column, named after a "+": ending -> (systems that have it, flags). All but AGAIN are for the CPU.
 _WAYS = {
-    "jemalloc": (("pytorch", "jax"), ("--allocator", "jemalloc")),
-    "tcmalloc": (("pytorch", "jax"), ("--allocator", "tcmalloc")),
-    "thp": (("pytorch",), ("--allocator", "thp")),
-    "launcher": (("pytorch",), ("--launcher",)),
-    AGAIN: (("laptime", "pytorch", "jax"), ()),
+    "jemalloc": (_PEERS, ("--allocator", "jemalloc")),
+    "tcmalloc": (_PEERS, ("--allocator", "tcmalloc")),
+    "thp": (("pytorch", "transformers"), ("--allocator", "thp")),
+    "launcher": (("pytorch", "transformers"), ("--launcher",)),
+    AGAIN: (("laptime", *_PEERS), ()),
 }
 
 
@@ -100,6 +104,12 @@ def columns_of(text, device="cpu"):
     if len({c.name for c in chosen}) < len(chosen):
         raise WrongInput("--columns: a column is named twice")
     return chosen
+
+
+def of_model(columns, of_library):
+    """The columns whose system has a model: of the library transformers, or of the documents."""
+    systems = ("laptime", "transformers") if of_library else ("laptime", "pytorch", "jax")
+    return [c for c in columns if c.system in systems]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -251,6 +261,10 @@ def _is_pytorch(row):
     return row["system"] == "pytorch"
 
 
+def _is_transformers(row):
+    return row["system"] == "transformers"
+
+
 # Opponents of a laptime column: name -> (whether a row belongs to it, key by which its best row is chosen).
 _OPPONENTS = {
     "fastest PyTorch": (_is_pytorch, "median"),
@@ -258,6 +272,8 @@ _OPPONENTS = {
     "reference eager": (lambda r: r["column"] == "pytorch-reference", "median"),
     "JAX": (lambda r: r["column"] == "jax", "median"),
     "leanest PyTorch": (_is_pytorch, "peak_bytes"),
+    "fastest transformers": (_is_transformers, "median"),
+    "leanest transformers": (_is_transformers, "peak_bytes"),
     "fastest peer": (lambda r: r["system"] != "laptime", "median"),
 }
 

@@ -42,10 +42,11 @@ def work(config):
     if not model_config.is_modern(config["edition"]):
         return None
     b, t, d, d_ff = (config[k] for k in ("batch_size", "context_length", "d_model", "d_ff"))
+    attention, kv = model_config.attention_widths(config)
     layers, wanted = config["num_layers"], config["pass"]
-    forward = model_config.forward_flops(config) - 2 * layers * b * t * t * d
+    forward = model_config.forward_flops(config) - 2 * layers * b * t * t * attention
     width = 4 if config["dtype"] == "float32" else 2
-    saved = layers * (width * b * t * (6 * d + 2 * d_ff) + 4 * b * t * config["num_heads"])
+    saved = layers * (width * b * t * (2 * d + 2 * attention + 2 * kv + 2 * d_ff) + 4 * b * t * config["num_heads"])
     logits = width * b * t * config["vocab_size"]
     if wanted == "inference":
         return forward, 2 * logits

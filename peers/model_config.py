@@ -33,9 +33,20 @@ class ConfigError(Exception):
     """A wrong argument; the text says what is wrong, where, and what to do."""
 
 
+def is_named(model):
+    """Whether a name is one of the models of the documents."""
+    return model == "custom" or _ALIASES.get(model, model) in _SIZES
+
+
 def is_modern(edition):
-    """RoPE, SwiGLU and no position table; the others have a table and two feed-forward matrices with GELU."""
-    return edition in ("2025", "2026")
+    """RoPE, SwiGLU and no position table; the others have two feed-forward matrices with GELU."""
+    return edition in ("2025", "2026", "llama", "qwen2", "qwen3")
+
+
+def attention_widths(c):
+    """Columns of the queries, and of the keys and the values."""
+    head = c.get("head_dim") or c["d_model"] // c["num_heads"]
+    return head * c["num_heads"], head * (c.get("num_kv_heads") or c["num_heads"])
 
 
 def resolve(model, edition, given):
@@ -78,19 +89,20 @@ def parameter_shapes(c):
     """Name -> (shape, std of the stream, or None for one plus noise), in the order of the model."""
     d, d_ff, layers = c["d_model"], c["d_ff"], c["num_layers"]
     modern, gpt2 = is_modern(c["edition"]), c["edition"] == "gpt2"
+    width, kv_width = attention_widths(c)
     p = {}
 
-    def linear(name, rows, columns, residual=False):
+    def linear(name, rows, columns, residual=False, bias=c["bias"]):
         if modern:
             std = math.sqrt(2.0 / (rows + columns))
         else:
             std = 0.02 / math.sqrt(2.0 * layers) if residual else 0.02
         p[name + ".weight"] = ((rows, columns), std)
-        if c["bias"]:
+        if bias:
             p[name + ".bias"] = ((rows,), 0.02)
 
-    def norm(name):
-        p[name + ".weight"] = ((d,), None)
+    def norm(name, columns=d):
+        p[name + ".weight"] = ((columns,), None)
         if gpt2:
             p[name + ".bias"] = ((d,), 0.02)
 
@@ -100,9 +112,12 @@ def parameter_shapes(c):
     for i in range(layers):
         block = f"layers.{i}."
         norm(block + "ln1")
-        for name in ("q_proj", "k_proj", "v_proj"):
-            linear(block + "attn." + name, d, d)
-        linear(block + "attn.output_proj", d, d, residual=True)
+        for name, rows in (("q_proj", width), ("k_proj", kv_width), ("v_proj", kv_width)):
+            linear(block + "attn." + name, rows, d, bias=c["bias"] or c["edition"] == "qwen2")
+        if c["edition"] == "qwen3":
+            norm(block + "attn.q_norm", width // c["num_heads"])
+            norm(block + "attn.k_norm", width // c["num_heads"])
+        linear(block + "attn.output_proj", d, width, residual=True)
         norm(block + "ln2")
         linear(block + "ffn.w1", d_ff, d)
         linear(block + "ffn.w2", d, d_ff, residual=True)
@@ -124,5 +139,7 @@ def forward_flops(c):
     """Matrix products of one forward with full (not causal) attention; a backward is twice that."""
     d, tokens = c["d_model"], c["batch_size"] * c["context_length"]
     matrices = 3 if is_modern(c["edition"]) else 2
-    linear = 2 * tokens * (c["num_layers"] * (4 * d * d + matrices * d * c["d_ff"]) + c["vocab_size"] * d)
-    return linear + 4 * c["num_layers"] * tokens * c["context_length"] * d
+    width, kv_width = attention_widths(c)
+    attention = 2 * d * (width + kv_width)  # weights of the four projections
+    linear = 2 * tokens * (c["num_layers"] * (attention + matrices * d * c["d_ff"]) + c["vocab_size"] * d)
+    return linear + 4 * c["num_layers"] * tokens * c["context_length"] * width

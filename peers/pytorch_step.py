@@ -26,14 +26,7 @@ class Step:
 
         self.torch, self.gpt, self.config = torch, gpt_pytorch, config
         self.device = devices.of(config)
-        started = time.perf_counter()
-        self.p = gpt_pytorch.parameters(config)
-        setup["weights"] = time.perf_counter() - started
-        started = time.perf_counter()
-        self.tokens, self.targets = gpt_pytorch.batch(config)
-        setup["data"] = time.perf_counter() - started
-        tables, implementation = gpt_pytorch.rope_tables(config), config["implementation"]
-        self.loss = lambda: gpt_pytorch.loss(config, self.p, tables, self.tokens, self.targets, implementation)
+        self.load(setup)
         self.optimizer = gpt_pytorch.make_optimizer(self.p, config["optimizer"]) if config["pass"] == "step" else None
         if config["mode"] == "compile":
             started = time.perf_counter()
@@ -42,6 +35,18 @@ class Step:
             self._release()
             setup["plan"] = time.perf_counter() - started
         self.device.forget_peaks()
+
+    def load(self, setup):
+        """Makes `p`, the parameters by name, and `loss`, a function of the batch."""
+        gpt, config = self.gpt, self.config
+        started = time.perf_counter()
+        self.p = gpt.parameters(config)
+        setup["weights"] = time.perf_counter() - started
+        started = time.perf_counter()
+        tokens, targets = gpt.batch(config)
+        setup["data"] = time.perf_counter() - started
+        tables, implementation = gpt.rope_tables(config), config["implementation"]
+        self.loss = lambda: gpt.loss(config, self.p, tables, tokens, targets, implementation)
 
     def _autocast(self):
         if self.config["dtype"] != "bfloat16":

@@ -37,6 +37,7 @@ class Program:
     add_options: Callable = lambda parser: None
     config_of: Callable = lambda options: {}  # additional config values of the system
     devices: tuple = ("cpu",)
+    resolve: Callable = model_config.resolve  # (model, edition, given) -> config of the model
 
 
 def _words(known):
@@ -98,7 +99,7 @@ def make_config(program, options):
     except ValueError:
         raise model_config.ConfigError(f"--context: '{options.context}' is not a whole number") from None
     given = vars(options) | {"context_length": context}
-    config = model_config.resolve(options.model, options.edition, given)
+    config = program.resolve(options.model, options.edition, given)
     if options.threads < 1:
         raise model_config.ConfigError("--threads must be at least 1")
     if options.clip_norm is not None and not options.clip_norm > 0:
@@ -211,9 +212,10 @@ def main(program):
     options = parser_of(program).parse_args()
     try:
         sweep = [(point, make_config(program, point)) for point in points(options)]
-        if importlib.util.find_spec(program.module) is None:
+        package = program.module.partition(".")[0]
+        if importlib.util.find_spec(package) is None:
             raise model_config.ConfigError(
-                f"no {program.module} in this Python; run peers/setup, then build/peers-venv/bin/python"
+                f"no {package} in this Python; run peers/setup, then build/peers-venv/bin/python"
             )
         if options.device == "cuda" and not options.in_process:
             devices.require_card()

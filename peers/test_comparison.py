@@ -121,7 +121,7 @@ class Words(unittest.TestCase):
 
     def test_columns(self):
         names = [c.name for c in comparison.columns_of("all,jax+jemalloc")]
-        self.assertEqual(len(names), 10)
+        self.assertEqual(len(names), 13)
         self.assertIn("laptime-compile", names)
         (column,) = comparison.columns_of("pytorch-tuned+jemalloc")
         self.assertEqual(column.flags[-2:], ("--allocator", "jemalloc"))

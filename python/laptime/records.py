@@ -6,6 +6,7 @@ import csv
 import html
 import io
 import json
+import math
 import os
 import pickle
 import re
@@ -53,6 +54,31 @@ def _bytes(count: float) -> str:
     return f"{count:.0f} B"
 
 
+def _uncertainty(record: dict[str, Any]) -> float:
+    """Half the 95 % interval of the median as a fraction of it; from few samples that of the mean, by Student's t; 1 for a
+    single sample. A prediction is exact."""
+    seconds, low, high = (record.get(key) for key in ("median_s", "ci_low_s", "ci_high_s"))
+    if seconds and low is not None and high is not None:
+        return max(high - seconds, seconds - low) / seconds
+    if record.get("predicted"):
+        return 0
+    count, mean, std = (record.get(key) for key in ("count", "mean_s", "std_s"))
+    if not mean or std is None or count not in (2, 3, 4, 5):
+        return 1
+    return {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78}[count] * std / math.sqrt(count) / mean
+
+
+def _ratio(slower: dict[str, Any], faster: dict[str, Any]) -> str:
+    """How many times as fast, with its 95 % interval by the delta method: "1.9x (1.8-2.1)"."""
+    ratio = slower["median_s"] / faster["median_s"]
+    factor = 1 + math.hypot(_uncertainty(slower), _uncertainty(faster))
+    if factor == 1:
+        return f"{ratio:.2f}x"
+    low, high = ratio / factor, ratio * factor
+    digits = 2 if high - low < 0.1 else 1 if high - low < 10 else 0
+    return f"{ratio:.{digits}f}x ({low:.{digits}f}-{high:.{digits}f})"
+
+
 class Record(dict):
     """One run: names of columns with their values, None where it has no value. A value is a key, `record["median_s"]`, and
     an attribute, `record.median_s`."""
@@ -73,7 +99,7 @@ class Record(dict):
         return self.get("status") == "ok"
 
     def _cells(self, first: Record | None) -> list[str]:
-        """Name, time, interval, ratio to the first record, tokens per second, peak of memory."""
+        """Name, time, interval, ratio to the first record with its interval, tokens per second, peak of memory."""
         name = str(self.get("name") or "")
         seconds = self.get("median_s")
         if not self.is_ok or not seconds:
@@ -82,7 +108,7 @@ class Record(dict):
         interval = f"±{(high - low) / 2 / seconds:.1%}" if low is not None and high is not None else ""
         ratio = ""
         if first is not None and first is not self and first.is_ok and first.get("median_s"):
-            ratio = f"{first['median_s'] / seconds:.2f}x"
+            ratio = _ratio(first, self)
         rate, peak = self.get("tokens_per_second"), self.get("peak_bytes")
         return [name, _seconds(seconds), interval, ratio, f"{rate:,.0f} tokens/s" if rate else "",
                 _bytes(peak) if peak else ""]

@@ -3,8 +3,6 @@
 
 #include <algorithm>
 
-#include "base/json.h"
-
 namespace laptime {
 
 std::string_view name_of(FindingTrust trust) {
@@ -49,9 +47,8 @@ Json to_json(const Finding& finding) {
 }
 
 const Finding* find(const std::vector<Finding>& findings, std::string_view kind, std::string_view subject) {
-  const auto found = std::find_if(findings.begin(), findings.end(), [&](const Finding& one) {
-    return one.kind == kind && (subject.empty() || one.subject == subject);
-  });
+  const auto found = std::ranges::find_if(
+      findings, [&](const Finding& one) { return one.kind == kind && (subject.empty() || one.subject == subject); });
   return found == findings.end() ? nullptr : &*found;
 }
 

@@ -74,8 +74,8 @@ double LaunchSum::mean() const {
   return std::accumulate(instances.begin(), instances.end(), 0.0) / static_cast<double>(instances.size());
 }
 double LaunchSum::median() const { return laptime::median(instances); }
-double LaunchSum::min() const { return *std::min_element(instances.begin(), instances.end()); }
-double LaunchSum::max() const { return *std::max_element(instances.begin(), instances.end()); }
+double LaunchSum::min() const { return *std::ranges::min_element(instances); }
+double LaunchSum::max() const { return *std::ranges::max_element(instances); }
 
 std::optional<double> LaunchSum::std() const {
   if (instances.size() < 2) return std::nullopt;
@@ -121,6 +121,11 @@ std::vector<LaunchSum> sum_launches(const StepTrace& trace, const LaunchKey& key
     sum.floor += least_seconds(launch, trace.peak_flops, trace.bandwidth);
     for (const TracedStep& step : trace.steps) sum.instances.push_back(static_cast<double>(step.launches[i]) * 1e-9);
   }
+  return sums;
+}
+
+std::vector<LaunchSum> largest_first(std::vector<LaunchSum> sums) {
+  std::ranges::stable_sort(sums, std::greater{}, &LaunchSum::total);
   return sums;
 }
 
@@ -179,8 +184,7 @@ std::vector<RooflineDot> roofline_dots(const StepTrace& trace) {
     dot.rate = sum.flops / sum.total;
     dot.seconds = sum.total;
   }
-  std::stable_sort(dots.begin(), dots.end(),
-                   [](const RooflineDot& a, const RooflineDot& b) { return a.seconds > b.seconds; });
+  std::ranges::stable_sort(dots, [](const RooflineDot& a, const RooflineDot& b) { return a.seconds > b.seconds; });
   return dots;
 }
 

@@ -56,6 +56,9 @@ std::string class_of(const TraceLaunch& launch);
 // One sum per key, in the order of the first launch. Launches that `test` refuses are left out; null: none.
 std::vector<LaunchSum> sum_launches(const StepTrace& trace, const LaunchKey& key, const LaunchTest& test = {});
 
+// Those with the longest time first.
+std::vector<LaunchSum> largest_first(std::vector<LaunchSum> sums);
+
 // Seconds of the launches that `test` accepts, added up in each traced step. A null test accepts all.
 std::vector<double> seconds_by_step(const StepTrace& trace, const LaunchTest& test = {});
 // Seconds of each traced step, the time between its launches included.

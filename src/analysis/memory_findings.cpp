@@ -27,11 +27,7 @@ Finding peak_finding(const Record& record, const StepTrace& trace, const MemoryL
   }
   values["requested_bytes"] = ledger.peak().total();
   if (was_held(record) && record.memory.peak_bytes) values["held_bytes"] = *record.memory.peak_bytes;
-  if (const auto usable = usable_memory(record)) {
-    values["available_bytes"] = usable->bytes;
-    values["is_limit"] = usable->is_limit;
-    if (usable->whole) values["whole_bytes"] = *usable->whole;
-  }
+  add_usable(usable_memory(record), values);
   values["fits"] = record.status != Status::kOutOfMemory;
   return {.kind = "memory_peak", .subject = {}, .values = std::move(values)};
 }
@@ -41,7 +37,7 @@ void add_shares(const MemoryLedger& ledger, std::vector<Finding>& findings) {
   for (size_t i = 0; i < kMemoryCategoryCount; ++i)
     parts.emplace_back(key_of(category_at(i)), ledger.peak().bytes.at(i));
   parts.emplace_back("alignment_and_gaps", ledger.rounding());
-  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::ranges::stable_sort(parts, [](const auto& a, const auto& b) { return a.second > b.second; });
   const auto whole = static_cast<double>(ledger.planned());
   for (const auto& [key, bytes] : parts) {
     if (bytes <= 0) continue;
@@ -145,9 +141,16 @@ std::optional<UsableMemory> usable_memory(const Record& record) {
   return usable;
 }
 
+void add_usable(const std::optional<UsableMemory>& usable, Json& values) {
+  if (!usable) return;
+  values["available_bytes"] = usable->bytes;
+  values["is_limit"] = usable->is_limit;
+  if (usable->whole) values["whole_bytes"] = *usable->whole;
+}
+
 const SavedBlock* usual_block(const SavedBytes& saved) {
-  const auto most = std::max_element(saved.blocks.begin(), saved.blocks.end(),
-                                     [](const auto& a, const auto& b) { return a.layers.size() < b.layers.size(); });
+  const auto most = std::ranges::max_element(
+      saved.blocks, [](const auto& a, const auto& b) { return a.layers.size() < b.layers.size(); });
   return most == saved.blocks.end() ? nullptr : &*most;
 }
 

@@ -26,14 +26,15 @@ struct UsableMemory {
 };
 // None where the record does not know it.
 std::optional<UsableMemory> usable_memory(const Record& record);
+// Adds available_bytes, is_limit and whole_bytes, as far as they are known.
+void add_usable(const std::optional<UsableMemory>& usable, Json& values);
 
 // Everything that the buffers of one point show, in this order:
 //   memory_peak        bytes, phase, op, scope, held_bytes, requested_bytes, fits, available_bytes, is_limit,
 //                      whole_bytes
 //   memory_share       of each category and of gaps, largest first: bytes, share
 //   phase_peak         of each phase: bytes, op, scope, gradients_bytes, optimizer_state_bytes, saved_bytes,
-//   after_bytes,
-//                      first_step_bytes (of a framework that allocates optimizer state when it first needs it)
+//                      after_bytes, first_step_bytes (of a framework that allocates optimizer state when it needs it)
 //   saved_for_backward bytes, layer_bytes, layers, copies_bytes, layer_copies_bytes, has_unsaved_copies
 //   optimizer_memory   state_bytes, temporaries_bytes, runs_in_backward
 //   residual_tensor    bytes, dtype, shape

@@ -61,8 +61,8 @@ std::optional<MemoryGrowth> memory_growth(const StepTrace& at_shorter, int64_t s
       default: growth.square += buffer.bytes; square_by_op[std::string(buffer.op)] += buffer.bytes;
     }
   }
-  const auto most = std::max_element(square_by_op.begin(), square_by_op.end(),
-                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most =
+      std::ranges::max_element(square_by_op, [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most != square_by_op.end()) growth.square_op = most->first;
   return growth;
 }

@@ -58,7 +58,7 @@ MemoryCategory category_of(const TraceBuffer& buffer) {
 int64_t CategoryBytes::total() const { return std::accumulate(bytes.begin(), bytes.end(), int64_t{0}); }
 
 MemoryCategory CategoryBytes::largest() const {
-  return category_at(static_cast<size_t>(std::max_element(bytes.begin(), bytes.end()) - bytes.begin()));
+  return category_at(static_cast<size_t>(std::ranges::max_element(bytes) - bytes.begin()));
 }
 
 MemoryLedger::MemoryLedger(const StepTrace& trace) {
@@ -70,7 +70,7 @@ MemoryLedger::MemoryLedger(const StepTrace& trace) {
     if (now.total() > held_[peak_launch_].total()) peak_launch_ = launch;
 
     const std::string_view phase = trace.launch(launch).phase;
-    auto found = std::find_if(phases_.begin(), phases_.end(), [&](const PhasePeak& one) { return one.phase == phase; });
+    auto found = std::ranges::find_if(phases_, [&](const PhasePeak& one) { return one.phase == phase; });
     if (found == phases_.end()) found = phases_.insert(phases_.end(), {std::string(phase), launch, launch, launch});
     found->last = launch;
     if (now.total() > held_[found->peak].total()) found->peak = launch;

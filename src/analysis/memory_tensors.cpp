@@ -8,21 +8,19 @@
 #include <tuple>
 #include <utility>
 
-#include "record/step_trace.h"
-
 namespace laptime {
 namespace {
 
 // Appends to the group for which `same` holds, or begins a new one.
 template <class Group, class Same>
 Group& group_in(std::vector<Group>& groups, Group fresh, const Same& same) {
-  const auto found = std::find_if(groups.begin(), groups.end(), same);
+  const auto found = std::ranges::find_if(groups, same);
   return found == groups.end() ? groups.emplace_back(std::move(fresh)) : *found;
 }
 
 template <class Group>
 void largest_first(std::vector<Group>& groups) {
-  std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) { return a.bytes > b.bytes; });
+  std::ranges::stable_sort(groups, [](const Group& a, const Group& b) { return a.bytes > b.bytes; });
 }
 
 void add_part(const TraceBuffer& buffer, std::string_view part, std::vector<SavedPart>& parts) {
@@ -175,8 +173,7 @@ std::vector<LargeTensors> groups_of(const StepTrace& trace, size_t peak_launch, 
 
 template <class Bytes>
 void keep_largest(std::vector<LargeTensors>& groups, size_t top, const Bytes& bytes) {
-  std::stable_sort(groups.begin(), groups.end(),
-                   [&](const LargeTensors& a, const LargeTensors& b) { return bytes(a) > bytes(b); });
+  std::ranges::stable_sort(groups, [&](const LargeTensors& a, const LargeTensors& b) { return bytes(a) > bytes(b); });
   if (groups.size() > top) groups.resize(top);
 }
 

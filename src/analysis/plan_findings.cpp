@@ -1,14 +1,13 @@
 // Reads predictions, and holds them against times and memory.
 #include "analysis/plan_findings.h"
 
-#include "analysis/training_budget.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "analysis/memory_findings.h"
 #include "analysis/published_bounds.h"
+#include "analysis/training_budget.h"
 #include "base/json.h"
 #include "config/machine.h"
 
@@ -29,11 +28,7 @@ std::string described_machine(const Record& record) {
 Finding fit_finding(const PlannedPoint& point) {
   const Record& record = point.record;
   Json values{{"fits", record.status == Status::kOk}, {"peak_bytes", or_null(record.memory.predicted_peak_bytes)}};
-  if (const auto usable = usable_memory(record)) {
-    values["available_bytes"] = usable->bytes;
-    values["is_limit"] = usable->is_limit;
-    if (usable->whole) values["whole_bytes"] = *usable->whole;
-  }
+  add_usable(usable_memory(record), values);
   if (record.status == Status::kOutOfMemory && record.bytes_requested && record.bytes_available)
     values["missing_bytes"] = *record.bytes_requested - *record.bytes_available;
   if (record.config.text("recompute") == "auto" && record.memory.recompute != "none" &&
@@ -169,15 +164,13 @@ std::vector<PredictedPart> predicted_parts(const Record& record) {
   if (times.empty()) return {};
   std::vector<PredictedPart> parts;
   for (const ClassShare& measured : record.classes) {
-    const auto found =
-        std::find_if(record.prediction.classes.begin(), record.prediction.classes.end(), [&](const ClassShare& share) {
-          return share.phase == measured.phase && share.work_class == measured.work_class;
-        });
+    const auto found = std::ranges::find_if(record.prediction.classes, [&](const ClassShare& share) {
+      return share.phase == measured.phase && share.work_class == measured.work_class;
+    });
     if (found != record.prediction.classes.end() && measured.seconds > 0)
       parts.push_back({fmt::format("{} {}", measured.phase, measured.work_class), found->seconds, measured.seconds});
   }
-  std::stable_partition(times.begin(), times.end(),
-                        [&](const PredictedPart& part) { return part.part != pass_name(record); });
+  std::ranges::stable_partition(times, [&](const PredictedPart& part) { return part.part != pass_name(record); });
   parts.insert(parts.end(), times.begin(), times.end());
   return parts;
 }

@@ -39,7 +39,7 @@ bool is_profiled(const QuestionedPoint& point) { return point.trace != nullptr &
 
 // "1.9 to 2.2", or one of them where both read alike.
 std::string range_text(const std::vector<double>& values, const std::function<std::string(double)>& text) {
-  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  const auto [low, high] = std::ranges::minmax_element(values);
   return text(*low) == text(*high) ? text(*low) : fmt::format("{} to {}", text(*low), text(*high));
 }
 std::string percent_text(double fraction) {
@@ -97,7 +97,7 @@ std::vector<Share> shares_of(const StepTrace& trace, const LaunchKey& key, const
   for (const LaunchSum& sum : sum_launches(trace, key, test)) {
     if (step > 0) shares.push_back({sum.key, sum.total / step, sum.calls});
   }
-  std::stable_sort(shares.begin(), shares.end(), [](const Share& a, const Share& b) { return a.share > b.share; });
+  std::ranges::stable_sort(shares, [](const Share& a, const Share& b) { return a.share > b.share; });
   return shares;
 }
 std::string kernel_of(const TraceLaunch& launch) { return fmt::format("{}:{}", launch.op, launch.kernel); }
@@ -144,8 +144,7 @@ std::string first_steps(Points points) {
   const Transient& first = worst->record->transient;
   std::map<std::string, double> phases;
   for (const ClassShare& part : first.parts) phases[part.phase] += part.seconds;
-  const auto most =
-      std::max_element(phases.begin(), phases.end(), [](const auto& a, const auto& b) { return a.second < b.second; });
+  const auto most = std::ranges::max_element(phases, [](const auto& a, const auto& b) { return a.second < b.second; });
   std::string text =
       fmt::format("Most of all at {}: the first {} took {} longer, as long as {} steady steps", worst->name,
                   counted(first.steps.value_or(1), "step"), format_seconds(*first.excess), two_digits(excess(*worst)));
@@ -237,7 +236,7 @@ std::string gain_of_compile(Points points) {
     for (const LaunchSum& sum : sum_launches(*eager->trace, class_of)) saved[sum.key] += sum.total;
     for (const LaunchSum& sum : sum_launches(*compiled->trace, class_of)) saved[sum.key] -= sum.total;
     std::vector<std::pair<std::string, double>> order(saved.begin(), saved.end());
-    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::ranges::stable_sort(order, [](const auto& a, const auto& b) { return a.second > b.second; });
     const double before = totals_of(*eager->trace).step;
     const double after = totals_of(*compiled->trace).step;
     if (order.empty() || before <= 0 || order.front().second <= 0) continue;

@@ -32,7 +32,7 @@ std::string point_without(const Record& record, std::span<const char* const> key
   if (record.stopping.rule != "fixed") {  // the stopping rule chose these
     for (const char* key : {"warmup", "steps"}) config.erase(key);
   }
-  std::sort(config.items().begin(), config.items().end(), [](const auto& a, const auto& b) { return a.key < b.key; });
+  std::ranges::sort(config.items(), [](const auto& a, const auto& b) { return a.key < b.key; });
   return record.fingerprint + '\n' + record.run + '\n' + config.dump();
 }
 std::string whole_point_of(const Record& record) { return point_without(record, kWholeMayDiffer); }
@@ -154,7 +154,7 @@ std::vector<std::string> Speedups::descriptions() const {
       const std::string shown = value->second.empty() || value->second == "null" ? "none" : value->second;
       text += (text.empty() ? "" : " ") + (usual_value(key).empty() ? fmt::format("{} {}", key, shown) : shown);
     }
-    const bool is_known = std::find(descriptions.begin(), descriptions.end(), text) != descriptions.end();
+    const bool is_known = std::ranges::find(descriptions, text) != descriptions.end();
     if (!text.empty() && !is_known) descriptions.push_back(std::move(text));
   }
   return descriptions;
@@ -171,7 +171,7 @@ std::string Speedups::point_of(const Record& record) const {
 
 bool Speedups::is_baseline(const Record& record) const {
   const Values values = values_of(record.run);
-  return !values.empty() && std::all_of(values.begin(), values.end(), [&](const auto& value) {
+  return !values.empty() && std::ranges::all_of(values, [&](const auto& value) {
     return record.config.text(value.first) == value.second;
   });
 }

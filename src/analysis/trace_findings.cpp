@@ -16,11 +16,6 @@ namespace {
 
 constexpr double kLaunchBound = 0.1;  // a step that idles for this share or more is called launch-bound
 
-std::vector<LaunchSum> largest_first(std::vector<LaunchSum> sums) {
-  std::stable_sort(sums.begin(), sums.end(), [](const LaunchSum& a, const LaunchSum& b) { return a.total > b.total; });
-  return sums;
-}
-
 std::string phase_of(const TraceLaunch& launch) { return std::string(launch.phase); }
 
 double floor_of(const StepTrace& trace, const std::optional<double>& flops, const std::optional<double>& bandwidth) {
@@ -231,7 +226,7 @@ std::vector<std::string> phases_of(const StepTrace& trace, const LaunchTest& tes
   for (size_t i = 0; i < trace.launch_count(); ++i) {
     const TraceLaunch launch = trace.launch(i);
     if (test && !test(launch)) continue;
-    if (std::find(phases.begin(), phases.end(), launch.phase) == phases.end()) phases.emplace_back(launch.phase);
+    if (std::ranges::find(phases, launch.phase) == phases.end()) phases.emplace_back(launch.phase);
   }
   return phases;
 }
@@ -242,21 +237,20 @@ PhaseClassTimes class_times(const StepTrace& trace, const LaunchTest& test) {
   for (size_t i = 0; i < trace.launch_count(); ++i) {
     const TraceLaunch launch = trace.launch(i);
     if (test && !test(launch)) continue;
-    auto row = std::find_if(times.rows.begin(), times.rows.end(),
-                            [&](const PhaseClassTimes::Row& one) { return one.work_class == launch.work_class; });
+    auto row = std::ranges::find_if(
+        times.rows, [&](const PhaseClassTimes::Row& one) { return one.work_class == launch.work_class; });
     if (row == times.rows.end()) {
       row = times.rows.insert(row, {std::string(launch.work_class), {}, 0});
       row->seconds.resize(times.phases.size());
     }
-    const auto phase =
-        static_cast<size_t>(std::find(times.phases.begin(), times.phases.end(), launch.phase) - times.phases.begin());
+    const auto phase = static_cast<size_t>(std::ranges::find(times.phases, launch.phase) - times.phases.begin());
     const double seconds = trace.mean_seconds(i);
     row->seconds[phase] += seconds;
     row->total += seconds;
     times.phase_totals[phase] += seconds;
   }
-  std::stable_sort(times.rows.begin(), times.rows.end(),
-                   [](const PhaseClassTimes::Row& a, const PhaseClassTimes::Row& b) { return a.total > b.total; });
+  std::ranges::stable_sort(
+      times.rows, [](const PhaseClassTimes::Row& a, const PhaseClassTimes::Row& b) { return a.total > b.total; });
   return times;
 }
 
@@ -302,7 +296,7 @@ ComparedPart compared(const std::string& part, const StepTimes& times, bool are_
 
 std::vector<ComparedPart> compared_parts(const StepTrace& a, const StepTrace& b, ComparedBy by) {
   const ComparedKey& which =
-      *std::find_if(kComparedKeys.begin(), kComparedKeys.end(), [by](const ComparedKey& one) { return one.by == by; });
+      *std::ranges::find_if(kComparedKeys, [by](const ComparedKey& one) { return one.by == by; });
   std::vector<std::string> order;
   std::map<std::string, StepTimes> times;
   const auto add = [&](const StepTrace& trace, std::vector<double> StepTimes::*side) {
@@ -324,8 +318,7 @@ std::vector<ComparedPart> compared_parts(const StepTrace& a, const StepTrace& b,
   std::vector<ComparedPart> parts;
   parts.reserve(order.size() + 2);
   for (const std::string& part : order) parts.push_back(compared(part, times[part], are_measured));
-  std::stable_sort(parts.begin(), parts.end(),
-                   [](const ComparedPart& x, const ComparedPart& y) { return x.saved() > y.saved(); });
+  std::ranges::stable_sort(parts, [](const ComparedPart& x, const ComparedPart& y) { return x.saved() > y.saved(); });
   if (which.test == nullptr) parts.push_back(compared("residue", {residues(a), residues(b)}, are_measured));
   parts.push_back(compared("step", {whole_steps(a), whole_steps(b)}, are_measured));
   return parts;

@@ -12,6 +12,13 @@
 #include "config/output_config.h"
 
 namespace laptime {
+namespace {
+
+bool is_one_of(const OptionRow& row, std::initializer_list<std::string_view> flags) {
+  return std::ranges::find(flags, row.option.flag) != flags.end();
+}
+
+}  // namespace
 
 std::span<const Command* const> commands() {
   static constexpr std::array<const Command*, 20> kCommands{&kBench,  &kAttention, &kRecord,  &kCompare,    &kSelfcheck,
@@ -34,13 +41,14 @@ std::vector<OptionRow> together(std::vector<std::vector<OptionRow>> parts) {
   return rows;
 }
 
-namespace {
-
-bool is_one_of(const OptionRow& row, std::initializer_list<std::string_view> flags) {
-  return std::find(flags.begin(), flags.end(), row.option.flag) != flags.end();
+const OptionRow* find_row(const std::vector<OptionRow>& rows, std::string_view flag) {
+  for (const std::string& name : {std::string(flag), meant_flag(flag)}) {
+    for (const OptionRow& row : rows) {
+      if (row.option.flag == name) return &row;
+    }
+  }
+  return nullptr;
 }
-
-}  // namespace
 
 std::vector<OptionRow> output_options(std::initializer_list<std::string_view> flags) {
   std::vector<OptionRow> rows = option_rows<OutputConfig>();
@@ -48,8 +56,9 @@ std::vector<OptionRow> output_options(std::initializer_list<std::string_view> fl
   return rows;
 }
 
-void leave_out(std::vector<OptionRow>& rows, std::initializer_list<std::string_view> flags) {
+std::vector<OptionRow> without(std::vector<OptionRow> rows, std::initializer_list<std::string_view> flags) {
   std::erase_if(rows, [&](const OptionRow& row) { return is_one_of(row, flags); });
+  return rows;
 }
 
 void reject_positionals(const CommandWords& words, size_t taken) {
@@ -66,7 +75,7 @@ size_t chosen(const CommandWords& words, std::string_view noun, const std::vecto
   for (const WordHelp& choice : choices) known.push_back(choice.word);
   if (words.positionals.empty())
     throw Error::format("laptime {}: no {}; give one of: {}", words.command, noun, joined(known, ", "));
-  const auto found = std::find(known.begin(), known.end(), words.positionals.front());
+  const auto found = std::ranges::find(known, words.positionals.front());
   if (found == known.end())
     reject_word(fmt::format("laptime {}", words.command), noun, words.positionals.front(), known);
   return static_cast<size_t>(found - known.begin());

@@ -7,6 +7,7 @@
 #include <functional>
 #include <initializer_list>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,24 +30,25 @@ struct GivenFlag {
   std::string text;  // the value; "true" for a switch without one
 };
 
-// The words after the name of a command.
+// The words after the name of a command, split into options and others.
 struct CommandWords {
-  std::string_view command;              // the name, for messages
-  std::vector<GivenFlag> flags;          // options of the command, in the order given
-  std::vector<std::string> positionals;  // the other words
-  bool help = false;                     // --help is among them
+  std::string_view command;                // the name, for messages
+  std::vector<GivenFlag> flags{};          // options of the command, in the order given
+  std::vector<std::string> positionals{};  // the other words
+  bool help = false;                       // --help is among them
+  bool options_ended = false;              // by "--"
+  std::optional<OptionRow> unfinished{};   // the option that is the last word and lacks its value
+  std::string problem{};                   // the first thing that is wrong; empty for none
 };
 
-// Does what the words ask for. Throws Error for bad input and OutputLost.
+// Throws Error for bad input and OutputLost.
 using CommandAction = std::function<ExitCode()>;
 
-// A word that a command takes, and its meaning.
 struct WordHelp {
   std::string word;
-  std::string text = {};
+  std::string text = {};  // its meaning
 };
 
-// The names of a table and their meanings.
 template <class Rows, class Name, class Help>
 std::vector<WordHelp> words_of(const Rows& rows, Name name, Help help) {
   std::vector<WordHelp> words;
@@ -62,8 +64,7 @@ CommandAction action_of(const CommandWords& words) {
   return [command = parse_words(words)] { return run_command(command); };
 }
 
-// Prints the text on standard output.
-CommandAction printing(std::string text);
+CommandAction printing(std::string text);  // on standard output
 
 struct Command {
   std::string_view name;
@@ -82,6 +83,25 @@ extern const Command kBench, kAttention, kCalibrate, kRecord, kCompare, kSelfche
     kVerify, kDemo, kShow, kHistory, kImport, kReport, kExport, kList, kCompletion, kMan;
 
 std::span<const Command* const> commands();  // in the order of help
+
+// Splits the words after the name of a command. Checks no value and throws nothing.
+CommandWords split_words(const Command& command, const std::vector<std::string>& words);
+
+struct Request {
+  const Command* command = nullptr;
+  CommandWords words{};
+  std::string text{};  // help or the version, where it was asked for instead of a command
+};
+
+// `words` are those after the program's name; values are not checked yet. Error for an unknown command or option, with
+// the nearest known word.
+Request parse_request(const std::vector<std::string>& words);
+
+// Parses everything, the file of --config too. Error as parse_request, and for invalid values.
+CommandAction parse_arguments(const std::vector<std::string>& words);
+
+// Runs the command that the words after the program's name ask for. Errors become one message on standard error.
+ExitCode run_program(const std::vector<std::string>& words);
 
 // The fields of an Option that most options of a single command leave at their defaults.
 struct OptionDetails {
@@ -109,19 +129,20 @@ constexpr Option own_option(std::string_view group, std::string_view flag, std::
           .canonical = details.canonical};
 }
 
-std::vector<OptionRow> together(std::vector<std::vector<OptionRow>> parts);
+// The row of the option that `flag`, or the flag that it is another spelling of, names; null for none.
+const OptionRow* find_row(const std::vector<OptionRow>& rows, std::string_view flag);
 
+std::vector<OptionRow> together(std::vector<std::vector<OptionRow>> parts);
+// The rows but those of options that do nothing in a command.
+std::vector<OptionRow> without(std::vector<OptionRow> rows, std::initializer_list<std::string_view> flags);
 // The options of OutputConfig with these flags.
 std::vector<OptionRow> output_options(std::initializer_list<std::string_view> flags);
-
-// Removes the options with these flags, which do nothing in a command, from its list of options.
-void leave_out(std::vector<OptionRow>& rows, std::initializer_list<std::string_view> flags);
 
 // Throws if there are more than `taken` positional words.
 void reject_positionals(const CommandWords& words, size_t taken = 0);
 
-// The index of the choice that the first word names. Error without a word and for an unknown one, which the message
-// calls a `noun`.
+// The index of the choice that the first word names. Error without a word and for an unknown one; the message calls
+// it a `noun`.
 size_t chosen(const CommandWords& words, std::string_view noun, const std::vector<WordHelp>& choices);
 
 // Reads each option into the first of the structs that has it, and ignores options that none of them has.
@@ -140,10 +161,9 @@ Options given_options(const CommandWords& words) {
   return options;
 }
 
-// "2%", "2 %" and "2" are 0.02. Error for anything else and above 100 %; its message starts with `where`.
+// "2%", "2 %" and "2" are 0.02. Error for anything else and above 100 %. The second function returns the text
+// unchanged.
 double parse_percent(std::string_view where, std::string_view text);
-
-// Returns the text unchanged; Error unless parse_percent accepts it.
 std::string canonical_percent(std::string_view where, std::string_view text);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Completes words from the tables of commands and options, and holds the scripts that ask for it.
+// Completes words from the tables of commands and options, and prints the scripts of shells that ask for it.
 #include "cli/help.h"
 
 #include <fmt/format.h>
@@ -6,12 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <functional>
-#include <optional>
 #include <set>
 #include <utility>
 
 #include "base/proc_text.h"
-#include "cli/program.h"
 #include "config/machine.h"
 #include "config/model_presets.h"
 #include "config/ready_sweeps.h"
@@ -36,8 +34,8 @@ Words model_words() {
 }
 
 Words edition_words() {
-  return words_of(
-      gpt_editions(), [](const GptEdition& edition) { return name_of(edition.edition); }, &GptEdition::about);
+  const auto name = [](const GptEdition& edition) { return name_of(edition.edition); };
+  return words_of(gpt_editions(), name, &GptEdition::about);
 }
 
 Words sweep_words() { return words_of(ready_sweeps(), &ReadySweep::name, &ReadySweep::about); }
@@ -84,7 +82,6 @@ void append(Completions& completions, Completions more) {
   completions.files = completions.files || more.files;
 }
 
-// Every value that an option has by name.
 Completions values_of(const OptionRow& row) {
   Completions values;
   for (const NamesOfOption& names : kNames) {
@@ -97,18 +94,12 @@ Completions values_of(const OptionRow& row) {
   return values;
 }
 
-// The signs that join several values of an option.
-std::string joiners_of(const OptionRow& row) {
-  std::string joiners;
-  if (row.option.axis || row.option.value.ends_with(",...")) joiners += ',';
-  if (row.option.value.find('+') != std::string_view::npos) joiners += '+';
-  return joiners;
-}
-
 // The values of a list, `lead` and the values before the last one in front of each. A value that the list has is not
 // offered again.
 Completions list_values(const OptionRow& row, std::string_view lead, std::string_view text) {
-  const std::string joiners = joiners_of(row);
+  std::string joiners;  // the signs that join several values
+  if (row.option.axis || row.option.value.ends_with(",...")) joiners += ',';
+  if (row.option.value.find('+') != std::string_view::npos) joiners += '+';
   std::set<std::string_view> given;
   size_t begin = 0;
   for (size_t end = 0; (end = text.find_first_of(joiners, begin)) != std::string_view::npos; begin = end + 1)
@@ -119,22 +110,13 @@ Completions list_values(const OptionRow& row, std::string_view lead, std::string
   return values;
 }
 
-const OptionRow* find_row(const std::vector<OptionRow>& rows, std::string_view flag) {
-  for (const std::string& name : {std::string(flag), meant_flag(flag)}) {
-    for (const OptionRow& row : rows) {
-      if (row.option.flag == name) return &row;
-    }
-  }
-  return nullptr;
-}
-
 // A word of a filter "COLUMN OP VALUE and ...": the names of columns at its beginning and after and, or, not; after an
 // operator the values of the option of that column.
 Completions filter_words(const Command& command, std::span<const std::string> before) {
   constexpr std::array<std::string_view, 4> kJoining{"and", "or", "not", "("};
   constexpr std::array<std::string_view, 8> kOperators{"=", "==", "!=", "<", "<=", ">", ">=", "~"};
   const auto is_one_of = [](const auto& known, std::string_view word) {
-    return std::find(known.begin(), known.end(), word) != known.end();
+    return std::ranges::find(known, word) != known.end();
   };
   if (before.empty() || is_one_of(kJoining, before.back())) return {.words = command.filter_columns()};
   if (before.size() < 2 || !is_one_of(kOperators, before.back())) return {};
@@ -162,25 +144,22 @@ Completions positional_words(const Command& command, const std::vector<std::stri
   return words;
 }
 
-// The options that are not given yet.
-Words option_words(const std::vector<OptionRow>& rows, const SortedWords& before) {
+Words option_words(const std::vector<OptionRow>& rows, const CommandWords& before) {
   Words words;
   for (const OptionRow& row : rows) {
-    const bool is_given = std::any_of(before.options.begin(), before.options.end(),
-                                      [&](const auto& given) { return given.row.option.flag == row.option.flag; });
+    const bool is_given =
+        std::ranges::any_of(before.flags, [&](const GivenFlag& given) { return given.flag == row.option.flag; });
     if (!is_given) words.push_back({fmt::format("--{}", row.option.flag), std::string(row.option.help)});
   }
   words.push_back({"--help", "the options of the command"});
   return words;
 }
 
-Words command_words() { return words_of(commands(), &Command::name, &Command::summary); }
-
 Completions of_command(const Command& command, std::span<const std::string> words) {
   const std::string_view text = words.back();
   const std::vector<OptionRow> rows = command.options();
-  const SortedWords before = sort_words(command, {words.begin(), words.end() - 1});
-  if (before.open) return list_values(*before.open, "", text);
+  const CommandWords before = split_words(command, {words.begin(), words.end() - 1});
+  if (before.unfinished) return list_values(*before.unfinished, "", text);
   Completions options{.words = option_words(rows, before)};
   if (text.starts_with("-") && !before.options_ended) {
     const size_t equals = text.find('=');
@@ -197,7 +176,7 @@ Completions of_command(const Command& command, std::span<const std::string> word
 // The words that may stand in the place of the last one, whatever it begins with.
 Completions possible_words(std::span<const std::string> words) {
   constexpr std::string_view kHelp = "help";
-  Completions first{.words = command_words()};
+  Completions first{.words = words_of(commands(), &Command::name, &Command::summary)};
   if (words.size() == 1) {
     append(first, {.words = {{std::string(kHelp), "the options of a command"}}});
     if (!words[0].starts_with("-")) return first;
@@ -234,7 +213,7 @@ Completions words_of_placeholder(std::string_view placeholder) {
   Completions found;
   for (const std::string_view part : split(placeholder, '|')) {
     if (part.starts_with("FILE")) found.files = true;
-    const auto* const capital = std::find_if(part.begin(), part.end(), [](char c) { return c >= 'A' && c <= 'Z'; });
+    const auto* const capital = std::ranges::find_if(part, [](char c) { return c >= 'A' && c <= 'Z'; });
     const std::string word(part.begin(), capital);
     const bool names_itself = !word.empty() && word.find_first_of("[{") == std::string::npos;
     if (names_itself) found.words.push_back({word});
@@ -244,133 +223,22 @@ Completions words_of_placeholder(std::string_view placeholder) {
 
 namespace {
 
-// A script asks `laptime completion words` at each completion, so it never lists words itself.
-struct CompletionScript {
-  std::string_view shell;
-  std::string_view use;  // how to try the script, for --help
-  std::string_view text;
-};
-
-constexpr std::string_view kBash = R"(# bash completion for laptime: the program says what a word could become.
-
-_laptime() {
-  local program=${COMP_WORDS[0]} rest=${COMP_LINE:0:COMP_POINT} words=() trimmed word i
-  # bash splits words at '=' and ':' too. Pieces without a space between them are one word; the last ends at the cursor.
-  for ((i = 0; i <= COMP_CWORD; ++i)); do
-    trimmed=${rest#"${rest%%[![:blank:]]*}"}
-    if [[ $i == 0 || $trimmed != "$rest" ]]; then words+=(''); fi
-    word=$trimmed
-    if ((i < COMP_CWORD)); then word=${COMP_WORDS[i]}; fi
-    words[${#words[@]} - 1]+=$word
-    rest=${trimmed#"$word"}
-  done
-  [[ $program == '~/'* ]] && program=$HOME/${program:2}
-
-  # Only what follows the last of these signs is replaced.
-  local current=${words[${#words[@]} - 1]} breaks=${COMP_WORDBREAKS//[^=:]/} kept='' candidate files=''
-  if [[ -n $breaks ]]; then kept=${current%"${current##*[$breaks]}"}; fi
-  COMPREPLY=()
-  while IFS=$'\t' read -r candidate _; do
-    if [[ $candidate == ':files' ]]; then
-      files=yes
-    else
-      COMPREPLY+=("${candidate#"$kept"}")
-    fi
-  done < <("$program" completion words -- "${words[@]:1}" 2>/dev/null)
-  if [[ -n $files ]]; then
-    compopt -o filenames 2>/dev/null
-    while IFS= read -r candidate; do COMPREPLY+=("$candidate"); done < <(compgen -f -- "${current#"$kept"}")
-  elif [[ ${#COMPREPLY[@]} == 1 && ${COMPREPLY[0]} == *[=:] ]]; then
-    compopt -o nospace 2>/dev/null
-  fi
-}
-
-complete -F _laptime laptime
-)";
-
-constexpr std::string_view kZsh = R"(#compdef laptime
-# zsh completion for laptime: the program says what a word could become.
-
-_laptime() {
-  local -a closed open
-  local line word entry files
-  for line in "${(@f)$("${(Q)words[1]/#\~\//$HOME/}" completion words -- "${(@Q)words[2,CURRENT-1]}" "${(Q)PREFIX}" 2>/dev/null)}"; do
-    word=${line%%$'\t'*}
-    if [[ $word == ':files' ]]; then
-      files=yes
-      continue
-    fi
-    [[ -n $word ]] || continue
-    entry=${word//:/\\:}
-    [[ $line == *$'\t'* ]] && entry+=":${line#*$'\t'}"
-    if [[ $word == *[=:] ]]; then
-      open+=("$entry")
-    else
-      closed+=("$entry")
-    fi
-  done
-  (( $#closed )) && _describe -V laptime closed
-  (( $#open )) && _describe -V laptime open -S ''
-  if [[ -n $files ]]; then
-    compset -P '*='
-    _files
-  fi
-}
-
-if [[ $funcstack[1] == _laptime ]]; then
-  _laptime "$@"
-else
-  compdef _laptime laptime
-fi
-)";
-
-constexpr std::string_view kFish = R"(# fish completion for laptime: the program says what a word could become.
-
-function __laptime_complete
-    set -l words (commandline -opc)
-    set -l current (commandline -ct)
-    set -l program (string replace -r '^~/' "$HOME/" -- $words[1])
-    for line in ($program completion words -- $words[2..-1] "$current" 2>/dev/null)
-        if test "$line" = ':files'
-            set -l option (string match -r -- '^--[^=]*=' "$current")
-            set -l file (string replace -- "$option" '' "$current")
-            for path in (__fish_complete_path "$file")
-                echo -- "$option$path"
-            end
-        else
-            echo -- $line
-        end
-    end
-end
-
-complete -c laptime -f -a '(__laptime_complete)'
-)";
-
-constexpr std::array kScripts{
-    CompletionScript{"bash", "source <(laptime completion bash)", kBash},
-    CompletionScript{"zsh", "source <(laptime completion zsh)", kZsh},
-    CompletionScript{"fish", "laptime completion fish | source", kFish},
-};
-
 std::vector<WordHelp> completion_choices() {
-  std::vector<WordHelp> choices;
-  choices.reserve(kScripts.size() + 1);
-  for (const CompletionScript& script : kScripts) {
-    choices.push_back(
-        {std::string(script.shell), fmt::format("script for {}; in a running shell: {}", script.shell, script.use)});
-  }
-  choices.push_back({"words",
-                     "what the last of the words after -- could become: a line for each with its meaning behind a tab, "
-                     "and :files where names of files complete it; the scripts ask with it"});
-  return choices;
+  return {{"bash", "script for bash; in a running shell: source <(laptime completion bash)"},
+          {"zsh", "script for zsh; in a running shell: source <(laptime completion zsh)"},
+          {"fish", "script for fish; in a running shell: laptime completion fish | source"},
+          {"words",
+           "words that the last word after -- could become, a line for each with its meaning behind a tab, and :files "
+           "where names of files complete it; the scripts call this"}};
 }
 
 CommandAction parse_completion(const CommandWords& words) {
+  const std::span<const std::string_view> scripts = completion_scripts();
   const size_t choice = chosen(words, "shell", completion_choices());
-  if (choice == kScripts.size())
+  if (choice == scripts.size())
     return printing(completion_lines(completions_of(std::span(words.positionals).subspan(1))));
   reject_positionals(words, 1);
-  return printing(std::string(kScripts.at(choice).text));
+  return printing(std::string(scripts[choice]));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// System calls of output, each checked, and what a terminal can show (TERM, locale, window size).
+// System calls of output, each checked.
 #include "cli/destination.h"
 
 #include <fcntl.h>
@@ -9,12 +9,10 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <climits>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <utility>
 
 #include "base/words.h"
@@ -25,6 +23,7 @@ namespace {
 
 constexpr mode_t kFileMode = 0666;  // less the umask
 constexpr mode_t kPermissions = 0777;
+constexpr std::string_view kStandardOutput = "standard output";
 
 bool is_special(const std::string& path) {
   struct stat status {};
@@ -41,12 +40,6 @@ bool is_special(const std::string& path) {
   }
   throw Error::format("file {}: cannot be written ({}); name a file in a directory you may write", quote(asked_for),
                       reason);
-}
-
-Descriptor open_appended(const std::string& path) {
-  Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_CREAT | O_APPEND, kFileMode));
-  if (file < 0) reject(path, std::strerror(errno));
-  return file;
 }
 
 // Opens a pipe or a device. A named pipe can only be opened while somebody reads it, so its reader gets a moment to
@@ -88,7 +81,10 @@ TemporaryFile make_temporary(const std::string& target, const std::string& asked
 }
 
 [[noreturn]] void lose(std::string_view what) {
-  throw OutputLost(fmt::format("{} cannot be written ({})", what, std::strerror(errno)));
+  const bool reader_has_gone = errno == EPIPE && what == kStandardOutput;
+  const std::string lost = fmt::format("{} cannot be written ({})", what, std::strerror(errno));
+  if (reader_has_gone) throw ReaderGone(lost);
+  throw OutputLost(lost);
 }
 
 // Waits until the descriptor takes bytes. OutputLost if the program has been asked to stop, and a moment later nobody
@@ -114,23 +110,19 @@ bool locale_is_utf8() {
   for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     if (locale.empty()) locale = variable(name);
   }
-  std::transform(locale.begin(), locale.end(), locale.begin(), [](unsigned char c) { return std::tolower(c); });
+  locale = lowered(locale);
   return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
 }
 
-// COLUMNS; 0 where it is not set.
-size_t width_by_environment() {
-  constexpr size_t kMost = 10'000;
-  return std::min<size_t>(std::strtoul(variable("COLUMNS").c_str(), nullptr, 10), kMost);
-}
-
 OutputStream stream_of(int descriptor) {
+  constexpr size_t kWidest = 10'000;
   OutputStream stream{descriptor, isatty(descriptor) == 1, locale_is_utf8(), 0};
   winsize size{};
   if (stream.is_terminal && ioctl(descriptor, TIOCGWINSZ, &size) == 0) stream.width = size.ws_col;
   const std::string kind = variable("TERM");
   if (kind.empty() || kind == "dumb") stream.is_terminal = false;
-  if (stream.width == 0) stream.width = width_by_environment();
+  if (stream.width == 0)
+    stream.width = std::min<size_t>(std::strtoul(variable("COLUMNS").c_str(), nullptr, 10), kWidest);
   return stream;
 }
 
@@ -153,25 +145,22 @@ void write_all(int descriptor, std::string_view text, std::string_view what) {
     // A pipe with room takes this many bytes at once, so the call does not wait for a reader.
     const ssize_t written = write(descriptor, text.data(), std::min<size_t>(text.size(), PIPE_BUF));
     if (written < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (written < 0) {
-      const int reason = errno;
-      const std::string lost = fmt::format("{} cannot be written ({})", what, std::strerror(reason));
-      if (reason == EPIPE && descriptor == STDOUT_FILENO) throw ReaderGone(lost);
-      throw OutputLost(lost);
-    }
+    if (written < 0) lose(what);
     text.remove_prefix(static_cast<size_t>(written));
   }
 }
 
-void write_output(std::string_view text) { write_all(STDOUT_FILENO, text, "standard output"); }
+void write_output(std::string_view text) { write_all(STDOUT_FILENO, text, kStandardOutput); }
 
-void print_error_text(std::string_view text) {
+void write_softly(int descriptor, std::string_view text) {
   try {
-    write_all(STDERR_FILENO, text, "standard error");
+    write_all(descriptor, text, "standard error");
   } catch (const OutputLost&) {
-    return;  // nobody reads it
+    return;
   }
 }
+
+void print_error_text(std::string_view text) { write_softly(STDERR_FILENO, text); }
 
 void print_message(const std::string& message) {
   const bool is_prefixed = message.starts_with("laptime ") || message.starts_with("laptime:");
@@ -199,27 +188,27 @@ std::filesystem::path followed(const std::filesystem::path& path) {
   return error ? target : canonical;
 }
 
-Descriptor::~Descriptor() {
-  if (number_ >= 0) close(number_);
-}
-Descriptor::Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-
-WholeFile::WholeFile(std::string path)
-    : path_(std::move(path)),
-      target_(followed(path_).string()),
-      special_(is_special(path_) ? open_special(path_) : Descriptor()) {
-  if (special_ >= 0) return;
+Destination::Destination(std::string file) : path_(std::move(file)) {
+  if (path_.empty()) return;
+  target_ = followed(path_).string();
+  if (is_special(path_)) {
+    special_ = open_special(path_);
+    return;
+  }
   // Renaming would replace a file that its owner has protected from writing.
   if (access(target_.c_str(), F_OK) == 0 && access(target_.c_str(), W_OK) != 0) reject(path_, std::strerror(errno));
-  const TemporaryFile file = make_temporary(target_, path_);
-  unlink(file.path.c_str());
+  const TemporaryFile file_beside = make_temporary(target_, path_);
+  unlink(file_beside.path.c_str());
 }
 
-void WholeFile::write(std::string_view text) const {
+TextStyle Destination::style() const { return is_file() ? TextStyle{} : standard_output().style(); }
+
+void Destination::write(std::string_view text) const {
   write([&](const TextSink& sink) { sink(text); });
 }
 
-void WholeFile::write(const std::function<void(const TextSink&)>& produce) const {
+void Destination::write(const std::function<void(const TextSink&)>& produce) const {
+  if (!is_file()) return produce(write_output);
   const std::string what = fmt::format("file {}", quote(path_));
   if (special_ >= 0) return produce([&](std::string_view text) { write_all(special_, text, what); });
   const TemporaryFile file = [&] {
@@ -241,22 +230,11 @@ void WholeFile::write(const std::function<void(const TextSink&)>& produce) const
   }
 }
 
-Destination::Destination(const std::string& file) {
-  if (!file.empty()) file_.emplace(file);
+GrowingFile::GrowingFile(std::string path) : path_(std::move(path)), is_special_(is_special(path_)) {
+  constexpr int kFlags = O_WRONLY | O_CLOEXEC | O_CREAT | O_APPEND;
+  descriptor_ = is_special_ ? open_special(path_) : Descriptor(open(path_.c_str(), kFlags, kFileMode));
+  if (descriptor_ < 0) reject(path_, std::strerror(errno));
 }
-
-TextStyle Destination::style() const { return file_ ? TextStyle{} : standard_output().style(); }
-
-void Destination::write(std::string_view text) const { file_ ? file_->write(text) : write_output(text); }
-
-void Destination::write(const std::function<void(const TextSink&)>& produce) const {
-  file_ ? file_->write(produce) : produce(write_output);
-}
-
-GrowingFile::GrowingFile(std::string path)
-    : path_(std::move(path)),
-      is_special_(is_special(path_)),
-      descriptor_(is_special_ ? open_special(path_) : open_appended(path_)) {}
 
 void GrowingFile::append(std::string_view text) {
   const std::string what = fmt::format("file {}", quote(path_));

@@ -1,21 +1,19 @@
-// Destinations of output: standard streams and messages on them, a file that appears whole or not at all, a file that
-// grows.
+// Destinations of output: standard streams, messages, files that appear whole or not at all, and files that grow.
 #pragma once
 
 #include <cstddef>
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/error.h"
+#include "sweep/pipe.h"
 #include "table/text.h"
 
 namespace laptime {
 
-// Output could not be written: the reader has gone or does not read, or the disk is full. The store still has its
-// records.
+// Output could not be written: the reader has gone or does not read, or the disk is full.
 class OutputLost : public Error {
  public:
   using Error::Error;
@@ -39,8 +37,7 @@ struct OutputStream {
 OutputStream standard_output();
 OutputStream standard_error();
 
-// The width of help: that of standard output within easily readable limits, or 80 if it is unknown.
-size_t help_width();
+size_t help_width();  // the width of standard output within easily readable limits; 80 if it is unknown
 
 // Writes all of it now. OutputLost, naming `what`, otherwise; ReaderGone for a closed pipe at standard output.
 void write_all(int descriptor, std::string_view text, std::string_view what);
@@ -49,29 +46,21 @@ void write_output(std::string_view text);  // to standard output
 // Prints a line "laptime: ..." on standard error, safe for a terminal; prints nothing if standard error is closed.
 void print_message(const std::string& message);
 
-// Prints the text on standard error as it is; prints nothing if standard error is closed.
-void print_error_text(std::string_view text);
+// Writes text whose loss does not matter, because nobody reads it.
+void write_softly(int descriptor, std::string_view text);
+void print_error_text(std::string_view text);  // on standard error, as it is
 
 // The absolute path that links lead to, also where there is no file yet.
 std::filesystem::path followed(const std::filesystem::path& path);
 
-class Descriptor {
+// Standard output or a file. The file is replaced as a whole, by renaming; anything but a regular file (a pipe, a
+// device) is opened once and written as it is.
+class Destination {
  public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  ~Descriptor();
-  Descriptor(Descriptor&& other) noexcept;
-  operator int() const { return number_; }  // NOLINT(google-explicit-constructor): it is one
+  explicit Destination(std::string file = {});  // Error unless it can be written; empty: standard output
 
- private:
-  int number_;
-};
-
-// A file that is replaced as a whole, by renaming; anything but a regular file (a pipe, a device) is opened once and
-// written as it is.
-class WholeFile {
- public:
-  // Error unless it can be written.
-  explicit WholeFile(std::string path);
+  bool is_file() const { return !path_.empty(); }
+  TextStyle style() const;                  // of the terminal; of a file without width
   void write(std::string_view text) const;  // OutputLost
   // The file appears when `produce` has returned, and not at all if it throws.
   void write(const std::function<void(const TextSink&)>& produce) const;
@@ -82,26 +71,11 @@ class WholeFile {
   Descriptor special_;  // of anything but a regular file
 };
 
-// Standard output, or the file of --output-file.
-class Destination {
- public:
-  explicit Destination(const std::string& file = {});  // Error unless it can be written; empty: standard output
-
-  bool is_file() const { return file_.has_value(); }
-  TextStyle style() const;                                                // of the terminal; of a file without width
-  void write(std::string_view text) const;                                // OutputLost
-  void write(const std::function<void(const TextSink&)>& produce) const;  // as WholeFile
-
- private:
-  std::optional<WholeFile> file_;
-};
-
 // A file that grows: what was written stays, whatever happens next.
 class GrowingFile {
  public:
-  explicit GrowingFile(std::string path);  // Error unless it can be written. An old one is emptied by the first text
-
-  void append(std::string_view text);  // on the disk when it returns. OutputLost
+  explicit GrowingFile(std::string path);  // Error unless it can be written
+  void append(std::string_view text);  // on the disk when it returns; the first text empties an old file. OutputLost
 
  private:
   std::string path_;

@@ -4,15 +4,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
-#include <vector>
 
 #include "base/build_id.h"
-#include "base/proc_text.h"
 #include "base/words.h"
-#include "cli/sweep_words.h"
+#include "cli/inputs.h"
 #include "config/synonyms.h"
 #include "table/aligned.h"
+#include "table/help_text.h"
 #include "table/text.h"
 
 namespace laptime {
@@ -27,35 +27,6 @@ size_t word_column(size_t width) {
   return std::clamp(width / 3, kLeast, kMost);
 }
 
-// Words, then what they mean from `column` on; on a line of its own where the words are too long.
-std::string lines_of(const std::string& words, std::string_view meaning, size_t column, size_t width) {
-  const std::string text = broken_at_spaces(std::string(column, ' ') + std::string(meaning), width);
-  if (words.size() < column) return words + text.substr(words.size()) + "\n";
-  return fmt::format("{}\n{}\n", broken_at_spaces(words, width, 2), text);
-}
-
-// Command lines, each broken before options as a shell continues it.
-std::string command_lines(std::string_view lines, size_t width) {
-  constexpr std::string_view kMore = " \\";
-  constexpr size_t kHanging = 4;
-  std::string text;
-  for (std::string_view line : split(lines, '\n')) {
-    const size_t indent = std::min(line.find_first_not_of(' '), line.size()) + kHanging;
-    size_t used = 0;
-    while (used + line.size() > width) {
-      const size_t room = width > used + kMore.size() ? width - used - kMore.size() : 0;
-      size_t cut = line.rfind(" --", room);
-      if (cut == std::string_view::npos || cut < indent) cut = line.find(" --", indent);
-      if (cut == std::string_view::npos) break;
-      text += fmt::format("{}{}\n{:{}}", line.substr(0, cut), kMore, "", indent);
-      line.remove_prefix(cut + 1);
-      used = indent;
-    }
-    text += fmt::format("{}\n", line);
-  }
-  return text;
-}
-
 std::string paragraph(std::string_view text, size_t width) { return broken_at_spaces(text, width) + "\n"; }
 
 bool is_same_option(const OptionRow& a, const OptionRow& b) {
@@ -68,11 +39,9 @@ std::string synonyms_of(const OptionRow& row) {
   std::vector<std::pair<std::string_view, std::vector<std::string_view>>> by_value;
   for (const Synonym& synonym : synonyms()) {
     if (synonym.flag != row.option.flag) continue;
-    const bool is_choice =
-        row.choices.empty() || std::find(row.choices.begin(), row.choices.end(), synonym.meant) != row.choices.end();
+    const bool is_choice = row.choices.empty() || std::ranges::find(row.choices, synonym.meant) != row.choices.end();
     if (!is_choice) continue;
-    auto known =
-        std::find_if(by_value.begin(), by_value.end(), [&](const auto& one) { return one.first == synonym.meant; });
+    auto known = std::ranges::find_if(by_value, [&](const auto& one) { return one.first == synonym.meant; });
     if (known == by_value.end()) known = by_value.insert(by_value.end(), {synonym.meant, {}});
     known->second.push_back(synonym.word);
   }
@@ -92,16 +61,81 @@ constexpr std::string_view kExitCodes =
 std::string value_words(const OptionRow& row) {
   std::string words(row.option.value);
   if (words.empty()) {
-    switch (row.kind) {
-      case ValueKind::kInteger: words = "N"; break;
-      case ValueKind::kNumber: words = "X"; break;
-      case ValueKind::kSwitch: words = "true|false"; break;
-      case ValueKind::kWord: words = "NAME"; break;
-    }
+    constexpr std::array kOfKinds{"N", "X", "true|false", "NAME"};  // in the order of ValueKind
+    words = kOfKinds.at(static_cast<size_t>(row.kind));
     if (row.is_optional) words += fmt::format("|{}", row.option.empty);
   }
   if (row.kind == ValueKind::kSwitch) return row.option.axis ? fmt::format("[{},...]", words) : "";
   return words + (row.option.axis ? ",..." : "");
+}
+
+struct Section {
+  std::string_view title;
+  std::vector<WordHelp> words;
+};
+
+std::vector<Section> by_group(const std::vector<OptionRow>& rows) {
+  std::vector<Section> sections;
+  for (const OptionRow& row : rows) {
+    auto section =
+        std::ranges::find_if(sections, [&](const Section& known) { return known.title == row.option.group; });
+    if (section == sections.end()) section = sections.insert(sections.end(), Section{row.option.group, {}});
+    section->words.push_back({fmt::format("--{} {}", row.option.flag, value_words(row)), explanation(row)});
+  }
+  return sections;
+}
+
+std::string flags_of(const Section& section) {
+  std::vector<std::string> flags;
+  for (const WordHelp& option : section.words) flags.push_back(option.word.substr(0, option.word.find(' ')));
+  return joined(flags, ", ");
+}
+
+struct Sections {
+  std::vector<Section> own;     // choices of the first word, and options that the command itself explains
+  std::vector<Section> shared;  // options that are those of laptime bench, whose help explains them
+};
+
+// All are own options where hardly any is shared, and of laptime bench itself.
+Sections sections_of(const Command& command) {
+  constexpr size_t kFew = 8;  // options that a reader finds in a list
+  std::vector<OptionRow> own, shared;
+  const std::vector<OptionRow> bench = &command == &kBench ? std::vector<OptionRow>() : kBench.options();
+  for (const OptionRow& row : command.options()) {
+    const bool is_shared =
+        std::ranges::any_of(bench, [&](const OptionRow& other) { return is_same_option(row, other); });
+    (is_shared ? shared : own).push_back(row);
+  }
+  Sections sections;
+  if (command.choices != nullptr)
+    sections.own.push_back({command.arguments.substr(0, command.arguments.find(' ')), command.choices()});
+  const bool has_few = shared.size() < kFew;
+  const std::vector<Section> explained = by_group(has_few ? command.options() : own);
+  sections.own.insert(sections.own.end(), explained.begin(), explained.end());
+  if (!has_few) sections.shared = by_group(shared);
+  return sections;
+}
+
+constexpr std::string_view kDescription =
+    "Measures one training step of a GPT-style transformer (forward, backward, optimizer) with an engine of its own, "
+    "and says how long each part takes, how much memory it holds, and how far that is from what the machine can do. "
+    "Results stay in a store, from which laptime show and laptime export write them again.";
+
+std::string section_of(const Command& command) {
+  const Sections sections = sections_of(command);
+  std::string text =
+      fmt::format(".SS laptime {} {}\n{}\n", command.name, roff(command.arguments), roff(command.summary));
+  if (!command.details.empty()) text += fmt::format(".PP\n{}\n", roff(command.details));
+  for (const Section& section : sections.own) {
+    text += fmt::format(".PP\n{}\n", roff_bold(section.title));
+    for (const WordHelp& one : section.words) text += fmt::format(".TP\n{}\n{}\n", roff_term(one.word), roff(one.text));
+  }
+  std::vector<std::string> shared;
+  for (const Section& section : sections.shared) shared.push_back(flags_of(section));
+  if (!shared.empty())
+    text += fmt::format(".PP\nAs in {}: {}.\n", roff_bold("laptime bench"), roff_bold(joined(shared, ", ")));
+  if (!command.examples.empty()) text += fmt::format(".PP\nExamples:\n.EX\n{}.EE\n", roff(command.examples));
+  return text;
 }
 
 }  // namespace
@@ -118,64 +152,10 @@ std::string explanation(const OptionRow& row) {
   return fmt::format("{} ({}default: {})", row.option.help, notes, row.fallback);
 }
 
-namespace {
-
-// A heading with the words below it and what they mean.
-struct Section {
-  std::string_view title;
-  std::vector<WordHelp> words;
-};
-
-std::vector<Section> by_group(const std::vector<OptionRow>& rows) {
-  std::vector<Section> sections;
-  for (const OptionRow& row : rows) {
-    auto section = std::find_if(sections.begin(), sections.end(),
-                                [&](const Section& known) { return known.title == row.option.group; });
-    if (section == sections.end()) section = sections.insert(sections.end(), Section{row.option.group, {}});
-    section->words.push_back({fmt::format("--{} {}", row.option.flag, value_words(row)), explanation(row)});
-  }
-  return sections;
-}
-
-// "--model, --edition"
-std::string flags_of(const Section& section) {
-  std::vector<std::string> flags;
-  for (const WordHelp& option : section.words) flags.push_back(option.word.substr(0, option.word.find(' ')));
-  return joined(flags, ", ");
-}
-
-// The sections of a command's help.
-struct Sections {
-  std::vector<Section> own;     // choices of the first word, and options that the command itself explains
-  std::vector<Section> shared;  // options that are those of laptime bench, whose help explains them
-};
-
-// All are own options where hardly any is shared, and of laptime bench itself.
-Sections sections_of(const Command& command) {
-  constexpr size_t kFew = 8;  // options that a reader finds in a list
-  std::vector<OptionRow> own, shared;
-  const std::vector<OptionRow> bench = &command == &kBench ? std::vector<OptionRow>() : kBench.options();
-  for (const OptionRow& row : command.options()) {
-    const bool is_shared =
-        std::any_of(bench.begin(), bench.end(), [&](const OptionRow& other) { return is_same_option(row, other); });
-    (is_shared ? shared : own).push_back(row);
-  }
-  Sections sections;
-  if (command.choices != nullptr)
-    sections.own.push_back({command.arguments.substr(0, command.arguments.find(' ')), command.choices()});
-  const bool has_few = shared.size() < kFew;
-  const std::vector<Section> explained = by_group(has_few ? command.options() : own);
-  sections.own.insert(sections.own.end(), explained.begin(), explained.end());
-  if (!has_few) sections.shared = by_group(shared);
-  return sections;
-}
-
-}  // namespace
-
 std::string program_help(size_t width) {
   std::string text = paragraph(fmt::format("laptime: {}", kProgramSummary), width) + "\nUsage: laptime COMMAND ...\n\n";
   for (const Command* const command : commands())
-    text += lines_of(fmt::format("  {}", command->name), command->summary, kCommandColumn, width);
+    text += beside(fmt::format("  {}", command->name), command->summary, kCommandColumn, width);
   return text + "\n  laptime COMMAND --help     the options of a command\n  laptime --version\n\nExample:\n" +
          command_lines(fmt::format("  {}", program_example()), width) + "\n" +
          paragraph(fmt::format("Exit codes: {}", kExitCodes), width);
@@ -190,11 +170,11 @@ std::string command_help(const Command& command, size_t width) {
   if (!command.details.empty()) text += "\n" + paragraph(command.details, width);
   for (const Section& section : sections.own) {
     text += fmt::format("\n{}\n", section.title);
-    for (const WordHelp& one : section.words) text += lines_of("  " + one.word, one.text, column, width);
+    for (const WordHelp& one : section.words) text += beside("  " + one.word, one.text, column, width);
   }
   if (!sections.shared.empty()) text += "\nAs in laptime bench, whose --help explains them\n";
   for (const Section& section : sections.shared)
-    text += lines_of(fmt::format("  {}", section.title), flags_of(section), column, width);
+    text += beside(fmt::format("  {}", section.title), flags_of(section), column, width);
   if (!command.examples.empty()) text += "\nExamples\n" + command_lines(command.examples, width);
   return text;
 }
@@ -208,58 +188,6 @@ std::string options_listing(size_t width) {
   return aligned(lines, {}, 0, width);
 }
 
-namespace {
-
-constexpr std::string_view kDescription =
-    "Measures one training step of a GPT-style transformer (forward, backward, optimizer) with an engine of its own, "
-    "and says how long each part takes, how much memory it holds, and how far that is from what the machine can do. "
-    "Results stay in a store, from which laptime show and laptime export write them again.";
-
-// Text as roff prints it: signs that roff would interpret are escaped, and hyphens are emitted as ASCII `-`.
-std::string roff(std::string_view text) {
-  std::string escaped;
-  bool begins_line = true;
-  for (const char c : text) {
-    if (begins_line && (c == '.' || c == '\'')) escaped += "\\&";
-    begins_line = c == '\n';
-    if (c == '\\') {
-      escaped += "\\e";
-    } else if (c == '-') {
-      escaped += "\\-";
-    } else {
-      escaped += c;
-    }
-  }
-  return escaped;
-}
-
-std::string bold(std::string_view text) { return fmt::format("\\fB{}\\fR", roff(text)); }
-
-// The first word is to be typed as it is, the rest stands for something else.
-std::string term(std::string_view words) {
-  const std::string_view first = words.substr(0, words.find(' '));
-  const std::string_view rest = words.substr(std::min(first.size() + 1, words.size()));
-  return rest.empty() ? bold(first) : fmt::format("{} \\fI{}\\fR", bold(first), roff(rest));
-}
-
-std::string section_of(const Command& command) {
-  const Sections sections = sections_of(command);
-  std::string text =
-      fmt::format(".SS laptime {} {}\n{}\n", command.name, roff(command.arguments), roff(command.summary));
-  if (!command.details.empty()) text += fmt::format(".PP\n{}\n", roff(command.details));
-  for (const Section& section : sections.own) {
-    text += fmt::format(".PP\n{}\n", bold(section.title));
-    for (const WordHelp& one : section.words) text += fmt::format(".TP\n{}\n{}\n", term(one.word), roff(one.text));
-  }
-  std::vector<std::string> shared;
-  for (const Section& section : sections.shared) shared.push_back(flags_of(section));
-  if (!shared.empty()) text += fmt::format(".PP\nAs in {}: {}.\n", bold("laptime bench"), bold(joined(shared, ", ")));
-  if (!command.examples.empty()) text += fmt::format(".PP\nExamples:\n.EX\n{}.EE\n", roff(command.examples));
-  return text;
-}
-
-}  // namespace
-
 std::string man_page() {
   std::string text = fmt::format(
       ".TH LAPTIME 1 \"\" \"laptime {}\" \"User Commands\"\n"
@@ -269,7 +197,7 @@ std::string man_page() {
       version(), roff(kProgramSummary));
   for (const Command* const command : commands()) {
     const std::string name = fmt::format("laptime {}", command->name);
-    text += fmt::format("{} \\fI{}\\fR\n.br\n", bold(name), roff(command->arguments));
+    text += fmt::format("{} \\fI{}\\fR\n.br\n", roff_bold(name), roff(command->arguments));
   }
   text += fmt::format(".SH DESCRIPTION\n{}\n.SH COMMANDS\n", roff(kDescription));
   for (const Command* const command : commands()) text += section_of(*command);
@@ -281,10 +209,7 @@ std::string man_page() {
 constinit const Command kMan{
     .name = "man",
     .summary = "the manual page; to read it: laptime man | man -l -",
-    .parse = [](const CommandWords& words) -> CommandAction {
-      reject_positionals(words);
-      return printing(man_page());
-    },
+    .parse = [](const CommandWords&) { return printing(man_page()); },
 };
 
 }  // namespace laptime

@@ -1,5 +1,4 @@
-// Texts that describe the program, made from the tables of commands, options and names: help, the manual page, lists,
-// and the words that complete a line.
+// Texts that describe the program: help, the manual page, lists, and the words that complete a line.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +11,8 @@
 
 namespace laptime {
 
-std::string_view program_example();  // a command line
-
-// The help text of an option, with its values and its default.
-std::string explanation(const OptionRow& row);
+std::string_view program_example();             // a command line
+std::string explanation(const OptionRow& row);  // with its values and its default
 
 // No line is wider than `width` columns unless a word is; lines to type are continued as a shell reads them.
 std::string program_help(size_t width);
@@ -28,7 +25,6 @@ std::string man_page();
 // Every option of a sweep as a table: flag, values, key, tag in names, default, help.
 std::string options_listing(size_t width = 0);  // of a terminal; 0: lines are not broken
 
-// Something that laptime list lists (cli/commands/list.cpp).
 struct ListTopic {
   std::string_view name;
   std::string_view help;                        // what it lists
@@ -36,18 +32,7 @@ struct ListTopic {
 };
 std::span<const ListTopic> list_topics();
 
-struct ColumnWord {
-  std::string name;
-  std::string unit;  // "-" for none
-  std::string help;  // one line
-};
-
-// Every column that has a name of its own, in the order of the list: headers, metrics, short names, options,
-// headers of the sets.
-std::vector<ColumnWord> column_words();
-
-// Their names and meanings, for completion.
-std::vector<WordHelp> named_columns();
+std::vector<WordHelp> named_columns();  // and what they mean
 
 struct Completions {
   std::vector<WordHelp> words;  // whole words; one that ends in '=' or ':' goes on
@@ -59,6 +44,9 @@ Completions completions_of(std::span<const std::string> words);
 
 // A line for each word, "WORD<tab>MEANING", and at the end ":files" where names of files complete it too.
 std::string completion_lines(const Completions& completions);
+
+// The scripts of bash, zsh and fish (completion/), which ask `laptime completion words` at each completion.
+std::span<const std::string_view> completion_scripts();
 
 // The words that a placeholder of help stands for: alternatives are separated by '|', and capitals are placeholders for
 // something else. A word that goes on ends before its placeholder: "every=" of "every=K".

@@ -4,14 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "analysis/training_budget.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/words.h"
 #include "cli/command.h"
-#include "cli/sweep_words.h"
+#include "cli/inputs.h"
 #include "report/columns.h"
 #include "report/filter.h"
 #include "report/names.h"
@@ -32,6 +31,11 @@ void json_lines(const Records& records, std::string_view columns, const TextSink
 
 bool is_table(OutputFormat format) { return format == OutputFormat::kTable || format == OutputFormat::kMarkdown; }
 
+void write_line(const std::string& text) {
+  const TextStyle style = standard_output().style();
+  write_output(broken_at_spaces(terminal_text(text, style.unicode), style.width) + "\n");
+}
+
 // The summary line below a table with these columns; empty for columns without a summary.
 std::string summary_below(std::string_view columns, const Records& records) {
   const std::string summary = summary_of_columns(columns, records);
@@ -50,7 +54,6 @@ void write(const OutputConfig& config, const Records& records, const TableStyle&
   if (is_table(config.output)) sink(summary_below(config.columns, records));
 }
 
-// Writes all records, their text gathered into large pieces.
 void write_whole(const Destination& destination, const OutputConfig& config, const Records& records,
                  const TableStyle& style) {
   constexpr size_t kPiece = size_t{64} << 10U;
@@ -66,12 +69,21 @@ void write_whole(const Destination& destination, const OutputConfig& config, con
   });
 }
 
-TableStyle file_style(const OutputConfig& config) { return {.verbose = config.verbose, .quiet = config.quiet}; }
+TableStyle style_at(const Destination& destination, const OutputConfig& config,
+                    const std::set<std::string>* stored_runs = nullptr) {
+  const OutputStream file{.unicode = true};
+  return table_style(destination.is_file() ? file : standard_output(), config, stored_runs);
+}
 
 }  // namespace
 
-TableStyle table_style(const OutputStream& stream, const OutputConfig& config) {
-  return {.unicode = stream.unicode, .width = stream.width, .verbose = config.verbose, .quiet = config.quiet};
+TableStyle table_style(const OutputStream& stream, const OutputConfig& config,
+                       const std::set<std::string>* stored_runs) {
+  return {.unicode = stream.unicode,
+          .width = stream.width,
+          .verbose = config.verbose,
+          .quiet = config.quiet,
+          .stored_runs = stored_runs};
 }
 
 bool shows_table(const OutputConfig& config) { return is_table(config.output) && config.output_file.empty(); }
@@ -80,13 +92,11 @@ RecordOutput::RecordOutput(const OutputConfig& config, std::span<const Record> p
                            const std::set<std::string>* stored_runs)
     : config_(config), stored_runs_(stored_runs) {
   const bool to_file = !config_.output_file.empty();
-  TableStyle style = table_style(standard_output(), config_);
-  style.stored_runs = stored_runs_;
-  TableStream checked(style, config_.columns, planned);
+  TableStream checked(table_style(standard_output(), config_, stored_runs_), config_.columns, planned);
   if (!config_.sort.empty()) sort_records(planned, config_.sort);
   if (config_.sort.empty() && config_.output == OutputFormat::kJsonl) {
     lines_.emplace(config_.columns, RecordList(planned));
-    if (to_file) growing_ = std::make_unique<GrowingFile>(config_.output_file);
+    if (to_file) growing_.emplace(config_.output_file);
   } else if (config_.sort.empty() && config_.output == OutputFormat::kTable && !to_file) {
     live_ = std::move(checked);
   } else {
@@ -109,37 +119,20 @@ void RecordOutput::finish() {
   if (live_) write_output(live_->end() + summary_below(config_.columns, RecordList(records_)));
   if (!whole_) return;
   if (!config_.sort.empty()) records_ = sort_records(records_, config_.sort);
-  TableStyle style = whole_->is_file() ? file_style(config_) : table_style(standard_output(), config_);
-  style.stored_runs = stored_runs_;
-  write_whole(*whole_, config_, RecordList(records_), style);
+  write_whole(*whole_, config_, RecordList(records_), style_at(*whole_, config_, stored_runs_));
 }
 
 void write_records(const OutputConfig& config, const Records& records, bool tells_runs) {
   const Speedups none;
   columns_of(config.columns, none, records);  // an unknown column is an error before anything is written
   const Destination destination(config.output_file);
-  TableStyle style = destination.is_file() ? file_style(config) : table_style(standard_output(), config);
+  TableStyle style = style_at(destination, config);
   style.tells_runs = !destination.is_file() && tells_runs && config.sort.empty();
   write_whole(destination, config, records, style);
 }
 
-namespace {
-
-// An answer has no samples of its own.
-constexpr std::array kAnswerFormats{OutputFormat::kTable, OutputFormat::kMarkdown, OutputFormat::kCsv,
-                                    OutputFormat::kJson, OutputFormat::kJsonl};
-
-std::vector<std::string_view> names_of(std::span<const OutputFormat> formats) {
-  std::vector<std::string_view> names;
-  for (const OutputFormat format : formats) names.push_back(name_of(format));
-  return names;
-}
-
-}  // namespace
-
 AnswerOutput::AnswerOutput(const OutputConfig& config) : config_(config), destination_(config.output_file) {
-  if (std::find(kAnswerFormats.begin(), kAnswerFormats.end(), config_.output) != kAnswerFormats.end()) return;
-  throw Error::format("--output {}: write {}", name_of(config_.output), joined(names_of(kAnswerFormats), ", "));
+  require_format(config_.output, kAnswerFormats);
 }
 
 void AnswerOutput::add(PointAnswer answer) {
@@ -164,25 +157,30 @@ std::string AnswerOutput::document() const {
 
 void AnswerOutput::finish() {
   if (!is_live()) return destination_.write(document());
-  if (hint_.empty()) return;
-  const TextStyle style = destination_.style();
-  write_output(broken_at_spaces(terminal_text(hint_, style.unicode), style.width) + "\n");
+  if (!hint_.empty()) write_line(hint_);
 }
 
 std::string json_list(const std::vector<std::string>& values) {
   return fmt::format("[\n{}\n]\n", joined(values, ",\n"));
 }
 
-void keep_formats(std::vector<OptionRow>& rows, std::span<const OutputFormat> formats) {
+std::vector<OptionRow> with_formats(std::vector<OptionRow> rows, std::span<const OutputFormat> formats) {
   for (OptionRow& row : rows) {
     if (row.option.flag != "output") continue;
     row.option.help = "format of what is printed";
-    row.choices = names_of(formats);
+    row.choices.clear();
+    for (const OutputFormat format : formats) row.choices.push_back(name_of(format));
     row.is_narrowed = true;
   }
+  return rows;
 }
 
-void keep_formats_of_answers(std::vector<OptionRow>& rows) { keep_formats(rows, kAnswerFormats); }
+void require_format(OutputFormat format, std::span<const OutputFormat> formats) {
+  std::vector<std::string_view> names;
+  for (const OutputFormat known : formats) names.push_back(name_of(known));
+  if (std::ranges::find(names, name_of(format)) == names.end())
+    throw Error::format("--output {}: write {}", name_of(format), joined(names, ", "));
+}
 
 void TrainingLines::add(const Record& record) {
   if (!is_shown_) return;
@@ -191,24 +189,13 @@ void TrainingLines::add(const Record& record) {
 }
 
 void TrainingLines::print() const {
-  std::vector<std::string> names;
-  for (const auto& [name, text] : lines_) names.push_back(name);
-  const std::string common = common_words(names);
-  const TextStyle style = standard_output().style();
-  std::string all;
-  for (const auto& [name, text] : lines_) {
-    const std::string point = lines_.size() > 1 ? spoken_name(name, common) + ": " : "";
-    all += broken_at_spaces(terminal_text(point + text, style.unicode), style.width) + "\n";
-  }
-  if (!all.empty()) write_output(all);
+  const std::string common = common_words(lines_, [](const auto& line) { return line.first; });
+  for (const auto& [name, text] : lines_)
+    write_line((lines_.size() > 1 ? spoken_name(name, common) + ": " : "") + text);
 }
 
-std::vector<OptionRow> answer_options(std::vector<OptionRow> own, std::initializer_list<std::string_view> without) {
-  std::vector<OptionRow> rows = together({std::move(own), sweep_options()});
-  leave_out(rows, {"columns", "explain"});
-  leave_out(rows, without);
-  keep_formats_of_answers(rows);
-  return rows;
+std::vector<OptionRow> answer_options(std::vector<OptionRow> own, std::initializer_list<std::string_view> left_out) {
+  return with_formats(without(without(together({std::move(own), sweep_options()}), {"columns", "explain"}), left_out));
 }
 
 }  // namespace laptime

@@ -1,8 +1,8 @@
 // Writes the records and the answers of a command as --output and --output-file ask.
 #pragma once
 
+#include <array>
 #include <initializer_list>
-#include <memory>
 #include <optional>
 #include <set>
 #include <span>
@@ -22,11 +22,11 @@
 
 namespace laptime {
 
-// How tables of records look in this terminal.
-TableStyle table_style(const OutputStream& stream, const OutputConfig& config);
+// How tables of records look in this terminal. `stored_runs` must outlive the style.
+TableStyle table_style(const OutputStream& stream, const OutputConfig& config,
+                       const std::set<std::string>* stored_runs = nullptr);
 
-// Whether standard output gets records as a table for people, now or at the end.
-bool shows_table(const OutputConfig& config);
+bool shows_table(const OutputConfig& config);  // on standard output, for people
 
 // A table on standard output and JSON lines grow with every record; other formats, and everything that is sorted, are
 // written at the end.
@@ -37,8 +37,7 @@ class RecordOutput {
   RecordOutput(const OutputConfig& config, std::span<const Record> planned,
                const std::set<std::string>* stored_runs = nullptr);
 
-  // Whether standard output shows each record as it comes, for people.
-  bool is_live_table() const { return live_.has_value(); }
+  bool is_live_table() const { return live_.has_value(); }  // standard output shows each record as it comes
 
   void add(const Record& record);  // OutputLost
   void finish();                   // OutputLost
@@ -48,25 +47,24 @@ class RecordOutput {
   const std::set<std::string>* stored_runs_;
   std::optional<TableStream> live_;
   std::optional<Destination> whole_;
-  std::unique_ptr<GrowingFile> growing_;
+  std::optional<GrowingFile> growing_;
   std::optional<JsonLines> lines_;  // each record is written as it comes
   std::vector<Record> records_;     // written at the end, or summed up below a table that grows
 };
 
-// Writes all records at once, in their order. With `tells_runs` a table on standard output has a line before the
-// records of each run if there are several. Throws Error for an unknown column, and OutputLost.
+// Writes all records at once. With `tells_runs` a table on standard output has a line before the records of each run if
+// there are several. Error for an unknown column, and OutputLost.
 void write_records(const OutputConfig& config, const Records& records, bool tells_runs);
 
-// Text on standard output appears as points finish; everything else is written at the end.
+// Text on standard output appears as points finish; files and other formats are written at the end.
 class AnswerOutput {
  public:
-  // Error for a format of records alone and for a file that cannot be written.
+  // Error for a format that answers do not have and for a file that cannot be written.
   explicit AnswerOutput(const OutputConfig& config);
 
-  void add(PointAnswer answer);  // OutputLost
-  void finish();                 // OutputLost
-  // A last line for people; nothing in the other formats.
-  void hint(std::string line) { hint_ = std::move(line); }
+  void add(PointAnswer answer);                             // OutputLost
+  void finish();                                            // OutputLost
+  void hint(std::string line) { hint_ = std::move(line); }  // a last line for people alone
 
  private:
   bool is_live() const { return config_.output == OutputFormat::kTable && !destination_.is_file(); }
@@ -96,14 +94,20 @@ class TrainingLines {
 // "[\n...,\n...\n]\n": a list of JSON values, one on each line.
 std::string json_list(const std::vector<std::string>& values);
 
+// The formats of an answer, which has no samples of its own.
+inline constexpr std::array kAnswerFormats{OutputFormat::kTable, OutputFormat::kMarkdown, OutputFormat::kCsv,
+                                           OutputFormat::kJson, OutputFormat::kJsonl};
+
 // Restricts the values of --output to the formats that a command writes.
-void keep_formats(std::vector<OptionRow>& rows, std::span<const OutputFormat> formats);
+std::vector<OptionRow> with_formats(std::vector<OptionRow> rows,
+                                    std::span<const OutputFormat> formats = kAnswerFormats);
 
-// Restricts --output to the formats that an answer has.
-void keep_formats_of_answers(std::vector<OptionRow>& rows);
+// Error for another format, which the file of --config may ask for.
+void require_format(OutputFormat format, std::span<const OutputFormat> formats);
 
-// The options of a command that answers about the points of a sweep: its own and those of the sweep, except `without`
+// The options of a command that answers about the points of a sweep: its own and those of the sweep, except `left_out`
 // and those of tables of records (--columns, --explain).
-std::vector<OptionRow> answer_options(std::vector<OptionRow> own, std::initializer_list<std::string_view> without = {});
+std::vector<OptionRow> answer_options(std::vector<OptionRow> own,
+                                      std::initializer_list<std::string_view> left_out = {});
 
 }  // namespace laptime

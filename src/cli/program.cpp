@@ -1,11 +1,7 @@
-// Splits the words of a command line by the option tables, and surrounds every command: standard streams, signals, and
-// errors that become messages.
-#include "cli/program.h"
+// Splits command lines by the option tables, and runs commands: standard streams, limits, errors as messages.
+#include "cli/command.h"
 
-#include <fcntl.h>
-#include <malloc.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <new>
@@ -36,17 +32,16 @@ std::string hint_of_bench(const Command& command, std::string_view flag) {
   return fmt::format("; a filter selects records: laptime {}{} \"{} = VALUE\"", command.name, format, option->key);
 }
 
-[[noreturn]] void reject_unknown(const Command& command, std::string_view word) {
+std::string unknown_option(const Command& command, const std::vector<OptionRow>& rows, std::string_view name) {
   std::vector<std::string> flags;
-  for (const OptionRow& row : command.options()) flags.push_back(fmt::format("--{}", row.option.flag));
-  const std::string_view name = word.substr(0, word.find('='));
+  for (const OptionRow& row : rows) flags.push_back(fmt::format("--{}", row.option.flag));
   const std::string_view flag = name.starts_with("--") ? name.substr(2) : name;
   std::string hint = hint_for(fmt::format("laptime {}", command.name), flag);
   if (hint.empty()) hint = hint_for("", flag);
   if (hint.empty()) hint = hint_of_bench(command, flag);
   if (hint.empty()) hint = did_you_mean(name, {flags.begin(), flags.end()});
-  throw Error::format("laptime {}: unknown option {}{} (laptime {} --help)", command.name, quote(name), hint,
-                      command.name);
+  return fmt::format("laptime {}: unknown option {}{} (laptime {} --help)", command.name, quote(name), hint,
+                     command.name);
 }
 
 // Whether the word starts with "-" and is not a number; a number may be part of a filter.
@@ -54,87 +49,37 @@ bool looks_like_option(std::string_view word) {
   return word.size() > 1 && word[0] == '-' && word.find_first_of("0123456789.", 1) != 1;
 }
 
-// Rejects `--store ""` and `--store=`, which an unset variable of a script leaves behind.
-void reject_empty_values(const Command& command, const std::vector<std::string>& words) {
-  std::string_view before;
-  for (const std::string& word : words) {
-    if (word == "--") return;
-    const bool is_option = word.size() > 2 && word.starts_with("--");
-    if (is_option && word.back() == '=') {
-      throw Error::format("laptime {}: {} has no value", command.name, quote(word));
-    }
-    if (word.empty() && !before.empty()) {
-      throw Error::format("{}: the value is empty; give one, or leave the option out to use its default", before);
-    }
-    before = is_option && word.find('=') == std::string::npos ? std::string_view(word) : std::string_view();
-  }
-}
-
-// Replaces other spellings of options by those of the command: --batch_size becomes --batch, if the command has it.
-void use_own_flags(const Command& command, std::vector<std::string>& words) {
-  const std::vector<OptionRow> rows = command.options();
-  const auto is_own = [&](std::string_view flag) {
-    return std::any_of(rows.begin(), rows.end(), [&](const OptionRow& row) { return row.option.flag == flag; });
-  };
-  for (std::string& word : words) {
-    if (word == "--") return;
-    if (!word.starts_with("--")) continue;
-    const std::string given = word.substr(2, word.find('=') == std::string::npos ? word.npos : word.find('=') - 2);
-    const std::string meant = meant_flag(given);
-    if (!is_own(given) && is_own(meant)) word.replace(2, given.size(), meant);
-  }
+// Whether the command takes options alone, and no other words.
+bool takes_options_alone(const Command& command) {
+  return command.arguments.empty() || command.arguments == "[OPTIONS]";
 }
 
 // Whether `word` is the value of the switch before it. If the command takes files or a filter, only true and false are.
 bool is_value_of_switch(const Command& command, std::string_view word) {
-  if (command.arguments.starts_with("[OPTIONS]")) return word != "--" && !looks_like_option(word);
-  return word.starts_with("true") || word.starts_with("false");
+  if (takes_options_alone(command)) return word != "--" && !looks_like_option(word);
+  return word.empty() || word.starts_with("true") || word.starts_with("false");
 }
 
-// Rejects a value that the option has but this command does not take.
-void reject_left_out(const Command& command, const OptionRow& row, std::string_view text) {
-  const std::string meant = meant_value(row.option.flag, text);
-  if (!row.is_narrowed || std::find(row.choices.begin(), row.choices.end(), meant) != row.choices.end()) return;
-  throw Error::format("laptime {}: --{}: {} is none of {}", command.name, row.option.flag, quote(text),
-                      joined(row.choices, ", "));
-}
-
-GivenFlag given_once(const Command& command, const SortedWords::GivenOption& given) {
-  const Option& option = given.row.option;
-  if (given.texts.size() != 1) {
-    throw Error::format(
-        "--{} is given {} times; give it once{}", option.flag, given.texts.size(),
-        option.axis ? fmt::format(", its values joined by commas: --{} {}", option.flag, joined(given.texts, ","))
-                    : "");
+// Error for an option that is given twice, and for a value that the option has but this command does not take.
+void check_options(const Command& command, const CommandWords& words) {
+  const std::vector<OptionRow> rows = command.options();
+  for (const GivenFlag& given : words.flags) {
+    const OptionRow& row = *find_row(rows, given.flag);
+    std::vector<std::string> texts;
+    for (const GivenFlag& other : words.flags) {
+      if (other.flag == given.flag) texts.push_back(other.text);
+    }
+    if (texts.size() > 1) {
+      throw Error::format(
+          "--{} is given {} times; give it once{}", given.flag, texts.size(),
+          row.option.axis ? fmt::format(", its values joined by commas: --{} {}", given.flag, joined(texts, ",")) : "");
+    }
+    const std::string meant = meant_value(given.flag, given.text);
+    if (row.is_narrowed && std::ranges::find(row.choices, meant) == row.choices.end()) {
+      throw Error::format("laptime {}: --{}: {} is none of {}", command.name, given.flag, quote(given.text),
+                          joined(row.choices, ", "));
+    }
   }
-  reject_left_out(command, given.row, given.texts.front());
-  return {std::string(option.flag), given.texts.front()};
-}
-
-// The words of a command, each option once with its value. Error for anything else.
-CommandWords checked(const Command& command, const std::vector<std::string>& words) {
-  reject_empty_values(command, words);
-  SortedWords sorted = sort_words(command, words);
-  if (!sorted.unknown.empty()) reject_unknown(command, sorted.unknown);
-  if (sorted.open) throw Error::format("laptime {}: --{} has no value", command.name, sorted.open->option.flag);
-  CommandWords checked{
-      .command = command.name, .flags = {}, .positionals = std::move(sorted.positionals), .help = sorted.help};
-  for (const SortedWords::GivenOption& given : sorted.options) checked.flags.push_back(given_once(command, given));
-  return checked;
-}
-
-// Opens closed standard streams on /dev/null, so that a file opened later does not get their descriptors. They are
-// opened for reading alone, so that writing to them still fails.
-void hold_standard_streams() {
-  for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
-    if (fcntl(descriptor, F_GETFD) < 0 && open("/dev/null", O_RDONLY) < 0) return;
-  }
-}
-
-// Lets all threads share one heap if the address space is limited (`ulimit -v`), because each heap reserves 64 MiB.
-void share_limited_heap() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY) mallopt(M_ARENA_MAX, 1);
 }
 
 // Error if the stacks of this program and its threads would be too small, because a stack overflow cannot be reported.
@@ -156,64 +101,71 @@ std::string version_text() {
 
 }  // namespace
 
-SortedWords sort_words(const Command& command, std::vector<std::string> words) {
-  use_own_flags(command, words);
-  SortedWords sorted;
+CommandWords split_words(const Command& command, const std::vector<std::string>& words) {
   const std::vector<OptionRow> rows = command.options();
+  CommandWords found{.command = command.name};
+  const auto report = [&](std::string problem) {
+    if (found.problem.empty()) found.problem = std::move(problem);
+  };
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i];
     if (word == "--") {
-      sorted.options_ended = true;
-      sorted.positionals.insert(sorted.positionals.end(), words.begin() + static_cast<ptrdiff_t>(i) + 1, words.end());
+      found.options_ended = true;
+      found.positionals.insert(found.positionals.end(), words.begin() + static_cast<ptrdiff_t>(i) + 1, words.end());
       break;
     }
     if (word == "-h" || word == "--help") {
-      sorted.help = true;
+      found.help = true;
       continue;
     }
     if (!looks_like_option(word)) {
-      sorted.positionals.push_back(word);
+      found.positionals.push_back(word);
       continue;
     }
     const size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
-    const auto row = std::find_if(rows.begin(), rows.end(), [&](const OptionRow& known) {
-      return name.starts_with("--") && name.substr(2) == known.option.flag;
-    });
-    if (row == rows.end()) {
-      if (sorted.unknown.empty()) sorted.unknown = word;
+    const OptionRow* const row = name.starts_with("--") ? find_row(rows, name.substr(2)) : nullptr;
+    if (row == nullptr) {
+      report(unknown_option(command, rows, name));
       continue;
     }
     const bool is_switch = row->kind == ValueKind::kSwitch;
-    const bool has_next = i + 1 < words.size() && (!is_switch || is_value_of_switch(command, words[i + 1]));
-    if (equals == std::string::npos && !has_next && !is_switch) {
-      sorted.open = *row;
+    std::string text = "true";
+    if (equals != std::string::npos) {
+      text = word.substr(equals + 1);
+      if (text.empty()) report(fmt::format("laptime {}: {} has no value", command.name, quote(word)));
+    } else if (i + 1 < words.size() && (!is_switch || is_value_of_switch(command, words[i + 1]))) {
+      text = words[++i];
+      if (text.empty())  // `--store ""`, which an unset variable of a script leaves behind
+        report(fmt::format("{}: the value is empty; give one, or leave the option out to use its default", word));
+    } else if (!is_switch) {
+      found.unfinished = *row;
+      report(fmt::format("laptime {}: --{} has no value", command.name, row->option.flag));
       break;
     }
-    auto given = std::find_if(sorted.options.begin(), sorted.options.end(),
-                              [&](const auto& other) { return other.row.option.flag == row->option.flag; });
-    if (given == sorted.options.end()) given = sorted.options.insert(given, {*row});
-    given->texts.push_back(equals != std::string::npos ? word.substr(equals + 1) : has_next ? words[++i] : "true");
+    found.flags.push_back({std::string(row->option.flag), text});
   }
-  return sorted;
+  return found;
 }
 
 Request parse_request(const std::vector<std::string>& words) {
-  const auto text = [](std::string what) { return Request{.command = nullptr, .words = {}, .text = std::move(what)}; };
   if (words.empty() || words[0] == "--help" || words[0] == "-h" || (words[0] == kHelp && words.size() == 1)) {
-    return text(program_help(help_width()));
+    return {.text = program_help(help_width())};
   }
-  if (words[0] == "--version" || words[0] == "-V") return text(version_text());
+  if (words[0] == "--version" || words[0] == "-V") return {.text = version_text()};
   const bool asks_help = words[0] == kHelp;
   const std::string& name = words[asks_help ? 1 : 0];
   std::vector<std::string_view> names{kHelp};
   for (const Command* const command : commands()) {
     names.push_back(command->name);
     if (command->name != name) continue;
-    if (asks_help) return text(command_help(*command, help_width()));
-    CommandWords own_words = checked(*command, {words.begin() + 1, words.end()});
-    if (own_words.help) return text(command_help(*command, help_width()));
-    return Request{.command = command, .words = std::move(own_words), .text = {}};
+    if (asks_help) return {.text = command_help(*command, help_width())};
+    CommandWords own_words = split_words(*command, {words.begin() + 1, words.end()});
+    if (!own_words.problem.empty()) throw Error(own_words.problem);
+    check_options(*command, own_words);
+    if (own_words.help) return {.text = command_help(*command, help_width())};
+    if (takes_options_alone(*command)) reject_positionals(own_words);
+    return {.command = command, .words = std::move(own_words)};
   }
   if (looks_like_option(name)) {
     throw Error::format(
@@ -228,9 +180,7 @@ CommandAction parse_arguments(const std::vector<std::string>& words) {
 }
 
 ExitCode run_program(const std::vector<std::string>& words) {
-  hold_standard_streams();
   ignore_failed_writes();
-  share_limited_heap();
   try {
     require_stack();
     return parse_arguments(words)();

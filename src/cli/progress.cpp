@@ -1,4 +1,4 @@
-// Plans of points before they run, estimates of the time left, and the control codes that overwrite a line.
+// Progress lines and their control codes, the words of estimates, and the account of an interrupted sweep.
 #include "cli/progress.h"
 
 #include <fmt/format.h>
@@ -6,59 +6,25 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/available_memory.h"
 #include "base/error.h"
 #include "base/words.h"
-#include "cli/destination.h"
-#include "distribution/stopping_rule.h"
-#include "measure/forecast_point.h"
-#include "model/parameters.h"
-#include "prepare/device.h"
+#include "cli/inputs.h"
+#include "measure/describe.h"
+#include "record/store.h"
 #include "report/names.h"
+#include "sweep/sweep_store.h"
 #include "table/text.h"
 
 namespace laptime {
-
 namespace {
 
 constexpr std::string_view kErase = "\r\x1b[K";
-constexpr double kSecondsInMinute = 60;
-constexpr double kSecondsInHour = 3600;
-
-void write_softly(int descriptor, std::string_view text) {
-  try {
-    write_all(descriptor, text, "standard error");
-  } catch (const OutputLost&) {
-    return;  // nobody watches, and no result is lost
-  }
-}
 
 }  // namespace
 
-void TimeLeft::finished(size_t point, Seconds took) {
-  done_.at(point) = true;
-  known_cost_ += costs_.at(point);
-  known_time_ += took;
-}
-
-void TimeLeft::skipped(size_t point) { done_.at(point) = true; }
-
-std::optional<Seconds> TimeLeft::estimate(size_t point, std::optional<Seconds> of_point, Seconds elapsed) const {
-  double cost = known_cost_;
-  Seconds time = known_time_;
-  if (of_point) {
-    cost += costs_.at(point);
-    time += elapsed + *of_point;
-  }
-  const bool was_seen = cost > 0 && time.count() > 0;
-  if (!was_seen && !are_seconds_) return std::nullopt;
-  const Seconds unit = was_seen ? time / cost : Seconds{1};
-  Seconds left = of_point.value_or(std::max(Seconds{0}, unit * costs_.at(point) - elapsed));
-  for (size_t i = 0; i < costs_.size(); ++i) left += done_[i] || i == point ? Seconds{0} : unit * costs_[i];
-  return left;
-}
-
 std::string rough_time(Seconds time) {
+  constexpr double kSecondsInMinute = 60;
+  constexpr double kSecondsInHour = 3600;
   const double seconds = time.count();
   if (seconds < 2 * kSecondsInMinute) return fmt::format("{:.0f} s", std::ceil(seconds));
   if (seconds < 2 * kSecondsInHour) return fmt::format("{:.0f} min", seconds / kSecondsInMinute);
@@ -77,10 +43,9 @@ std::vector<std::string> spoken_points(const std::vector<ResolvedPoint>& points)
 std::string progress_text(size_t point, size_t points, std::string_view name, const PointProgress& progress,
                           std::optional<Seconds> left) {
   std::string text = fmt::format("[{}/{}] {}: ", point + 1, points, name);
-  if (progress.done == 0) {
-    text += progress.stage;
-  } else {
-    text += fmt::format("{}, step {}", progress.stage, progress.done);
+  text += progress.stage;
+  if (progress.done > 0) {
+    text += fmt::format(", step {}", progress.done);
     if (progress.expected > 0) text += fmt::format(" of {}", progress.expected);
     text += fmt::format(", {} each", format_seconds(progress.step_seconds));
   }
@@ -132,94 +97,8 @@ ExitCode planning_exit(size_t planned, size_t points) {
   return ExitCode::kInterrupted;
 }
 
-namespace {
-
-// The estimated time of plan, kernel trial, memory and weights, in steps.
-constexpr double kSetupSteps = 3;
-
-Seconds time_of(const RunConfig& config, Seconds step) {
-  if (config.steps) {
-    const auto steps = static_cast<double>(config.warmup.value_or(0) + *config.steps);
-    return step * (steps + kSetupSteps);
-  }
-  const SamplingLimits limits{.budget = Seconds{config.budget}};
-  const bool hurried = limits.is_hurried(step);
-  const int64_t least =
-      hurried ? limits.hurried_warmup + limits.hurried_samples : limits.min_warmup + limits.min_samples;
-  // The median of most points is known in less than the budget, but not in less than a second.
-  return step * kSetupSteps + std::max(step * static_cast<double>(least), std::min(limits.budget, Seconds{1}));
-}
-
-// The cost of a point: the FLOPs of its steps.
-// `summaries` has those of the models seen so far.
-double cost_of(const ResolvedPoint& point, std::vector<std::pair<ModelConfig, ModelSummary>>& summaries) {
-  const RunConfig& config = point.config;
-  if (!point.device) return 0;
-  const bool forward_only = config.pass == Pass::kForward || config.pass == Pass::kInference;
-  constexpr double kPredicted = 1e9;  // a predicted step takes the same time for any model
-  if (point.is_predicted()) return kPredicted;
-  const ModelConfig model = config.step_model();
-  auto known = std::find_if(summaries.begin(), summaries.end(), [&](const auto& one) { return one.first == model; });
-  if (known == summaries.end()) known = summaries.insert(known, {model, summarize(model)});
-  const ModelSummary& summary = known->second;
-  const auto parameters = static_cast<double>(summary.parameter_count);
-  // A point that cannot fit ends at once: weights, gradients, and two moments of the optimizer.
-  const double copies = forward_only ? 1 : config.pass == Pass::kStep ? 4 : 2;
-  const AvailableMemory available = available_memory();
-  if (available.bytes && parameters * copies * sizeof(float) > static_cast<double>(*available.bytes)) return 0;
-  constexpr double kStepsByDefault = 30;
-  const double steps = config.steps ? static_cast<double>(*config.steps + config.warmup.value_or(0)) : kStepsByDefault;
-  return static_cast<double>(summary.forward_flops) * (forward_only ? 1 : 3) * (steps + kSetupSteps);
-}
-
-}  // namespace
-
-std::vector<ExpectedPoint> expected_points(const std::vector<ResolvedPoint>& points, const KnowledgeOf& knowledge,
-                                           const std::function<void(size_t)>& begin) {
-  if (points.size() > kMostPlanned) return {};
-  std::vector<ExpectedPoint> expected;
-  for (const ResolvedPoint& point : points) {
-    ExpectedPoint& one = expected.emplace_back();
-    if (!point.is_measured()) {
-      one.time = Seconds{0};
-      continue;
-    }
-    if (begin) begin(expected.size() - 1);
-    try {
-      const Prepared prepared = prepare(point.config, *point.device, knowledge(point.device_key));
-      one.fits = prepared.shortage.empty();
-      if (!one.fits) {
-        one.time = Seconds{0};
-      } else if (const auto step = predicted_step_time(prepared, knowledge)) {
-        one.time = time_of(point.config, step->time);
-        if (step->rough)
-          one.rough = {time_of(point.config, step->rough->first), time_of(point.config, step->rough->second)};
-      }
-    } catch (const Error&) {
-      one.time = Seconds{0};  // the point fails before its first step, and its row says why
-    }
-  }
-  return expected;
-}
-
-TimeLeft time_left(const std::vector<ResolvedPoint>& points, const std::vector<ExpectedPoint>& expected) {
-  const bool are_known = !expected.empty() && std::all_of(expected.begin(), expected.end(),
-                                                          [](const auto& point) { return point.time.has_value(); });
-  const bool is_rough = std::any_of(expected.begin(), expected.end(),
-                                    [](const auto& point) { return point.runs() && point.rough.has_value(); });
-  std::vector<double> costs;
-  costs.reserve(points.size());
-  std::vector<std::pair<ModelConfig, ModelSummary>> summaries;
-  for (size_t i = 0; i < points.size(); ++i)
-    costs.push_back(are_known ? expected[i].time->count() : cost_of(points[i], summaries));
-  return TimeLeft(std::move(costs), are_known && !is_rough);
-}
-
 std::string announcement(const std::vector<ResolvedPoint>& points, const std::vector<ExpectedPoint>& expected) {
-  Seconds whole{0};
-  Seconds low{0};
-  Seconds high{0};
-  bool is_rough = false;
+  Seconds whole{0}, low{0}, high{0};
   size_t stored = 0;
   std::string oldest;  // date of the oldest of the stored
   bool is_known = !expected.empty();
@@ -232,7 +111,6 @@ std::string announcement(const std::vector<ResolvedPoint>& points, const std::ve
     whole += time;
     low += is_guess ? expected[i].rough->first : time;
     high += is_guess ? expected[i].rough->second : time;
-    is_rough = is_rough || is_guess;
     if (const auto& stored_at = expected[i].stored_at) {
       ++stored;
       if (oldest.empty() || *stored_at < oldest) oldest = *stored_at;
@@ -249,16 +127,187 @@ std::string announcement(const std::vector<ResolvedPoint>& points, const std::ve
                         minute_of(oldest), stored > 1 ? " or later" : "");
   }
   if (is_known && runs) text += fmt::format(", about {}", rough_time(whole));
-  if (is_known && runs && is_rough) text += fmt::format(" ({} to {})", rough_time(low), rough_time(high));
+  if (is_known && runs && low < high) text += fmt::format(" ({} to {})", rough_time(low), rough_time(high));
   if (!is_known && !expected.empty()) text += ", duration unknown";
-  constexpr size_t kNamed = 3;
-  if (!too_large.empty()) {
-    const size_t more = too_large.size() - std::min(kNamed, too_large.size());
-    too_large.resize(too_large.size() - more);
-    text += fmt::format("; too large for the memory: {}{}", joined(too_large, ", "),
-                        more > 0 ? fmt::format(" and {} more", more) : "");
+  if (too_large.empty()) return text;
+  const size_t named = std::min<size_t>(3, too_large.size());
+  text += fmt::format("; too large for the memory: {}", joined(std::span(too_large).first(named), ", "));
+  return text + (named < too_large.size() ? fmt::format(" and {} more", too_large.size() - named) : "");
+}
+
+namespace {
+
+class Watcher {
+ public:
+  Watcher(const std::vector<ResolvedPoint>& points, PointOutput& output, TimeLeft left)
+      : points_(points), names_(spoken_points(points)), output_(output), left_(std::move(left)) {}
+
+  SweepCallbacks callbacks() {
+    return {.begin = [this](size_t index) { show(index, {.stage = "starting"}, Seconds()); },
+            .progress = [this](size_t index, const PointProgress& progress,
+                               Seconds elapsed) { show(index, progress, elapsed); },
+            .finished = [this](size_t index, const PointResult& result, PointSource source,
+                               Seconds elapsed) { finish(index, result, source, elapsed); },
+            .enough = [this] { return output_.has_enough(); },
+            .output =
+                [this](std::string_view text) {
+                  line_.clear();
+                  print_error_text(text);
+                },
+            .warning =
+                [this](const std::string& message) {
+                  line_.clear();
+                  print_message(message);
+                }};
   }
-  return text;
+
+  void clear_line() { line_.clear(); }
+  size_t finished() const { return finished_; }
+
+  // "3 of 8 points are finished, 1 is partial (12 samples kept)".
+  std::string account() const {
+    std::string text = fmt::format("{} of {} {} finished", finished_ - partial_, points_.size(),
+                                   points_.size() == 1 ? "point is" : "points are");
+    if (partial_ == 0) return text;
+    return text + fmt::format(", {} partial ({} kept)", partial_ == 1 ? "1 is" : fmt::format("{} are", partial_),
+                              kept_samples_ == 0 ? "no sample" : counted(kept_samples_, "sample"));
+  }
+
+ private:
+  void show(size_t index, const PointProgress& progress, Seconds elapsed) {
+    std::optional<Seconds> of_point;
+    if (progress.done > 0 && progress.expected >= progress.done)
+      of_point = Seconds{progress.step_seconds * static_cast<double>(progress.expected - progress.done)};
+    const bool runs = !points_[index].is_predicted();
+    const std::string text =
+        progress_text(index, points_.size(), names_[index], runs ? progress : PointProgress{.stage = "predicted"},
+                      runs ? left_.estimate(index, of_point, elapsed) : std::nullopt);
+    line_.show(index, text, elapsed);
+  }
+
+  void finish(size_t index, const PointResult& result, PointSource source, Seconds elapsed) {
+    const bool was_timed = source == PointSource::kMeasured && result.record.status == Status::kOk;
+    was_timed ? left_.finished(index, elapsed) : left_.skipped(index);
+    ++finished_;
+    if (result.record.status == Status::kInterrupted) {
+      ++partial_;
+      const TimeStats* const time = result.record.main_time();
+      kept_samples_ += time == nullptr ? 0 : time->count;
+    }
+    line_.clear();
+    if (source == PointSource::kStored) output_.stored_runs.insert(result.record.run);
+    output_.add(result);
+  }
+
+  const std::vector<ResolvedPoint>& points_;
+  const std::vector<std::string> names_;
+  PointOutput& output_;
+  TimeLeft left_;
+  ProgressLine line_{standard_error()};
+  size_t finished_ = 0;       // points with a record
+  size_t partial_ = 0;        // of these, the interrupted ones
+  int64_t kept_samples_ = 0;  // of those
+};
+
+// Which finished points can be found in the store, as the end of a message.
+std::string kept_in(const SweepOptions& options, const SweepOutcome& outcome, size_t finished) {
+  if (!options.store) return "";
+  const std::string lost = outcome.lost == 0 ? "" : fmt::format("{} of {} ", outcome.lost, finished);
+  return fmt::format("; {}finished points are {}in the store {}", lost, lost.empty() ? "" : "not ",
+                     quote(options.store->string()));
+}
+
+// With `plans` each point is planned here for the announcement; the process of the point plans it again.
+std::vector<ExpectedPoint> expected_of(const std::vector<ResolvedPoint>& points, const SweepOptions& options,
+                                       bool plans) {
+  // A store that cannot be read is reported when the sweep writes to it.
+  const KnowledgeOf knowledge = [read = knowledge_in(options.store)](const std::string& device) -> MachineKnowledge {
+    try {
+      return read(device);
+    } catch (const Error&) {
+      return {};
+    }
+  };
+  PlanningLine line(standard_error(), spoken_points(points));
+  std::vector<ExpectedPoint> expected(points.size());
+  if (plans) expected = expected_points(points, knowledge, [&](size_t i) { line.show(i, "plan"); });
+  if (!options.resume) return expected;
+  const SweepStore store(options.store);
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (!points[i].invalid.empty()) continue;
+    const auto stored = store.finished(describe_point(points[i]), options.trace.least_steps());
+    if (!stored) continue;
+    expected[i].stored_at = stored->record.created;
+    expected[i].time = Seconds{0};
+  }
+  return expected;
+}
+
+}  // namespace
+
+std::optional<std::filesystem::path> store_for(const OutputConfig& config) {
+  std::optional<std::filesystem::path> path = store_path(config.store);
+  const bool is_default = config.store.empty();
+  if (!path && is_default) print_message("HOME is not set, so records are not kept; name a file with --store");
+  if (!path) return path;
+  try {
+    std::error_code error;
+    if (is_default) std::filesystem::create_directories(path->parent_path(), error);
+    if (error) {
+      throw StoreUnavailable(fmt::format("store '{}': cannot make its folder ({}); name a file with --store",
+                                         path->string(), error.message()));
+    }
+    Store::open(*path).check_writable();
+    return path;
+  } catch (const StoreUnavailable& unavailable) {
+    if (!is_default && unavailable.has_locks()) throw;
+    print_message(fmt::format("records are not kept: {}", unavailable.what()));
+    return std::nullopt;
+  }
+}
+
+std::vector<Record> planned_records(const std::vector<ResolvedPoint>& points) {
+  std::vector<Record> records;
+  records.reserve(points.size());
+  for (const ResolvedPoint& point : points) records.push_back(describe_planned(point));
+  return records;
+}
+
+ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOptions& options, PointOutput& output) {
+  const bool announces = !output.is_announced();
+  const std::vector<ExpectedPoint> expected = expected_of(points, options, announces && points.size() > 1);
+  // Predicted points are not announced: their results are there at once.
+  const std::string text = announces ? announcement(points, expected) : "";
+  if (!text.empty()) print_message(text);
+  Watcher watcher(points, output, time_left(points, expected));
+  const SweepOutcome outcome = run_sweep(points, options, watcher.callbacks());
+  watcher.clear_line();
+  const auto ended_by = [&](const OutputLost& error) {
+    return OutputLost(
+        fmt::format("{}; the sweep ends here{}", error.what(), kept_in(options, outcome, watcher.finished())));
+  };
+  try {
+    if (outcome.ended_by) std::rethrow_exception(outcome.ended_by);
+    output.finish();
+  } catch (const ReaderGone& error) {
+    if (watcher.finished() < points.size()) throw ended_by(error);
+  } catch (const OutputLost& error) {
+    throw ended_by(error);
+  }
+  if (outcome.lost > 0)
+    print_message(fmt::format("{} of {} records are not in the store", outcome.lost, watcher.finished()));
+  if (outcome.interrupted) {
+    print_message(fmt::format("interrupted: {}{}{}", watcher.account(), kept_in(options, outcome, watcher.finished()),
+                              options.store && !output.is_announced() ? "; continue with --resume" : ""));
+    return ExitCode::kInterrupted;
+  }
+  return outcome.failed || outcome.lost > 0 ? ExitCode::kFailed : ExitCode::kOk;
+}
+
+ExitCode run_watched(const std::vector<ResolvedPoint>& points, const Sweep& sweep, int64_t traced_steps,
+                     PointOutput& output) {
+  const TraceRequest trace{.wanted = traced_steps > 0, .traced_steps = traced_steps};
+  return run_watched(points, {store_for(sweep.output), sweep.output.resume, sweep.name, trace}, output);
 }
 
 }  // namespace laptime

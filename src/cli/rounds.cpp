@@ -11,8 +11,6 @@
 #include "base/host_clock.h"
 #include "base/words.h"
 #include "cli/progress.h"
-#include "cli/run_watched.h"
-#include "cli/sweep_words.h"
 #include "sweep/other_program.h"
 
 namespace laptime {
@@ -25,45 +23,52 @@ constexpr int64_t kFewestSteps = 2;  // of a process
 constexpr int64_t kMostSteps = 100;
 constexpr Seconds kStepsTake{0.1};  // in a process of short steps: extra rounds reduce variance more than extra steps
 constexpr Seconds kLongStep{0.5};   // one of these is traced, not three
-constexpr int64_t kMostPlanned = 200;
+constexpr int64_t kMostPlannedRounds = 200;
 
 bool gives_steps(const ResolvedPoint& point) { return point.config.warmup || point.config.steps; }
 
-// Collects the records of the trial runs.
 class TrialRuns : public PointOutput {
  public:
   void add(const PointResult& result) override { records_.push_back(result.record); }
   bool is_announced() const override { return true; }
-  void finish() override {}
   const std::vector<Record>& records() const { return records_; }
 
  private:
   std::vector<Record> records_;
 };
 
-struct RoundPlan {
-  int64_t steps = 0;   // samples of each process
-  int64_t traced = 0;  // steps of each process whose launches are timed
-  int64_t rounds = 0;  // at most
+// The processes to run, and the steps of each.
+struct Processes {
+  std::vector<size_t> sides;  // in their order; 0 for A
+  int64_t warmup = 0;
+  int64_t steps = 0;   // samples
+  int64_t traced = 0;  // steps whose launches are timed; none of another program
 };
 
-RoundPlan plan_rounds(const RoundsRequest& request, const std::vector<Record>& looks) {
-  RoundPlan plan;
+// The rounds that the budget affords. The order of A and B in each of them is drawn, so that neither a drift nor what
+// ran before favours one.
+Processes plan_rounds(const RoundsRequest& request, const std::vector<Record>& looks) {
   Seconds longest{};
   Seconds set_up{};
   for (const Record& look : looks) {
     longest = std::max(longest, Seconds{look.main_time()->mean});
     set_up += Seconds{look.setup.total.value_or(0) - look.setup.kernel_trial.value_or(0)};
   }
-  const bool is_timed = longest.count() > 0;
-  plan.steps = is_timed ? std::clamp(static_cast<int64_t>(std::ceil(kStepsTake / longest)), kFewestSteps, kMostSteps)
-                        : kMostSteps;
+  Processes plan{.sides = {}, .warmup = kRoundWarmup, .steps = kMostSteps, .traced = longest > kLongStep ? 1 : 3};
+  if (longest.count() > 0)
+    plan.steps = std::clamp(static_cast<int64_t>(std::ceil(kStepsTake / longest)), kFewestSteps, kMostSteps);
   if (gives_steps(request.a)) plan.steps = looks.front().stopping.steps.value_or(plan.steps);
-  plan.traced = longest > kLongStep ? 1 : 3;
   const auto steps = static_cast<double>(looks.front().stopping.warmup.value_or(0) + plan.steps + 2 * plan.traced);
   const Seconds round = 2 * longest * steps + set_up;
-  const int64_t affordable = round.count() > 0 ? static_cast<int64_t>(request.budget / round) : kMostPlanned;
-  plan.rounds = std::clamp(affordable, kFewestRounds, kMostPlanned);
+  const int64_t affordable = round.count() > 0 ? static_cast<int64_t>(request.budget / round) : kMostPlannedRounds;
+  const int64_t rounds = std::clamp(affordable, kFewestRounds, kMostPlannedRounds);
+  for (int64_t i = 0; i < rounds; ++i) {
+    const size_t first = hash_combine(static_cast<uint64_t>(request.a.config.seed), static_cast<uint64_t>(i)) >> 63U;
+    plan.sides.insert(plan.sides.end(), {first, 1 - first});
+  }
+  const std::string fewest = rounds > kFewestRounds ? fmt::format("{} to ", kFewestRounds) : "";
+  print_message(fmt::format("{}{}, each a process of {} for A and for B", fewest, counted(rounds, "round"),
+                            counted(plan.steps, "step")));
   return plan;
 }
 
@@ -71,7 +76,6 @@ std::string failure_text(const std::string& side, const Record& record) {
   return fmt::format("{}: {}: {}", side, name_of(record.status), record.reason);
 }
 
-// The rounds so far, and whether more are needed.
 class FoundRounds : public PointOutput {
  public:
   // `sides`: of the processes, in their order; 0 for A.
@@ -92,7 +96,6 @@ class FoundRounds : public PointOutput {
     return 2 * ratio_of(found_.rounds).half_width() <= request_.margin || host_now() - start_ > request_.budget;
   }
   bool is_announced() const override { return true; }
-  void finish() override {}
 
   Rounds take(ExitCode code) {
     found_.elapsed = host_now() - start_;
@@ -109,62 +112,16 @@ class FoundRounds : public PointOutput {
   Rounds found_;
 };
 
-// The order of A and B in each round is drawn, so that neither a drift nor what ran before favours one.
-std::vector<size_t> drawn_order(int64_t rounds, int64_t seed) {
-  std::vector<size_t> sides;
-  for (int64_t round = 0; round < rounds; ++round) {
-    const size_t first = hash_combine(static_cast<uint64_t>(seed), static_cast<uint64_t>(round)) >> 63U;
-    sides.insert(sides.end(), {first, 1 - first});
-  }
-  return sides;
-}
-
-// Both points with this many steps, unless they specify their own.
-std::vector<ResolvedPoint> both(const RoundsRequest& request, int64_t warmup, int64_t steps) {
-  std::vector<ResolvedPoint> points{request.a, request.b};
-  for (ResolvedPoint& point : points) {
-    if (gives_steps(point)) continue;
-    point.config.warmup = warmup;
-    point.config.steps = steps;
-  }
-  return points;
-}
-
-void announce(const RoundPlan& plan) {
-  const std::string fewest = plan.rounds > kFewestRounds ? fmt::format("{} to ", kFewestRounds) : "";
-  print_message(fmt::format("{}{}, each a process of {} for A and for B", fewest, counted(plan.rounds, "round"),
-                            counted(plan.steps, "step")));
-}
-
-// Lets `program` measure the point once. If it prints no record, the reason of the returned one says why.
+// Lets `program` measure the point once.
 Record measured_by(const std::string& program, const RoundsRequest& request, int64_t warmup, int64_t steps,
                    StopSignals& signals) {
   std::vector<std::string> words{program, "bench"};
   words.insert(words.end(), request.programs->words.begin(), request.programs->words.end());
-  if (!gives_steps(request.a)) {
-    for (const auto& [flag, value] : {std::pair{"--warmup", warmup}, std::pair{"--steps", steps}})
-      words.insert(words.end(), {flag, fmt::format("{}", value)});
-  }
+  if (!gives_steps(request.a))
+    words.insert(words.end(), {"--warmup", std::to_string(warmup), "--steps", std::to_string(steps)});
   words.insert(words.end(), {"--store", "none", "--output", "jsonl", "--columns", "all"});
-  const OtherProgram ran = run_other_program(words, 2 * Seconds{request.a.config.timeout}, signals);
-  const size_t end = ran.output.find('\n');
-  if (end != std::string::npos) return parse_record(std::string_view(ran.output).substr(0, end));
-  Record none;
-  none.status = Status::kFailed;
-  const size_t last = ran.errors.find_last_not_of('\n');
-  const std::string_view errors = std::string_view(ran.errors).substr(0, last + 1);
-  none.reason = errors.empty() ? fmt::format("exit code {} without a record", ran.exit_code)
-                               : std::string(errors.substr(errors.rfind('\n') + 1));
-  return none;
+  return record_of_program(words, 2 * Seconds{request.a.config.timeout}, signals);
 }
-
-// The processes to run, and the steps of each.
-struct Processes {
-  std::vector<size_t> sides;  // in their order; 0 for A
-  int64_t warmup = 0;
-  int64_t steps = 0;
-  int64_t traced = 0;  // steps whose launches are timed; none of another program
-};
 
 ExitCode run_programs(const RoundsRequest& request, const Processes& processes, PointOutput& output) {
   StopSignals signals;
@@ -184,7 +141,12 @@ ExitCode run_programs(const RoundsRequest& request, const Processes& processes, 
 
 ExitCode run(const RoundsRequest& request, const Processes& processes, PointOutput& output) {
   if (request.programs) return run_programs(request, processes, output);
-  const std::vector<ResolvedPoint> sides = both(request, processes.warmup, processes.steps);
+  std::vector<ResolvedPoint> sides{request.a, request.b};
+  for (ResolvedPoint& point : sides) {
+    if (gives_steps(point)) continue;
+    point.config.warmup = processes.warmup;
+    point.config.steps = processes.steps;
+  }
   std::vector<ResolvedPoint> points;
   points.reserve(processes.sides.size());
   for (const size_t side : processes.sides) points.push_back(sides.at(side));
@@ -209,12 +171,7 @@ Rounds measure_rounds(const RoundsRequest& request) {
       return {ExitCode::kFailed, {}, {}, failure_text(i == 0 ? request.names.a : request.names.b, record)};
   }
   if (tried != ExitCode::kOk) return {tried, {}, {}, {}};
-  const RoundPlan plan = plan_rounds(request, trials.records());
-  announce(plan);
-  const Processes processes{.sides = drawn_order(plan.rounds, request.a.config.seed),
-                            .warmup = kRoundWarmup,
-                            .steps = plan.steps,
-                            .traced = plan.traced};
+  const Processes processes = plan_rounds(request, trials.records());
   FoundRounds found(request, processes.sides);
   return found.take(run(request, processes, found));
 }

@@ -56,7 +56,6 @@ bool is_model_path(std::string_view name) {
 }
 
 std::optional<Edition> implied_edition(std::string_view name) {
-  if (const KnownModel* const known = find_known_model(name)) return known->edition;
   for (const ModelPreset& preset : kPresets) {
     if (preset.name == name && preset.implies_edition) return preset.only;
   }

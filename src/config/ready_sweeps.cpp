@@ -96,4 +96,15 @@ Sweep calibration_sweep() {
                    {"steps", {"1"}}});
 }
 
+Sweep selfcheck_sweep() {
+  return sweep_of({{"d-model", {"256"}},
+                   {"d-ff", {"1024"}},
+                   {"num-layers", {"2"}},
+                   {"num-heads", {"4"}},
+                   {"vocab", {"1000"}},
+                   {"context", {"128"}},
+                   {"batch", {"1"}},
+                   {"mode", {"compile"}}});
+}
+
 }  // namespace laptime

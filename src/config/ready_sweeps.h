@@ -34,4 +34,7 @@ inline constexpr std::string_view kCalibrationSweep = "laptime calibrate";
 // such a length compete for the same cache sets.
 Sweep calibration_sweep();
 
+// The step that `laptime selfcheck` measures against itself: some ten milliseconds on one core.
+Sweep selfcheck_sweep();
+
 }  // namespace laptime

@@ -1,25 +1,19 @@
 // Reading a golden file into a GoldenCase.
 #include "data/golden.h"
 
-#include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <utility>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/json_field.h"
 #include "base/words.h"
+#include "data/golden_reading.h"
 #include "model/gpt/editions.h"
 #include "model/parameters.h"
-#include "model/validate.h"
 
 namespace laptime {
 namespace {
 
-constexpr int kMaxDepth = 8;
-constexpr size_t kLongestMetadata = 16'000'000;
-constexpr int64_t kMostSteps = 1'000'000;
 constexpr int64_t kMostSamples = 1 << 20;
 
 template <class E>
@@ -31,13 +25,6 @@ E choice_of(const JsonField& field) {
     known += fmt::format("{}{}", known.empty() ? "one of " : ", ", choice.name);
   }
   field.fail(known);
-}
-
-std::vector<double> numbers_of(const JsonField& field, size_t count) {
-  std::vector<double> numbers;
-  for (const JsonField& element : field.elements()) numbers.push_back(element.number());
-  if (numbers.size() != count) field.fail(fmt::format("an array of {} numbers", count));
-  return numbers;
 }
 
 std::vector<int64_t> shape_of(const JsonField& field) {
@@ -65,24 +52,10 @@ EagerTrace trace_of(const JsonField& field) {
   return trace;
 }
 
-TorchError torch_error_of(const JsonField& metadata, std::string_view precision) {
-  TorchError error;
-  if (!metadata.has("torch_error") || !metadata.at("torch_error").has(precision)) return error;
-  for (const auto& [key, value] : metadata.at("torch_error").at(precision).members()) {
-    const double distance = value.number();
-    if (distance < 0) value.fail("a distance");
-    if (key == "losses") {
-      error.losses = distance;
-    } else {
-      error.tensors.emplace(key, distance);
-    }
-  }
-  return error;
-}
-
-PrecisionValues values_of(const JsonField& metadata, const std::string& precision, size_t steps) {
+PrecisionValues values_of(const JsonField& metadata, const std::string& precision, int64_t steps) {
+  const bool has_error = metadata.has("torch_error") && metadata.at("torch_error").has(precision);
   return {.losses = numbers_of(metadata.at("losses_" + precision), steps),
-          .torch_error = torch_error_of(metadata, precision),
+          .torch_error = has_error ? torch_error_of(metadata.at("torch_error").at(precision)) : TorchError{},
           .eager = trace_of(metadata.at("eager_" + precision))};
 }
 
@@ -103,12 +76,6 @@ ModelConfig model_of(const JsonField& metadata) {
   return model;
 }
 
-std::map<std::string, std::string> dtypes_of(const JsonField& field) {
-  std::map<std::string, std::string> dtypes;
-  for (const auto& [name, dtype] : field.members()) dtypes.emplace(name, dtype.text());
-  return dtypes;
-}
-
 void read_metadata(const JsonField& metadata, GoldenCase& golden) {
   golden.model = model_of(metadata);
   golden.optimizer = choice_of<Optimizer>(metadata.at("optimizer"));
@@ -117,19 +84,18 @@ void read_metadata(const JsonField& metadata, GoldenCase& golden) {
     if (!(*golden.clip_norm > 0)) metadata.at("clip").fail("null or a positive number");
   }
   golden.seed = metadata.at("seed").integer(0);
-  golden.steps = metadata.at("steps").integer(1, kMostSteps);
+  golden.steps = metadata.at("steps").integer(1, kMostGoldenSteps);
   const std::string truth = metadata.at("truth").text();
   if (truth != "float64" && truth != "float32") metadata.at("truth").fail("float64 or float32");
   golden.exact = truth == "float64";
-  const auto steps = static_cast<size_t>(golden.steps);
-  golden.losses = numbers_of(metadata.at("losses"), steps);
-  golden.float32 = values_of(metadata, "float32", steps);
-  golden.bfloat16 = values_of(metadata, "bfloat16", steps);
+  golden.losses = numbers_of(metadata.at("losses"), golden.steps);
+  golden.float32 = values_of(metadata, "float32", golden.steps);
+  golden.bfloat16 = values_of(metadata, "bfloat16", golden.steps);
   golden.autocast_dtypes = dtypes_of(metadata.at("autocast_dtypes"));
   if (metadata.has("losses_float16")) {
-    golden.float16 = Float16Values{.values = values_of(metadata, "float16", steps),
+    golden.float16 = Float16Values{.values = values_of(metadata, "float16", golden.steps),
                                    .autocast_dtypes = dtypes_of(metadata.at("autocast_dtypes_float16")),
-                                   .loss_scales = numbers_of(metadata.at("loss_scales_float16"), steps)};
+                                   .loss_scales = numbers_of(metadata.at("loss_scales_float16"), golden.steps)};
   }
   if (metadata.has("grad_norm")) golden.grad_norm = metadata.at("grad_norm").number();
   if (metadata.has("eager_float32_peak_bytes")) {
@@ -140,16 +106,6 @@ void read_metadata(const JsonField& metadata, GoldenCase& golden) {
   for (const auto& [key, value] : metadata.at("norms").members()) {
     golden.norms.emplace(key, StoredNorm{.norm = value.at("norm").number(), .shape = shape_of(value.at("shape"))});
   }
-}
-
-// Error unless the stored tensor is there with this shape.
-const StoredTensor& tensor_with(const GoldenCase& golden, const std::string& name, const std::vector<int64_t>& shape) {
-  const StoredTensor& tensor = golden.file->tensor(name);
-  if (!std::equal(shape.begin(), shape.end(), tensor.shape.begin(), tensor.shape.end())) {
-    throw Error::format("{}: tensor '{}' has shape {}, the model needs [{}]; write the file again", golden.file->text(),
-                        name, tensor.shape.text(), joined(shape, ", "));
-  }
-  return tensor;
 }
 
 void check_samples(const GoldenCase& golden, const std::string& key, int64_t numel) {
@@ -183,12 +139,7 @@ void add_key(GoldenCase& golden, const std::string& key, const std::vector<int64
     for (const int64_t size : shape) numel = (Size(numel) * size).value();
     check_samples(golden, key, numel);
   }
-  double sum = 0;
-  for (const double value : stored_tensor(golden, key).values) sum += value * value;
-  golden.keys.push_back(key);
-  golden.truth_norm[key] = std::sqrt(sum);
-  double& largest = golden.largest_norm[std::string(split_key(key).group)];
-  largest = std::max(largest, std::sqrt(sum));
+  note_key(golden, key, norm_of(stored_tensor(golden, key).values));
 }
 
 void read_tensors(GoldenCase& golden) {
@@ -203,9 +154,7 @@ void read_tensors(GoldenCase& golden) {
     if (golden.file->find(name) != nullptr) tensor_with(golden, name, parameter.shape);
   }
   add_key(golden, "logits", {model.batch_size, model.context_length, model.vocab_size});
-  std::vector<std::string> groups{"grad/", "after1/"};
-  if (golden.steps > 1) groups.push_back(fmt::format("after{}/", golden.steps));
-  for (const std::string& group : groups) {
+  for (const std::string& group : groups_of(golden)) {
     for (const ParameterSpec& parameter : parameters) add_key(golden, group + parameter.name, parameter.shape);
   }
 }
@@ -235,23 +184,9 @@ GoldenCase read_golden(const std::string& path) {
   if (std::filesystem::is_directory(path)) return read_golden_folder(path);
   GoldenCase golden;
   golden.file = std::make_shared<SafetensorsFile>(path);
-  const auto found = golden.file->metadata().find("laptime");
-  if (found == golden.file->metadata().end()) {
-    throw Error::format("{} has no metadata 'laptime', so it is no golden file; name one that is (tests/golden)",
-                        golden.file->text());
-  }
-  const std::string where = golden.file->text() + ": metadata";
-  if (found->second.size() > kLongestMetadata) {
-    throw Error::format("{} has {} bytes, more than the {} allowed; write the file again", where, found->second.size(),
-                        kLongestMetadata);
-  }
-  const Json document = parse_json(found->second, where, kMaxDepth);
-  read_metadata(JsonField(document, where), golden);
-  try {
-    validate(run_config_of(golden, Precision::kFloat32));
-  } catch (const Error& error) {
-    throw Error::format("{}: {}", where, error.what());
-  }
+  const Json document = golden_metadata(*golden.file);
+  read_metadata(JsonField(document, golden_metadata_place(*golden.file)), golden);
+  check_run(golden);
   read_tensors(golden);
   return golden;
 }

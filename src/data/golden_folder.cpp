@@ -1,43 +1,22 @@
 // Reading the folder of a model of the library transformers, with the values that PyTorch computed for it.
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 
 #include "base/error.h"
-#include "base/json_field.h"
 #include "base/words.h"
-#include "data/golden.h"
+#include "data/golden_reading.h"
 #include "model/config_json.h"
 #include "model/library_layout.h"
 #include "model/named_model.h"
 #include "model/parameters.h"
-#include "model/validate.h"
 
 namespace laptime {
 namespace {
 
-constexpr int kMaxDepth = 8;
-constexpr int64_t kMostSteps = 1'000'000;
-
-std::vector<double> losses_of(const JsonField& field, int64_t steps) {
-  std::vector<double> losses;
-  for (const JsonField& element : field.elements()) losses.push_back(element.number());
-  if (std::ssize(losses) != steps) field.fail(fmt::format("an array of {} numbers", steps));
-  return losses;
-}
-
 PrecisionValues values_of(const JsonField& metadata, const std::string& precision, int64_t steps) {
-  PrecisionValues values{
-      .losses = losses_of(metadata.at("losses_" + precision), steps), .torch_error = {}, .eager = {}};
-  for (const auto& [key, value] : metadata.at("torch_error").at(precision).members()) {
-    if (key == "losses") {
-      values.torch_error.losses = value.number();
-    } else {
-      // The library names the one tensor without a name "logits".
-      values.torch_error.tensors.emplace(key, value.number());
-    }
-  }
-  return values;
+  return {.losses = numbers_of(metadata.at("losses_" + precision), steps),
+          .torch_error = torch_error_of(metadata.at("torch_error").at(precision)),
+          .eager = {}};
 }
 
 void read_metadata(const JsonField& metadata, GoldenCase& golden) {
@@ -47,12 +26,11 @@ void read_metadata(const JsonField& metadata, GoldenCase& golden) {
   golden.model.batch_size = metadata.at("batch_size").integer(1);
   golden.model.context_length = metadata.at("context_length").integer(1);
   golden.seed = metadata.at("seed").integer(0);
-  golden.steps = metadata.at("steps").integer(1, kMostSteps);
-  golden.losses = losses_of(metadata.at("losses"), golden.steps);
+  golden.steps = metadata.at("steps").integer(1, kMostGoldenSteps);
+  golden.losses = numbers_of(metadata.at("losses"), golden.steps);
   golden.float32 = values_of(metadata, "float32", golden.steps);
   golden.bfloat16 = values_of(metadata, "bfloat16", golden.steps);
-  for (const auto& [module, dtype] : metadata.at("autocast_dtypes").members())
-    golden.autocast_dtypes.emplace(module, dtype.text());
+  golden.autocast_dtypes = dtypes_of(metadata.at("autocast_dtypes"));
   for (const auto& [tensor, ranges] : metadata.at("undetermined").members()) {
     for (const JsonField& range : ranges.elements()) {
       const std::vector<JsonField> ends = range.elements();
@@ -63,33 +41,19 @@ void read_metadata(const JsonField& metadata, GoldenCase& golden) {
 }
 
 void add_key(GoldenCase& golden, const std::string& key, const std::vector<int64_t>& shape) {
-  const StoredTensor& tensor = golden.file->tensor(key);
-  if (!std::equal(shape.begin(), shape.end(), tensor.shape.begin(), tensor.shape.end())) {
-    throw Error::format("{}: tensor '{}' has shape {}, the model needs [{}]; write the file again", golden.file->text(),
-                        key, tensor.shape.text(), joined(shape, ", "));
-  }
-  std::vector<double> values = golden.file->read<double>(tensor);
-  double all = 0;
-  for (const double value : values) all += value * value;
+  std::vector<double> values = golden.file->read<double>(tensor_with(golden, key, shape));
+  golden.norms[key] = {.norm = norm_of(values), .shape = shape};
   const GoldenKey parts = split_key(key);
   const auto ranges = golden.undetermined.find(std::string(parts.name));
   if (parts.group.starts_with("after") && ranges != golden.undetermined.end()) {
     for (const auto& [from, to] : ranges->second) {
       if (from > to || to > std::ssize(values))
-        throw Error::format(
-            "{}: metadata, 'undetermined' of '{}': [{}, {}) is no range of {} elements; write the file "
-            "again",
-            golden.file->text(), parts.name, from, to, values.size());
+        throw Error::format("{}, 'undetermined' of '{}': [{}, {}) is no range of {} elements; write the file again",
+                            golden_metadata_place(*golden.file), parts.name, from, to, values.size());
       std::fill(values.begin() + from, values.begin() + to, 0.0);
     }
   }
-  double compared = 0;
-  for (const double value : values) compared += value * value;
-  golden.keys.push_back(key);
-  golden.norms[key] = {.norm = std::sqrt(all), .shape = shape};
-  golden.truth_norm[key] = std::sqrt(compared);
-  double& largest = golden.largest_norm[std::string(parts.group)];
-  largest = std::max(largest, std::sqrt(compared));
+  note_key(golden, key, norm_of(values));
 }
 
 void read_tensors(GoldenCase& golden) {
@@ -113,9 +77,7 @@ void read_tensors(GoldenCase& golden) {
       places.push_back(std::move(place));
   }
   add_key(golden, "logits", {model.batch_size, model.context_length, model.vocab_size});
-  std::vector<std::string> groups{"grad/", "after1/"};
-  if (golden.steps > 1) groups.push_back(fmt::format("after{}/", golden.steps));
-  for (const std::string& group : groups) {
+  for (const std::string& group : groups_of(golden)) {
     for (const LibraryPlace& place : places) add_key(golden, group + place.tensor, place.shape);
   }
 }
@@ -135,11 +97,8 @@ GoldenCase read_golden_folder(const std::string& folder) {
   golden.model = named_model(with_slash).value().model;
   golden.folder = folder;
   golden.file = std::make_shared<SafetensorsFile>(values.string());
-  const auto found = golden.file->metadata().find("laptime");
-  if (found == golden.file->metadata().end())
-    throw Error::format("{} has no metadata 'laptime'; name a folder with golden values", golden.file->text());
-  const std::string where = golden.file->text() + ": metadata";
-  const Json document = parse_json(found->second, where, kMaxDepth);
+  const Json document = golden_metadata(*golden.file);
+  const std::string where = golden_metadata_place(*golden.file);
   const JsonField metadata(document, where);
   read_metadata(metadata, golden);
   const std::filesystem::path older = std::filesystem::path(folder) / "config_v4.json";
@@ -150,11 +109,7 @@ GoldenCase read_golden_folder(const std::string& folder) {
     model.context_length = golden.model.context_length;
     golden.has_same_older_config = model == golden.model;
   }
-  try {
-    validate(run_config_of(golden, Precision::kFloat32));
-  } catch (const Error& error) {
-    throw Error::format("{}: {}", where, error.what());
-  }
+  check_run(golden);
   const int64_t parameters = summarize(golden.model).parameter_count;
   if (metadata.at("parameters").integer(0) != parameters) {
     throw Error::format("{}: {} parameters, but config.json describes {}; write the file again", where,

@@ -1,9 +1,7 @@
 // Opens the files of a model's weights.
 #include "data/weight_files.h"
 
-#include <algorithm>
 #include <filesystem>
-#include <set>
 
 #include "base/error.h"
 #include "base/json_field.h"
@@ -15,8 +13,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The files that an index names, in the order of their names, by the tensors that each must hold.
-std::map<std::string, std::vector<std::string>> shards_of(const fs::path& index) {
+// Paths of files, each with the names of the tensors that an index expects in it.
+using ExpectedTensors = std::map<std::string, std::vector<std::string>>;
+
+// The files that an index names, which stand beside it.
+ExpectedTensors shards_of(const fs::path& index) {
   constexpr int64_t kLargest = 64'000'000;
   constexpr int kMaxDepth = 8;
   const InputFile file(index.string(), "index of weights");
@@ -25,11 +26,11 @@ std::map<std::string, std::vector<std::string>> shards_of(const fs::path& index)
   std::string text(static_cast<size_t>(file.size()), '\0');
   file.read(0, std::as_writable_bytes(std::span(text)));
   const Json document = parse_json(text, file.text(), kMaxDepth);
-  std::map<std::string, std::vector<std::string>> shards;
+  ExpectedTensors shards;
   for (const auto& [tensor, shard] : JsonField(document, file.text()).at("weight_map").members()) {
     const std::string name = shard.text();
     if (name.empty() || name.find('/') != std::string::npos || name == "..") shard.fail("the name of a file beside it");
-    shards[name].push_back(tensor);
+    shards[(index.parent_path() / name).string()].push_back(tensor);
   }
   if (shards.empty()) throw Error::format("{} names no file; download the model again", file.text());
   return shards;
@@ -44,20 +45,24 @@ fs::path found_in(const std::string& path) {
                       kWeightsFile, kWeightsIndex);
 }
 
+// The files of weights at a path; nothing is expected of a file without an index.
+ExpectedTensors files_at(const std::string& path) {
+  const fs::path found = found_in(path);
+  return found.extension() == ".json" ? shards_of(found) : ExpectedTensors{{found.string(), {}}};
+}
+
 }  // namespace
 
 std::vector<std::string> weight_file_paths(const std::string& path) {
-  const fs::path found = found_in(path);
-  if (found.extension() != ".json") return {found.string()};
   std::vector<std::string> paths;
-  for (const auto& [name, tensors] : shards_of(found)) paths.push_back((found.parent_path() / name).string());
+  for (const auto& [file, tensors] : files_at(path)) paths.push_back(file);
   return paths;
 }
 
 WeightFiles::WeightFiles(const std::string& path) : path_(path) {
-  const std::vector<std::string> paths = weight_file_paths(path);
-  files_.reserve(paths.size());
-  for (const std::string& file : paths) files_.emplace_back(file);
+  const ExpectedTensors expected = files_at(path);
+  files_.reserve(expected.size());
+  for (const auto& [file, tensors] : expected) files_.emplace_back(file);
   for (const SafetensorsFile& file : files_) {
     for (const StoredTensor& tensor : file.tensors()) {
       if (!by_name_.emplace(tensor.name, Place{&file, &tensor}).second)
@@ -65,10 +70,7 @@ WeightFiles::WeightFiles(const std::string& path) : path_(path) {
                             quote(tensor.name));
     }
   }
-  const fs::path found = found_in(path);
-  if (found.extension() != ".json") return;
-  for (const auto& [name, tensors] : shards_of(found)) {
-    const std::string file = (found.parent_path() / name).string();
+  for (const auto& [file, tensors] : expected) {
     for (const std::string& tensor : tensors) {
       const auto at = by_name_.find(tensor);
       if (at == by_name_.end() || at->second.file->path() != file)

@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/words.h"
+#include "config/fields_json.h"
 #include "explain/thread_bounds.h"
 #include "model/model_card.h"
 #include "model/parameters.h"
@@ -20,7 +21,6 @@
 #include "prepare/memory_check.h"
 #include "prepare/prepare.h"
 #include "prepare/step_graph.h"
-#include "record/fields_json.h"
 
 namespace laptime {
 namespace {
@@ -273,6 +273,8 @@ Explanation explain(const ResolvedPoint& point, const KnowledgeOf& known) {
   explanation.parameter_groups = parameter_groups(summary.parameters);
   explanation.model_flops_forward = static_cast<double>(summary.forward_flops);
   explanation.model_flops_backward = 2 * explanation.model_flops_forward;
+  explanation.model_flops_attention = static_cast<double>(summary.attention_flops);
+  explanation.model_flops_head = static_cast<double>(summary.head_flops);
   explanation.refused = point.refusal;
 
   PassLog log;

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/json.h"
+#include "config/fields_json.h"
 #include "export/formats.h"
-#include "record/fields_json.h"
 #include "record/metrics.h"
 #include "table/table.h"
 

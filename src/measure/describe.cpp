@@ -15,12 +15,12 @@
 #include "base/json.h"
 #include "base/proc_text.h"
 #include "base/random.h"
+#include "config/fields_json.h"
 #include "data/file_scan.h"
 #include "data/token_data.h"
 #include "data/weight_files.h"
 #include "prepare/kernel_choice.h"
 #include "prepare/knowledge.h"
-#include "record/fields_json.h"
 #include "record/record.h"
 
 namespace laptime {

@@ -3,10 +3,10 @@
 
 #include <string>
 
+#include "base/machine.h"
 #include "config/run_config.h"
 #include "prepare/device.h"
 #include "prepare/resolved_point.h"
-#include "record/machine.h"
 #include "record/record.h"
 
 namespace laptime {

@@ -12,15 +12,15 @@
 
 #include "base/build_id.h"
 #include "base/json.h"
+#include "base/machine.h"
 #include "base/units.h"
 #include "base/words.h"
+#include "config/fields_json.h"
 #include "distribution/median.h"
 #include "distribution/steady_state.h"
 #include "distribution/verdict.h"
 #include "measure/reported_time.h"
 #include "prepare/time_forecast.h"
-#include "record/fields_json.h"
-#include "record/machine.h"
 #include "record/time_stats.h"
 
 namespace laptime {
@@ -130,16 +130,23 @@ std::string reason_of_arithmetic(const MeasuredWork& work, const Measurement& ru
       name_of(products.math), format_flops(products.flops_per_second), joined(exceeded, ", "));
 }
 
+void fill_model(const MeasuredWork& work, FlopsUse& flops) {
+  flops.optimizer = work.optimizer_flops;
+  if (!work.model) return;
+  flops.forward = static_cast<double>(work.model->forward_flops);
+  flops.attention = static_cast<double>(work.model->attention_flops);
+  flops.head = static_cast<double>(work.model->head_flops);
+  flops.parameters = work.model->parameter_count;
+  if (work.pass != Pass::kForward && work.pass != Pass::kInference) flops.backward = 2 * *flops.forward;
+}
+
 void fill_rates(const MeasuredWork& work, const MeasuredLimits& limits, Record& record) {
   const double median = record.time.at(time_key(work.pass)).median;
-  record.flops.forward = work.forward_flops;
-  if (work.forward_flops && work.pass != Pass::kForward && work.pass != Pass::kInference)
-    record.flops.backward = 2 * *work.forward_flops;
-  record.flops.optimizer = work.optimizer_flops;
+  fill_model(work, record.flops);
   if (median <= 0) return;
   if (work.tokens) record.tokens_per_second = static_cast<double>(*work.tokens) / median;
-  if (!work.forward_flops) return;
-  record.flops.model_flops_per_second = model_flops(work.pass, *work.forward_flops) / median;
+  if (!record.flops.forward) return;
+  record.flops.model_flops_per_second = model_flops(work.pass, *record.flops.forward) / median;
   record.flops.peak_measured = limits.product_flops;
   if (limits.product_flops)
     record.flops.peak_measured_at = limits.product_flops_at.empty() ? record.created : limits.product_flops_at;

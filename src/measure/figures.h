@@ -9,6 +9,7 @@
 #include "config/run_config.h"
 #include "graph/graph.h"
 #include "measure/measurement.h"
+#include "model/parameters.h"
 #include "record/record.h"
 
 namespace laptime {
@@ -21,7 +22,7 @@ struct MeasuredWork {
   Pass pass = Pass::kStep;
   std::vector<Phase> phases{};                 // that were timed in every step, in order
   std::vector<std::string> own_phases{};       // other phases that a recorded step names: "data"
-  std::optional<double> forward_flops{};       // model FLOPs of one forward pass; none where the model is not known
+  std::optional<ModelSummary> model{};         // none where it is not known
   std::optional<double> optimizer_flops{};     // of one update
   std::optional<int64_t> tokens{};             // of a step
   std::optional<double> datasheet_flops{};     // peak FLOP/s of the device

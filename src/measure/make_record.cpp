@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "base/machine_state.h"
 #include "distribution/bootstrap.h"
 #include "distribution/moments.h"
 #include "distribution/verdict.h"
@@ -15,7 +16,6 @@
 #include "model/parameters.h"
 #include "prepare/prepare.h"
 #include "prepare/time_forecast.h"
-#include "record/machine_state.h"
 
 namespace laptime {
 namespace {
@@ -81,7 +81,7 @@ MeasuredWork work_of(const Prepared& prepared) {
   MeasuredWork work{
       .pass = prepared.config.pass,
       .phases = phases_of(plan),
-      .forward_flops = static_cast<double>(summarize(model).forward_flops),
+      .model = summarize(model),
       .tokens = model.batch_size * model.context_length,
       .datasheet_flops = prepared.device.datasheet_flops,
       .peak_math = prepared.device.rules.tf32 ? ProductMath::kTf32 : math_of_factors(prepared.device.product_factors),

@@ -10,9 +10,9 @@
 
 #include "backend/kernel.h"
 #include "backend/sensors.h"
+#include "base/machine_state.h"
 #include "exec/executor.h"
 #include "exec/sampling.h"
-#include "record/machine_state.h"
 #include "record/record.h"
 #include "record/step_trace.h"
 #include "record/store.h"

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/words.h"
+#include "config/fields_json.h"
 #include "config/option_table.h"
 #include "distribution/median.h"
 #include "measure/describe.h"
@@ -19,7 +20,6 @@
 #include "measure/limits.h"
 #include "measure/reported_time.h"
 #include "model/parameters.h"
-#include "record/fields_json.h"
 
 namespace laptime {
 namespace {
@@ -119,7 +119,7 @@ MeasuredWork recorded_work(const RecordedPoint& point, const RecordedSteps& step
   const Json& tokens = point.stated.json().at("tokens");
   if (tokens.is_number_integer()) work.tokens = tokens.get<int64_t>();
   if (!point.knows_model) return work;
-  work.forward_flops = static_cast<double>(summarize(model).forward_flops);
+  work.model = summarize(model);
   work.tokens = model.batch_size * model.context_length;
   return work;
 }
@@ -250,9 +250,10 @@ PointResult recorded_result(const RecordedPoint& point, Record described, Record
   const MeasuredWork work = recorded_work(point, steps);
   result.record.memory = steps.memory();
   Measurement run = std::move(steps).finish(interrupted_by);
-  if (point.device && work.forward_flops && run.finite && !run.interrupted()) {
+  if (point.device && work.model && run.finite && !run.interrupted()) {
     const std::vector<double> samples = per_sample(run.sampling, reported_time(work.phases, work.pass));
-    const LimitsRequest request{.reached = model_flops(work.pass, *work.forward_flops) / median(samples)};
+    const LimitsRequest request{.reached = model_flops(work.pass, static_cast<double>(work.model->forward_flops)) /
+                                           median(samples)};
     run.limits = measure_limits(*point.device->open(), point.device->product_factors, request, known.peaks,
                                 result.learned.peaks);
     for (MeasuredPeak& peak : result.learned.peaks) {

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/machine.h"
+#include "config/fields_json.h"
 #include "distribution/median.h"
 #include "measure/describe.h"
 #include "measure/kernel_trial.h"
@@ -15,8 +17,6 @@
 #include "measure/measure.h"
 #include "measure/reported_time.h"
 #include "prepare/time_forecast.h"
-#include "record/fields_json.h"
-#include "record/machine.h"
 
 namespace laptime {
 namespace {

@@ -44,9 +44,4 @@ std::optional<NamedModel> named_model(std::string_view name) {
   return std::nullopt;
 }
 
-std::optional<Edition> edition_of_name(std::string_view name) {
-  if (is_model_path(name)) return model_of_file(fs::path(name)).model.edition;
-  return implied_edition(name);
-}
-
 }  // namespace laptime

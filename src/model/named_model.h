@@ -18,7 +18,4 @@ struct NamedModel {
 // a size of model_presets and "custom". Error if a file cannot be read or describes no model that is supported.
 std::optional<NamedModel> named_model(std::string_view name);
 
-// The edition that a name selects by itself; none for sizes that exist in every edition. Error as above.
-std::optional<Edition> edition_of_name(std::string_view name);
-
 }  // namespace laptime

@@ -1,6 +1,8 @@
 // Counts parameters and FLOPs over the forward graph of a model.
 #include "model/parameters.h"
 
+#include <algorithm>
+
 #include "base/checked.h"
 #include "graph/op.h"
 #include "model/model_builder.h"
@@ -18,11 +20,16 @@ int64_t whole_number(double flops) {
   return static_cast<int64_t>(flops);
 }
 
+bool reads_parameter(const Graph& graph, const Node& node) {
+  return std::any_of(node.inputs.begin(), node.inputs.end(),
+                     [&](ValueId input) { return graph.value(input).role == Role::kParameter; });
+}
+
 }  // namespace
 
 ModelSummary summarize(const ModelConfig& model) {
   ModelBuilder build(DType::kFloat32);
-  card_of(model).build(build, model);
+  const ModelOutputs outputs = card_of(model).build(build, model);
   ModelSummary summary;
   Size count;
   for (const DeclaredSource& parameter : build.parameters()) {
@@ -32,10 +39,20 @@ ModelSummary summarize(const ModelConfig& model) {
   for (const DeclaredSource& input : build.inputs()) summary.inputs.push_back(input.spec);
   summary.parameter_count = count.value();
   double flops = 0;
+  double attention_flops = 0;
   const Graph& graph = build.graph();
   for (const Value& value : graph.values) value.type.bytes();  // Error if the size of a tensor overflows
-  for (const Node& node : graph.nodes) flops += product_flops_of(signature_of(graph, node));
+  for (const Node& node : graph.nodes) {
+    const double products = product_flops_of(signature_of(graph, node));
+    flops += products;
+    if (!reads_parameter(graph, node)) attention_flops += products;
+  }
   summary.forward_flops = whole_number(flops);
+  summary.attention_flops = whole_number(attention_flops);
+  if (outputs.logits.valid()) {
+    constexpr int64_t kMultiplyAdd = 2;
+    summary.head_flops = (Size(build.shape(outputs.logits).product()) * model.d_model * kMultiplyAdd).value();
+  }
   return summary;
 }
 

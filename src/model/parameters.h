@@ -41,6 +41,8 @@ struct ModelSummary {
   // FLOPs of the matrix products of one forward pass over batch_size x context_length positions, counting full instead
   // of causal attention. Backward has twice as many.
   int64_t forward_flops = 0;
+  int64_t attention_flops = 0;  // of these, the products of two activations: queries by keys, weights by values
+  int64_t head_flops = 0;       // of these, the product that makes the logits; 0 without logits
 };
 
 // Error if a tensor or a count does not fit 63 bits; everything else about the model must be valid.

@@ -1,17 +1,20 @@
 // PartialConfig: a configuration with some options given, while the others are being filled in.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 
 #include "config/run_config.h"
+#include "model/named_model.h"
 
 namespace laptime {
 
 class PartialConfig {
  public:
   RunConfig config;
-  std::string invalid;  // why the point is invalid; empty if no reason was found so far
+  std::optional<NamedModel> named{};  // where the model's name is that of a whole model
+  std::string invalid;                // why the point is invalid; empty if no reason was found so far
 
   // Protects a field of `config` from being filled in.
   template <class T>

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "config/training_options.h"
 #include "record/record.h"
 #include "record/step_trace.h"
 
@@ -13,6 +14,7 @@ namespace laptime {
 struct PageInput {
   std::vector<Record> records;
   std::vector<std::optional<StepTrace>> traces;  // of each record
+  TrainingBudget budget{};                       // of the training whose time the page tells
 };
 
 // An HTML file with its style, scripts and chart library inside. Its content security policy allows these scripts by

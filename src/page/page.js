@@ -210,7 +210,7 @@
     fillSelector();
     fillTiles();
     markSelected();
-    at("says-time").textContent = point().sentences.time;
+    at("says-time").textContent = [point().sentences.time, point().sentences.training].filter(Boolean).join(" ");
     for (const section of sections) {
       const node = at(section.id);
       const has = !section.chart || section.chart(data, selected, lookOf(node.querySelector(".chart"))) !== null;

@@ -223,6 +223,7 @@ Json point_json(const PagePoints& points, const PagePoint& point, const TraceSum
                      {"text", ratio_text(*ratio)}};
   }
   json["sentences"] = {{"time", time_sentence(points, point)},
+                       {"training", training_sentence(points, point)},
                        {"work", sums != nullptr ? work_sentence(*sums) : ""},
                        {"memory", memory_sentence(points, point, sums)},
                        {"roofline", sums != nullptr ? bound_sentence(*sums) : ""},
@@ -254,10 +255,10 @@ Json published_json(const PagePoints& points) {
                       {"software", figure->software},
                       {"mode", figure->mode},
                       {"arithmetic", figure->arithmetic},
-                      {"seconds_s", number(figure->seconds)},
+                      {"seconds_s", number(figure->time_s)},
                       {"fastest_here", point.full_name},
                       {"here_s", number(point.time()->median)},
-                      {"here_over_published", number(point.time()->median / *figure->seconds)},
+                      {"here_over_published", number(point.time()->median / *figure->time_s)},
                       {"source", figure->source}});
     }
   }

@@ -121,7 +121,7 @@ const TimeStats* PagePoint::time() const {
   return record->status == Status::kOk && time != nullptr && time->count > 0 ? time : nullptr;
 }
 
-PagePoints::PagePoints(const PageInput& input) {
+PagePoints::PagePoints(const PageInput& input) : budget_(input.budget) {
   choose_records(input);
   find_axes();
   make_groups();

@@ -56,6 +56,8 @@ class PagePoints {
   // complete pass, of the largest work, and of these the fastest.
   size_t headline() const { return headline_; }
 
+  const TrainingBudget& budget() const { return budget_; }
+
   // How many times as fast the point is as the base of its group, with its 95 % interval; predictions have none. None
   // for the base itself, for other work, and without a time.
   std::optional<TimeRatio> against_base(const PagePoint& point) const;
@@ -72,6 +74,7 @@ class PagePoints {
   std::vector<PageAxis> axes_;
   std::vector<PageGroup> groups_;
   size_t headline_ = 0;
+  TrainingBudget budget_;
 };
 
 // The card or the processor of a record; for a prediction its device.

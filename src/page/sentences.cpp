@@ -10,6 +10,7 @@
 #include "analysis/memory_findings.h"
 #include "analysis/speedup.h"
 #include "analysis/trace_findings.h"
+#include "analysis/training_budget.h"
 #include "base/json.h"
 #include "base/words.h"
 #include "record/metrics.h"
@@ -258,6 +259,11 @@ std::string time_sentence(const PagePoints& points, const PagePoint& point) {
   }
   return fmt::format("{} {} {} of the {} of {}{}.", to.name, is_base ? "would save" : "saves", brief_seconds(saved),
                      brief_seconds(from.time()->median), from.name, most_saved(from, to));
+}
+
+std::string training_sentence(const PagePoints& points, const PagePoint& point) {
+  const std::optional<Finding> training = training_time(*point.record, points.budget());
+  return training ? words(*training) + "." : "";
 }
 
 std::string trust_sentence(const PagePoint& point) {

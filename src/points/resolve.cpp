@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "config/model_presets.h"
 #include "model/model_card.h"
-#include "model/named_model.h"
 
 namespace laptime {
 namespace {
@@ -24,7 +23,8 @@ void assign(PartialConfig& partial, const GivenOption& given) {
 
 void fill_edition(PartialConfig& partial) {
   ModelConfig& model = partial.config.model;
-  const std::optional<Edition> implied = edition_of_name(model.name);
+  partial.named = named_model(model.name);
+  const std::optional<Edition> implied = partial.named ? partial.named->model.edition : implied_edition(model.name);
   partial.fill(model.edition, implied.value_or(model.edition));
   if (implied && *implied != model.edition) {
     partial.reject(fmt::format("model {} is of edition {}, not {}; leave --edition out", model.name, name_of(*implied),

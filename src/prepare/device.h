@@ -10,11 +10,11 @@
 
 #include "backend/backend.h"
 #include "backend/launch_loop.h"
+#include "base/machine.h"
 #include "base/units.h"
 #include "config/machine.h"
 #include "config/run_config.h"
 #include "prepare/kernel_rules.h"
-#include "record/machine.h"
 
 namespace laptime {
 

@@ -6,8 +6,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/words.h"
+#include "data/json_documents.h"
 #include "ops/registry.h"
-#include "record/json_documents.h"
 
 namespace laptime {
 namespace {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "record/machine.h"
+#include "base/machine.h"
 
 namespace laptime {
 namespace {

@@ -126,7 +126,9 @@ struct Explanation {
   std::vector<ParameterGroup> parameter_groups;
   double model_flops_forward = 0;  // by the formula of the model, whatever the pass
   double model_flops_backward = 0;
-  std::string recompute;  // what --recompute comes to, as a record says it
+  double model_flops_attention = 0;  // of forward, counted whole; a causal step needs half
+  double model_flops_head = 0;       // of forward
+  std::string recompute;             // what --recompute comes to, as a record says it
   std::vector<CompositeUse> composites;
   std::vector<PassOutcome> passes;
   std::vector<Work> phases;  // of what runs
@@ -138,8 +140,8 @@ struct Explanation {
   std::optional<MemoryNeed> memory;
 
   LAPTIME_FIELDS(name, refused, model, machine, config, parameters, parameter_groups, model_flops_forward,
-                 model_flops_backward, recompute, composites, passes, phases, kinds, ops, kernels, threads, constants,
-                 memory)
+                 model_flops_backward, model_flops_attention, model_flops_head, recompute, composites, passes, phases,
+                 kinds, ops, kernels, threads, constants, memory)
 };
 
 }  // namespace laptime

@@ -1,7 +1,6 @@
 // Adds the records of other files to a store: of JSON documents, or of other stores.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <functional>
 #include <map>
 #include <optional>
@@ -9,38 +8,43 @@
 #include <vector>
 
 #include "base/error.h"
-#include "record/fields_json.h"
-#include "record/json_documents.h"
+#include "config/fields_json.h"
+#include "data/json_documents.h"
 #include "record/store.h"
 
 namespace laptime {
 namespace {
 
-struct TracedJson {
-  Json record;  // as it was found
+struct FoundRecord {
+  int64_t id = 0;  // in the store where it comes from
+  Record record;
+  Json json;  // of the record, with keys that this program does not know
   std::optional<StepTrace> trace;
 };
 
-// Separates the record from its trace. Error with the place unless both are valid.
-TracedJson traced_json(std::string_view text, const std::string& place) {
-  try {
-    parse_record(text);
-    TracedJson traced{Json::parse(text), std::nullopt};
-    if (const Json* const trace = traced.record.find("trace")) {
-      check(traced.trace.emplace(from_json<StepTrace>(*trace, "trace")));
-      traced.record.erase("trace");
-    }
-    return traced;
-  } catch (const Error& error) {
-    throw Error::format("{}: {}", place, error.what());
+// Error unless the record, and the trace beside its fields if there is one, are valid.
+FoundRecord found_record(std::string_view text) {
+  FoundRecord found{.record = parse_record(text), .json = Json::parse(text), .trace = {}};
+  if (const Json* const trace = found.json.find("trace")) {
+    check(found.trace.emplace(from_json<StepTrace>(*trace, "trace")));
+    found.json.erase("trace");
   }
+  return found;
 }
 
-void each_traced(const std::string& path, const std::function<void(TracedJson)>& take) {
+void each_record(const std::string& path, const std::function<void(FoundRecord)>& take) {
   const DocumentFile file{.path = path,
                           .purpose = "file of records",
                           .advice = "give a store, or records written by `laptime show --output json --columns all`"};
-  each_json_text(file, [&](std::string_view text, const std::string& place) { take(traced_json(text, place)); });
+  each_json_text(file, [&](std::string_view text, const std::string& place) {
+    FoundRecord found;
+    try {
+      found = found_record(text);
+    } catch (const Error& error) {
+      throw Error::format("{}: {}", place, error.what());
+    }
+    take(std::move(found));
+  });
 }
 
 // Adds records to a store in batches, so that other programs that write to it do not wait long.
@@ -48,16 +52,15 @@ class Importer {
  public:
   explicit Importer(Store& store) : store_(store) {}
 
-  // `id` is that of the record where it comes from.
-  void add(TracedJson traced, int64_t id = 0) {
+  void add(FoundRecord found) {
     constexpr size_t kBatch = 256;
-    batch_.emplace_back(id, std::move(traced));
+    batch_.push_back(std::move(found));
     if (batch_.size() == kBatch) flush();
   }
 
   void flush() {
     store_.write_together([&] {
-      for (auto& [id, traced] : batch_) ids_[id] = put(std::move(traced));
+      for (FoundRecord& found : batch_) ids_[found.id] = put(found);
     });
     batch_.clear();
   }
@@ -66,14 +69,13 @@ class Importer {
   const std::map<int64_t, int64_t>& ids() const { return ids_; }  // in the store, by that where they come from
 
  private:
-  int64_t put(TracedJson traced) {
-    Record record = record_from_json(traced.record);
-    if (const std::string run = run_of(record); run != record.run) traced.record["run"] = record.run = run;
+  int64_t put(FoundRecord& found) {
+    Record& record = found.record;
+    if (const std::string run = run_of(record); run != record.run) found.json["run"] = record.run = run;
     const std::optional<int64_t> known = store_.find_same(record);
     ++(known ? imported_.known : imported_.added);
-    const bool is_new = traced.trace && (!known || store_.add_trace(*known, *traced.trace));
-    if (is_new) ++imported_.traces;
-    return known ? *known : store_.append(traced.record.dump(), traced.trace);
+    if (found.trace && (!known || store_.add_trace(*known, *found.trace))) ++imported_.traces;
+    return known ? *known : store_.append(found.json.dump(), found.trace);
   }
 
   // The name of its run in the store, which may have a run of this name that another machine has made.
@@ -86,7 +88,7 @@ class Importer {
   }
 
   Store& store_;
-  std::vector<std::pair<int64_t, TracedJson>> batch_;
+  std::vector<FoundRecord> batch_;
   std::map<int64_t, int64_t> ids_;
   std::map<std::pair<std::string, std::string>, std::string> runs_;  // name in the store by name and fingerprint
   Imported imported_;
@@ -95,12 +97,12 @@ class Importer {
 }  // namespace
 
 void check_records(const std::string& path) {
-  each_traced(path, [](const TracedJson&) {});
+  each_record(path, [](const FoundRecord&) {});
 }
 
 Imported import_records(Store& store, const std::string& path) {
   Importer importer(store);
-  each_traced(path, [&](TracedJson traced) { importer.add(std::move(traced)); });
+  each_record(path, [&](FoundRecord found) { importer.add(std::move(found)); });
   importer.flush();
   return importer.imported();
 }
@@ -111,22 +113,22 @@ Imported import_store(Store& store, const Store& other, const Store::Problem& pr
     try {
       const std::optional<std::string> text = other.text_at(id);
       if (!text) continue;
-      parse_record(*text);
-      importer.add({Json::parse(*text), other.trace_at(id)}, id);
+      FoundRecord found = found_record(*text);
+      found.id = id;
+      found.trace = other.trace_at(id);
+      importer.add(std::move(found));
     } catch (const Error& error) {
       problem(fmt::format("row {} is left out: {}", id, error.what()));
     }
   }
   importer.flush();
   for (const auto& [run, taken] : other.resumed()) {
-    const std::vector<int64_t> known = store.resumed_by(run);
     std::vector<int64_t> ids;
     for (const int64_t id : taken) {
       const auto found = importer.ids().find(id);
-      if (found != importer.ids().end() && !std::binary_search(known.begin(), known.end(), found->second))
-        ids.push_back(found->second);
+      if (found != importer.ids().end()) ids.push_back(found->second);
     }
-    if (!ids.empty()) store.add_resumed(run, ids);
+    store.add_resumed(run, ids);
   }
   return importer.imported();
 }

@@ -12,7 +12,7 @@
 
 #include "base/json.h"
 #include "base/words.h"
-#include "record/fields_json.h"
+#include "config/fields_json.h"
 #include "record/metrics.h"
 #include "record/sqlite.h"
 
@@ -99,73 +99,57 @@ const std::vector<SqlColumn>& sql_columns() {
   return kColumns;
 }
 
-// Reads fields from the columns of a row, one after the other. A value that the field cannot have ends it.
+// Reads fields from the columns of a row, one after the other. Error for a value that the field cannot have.
 class ColumnReader {
  public:
   explicit ColumnReader(const Statement& row) : row_(row) {}
 
-  bool ok() const { return ok_; }
-
   template <class T>
   void operator()(const char*, T& field) {
-    type_ = row_.type(column_);
-    ok_ = ok_ && take(field);
-    ++column_;
+    // Most values are texts and fractions: they need no Json between.
+    const int type = row_.type(column_);
+    if constexpr (std::is_same_v<T, std::string>) {
+      if (type == SQLITE_TEXT) {
+        field = row_.text(column_++);
+        return;
+      }
+    } else if constexpr (std::is_same_v<T, double> || std::is_same_v<T, std::optional<double>>) {
+      if (type == SQLITE_FLOAT) {
+        field = row_.number(column_++);
+        return;
+      }
+    }
+    if (type == SQLITE_NULL) field = T();
+    fields_json::Reader("listing", "").read(value(), field);
   }
-  void skip(int columns) { column_ += columns; }
+  Json value() {
+    const int column = column_++;
+    switch (row_.type(column)) {
+      case SQLITE_INTEGER: return row_.integer(column);
+      case SQLITE_FLOAT: return row_.number(column);
+      case SQLITE_TEXT: return row_.text(column);
+      default: return nullptr;
+    }
+  }
+  bool is_text() const { return row_.type(column_) == SQLITE_TEXT; }
+  void skip() { ++column_; }
 
  private:
-  bool take(std::string& text) {
-    const bool is_text = type_ == SQLITE_TEXT;
-    is_text ? text.assign(row_.text(column_)) : text.erase();
-    return is_text || type_ == SQLITE_NULL;
-  }
-  bool take(int64_t& number) {
-    number = row_.integer(column_);
-    return type_ == SQLITE_INTEGER;
-  }
-  bool take(double& number) {
-    const bool is_null = type_ == SQLITE_NULL;
-    number = is_null ? std::numeric_limits<double>::quiet_NaN() : row_.number(column_);
-    return is_null || type_ == SQLITE_INTEGER || type_ == SQLITE_FLOAT;
-  }
-  template <class T>
-  bool take(std::optional<T>& value) {
-    value.reset();
-    return type_ == SQLITE_NULL || take(value.emplace());
-  }
-  bool take(Status& status) {
-    const std::string_view word = type_ == SQLITE_TEXT ? row_.text(column_) : "";
-    for (const auto& choice : choices_of(Status{})) {
-      if (choice.name != word) continue;
-      status = choice.value;
-      return true;
-    }
-    return false;
-  }
-  bool take(Json& value) {
-    if (type_ == SQLITE_NULL) {
-      value = nullptr;
-    } else if (type_ == SQLITE_INTEGER) {
-      value = row_.integer(column_);
-    } else if (type_ == SQLITE_TEXT) {
-      if (!value.is_string()) value = std::string();
-      value.text() = row_.text(column_);
-    } else {
-      value = row_.number(column_);
-    }
-    return true;
-  }
   const Statement& row_;
   int column_ = 1;
-  int type_ = SQLITE_NULL;  // of the value at hand
-  bool ok_ = true;
 };
 
-// The value of a key of the configuration, whose keys are kConfigKeys or the first of them.
-Json& config_value(Json::Object& config, size_t key) {
-  if (key == config.size()) config.push_back({kConfigKeys[key], nullptr});
-  return config[key].value;
+// Reads the values of kConfigKeys[begin, end).
+void read_config(ColumnReader& columns, Json::Object& config, size_t begin, size_t end) {
+  for (size_t i = begin; i < end; ++i) {
+    if (i == config.size()) config.push_back({kConfigKeys[i], nullptr});
+    Json& value = config[i].value;
+    if (value.is_string() && columns.is_text()) {
+      columns("", value.text());
+    } else {
+      value = columns.value();
+    }
+  }
 }
 
 void read_losses(ColumnReader& columns, std::vector<double>& losses) {
@@ -190,7 +174,7 @@ bool read_times(ColumnReader& columns, std::map<std::string, TimeStats>& times) 
   times.clear();
   TimeStats unused;
   TimeStats& time = has_time ? times[pass] : unused;
-  TimeFields::visit_fields(time, [&](const char*, auto& figure) { has_time ? columns("", figure) : columns.skip(1); });
+  TimeFields::visit_fields(time, [&](const char*, auto& figure) { has_time ? columns("", figure) : columns.skip(); });
   for (const char* const phase : kPhases) {
     std::optional<int64_t> samples;
     std::optional<double> median;
@@ -312,24 +296,23 @@ std::string select(Extent extent) {
 }
 
 bool read(const Statement& row, Extent extent, Record& record) {
-  if (extent == Extent::kWithConfig) {
-    try {
+  try {
+    if (extent == Extent::kWithConfig) {
       record = from_json<Record>(Json::parse(row.text(1)), "listing");
       return is_valid(record);
-    } catch (const Error&) {
-      return false;
     }
+    ColumnReader columns(row);
+    NameFields::visit_fields(record, columns);
+    Json::Object& config = record.config.json().items();
+    read_config(columns, config, 0, kConfigKeysOfNames);
+    if (extent == Extent::kNames || !is_valid(record)) return is_valid(record);
+    LineFields::visit_fields(record, columns);
+    read_config(columns, config, kConfigKeysOfNames, kConfigKeys.size());
+    read_losses(columns, record.loss.values);
+    return read_times(columns, record.time);
+  } catch (const Error&) {
+    return false;
   }
-  ColumnReader columns(row);
-  NameFields::visit_fields(record, columns);
-  if (!columns.ok() || !is_valid(record)) return false;
-  auto& config = record.config.json().items();
-  for (size_t i = 0; i < kConfigKeysOfNames; ++i) columns("", config_value(config, i));
-  if (extent == Extent::kNames) return columns.ok();
-  LineFields::visit_fields(record, columns);
-  for (size_t i = kConfigKeysOfNames; i < kConfigKeys.size(); ++i) columns("", config_value(config, i));
-  read_losses(columns, record.loss.values);
-  return read_times(columns, record.time) && columns.ok();
 }
 
 StoredValue stored_value(std::string_view name) {

@@ -45,6 +45,24 @@ Figure difference(const std::optional<int64_t>& after, const std::optional<int64
 
 Figure ratio(Figure a, Figure b) { return a && b && *b != 0 ? known(*a / *b) : std::nullopt; }
 
+// The mfu by another count of the FLOPs of forward; backward has twice as many in each.
+Figure mfu_of(const Record& record, Figure forward_flops) {
+  const Figure mfu = record.flops.mfu_measured ? record.flops.mfu_measured : record.flops.mfu_datasheet;
+  const Figure counted = ratio(forward_flops, record.flops.forward);
+  return mfu && counted ? known(*mfu * *counted) : std::nullopt;
+}
+
+Figure causal_forward_flops(const FlopsUse& flops) {
+  return flops.forward && flops.attention ? Figure(*flops.forward - *flops.attention / 2) : std::nullopt;
+}
+
+Figure parameter_forward_flops(const Record& record) {
+  const TimeStats* const time = record.main_time();
+  if (time == nullptr || !record.flops.parameters || !record.tokens_per_second) return std::nullopt;
+  const double tokens = *record.tokens_per_second * time->median;
+  return 2 * static_cast<double>(*record.flops.parameters) * tokens;
+}
+
 Figure less_one(Figure quotient) { return quotient ? Figure(*quotient - 1) : std::nullopt; }
 
 Figure predicted_time(const Record& record) {
@@ -66,6 +84,7 @@ using enum Better;
 #define LAPTIME_FIELD(path) #path, [](const Record& record) { return known(record.path); }
 // NOLINTNEXTLINE(bugprone-macro-parentheses): a template cannot stand in parentheses
 #define LAPTIME_TIME(reader, member) "time.PASS." #member, reader<&TimeStats::member>
+#define LAPTIME_PHASE(phase) "time." #phase ".median", [](const Record& record) { return median_of(record, #phase); }
 
 constexpr auto kMetrics = std::to_array<Metric>({
     {"median", kSeconds, kLower, "median time of a sample", LAPTIME_TIME(of_time, median)},
@@ -93,12 +112,10 @@ constexpr auto kMetrics = std::to_array<Metric>({
      LAPTIME_FIELD(host.median)},
     {"host_difference", kFraction, kNeither, "host's over device's median time of a whole step, minus 1",
      LAPTIME_FIELD(host.difference)},
-    {"forward_time", kSeconds, kLower, "median time of the forward phase, timed in place", "time.forward.median",
-     [](const Record& r) { return median_of(r, "forward"); }},
-    {"backward_time", kSeconds, kLower, "median time of the backward phase, timed in place", "time.backward.median",
-     [](const Record& r) { return median_of(r, "backward"); }},
-    {"optimizer_time", kSeconds, kLower, "median time of the optimizer phase, timed in place", "time.optimizer.median",
-     [](const Record& r) { return median_of(r, "optimizer"); }},
+    {"forward_time", kSeconds, kLower, "median time of the forward phase, timed in place", LAPTIME_PHASE(forward)},
+    {"backward_time", kSeconds, kLower, "median time of the backward phase, timed in place", LAPTIME_PHASE(backward)},
+    {"optimizer_time", kSeconds, kLower, "median time of the optimizer phase, timed in place",
+     LAPTIME_PHASE(optimizer)},
     {"residue", kFraction, kLower, "share of a sample outside all of its phases", "phases[phase = residue].share",
      residue_share},
     {"tokens_per_second", kTokensPerSecond, kHigher, "tokens of a batch over the median time of a sample",
@@ -111,6 +128,12 @@ constexpr auto kMetrics = std::to_array<Metric>({
     {"mfu_datasheet", kFraction, kHigher, "model FLOPs per second over the peak in the machine's data sheet",
      "flops.model_flops_per_second / flops.peak_datasheet",
      [](const Record& r) { return known(r.flops.mfu_datasheet); }},
+    {"mfu_causal", kFraction, kHigher, "mfu with the causal half of attention: half of its products are not counted",
+     "mfu * (1 - flops.attention / 2 / flops.forward)",
+     [](const Record& r) { return mfu_of(r, causal_forward_flops(r.flops)); }},
+    {"mfu_6n", kFraction, kHigher, "mfu by the 6N rule: six FLOPs for each parameter and token of a step, no attention",
+     "mfu * 2 * flops.parameters * tokens / flops.forward",
+     [](const Record& r) { return mfu_of(r, parameter_forward_flops(r)); }},
     {"predicted_time", kSeconds, kLower, "time of a sample as predicted before the run, from launches measured earlier",
      "prediction.time.PASS", predicted_time},
     {"prediction_error", kFraction, kNeither, "predicted over measured median time, minus 1",

@@ -17,8 +17,10 @@
 
 namespace laptime {
 
+struct DocumentFile;  // data/json_documents.h
+
 // Each struct states its fields once, with their units, in the order of the JSON keys; writing and reading
-// (record/fields_json.h) follow from that statement. Unknown numbers are empty optionals, which JSON has as null.
+// (config/fields_json.h) follow from that statement. Unknown numbers are empty optionals, which JSON has as null.
 
 enum class Status : uint8_t { kOk, kOutOfMemory, kUnsupported, kTimeout, kFailed, kInterrupted };
 
@@ -86,22 +88,23 @@ struct ClassShare {
 
 // Model FLOPs of one step by phase, the rate they ran at, and that rate over the machine's peak (0 ... 1).
 struct FlopsUse {
-  std::optional<double> forward;
-  std::optional<double> backward;
-  std::optional<double> optimizer;
+  std::optional<double> forward, backward, optimizer;
+  std::optional<double> attention;    // of forward: the two products of attention, counted whole
+  std::optional<double> head;         // of forward: the product that makes the logits
+  std::optional<int64_t> parameters;  // trainable scalars
   std::optional<double> model_flops_per_second;
   std::optional<double> peak_measured;   // FLOP/s
   std::string peak_measured_at;          // date of that measurement; ISO 8601, UTC
   std::optional<double> peak_datasheet;  // FLOP/s
-  std::optional<double> mfu_measured;
-  std::optional<double> mfu_datasheet;
+  std::optional<double> mfu_measured, mfu_datasheet;
   std::string above_peak;                     // why mfu_measured exceeds 1; empty where it does not
   std::optional<double> products_per_second;  // FLOP/s of the fastest matrix product among the launches that were timed
 
   friend bool operator==(const FlopsUse&, const FlopsUse&) = default;
-  LAPTIME_FIELDS((kFlops, forward, backward, optimizer), (kFlopsPerSecond, model_flops_per_second, peak_measured),
-                 peak_measured_at, (kFlopsPerSecond, peak_datasheet), (kFraction, mfu_measured, mfu_datasheet),
-                 above_peak, (kFlopsPerSecond, products_per_second))
+  LAPTIME_FIELDS((kFlops, forward, backward, optimizer, attention, head), parameters,
+                 (kFlopsPerSecond, model_flops_per_second, peak_measured), peak_measured_at,
+                 (kFlopsPerSecond, peak_datasheet), (kFraction, mfu_measured, mfu_datasheet), above_peak,
+                 (kFlopsPerSecond, products_per_second))
 };
 
 // A tensor that is live at the predicted peak: what it is, which op makes it and where, and its bytes.
@@ -121,10 +124,8 @@ struct TensorUse {
 
 // Bytes. `parts` divides the predicted peak by role: parameter, gradient, optimizer_state, activation, ...
 struct MemoryUse {
-  std::optional<int64_t> predicted_peak_bytes;
-  std::optional<int64_t> peak_bytes;
-  std::optional<int64_t> peak_rss_bytes;
-  std::optional<int64_t> base_rss_bytes;
+  std::optional<int64_t> predicted_peak_bytes, peak_bytes;
+  std::optional<int64_t> peak_rss_bytes, base_rss_bytes;
   std::optional<int64_t> requested_bytes;  // most that tensors asked for at once: torch's requested_bytes
   std::optional<int64_t> reserved_bytes;   // most of the device's memory taken for them: torch's reserved_bytes
   std::map<std::string, int64_t> parts;
@@ -153,9 +154,7 @@ struct LossValues {
 struct LossScalingUse {
   std::optional<double> first;  // scale of the first step
   std::optional<double> last;   // scale after the last step
-  std::optional<int64_t> growths;
-  std::optional<int64_t> backoffs;
-  std::optional<int64_t> skipped_steps;
+  std::optional<int64_t> growths, backoffs, skipped_steps;
   std::vector<int64_t> skipped;  // their numbers, the first step being 1, warm-up included
 
   friend bool operator==(const LossScalingUse&, const LossScalingUse&) = default;
@@ -177,12 +176,7 @@ struct DataUse {
 
 // Seconds spent before the first sample, none of them inside one.
 struct SetupTimes {
-  std::optional<double> plan;
-  std::optional<double> kernel_trial;
-  std::optional<double> memory;
-  std::optional<double> weights;
-  std::optional<double> data;
-  std::optional<double> total;
+  std::optional<double> plan, kernel_trial, memory, weights, data, total;
 
   friend bool operator==(const SetupTimes&, const SetupTimes&) = default;
   LAPTIME_FIELDS((kSeconds, plan, kernel_trial, memory, weights, data, total))
@@ -194,9 +188,7 @@ struct SetupTimes {
 struct Transient {
   std::vector<double> warmup;    // seconds of each warm-up step
   std::optional<int64_t> steps;  // how many first steps were slower than the steady ones
-  std::optional<double> excess;
-  std::optional<double> page_faults;
-  std::optional<double> rest;
+  std::optional<double> excess, page_faults, rest;
   std::vector<ClassShare> parts;  // seconds and share of the excess; no class where launches were not marked
 
   friend bool operator==(const Transient&, const Transient&) = default;
@@ -205,10 +197,8 @@ struct Transient {
 
 // How many samples were taken and what ended the sampling: rule "fixed", "interval", "time" or "samples".
 struct Stopping {
-  std::string rule;
-  std::string reason;
-  std::optional<int64_t> warmup;
-  std::optional<int64_t> steps;
+  std::string rule, reason;
+  std::optional<int64_t> warmup, steps;
   std::optional<int64_t> steps_per_sample;  // more than 1 where a single step is too short to time
 
   friend bool operator==(const Stopping&, const Stopping&) = default;
@@ -230,9 +220,7 @@ struct Verdict {
 
 // Which kernel ran an op of one signature.
 struct KernelUse {
-  std::string op;
-  std::string signature;
-  std::string kernel;
+  std::string op, signature, kernel;
 
   friend bool operator==(const KernelUse&, const KernelUse&) = default;
   LAPTIME_FIELDS(op, signature, kernel)
@@ -240,10 +228,7 @@ struct KernelUse {
 
 // The program that measured; `id` tells two builds of one commit apart.
 struct Binary {
-  std::string version;
-  std::string commit;
-  std::string build_type;
-  std::string id;
+  std::string version, commit, build_type, id;
 
   friend bool operator==(const Binary&, const Binary&) = default;
   LAPTIME_FIELDS(version, commit, build_type, id)
@@ -326,18 +311,21 @@ struct Record {
   const TimeStats* main_time() const;
 };
 
-// The record that to_json() (record/fields_json.h) wrote. Unknown keys are ignored, missing ones keep their default; a
+// The record that to_json() (config/fields_json.h) wrote. Unknown keys are ignored, missing ones keep their default; a
 // wrong type, a missing name, status or schema version, or a newer schema version is an Error that names the key.
 Record record_from_json(const Json& json);
 
 // One line without a line break; characters outside ASCII and control bytes are \u-escaped.
 std::string to_text(const Record& record);
-// Error on malformed JSON and on more than the limits below, else as record_from_json.
+// Error on malformed JSON and beyond the limits of a document (data/json_documents.h) and of keys, else as
+// record_from_json.
 Record parse_record(std::string_view text);
 
-inline constexpr size_t kMaxRecordBytes = size_t{64} << 20U;
-inline constexpr int kMaxRecordDepth = 32;
 inline constexpr int kMaxRecordKeys = 20'000;
+
+// The records of a file that `laptime bench --output json`, `laptime show` or peers/run wrote. Error for a document
+// that is no record.
+std::vector<Record> read_records(const DocumentFile& file);
 
 // A key that a record may have, "*" standing for any name and "[]" for an element of a list, the type of its value
 // ("text", "integer", "number", "object", "list of number", ...), and the unit that it counts in.

@@ -7,10 +7,11 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/json_size.h"
+#include "base/machine.h"
+#include "base/machine_state.h"
 #include "base/random.h"
-#include "record/fields_json.h"
-#include "record/machine.h"
-#include "record/machine_state.h"
+#include "config/fields_json.h"
+#include "data/json_documents.h"
 #include "record/record.h"
 
 namespace laptime {
@@ -112,15 +113,27 @@ Record record_from_json(const Json& json) {
   return record;
 }
 
+std::vector<Record> read_records(const DocumentFile& file) {
+  std::vector<Record> records;
+  each_document(file, [&](const Json& document, const std::string& where) {
+    try {
+      records.push_back(record_from_json(document));
+    } catch (const Error& error) {
+      throw Error::format("{}: {}; {}", where, error.what(), file.advice);
+    }
+  });
+  return records;
+}
+
 std::string to_text(const Record& record) { return to_json(record).dump(); }
 
 Record parse_record(std::string_view text) {
-  if (text.size() > kMaxRecordBytes) {
-    throw Error::format("record: {} bytes, more than the limit of {} for one record", text.size(), kMaxRecordBytes);
+  if (text.size() > kMaxDocumentBytes) {
+    throw Error::format("record: {} bytes, more than the limit of {} for one record", text.size(), kMaxDocumentBytes);
   }
   const JsonSize size = json_size(text);
-  if (size.depth > size_t{kMaxRecordDepth})
-    throw Error::format("record: nested deeper than the limit of {}", kMaxRecordDepth);
+  if (size.depth > size_t{kMaxDocumentDepth})
+    throw Error::format("record: nested deeper than the limit of {}", kMaxDocumentDepth);
   if (size.keys > size_t{kMaxRecordKeys}) throw Error::format("record: more than the limit of {} keys", kMaxRecordKeys);
   try {
     return record_from_json(Json::parse(text));

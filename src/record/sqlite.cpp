@@ -78,14 +78,16 @@ Database::Database(std::filesystem::path path, bool create, std::function<bool()
 void Database::fail(int code) {
   const std::string detail = handle_ != nullptr ? sqlite3_errmsg(handle_.get()) : sqlite3_errstr(code);
   const std::string path = path_.string();
-  const auto text = [&](std::string_view what) { return fmt::format("store '{}': {}", path, what); };
+  const auto text = [&]<class... Args>(fmt::format_string<Args...> what, Args&&... args) {
+    return fmt::format("store '{}': {}", path, fmt::format(what, std::forward<Args>(args)...));
+  };
   std::error_code ignored;
   switch (code & 0xFF) {
     case SQLITE_FULL: throw Error(text("no room left to write; free some space, or name another file with --store"));
     case SQLITE_CANTOPEN:
       // For a file that cannot be made the system's reason is lost: SQLite's last try was to read it.
-      throw StoreUnavailable(text(fmt::format("cannot be {}; name a file in a directory you may write with --store",
-                                              std::filesystem::exists(path_, ignored) ? "opened" : "created")));
+      throw StoreUnavailable(text("cannot be {}; name a file in a directory you may write with --store",
+                                  std::filesystem::exists(path_, ignored) ? "opened" : "created"));
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
@@ -94,29 +96,40 @@ void Database::fail(int code) {
     case SQLITE_LOCKED:
       if (waits_after_stop_ > 0)
         throw Error(text("another process keeps it locked, and a signal ended the wait for it"));
-      throw Error(text(fmt::format("another process kept it locked for {} s; wait for it, or use --store",
-                                   kMaxWaits * kWaitMs / 1000)));
+      throw Error(
+          text("another process kept it locked for {} s; wait for it, or use --store", kMaxWaits * kWaitMs / 1000));
     case SQLITE_NOTADB: throw Error(text("not a laptime store, but some other file; name another one with --store"));
     case SQLITE_CORRUPT:
-      throw Damaged(text(fmt::format(
-          "damaged ({}); save what is readable with: sqlite3 '{}' .recover, and use another file with --store", detail,
-          path)));
+      throw Damaged(
+          text("damaged ({}); save what is readable with: sqlite3 '{}' .recover, and use another file with "
+               "--store",
+               detail, path));
     case SQLITE_IOERR:
-      if (code == SQLITE_IOERR_WRITE || code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_TRUNCATE) {
-        throw Error(
-            text(fmt::format("the disk refused to write ({}); look at its room, at `ulimit -f`, or name another "
-                             "file with --store",
-                             detail)));
-      }
-      throw Error(text(fmt::format("the disk failed ({}); name another file with --store", detail)));
-    case SQLITE_ERROR:
+      if (code != SQLITE_IOERR_WRITE && code != SQLITE_IOERR_FSYNC && code != SQLITE_IOERR_TRUNCATE)
+        throw Error(text("the disk failed ({}); name another file with --store", detail));
       throw Error(
-          text(fmt::format("its schema is damaged, or is not that of a laptime store ({}); name another file "
-                           "with --store",
-                           detail)));
+          text("the disk refused to write ({}); look at its room, at `ulimit -f`, or name another file with "
+               "--store",
+               detail));
+    case SQLITE_ERROR:
+      throw Error(text("its schema is damaged, or is not that of a laptime store ({}); name another file with --store",
+                       detail));
     case SQLITE_NOMEM: throw Error(text("out of memory"));
-    case SQLITE_TOOBIG: throw Error(text(fmt::format("a value is larger than {} bytes", kMaxTextBytes)));
-    default: throw Error(text(fmt::format("{} (SQLite error {}); name another file with --store", detail, code)));
+    case SQLITE_TOOBIG: throw Error(text("a value is larger than {} bytes", kMaxTextBytes));
+    default: throw Error(text("{} (SQLite error {}); name another file with --store", detail, code));
+  }
+}
+
+void Database::transact(const std::function<void()>& write) {
+  if (sqlite3_get_autocommit(handle_.get()) == 0) return write();
+  execute("BEGIN IMMEDIATE");
+  try {
+    write();
+    execute("COMMIT");
+  } catch (...) {
+    // Fails where SQLite has rolled back on its own, as after a full disk.
+    sqlite3_exec(handle_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
+    throw;
   }
 }
 
@@ -173,25 +186,6 @@ std::optional<int> Statement::column(std::string_view name) const {
     if (sqlite3_column_name(statement_.get(), column) == name) return column;
   }
   return std::nullopt;
-}
-
-Transaction::Transaction(Database& database) : database_(database), open_(!database.in_transaction()) {
-  if (open_) database_.execute("BEGIN IMMEDIATE");
-}
-
-void Transaction::commit() {
-  if (open_) database_.execute("COMMIT");
-  open_ = false;
-}
-
-Transaction::~Transaction() {
-  if (!open_) return;
-  try {
-    database_.execute("ROLLBACK");
-  } catch (const Error&) {
-    // After a failure such as a full disk SQLite has rolled back on its own.
-    open_ = false;
-  }
 }
 
 }  // namespace laptime::sqlite

@@ -71,9 +71,11 @@ class Database {
 
   bool read_only() const { return sqlite3_db_readonly(handle_.get(), "main") == 1; }
   const std::filesystem::path& path() const { return path_; }
-  bool in_transaction() const { return sqlite3_get_autocommit(handle_.get()) == 0; }
   void execute(const std::string& sql) { check(sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr)); }
   int64_t query_integer(const std::string& sql);
+  // Takes the write lock, so that a reader never has to become a writer, and keeps all that `write` writes, or nothing
+  // if it throws. Inside of another transaction the outer one decides.
+  void transact(const std::function<void()>& write);
   bool has_column(std::string_view table, std::string_view column);  // false where there is no such table either
 
   // Throws the Error for a result code other than SQLITE_OK.
@@ -93,21 +95,6 @@ class Database {
   std::function<bool()> stop_;
   int waits_after_stop_ = 0;
   std::unique_ptr<sqlite3, Close> handle_;
-};
-
-// Takes the write lock at once, so that a reader never has to become a writer; rolls back unless committed. Inside of
-// another transaction it does nothing: the outer one decides.
-class Transaction {
- public:
-  explicit Transaction(Database& database);
-  ~Transaction();
-  Transaction(const Transaction&) = delete;
-  Transaction& operator=(const Transaction&) = delete;
-  void commit();
-
- private:
-  Database& database_;
-  bool open_;
 };
 
 }  // namespace laptime::sqlite

@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/words.h"
-#include "record/fields_json.h"
+#include "config/fields_json.h"
 #include "record/listing.h"
 #include "record/sqlite.h"
 #include "record/store_schema.h"
@@ -24,7 +24,6 @@ namespace fs = std::filesystem;
 using sqlite::Damaged;
 using sqlite::Database;
 using sqlite::Statement;
-using sqlite::Transaction;
 
 // A mistyped folder is an error: a store in a new one would be hard to find again.
 void require_directory(const fs::path& path) {
@@ -189,23 +188,15 @@ class Scan {
 
 }  // namespace
 
-Store::Store(std::unique_ptr<Database> database) : database_(std::move(database)) {}
-Store::Store(Store&& other) noexcept = default;
-Store& Store::operator=(Store&& other) noexcept = default;
-Store::~Store() = default;
-
 Store Store::open(const fs::path& path, Access access, const std::function<bool()>& stop) {
   const store_schema::FileKind kind = store_schema::kind_of_file(path);
   if (access == Access::kRead && kind == store_schema::FileKind::kNone) {
     throw Error::format("store '{}': no such file; nothing has been stored there yet, or name the file with --store",
                         path.string());
   }
-  if (access == Access::kRead && kind == store_schema::FileKind::kEmpty) {
-    throw Error::format("store '{}': empty; name the file with --store", path.string());
-  }
   if (access == Access::kWrite) require_directory(path);
 
-  auto database = std::make_unique<Database>(path, access == Access::kWrite, stop);
+  auto database = std::make_shared<Database>(path, access == Access::kWrite, stop);
   database->execute("PRAGMA cell_size_check = ON");
   if (access == Access::kWrite) {
     if (database->read_only()) database->fail(SQLITE_READONLY);
@@ -223,31 +214,20 @@ Store Store::open(const fs::path& path, Access access, const std::function<bool(
 }
 
 void Store::check_writable() {
-  Transaction transaction(*database_);
-  database_->execute(fmt::format("PRAGMA user_version = {}", kSchemaVersion));
-  transaction.commit();
-}
-
-int64_t Store::append(const Record& record, const std::optional<StepTrace>& trace) {
-  return append(to_text(record), trace);
+  database_->transact([&] { database_->execute(fmt::format("PRAGMA user_version = {}", kSchemaVersion)); });
 }
 
 int64_t Store::append(std::string_view text, const std::optional<StepTrace>& trace) {
-  Transaction transaction(*database_);
-  Statement(*database_, "INSERT INTO records (json) VALUES (?1)").bind(text).run();
-  const int64_t id = database_->query_integer("SELECT last_insert_rowid()");
-  if (trace) {
-    Statement(*database_, "INSERT INTO traces VALUES (?1, ?2)").bind(id, to_json(*trace).dump()).run();
-  }
-  transaction.commit();
+  int64_t id = 0;
+  database_->transact([&] {
+    Statement(*database_, "INSERT INTO records (json) VALUES (?1)").bind(text).run();
+    id = database_->query_integer("SELECT last_insert_rowid()");
+    if (trace) add_trace(id, *trace);
+  });
   return id;
 }
 
-void Store::write_together(const std::function<void()>& write) {
-  Transaction transaction(*database_);
-  write();
-  transaction.commit();
-}
+void Store::write_together(const std::function<void()>& write) { database_->transact(write); }
 
 std::optional<int64_t> Store::find_same(const Record& record) const {
   const std::string text = to_text(with_own_run(record));
@@ -329,11 +309,12 @@ std::optional<Store::Finished> Store::find_finished(std::string_view config_hash
 }
 
 void Store::add_resumed(std::string_view run, std::span<const int64_t> ids) {
-  Transaction transaction(*database_);
-  for (const int64_t id : ids) {
-    Statement(*database_, "INSERT INTO resumed SELECT ?1, ?2, ifnull(max(id), 0) FROM records").bind(run, id).run();
-  }
-  transaction.commit();
+  database_->transact([&] {
+    Statement add(*database_,
+                  "INSERT INTO resumed SELECT ?1, ?2, (SELECT ifnull(max(id), 0) FROM records) WHERE NOT "
+                  "EXISTS (SELECT 1 FROM resumed WHERE run = ?1 AND record_id = ?2)");
+    for (const int64_t id : ids) add.bind(run, id).run();
+  });
 }
 
 std::vector<int64_t> Store::resumed_by(std::string_view text) const {

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "record/listing.h"
@@ -98,16 +99,15 @@ class Store {
   // has become true.
   static Store open(const std::filesystem::path& path, Access access = Access::kWrite,
                     const std::function<bool()>& stop = {});
-  Store(Store&& other) noexcept;
-  Store& operator=(Store&& other) noexcept;
-  ~Store();
 
   // Error unless a record could be written now. Rewrites a value that the file has already.
   void check_writable();
 
   // Returns the record's id. The text is that of a record (to_text).
-  int64_t append(const Record& record, const std::optional<StepTrace>& trace = {});
   int64_t append(std::string_view text, const std::optional<StepTrace>& trace = {});
+  int64_t append(const Record& record, const std::optional<StepTrace>& trace = {}) {
+    return append(to_text(record), trace);
+  }
 
   // Writes all that `write` appends, or nothing if it throws.
   void write_together(const std::function<void()>& write);
@@ -121,17 +121,17 @@ class Store {
   // Whether the store has the record of this id, run and name.
   bool has(int64_t id, std::string_view run, std::string_view name) const;
 
-  // Goes through all records, oldest first, and reads as much of each as `extent` says. What cannot be read (a row that
-  // is no record or of a newer laptime, a damaged page) is left out, and `problem` gets a message that names it.
-  // `visit` returns false to end. The store is not locked while it runs.
+  // Goes through all records, oldest first. A row that cannot be read (no record, or of a newer laptime, or on a
+  // damaged page) is left out, and `problem` gets a message that names it. `visit` returns false to end; the store is
+  // not locked while it runs.
   using Visit = std::function<bool(int64_t id, const Record&)>;
   using Problem = std::function<void(const std::string&)>;
   void each(Extent extent, const Visit& visit, const Problem& problem) const;
-  // Goes through the records of these ids, in their order; none is an error.
+  // In the order of `ids`; an id without a record is left out.
   void each_of(std::span<const int64_t> ids, Extent extent, const Visit& visit, const Problem& problem) const;
 
-  // The ids of all records, oldest first; of a damaged store those that can be found. With `condition`, SQL over the
-  // columns of the listing, without those of which it does not hold.
+  // The ids of all records that can be found, oldest first, for which `condition` holds: SQL over the columns of the
+  // listing.
   std::vector<int64_t> ids(const Problem& problem, const std::string& condition = {}) const;
 
   // The JSON of a record, as it was written; none if there is no such record.
@@ -149,7 +149,8 @@ class Store {
                                         std::string_view fingerprint,
                                         std::optional<int64_t> traced_steps = std::nullopt) const;
 
-  // Notes that the command of this run took these records from the store instead of measuring them.
+  // Notes that the command of this run took these records from the store instead of measuring them; a record that is
+  // noted already stays noted once.
   void add_resumed(std::string_view run, std::span<const int64_t> ids);
   // The ids that were noted for every run whose name has this text, ascending.
   std::vector<int64_t> resumed_by(std::string_view text) const;
@@ -162,22 +163,22 @@ class Store {
   };
   std::optional<Resumed> newest_resumed() const;
 
-  // A choice or cost of the same key takes the place of an older one, a peak that of a worse one. All of a call are
-  // written, or none.
+  // A choice takes the place of an older one of its key, a cost is taken together with it (with_newer), and a peak
+  // takes the place of a worse one. All of a call are written, or none. The lists are ordered by their keys.
   void put(std::span<const KernelChoice> choices);
-  std::vector<KernelChoice> kernel_choices(std::string_view device) const;  // ordered by signature
-  void put(std::span<const LaunchCost> costs);                              // those that are less than what is there
-  std::vector<LaunchCost> launch_costs(std::string_view device) const;      // ordered by threads and signature
+  void put(std::span<const LaunchCost> costs);
+  void put(const MeasuredPeak& peak);
+  std::vector<KernelChoice> kernel_choices(std::string_view device) const;
+  std::vector<LaunchCost> launch_costs(std::string_view device) const;
+  std::vector<MeasuredPeak> measured_peaks(std::string_view device) const;
 
   // Predicted over measured time minus 1, of the newest records of this machine that were predicted from launches.
   std::vector<double> prediction_errors(std::string_view fingerprint) const;
-  void put(const MeasuredPeak& peak);
-  std::vector<MeasuredPeak> measured_peaks(std::string_view device) const;  // ordered by name
 
  private:
-  explicit Store(std::unique_ptr<sqlite::Database> database);
+  explicit Store(std::shared_ptr<sqlite::Database> database) : database_(std::move(database)) {}
 
-  std::unique_ptr<sqlite::Database> database_;
+  std::shared_ptr<sqlite::Database> database_;  // copies of a store share it
 };
 
 struct Imported {

@@ -14,7 +14,6 @@ namespace {
 
 using sqlite::Database;
 using sqlite::Statement;
-using sqlite::Transaction;
 
 void take(const Statement& row, int column, std::string& field) { field = row.text(column); }
 void take(const Statement& row, int column, int64_t& field) { field = row.integer(column); }
@@ -73,35 +72,32 @@ std::vector<MeasuredPeak> Store::measured_peaks(std::string_view device) const {
 }
 
 void Store::put(std::span<const KernelChoice> choices) {
-  if (choices.empty()) return;
-  Transaction transaction(*database_);
-  write(*database_, choices);
-  transaction.commit();
+  if (!choices.empty()) database_->transact([&] { write(*database_, choices); });
 }
 
 void Store::put(std::span<const LaunchCost> costs) {
   if (costs.empty()) return;
-  Transaction transaction(*database_);
-  Statement find(*database_, "SELECT * FROM launch_costs WHERE device = ?1 AND threads = ?2 AND signature = ?3");
-  for (const LaunchCost& newer : costs) {
-    LaunchCost cost = newer;
-    find.reset();
-    if (find.bind(newer.device, newer.threads, newer.signature).step()) {
-      auto known = value_of<LaunchCost>(find);
-      std::tie(known.kind, known.flops, known.bytes) = std::tie(newer.kind, newer.flops, newer.bytes);
-      cost = with_newer(std::move(known), newer);
+  database_->transact([&] {
+    Statement find(*database_, "SELECT * FROM launch_costs WHERE device = ?1 AND threads = ?2 AND signature = ?3");
+    for (const LaunchCost& newer : costs) {
+      LaunchCost cost = newer;
+      find.reset();
+      if (find.bind(newer.device, newer.threads, newer.signature).step()) {
+        auto known = value_of<LaunchCost>(find);
+        std::tie(known.kind, known.flops, known.bytes) = std::tie(newer.kind, newer.flops, newer.bytes);
+        cost = with_newer(std::move(known), newer);
+      }
+      write(*database_, std::span<const LaunchCost>(&cost, 1));
     }
-    write(*database_, std::span<const LaunchCost>(&cost, 1));
-  }
-  transaction.commit();
+  });
 }
 
 void Store::put(const MeasuredPeak& peak) {
-  Transaction transaction(*database_);
-  const std::vector<MeasuredPeak> known = measured_peaks(peak.device);
-  const auto found = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.name == peak.name; });
-  write(*database_, std::span(found == known.end() ? &peak : &better_of(*found, peak), 1));
-  transaction.commit();
+  database_->transact([&] {
+    const std::vector<MeasuredPeak> known = measured_peaks(peak.device);
+    const auto found = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.name == peak.name; });
+    write(*database_, std::span(found == known.end() ? &peak : &better_of(*found, peak), 1));
+  });
 }
 
 LaunchCost with_newer(LaunchCost known, const LaunchCost& newer) {

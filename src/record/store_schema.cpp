@@ -20,7 +20,6 @@ namespace laptime::store_schema {
 namespace {
 
 using sqlite::Database;
-using sqlite::Transaction;
 
 constexpr int64_t kApplicationId = 1'280'332'884;  // "LPTT"
 
@@ -155,13 +154,12 @@ int64_t version_of(Database& database) {
 }
 
 void bring_up_to_date(Database& database) {
-  Transaction transaction(database);
-  const int64_t version = version_of(database);
-  if (version == kVersion) return;
-  const auto statements = versions();
-  for (size_t next = static_cast<size_t>(version); next < statements.size(); ++next) database.execute(statements[next]);
-  database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, kVersion));
-  transaction.commit();
+  database.transact([&] {
+    const auto statements = versions();
+    for (auto next = static_cast<size_t>(version_of(database)); next < statements.size(); ++next)
+      database.execute(statements[next]);
+    database.execute(fmt::format("PRAGMA application_id = {}; PRAGMA user_version = {}", kApplicationId, kVersion));
+  });
 }
 
 }  // namespace laptime::store_schema

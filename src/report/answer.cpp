@@ -28,9 +28,26 @@ void PointAnswer::draw(std::function<std::string(const TextStyle& style)> pictur
   parts.push_back({.picture = std::move(picture)});
 }
 
+void PointAnswer::fill(std::vector<std::string> words, bool is_indented) {
+  std::erase(words, "");
+  draw([words = std::move(words), is_indented](const TextStyle& style) {
+    std::vector<std::string> lines;
+    for (const std::string& word : words) {
+      if (!lines.empty() && (style.width == 0 || display_width(lines.back() + word) + 3 <= style.width)) {
+        lines.back() += "   " + word;
+      } else {
+        lines.push_back(lines.empty() && !is_indented ? word : "  " + word);
+      }
+    }
+    std::string text;
+    for (const std::string& line : lines) text += terminal_text(line, style.unicode) + "\n";
+    return text;
+  });
+}
+
 void PointAnswer::say_findings(std::initializer_list<std::string_view> kinds) {
   for (const Finding& finding : findings) {
-    if (std::find(kinds.begin(), kinds.end(), finding.kind) != kinds.end()) say("  " + words(finding));
+    if (std::ranges::find(kinds, finding.kind) != kinds.end()) say("  " + words(finding));
   }
 }
 
@@ -46,9 +63,7 @@ PointAnswer answer_without_result(const Record& record) {
 
 std::string text_of(const PointAnswer& answer, const TextStyle& style) {
   std::string text;
-  const auto add = [&](const std::string& line) {
-    text += broken_at_spaces(terminal_text(line, style.unicode), style.width) + "\n";
-  };
+  const auto add = [&](const std::string& line) { text += wrapped(line, style, 0); };
   if (!answer.title.empty()) add(answer.title);
   for (const AnswerPart& part : answer.parts) {
     if (!part.for_people) continue;
@@ -127,8 +142,7 @@ Unit unit_of_key(std::string_view key) {
                                                                      {"flops", Unit::kFlops},
                                                                      {"speedup_low", Unit::kRatio},
                                                                      {"speedup_high", Unit::kRatio}}};
-  const auto* const found =
-      std::find_if(kEnds.begin(), kEnds.end(), [&](const auto& end) { return key.ends_with(end.first); });
+  const auto* const found = std::ranges::find_if(kEnds, [&](const auto& end) { return key.ends_with(end.first); });
   return found != kEnds.end() ? found->second : key == "speedup" ? Unit::kRatio : Unit::kNone;
 }
 

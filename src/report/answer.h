@@ -36,7 +36,8 @@ struct PointAnswer {
   void show(Table table);                    // for people and programs
   void keep(Table table);                    // for programs alone
   void draw(std::function<std::string(const TextStyle& style)> picture);
-  void say_findings(std::initializer_list<std::string_view> kinds);  // the words of those of these kinds, indented
+  void fill(std::vector<std::string> words, bool is_indented = true);  // on as few lines as they need
+  void say_findings(std::initializer_list<std::string_view> kinds);    // the words of those of these kinds, indented
 };
 
 // The name, status and reason of a point, and of a point without a result its only line: "out_of_memory: predicted:

@@ -15,8 +15,10 @@
 namespace laptime {
 namespace {
 
-// The options that tell sizes apart, d_model and context always.
+// The options that tell sizes apart; d_model and context are always shown.
 constexpr std::array<const char*, 6> kLabels{"d_model", "context_length", "batch_size", "dtype", "threads", "pass"};
+constexpr const char* kLabelColumns =
+    "d_model=d_model; context_length=ctx; batch_size=batch_size; dtype=dtype; threads=threads; pass=pass";
 constexpr size_t kAlwaysShown = 2;
 
 std::string mode_of(const Record& record) {
@@ -30,12 +32,6 @@ std::vector<std::string> labels_of(const Record& record) {
   labels.reserve(kLabels.size());
   for (const char* const key : kLabels) labels.push_back(record.config.text(key));
   return labels;
-}
-
-// Whether a record has the labels of a planned point, which may not know all of them.
-bool match(const std::vector<std::string>& planned, const std::vector<std::string>& found) {
-  return std::equal(planned.begin(), planned.end(), found.begin(), found.end(),
-                    [](const auto& a, const auto& b) { return a == b || a.empty() || a == "null"; });
 }
 
 }  // namespace
@@ -52,49 +48,53 @@ bool AttentionTable::suits(const Records& expected) {
   return is_suited && !points.empty();
 }
 
+// The size with these labels. A planned point may not know all of them.
+AttentionTable::Size* AttentionTable::find(const std::vector<std::string>& labels) {
+  const auto is_same = [](const std::string& planned, const std::string& found) {
+    return planned == found || planned.empty() || planned == "null";
+  };
+  const auto size =
+      std::ranges::find_if(sizes_, [&](const Size& one) { return std::ranges::equal(one.labels, labels, is_same); });
+  return size == sizes_.end() ? nullptr : &*size;
+}
+
 AttentionTable::AttentionTable(const Records& expected) {
   expected.all(Extent::kWithConfig, [&](const Record& record) {
     const std::string mode = mode_of(record);
-    if (std::find(modes_.begin(), modes_.end(), mode) == modes_.end()) modes_.push_back(mode);
-    std::vector<std::string> labels = labels_of(record);
-    auto size = std::find_if(sizes_.begin(), sizes_.end(), [&](const Size& one) { return one.labels == labels; });
-    if (size == sizes_.end()) size = sizes_.insert(sizes_.end(), {.labels = std::move(labels)});
+    if (std::ranges::find(modes_, mode) == modes_.end()) modes_.push_back(mode);
+    Size* size = find(labels_of(record));
+    if (size == nullptr) size = &sizes_.emplace_back(Size{labels_of(record)});
     ++size->expected;
   });
-  constexpr size_t kTimeWidth = 8;
   const auto add = [&](const std::string& columns, size_t width) {
     for (TableColumn& column : columns_from(columns)) {
       column.width = width;
       start_.columns.push_back(std::move(column));
     }
   };
-  for (size_t i = 0; i < kLabels.size(); ++i) {
-    const bool varies = std::any_of(sizes_.begin(), sizes_.end(),
-                                    [&](const Size& size) { return size.labels[i] != sizes_.front().labels[i]; });
-    add(fmt::format("{}={}", kLabels.at(i), i == 1 ? "ctx" : kLabels.at(i)), 0);
-    start_.columns.back().for_people = i < kAlwaysShown || varies;
-  }
+  constexpr size_t kTimeWidth = 8;
+  add(kLabelColumns, 0);
   for (const std::string& mode : modes_)
     add(fmt::format("{0}_forward_s={0} forward; {0}_backward_s={0} backward", mode), kTimeWidth);
   if (modes_.size() > 1) add("gain=gain", 5);
   for (const std::string& mode : modes_) add(fmt::format("{0}_peak_bytes={0} memory@1", mode), kTimeWidth);
-  for (const Size& size : sizes_) {
-    TableRow& row = start_.rows.emplace_back();
-    for (const std::string& label : size.labels) row.cells.emplace_back(label);
+  for (size_t i = kAlwaysShown; i < kLabels.size(); ++i) {
+    const auto is_first = [&](const Size& size) { return size.labels[i] == sizes_.front().labels[i]; };
+    start_.columns[i].for_people = !std::ranges::all_of(sizes_, is_first);
   }
+  for (const Size& size : sizes_) start_.add({size.labels.begin(), size.labels.end()});
 }
 
 TableRow AttentionTable::row_of(const Size& size) const {
-  TableRow row;
-  for (const std::string& label : size.labels) row.cells.emplace_back(label);
+  TableRow row{.cells = {size.labels.begin(), size.labels.end()}};
   const auto record_of = [&](const std::string& mode) {
     const auto found = size.by_mode.find(mode);
     return found == size.by_mode.end() ? nullptr : &found->second;
   };
   for (const std::string& mode : modes_) {
-    const Record* const record = record_of(mode);
     for (const std::string phase : {"forward", "backward"}) {
       TableCell& cell = row.cells.emplace_back();
+      const Record* const record = record_of(mode);
       if (record == nullptr) continue;
       cell.value = value_of(*record, phase + "_time");
       if (const auto time = record->time.find(phase); cell.value.is_number() && time != record->time.end())
@@ -123,19 +123,14 @@ TableRow AttentionTable::row_of(const Size& size) const {
 
 std::string AttentionTable::print(Size& size, const TableStyle& style) {
   size.is_printed = true;
-  const TableRow row = row_of(size);
-  if (!rows_) {
-    start_.with_header = !style.quiet;
-    rows_.emplace(start_, style);
-  }
-  return rows_->add(row);
+  start_.with_header = !style.quiet;
+  if (!rows_) rows_.emplace(start_, style);
+  return rows_->add(row_of(size));
 }
 
 std::string AttentionTable::add(const Record& record, const TableStyle& style) {
-  const std::vector<std::string> labels = labels_of(record);
-  const auto size =
-      std::find_if(sizes_.begin(), sizes_.end(), [&](const Size& one) { return match(one.labels, labels); });
-  if (size == sizes_.end()) return "";
+  Size* const size = find(labels_of(record));
+  if (size == nullptr) return "";
   size->by_mode.insert_or_assign(mode_of(record), record);
   return size->by_mode.size() == size->expected && !size->is_printed ? print(*size, style) : "";
 }

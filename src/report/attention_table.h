@@ -33,6 +33,7 @@ class AttentionTable {
     bool is_printed = false;
   };
 
+  Size* find(const std::vector<std::string>& labels);
   TableRow row_of(const Size& size) const;
   std::string print(Size& size, const TableStyle& style);
 

@@ -256,9 +256,9 @@ std::string prediction_summary(const Records& records) {
       bytes = std::max(bytes.value_or(0), std::abs(*error));
   });
   if (times.empty()) return "";
-  const std::string text = fmt::format("{}: error {} % in the median, at most {} %",
-                                       counted(times.size(), "predicted time"), fixed_text(100 * median(times), 1),
-                                       fixed_text(100 * *std::max_element(times.begin(), times.end()), 1));
+  const std::string text =
+      fmt::format("{}: error {} % in the median, at most {} %", counted(times.size(), "predicted time"),
+                  fixed_text(100 * median(times), 1), fixed_text(100 * *std::ranges::max_element(times), 1));
   return bytes ? fmt::format("{}; bytes at most {} %", text, fixed_text(100 * *bytes, 2)) : text;
 }
 
@@ -332,8 +332,8 @@ Column column_of(const Definition& definition, int drop) {
 }
 
 const Definition* find_definition(std::span<const Definition> definitions, std::string_view id) {
-  const auto found = std::find_if(definitions.begin(), definitions.end(),
-                                  [&](const Definition& one) { return id == (one.id.empty() ? one.title : one.id); });
+  const auto found = std::ranges::find_if(
+      definitions, [&](const Definition& one) { return id == (one.id.empty() ? one.title : one.id); });
   return found == definitions.end() ? nullptr : &*found;
 }
 
@@ -341,9 +341,7 @@ const Definition* find_definition(std::span<const Definition> definitions, std::
 
 Read reader_of(std::string_view source) {
   if (source.starts_with('=')) {
-    return std::find_if(kReaders.begin(), kReaders.end(),
-                        [&](const Reader& reader) { return reader.name == source.substr(1); })
-        ->read;
+    return std::ranges::find_if(kReaders, [&](const Reader& reader) { return reader.name == source.substr(1); })->read;
   }
   const size_t colon = source.find(':');
   if (colon == std::string_view::npos) {
@@ -392,7 +390,7 @@ std::optional<Column> table_column(std::string_view header) {
 Column document_column(std::string_view header) { return column_of(*find_definition(kOfSets, header), 0); }
 
 const ColumnSet* find_column_set(std::string_view name) {
-  const auto* const found = std::find_if(kSets.begin(), kSets.end(), [&](const ColumnSet& known) {
+  const auto* const found = std::ranges::find_if(kSets, [&](const ColumnSet& known) {
     return known.name == name || (!known.alias.empty() && known.alias == name);
   });
   return found == kSets.end() ? nullptr : found;

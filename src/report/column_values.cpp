@@ -12,9 +12,9 @@
 
 #include "base/error.h"
 #include "base/words.h"
+#include "config/fields_json.h"
 #include "config/run_config.h"
 #include "config/synonyms.h"
-#include "record/fields_json.h"
 #include "report/columns.h"
 #include "report/names.h"
 

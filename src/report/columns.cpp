@@ -8,7 +8,6 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/words.h"
 
 namespace laptime {
@@ -59,8 +58,8 @@ Column column_of(const RatioColumn& column, const Speedups& speedups) {
 
 const RatioColumn* find_ratio(std::string_view name) {
   name = name == "speed-up" ? "speedup" : name.substr(0, name.find(" vs "));
-  const auto* const found = std::find_if(kRatioColumns.begin(), kRatioColumns.end(),
-                                         [&](const RatioColumn& column) { return column.name == name; });
+  const auto* const found =
+      std::ranges::find_if(kRatioColumns, [&](const RatioColumn& column) { return column.name == name; });
   return found == kRatioColumns.end() ? nullptr : found;
 }
 
@@ -93,7 +92,7 @@ Column column_by_name(std::string_view name, const Records& records) {
     });
   }
   const auto is_one_of = [&](std::initializer_list<std::string_view> names) {
-    return std::find(names.begin(), names.end(), resolved) != names.end();
+    return std::ranges::find(names, resolved) != names.end();
   };
   return {.title = std::string(name),
           .unit = unit_of(name),
@@ -107,7 +106,7 @@ Column column_by_name(std::string_view name, const Records& records) {
 
 void tell(std::span<const Column> columns, const Records& records, Extent extent,
           const std::function<void(const Record&)>& speedups) {
-  if (std::none_of(columns.begin(), columns.end(), [](const Column& column) { return column.compares; })) return;
+  if (std::ranges::find(columns, true, &Column::compares) == columns.end()) return;
   records.all(extent, [&](const Record& record) { speedups(record); });
 }
 
@@ -137,7 +136,7 @@ bool value_before(const Json& a, const Json& b) {
 std::vector<size_t> sorted(const std::vector<std::vector<Json>>& rows, const std::vector<SortKey>& keys) {
   std::vector<size_t> positions(rows.size());
   std::iota(positions.begin(), positions.end(), size_t{0});
-  std::stable_sort(positions.begin(), positions.end(), [&](size_t a, size_t b) {
+  std::ranges::stable_sort(positions, [&](size_t a, size_t b) {
     for (size_t k = 0; k < keys.size(); ++k) {
       const Json& left = rows[a][k];
       const Json& right = rows[b][k];
@@ -153,10 +152,10 @@ std::vector<size_t> sorted(const std::vector<std::vector<Json>>& rows, const std
 
 }  // namespace
 
-std::vector<std::string_view> names_in(std::string_view list) {
+std::vector<std::string_view> names_in(std::string_view list, char separator) {
   std::vector<std::string_view> names;
   for (size_t begin = 0; begin <= list.size();) {
-    const size_t end = std::min(list.find(',', begin), list.size());
+    const size_t end = std::min(list.find(separator, begin), list.size());
     names.push_back(list.substr(begin, end - begin));
     begin = end + 1;
   }
@@ -265,10 +264,8 @@ std::vector<size_t> sorted_positions(const Records& records, std::string_view or
   std::vector<ColumnValue> readers;
   Extent extent = Extent::kNames;
   bool compares = false;
-  while (!order.empty()) {
+  for (const std::string_view part : order.empty() ? std::vector<std::string_view>() : names_in(order)) {
     if (keys.size() == kMaxKeys) throw Error::format("sort: more than the limit of {} columns", kMaxKeys);
-    const std::string_view part = order.substr(0, order.find(','));
-    order.remove_prefix(std::min(order.size(), part.size() + 1));
     const std::string& column = keys.emplace_back(sort_key(part, "sort", false)).column;
     if (column.empty()) throw Error("sort: expected a column; write COLUMN, COLUMN:asc or COLUMN:desc");
     readers.emplace_back(column);
@@ -303,7 +300,7 @@ std::vector<Record> sort_records(std::span<const Record> records, std::string_vi
 TableOrder::TableOrder(const Table& table, std::string_view text, bool is_descending_by_default) {
   const SortKey key = sort_key(text, "--sort", is_descending_by_default);
   is_descending = key.is_descending;
-  const auto found = std::find_if(table.columns.begin(), table.columns.end(), [&](const TableColumn& one) {
+  const auto found = std::ranges::find_if(table.columns, [&](const TableColumn& one) {
     return one.key == key.column || (!one.title.empty() && lowered(one.title) == lowered(key.column));
   });
   if (found == table.columns.end()) {

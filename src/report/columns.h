@@ -111,8 +111,8 @@ struct ColumnSet {
   std::vector<Column> columns() const;
 };
 std::span<const ColumnSet> column_sets();
-const ColumnSet* find_column_set(std::string_view name);        // by its name or alias; null for none
-std::vector<std::string_view> names_in(std::string_view list);  // at its commas
+const ColumnSet* find_column_set(std::string_view name);  // by its name or alias; null for none
+std::vector<std::string_view> names_in(std::string_view list, char separator = ',');
 
 // Every column that a table may have by its short header.
 std::vector<Column> table_columns();

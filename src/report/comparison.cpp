@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
 #include <utility>
 
 #include "analysis/launch_sums.h"
@@ -33,7 +32,7 @@ std::vector<double> times_at(const std::vector<ComparedRound>& rounds, Side side
 
 // The rounds whose traced steps were least disturbed: the half with the shortest sum of A and B, which favours neither.
 std::vector<ComparedRound> quiet_half(std::vector<ComparedRound> rounds) {
-  std::stable_sort(rounds.begin(), rounds.end(), [](const ComparedRound& x, const ComparedRound& y) {
+  std::ranges::stable_sort(rounds, [](const ComparedRound& x, const ComparedRound& y) {
     return x.a.traced + x.b.traced < y.a.traced + y.b.traced;
   });
   rounds.resize((rounds.size() + 1) / 2);
@@ -100,8 +99,7 @@ std::string pairs_sentence(const std::vector<StoredPair>& pairs, double margin) 
   std::vector<std::pair<std::string_view, int64_t>> counts;
   for (const StoredPair& pair : pairs) {
     const std::string_view verdict = pair.verdict(margin);
-    const auto known =
-        std::find_if(counts.begin(), counts.end(), [&](const auto& count) { return count.first == verdict; });
+    const auto known = std::ranges::find_if(counts, [&](const auto& count) { return count.first == verdict; });
     known == counts.end() ? static_cast<void>(counts.emplace_back(verdict, 1)) : static_cast<void>(++known->second);
   }
   std::string text = counted(pairs.size(), "point") + ":";
@@ -117,7 +115,7 @@ Table phases_of(const std::vector<ComparedRound>& rounds, double margin) {
     const std::vector<double> a = times_at(rounds, &ComparedRound::a, key);
     const std::vector<double> b = times_at(rounds, &ComparedRound::b, key);
     const auto is_time = [](double time) { return time > 0; };
-    if (!std::all_of(a.begin(), a.end(), is_time) || !std::all_of(b.begin(), b.end(), is_time)) return;
+    if (!std::ranges::all_of(a, is_time) || !std::ranges::all_of(b, is_time)) return;
     const PairedRatio ratio = paired_ratio(a, b);
     table.add(ratio_row(key, median(a), median(b), ratio.ratio, ratio.interval, name_of(ratio.difference(margin))));
   };
@@ -160,7 +158,7 @@ std::vector<PartDifference> differences_by(const std::vector<ComparedRound>& rou
   std::vector<PartDifference> differences;
   differences.reserve(sums.size());
   for (auto& [name, sum] : sums) differences.push_back({name, sum.a, sum.b});
-  std::stable_sort(differences.begin(), differences.end(), [](const PartDifference& x, const PartDifference& y) {
+  std::ranges::stable_sort(differences, [](const PartDifference& x, const PartDifference& y) {
     return std::abs(x.difference()) > std::abs(y.difference());
   });
   return differences;
@@ -224,7 +222,7 @@ Table rounds_table(const RoundTimes& times, const std::vector<double>& ratios) {
 std::string rounds_sentence(const std::vector<double>& ratios) {
   constexpr size_t kFew = 9;  // fit into a line
   if (ratios.size() > kFew) {
-    const auto [least, most] = std::minmax_element(ratios.begin(), ratios.end());
+    const auto [least, most] = std::ranges::minmax_element(ratios);
     return fmt::format("B / A in {} rounds: {:.3f} to {:.3f}, median {:.3f}", ratios.size(), *least, *most,
                        median(ratios));
   }
@@ -236,9 +234,8 @@ std::string rounds_sentence(const std::vector<double>& ratios) {
 // The part with the largest share of the difference, said and kept; nothing where no part has its sign.
 void add_cause(PointAnswer& answer, const char* kind, const std::vector<PartDifference>& parts,
                const PartDifference& whole) {
-  const auto cause = std::find_if(parts.begin(), parts.end(), [&](const PartDifference& part) {
-    return part.difference() * whole.difference() > 0;
-  });
+  const auto cause = std::ranges::find_if(
+      parts, [&](const PartDifference& part) { return part.difference() * whole.difference() > 0; });
   if (cause == parts.end()) return;
   Finding finding{.kind = kind,
                   .subject = cause->key,
@@ -327,10 +324,6 @@ PointAnswer comparison_answer(const ComparedNames& names, const std::vector<Comp
   answer.parts.push_back({.table = rounds_table(times, ratios), .for_people = verbose});
   answer.say({rounds_sentence(ratios), answer.name});
   return answer;
-}
-
-std::string_view StoredPair::verdict(double margin) const {
-  return unjudged.empty() ? name_of(difference_of(interval, margin)) : std::string_view(unjudged);
 }
 
 PointAnswer stored_comparison_answer(const std::string& a, const std::string& b, const std::vector<StoredPair>& pairs,

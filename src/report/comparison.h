@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/compared_points.h"
 #include "distribution/paired_ratio.h"
 #include "record/record.h"
 #include "record/step_trace.h"
@@ -55,22 +56,6 @@ std::string difference_sentence(const PairedRatio& ratio, double margin);
 // least one round. `margin`: a difference that does not matter, as a fraction.
 PointAnswer comparison_answer(const ComparedNames& names, const std::vector<ComparedRound>& rounds, double margin,
                               bool verbose = false);
-
-// A point of two files of records.
-struct StoredPair {
-  std::string name;
-  std::optional<double> a{}, b{};  // medians of all samples, in seconds
-  int64_t a_processes = 0, b_processes = 0;
-  std::optional<double> ratio{};  // B / A
-  std::optional<Interval> interval{};
-  // Why the pair cannot be judged, as a word ("undecided", kMissing, or the status of a record) and in a sentence; both
-  // are empty where the interval judges it.
-  std::string unjudged{}, reason{};
-
-  // "faster", "slower", "same", "undecided" or `unjudged`.
-  std::string_view verdict(double margin) const;
-};
-inline constexpr std::string_view kMissing = "missing";
 
 // `confidence`: of the intervals, as a fraction. At least one pair.
 PointAnswer stored_comparison_answer(const std::string& a, const std::string& b, const std::vector<StoredPair>& pairs,

@@ -4,9 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include "base/units.h"
@@ -108,8 +106,11 @@ std::string memory_text(const MemoryNeed& need, const std::string& recompute, si
 
 // "small 2025: 128,625,408 parameters, 491 MiB; 257 GFLOP forward, 514 GFLOP backward", and whether it fits.
 std::vector<std::string> headline(const Explanation& explanation) {
-  std::vector<std::string> lines{fmt::format("{} parameters; {} forward, {} backward", grouped(explanation.parameters),
+  std::vector<std::string> lines{fmt::format("{} parameters; {} forward (attention {}, head {}), {} backward",
+                                             grouped(explanation.parameters),
                                              value_text(explanation.model_flops_forward, Unit::kFlops),
+                                             value_text(explanation.model_flops_attention, Unit::kFlops),
+                                             value_text(explanation.model_flops_head, Unit::kFlops),
                                              value_text(explanation.model_flops_backward, Unit::kFlops))};
   if (explanation.memory) {
     const MemoryNeed& need = *explanation.memory;
@@ -130,12 +131,12 @@ std::vector<std::string> headline(const Explanation& explanation) {
 std::string largest_ops_text(const Explanation& explanation, size_t width) {
   constexpr size_t kMost = 8;
   std::vector<Work> ops = explanation.ops;
-  std::stable_sort(ops.begin(), ops.end(), [](const Work& a, const Work& b) { return a.flops > b.flops; });
+  std::ranges::stable_sort(ops, [](const Work& a, const Work& b) { return a.flops > b.flops; });
   if (ops.size() > kMost) ops.resize(kMost);
   std::vector<Cells> rows{{"op", "phase", "nodes", "FLOPs", "bytes", "kernel"}};
   for (const Work& op : ops) {
-    const auto decision = std::find_if(explanation.kernels.begin(), explanation.kernels.end(),
-                                       [&](const KernelDecision& one) { return one.op == op.op; });
+    const auto decision =
+        std::ranges::find_if(explanation.kernels, [&](const KernelDecision& one) { return one.op == op.op; });
     rows.push_back({op.op, op.phase, std::to_string(op.nodes), value_text(op.flops, Unit::kFlops),
                     brief_bytes(op.bytes), decision == explanation.kernels.end() ? "" : decision->chosen});
   }
@@ -146,9 +147,7 @@ std::string largest_ops_text(const Explanation& explanation, size_t width) {
 
 std::string print(const Explanation& explanation, ExplainView view, const TextStyle& style) {
   std::string text;
-  const auto say = [&](const std::string& line) {
-    text += broken_at_spaces(terminal_text(line, style.unicode), style.width, 2) + "\n";
-  };
+  const auto say = [&](const std::string& line) { text += wrapped(line, style); };
   if (!explanation.refused.empty()) say(fmt::format("DOES NOT RUN: {}", explanation.refused));
   if (!explanation.model.empty()) {
     for (const std::string& line : headline(explanation)) say(line);

@@ -14,13 +14,14 @@ namespace laptime {
 enum class ExplainView : uint8_t { kSummary, kParameters, kComposites, kKernels, kThreads, kMemory, kAll };
 
 constexpr auto choices_of(ExplainView) {
-  return std::array{Choice<ExplainView>{ExplainView::kSummary, "summary"},
-                    Choice<ExplainView>{ExplainView::kParameters, "parameters"},
-                    Choice<ExplainView>{ExplainView::kComposites, "composites"},
-                    Choice<ExplainView>{ExplainView::kKernels, "kernels"},
-                    Choice<ExplainView>{ExplainView::kThreads, "threads"},
-                    Choice<ExplainView>{ExplainView::kMemory, "memory"},
-                    Choice<ExplainView>{ExplainView::kAll, "all"}};
+  using enum ExplainView;
+  return std::to_array<Choice<ExplainView>>({{kSummary, "summary"},
+                                             {kParameters, "parameters"},
+                                             {kComposites, "composites"},
+                                             {kKernels, "kernels"},
+                                             {kThreads, "threads"},
+                                             {kMemory, "memory"},
+                                             {kAll, "all"}});
 }
 
 // A headline of parameters, FLOPs and bytes, then the parts of the view; the summary has the ops with most FLOPs and

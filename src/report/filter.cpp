@@ -13,7 +13,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/words.h"
 #include "record/listing.h"
 #include "report/columns.h"
@@ -21,8 +20,6 @@
 
 namespace laptime {
 namespace {
-
-enum class Operator { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kContains };
 
 // Operators of a program.
 constexpr int kAnd = -1;
@@ -33,7 +30,7 @@ constexpr int kNot = -3;
 
 struct Filter::Comparison {
   std::string column;
-  Operator op = Operator::kEqual;
+  std::string_view op;  // one of kOperators
   std::string value;
   std::string meant;             // the word of an option that the value stands for: "bfloat16" for "bf16"
   std::optional<double> number;  // the value as a number, its unit applied
@@ -42,8 +39,8 @@ struct Filter::Comparison {
   bool compares;                 // rows, as speedup does
   std::vector<int64_t> ids;      // of stored records that match whatever their value is
 
-  explicit Comparison(std::string name)
-      : column(std::move(name)), read(column), compares(laptime::compares_rows(column)) {}
+  Comparison(std::string name, std::string_view op)
+      : column(std::move(name)), op(op), read(column), compares(laptime::compares_rows(column)) {}
 };
 
 namespace {
@@ -51,14 +48,7 @@ namespace {
 using Comparison = Filter::Comparison;
 
 // Longer ones first.
-constexpr std::array<std::pair<std::string_view, Operator>, 8> kOperators{{{"==", Operator::kEqual},
-                                                                           {"!=", Operator::kNotEqual},
-                                                                           {"<=", Operator::kLessEqual},
-                                                                           {">=", Operator::kGreaterEqual},
-                                                                           {"=", Operator::kEqual},
-                                                                           {"<", Operator::kLess},
-                                                                           {">", Operator::kGreater},
-                                                                           {"~", Operator::kContains}}};
+constexpr std::array<std::string_view, 8> kOperators{"==", "!=", "<=", ">=", "=", "<", ">", "~"};
 
 constexpr std::array<std::string_view, 11> kUnits{"", "%", "ns", "us", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB"};
 constexpr std::array<double, 11> kFactors{1, 0.01, 1e-9, 1e-6, 1e-3, 1, 1, 0x1p10, 0x1p20, 0x1p30, 0x1p40};
@@ -68,9 +58,10 @@ std::optional<double> number_of(std::string_view text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || !std::isfinite(number)) return std::nullopt;
   const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
-  const auto* const found = std::find(kUnits.begin(), kUnits.end(), unit);
-  return found == kUnits.end() ? std::nullopt
-                               : std::optional(number * kFactors.at(static_cast<size_t>(found - kUnits.begin())));
+  for (size_t i = 0; i < kUnits.size(); ++i) {
+    if (kUnits.at(i) == unit) return number * kFactors.at(i);
+  }
+  return std::nullopt;
 }
 
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
@@ -99,23 +90,43 @@ class Parser {
     while (at_ < text_.size() && is_space(text_[at_])) ++at_;
   }
 
+  bool take(std::string_view symbol) {
+    skip_spaces();
+    if (!text_.substr(at_).starts_with(symbol)) return false;
+    at_ += symbol.size();
+    return true;
+  }
+
   std::string_view peek_word(bool in_list = false) const {
     size_t end = at_;
     while (end < text_.size() && !ends_word(text_[end]) && !(in_list && text_[end] == ',')) ++end;
     return text_.substr(at_, end - at_);
   }
 
-  bool take_keyword(std::string_view lower, std::string_view upper) {
+  bool take_keyword(std::string_view keyword) {
     skip_spaces();
     const std::string_view word = peek_word();
-    if (word != lower && word != upper) return false;
+    if (lowered(word) != keyword) return false;
     at_ += word.size();
     return true;
   }
 
+  // A word, or text in quotes, which may be empty.
+  std::string take_text(bool in_list, const std::string& expected, bool& is_quoted) {
+    skip_spaces();
+    const char mark = at_ < text_.size() ? text_[at_] : ' ';
+    is_quoted = mark == '\'' || mark == '"';
+    const size_t close = is_quoted ? text_.find(mark, at_ + 1) : 0;
+    if (close == std::string_view::npos) fail(at_, "a quote without its end");
+    std::string text(is_quoted ? text_.substr(at_ + 1, close - at_ - 1) : peek_word(in_list));
+    if (text.empty() && !is_quoted) fail(at_, expected);
+    at_ = is_quoted ? close + 1 : at_ + text.size();
+    return text;
+  }
+
   void expression(size_t depth) {
     conjunction(depth);
-    while (take_keyword("or", "OR")) {
+    while (take_keyword("or")) {
       conjunction(depth);
       program_.push_back(kOr);
     }
@@ -123,7 +134,7 @@ class Parser {
 
   void conjunction(size_t depth) {
     term(depth);
-    while (take_keyword("and", "AND")) {
+    while (take_keyword("and")) {
       term(depth);
       program_.push_back(kAnd);
     }
@@ -131,103 +142,55 @@ class Parser {
 
   void term(size_t depth) {
     bool is_negated = false;
-    while (take_keyword("not", "NOT")) is_negated = !is_negated;
-    positive_term(depth);
+    while (take_keyword("not")) is_negated = !is_negated;
+    if (take("(")) {
+      const size_t open = at_ - 1;
+      if (depth >= Filter::kMaxDepth) fail(open, fmt::format("more than {} nested '('", Filter::kMaxDepth));
+      expression(depth + 1);
+      if (!take(")")) fail(open, "'(' without ')'");
+    } else {
+      bool is_quoted = false;
+      comparison(take_text(false, "expected a column, as in: model = small and median < 500ms", is_quoted));
+    }
     if (is_negated) program_.push_back(kNot);
   }
 
-  void positive_term(size_t depth) {
-    skip_spaces();
-    if (at_ < text_.size() && text_[at_] == '(') {
-      const size_t open = at_;
-      if (depth >= Filter::kMaxDepth) fail(at_, fmt::format("more than {} nested '('", Filter::kMaxDepth));
-      ++at_;
-      expression(depth + 1);
-      close(open);
+  void comparison(const std::string& column) {
+    const bool is_negated = take_keyword("not");
+    if (take_keyword("in")) {
+      any_of_list(column);
+      if (is_negated) program_.push_back(kNot);
       return;
     }
-    const std::string column = take_column();
-    if (take_keyword("in", "IN")) {
-      any_of_list(column);
-    } else if (take_keyword("not", "NOT")) {
-      if (!take_keyword("in", "IN")) fail(at_, "expected 'in' after 'not', as in: model not in (small, medium)");
-      any_of_list(column);
-      program_.push_back(kNot);
-    } else {
-      take_comparison(column, take_operator(column), /*in_list=*/false);
-    }
-  }
-
-  void close(size_t open) {
-    skip_spaces();
-    if (at_ >= text_.size() || text_[at_] != ')') fail(open, "'(' without ')'");
-    ++at_;
-  }
-
-  // A word, or a header with spaces in quotes.
-  std::string take_column() {
-    const char mark = at_ < text_.size() ? text_[at_] : ' ';
-    const size_t close = mark == '\'' || mark == '"' ? text_.find(mark, at_ + 1) : std::string_view::npos;
-    const bool quoted = close != std::string_view::npos;
-    std::string column(quoted ? text_.substr(at_ + 1, close - at_ - 1) : peek_word());
-    if (column.empty()) fail(at_, "expected a column, as in: model = small and median < 500ms");
-    at_ = quoted ? close + 1 : at_ + column.size();
-    return column;
+    if (is_negated) fail(at_, "expected 'in' after 'not', as in: model not in (small, medium)");
+    const auto* const op = std::ranges::find_if(kOperators, [&](std::string_view one) { return take(one); });
+    if (op == kOperators.end())
+      fail(at_, fmt::format("expected one of = != < <= > >= ~ in after column {}", quote(column)));
+    compare_with_value(column, *op == "==" ? "=" : *op, /*in_list=*/false);
   }
 
   // The values of `in (a, b)`, each compared with the column.
   void any_of_list(const std::string& column) {
-    skip_spaces();
-    const size_t open = at_;
-    if (at_ >= text_.size() || text_[at_] != '(') fail(at_, "expected '(' after 'in', as in: model in (small, medium)");
-    bool is_first = true;
-    do {
-      ++at_;
-      take_comparison(column, Operator::kEqual, /*in_list=*/true);
-      if (!is_first) program_.push_back(kOr);
-      is_first = false;
-      skip_spaces();
-    } while (at_ < text_.size() && text_[at_] == ',');
-    close(open);
-  }
-
-  Operator take_operator(const std::string& column) {
-    skip_spaces();
-    for (const auto& [spelling, op] : kOperators) {
-      if (!text_.substr(at_).starts_with(spelling)) continue;
-      at_ += spelling.size();
-      return op;
+    if (!take("(")) fail(at_, "expected '(' after 'in', as in: model in (small, medium)");
+    const size_t open = at_ - 1;
+    compare_with_value(column, "=", /*in_list=*/true);
+    while (take(",")) {
+      compare_with_value(column, "=", /*in_list=*/true);
+      program_.push_back(kOr);
     }
-    fail(at_, fmt::format("expected one of = != < <= > >= ~ in after column {}", quote(column)));
+    if (!take(")")) fail(open, "'(' without ')'");
   }
 
-  void take_comparison(const std::string& column, Operator op, bool in_list) {
+  void compare_with_value(const std::string& column, std::string_view op, bool in_list) {
     if (comparisons_.size() >= Filter::kMaxComparisons)
       fail(at_, fmt::format("more than {} comparisons", Filter::kMaxComparisons));
-    Comparison comparison(column);
-    comparison.op = op;
-    take_value(comparison, in_list);
     program_.push_back(static_cast<int>(comparisons_.size()));
-    comparisons_.push_back(std::move(comparison));
-  }
-
-  void take_value(Comparison& comparison, bool in_list) {
-    skip_spaces();
-    if (at_ >= text_.size()) fail(at_, "expected a value");
-    const char mark = text_[at_];
-    if (mark == '\'' || mark == '"') {
-      const size_t close = text_.find(mark, at_ + 1);
-      if (close == std::string_view::npos) fail(at_, "a quote without its end");
-      comparison.value = text_.substr(at_ + 1, close - at_ - 1);
-      at_ = close + 1;
-    } else {
-      comparison.value = peek_word(in_list);
-      if (comparison.value.empty()) fail(at_, "expected a value; put it in quotes if it contains operators");
-      comparison.null = comparison.value == "null";
-      at_ += comparison.value.size();
-    }
-    comparison.number = number_of(comparison.value);
-    comparison.meant = meant_word(comparison.column, comparison.value);
+    Comparison& made = comparisons_.emplace_back(column, op);
+    bool is_quoted = false;
+    made.value = take_text(in_list, "expected a value; put it in quotes if it contains operators", is_quoted);
+    made.null = !is_quoted && made.value == "null";
+    made.number = number_of(made.value);
+    made.meant = meant_word(column, made.value);
   }
 
   std::string_view text_;
@@ -237,46 +200,40 @@ class Parser {
 };
 
 template <class T>
-bool holds(Operator op, const T& a, const T& b) {
-  switch (op) {
-    case Operator::kEqual: return a == b;
-    case Operator::kNotEqual: return a != b;
-    case Operator::kLess: return a < b;
-    case Operator::kLessEqual: return a <= b;
-    case Operator::kGreater: return a > b;
-    case Operator::kGreaterEqual: return a >= b;
-    case Operator::kContains: break;
-  }
-  return false;
+bool holds(std::string_view op, const T& a, const T& b) {
+  if (op == "=") return a == b;
+  if (op == "!=") return a != b;
+  if (op == "<") return a < b;
+  if (op == "<=") return a <= b;
+  return op == ">" ? a > b : a >= b;
 }
 
-bool is_order(Operator op) { return op != Operator::kEqual && op != Operator::kNotEqual && op != Operator::kContains; }
+bool is_order(std::string_view op) { return op.front() == '<' || op.front() == '>'; }
 
 bool compare(const Comparison& comparison, const Json& value) {
   if (value.is_array()) {
-    const bool none_equal = comparison.op == Operator::kNotEqual;
+    const bool none_equal = comparison.op == "!=";
     const auto matches = [&](const Json& element) { return compare(comparison, element); };
-    return none_equal ? std::all_of(value.begin(), value.end(), matches)
-                      : std::any_of(value.begin(), value.end(), matches);
+    return none_equal ? std::ranges::all_of(value, matches) : std::ranges::any_of(value, matches);
   }
   if (comparison.null || value.is_null()) {
     const bool equal = comparison.null && value.is_null();
-    return comparison.op == Operator::kEqual ? equal : comparison.op == Operator::kNotEqual && !equal;
+    return comparison.op == "=" ? equal : comparison.op == "!=" && !equal;
   }
-  if (comparison.op == Operator::kContains) return plain_text(value).find(comparison.value) != std::string::npos;
+  if (comparison.op == "~") return plain_text(value).find(comparison.value) != std::string::npos;
   if (value.is_number()) {
     if (comparison.number) return holds(comparison.op, value.get<double>(), *comparison.number);
     if (is_order(comparison.op)) {
       throw Error::format("filter: column '{}' holds numbers, but {} is not a number", comparison.column,
                           quote(comparison.value));
     }
-    return comparison.op == Operator::kNotEqual;
+    return comparison.op == "!=";
   }
   const std::string text = plain_text(value);
   const auto number = is_order(comparison.op) ? number_of(text) : std::nullopt;  // an edition: "2025"
   if (number && comparison.number) return holds(comparison.op, *number, *comparison.number);
-  if (comparison.op == Operator::kEqual) return text == comparison.value || text == comparison.meant;
-  if (comparison.op == Operator::kNotEqual) return text != comparison.value && text != comparison.meant;
+  if (comparison.op == "=") return text == comparison.value || text == comparison.meant;
+  if (comparison.op == "!=") return text != comparison.value && text != comparison.meant;
   return holds(comparison.op, text, comparison.value);
 }
 
@@ -295,22 +252,16 @@ std::string condition_of(const Comparison& comparison, const std::string& column
   const double number = comparison.number.value_or(0);
   const double low = number - std::fabs(number) * 1e-9;
   const double high = number + std::fabs(number) * 1e-9;
-  switch (comparison.op) {
-    case Operator::kEqual: {
-      const std::string near = comparison.number ? fmt::format(" OR {} BETWEEN {} AND {}", column, low, high) : "";
-      return fmt::format("{} IN ({}, {}){}", column, value, sql_text(comparison.meant), near);
-    }
-    case Operator::kNotEqual: return fmt::format("{} IS NOT {}", column, value);
-    case Operator::kContains:
-      return fmt::format("{0} IS NOT NULL AND (typeof({0}) <> 'text' OR instr({0}, {1}) > 0)", column, value);
-    case Operator::kLess:
-    case Operator::kLessEqual:
-      return comparison.number ? fmt::format("typeof({0}) = 'text' OR {0} <= {1}", column, high) : "";
-    case Operator::kGreater:
-    case Operator::kGreaterEqual:
-      return comparison.number ? fmt::format("typeof({0}) = 'text' OR {0} >= {1}", column, low) : "";
+  if (comparison.op == "=") {
+    const std::string near = comparison.number ? fmt::format(" OR {} BETWEEN {} AND {}", column, low, high) : "";
+    return fmt::format("{} IN ({}, {}){}", column, value, sql_text(comparison.meant), near);
   }
-  return {};
+  if (comparison.op == "!=") return fmt::format("{} IS NOT {}", column, value);
+  if (comparison.op == "~")
+    return fmt::format("{0} IS NOT NULL AND (typeof({0}) <> 'text' OR instr({0}, {1}) > 0)", column, value);
+  if (!comparison.number) return {};
+  const bool is_below = comparison.op.front() == '<';
+  return fmt::format("typeof({0}) = 'text' OR {0} {1} {2}", column, is_below ? "<=" : ">=", is_below ? high : low);
 }
 
 }  // namespace
@@ -333,16 +284,14 @@ void Filter::add(Comparison comparison) {
 }
 
 void Filter::narrow(std::string column, std::string text, std::vector<int64_t> ids) {
-  Comparison comparison(std::move(column));
-  comparison.op = Operator::kContains;
+  Comparison comparison(std::move(column), "~");
   comparison.value = std::move(text);
   comparison.ids = std::move(ids);
   add(std::move(comparison));
 }
 
 void Filter::leave_out(std::string column, std::string value) {
-  Comparison comparison(std::move(column));
-  comparison.op = Operator::kNotEqual;
+  Comparison comparison(std::move(column), "!=");
   comparison.value = comparison.meant = std::move(value);
   add(std::move(comparison));
 }
@@ -460,7 +409,7 @@ void StoredRecords::each(Extent extent, const Visit& visit) const {
 std::string StoredRecords::why_none(const Filter& filter) const {
   if (filter.is_empty() || !ids_.empty()) return {};
   std::vector<std::string> columns = filter.columns();
-  std::sort(columns.begin(), columns.end());
+  std::ranges::sort(columns);
   columns.erase(std::unique(columns.begin(), columns.end()), columns.end());
   size_t count = 0;
   std::vector<std::set<std::string>> values(columns.size());

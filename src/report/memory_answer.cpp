@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
+#include <functional>
 #include <utility>
 
 #include "analysis/memory_tensors.h"
@@ -21,6 +21,7 @@ constexpr size_t kNamedShares = 4;
 constexpr size_t kWidthWithoutTerminal = 100;
 constexpr size_t kLeastColumns = 20;
 
+// The bytes held over a step, drawn as bars of `rows` lines.
 struct Picture {
   const MemoryLedger& ledger;
   const TextStyle& style;
@@ -32,13 +33,12 @@ struct Picture {
   size_t begin_of(size_t column) const { return column * ledger.launches() / columns; }
   size_t column_of(size_t launch) const { return std::min(columns - 1, launch * columns / ledger.launches()); }
 
-  // The most bytes held during the launches of a column.
-  int64_t held(size_t column) const {
-    const size_t begin = begin_of(column);
-    const size_t end = std::max(begin + 1, begin_of(column + 1));
+  // The most bytes held during the launches of a column, in eighths of a row.
+  size_t height(size_t column) const {
+    const size_t end = std::max(begin_of(column) + 1, begin_of(column + 1));
     int64_t most = 0;
-    for (size_t launch = begin; launch < end; ++launch) most = std::max(most, ledger.held(launch).total());
-    return most;
+    for (size_t launch = begin_of(column); launch < end; ++launch) most = std::max(most, ledger.held(launch).total());
+    return eighths_of(most);
   }
 
   size_t eighths_of(int64_t bytes) const {
@@ -47,55 +47,46 @@ struct Picture {
   }
 
   // One character of a bar; `row` counts from the bottom.
-  std::string cell(size_t row, size_t filled, size_t resident) const {
+  std::string cell(size_t row, size_t height, size_t resident) const {
     const size_t below = row * 8;
-    if (filled <= below) return " ";
+    if (height <= below) return " ";
     if (below + 4 < resident) return style.unicode ? "░" : ".";
-    if (!style.unicode) return "#";
     constexpr std::array kBlocks{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    return kBlocks.at(std::min<size_t>(8, filled - below) - 1);
+    return style.unicode ? kBlocks.at(std::min<size_t>(8, height - below) - 1) : "#";
   }
 
-  // The peak at the upper edge, and the bytes that live for the whole run beside their row.
-  std::string label(size_t row) const {
-    if (row == rows - 1) return brief_bytes(top);
+  // The peak stands at the upper edge, and the bytes that live for the whole run beside their row.
+  std::string bars() const {
     const size_t resident = eighths_of(ledger.resident());
-    return row == (resident == 0 ? 0 : (resident - 1) / 8) ? brief_bytes(ledger.resident()) : "";
+    std::string text;
+    for (size_t row = rows; row-- > 0;) {
+      const bool is_resident = row == (std::max<size_t>(1, resident) - 1) / 8;
+      const std::string label = row == rows - 1 ? brief_bytes(top) : is_resident ? brief_bytes(ledger.resident()) : "";
+      std::string line = pad_left(label, margin) + (style.unicode ? " ┤" : " |");
+      for (size_t column = 0; column < columns; ++column) line += cell(row, height(column), resident);
+      text += without_trailing_spaces(std::move(line)) + "\n";
+    }
+    return text;
+  }
+
+  // "├─ forward ────├─ backward ───": each phase begins at its first column.
+  std::string phases() const {
+    const std::string dash = style.unicode ? "─" : "-";
+    std::string line = pad_left("", margin + 1);
+    const std::vector<Section> sections = ledger.sections();
+    size_t column = 0;
+    for (size_t i = 0; i < sections.size(); ++i) {
+      const size_t end = i + 1 < sections.size() ? column_of(sections[i + 1].first) + 1 : columns + 1;
+      if (end <= column) continue;
+      const std::string title = fmt::format("{} {} ", dash, sections[i].title);
+      const size_t width = sections[i].title.size() + 3;
+      const bool has_title = width < end - column;
+      line += (style.unicode ? "├" : "|") + (has_title ? title : "");
+      for (column += has_title ? width + 1 : 1; column < end; ++column) line += dash;
+    }
+    return line + "\n";
   }
 };
-
-std::string bars(const Picture& picture) {
-  std::vector<size_t> filled;
-  for (size_t column = 0; column < picture.columns; ++column)
-    filled.push_back(picture.eighths_of(picture.held(column)));
-  const size_t resident = picture.eighths_of(picture.ledger.resident());
-  std::string text;
-  for (size_t row = picture.rows; row-- > 0;) {
-    std::string line = pad_left(picture.label(row), picture.margin) + (picture.style.unicode ? " ┤" : " |");
-    for (size_t column = 0; column < picture.columns; ++column) line += picture.cell(row, filled[column], resident);
-    text += without_trailing_spaces(std::move(line)) + "\n";
-  }
-  return text;
-}
-
-// "├─ forward ────├─ backward ───": each phase begins at its first column.
-std::string phase_line(const Picture& picture) {
-  const std::string dash = picture.style.unicode ? "─" : "-";
-  const std::string corner = picture.style.unicode ? "├" : "|";
-  std::string line = pad_left("", picture.margin + 1);
-  const std::vector<Section> sections = picture.ledger.sections();
-  size_t column = 0;
-  for (size_t i = 0; i < sections.size(); ++i) {
-    const size_t end = i + 1 < sections.size() ? picture.column_of(sections[i + 1].first) + 1 : picture.columns + 1;
-    if (end <= column) continue;
-    const std::string title = fmt::format(" {} ", sections[i].title);
-    const bool has_title = title.size() + 2 <= end - column;
-    line += corner;
-    if (has_title) line.append(dash).append(title);
-    for (column += has_title ? 2 + title.size() : 1; column < end; ++column) line += dash;
-  }
-  return line + "\n";
-}
 
 Json share(int64_t part, int64_t whole) { return share_of(static_cast<double>(part), static_cast<double>(whole)); }
 
@@ -105,7 +96,7 @@ Table categories_table(const MemoryLedger& ledger) {
   std::vector<std::pair<std::string, int64_t>> parts;
   for (size_t i = 0; i < kMemoryCategoryCount; ++i)
     parts.emplace_back(key_of(category_at(i)), ledger.peak().bytes.at(i));
-  std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::ranges::stable_sort(parts, std::greater{}, [](const auto& part) { return part.second; });
   std::erase_if(parts, [](const auto& part) { return part.second <= 0; });
   parts.emplace_back("alignment_and_gaps", ledger.rounding());
   parts.emplace_back("peak", ledger.planned());
@@ -178,8 +169,7 @@ Table contributors_table(const SavedBlock& block, const std::string& of) {
                                                   of))};
   std::vector<SavedTensors> groups = block.tensors;
   const auto bytes_of_one = [](const SavedTensors& tensors) { return tensors.bytes / tensors.count; };
-  std::stable_sort(groups.begin(), groups.end(),
-                   [&](const SavedTensors& a, const SavedTensors& b) { return bytes_of_one(a) > bytes_of_one(b); });
+  std::ranges::stable_sort(groups, std::greater{}, bytes_of_one);
   int64_t others = 0;
   int64_t other_bytes = 0;
   for (const SavedTensors& tensors : groups) {
@@ -268,7 +258,7 @@ std::string timeline_text(const MemoryLedger& ledger, size_t rows, const TextSty
   picture.margin = std::max(brief_bytes(picture.top).size(), brief_bytes(ledger.resident()).size());
   const size_t width = style.width > 0 ? style.width : kWidthWithoutTerminal;
   picture.columns = std::max(kLeastColumns, width > picture.margin + 3 ? width - picture.margin - 3 : 0);
-  return bars(picture) + phase_line(picture);
+  return picture.bars() + picture.phases();
 }
 
 std::vector<Table> memory_tables(const Record& record, const StepTrace& trace, const MemoryQuery& query) {
@@ -292,11 +282,7 @@ PointAnswer memory_answer(const Record& record, const StepTrace& trace, const Me
   answer.findings = memory_findings(record, trace);
   const std::vector<Finding>& findings = answer.findings;
   answer.say(words_of(findings, "memory_peak"));
-  answer.draw([shares = memory_shares(findings, kNamedShares)](const TextStyle& style) {
-    std::string text;
-    for (const std::string& line : filled(shares, style.width)) text += line + "\n";
-    return text;
-  });
+  answer.fill(memory_shares(findings, kNamedShares));
   const std::string peaks = phase_peaks(findings);
   const std::string saved = words_of(findings, "saved_for_backward");
   if (!peaks.empty() || !saved.empty())

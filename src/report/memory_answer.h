@@ -19,13 +19,14 @@ namespace laptime {
 enum class MemoryView : uint8_t { kSummary, kPhases, kAccounts, kSaved, kLargest, kTimeline, kAll };
 
 constexpr auto choices_of(MemoryView) {
-  return std::array{Choice<MemoryView>{MemoryView::kSummary, "summary"},
-                    Choice<MemoryView>{MemoryView::kPhases, "phases"},
-                    Choice<MemoryView>{MemoryView::kAccounts, "accounts"},
-                    Choice<MemoryView>{MemoryView::kSaved, "saved"},
-                    Choice<MemoryView>{MemoryView::kLargest, "largest"},
-                    Choice<MemoryView>{MemoryView::kTimeline, "timeline"},
-                    Choice<MemoryView>{MemoryView::kAll, "all"}};
+  using enum MemoryView;
+  return std::to_array<Choice<MemoryView>>({{kSummary, "summary"},
+                                            {kPhases, "phases"},
+                                            {kAccounts, "accounts"},
+                                            {kSaved, "saved"},
+                                            {kLargest, "largest"},
+                                            {kTimeline, "timeline"},
+                                            {kAll, "all"}});
 }
 
 struct MemoryQuery {

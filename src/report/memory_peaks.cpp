@@ -24,8 +24,8 @@ std::string without_pass_and_dtype(std::string_view name) {
   return joined(words, "/");
 }
 
-void append_new(std::vector<std::string>& words, const std::string& word) {
-  if (std::find(words.begin(), words.end(), word) == words.end()) words.push_back(word);
+std::string pass_and_dtype(const Record& record) {
+  return fmt::format("{} {}", record.config.text("pass"), record.config.text("dtype"));
 }
 
 int64_t peak_of(const Record& record) {
@@ -45,21 +45,22 @@ std::string limit_words(const std::vector<const Record*>& records) {
     most = std::max(most, usable->bytes);
   }
   if (!least || static_cast<double>(most - least->bytes) > kMoments * static_cast<double>(most)) return "";
-  Json values{{"available_bytes", least->bytes}, {"is_limit", least->is_limit}};
-  if (least->whole) values["whole_bytes"] = *least->whole;
+  Json values;
+  add_usable(least, values);
   return usable_words({.kind = "memory_peak", .subject = {}, .values = std::move(values)});
 }
 
 // The smallest peak that does not fit; none where everything fits, or where a larger peak fits another device.
 std::optional<int64_t> least_too_large(const std::vector<const Record*>& records) {
   std::optional<int64_t> least;
+  int64_t most_fitting = -1;
   for (const Record* const record : records) {
-    if (record->status == Status::kOutOfMemory && (!least || peak_of(*record) < *least)) least = peak_of(*record);
+    const int64_t peak = peak_of(*record);
+    const bool fits = record->status != Status::kOutOfMemory;
+    if (fits) most_fitting = std::max(most_fitting, peak);
+    if (!fits) least = std::min(least.value_or(peak), peak);
   }
-  const bool larger_one_fits = std::any_of(records.begin(), records.end(), [&](const Record* record) {
-    return record->status != Status::kOutOfMemory && least && peak_of(*record) >= *least;
-  });
-  return larger_one_fits ? std::nullopt : least;
+  return least && most_fitting >= *least ? std::nullopt : least;
 }
 
 std::vector<TableColumn> peak_columns() {
@@ -101,21 +102,16 @@ void MemoryPeaks::add(const Record& record, const std::optional<StepTrace>& trac
 PointAnswer MemoryPeaks::answer() const {
   PointAnswer answer{.name = fmt::format("peaks of {} points", rows_.size())};
   Table table{.name = "peaks", .columns = peak_columns()};
-  std::vector<std::string> names;
+  const std::string common = common_words(records_, [](const Record& record) { return record.name; });
   std::vector<const Record*> records;
   for (size_t i = 0; i < rows_.size(); ++i) {
-    names.push_back(records_[i].name);
+    table.add(rows_[i]);
+    table.rows.back().cells.front().text = spoken_name(records_[i].name, common);
     if (!rows_[i][2].value.is_null()) records.push_back(&records_[i]);
   }
-  const std::string common = common_words(names);
-  for (size_t i = 0; i < rows_.size(); ++i) {
-    table.add(rows_[i]);
-    table.rows.back().cells.front().text = spoken_name(names[i], common);
-  }
   for (size_t i = 4; i < table.columns.size(); ++i) {  // a column without bytes says nothing
-    const bool is_empty = std::all_of(table.rows.begin(), table.rows.end(), [&](const TableRow& row) {
-      return row.cells[i].value.is_null() || row.cells[i].value == 0;
-    });
+    const bool is_empty = std::ranges::all_of(
+        table.rows, [&](const TableRow& row) { return row.cells[i].value.is_null() || row.cells[i].value == 0; });
     if (is_empty) table.columns[i].for_people = false;
   }
   if (!order_.empty()) {
@@ -125,14 +121,13 @@ PointAnswer MemoryPeaks::answer() const {
     table.rows = std::move(rows);
   }
   if (!records.empty()) {
-    const auto fitting = static_cast<size_t>(std::count_if(
-        records.begin(), records.end(), [](const Record* record) { return record->status != Status::kOutOfMemory; }));
+    const size_t large = std::ranges::count(records, Status::kOutOfMemory, &Record::status);
     const std::string limit = limit_words(records);
-    const auto [least, most] = std::minmax_element(
-        records.begin(), records.end(), [](const Record* a, const Record* b) { return peak_of(*a) < peak_of(*b); });
+    const auto [least, most] =
+        std::ranges::minmax_element(records, {}, [](const Record* one) { return peak_of(*one); });
     answer.say(fmt::format("peaks of {} to {}; {}{}", brief_bytes(peak_of(**least)), brief_bytes(peak_of(**most)),
-                           fitting == records.size() ? fmt::format("all {} fit", fitting)
-                                                     : fmt::format("{} of {} fit", fitting, records.size()),
+                           large == 0 ? fmt::format("all {} fit", records.size())
+                                      : fmt::format("{} of {} fit", records.size() - large, records.size()),
                            limit.empty() ? "" : " into " + limit));
   }
   std::optional<Table> by_pass = peaks_by_pass(records);
@@ -144,40 +139,41 @@ PointAnswer MemoryPeaks::answer() const {
 std::optional<Table> peaks_by_pass(const std::vector<const Record*>& records) {
   std::vector<std::string> points;
   std::vector<std::string> passes;
-  const auto pass_of = [](const Record& record) {
-    return fmt::format("{} {}", record.config.text("pass"), record.config.text("dtype"));
+  const auto append_new = [](std::vector<std::string>& words, std::string word) {
+    if (std::ranges::find(words, word) == words.end()) words.push_back(std::move(word));
   };
   for (const Record* const record : records) {
     append_new(points, without_pass_and_dtype(record->name));
-    append_new(passes, pass_of(*record));
+    append_new(passes, pass_and_dtype(*record));
   }
   if (passes.size() < 2) return std::nullopt;
-  const bool has_point_rows = points.size() >= passes.size();  // a terminal has more room for rows than for columns
+  const bool are_points_rows = points.size() >= passes.size();  // a terminal has more room for rows than for columns
+  const std::vector<std::string>& rows = are_points_rows ? points : passes;
+  const std::vector<std::string>& columns = are_points_rows ? passes : points;
   const std::string common = common_words(points);
-  const auto title_of = [&](const std::string& text, bool is_point) {
-    return is_point ? spoken_name(text, common) : text;
+  const auto cell_of = [&](const std::string& text, bool is_point) {
+    return is_point ? TableCell(without_words(text, common), spoken_name(text, common)) : TableCell(text, text);
   };
   Table table{.name = "peaks_by_pass",
-              .columns = {text_of_rows(has_point_rows ? "point" : "pass", spoken_name(common))}};
-  const std::optional<int64_t> too_large = least_too_large(records);
-  for (const std::string& column : has_point_rows ? passes : points) {
-    std::string key = has_point_rows ? column : without_words(column, common);
-    std::replace(key.begin(), key.end(), ' ', '_');
-    table.columns.push_back({.key = key + "_bytes", .title = title_of(column, !has_point_rows), .unit = Unit::kBytes});
+              .columns = {text_of_rows(are_points_rows ? "point" : "pass", spoken_name(common))}};
+  for (const std::string& column : columns) {
+    const TableCell cell = cell_of(column, !are_points_rows);
+    std::string key = cell.value.text();
+    std::ranges::replace(key, ' ', '_');
+    table.columns.push_back({.key = key + "_bytes", .title = cell.text, .unit = Unit::kBytes});
   }
-  for (const std::string& row : has_point_rows ? points : passes) {
-    std::vector<TableCell> line(table.columns.size());
-    line[0] = TableCell(has_point_rows ? without_words(row, common) : row, title_of(row, has_point_rows));
-    for (const Record* const record : records) {
-      const std::string point = without_pass_and_dtype(record->name);
-      const std::string pass = pass_of(*record);
-      if ((has_point_rows ? point : pass) != row) continue;
-      const std::vector<std::string>& columns = has_point_rows ? passes : points;
-      const auto at = std::find(columns.begin(), columns.end(), has_point_rows ? pass : point) - columns.begin();
-      const int64_t bytes = peak_of(*record);
-      TableCell cell(bytes);
-      if (too_large && bytes >= *too_large) cell.text = brief_bytes(bytes) + " *";
-      line[static_cast<size_t>(at) + 1] = std::move(cell);
+  const std::optional<int64_t> too_large = least_too_large(records);
+  for (const std::string& row : rows) {
+    std::vector<TableCell> line{cell_of(row, are_points_rows)};
+    for (const std::string& column : columns) {
+      const auto found = std::ranges::find_if(records, [&](const Record* record) {
+        return without_pass_and_dtype(record->name) == (are_points_rows ? row : column) &&
+               pass_and_dtype(*record) == (are_points_rows ? column : row);
+      });
+      TableCell& cell = line.emplace_back();
+      if (found == records.end()) continue;
+      cell.value = peak_of(**found);
+      if (too_large && peak_of(**found) >= *too_large) cell.text = brief_bytes(peak_of(**found)) + " *";
     }
     table.add(std::move(line));
   }

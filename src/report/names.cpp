@@ -5,10 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <utility>
 
-#include "base/json.h"
+#include "base/proc_text.h"
 #include "base/words.h"
 #include "config/machine.h"
 #include "config/model_presets.h"
@@ -17,20 +16,10 @@
 namespace laptime {
 namespace {
 
-// A dimension by the tag of its option in names of points, and the words around its value.
-struct Dimension {
-  std::string_view tag;
-  std::string_view before;
-  std::string_view after;
-};
-constexpr std::array kDimensions{Dimension{"layers", "", " layers"}, Dimension{"d_model", "d_model ", ""},
-                                 Dimension{"d_ff", "d_ff ", ""}, Dimension{"heads", "", " heads"}};
-
 // The value of a tag in "step/model:small/ctx:256"; empty where the name has none.
 std::string_view tagged(std::string_view name, std::string_view tag) {
   for (const std::string_view word : words_in(name)) {
-    if (word.size() > tag.size() && word.starts_with(tag) && word[tag.size()] == ':')
-      return word.substr(tag.size() + 1);
+    if (word.starts_with(tag) && word.substr(tag.size()).starts_with(':')) return word.substr(tag.size() + 1);
   }
   return {};
 }
@@ -39,21 +28,13 @@ std::string_view tagged(std::string_view name, std::string_view tag) {
 std::string_view changed_size(const Record& record) {
   if (record.config.text("model") != kCustomModel) return {};
   const std::string_view word = tagged(record.name, "model");
-  const auto presets = model_presets();
-  const bool is_size =
-      std::any_of(presets.begin(), presets.end(), [&](const ModelPreset& preset) { return preset.name == word; });
+  const bool is_size = std::ranges::find(model_presets(), word, &ModelPreset::name) != model_presets().end();
   return is_size ? word : std::string_view();
 }
 
-std::string joined_words(std::string_view name, const std::function<bool(std::string_view)>& is_kept) {
-  std::vector<std::string_view> words = words_in(name);
-  std::erase_if(words, [&](std::string_view word) { return !is_kept(word); });
-  return joined(words, "/");
-}
-
-bool has_word(std::string_view name, std::string_view word) {
-  const std::vector<std::string_view> words = words_in(name);
-  return std::find(words.begin(), words.end(), word) != words.end();
+template <class Parts>
+bool contains(const Parts& parts, std::string_view part) {
+  return std::ranges::find(parts, part) != parts.end();
 }
 
 void erase_all(std::string& text, std::string_view part) {
@@ -68,22 +49,6 @@ std::vector<std::string_view> parts_of(const Record& record) {
     return part.find(':') != std::string_view::npos;
   });
   return is_ours ? parts : std::vector<std::string_view>{record.name};
-}
-
-template <class Parts>
-bool contains(const Parts& parts, std::string_view part) {
-  return std::find(parts.begin(), parts.end(), part) != parts.end();
-}
-
-// The same, faster where parts are looked for in their order. `next` is where the last one was found, and one more.
-template <class Parts>
-bool contains(const Parts& parts, std::string_view part, size_t& next) {
-  for (size_t i = next; i < parts.size(); ++i) {
-    if (parts[i] != part) continue;
-    next = i + 1;
-    return true;
-  }
-  return contains(parts, part);
 }
 
 // "float32" for "dtype:float32", "2 layers" for "layers:2", "ctx 64" for "ctx:64".
@@ -104,26 +69,20 @@ std::string spoken(std::string_view part) {
 
 }  // namespace
 
-std::vector<std::string_view> words_in(std::string_view name) {
-  std::vector<std::string_view> words;
-  for (size_t begin = 0; begin < name.size();) {
-    const size_t end = std::min(name.find('/', begin), name.size());
-    words.push_back(name.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return words;
-}
+std::vector<std::string_view> words_in(std::string_view name) { return split(name, '/'); }
 
 std::string common_words(const std::vector<std::string>& names) {
   if (names.size() < 2) return "";
-  return joined_words(names.front(), [&](std::string_view word) {
-    return std::all_of(names.begin(), names.end(), [&](const std::string& name) { return has_word(name, word); });
-  });
+  std::vector<std::string_view> words = words_in(names.front());
+  for (const std::string& name : names)
+    std::erase_if(words, [&](std::string_view word) { return !contains(words_in(name), word); });
+  return joined(words, "/");
 }
 
 std::string without_words(const std::string& name, const std::string& left_out) {
-  std::string kept = joined_words(name, [&](std::string_view word) { return !has_word(left_out, word); });
-  return kept.empty() ? name : kept;
+  std::vector<std::string_view> words = words_in(name);
+  std::erase_if(words, [&](std::string_view word) { return contains(words_in(left_out), word); });
+  return words.empty() ? name : joined(words, "/");
 }
 
 std::string spoken_name(const std::string& name) {
@@ -144,12 +103,9 @@ std::string model_text(const Record& record) {
   const std::string_view size = changed_size(record);
   if (size.empty()) return record.config.text("model");
   std::string text(size);
-  for (const Dimension& dimension : kDimensions) {
-    const std::string_view value = tagged(record.name, dimension.tag);
-    if (value.empty()) continue;
-    std::string_view after = dimension.after;
-    if (value == "1" && after.ends_with('s')) after.remove_suffix(1);
-    text += fmt::format(", {}{}{}", dimension.before, value, after);
+  for (const std::string_view tag : {"layers", "d_model", "d_ff", "heads"}) {
+    if (const std::string_view value = tagged(record.name, tag); !value.empty())
+      text += fmt::format(", {}", spoken(fmt::format("{}:{}", tag, value)));
   }
   return text;
 }
@@ -169,10 +125,8 @@ std::string point_line(const Record& record) {
   std::string machine = config.text("device");
   if (machine.starts_with(kMachinePrefix)) {
     machine.erase(0, kMachinePrefix.size());
-    const auto& known = known_machines();
-    const auto found =
-        std::find_if(known.begin(), known.end(), [&](const DataSheet& one) { return one.name == machine; });
-    machine = fmt::format("{}, from its data sheet", found == known.end() ? machine : found->title);
+    const auto found = std::ranges::find(known_machines(), machine, &DataSheet::name);
+    machine = fmt::format("{}, from its data sheet", found == known_machines().end() ? machine : found->title);
   } else {
     if (const std::string cpu = machine_word(record, "cpu_model"); !cpu.empty()) machine = cpu;
     if (const std::string threads = threads_text(record); !threads.empty()) machine += ", " + threads;
@@ -186,13 +140,13 @@ bool is_attention(const Record& record) { return record.config.text("model") == 
 
 std::string device_card_name(const Record& record) {
   const Json* const card = record.machine.json().find("card");
-  const Json* const name = card == nullptr || !card->is_object() ? nullptr : card->find("name");
-  return name != nullptr && name->is_string() ? name->text() : std::string();
+  const Json* const name = card == nullptr ? nullptr : card->find("name");
+  return name != nullptr && name->is_string() ? name->text() : "";
 }
 
 std::string machine_word(const Record& record, std::string_view key) {
   const Json* const word = record.machine.json().find(key);
-  return word != nullptr && word->is_string() ? word->text() : std::string();
+  return word != nullptr && word->is_string() ? word->text() : "";
 }
 
 std::string processor_name(const Record& record) {
@@ -203,16 +157,15 @@ std::string processor_name(const Record& record) {
 std::string brief_processor(std::string name) {
   for (const std::string_view noise : {"(R)", "(TM)", " Processor", " CPU"}) erase_all(name, noise);
   name.erase(std::min(name.find(" @"), name.size()));
-  if (const size_t cores = name.find("-Core"); cores != std::string::npos) {
-    const size_t begin = name.rfind(' ', cores);
-    if (begin != std::string::npos) name.erase(begin, cores + std::string_view("-Core").size() - begin);
-  }
+  const size_t cores = name.find("-Core");
+  const size_t begin = cores == std::string::npos ? cores : name.rfind(' ', cores);
+  if (begin != std::string::npos) name.erase(begin, cores + std::string_view("-Core").size() - begin);
   return name;
 }
 
 std::string threads_text(const Record& record) {
   const Json* const threads = record.config.json().find("threads");
-  return threads != nullptr && threads->is_number() ? counted(threads->get<int64_t>(), "thread") : std::string();
+  return threads != nullptr && threads->is_number() ? counted(threads->get<int64_t>(), "thread") : "";
 }
 
 std::string day_of(const std::string& created) { return created.substr(0, created.find('T')); }
@@ -227,8 +180,8 @@ std::string minute_of(const std::string& created) {
 Heading::Heading(const Records& rows) {
   rows.all(Extent::kNames, [&](const Record& record) { add(record); });
   if (!some_predicted_) devices_.clear();
-  keeps_pass_ = std::any_of(without_own_.begin(), without_own_.end(), [&](const auto& parts) {
-    return std::all_of(parts.begin(), parts.end(), [&](const auto& part) { return contains(shared_, part); });
+  keeps_pass_ = std::ranges::any_of(without_own_, [&](const auto& parts) {
+    return std::ranges::all_of(parts, [&](const auto& part) { return contains(shared_, part); });
   });
 }
 
@@ -241,12 +194,9 @@ void Heading::add(const Record& record) {
   ++rows_;
   passes_.insert(record.config.text("pass"));
   only_attention_ = only_attention_ && is_attention(record);
-  size_t next = 0;
-  std::erase_if(shared_, [&](const std::string& part) { return !contains(parts, part, next); });
-  next = 0;
-  if (std::all_of(parts.begin(), parts.end(), [&](const auto& part) { return contains(shared_, part, next); })) {
+  std::erase_if(shared_, [&](const std::string& part) { return !contains(parts, part); });
+  if (std::ranges::all_of(parts, [&](const auto& part) { return contains(shared_, part); }))
     without_own_.emplace(parts.begin(), parts.end());
-  }
   if (runs_.empty() || *runs_.rbegin() != record.run) runs_.insert(record.run);
   some_of_others_ = some_of_others_ || !system_of(record).empty();
   (is_predicted(record) ? some_predicted_ : some_measured_) = true;
@@ -262,18 +212,14 @@ void Heading::add(const Record& record) {
 std::string Heading::short_name(const Record& record) const {
   if (!record.label.empty()) return record.label;
   const std::vector<std::string_view> parts = parts_of(record);
-  std::string name;
+  std::vector<std::string> own;
   bool names_device = devices_.size() < 2;
-  size_t next = 0;
-  for (size_t i = 0; i < parts.size(); ++i) {
-    const bool stays = !contains(shared_, parts[i], next) || (i == 0 && keeps_pass_);
-    names_device = names_device || parts[i].starts_with("device:");
-    if (!stays) continue;
-    if (!name.empty()) name += ' ';
-    name += spoken(parts[i]);
+  for (const std::string_view part : parts) {
+    names_device = names_device || part.starts_with("device:");
+    if (!contains(shared_, part) || (keeps_pass_ && part == parts.front())) own.push_back(spoken(part));
   }
-  if (!names_device) name += (name.empty() ? "" : " ") + record.config.text("device");
-  return name;
+  if (!names_device) own.push_back(record.config.text("device"));
+  return joined(own, " ");
 }
 
 std::vector<std::string> Heading::machine_parts(const Record& first, bool is_brief) const {

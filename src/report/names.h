@@ -16,6 +16,12 @@ namespace laptime {
 std::vector<std::string_view> words_in(std::string_view name);
 // The words of the first name that every other one has too, "model:small/mode:eager"; empty for a single name.
 std::string common_words(const std::vector<std::string>& names);
+template <class Points, class Name>
+std::string common_words(const Points& points, const Name& name_of) {
+  std::vector<std::string> names;
+  for (const auto& point : points) names.push_back(name_of(point));
+  return common_words(names);
+}
 // The name without these words; the whole name if nothing would be left.
 std::string without_words(const std::string& name, const std::string& left_out);
 // "small ctx 64 compile" for "model:small/ctx:64/mode:compile".

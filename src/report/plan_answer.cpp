@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <set>
 #include <utility>
@@ -31,9 +32,8 @@ std::string share_words(const std::vector<Finding>& findings) {
   constexpr size_t kNamed = 3;
   std::vector<std::string> parts;
   for (const Finding& finding : findings) {
-    if (finding.kind == "memory_share" && parts.size() < kNamed)
-      parts.push_back(
-          fmt::format("{} {}", category_words(finding.subject), whole_percent_text(finding.number("share"))));
+    if (finding.kind != "memory_share" || parts.size() == kNamed) continue;
+    parts.push_back(fmt::format("{} {}", category_words(finding.subject), whole_percent_text(finding.number("share"))));
   }
   return joined(parts, ", ");
 }
@@ -58,28 +58,24 @@ std::vector<std::string> phase_parts(const Finding& time, const std::vector<Find
   return parts;
 }
 
-void draw_filled(PointAnswer& answer, std::vector<std::string> parts, bool is_indented) {
-  if (parts.empty()) return;
-  answer.draw([parts = std::move(parts), is_indented](const TextStyle& style) {
-    std::string text;
-    for (const std::string& line : filled(parts, style.width))
-      text += terminal_text(is_indented || !text.empty() ? line : line.substr(2), style.unicode) + "\n";
-    return text;
-  });
+// A point with what is found about it.
+struct PlanRow {
+  const PlannedPoint& point;
+  std::vector<Finding> findings;
+  std::string name{};  // how it differs from the others
+};
+
+std::vector<PlanRow> rows_of(const std::vector<PlannedPoint>& points, const TrainingBudget& budget) {
+  const std::string common = common_words(points, [](const PlannedPoint& point) { return point.record.name; });
+  std::vector<PlanRow> rows;
+  for (const PlannedPoint& point : points)
+    rows.push_back({point, plan_findings(point, budget), spoken_name(point.record.name, common)});
+  return rows;
 }
 
-// The words that the names of all points have.
-std::string common_words_of(const std::vector<PlannedPoint>& points) {
-  std::vector<std::string> names;
-  names.reserve(points.size());
-  for (const PlannedPoint& point : points) names.push_back(point.record.name);
-  return common_words(names);
-}
-
-Table plan_table(const std::vector<PlannedPoint>& points) {
+Table plan_table(const std::vector<PlanRow>& rows) {
   std::set<std::string> passes;
-  for (const PlannedPoint& point : points) passes.insert(pass_name(point.record));
-  const std::string common = common_words_of(points);
+  for (const PlanRow& row : rows) passes.insert(pass_name(row.point.record));
   Table table{.name = "plan",
               .columns = columns_from(fmt::format(
                   "<point=point; batch; device; predicted_s={}; low_s; high_s; forward_s; backward_s; optimizer_s; "
@@ -88,16 +84,16 @@ Table plan_table(const std::vector<PlannedPoint>& points) {
                   "largest_context=max ctx@1; largest_batch_kept=max batch, no recompute@4; "
                   "largest_context_kept=max ctx, no recompute@4; eager_bytes=framework@2; basis",
                   passes.size() == 1 ? *passes.begin() : "time"))};
-  for (const PlannedPoint& point : points) {
+  for (const auto& [point, findings, name] : rows) {
     const Record& record = point.record;
-    const std::optional<double> seconds = predicted_seconds(record, pass_name(record));
+    const std::string pass = pass_name(record);
+    const std::optional<double> seconds = predicted_seconds(record, pass);
     const Record compiled = point.compiled.value_or(Record());
     const auto config_value = [&](const char* key) {
       const Json* const value = record.config.json().find(key);
       return value == nullptr ? Json() : *value;
     };
-    const auto rate = seconds ? tokens_per_second(record, *seconds) : std::nullopt;
-    table.add({{record.name, spoken_name(record.name, common)},
+    table.add({{record.name, name},
                config_value("batch_size"),
                config_value("device"),
                seconds,
@@ -106,11 +102,11 @@ Table plan_table(const std::vector<PlannedPoint>& points) {
                predicted_seconds(record, "forward"),
                predicted_seconds(record, "backward"),
                predicted_seconds(record, "optimizer"),
-               rate,
+               seconds ? tokens_per_second(record, *seconds) : std::nullopt,
                record.memory.predicted_peak_bytes,
                fit_words(record),
                point.fitting_recompute.empty() ? Json(nullptr) : Json(point.fitting_recompute),
-               predicted_seconds(compiled, pass_name(record)),
+               predicted_seconds(compiled, pass),
                compiled.memory.predicted_peak_bytes,
                point.largest_batch,
                point.largest_context,
@@ -119,42 +115,60 @@ Table plan_table(const std::vector<PlannedPoint>& points) {
                point.eager_bytes,
                basis_words(record.prediction)});
   }
-  for (const PlannedPoint& point : points) {
-    if (point.record.status != Status::kOk && point.record.status != Status::kOutOfMemory)
-      table.notes.push_back(fmt::format("{}: {}", spoken_name(point.record.name, common), point.record.reason));
+  for (const PlanRow& row : rows) {
+    const Record& record = row.point.record;
+    if (record.status != Status::kOk && record.status != Status::kOutOfMemory)
+      table.notes.push_back(fmt::format("{}: {}", row.name, record.reason));
   }
   return table;
 }
 
-std::string what_fits(const std::vector<PlannedPoint>& points) {
+// "2 of 5 points fit into 76.0 GiB; not: medium, large".
+std::string what_fits(const std::vector<PlanRow>& rows) {
   constexpr size_t kNamed = 3;
   std::vector<std::string> others;
-  const std::string common = common_words_of(points);
-  for (const PlannedPoint& point : points) {
-    if (point.record.status != Status::kOk) others.push_back(spoken_name(point.record.name, common));
-  }
   std::set<std::string> limits;
-  for (const PlannedPoint& point : points) {
-    const std::vector<Finding> findings = plan_findings(point, {});
-    if (findings.front().has("available_bytes")) limits.insert(usable_words(findings.front()));
+  for (const PlanRow& row : rows) {
+    if (row.point.record.status != Status::kOk) others.push_back(row.name);
+    if (row.findings.front().has("available_bytes")) limits.insert(usable_words(row.findings.front()));
   }
   const std::string usable = limits.size() == 1 ? " into " + *limits.begin() : "";
-  if (others.empty()) return fmt::format("all {} points fit{}", points.size(), usable);
+  if (others.empty()) return fmt::format("all {} points fit{}", rows.size(), usable);
   const size_t count = others.size();
   others.resize(std::min(count, kNamed));
-  return fmt::format("{} of {} points fit{}; not: {}{}", points.size() - count, points.size(), usable,
-                     joined(others, ", "), count > kNamed ? fmt::format(" and {} more", count - kNamed) : "");
+  return fmt::format("{} of {} points fit{}; not: {}{}", rows.size() - count, rows.size(), usable, joined(others, ", "),
+                     count > kNamed ? fmt::format(" and {} more", count - kNamed) : "");
 }
 
-struct Kind {
-  std::vector<double> flops_per_second;
-  std::vector<double> bytes_per_second;
-  double shortest = 0;
-  double longest = 0;
-  std::string newest;
-};
+// A bar of bytes for each point with its time, and the first that fits.
+void draw_curve(const std::vector<PlanRow>& rows, PointAnswer& answer) {
+  constexpr size_t kWidest = 40;
+  std::vector<Bar> bars;
+  for (const auto& [point, findings, name] : rows) {
+    const int64_t bytes = point.record.memory.predicted_peak_bytes.value_or(0);
+    const std::optional<double> seconds = predicted_seconds(point.record, pass_name(point.record));
+    bars.push_back({name, brief_bytes(bytes), static_cast<double>(bytes), seconds ? brief_seconds(*seconds) : ""});
+  }
+  const auto fits = [](const PlanRow& row) { return row.point.record.status == Status::kOk; };
+  const auto first = std::ranges::find_if(rows, fits);
+  if (first != rows.begin() && first != rows.end()) answer.say(fmt::format("fits first with {}", first->name));
+  answer.draw([bars](const TextStyle& style) { return bars_text(bars, kWidest, style); });
+}
 
-double largest(const std::vector<double>& values) { return *std::max_element(values.begin(), values.end()); }
+// "! times are at best; published runs took 0.9 to 7.7 times as long"; empty where no bound is from a data sheet.
+std::string published_line(const std::vector<Finding>& findings) {
+  std::optional<Interval> ratios;
+  for (const Finding& finding : findings) {
+    if (finding.kind != "published_runs") continue;
+    const Interval one{finding.number("low"), finding.number("high")};
+    ratios = {std::min(one.low, ratios.value_or(one).low), std::max(one.high, ratios.value_or(one).high)};
+  }
+  return !ratios ? ""
+                 : fmt::format("! times are at best; published runs took {} to {} times as long",
+                               fixed_text(ratios->low, 1), fixed_text(ratios->high, 1));
+}
+
+double largest(const std::vector<double>& values) { return *std::ranges::max_element(values); }
 
 }  // namespace
 
@@ -177,20 +191,19 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
   const Record& record = point.record;
   const bool is_planned = record.status == Status::kOk || record.status == Status::kOutOfMemory;
   PointAnswer answer = is_planned ? answer_about(record) : answer_without_result(record);
-  answer.findings = plan_findings(point, query.budget);
+  const PlanRow row{point, plan_findings(point, query.budget), spoken_name(record.name)};
+  const std::vector<Finding>& plan = row.findings;
+  answer.findings = plan;
   if (!is_planned) {
-    answer.keep(plan_table({point}));
+    answer.keep(plan_table({row}));
     return answer;
   }
-  const std::vector<Finding> plan = answer.findings;
   std::vector<Finding> of_trace;
-  if (trace) {
-    of_trace = memory_findings(record, *trace);
-    if (!trace->steps.empty()) {
-      for (Finding& finding : trace_findings(record, *trace)) of_trace.push_back(std::move(finding));
-    }
-    answer.findings.insert(answer.findings.end(), of_trace.begin(), of_trace.end());
+  if (trace) of_trace = memory_findings(record, *trace);
+  if (trace && !trace->steps.empty()) {
+    for (Finding& finding : trace_findings(record, *trace)) of_trace.push_back(std::move(finding));
   }
+  answer.findings.insert(answer.findings.end(), of_trace.begin(), of_trace.end());
   const std::string shares = share_words(of_trace);
   answer.say(words(*find(plan, "fit")) + (shares.empty() ? "" : fmt::format("; {}", shares)));
   const Finding* const time = find(plan, "predicted_time");
@@ -199,8 +212,8 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
     if (time->has("tokens_per_second"))
       parts.push_back(value_text(time->number("tokens_per_second"), Unit::kTokensPerSecond) + " tokens/s");
     parts.push_back(words_of(plan, "training_time"));
-    draw_filled(answer, std::move(parts), /*is_indented=*/false);
-    draw_filled(answer, phase_parts(*time, of_trace), /*is_indented=*/true);
+    answer.fill(std::move(parts), /*is_indented=*/false);
+    answer.fill(phase_parts(*time, of_trace));
   } else {
     answer.say("time not predicted: no launch of this device was measured (laptime calibrate)");
   }
@@ -209,7 +222,7 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
   answer.say(point_line(record) + (time != nullptr && time->text("is_bound") != "true"
                                        ? " · from " + (published.empty() ? basis_words(record.prediction) : published)
                                        : ""));
-  answer.keep(plan_table({point}));
+  answer.keep(plan_table({row}));
   const bool is_summary = query.view == PlanView::kSummary;
   const auto add = [&](Table table) { is_summary ? answer.keep(std::move(table)) : answer.show(std::move(table)); };
   if (trace && !trace->steps.empty() && profile_view(query.view)) {
@@ -222,8 +235,8 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
     for (const MemoryView view : {MemoryView::kPhases, MemoryView::kAccounts}) {
       for (Table& table : memory_tables(record, *trace, {.view = view})) {
         const std::string name = "memory_" + table.name;  // both reports have a table of phases
-        const bool is_there = std::any_of(answer.parts.begin(), answer.parts.end(),
-                                          [&](const AnswerPart& part) { return part.table.name == name; });
+        const bool is_there =
+            std::ranges::any_of(answer.parts, [&](const AnswerPart& part) { return part.table.name == name; });
         table.name = name;
         if (!is_there) add(std::move(table));
       }
@@ -234,61 +247,24 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
   return answer;
 }
 
-// A bar of bytes for each point with its time, and the first that fits.
-static void draw_curve(const std::vector<PlannedPoint>& points, PointAnswer& answer) {
-  const std::string common = common_words_of(points);
-  const auto name_of_point = [&](const PlannedPoint& point) { return spoken_name(point.record.name, common); };
-  std::vector<Bar> bars;
-  for (const PlannedPoint& point : points) {
-    const int64_t bytes = point.record.memory.predicted_peak_bytes.value_or(0);
-    const std::optional<double> seconds = predicted_seconds(point.record, pass_name(point.record));
-    bars.push_back({.label = name_of_point(point),
-                    .number = brief_bytes(bytes),
-                    .value = static_cast<double>(bytes),
-                    .after = seconds ? brief_seconds(*seconds) : ""});
-  }
-  const auto first =
-      std::ranges::find_if(points, [](const PlannedPoint& one) { return one.record.status == Status::kOk; });
-  if (first != points.begin() && first != points.end())
-    answer.say(fmt::format("fits first with {}", name_of_point(*first)));
-  constexpr size_t kWidest = 40;
-  answer.draw([bars](const TextStyle& style) { return bars_text(bars, kWidest, style); });
-}
-
-static std::vector<std::string> training_lines(const std::vector<PlannedPoint>& points, const TrainingBudget& budget) {
-  const std::string common = common_words_of(points);
-  std::vector<std::string> lines;
-  for (const PlannedPoint& point : points) {
-    const std::vector<Finding> findings = plan_findings(point, budget);
-    if (const Finding* const training = find(findings, "training_time"))
-      lines.push_back(fmt::format("{}: {}", spoken_name(point.record.name, common), words(*training)));
-  }
-  return lines;
-}
-
 PointAnswer plan_answer(const std::vector<PlannedPoint>& points, const PlanQuery& query) {
   PointAnswer answer{.name = "plan"};
+  const std::vector<PlanRow> rows = rows_of(points, query.budget);
   std::vector<const Record*> records;
-  std::optional<Interval> ratios;  // of published runs to their bounds
-  for (const PlannedPoint& point : points) {
-    const std::vector<Finding> findings = plan_findings(point, query.budget);
-    answer.findings.insert(answer.findings.end(), findings.begin(), findings.end());
-    if (const Finding* const published = find(findings, "published_runs")) {
-      const Interval of_point{published->number("low"), published->number("high")};
-      ratios = {std::min(of_point.low, ratios.value_or(of_point).low),
-                std::max(of_point.high, ratios.value_or(of_point).high)};
-    }
-    if (point.record.memory.predicted_peak_bytes) records.push_back(&point.record);
+  for (const PlanRow& row : rows) {
+    answer.findings.insert(answer.findings.end(), row.findings.begin(), row.findings.end());
+    if (row.point.record.memory.predicted_peak_bytes) records.push_back(&row.point.record);
   }
-  answer.say(what_fits(points));
+  answer.say(what_fits(rows));
   std::optional<Table> by_pass = peaks_by_pass(records);
   if (by_pass) query.grid ? answer.show(*by_pass) : answer.keep(*by_pass);
-  if (!query.grid || !by_pass) answer.show(plan_table(points));
-  if (query.draws_curve) draw_curve(points, answer);
-  if (query.compares_training) answer.say(training_lines(points, query.budget));
-  if (ratios && !query.grid)
-    answer.say(fmt::format("! times are at best; published runs took {} to {} times as long",
-                           fixed_text(ratios->low, 1), fixed_text(ratios->high, 1)));
+  if (!query.grid || !by_pass) answer.show(plan_table(rows));
+  if (query.draws_curve) draw_curve(rows, answer);
+  for (const PlanRow& row : rows) {
+    const Finding* const training = find(row.findings, "training_time");
+    if (query.compares_training && training != nullptr) answer.say(fmt::format("{}: {}", row.name, words(*training)));
+  }
+  if (!query.grid) answer.say(published_line(answer.findings));
   return answer;
 }
 
@@ -309,7 +285,7 @@ std::string prediction_words(const Record& record) {
                                  brief_seconds(whole.measured), change_text(whole.error()));
   parts.pop_back();
   if (parts.empty()) return text;
-  const auto most = std::max_element(parts.begin(), parts.end(), [](const PredictedPart& a, const PredictedPart& b) {
+  const auto most = std::ranges::max_element(parts, [](const PredictedPart& a, const PredictedPart& b) {
     return std::abs(a.predicted - a.measured) < std::abs(b.predicted - b.measured);
   });
   return text + fmt::format("; most of it {} {}", most->part,
@@ -317,31 +293,32 @@ std::string prediction_words(const Record& record) {
 }
 
 Table launch_costs_table(std::span<const LaunchCost> costs) {
-  std::map<std::pair<std::string, int64_t>, Kind> kinds;
+  std::map<std::pair<std::string, int64_t>, std::vector<const LaunchCost*>> kinds;
   for (const LaunchCost& cost : costs) {
-    if (cost.seconds <= 0) continue;
-    Kind& kind = kinds[{cost.kind, cost.threads}];
-    kind.shortest = kind.flops_per_second.empty() ? cost.seconds : std::min(kind.shortest, cost.seconds);
-    kind.longest = std::max(kind.longest, cost.seconds);
-    kind.flops_per_second.push_back(cost.flops / cost.seconds);
-    kind.bytes_per_second.push_back(static_cast<double>(cost.bytes) / cost.seconds);
-    kind.newest = std::max(kind.newest, cost.created);
+    if (cost.seconds > 0) kinds[{cost.kind, cost.threads}].push_back(&cost);
   }
   Table table{.name = "launch_costs",
               .columns = columns_from(
                   "<kind=kind; threads=threads@1; shapes=shapes; shortest_s=shortest; longest_s=longest; "
                   "median_flops_per_second=median FLOP/s@3; best_flops_per_second=best FLOP/s@2; "
                   "median_bytes_per_second=median bytes/s@4; best_bytes_per_second=best bytes/s@2; <newest=newest@5")};
-  std::vector<std::pair<double, std::vector<TableCell>>> rows;
-  rows.reserve(kinds.size());
-  for (const auto& [key, kind] : kinds) {
-    rows.push_back({kind.longest,
-                    {key.first, key.second, kind.flops_per_second.size(), kind.shortest, kind.longest,
-                     median(kind.flops_per_second), largest(kind.flops_per_second), median(kind.bytes_per_second),
-                     largest(kind.bytes_per_second), kind.newest}});
+  for (const auto& [key, of_kind] : kinds) {
+    std::vector<double> seconds;
+    std::vector<double> flops;
+    std::vector<double> bytes;
+    std::string newest;
+    for (const LaunchCost* const cost : of_kind) {
+      seconds.push_back(cost->seconds);
+      flops.push_back(cost->flops / cost->seconds);
+      bytes.push_back(static_cast<double>(cost->bytes) / cost->seconds);
+      newest = std::max(newest, cost->created);
+    }
+    table.add({key.first, key.second, of_kind.size(), *std::ranges::min_element(seconds), largest(seconds),
+               median(flops), largest(flops), median(bytes), largest(bytes), newest});
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
-  for (auto& [longest, row] : rows) table.add(std::move(row));
+  constexpr size_t kLongest = 4;
+  std::ranges::stable_sort(table.rows, std::greater{},
+                           [](const TableRow& row) { return row.cells[kLongest].value.get<double>(); });
   return table;
 }
 

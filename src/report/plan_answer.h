@@ -20,11 +20,15 @@ namespace laptime {
 enum class PlanView : uint8_t { kSummary, kKernels, kOps, kClasses, kLayers, kAttention, kMemory, kAll };
 
 constexpr auto choices_of(PlanView) {
-  return std::array{
-      Choice<PlanView>{PlanView::kSummary, "summary"}, Choice<PlanView>{PlanView::kKernels, "kernels"},
-      Choice<PlanView>{PlanView::kOps, "ops"},         Choice<PlanView>{PlanView::kClasses, "classes"},
-      Choice<PlanView>{PlanView::kLayers, "layers"},   Choice<PlanView>{PlanView::kAttention, "attention"},
-      Choice<PlanView>{PlanView::kMemory, "memory"},   Choice<PlanView>{PlanView::kAll, "all"}};
+  using enum PlanView;
+  return std::to_array<Choice<PlanView>>({{kSummary, "summary"},
+                                          {kKernels, "kernels"},
+                                          {kOps, "ops"},
+                                          {kClasses, "classes"},
+                                          {kLayers, "layers"},
+                                          {kAttention, "attention"},
+                                          {kMemory, "memory"},
+                                          {kAll, "all"}});
 }
 
 struct PlanQuery {

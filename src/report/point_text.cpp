@@ -4,9 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <type_traits>
+#include <utility>
 
 #include "analysis/speedup.h"
 #include "base/checked.h"
@@ -16,14 +15,14 @@
 #include "record/metrics.h"
 #include "record/time_stats.h"
 #include "report/columns.h"
-#include "report/names.h"
+#include "table/aligned.h"
 
 namespace laptime {
 namespace {
 
 std::string spaced(std::string_view key) {
   std::string text(key);
-  std::replace(text.begin(), text.end(), '_', ' ');
+  std::ranges::replace(text, '_', ' ');
   return text;
 }
 
@@ -46,21 +45,17 @@ std::string answer_of(const Record& record, const TimeStats& time) {
 
 // "forward 80 ms (29 %)   backward 158 ms (58 %)"; empty for a pass of one phase.
 std::string phases_line(const Record& record) {
-  std::vector<std::string> texts;
-  std::vector<int64_t> parts;
-  constexpr double kNanoseconds = 1e9;
-  constexpr double kLongest = 1e8;  // seconds: longer ones are no times
-  for (const PhaseShare& share : record.phases) {
-    if (!(std::abs(share.seconds) < kLongest)) return "";
-    parts.push_back(static_cast<int64_t>(share.seconds * kNanoseconds));
-  }
-  const std::vector<int64_t> percents = whole_percents(parts);
+  std::vector<double> seconds;
+  for (const PhaseShare& share : record.phases) seconds.push_back(share.seconds);
+  const std::vector<int64_t> percents = whole_percents(seconds);
   const std::vector<std::string> phases = phases_of(record);
+  std::vector<std::string> texts;
   for (size_t i = 0; i < percents.size(); ++i) {
-    const PhaseShare& share = record.phases[i];
-    if (std::find(phases.begin(), phases.end(), share.phase) == phases.end()) continue;
-    const TimeStats& time = record.time.at(share.phase);
-    texts.push_back(fmt::format("{} {} ({} %)", share.phase, value_text(time.median, Unit::kSeconds), percents[i]));
+    const std::string& phase = record.phases[i].phase;
+    if (!std::isfinite(seconds[i])) return "";
+    if (std::ranges::find(phases, phase) == phases.end()) continue;
+    const std::string time = value_text(record.time.at(phase).median, Unit::kSeconds);
+    texts.push_back(fmt::format("{} {} ({} %)", phase, time, percents[i]));
   }
   return texts.size() < 2 ? "" : joined(texts, "   ");
 }
@@ -68,8 +63,7 @@ std::string phases_line(const Record& record) {
 // Measured steps that made no update because a gradient overflowed.
 int64_t skipped_in_samples(const Record& record) {
   const int64_t warmup = record.stopping.warmup.value_or(0);
-  return std::count_if(record.loss_scaling.skipped.begin(), record.loss_scaling.skipped.end(),
-                       [&](int64_t step) { return step > warmup; });
+  return std::ranges::count_if(record.loss_scaling.skipped, [&](int64_t step) { return step > warmup; });
 }
 
 // "77 steps", the loss if it changed, and how many steps made no update.
@@ -83,17 +77,15 @@ std::string samples_text(const Record& record, const TimeStats& time) {
   return text;
 }
 
-// "plan 12.00 ms, memory 0.200 s": the parts of a sum that are known and not zero.
+// " (plan 12.00 ms, memory 0.200 s)": the parts of a sum that are known and not zero.
 std::string parts_of(const SetupTimes& times) {
-  constexpr std::array<std::string_view, 5> kParts{"plan", "kernel_trial", "memory", "weights", "data"};
-  std::string text;
-  SetupTimes::visit_fields(times, [&](const char* name, const auto& value) {
-    if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::optional<double>>) {
-      if (!value || *value == 0 || std::find(kParts.begin(), kParts.end(), name) == kParts.end()) return;
-      text += (text.empty() ? "" : ", ") + spaced(name) + " " + format_seconds(*value);
-    }
-  });
-  return text.empty() ? "" : " (" + text + ")";
+  std::vector<std::string> parts;
+  for (const auto& [name, seconds] :
+       {std::pair("plan", times.plan), std::pair("kernel trial", times.kernel_trial), std::pair("memory", times.memory),
+        std::pair("weights", times.weights), std::pair("data", times.data)}) {
+    if (seconds.value_or(0) != 0) parts.push_back(fmt::format("{} {}", name, format_seconds(*seconds)));
+  }
+  return parts.empty() ? "" : fmt::format(" ({})", joined(parts, ", "));
 }
 
 std::string conditions(const Record& record) {
@@ -115,20 +107,6 @@ std::string product(const TensorUse& tensor) {
   return fmt::format("{} x {:.0f} byte{} = {}", joined(tensor.shape, " x "), size, size == 1 ? "" : "s", bytes);
 }
 
-// "5 x 8.000 GiB + 256.0 MiB + 512.0 KiB"
-std::string sum_of(std::span<const TensorUse> tensors, int64_t rest) {
-  std::vector<std::string> terms;
-  for (size_t i = 0; i < tensors.size();) {
-    size_t next = i;
-    while (next < tensors.size() && tensors[next].bytes == tensors[i].bytes) ++next;
-    const std::string bytes = format_bytes(tensors[i].bytes);
-    terms.push_back(next - i == 1 ? bytes : fmt::format("{} x {}", next - i, bytes));
-    i = next;
-  }
-  if (rest > 0) terms.push_back(format_bytes(rest));
-  return joined(terms, " + ");
-}
-
 std::string origin(const TensorUse& tensor) {
   if (tensor.op.empty()) return fmt::format("{} ({})", tensor.name, tensor.role);
   const std::string place = tensor.scope.empty() ? "" : " in " + tensor.scope;
@@ -143,7 +121,7 @@ std::vector<std::string> phases_of(const Record& record) {
   const std::string pass = record.config.text("pass");
   if (!record.time.contains(pass)) return phases;
   const auto add = [&](const std::string& phase) {
-    const bool is_known = std::find(phases.begin(), phases.end(), phase) != phases.end();
+    const bool is_known = std::ranges::find(phases, phase) != phases.end();
     if (phase != pass && !is_known && record.time.contains(phase)) phases.push_back(phase);
   };
   for (const PhaseShare& share : record.phases) add(share.phase);
@@ -153,9 +131,7 @@ std::vector<std::string> phases_of(const Record& record) {
 
 std::string point_text(const Record& record, const Heading& heading, const TextStyle& style, bool quiet,
                        bool is_stored) {
-  const auto line = [&](const std::string& text) {
-    return text.empty() ? "" : broken_at_spaces(terminal_text(text, style.unicode), style.width, 2) + "\n";
-  };
+  const auto line = [&](const std::string& text) { return text.empty() ? "" : wrapped(text, style); };
   std::string text;
   std::string samples;
   if (record.status != Status::kOk)
@@ -201,9 +177,8 @@ std::vector<std::string> details_of(const Record& record) {
     lines.push_back(fmt::format("{} made no update, because a gradient of the scaled loss overflowed",
                                 counted(skipped, "measured step")));
   if (!record.verdict.rating.empty()) {
-    lines.push_back(
-        fmt::format("{}{}", spaced(record.verdict.rating),
-                    record.verdict.reasons.empty() ? "" : fmt::format(": {}", joined(record.verdict.reasons, "; "))));
+    const std::string why = joined(record.verdict.reasons, "; ");
+    lines.push_back(spaced(record.verdict.rating) + (why.empty() ? "" : ": " + why));
   }
   return lines;
 }
@@ -232,19 +207,17 @@ std::string explain_shortage(const Record& record) {
                                  printable(reason_of(record)));
   const MemoryUse& memory = record.memory;
   if (memory.largest.empty()) return text;
-  text += "live at the peak:\n";
-  size_t width = 0;
+  std::vector<Cells> rows;
   Size listed = 0;
   for (const TensorUse& tensor : memory.largest) {
-    width = std::max(width, product(tensor).size());
+    rows.push_back({product(tensor), printable(origin(tensor))});
     listed += tensor.bytes;
   }
-  for (const TensorUse& tensor : memory.largest)
-    text += fmt::format("  {:{}}  {}\n", product(tensor), width, printable(origin(tensor)));
   const int64_t whole = std::max(memory.predicted_peak_bytes.value_or(0), listed.value());
   const int64_t rest = whole - listed.value();
-  if (rest > 0) text += fmt::format("  {:{}}  everything else, and gaps between tensors\n", format_bytes(rest), width);
-  return text + fmt::format("  {} = {}\n", sum_of(memory.largest, rest), format_bytes(whole));
+  if (rest > 0) rows.push_back({format_bytes(rest), "everything else, and gaps between tensors"});
+  rows.push_back({format_bytes(whole), "in all"});
+  return text + "live at the peak:\n" + aligned(rows, {}, 2);
 }
 
 void TrustLine::add(const Record& record) {

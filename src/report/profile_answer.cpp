@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
 #include <set>
@@ -209,7 +208,7 @@ Table class_share_table(const std::vector<ComparedProfile>& profiles) {
     residue.emplace_back(totals.residue() / totals.step);
   }
   std::vector<std::pair<std::string, std::vector<double>>> rows(shares.begin(), shares.end());
-  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.second[0] > b.second[0]; });
+  std::ranges::stable_sort(rows, [](const auto& a, const auto& b) { return a.second[0] > b.second[0]; });
   for (const auto& [name, values] : rows) {
     std::vector<TableCell> cells{name};
     for (const double share : values) cells.emplace_back(share);
@@ -235,8 +234,8 @@ PointAnswer compared_answer(const ComparedProfile& a, const ComparedProfile& b, 
 }
 
 std::string disturbed_line(const std::vector<ComparedProfile>& profiles) {
-  const auto count = std::count_if(profiles.begin(), profiles.end(),
-                                   [](const ComparedProfile& profile) { return is_disturbed(*profile.trace); });
+  const auto count =
+      std::ranges::count_if(profiles, [](const ComparedProfile& profile) { return is_disturbed(*profile.trace); });
   if (count == 0) return "";
   return fmt::format("! {} of {} profiles {} disturbed: trust shares, not times", count, profiles.size(),
                      count == 1 ? "is" : "are");

@@ -20,11 +20,14 @@ namespace laptime {
 enum class ProfileView : uint8_t { kSummary, kKernels, kOps, kClasses, kLayers, kAttention, kAll };
 
 constexpr auto choices_of(ProfileView) {
-  return std::array{
-      Choice<ProfileView>{ProfileView::kSummary, "summary"}, Choice<ProfileView>{ProfileView::kKernels, "kernels"},
-      Choice<ProfileView>{ProfileView::kOps, "ops"},         Choice<ProfileView>{ProfileView::kClasses, "classes"},
-      Choice<ProfileView>{ProfileView::kLayers, "layers"},   Choice<ProfileView>{ProfileView::kAttention, "attention"},
-      Choice<ProfileView>{ProfileView::kAll, "all"}};
+  using enum ProfileView;
+  return std::to_array<Choice<ProfileView>>({{kSummary, "summary"},
+                                             {kKernels, "kernels"},
+                                             {kOps, "ops"},
+                                             {kClasses, "classes"},
+                                             {kLayers, "layers"},
+                                             {kAttention, "attention"},
+                                             {kAll, "all"}});
 }
 
 // What a row of the tables of kernels, ops, classes and scopes adds up: all launches of a name, or only those with the
@@ -32,8 +35,8 @@ constexpr auto choices_of(ProfileView) {
 enum class ProfileBy : uint8_t { kName, kShape, kLayer, kPhase };
 
 constexpr auto choices_of(ProfileBy) {
-  return std::array{Choice<ProfileBy>{ProfileBy::kName, "name"}, Choice<ProfileBy>{ProfileBy::kShape, "shape"},
-                    Choice<ProfileBy>{ProfileBy::kLayer, "layer"}, Choice<ProfileBy>{ProfileBy::kPhase, "phase"}};
+  using enum ProfileBy;
+  return std::to_array<Choice<ProfileBy>>({{kName, "name"}, {kShape, "shape"}, {kLayer, "layer"}, {kPhase, "phase"}});
 }
 
 // Whether `by` decides what a row of the view is, or names what its rows are anyway (the phase of an op).

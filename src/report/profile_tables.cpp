@@ -23,17 +23,6 @@ std::string key_of(std::initializer_list<std::string_view> parts) {
   return joined(std::span<const std::string_view>(parts.begin(), parts.size()), std::string_view(&kSeparator, 1));
 }
 
-std::vector<std::string> parts_of(const std::string& key) {
-  std::vector<std::string> parts;
-  size_t begin = 0;
-  for (size_t end = key.find(kSeparator); end != std::string::npos; end = key.find(kSeparator, begin)) {
-    parts.push_back(key.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  parts.push_back(key.substr(begin));
-  return parts;
-}
-
 // A row: its cells of text, and the sum.
 struct SumRow {
   std::vector<TableCell> texts;
@@ -43,7 +32,7 @@ struct SumRow {
 
 SumRow row_of(LaunchSum sum) {
   SumRow row;
-  for (std::string& part : parts_of(sum.key)) row.texts.emplace_back(std::move(part));
+  for (const std::string_view part : names_in(sum.key, kSeparator)) row.texts.emplace_back(part);
   row.sum = std::move(sum);
   return row;
 }
@@ -111,10 +100,8 @@ Table sum_table(const std::string& name, std::string_view text_columns, const st
   if (!query.sort.empty()) order = row_order(table, TableOrder(table, query.sort, /*is_descending_by_default=*/true));
   const auto top = query.top <= 0 ? rows.size() : std::min(rows.size(), static_cast<size_t>(query.top));
   std::vector<size_t> first = order;
-  if (query.sort.empty()) {
-    std::stable_sort(first.begin(), first.end(),
-                     [&](size_t a, size_t b) { return rows[a].sum.total > rows[b].sum.total; });
-  }
+  if (query.sort.empty())
+    std::ranges::stable_sort(first, std::greater{}, [&](size_t row) { return rows[row].sum.total; });
   std::vector<bool> is_shown(rows.size(), false);
   for (size_t i = 0; i < top; ++i) is_shown[first[i]] = true;
   std::vector<TableRow> kept;
@@ -133,17 +120,14 @@ Table sum_table(const std::string& name, std::string_view text_columns, const st
 
 // The sums of the launches by a key, the largest first, or phase by phase where `by_phase`.
 std::vector<SumRow> rows_by(const LaunchKey& key, const StepTrace& trace, const LaunchTest& test, bool by_phase) {
-  std::vector<LaunchSum> sums = sum_launches(trace, key, test);
-  std::stable_sort(sums.begin(), sums.end(), [](const LaunchSum& a, const LaunchSum& b) { return a.total > b.total; });
   std::vector<SumRow> rows;
-  rows.reserve(sums.size());
-  for (LaunchSum& sum : sums) rows.push_back(row_of(std::move(sum)));
+  for (LaunchSum& sum : largest_first(sum_launches(trace, key, test))) rows.push_back(row_of(std::move(sum)));
   if (!by_phase) return rows;
   const std::vector<std::string> phases = phases_of(trace);
   const auto rank = [&](const SumRow& row) {
-    return std::find(phases.begin(), phases.end(), row.texts.front().value.text()) - phases.begin();
+    return std::ranges::find(phases, row.texts.front().value.text()) - phases.begin();
   };
-  std::stable_sort(rows.begin(), rows.end(), [&](const SumRow& a, const SumRow& b) { return rank(a) < rank(b); });
+  std::ranges::stable_sort(rows, {}, rank);
   return rows;
 }
 
@@ -160,23 +144,23 @@ Table kernels_table(const StepTrace& trace, const ProfileQuery& query) {
     return by_phase ? key_of({launch.phase, name}) : name;
   };
   std::vector<SumRow> rows = rows_by(key, trace, query.test, /*by_phase=*/false);
-  if (query.view == ProfileView::kSummary) {
-    for (SumRow& row : rows) row.texts.back().text = "  " + row.texts.back().value.text();
+  for (SumRow& row : rows) {
+    if (query.view == ProfileView::kSummary) row.texts.back().text = "  " + row.texts.back().value.text();
   }
   return sum_table("kernels", by_phase ? "<phase=phase; <kernel=kernel" : "<kernel=kernel", rows, trace, query);
 }
 
 Table ops_table(const StepTrace& trace, const ProfileQuery& query) {
   const auto key = [&query](const TraceLaunch& launch) {
-    const std::string_view op = query.by == ProfileBy::kShape ? launch.signature : launch.op;
-    return key_of({launch.phase, fmt::format("{}{}", op, layer_suffix(launch, query))});
+    const std::string op(query.by == ProfileBy::kShape ? launch.signature : launch.op);
+    return key_of({launch.phase, op + layer_suffix(launch, query)});
   };
   return sum_table("ops", "<phase=phase; <op=op", rows_by(key, trace, query.test, /*by_phase=*/false), trace, query);
 }
 
 Table classes_table(const StepTrace& trace, const ProfileQuery& query) {
   const auto key = [&query](const TraceLaunch& launch) {
-    return key_of({launch.phase, fmt::format("{}{}", launch.work_class, layer_suffix(launch, query))});
+    return key_of({launch.phase, class_of(launch) + layer_suffix(launch, query)});
   };
   return sum_table("classes", "<phase=phase; <class=class", rows_by(key, trace, query.test, /*by_phase=*/true), trace,
                    query);
@@ -189,9 +173,7 @@ Table shares_table(const StepTrace& trace, const LaunchTest& test) {
   const PhaseClassTimes times = class_times(trace, test);
   std::string columns = "<class=class; ";
   for (const std::string& phase : times.phases) columns += fmt::format("{0}_s={0}@2; {0}_share=of {0}@1; ", phase);
-  const auto has = [&](std::string_view phase) {
-    return std::find(times.phases.begin(), times.phases.end(), phase) != times.phases.end();
-  };
+  const auto has = [&](std::string_view phase) { return std::ranges::find(times.phases, phase) != times.phases.end(); };
   const bool has_both = has("forward") && has("backward");
   if (has_both) columns += "forward_backward_share=of fwd+bwd@3; ";
   columns += fmt::format("step_s={0}; step_share=of {0}", pass_of(trace) == "step" ? "step" : "pass");
@@ -284,8 +266,8 @@ class ScopeTree {
       texts.resize(5);
       if (const auto found = layers_.find(sum.key); found != layers_.end()) {
         const auto& layers = found->second;
-        const auto [low, high] = std::minmax_element(layers.begin(), layers.end(),
-                                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+        const auto [low, high] =
+            std::ranges::minmax_element(layers, [](const auto& a, const auto& b) { return a.second < b.second; });
         texts[1].text = layers.size() == 1 ? fmt::format("layer {}", layers.front().first)
                                            : fmt::format("{} x {} to {}", layers.size(), brief_seconds(low->second),
                                                          brief_seconds(high->second));

@@ -80,7 +80,7 @@ std::vector<PublishedFigure> parse_published(std::string_view csv) {
       PublishedFigure& figure = figures.emplace_back();
       size_t next = 0;
       PublishedFigure::visit_fields(figure, [&](const char* name, auto& field) { read(name, cells[next++], field); });
-      if ((figure.status == "ok") != figure.seconds.has_value())
+      if ((figure.status == "ok") != figure.time_s.has_value())
         throw Error("a row has a time if its status is ok, and none otherwise");
     } catch (const Error& error) {
       throw Error::format("published figures: line {}: {}", line, error.what());
@@ -103,11 +103,10 @@ bool is_of_same_model(const PublishedFigure& figure, const Record& record) {
 std::vector<const PublishedFigure*> published_times_of(const Record& record) {
   std::vector<const PublishedFigure*> figures;
   for (const PublishedFigure& figure : published_figures()) {
-    if (figure.seconds && figure.pass == record.config.text("pass") && is_of_same_model(figure, record))
+    if (figure.time_s && figure.pass == record.config.text("pass") && is_of_same_model(figure, record))
       figures.push_back(&figure);
   }
-  std::stable_sort(figures.begin(), figures.end(),
-                   [](const PublishedFigure* a, const PublishedFigure* b) { return *a->seconds < *b->seconds; });
+  std::ranges::stable_sort(figures, {}, [](const PublishedFigure* figure) { return *figure->time_s; });
   return figures;
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/key.h"
 #include "record/record.h"
 
 namespace laptime {
@@ -19,36 +20,15 @@ struct PublishedFigure {
   std::string arithmetic;  // that ran, as far as it is known
   std::string certainty;   // of the arithmetic: "proven", "stated" or "doubtful"
   std::optional<int64_t> warmup, steps;
-  std::string status;                            // as of a record: "ok", "out_of_memory"
-  std::optional<double> seconds, std, min, max;  // of a pass; the mean, and its spread
+  std::string status;                                 // as of a record: "ok", "out_of_memory"
+  std::optional<double> time_s, std_s, min_s, max_s;  // of a pass; the mean, and its spread
   std::string note;
 
-  template <class Self, class Visit>
-  static void visit_fields(Self& self, Visit&& visit) {
-    visit("source", self.source);
-    visit("hardware", self.hardware);
-    visit("software", self.software);
-    visit("edition", self.edition);
-    visit("model", self.model);
-    visit("context_length", self.context_length);
-    visit("batch_size", self.batch_size);
-    visit("pass", self.pass);
-    visit("mode", self.mode);
-    visit("dtype", self.dtype);
-    visit("arithmetic", self.arithmetic);
-    visit("certainty", self.certainty);
-    visit("warmup", self.warmup);
-    visit("steps", self.steps);
-    visit("status", self.status);
-    visit("time_s", self.seconds);
-    visit("std_s", self.std);
-    visit("min_s", self.min);
-    visit("max_s", self.max);
-    visit("note", self.note);
-  }
+  LAPTIME_FIELDS(source, hardware, software, edition, model, context_length, batch_size, pass, mode, dtype, arithmetic,
+                 certainty, warmup, steps, status, time_s, std_s, min_s, max_s, note)
 };
 
-// Error that names the line for a text with other columns, an unknown word or a number that is none.
+// Error that names the line for a text with other columns, an unknown word or a malformed number.
 std::vector<PublishedFigure> parse_published(std::string_view csv);
 
 // The text of published/figures.csv, which cmake/embedded_files.cmake compiles into the program, and its figures.

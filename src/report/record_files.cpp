@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "record/fields_json.h"
+#include "config/fields_json.h"
 #include "record/metrics.h"
 #include "table/table.h"
 
@@ -29,8 +29,8 @@ class MergedPaths {
         ++after;
         continue;
       }
-      const auto found = as_before ? paths_.begin() + static_cast<std::ptrdiff_t>(after)
-                                   : std::find(paths_.begin(), paths_.end(), path);
+      const auto found =
+          as_before ? paths_.begin() + static_cast<std::ptrdiff_t>(after) : std::ranges::find(paths_, path);
       after = static_cast<size_t>(found - paths_.begin()) + 1;
     }
   }
@@ -70,7 +70,7 @@ void leave_out_empty(std::vector<Column>& columns, const Records& records) {
   records.each(extent, [&](const Record& record) {
     has_records = true;
     for (size_t i = 0; i < columns.size(); ++i) is_empty[i] = is_empty[i] && columns[i].read(record, "").is_null();
-    return std::find(is_empty.begin(), is_empty.end(), true) != is_empty.end();
+    return std::ranges::find(is_empty, true) != is_empty.end();
   });
   for (size_t i = columns.size(); has_records && i-- > 0;) {
     if (is_empty[i]) columns.erase(columns.begin() + static_cast<std::ptrdiff_t>(i));

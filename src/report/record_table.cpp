@@ -28,8 +28,7 @@ bool has_times(const Record& record) {
 }
 
 Column* column_titled(std::vector<Column>& columns, std::string_view title) {
-  const auto found =
-      std::find_if(columns.begin(), columns.end(), [&](const Column& column) { return column.title == title; });
+  const auto found = std::ranges::find_if(columns, [&](const Column& column) { return column.title == title; });
   return found == columns.end() ? nullptr : &*found;
 }
 
@@ -55,26 +54,6 @@ void suit(std::vector<Column>& columns, const Heading& heading) {
 std::string run_text(const Record& first) {
   return fmt::format("run {}{}", first.run.empty() ? "without a name, " + minute_of(first.created) : first.run,
                      first.sweep.empty() ? "" : ", " + first.sweep);
-}
-
-// Free text for a terminal, broken at spaces.
-std::string wrapped(const std::string& text, const TextStyle& style) {
-  constexpr size_t kHanging = 2;
-  return broken_at_spaces(terminal_text(text, style.unicode), style.width, kHanging) + "\n";
-}
-
-// Leaves out the columns of the default set that have no value in any row; those that were asked for by name stay.
-void leave_out_empty(Table& table, std::span<const Column> columns) {
-  for (size_t i = columns.size(); i-- > 0;) {
-    const auto has_value = [i](const TableRow& row) { return i < row.cells.size() && !row.cells[i].value.is_null(); };
-    const bool can_go = columns[i].drop > 0 || columns[i].title == "uncertainty";
-    if (!can_go || std::any_of(table.rows.begin(), table.rows.end(), has_value)) continue;
-    const auto at = static_cast<std::ptrdiff_t>(i);
-    table.columns.erase(table.columns.begin() + at);
-    for (TableRow& row : table.rows) {
-      if (i < row.cells.size()) row.cells.erase(row.cells.begin() + at);
-    }
-  }
 }
 
 // The columns of a table for people, and its rows.
@@ -181,9 +160,8 @@ struct Rows {
   // The row of a record, or its beginning with the reason why the rest is missing.
   TableRow row_of(const Record& record, bool is_planned = false) const {
     TableRow row;
-    const bool is_whole = has_times(record) && !is_planned;
     for (const Column& column : columns) {
-      if (!is_whole && !column.setting) break;
+      if (!column.setting && (is_planned || !has_times(record))) break;
       row.cells.push_back(cell_of(column, record, ""));
     }
     if (!is_planned && record.status != Status::kOk)
@@ -194,7 +172,7 @@ struct Rows {
   // The rows of its phases, if a column has values for them.
   std::vector<TableRow> phase_rows_of(const Record& record) const {
     std::vector<TableRow> rows;
-    if (std::none_of(columns.begin(), columns.end(), [](const Column& column) { return column.of_phase; })) return rows;
+    if (std::ranges::find(columns, true, &Column::of_phase) == columns.end()) return rows;
     for (const std::string& phase : phases_of(record)) {
       TableRow& row = rows.emplace_back();
       for (const Column& column : columns)
@@ -216,8 +194,6 @@ struct Rows {
     return joined(parts, " · ");
   }
 };
-
-}  // namespace
 
 // The fastest of the rows that compare with a single baseline.
 class FastestRow {
@@ -244,6 +220,8 @@ class FastestRow {
   std::string text_;
 };
 
+}  // namespace
+
 struct TableStream::State : Rows {
   TableStyle style;
   std::optional<GrowingTable> rows;
@@ -260,7 +238,7 @@ struct TableStream::State : Rows {
       attention.emplace(expected);
       return;
     }
-    compares = std::any_of(columns.begin(), columns.end(), [](const Column& column) { return column.compares; });
+    compares = std::ranges::find(columns, true, &Column::compares) != columns.end();
     is_point = list == kDefault && heading.row_count() == 1;
     Table table = empty_table();
     table.with_header = !style.quiet;
@@ -386,7 +364,6 @@ void markdown(const Records& records, std::string_view list, const TextSink& sin
     for (TableRow& row : rows.phase_rows_of(record)) table.rows.push_back(std::move(row));
     return true;
   });
-  if (is_default(list)) leave_out_empty(table, rows.columns);
   if (rows.first) {
     table.notes = {rows.shared_line(), rows.trust.line()};
     std::erase(table.notes, "");

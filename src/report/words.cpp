@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
+#include <numeric>
 
 #include "base/error.h"
 #include "base/words.h"
@@ -24,14 +24,9 @@ std::string price_words(double price) {
 
 // "950,000", "10B", "3.5T".
 std::string count_words(double count) {
-  struct Unit {
-    double size;
-    const char* name;
-  };
-  constexpr std::array kUnits{Unit{1e12, "T"}, Unit{1e9, "B"}, Unit{1e6, "M"}};
   if (!std::isfinite(count)) return "-";
-  for (const Unit& unit : kUnits) {
-    if (count >= unit.size) return fmt::format("{:.3g}{}", count / unit.size, unit.name);
+  for (const auto& [size, name] : {std::pair(1e12, "T"), std::pair(1e9, "B"), std::pair(1e6, "M")}) {
+    if (count >= size) return fmt::format("{:.3g}{}", count / size, name);
   }
   return grouped(std::llround(count));
 }
@@ -63,12 +58,12 @@ std::string multiple(double ratio) {
   return fixed_text(ratio, ratio < 10 ? 1 : 0) + " times";
 }
 
-// " (95 %: 1.2 to 3.4 %)", in percent above 1; empty without an interval.
+// " (95 %: +1.2 to +3.4 %)", in percent above `shift`; empty without an interval.
 std::string percent_interval(const Finding& finding, double shift) {
-  if (!finding.has("ratio_low")) return "";
   const double low = 100 * (finding.number("ratio_low") - shift);
   const double high = 100 * (finding.number("ratio_high") - shift);
-  return std::isfinite(low) && std::isfinite(high) ? fmt::format(" (95 %: {:+.1f} to {:+.1f} %)", low, high) : "";
+  const bool is_known = finding.has("ratio_low") && std::isfinite(low) && std::isfinite(high);
+  return is_known ? fmt::format(" (95 %: {:+.1f} to {:+.1f} %)", low, high) : "";
 }
 
 // "1.5x (1.2-1.7)", or without an interval "1.5x".
@@ -99,8 +94,9 @@ std::string number_words(const Finding& f, std::string_view key, std::string_vie
 }
 
 std::string value_words(const Finding& f, std::string_view key, std::string_view how) {
-  if (key == "subject") return f.subject;
+  if (key == "subject") return how == "category" ? category_words(f.subject) : f.subject;
   if (key == "interval") return percent_interval(f, how == "1" ? 1 : 0);
+  if (key == "usable") return usable_words(f);
   if (how == "place") return f.text(key) == "optimizer" ? "the optimizer" : f.text(key);
   const Json* const value = f.values.json().find(key);
   return value == nullptr || value->is_number() ? number_words(f, key, how) : f.text(key);
@@ -155,23 +151,9 @@ std::string class_share(const Finding& f) {
   return fmt::format("{} {}{}", f.subject, percent_text(f.number("share")), against_bound(f));
 }
 
-std::string rates(const Finding& f) {
-  std::vector<std::string> parts;
-  if (f.has("peak_flops_per_second"))
-    parts.push_back("peak of matrix products " + value_text(f.number("peak_flops_per_second"), Unit::kFlopsPerSecond));
-  if (f.has("bandwidth_bytes_per_second"))
-    parts.push_back("memory bandwidth " + value_text(f.number("bandwidth_bytes_per_second"), Unit::kBytesPerSecond));
-  return fmt::format("{}{}", f.trust == FindingTrust::kPredicted ? "predicted with " : "", joined(parts, ", "));
-}
-
-std::string memory_share(const Finding& f) {
-  return fmt::format("{} {} {}", category_words(f.subject), brief_bytes(f.integer("bytes")),
-                     percent_text(f.number("share")));
-}
-
 std::string fit(const Finding& f) {
   const std::string peak = f.has("peak_bytes") ? brief_bytes(f.integer("peak_bytes")) : "unknown";
-  std::string text = f.text("fits") == "true" ? fmt::format("fits: {}", peak) : fmt::format("does not fit: {}", peak);
+  std::string text = fmt::format("{}: {}", f.text("fits") == "true" ? "fits" : "does not fit", peak);
   if (f.has("available_bytes")) text += fmt::format(" of {}", usable_words(f));
   if (f.has("missing_bytes")) text += fmt::format(", {} too many", brief_bytes(f.integer("missing_bytes")));
   if (f.has("recompute")) text += fmt::format(", --recompute auto: {}", f.text("recompute"));
@@ -196,22 +178,6 @@ std::string launch_bound(const Finding& f) {
                      brief_seconds(f.number("launch_s")), percent_text(f.number("share")), f.subject, until);
 }
 
-std::string largest(const Finding& f) {
-  std::vector<std::string> parts;
-  const auto add = [&](const char* what, const char* key) {
-    if (!f.has(key)) return;
-    const int64_t value = f.integer(key);
-    std::string text =
-        value == 0 ? fmt::format("no {} fits", what) : fmt::format("largest {} {}", what, grouped(value));
-    const std::string kept = fmt::format("{}_without_recompute", key);
-    if (f.has(kept)) text += fmt::format(" (without recomputation {})", grouped(f.integer(kept)));
-    parts.push_back(std::move(text));
-  };
-  add("batch", "batch");
-  add("context", "context");
-  return joined(parts, ", ");
-}
-
 struct WordsOfKind {
   std::string_view kind;
   std::string_view text;  // a template; empty where a function has the words
@@ -221,7 +187,9 @@ constexpr std::array kWords{
     WordsOfKind{"pass_time", "{total_s} per {subject} in {launches} launches, {residue_s} between them"},
     WordsOfKind{"class_share", "", class_share},
     WordsOfKind{"phase_time", "{subject} {total_s}: {class} {class_share}"},
-    WordsOfKind{"rates", "", rates},
+    WordsOfKind{"rates",
+                "[peak_flops_per_second?peak of matrix products {peak_flops_per_second}[bandwidth_bytes_per_second?, ]]"
+                "[bandwidth_bytes_per_second?memory bandwidth {bandwidth_bytes_per_second}]"},
     WordsOfKind{"pass_bound", "", pass_bound},
     WordsOfKind{
         "tracing",
@@ -248,7 +216,7 @@ constexpr std::array kWords{
     WordsOfKind{"cast_cost",
                 "{subject}: casts take {cast_share} of the step[speedup?; {to} is {speedup:ratio} as fast as {from}]"},
     WordsOfKind{"memory_peak", "{bytes} at the peak[phase?, in {phase:place}][op?, by {op}[scope? at {scope}]]"},
-    WordsOfKind{"memory_share", "", memory_share},
+    WordsOfKind{"memory_share", "{subject:category} {bytes} {share}"},
     WordsOfKind{"phase_peak", "{subject} peaks at {bytes}, by {op}[scope? at {scope}]"},
     WordsOfKind{"saved_for_backward",
                 "forward saves {bytes}[layer_bytes?, {layer_bytes} a layer][copies_bytes>, {copies_bytes} of it "
@@ -268,7 +236,11 @@ constexpr std::array kWords{
     WordsOfKind{"published_figures", "{figures} published times, median error {median_error}"},
     WordsOfKind{"training_time", "", training_time},
     WordsOfKind{"launch_bound", "", launch_bound},
-    WordsOfKind{"largest", "", largest},
+    WordsOfKind{"largest",
+                "[batch?[batch=no batch fits][batch>largest batch {batch:,}][batch_without_recompute? (without "
+                "recomputation {batch_without_recompute:,})]][batch?[context?, ]][context?[context=no context fits]"
+                "[context>largest context {context:,}][context_without_recompute? (without recomputation "
+                "{context_without_recompute:,})]]"},
     WordsOfKind{"compile_mode",
                 "--mode compile [only_it_fits?fits][only_it_fits!is faster]: [time_s?{time_s}][time_s?[peak_bytes?, "
                 "]][peak_bytes?{peak_bytes}]"},
@@ -292,7 +264,7 @@ constexpr std::array kWords{
 
 std::string words(const Finding& finding) {
   const auto* const found =
-      std::find_if(kWords.begin(), kWords.end(), [&](const WordsOfKind& one) { return one.kind == finding.kind; });
+      std::ranges::find_if(kWords, [&](const WordsOfKind& one) { return one.kind == finding.kind; });
   LAPTIME_CHECK(found != kWords.end(), "no words for findings of kind {}", finding.kind);
   std::string_view text = found->text;
   return found->words != nullptr ? found->words(finding) : fill(finding, text);
@@ -308,48 +280,44 @@ std::string profile_headline(const std::vector<Finding>& findings) {
   constexpr size_t kMost = 3;
   const Finding* const pass = find(findings, "pass_time");
   if (pass == nullptr) return "";
-  std::vector<std::string> names;
-  std::vector<int64_t> parts;
   const double whole = pass->number("total_s");
   if (!std::isfinite(whole)) return fmt::format("{} per {}", brief_seconds(whole), pass->subject);
-  int64_t left = std::llround(whole * 1e12);  // the least unit that shares are rounded by
+  std::vector<std::string> names;
+  std::vector<double> parts;
+  double rest = whole;
   for (const Finding& finding : findings) {
     if (finding.kind != "class_share" || finding.number("share") < kWorthNaming || names.size() == kMost) continue;
     names.push_back(finding.subject);
-    parts.push_back(std::llround(finding.number("total_s") * 1e12));
-    left -= parts.back();
+    parts.push_back(finding.number("total_s"));
+    rest -= parts.back();
   }
-  parts.push_back(std::max<int64_t>(0, left));
+  names.emplace_back("all else");
+  parts.push_back(std::max(0.0, rest));
   const std::vector<int64_t> percents = whole_percents(parts);
   std::vector<std::string> texts;
-  for (size_t i = 0; i < names.size(); ++i) texts.push_back(fmt::format("{} {} %", names[i], percents[i]));
-  if (percents.back() > 0) texts.push_back(fmt::format("all else {} %", percents.back()));
+  for (size_t i = 0; i < names.size(); ++i) {
+    if (percents[i] > 0) texts.push_back(fmt::format("{} {} %", names[i], percents[i]));
+  }
   return fmt::format("{} per {}: {}", brief_seconds(whole), pass->subject, joined(texts, ", "));
 }
 
 std::vector<std::string> memory_shares(const std::vector<Finding>& findings, size_t count) {
-  std::vector<const Finding*> shares;
-  std::vector<int64_t> bytes;
+  std::vector<std::string> names;
+  std::vector<double> bytes;
   for (const Finding& finding : findings) {
     if (finding.kind != "memory_share") continue;
-    shares.push_back(&finding);
-    bytes.push_back(finding.integer("bytes"));
+    names.push_back(category_words(finding.subject));
+    bytes.push_back(finding.number("bytes"));
   }
   const std::vector<int64_t> percents = whole_percents(bytes);
   std::vector<std::string> texts;
-  int64_t rest = 0;
-  int64_t rest_percent = 0;
-  for (size_t i = 0; i < shares.size(); ++i) {
-    if (i < count) {
-      texts.push_back(
-          fmt::format("{} {} {} %", category_words(shares[i]->subject), brief_bytes(bytes[i]), percents[i]));
-    } else {
-      constexpr int64_t kNotKnown = std::numeric_limits<int64_t>::max();
-      rest = bytes[i] > kNotKnown - rest ? kNotKnown : rest + bytes[i];
-      rest_percent += percents[i];
-    }
-  }
-  if (rest_percent > 0) texts.push_back(fmt::format("all else {} {} %", brief_bytes(rest), rest_percent));
+  const auto add = [&](const std::string& name, double held, int64_t percent) {
+    texts.push_back(fmt::format("{} {} {} %", name, value_text(held, Unit::kBytes), percent));
+  };
+  for (size_t i = 0; i < std::min(count, names.size()); ++i) add(names[i], bytes[i], percents[i]);
+  const auto shown = static_cast<std::ptrdiff_t>(texts.size());
+  const int64_t rest_percent = std::accumulate(percents.begin() + shown, percents.end(), int64_t{0});
+  if (rest_percent > 0) add("all else", std::accumulate(bytes.begin() + shown, bytes.end(), 0.0), rest_percent);
   return texts;
 }
 
@@ -390,26 +358,12 @@ std::string usable_words(const Finding& memory) {
 
 std::string category_words(std::string_view key) {
   std::string text(key);
-  std::replace(text.begin(), text.end(), '_', ' ');
+  std::ranges::replace(text, '_', ' ');
   return text;
 }
 
 std::string place_words(const std::string& op, const std::string& scope) {
   return scope.empty() ? op : fmt::format("{} at {}", op, scope);
-}
-
-std::vector<std::string> filled(const std::vector<std::string>& parts, size_t width) {
-  std::vector<std::string> lines;
-  for (const std::string& part : parts) {
-    if (part.empty()) continue;
-    const bool fits = !lines.empty() && (width == 0 || display_width(lines.back()) + 3 + display_width(part) <= width);
-    if (fits) {
-      lines.back() += "   " + part;
-    } else {
-      lines.push_back("  " + part);
-    }
-  }
-  return lines;
 }
 
 }  // namespace laptime

@@ -36,7 +36,5 @@ std::string usable_words(const Finding& memory);
 std::string category_words(std::string_view key);
 // "matmul at layers.3.attn.scores"; the op alone where it has no scope.
 std::string place_words(const std::string& op, const std::string& scope);
-// Parts separated by three spaces, filled into lines of `width` columns that begin with two spaces.
-std::vector<std::string> filled(const std::vector<std::string>& parts, size_t width);
 
 }  // namespace laptime

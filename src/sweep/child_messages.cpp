@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/words.h"
-#include "record/fields_json.h"
+#include "config/fields_json.h"
 
 namespace laptime {
 namespace {

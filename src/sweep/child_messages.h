@@ -6,11 +6,12 @@
 #include <string_view>
 #include <variant>
 
+#include "data/json_documents.h"
 #include "measure/run_one.h"
 
 namespace laptime {
 
-inline constexpr size_t kMaxMessageBytes = kMaxRecordBytes + (size_t{16} << 20U);
+inline constexpr size_t kMaxMessageBytes = kMaxDocumentBytes + (size_t{16} << 20U);
 
 // A message as one line, including the line break.
 std::string message_text(const PointProgress& progress);

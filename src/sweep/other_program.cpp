@@ -1,6 +1,7 @@
 // Starts a program, and reads both of its streams until it has closed them.
 #include "sweep/other_program.h"
 
+#include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
@@ -90,6 +91,19 @@ OtherProgram run_other_program(const std::vector<std::string>& words, Seconds ti
   if (found.exit_code == kNotFound && found.output.empty() && found.errors.empty())
     throw Error::format("{} cannot be run; give the path of a program", quote(words.front()));
   return found;
+}
+
+Record record_of_program(const std::vector<std::string>& words, Seconds timeout, StopSignals& signals) {
+  const OtherProgram ran = run_other_program(words, timeout, signals);
+  const size_t end = ran.output.find('\n');
+  if (end != std::string::npos) return parse_record(std::string_view(ran.output).substr(0, end));
+  Record none;
+  none.status = Status::kFailed;
+  const size_t last = ran.errors.find_last_not_of('\n');
+  const std::string_view errors = std::string_view(ran.errors).substr(0, last + 1);
+  none.reason = errors.empty() ? fmt::format("exit code {} without a record", ran.exit_code)
+                               : std::string(errors.substr(errors.rfind('\n') + 1));
+  return none;
 }
 
 }  // namespace laptime

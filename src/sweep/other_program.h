@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/units.h"
+#include "record/record.h"
 #include "sweep/stop_signals.h"
 
 namespace laptime {
@@ -19,5 +20,8 @@ struct OtherProgram {
 // the second kills the program; so does the end of `timeout`. It dies with this process. Error if it cannot be started.
 // The caller must have a single thread.
 OtherProgram run_other_program(const std::vector<std::string>& words, Seconds timeout, StopSignals& signals);
+
+// The record that the program prints first. If it prints none, the reason of the failed record says why.
+Record record_of_program(const std::vector<std::string>& words, Seconds timeout, StopSignals& signals);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Pipe: the two ends of a pipe to a child process.
+// Descriptor: a file descriptor that is closed by its owner. Pipe: the two ends of a pipe to a child process.
 #pragma once
 
 #include <fcntl.h>
@@ -9,35 +9,45 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "base/error.h"
 
 namespace laptime {
 
+class Descriptor {
+ public:
+  explicit Descriptor(int number = -1) : number_(number) {}
+  ~Descriptor() {
+    if (number_ >= 0) close(number_);
+  }
+  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  operator int() const { return number_; }  // NOLINT(google-explicit-constructor): it is one
+
+ private:
+  int number_;
+};
+
 class Pipe {
  public:
   Pipe() {
-    if (pipe2(ends_.data(), O_CLOEXEC) != 0)
+    std::array<int, 2> ends{};
+    if (pipe2(ends.data(), O_CLOEXEC) != 0)
       throw Error::format("cannot start a process ({}); raise `ulimit -n`", std::strerror(errno));
+    reading_ = Descriptor(ends[0]);
+    writing_ = Descriptor(ends[1]);
   }
-  ~Pipe() {
-    close_end(0);
-    close_end(1);
-  }
-  Pipe(const Pipe&) = delete;
-  Pipe& operator=(const Pipe&) = delete;
 
-  int reading() const { return ends_[0]; }
-  int writing() const { return ends_[1]; }
-  void close_reading() { close_end(0); }
-  void close_writing() { close_end(1); }
+  int reading() const { return reading_; }
+  int writing() const { return writing_; }
+  void close_writing() { const Descriptor closed = std::move(writing_); }
 
  private:
-  void close_end(size_t end) {
-    if (ends_.at(end) >= 0) close(ends_.at(end));
-    ends_.at(end) = -1;
-  }
-  std::array<int, 2> ends_{-1, -1};
+  Descriptor reading_, writing_;
 };
 
 // The bytes that are there; sets the descriptor to -1 when the other end is closed.

@@ -1,16 +1,19 @@
-// Expands an ablation with an axis `lower`, and checks each distinct input of a sweep once.
+// Expands an ablation with an axis `lower` and the ways to save memory, and checks each distinct input of a sweep once.
 #include "sweep/sweep_points.h"
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "base/error.h"
 #include "base/words.h"
 #include "config/option_table.h"
+#include "data/token_data.h"
 #include "data/tokens.h"
 #include "data/weights.h"
+#include "points/resolve.h"
 #include "prepare/prepare.h"
 #include "prepare/step_graph.h"
 
@@ -50,6 +53,39 @@ std::vector<SweepPoint> expand_ablation(Sweep sweep) {
     const bool all = *point.config.lower == joined(names, "+");
     return !all && std::find(names.begin(), names.end(), *point.config.lower) == names.end();
   });
+  return points;
+}
+
+std::vector<SweepPoint> expand_savings(const SweepPoint& point) {
+  const std::string most_passes = std::to_string(std::min<int64_t>(point.config.model.batch_size, 256));
+  const std::vector<std::vector<GivenOption>> all{
+      {{"recompute", "none"}},
+      {{"recompute", "none"}, {"optimizer-in-backward", "true"}},
+      {{"recompute", "none"}, {"moments", "bfloat16"}},
+      {{"recompute", "none"}, {"micro-batches", "2"}},
+      {{"recompute", "none"}, {"micro-batches", most_passes}},
+      {{"recompute", "every=4"}},
+      {{"recompute", "every=2"}},
+      {{"recompute", "block"}},
+      {{"recompute", "block"}, {"optimizer-in-backward", "true"}, {"moments", "bfloat16"}},
+      {{"recompute", "block"}, {"moments", "bfloat16"}, {"micro-batches", most_passes}},
+  };
+  std::vector<SweepPoint> points;
+  for (const std::vector<GivenOption>& changes : all) {
+    SweepPoint variant = point;
+    for (const GivenOption& change : changes) {
+      assign(variant.config, change.flag, fmt::format("--{}", change.flag), change.text);
+      variant.name += fmt::format("/{}:{}", find_option<RunConfig>(change.flag).value().tag, change.text);
+    }
+    try {
+      validate(variant.config);
+    } catch (const Error&) {
+      continue;  // the options exclude one another
+    }
+    const bool is_known =
+        std::ranges::any_of(points, [&](const SweepPoint& other) { return other.config == variant.config; });
+    if (!is_known) points.push_back(std::move(variant));
+  }
   return points;
 }
 
@@ -110,6 +146,22 @@ std::string problem_of(const ResolvedPoint& point, CheckCache& checks) {
 }
 
 }  // namespace
+
+std::vector<UsedFile> input_files(const Sweep& sweep, const std::vector<SweepPoint>& points) {
+  std::vector<UsedFile> files;
+  std::set<std::string> seen;
+  const auto add = [&](const char* what, const std::string& path) {
+    if (!path.empty() && seen.insert(path).second) files.push_back({what, path});
+  };
+  add("the sweep file", sweep.file);
+  for (const SweepPoint& point : points) {
+    add("the weights file", point.config.weights);
+    add("the kernels file", point.config.kernels.value_or(""));
+    if (point.config.data.empty()) continue;
+    for (const std::string& file : data_files(point.config.data)) add("the data file", file);
+  }
+  return files;
+}
 
 std::vector<ResolvedPoint> check_inputs(std::vector<SweepPoint> unchecked) {
   std::vector<ResolvedPoint> points = resolved(std::move(unchecked));

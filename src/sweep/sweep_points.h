@@ -1,6 +1,9 @@
-// The points of a sweep: expanded, also as an ablation of composites, and checked before anything runs.
+// The points of a sweep: expanded, also as an ablation of composites or as ways to save memory, and checked before
+// anything runs.
 #pragma once
 
+#include <filesystem>
+#include <string>
 #include <vector>
 
 #include "points/expand.h"
@@ -12,8 +15,20 @@ namespace laptime {
 // with only that composite lowered, and one with all lowered. Error if the sweep sets --mode eager, --keep or --lower.
 std::vector<SweepPoint> expand_ablation(Sweep sweep);
 
+// The point without any way to save memory, then with each of recomputation, the optimizer in backward, moments in
+// bfloat16 and micro-batches, and with several. Those that the options of the point exclude are left out.
+std::vector<SweepPoint> expand_savings(const SweepPoint& point);
+
 // The points of a sweep: its ablation if it asks for one, else its product.
 std::vector<SweepPoint> points_of(const Sweep& sweep);
+
+struct UsedFile {
+  std::string what;  // for messages: "the weights file"
+  std::filesystem::path path;
+};
+
+// The sweep file, and the weights, data and kernels files of the points.
+std::vector<UsedFile> input_files(const Sweep& sweep, const std::vector<SweepPoint>& points);
 
 // The points with their devices. A point is invalid if its device does not exist, or if its files cannot be read or do
 // not fit the model. Error with the first reason if no valid point remains.

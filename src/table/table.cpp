@@ -30,12 +30,20 @@ size_t longest_word(std::string_view text) {
   return longest;
 }
 
-std::string wrapped(const std::string& text, const TextStyle& style) {
-  constexpr size_t kHanging = 2;
-  return broken_at_spaces(terminal_text(text, style.unicode), style.width, kHanging) + "\n";
-}
-
 }  // namespace
+
+bool is_shown(const Table& table, size_t column) {
+  const TableColumn& one = table.columns[column];
+  if (!one.for_people || (one.drop == 0 && !one.title.empty())) return one.for_people;
+  const auto has_cell = [&](const TableRow& row) { return column < row.cells.size(); };
+  const auto has_value = [&](const TableRow& row) {
+    if (!has_cell(row)) return false;
+    const TableCell& cell = row.cells[column];
+    return !cell.value.is_null() || cell.text.find_first_not_of(' ') != std::string::npos;
+  };
+  return std::none_of(table.rows.begin(), table.rows.end(), has_cell) ||
+         std::any_of(table.rows.begin(), table.rows.end(), has_value);
+}
 
 std::string cell_text(const TableCell& cell, const TableColumn& column, std::optional<Scale> scale) {
   if (!cell.text.empty()) return cell.text;
@@ -88,13 +96,7 @@ void GrowingTable::lay_out() {
   if (style_.width > 0) style_.width = std::max(style_.width, remark + 1) - remark;
   for (size_t i = 0; i < table_.columns.size(); ++i) {
     const TableColumn& column = table_.columns[i];
-    const auto has_cell = [&](const TableRow& row) { return i < row.cells.size(); };
-    const auto has_value = [&](const TableRow& row) {
-      return has_cell(row) && !(row.cells[i].value.is_null() && row.cells[i].text.empty());
-    };
-    const bool is_empty = column.drop > 0 && std::any_of(table_.rows.begin(), table_.rows.end(), has_cell) &&
-                          std::none_of(table_.rows.begin(), table_.rows.end(), has_value);
-    if (!column.for_people || is_empty) continue;
+    if (!is_shown(table_, i)) continue;
     size_t width = std::max(column.width, table_.with_header ? longest_word(column.title) : 0);
     for (const std::vector<std::string>& row : all) width = std::max(width, display_width(row[i]));
     places_.push_back({.column = i, .width = width});

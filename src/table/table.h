@@ -68,7 +68,7 @@ struct Table {
 
 // Terminal text. Columns have one unit each. Where a line would be wider than the terminal, titles are broken at
 // spaces, then columns are dropped by rank, then the widest texts are shortened, and if nothing else helps, the last
-// columns stand on further lines. A ranked column without any value is left out.
+// columns stand on further lines.
 std::string text_of(const Table& table, const TextStyle& style);
 
 // GitHub's dialect. The unit of a column stands in its header.
@@ -87,6 +87,9 @@ Json json_of(const Table& table);
 // "texts": [[text, ...], ...], "remarks", "headings", "notes"}. `unit` is the scaled one of the texts ("ms"), "" for
 // none.
 Json described_json(const Table& table);
+
+// Whether people see a column. One that has a rank or no title is left out where no row has a value in it.
+bool is_shown(const Table& table, size_t column);
 
 // The cell as people read it, with its unit.
 std::string cell_text(const TableCell& cell, const TableColumn& column, std::optional<Scale> scale = std::nullopt);

@@ -58,7 +58,7 @@ std::string markdown_of(const Table& table) {
       std::any_of(table.rows.begin(), table.rows.end(), [](const TableRow& row) { return !row.remark.empty(); });
   for (size_t i = 0; i < table.columns.size(); ++i) {
     const TableColumn& column = table.columns[i];
-    if (!column.for_people) continue;
+    if (!is_shown(table, i)) continue;
     const std::string unit = scales[i] ? ", " + std::string(scales[i]->name) : "";
     titles.push_back(markdown_escaped(column.title + (column.title.empty() ? "" : unit)));
     rules.emplace_back(column.align == Align::kLeft ? "---" : "--:");
@@ -78,7 +78,7 @@ std::string markdown_of(const Table& table) {
     }
     for (size_t i = 0; i < row.cells.size(); ++i) {
       const bool has_unit = !table.columns[i].title.empty();
-      if (table.columns[i].for_people)
+      if (is_shown(table, i))
         cells.push_back(markdown_cell(has_unit ? text_below_unit(row.cells[i], table.columns[i], scales[i])
                                                : cell_text(row.cells[i], table.columns[i], scales[i])));
     }

@@ -243,4 +243,8 @@ std::string broken_at_spaces(std::string_view text, size_t width, size_t hanging
   return lines;
 }
 
+std::string wrapped(const std::string& text, const TextStyle& style, size_t hanging) {
+  return broken_at_spaces(terminal_text(text, style.unicode), style.width, hanging) + "\n";
+}
+
 }  // namespace laptime

@@ -52,6 +52,9 @@ std::string shortened(std::string_view text, size_t width, bool unicode);
 // Further lines are indented like the first word of the first line, plus `hanging` columns.
 std::string broken_at_spaces(std::string_view text, size_t width, size_t hanging = 0);
 
+// A whole line for a terminal: terminal_text() broken at spaces.
+std::string wrapped(const std::string& text, const TextStyle& style, size_t hanging = 2);
+
 inline constexpr size_t kColumnGap = 2;  // spaces between the columns of a table
 
 }  // namespace laptime

@@ -152,13 +152,13 @@ std::string fixed_text(double value, int decimals) {
   return std::isfinite(value) ? fmt::format("{:.{}f}", value, decimals) : "-";
 }
 
-std::vector<int64_t> whole_percents(const std::vector<int64_t>& parts) {
+std::vector<int64_t> whole_percents(const std::vector<double>& parts) {
   std::vector<int64_t> percents(parts.size());
   const double sum = std::accumulate(parts.begin(), parts.end(), 0.0);  // of records, whose numbers may be any
-  if (!(sum > 0)) return percents;
+  if (!(sum > 0) || !std::isfinite(sum)) return percents;
   std::vector<std::pair<double, size_t>> remainders;
   for (size_t i = 0; i < parts.size(); ++i) {
-    const double percent = 100 * static_cast<double>(parts[i]) / sum;
+    const double percent = 100 * (parts[i] / sum);
     percents[i] = static_cast<int64_t>(percent);
     remainders.emplace_back(percent - std::floor(percent), i);
   }

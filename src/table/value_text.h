@@ -52,8 +52,8 @@ std::string change_text(double fraction);
 std::string fixed_text(double value, int decimals);
 
 // The percentage of each part in their sum, in whole percent that add up to 100: those with the largest remainders are
-// rounded up. All are 0 if the sum is.
-std::vector<int64_t> whole_percents(const std::vector<int64_t>& parts);
+// rounded up. All are 0 if the sum is, or is not finite.
+std::vector<int64_t> whole_percents(const std::vector<double>& parts);
 
 // "±7 %", "±0.4 %". Never "±0 %", except for 0.
 std::string plus_minus_text(double fraction);

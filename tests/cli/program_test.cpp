@@ -1,5 +1,5 @@
 // The command line: what each command takes, and what it says about words it does not.
-#include "cli/program.h"
+#include "cli/command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "cli/destination.h"
 #include "cli/help.h"
-#include "cli/sweep_words.h"
+#include "cli/inputs.h"
 #include "config/option_table.h"
 #include "config/ready_sweeps.h"
 #include "config/synonyms.h"

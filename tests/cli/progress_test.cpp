@@ -1,4 +1,4 @@
-// The line of progress: its estimate, its words, and what it writes where.
+// The line of progress: its words, and what it writes where.
 #include "cli/progress.h"
 
 #include <gmock/gmock.h>
@@ -13,44 +13,6 @@ namespace laptime {
 namespace {
 
 using testing::HasSubstr;
-
-TEST(TimeLeft, FollowsTheCostOfThePoints) {
-  TimeLeft left({1, 1, 10});
-  EXPECT_EQ(left.estimate(0, std::nullopt, Seconds(0)), std::nullopt);
-  left.finished(0, Seconds(2));
-  ASSERT_TRUE(left.estimate(1, std::nullopt, Seconds(0)));
-  EXPECT_DOUBLE_EQ(left.estimate(1, std::nullopt, Seconds(0))->count(), 22);
-  EXPECT_DOUBLE_EQ(left.estimate(1, std::nullopt, Seconds(1))->count(), 21);
-  left.finished(1, Seconds(4));
-  EXPECT_DOUBLE_EQ(left.estimate(2, std::nullopt, Seconds(0))->count(), 30);
-}
-
-TEST(TimeLeft, KnowsTheFirstPointByItsOwnSteps) {
-  const TimeLeft left({4, 4});
-  EXPECT_EQ(left.estimate(0, std::nullopt, Seconds(3)), std::nullopt);
-  // 1 s of set-up and 2 s of steps, 3 s more of steps, and 6 s for the other point.
-  EXPECT_DOUBLE_EQ(left.estimate(0, Seconds(3), Seconds(3))->count(), 3 + 6);
-}
-
-TEST(TimeLeft, ExpectedSecondsCountUntilAPointIsSeen) {
-  TimeLeft left({10, 20}, /*are_seconds=*/true);
-  EXPECT_DOUBLE_EQ(left.estimate(0, std::nullopt, Seconds(4))->count(), 6 + 20);
-  left.finished(0, Seconds(15));
-  EXPECT_DOUBLE_EQ(left.estimate(1, std::nullopt, Seconds(0))->count(), 30);
-}
-
-TEST(TimeLeft, PointsThatDoNotRunTakeNoTime) {
-  TimeLeft left({1, 1000, 1});
-  left.finished(0, Seconds(5));
-  left.skipped(1);
-  EXPECT_DOUBLE_EQ(left.estimate(2, std::nullopt, Seconds(0))->count(), 5);
-}
-
-TEST(TimeLeft, IsNeverNegative) {
-  TimeLeft left({1, 1});
-  left.finished(0, Seconds(2));
-  EXPECT_DOUBLE_EQ(left.estimate(1, std::nullopt, Seconds(9))->count(), 0);
-}
 
 TEST(SpokenPoints, LeaveOutSharedWords) {
   const SweepPoint small = test::point_of({{"model", "small"}, {"context", "16"}, {"threads", "1"}});

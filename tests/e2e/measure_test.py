@@ -44,7 +44,7 @@ class RecordTest(ProgramTest):
 
 
 class Pipe(RecordTest):
-    def test_the_rule_ends_the_steps(self):
+    def test_rule_ends_the_steps(self):
         answers, (record,) = self.record(lines_of([10_000_000] * 100))
         self.assertEqual(len(answers), 15)  # 5 of warm-up and 10 samples of steps that are all alike
         self.assertEqual([answer["next"] for answer in answers], ["continue"] * 14 + ["stop"])
@@ -58,7 +58,7 @@ class Pipe(RecordTest):
             self.assertAlmostEqual(time_of_step[figure], 0.01, places=12)
         self.assertEqual(self.stored()[0], record)
 
-    def test_a_bench_record_told_again_has_the_same_figures(self):
+    def test_replayed_bench_samples_give_the_same_figures(self):
         numbers = "--warmup 5 --steps 30".split()  # the rule itself may end by a budget, which counts pauses as well
         self.assert_ok(self.bench(*TINY, "--device", "cpu", "--threads", "1", *numbers))
         (bench,) = self.stored()
@@ -73,12 +73,12 @@ class Pipe(RecordTest):
         self.assertEqual(record["verdict"]["reasons"],
                          [reason for reason in bench["verdict"]["reasons"] if not of_machine.search(reason)])
 
-    def test_a_drift_is_not_called_stable(self):
+    def test_drift_is_not_stable(self):
         answers, (record,) = self.record(lines_of([10_000_000 + 1_000_000 * n for n in range(300)]))
         self.assertEqual(record["verdict"]["rating"], "no_steady_state")
         self.assertGreater(len(answers), 15)
 
-    def test_the_budget_ends_what_does_not_become_steady(self):
+    def test_budget_ends_unsteady_steps(self):
         durations = [1_000_000_000 + 300_000_000 * (n % 2) for n in range(300)]
         answers, (record,) = self.record(lines_of(durations), "--budget", "20")
         self.assertEqual(record["stopping"]["rule"], "time")
@@ -90,12 +90,12 @@ class Pipe(RecordTest):
         self.assertEqual(record["stopping"]["rule"], "time")  # what passes between the steps counts
         self.assertLess(len(answers), 25)
 
-    def test_fixed_numbers(self):
+    def test_takes_a_fixed_number_of_steps(self):
         answers, (record,) = self.record(lines_of([1000] * 9), "--warmup", "2", "--steps", "3")
         self.assertEqual(len(answers), 5)
         self.assertEqual((record["config"]["warmup"], record["config"]["steps"]), (2, 3))
 
-    def test_a_known_model_has_flops_and_a_share_of_the_peak(self):
+    def test_known_model_has_flops_and_mfu(self):
         words = [*MODEL, "--context", "16", "--model", "custom", "--dtype", "float32"]
         _, (record,) = self.record(lines_of([10_000_000] * 20), *words)
         self.assert_ok(self.bench(*TINY, "--model", "custom", "--warmup", "1", "--steps", "1"))
@@ -107,7 +107,7 @@ class Pipe(RecordTest):
         self.assertAlmostEqual(record["tokens_per_second"], 16 / 0.01, places=6)
         self.assertIsNone(record["flops"]["optimizer"])
 
-    def test_an_unknown_model_has_none(self):
+    def test_unknown_model_has_no_flops(self):
         _, (record,) = self.record(lines_of([10_000_000] * 20), "--tokens", "1000", "--name", "mine")
         self.assertEqual({key: value for key, value in record["flops"].items() if value is not None}, {})
         self.assertAlmostEqual(record["tokens_per_second"], 1e5, places=4)
@@ -115,19 +115,19 @@ class Pipe(RecordTest):
         self.assertIsNone(record["config"]["model"])
         self.assertEqual((record["phases"], record["kernels"], record["math_mode"]), ([], [], None))
 
-    def test_phases_may_have_any_name(self):
+    def test_accepts_any_phase_name(self):
         _, (record,) = self.record(lines_of([10_000_000] * 20, forward=3_000_000, phases={"data": 2_000_000}))
         self.assertEqual([phase["phase"] for phase in record["phases"]], ["forward", "data", "residue"])
         self.assertAlmostEqual(record["time"]["data"]["median"], 0.002, places=12)
         self.assertIn("'Los' is not a name", self.refused(lines_of([10] * 3, phases={"los": 1, "Los": 2})))
 
-    def test_phases_and_residue_are_the_step(self):
+    def test_phases_and_residue_add_up_to_the_step(self):
         _, (record,) = self.record(lines_of([10_000_000] * 20, forward=3_000_000, backward=5_000_000))
         self.assertEqual([phase["phase"] for phase in record["phases"]], ["forward", "backward", "residue"])
         self.assertTrue(math.isclose(sum(phase["seconds"] for phase in record["phases"]), 0.01, rel_tol=1e-12))
         self.assertEqual(record["time"]["forward"]["count"], record["time"]["step"]["count"])
 
-    def test_malformed_lines_are_named(self):
+    def test_errors_name_malformed_lines(self):
         good = lines_of([10_000_000] * 2)
         self.assertIn("laptime record: line 1: '12' is not an object of JSON", self.refused("12\n"))
         self.assertIn("line 1: unknown key 'stp'; did you mean 'step'?; nothing is stored", self.refused('{"stp": 1}\n'))
@@ -135,7 +135,7 @@ class Pipe(RecordTest):
         self.assertIn("ended before the first step", self.refused(""))
         self.assertFalse(self.stored())
 
-    def test_wrong_line_keeps_the_samples_before_it(self):
+    def test_malformed_line_keeps_earlier_samples(self):
         good = lines_of([10_000_000] * 9)
         wrong = {'{"stp": 1}': "line 10 (unknown key 'stp'", '{"step": 1, "loss": 2}': "line 10 (has the keys loss, step",
                  '{"step": 1, "step": 2}': "line 10 (has the key 'step' twice", "12": "line 10 ('12' is not an object"}
@@ -146,19 +146,19 @@ class Pipe(RecordTest):
                 self.assertIn(reason, record["reason"])
                 self.assertEqual((record["status"], record["time"]["step"]["count"]), ("interrupted", 4))
 
-    def test_empty_lines_are_skipped(self):
+    def test_skips_empty_lines(self):
         text = "\n" + lines_of([10_000_000] * 4) + "\n  \r\n" + lines_of([10_000_000] * 4)
         _, (record,) = self.record(text, "--warmup", "0", "--steps", "8")
         self.assertEqual(record["time"]["step"]["count"], 8)
 
-    def test_nan_and_null_are_no_value(self):
+    def test_ignores_nan_and_null(self):
         for word in ("NaN", "null"):
             text = "".join(f'{{"step": 12000000, "loss": {word}}}\n' for _ in range(8))
             _, (record,) = self.record(text, "--warmup", "0", "--steps", "8")
             self.assertEqual((record["status"], record["time"]["step"]["count"]), ("ok", 8))
             self.assertEqual(record["loss"]["values"], [None] * 8)
 
-    def test_options_that_do_not_fit(self):
+    def test_rejects_options_that_do_not_apply(self):
         for words, message in ((["--model", "small"], "--model: needs --batch"),
                                (["--context", "16"], "--context: describes a model"),
                                (["--lr", "1"], "unknown option '--lr'"),
@@ -172,7 +172,7 @@ class Pipe(RecordTest):
         self.assertEqual(done.returncode, 2)
         self.assertIn("--system: is missing", done.stderr)
 
-    def test_the_end_of_the_input_keeps_the_samples(self):
+    def test_end_of_input_keeps_the_samples(self):
         answers, (record,) = self.record(lines_of([10_000_000] * 9), "--warmup", "5", "--steps", "20", code=130)
         self.assertEqual(answers[-1], {"next": "stop", "reason": "the end of the input"})
         self.assertEqual(record["status"], "interrupted")
@@ -184,7 +184,7 @@ class Pipe(RecordTest):
         self.assertEqual((early["status"], early["time"]), ("interrupted", {}))
         self.assertEqual(len(self.stored()), 3)
 
-    def test_a_signal_keeps_the_samples(self):
+    def test_signal_keeps_the_samples(self):
         child = self.start("record", *SYSTEM, "--store", self.store, "--columns", "all", stdin=subprocess.PIPE)
         for _ in range(8):
             child.stdin.write(lines_of([10_000_000]))
@@ -199,7 +199,7 @@ class Pipe(RecordTest):
         self.assertIn("stopped by a signal after 8 steps", record["reason"])
         self.assertEqual(self.stored(), [record])
 
-    def test_a_driver_that_is_killed_leaves_a_record(self):
+    def test_killed_driver_leaves_a_record(self):
         child = self.start("record", *SYSTEM, "--store", self.store, stdin=subprocess.PIPE)
         child.stdin.write(lines_of([10_000_000] * 7))
         child.stdin.flush()
@@ -218,7 +218,7 @@ class Pipe(RecordTest):
         self.assertEqual((record["status"], record["time"]), ("failed", {}))
         self.assertEqual(record["loss"]["values"], [2.5, 2.5, 2.5, None])
 
-    def test_no_table_takes_it_for_a_row_of_the_engine(self):
+    def test_tables_name_the_system_of_a_row(self):
         self.assert_ok(self.bench(*TINY, "--warmup", "0", "--steps", "2"))
         words = [*MODEL, "--context", "16", "--model", "custom"]
         self.record(lines_of([10_000_000] * 20), *words)
@@ -244,7 +244,7 @@ class Pipe(RecordTest):
         page = (self.folder / "page.html").read_text()
         self.assertIn("system:pytorch", page)
 
-    def test_it_is_compared_with_its_like(self):
+    def test_compare_takes_records_of_one_system_alone(self):
         for name, nanoseconds in (("before", 10_000_000), ("after", 10_500_000)):
             _, (record,) = self.record(lines_of([nanoseconds + 10_000 * (n % 5) for n in range(40)]))
             (self.folder / f"{name}.json").write_text(json.dumps(record))
@@ -256,7 +256,7 @@ class Pipe(RecordTest):
         self.assertEqual(done.returncode, 2)
         self.assertIn("their arithmetic is", done.stderr)
 
-    def test_it_never_stands_for_a_run_of_the_engine(self):
+    def test_resume_ignores_records_of_other_systems(self):
         words = [*MODEL, "--context", "16", "--model", "custom"]
         self.record(lines_of([10_000_000] * 20), *words, "--warmup", "0", "--steps", "1")
         self.assert_ok(self.bench(*TINY, "--model", "custom", "--warmup", "0", "--steps", "1", "--resume"))
@@ -281,7 +281,7 @@ class Measure(ModuleTest):
         (record,) = laptime.measure(step, store=self.store, columns="all", **{"system": "test", **options})
         return record
 
-    def test_a_step_that_sleeps(self):
+    def test_times_a_step_that_sleeps(self):
         calls = []
 
         def step():
@@ -298,7 +298,7 @@ class Measure(ModuleTest):
         self.assertIsNotNone(record["machine"]["during"]["load"])
         self.assertEqual(self.stored(), [record])
 
-    def test_phases_and_residue_are_the_step(self):
+    def test_phases_and_residue_add_up_to_the_step(self):
         def step():
             for name in ("forward", "backward", "forward"):
                 with laptime.phase(name):
@@ -314,7 +314,7 @@ class Measure(ModuleTest):
         with laptime.phase("forward"):
             pass  # outside of measure it does nothing
 
-    def test_phases_that_are_wrong(self):
+    def test_rejects_nested_and_unknown_phases(self):
         def nested():
             with laptime.phase("forward"), laptime.phase("backward"):
                 pass
@@ -332,14 +332,14 @@ class Measure(ModuleTest):
             pass
         self.assertFalse(self.store.exists() and self.stored())
 
-    def test_a_drift_is_not_called_stable(self):
+    def test_drift_is_not_stable(self):
         lengths = iter(range(1, 1000))
         clock = VirtualClock()
         with mock.patch("laptime.steps.time", clock):
             record = self.measure(lambda: clock.sleep(0.005 + 0.001 * next(lengths)), budget=1.5)
         self.assertEqual(record["verdict"]["rating"], "no_steady_state")
 
-    def test_losses_are_read_outside_of_the_time(self):
+    def test_reads_losses_outside_of_the_time(self):
         clock = VirtualClock()
 
         class Scalar:
@@ -362,7 +362,7 @@ class Measure(ModuleTest):
         self.assertEqual(record["status"], "failed")
         self.assertIn(laptime.LaptimeWarning, [warning.category for warning in caught])
 
-    def test_what_a_step_starts_is_waited_for(self):
+    def test_waits_for_async_work(self):
         class Later:
             def block_until_ready(self):
                 time.sleep(0.01)
@@ -380,14 +380,14 @@ class Measure(ModuleTest):
         self.measure(with_phase, sync=lambda: synced.append(1), warmup=0, steps=2)
         self.assertEqual(len(synced), 6)  # after each phase, and after each step
 
-    def test_a_known_model(self):
+    def test_known_model_has_mfu_and_columns(self):
         record = self.measure(lambda: time.sleep(0.005), **MODEL_OPTIONS, warmup=1, steps=3, peak_bytes=lambda: 1 << 30)
         self.assertGreater(record["flops"]["mfu_measured"], 0)
         self.assertEqual(record["memory"]["peak_bytes"], 1 << 30)
         (narrow,) = laptime.show(store=self.store)
         self.assertEqual((narrow["system"], narrow["model"], narrow["batch_size"]), ("test", "custom", 2))
 
-    def test_what_it_finds_out_by_itself(self):
+    def test_detects_system_device_and_threads(self):
         (record,) = laptime.measure(lambda: None, store="none", columns="all", warmup=0, steps=1)
         if {"torch", "jax"}.isdisjoint(sys.modules):
             self.assertEqual(record["config"]["system"], "python")
@@ -401,13 +401,13 @@ class Measure(ModuleTest):
             (record,) = laptime.measure(lambda: None, store="none", columns="all", warmup=0, steps=1)
             self.assertEqual((record["config"]["device"], record["config"]["threads"]), ("cpu", 3))
 
-    def test_errors_of_the_step_are_its_own_and_nothing_is_stored(self):
+    def test_error_of_the_step_passes_through_and_stores_nothing(self):
         steps = iter(range(7))
         with self.assertRaises(StopIteration):
             self.measure(lambda: next(steps))
         self.assertEqual(self.stored(), [])
 
-    def test_errors_of_the_program_have_its_words(self):
+    def test_errors_repeat_the_message_of_the_program(self):
         with self.assertRaisesRegex(laptime.Error, "unknown option '--modle'; did you mean '--model'"):
             self.measure(lambda: None, modle="small")
         with self.assertRaisesRegex(laptime.Error, "not callable"):
@@ -432,7 +432,7 @@ class Measure(ModuleTest):
         self.assertIn("stopped by a signal after 8 steps", str(caught.exception))
         self.assertEqual(self.stored(), [record])
 
-    def test_progress_is_shown(self):
+    def test_shows_progress(self):
         shown = []
         view = types.SimpleNamespace(show=lambda *what: shown.append(what), message=lambda text: None, close=lambda: None)
         with mock.patch("laptime.progress._view", return_value=view):
@@ -448,11 +448,11 @@ def has_torch(python) -> bool:
 class Example(ProgramTest):
     SCRIPT = ROOT / "python" / "examples" / "your_own_step.py"
 
-    def test_the_page_shows_the_script(self):
+    def test_page_shows_the_script(self):
         page = (ROOT / "docs" / "your_own_step.md").read_text()
         self.assertIn(textwrap.indent(self.SCRIPT.read_text(), "    ", lambda line: line.strip() != ""), page)
 
-    def test_the_script_runs(self):
+    def test_script_runs(self):
         python = next((python for python in (sys.executable, ROOT / "build/peers-venv/bin/python3") if has_torch(python)), None)
         if python is None:
             self.skipTest("needs PyTorch, which ./check --all installs")

@@ -10,7 +10,7 @@ from pathlib import Path
 from program import ProgramTest
 
 FOLDERS = Path(os.environ["LAPTIME_GOLDEN_DIR"]).parent / "golden_hf"
-STEP = ["--context", "16", "--batch", "2", "--steps", "2", "--warmup", "1", "--mode", "compile"]
+STEP = ["--context", "16", "--batch", "2", "--steps", "2", "--warmup", "1", "--mode", "compile", "--reproducible"]
 
 
 def read_safetensors(path: Path) -> dict[str, tuple[str, list[int], bytes]]:
@@ -45,8 +45,8 @@ class ModelFolder(ProgramTest):
         shutil.copytree(FOLDERS / name, folder)
         return folder
 
-    def losses(self, folder: Path, *more: str) -> list[float]:
-        done = self.laptime("bench", "--model", folder, *STEP, *more, "--store", "none", "--output", "json")
+    def losses(self, folder: Path, *more: str, step: list[str] = STEP) -> list[float]:
+        done = self.laptime("bench", "--model", folder, *step, *more, "--store", "none", "--output", "json")
         self.assert_ok(done)
         record = json.loads(done.stdout)[0]
         self.assertEqual(record["config"]["model"], folder.name)
@@ -62,6 +62,19 @@ class ModelFolder(ProgramTest):
         with_weights = self.losses(folder)
         (folder / "model.safetensors").unlink()
         self.assertNotEqual(self.losses(folder), with_weights)
+
+    def test_learns_a_text_from_the_weights_of_the_folder(self):
+        # Capital letters only: the models have fewer tokens than there are bytes.
+        sentences = ["THE SHIP LEFT THE BAY AT NOON. ", "A GULL SAT ON THE MAST. ", "THE WIND TURNED, AND THE SEA ROSE. "]
+        text = self.folder / "log.txt"
+        text.write_text("".join(sentences[i * i % 3] + sentences[i % 2] for i in range(40)))
+        step = ["--context", "32", "--batch", "4", "--warmup", "0", "--steps", "60", "--optimizer", "torch"]
+        data = ["--data", str(text), "--data-format", "bytes", "--lr", "0.003"]
+        for name in ("llama", "qwen2", "gpt2", "gpt_neox"):
+            for mode, dtype in (("eager", "float32"), ("compile", "bfloat16")):
+                losses = self.losses(FOLDERS / name, *data, "--mode", mode, "--dtype", dtype, step=step)
+                self.assertEqual(len(losses), 60)
+                self.assertLess(sum(losses[-5:]) / 5, 0.6 * losses[0], (name, mode, losses))
 
     def test_reads_shards_by_their_index(self):
         folder = self.copy("qwen3")

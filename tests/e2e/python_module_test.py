@@ -37,11 +37,11 @@ class Module(ModuleTest):
         self.assertIn("4 records", repr(records))
         self.assertEqual(len(records + records[:1]), 5)
 
-    def test_a_measured_point(self):
+    def test_measures_a_point(self):
         (record,) = laptime.bench(**TINY, threads=1, warmup=0, steps=3, reproducible=False, clip_norm=None)
         self.assertEqual((record["status"], record["count"], record["predicted"]), ("ok", 3, False))
 
-    def test_the_progress_of_a_run(self):
+    def test_progress_of_a_sweep_counts_points_and_grows(self):
         shown = []
         view = types.SimpleNamespace(show=lambda *what: shown.append(what), message=lambda text: None, close=lambda: None)
         with mock.patch("laptime.progress._view", return_value=view):
@@ -50,11 +50,11 @@ class Module(ModuleTest):
         self.assertEqual([fraction for _, fraction in shown], sorted(fraction for _, fraction in shown))
         self.assertGreaterEqual(shown[-1][1], 0.5)
 
-    def test_the_name_of_a_pass_and_whole_records(self):
+    def test_pass_takes_an_underscore_and_all_columns_are_nested(self):
         (record,) = laptime.bench(**TINY, pass_="inference", warmup=0, steps=1, columns="all")
         self.assertEqual(record["config"]["pass"], "inference")
 
-    def test_stored_records(self):
+    def test_show_filters_stored_records(self):
         laptime.bench(**PREDICTED, seed=[1, 2])
         laptime.bench(**PREDICTED, seed=3)
         self.assertEqual([record["seed"] for record in laptime.show("seed != 1")], [2, 3])
@@ -67,7 +67,7 @@ class Module(ModuleTest):
         self.assertIn("<td></td>", shown)
         self.assertNotIn("None", shown)
 
-    def test_options_are_the_programs(self):
+    def test_options_match_the_help(self):
         found = laptime.options("bench")
         help_text = laptime.run("help", "bench")
         self.assertEqual({f"--{name.rstrip('_').replace('_', '-')}" for name in found},
@@ -75,7 +75,7 @@ class Module(ModuleTest):
         self.assertIn("context length", found["context"])
         self.assertIn("last", laptime.options("show"))
 
-    def test_errors_have_the_words_of_the_program(self):
+    def test_errors_repeat_the_message_of_the_program(self):
         with self.assertRaises(laptime.Error) as caught:
             laptime.bench(contxt=3)
         self.assertRegex(str(caught.exception), r"^laptime bench: unknown option '--contxt'; did you mean '--context'\?")
@@ -97,7 +97,7 @@ class Module(ModuleTest):
         self.assertEqual([warning.category for warning in caught], [laptime.LaptimeWarning])
         self.assertEqual(caught[0].filename, __file__)
 
-    def test_reports_are_tables_for_each_point(self):
+    def test_reports_have_tables_and_findings_of_each_point(self):
         reports = laptime.plan(**PREDICTED, context=[128, 256])
         self.assertEqual(reports.tables, ["plan"])
         self.assertEqual([row["fits"] for report in reports for row in report.tables["plan"]], ["yes", "yes"])
@@ -111,7 +111,7 @@ class Module(ModuleTest):
         self.assertIn(measured.finding("pass_time")["trust"], ("measured", "rough"))
         self.assertIn("matmul", repr(report) + laptime.explain(**TINY))
 
-    def test_values_are_attributes_too(self):
+    def test_record_values_are_attributes(self):
         (record,) = laptime.bench(**PREDICTED)
         self.assertEqual(record.median_s, record["median_s"])
         self.assertIn("median_s", dir(record))
@@ -121,16 +121,25 @@ class Module(ModuleTest):
         (whole,) = laptime.bench(**PREDICTED, columns="all")
         self.assertEqual(whole.config.model, whole["config"]["model"])
 
-    def test_print_has_time_interval_and_ratio(self):
+    def test_print_shows_times_and_ratios_with_intervals(self):
         records = laptime.Records([
             {"name": "a", "status": "ok", "median_s": 0.2, "ci_low_s": 0.19, "ci_high_s": 0.21, "tokens_per_second": 1280.0},
             {"name": "b", "status": "ok", "median_s": 0.1, "ci_low_s": 0.1, "ci_high_s": 0.1, "peak_bytes": 2**30},
             {"name": "<c>", "status": "out_of_memory"}])
         self.assertEqual(repr(records).splitlines(), ["3 records", "  a: 200 ms  ±5.0%  1,280 tokens/s",
-                                                      "  b: 100 ms  ±0.0%  2.00x  1 GiB", "  <c>: out_of_memory"])
+                                                      "  b: 100 ms  ±0.0%  2.0x (1.9-2.1)  1 GiB", "  <c>: out_of_memory"])
         table = records._repr_html_()
-        self.assertIn("<td>2.00x</td>", table)
+        self.assertIn("<td>2.0x (1.9-2.1)</td>", table)
         self.assertIn("&lt;c&gt;", table)
+
+    def test_ratio_of_few_samples_has_a_wide_interval(self):
+        def ratio_to(first: dict, second: dict) -> str:
+            return laptime.Records([{"status": "ok", **first}, {"status": "ok", **second}])._rows()[1][3]
+
+        self.assertEqual(ratio_to({"median_s": 0.2, "predicted": True}, {"median_s": 0.1, "predicted": True}), "2.00x")
+        self.assertEqual(ratio_to({"median_s": 0.2, "count": 1}, {"median_s": 0.1, "predicted": True}), "2.0x (1.0-4.0)")
+        three = {"median_s": 0.1, "mean_s": 0.1, "std_s": 0.01, "count": 3}
+        self.assertEqual(ratio_to({"median_s": 0.2, "predicted": True}, three), "2.0x (1.6-2.5)")
 
     def test_compare_gives_ratios(self):
         (report,) = laptime.compare(**TINY, dtype=["float32", "bfloat16"], budget=1, store="none")
@@ -139,7 +148,7 @@ class Module(ModuleTest):
         self.assertLess(step.ratio_low, step.ratio_high)
         self.assertIn("<table>", report._repr_html_())
 
-    def test_report_is_a_page(self):
+    def test_report_returns_a_page(self):
         laptime.bench(**TINY, warmup=1, steps=2, store=self.store)
         page = laptime.report(store=self.store, html=self.folder / "page.html")
         self.assertEqual(page.data["points"][0]["status"], "ok")
@@ -147,7 +156,7 @@ class Module(ModuleTest):
         with self.assertRaisesRegex(laptime.Error, "no_such"):
             laptime.report("no_such = 1", store=self.store)
 
-    def test_export_is_the_text_of_the_other_tool(self):
+    def test_export_returns_the_format_of_the_other_tool(self):
         laptime.bench(**TINY, warmup=1, steps=3, store=self.store)
         exported = laptime.export("hyperfine", store=self.store)
         self.assertEqual(len(exported.data["results"][0]["times"]), 3)
@@ -174,7 +183,7 @@ class Module(ModuleTest):
         self.assertEqual(len(laptime.show(store=self.store)), 1)
         self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
 
-    def test_to_pandas(self):
+    def test_to_pandas_has_a_row_for_each_record(self):
         records = laptime.bench(**PREDICTED, context=[128, 256])
         if importlib.util.find_spec("pandas") is None:
             with self.assertRaisesRegex(ImportError, "pip install pandas"):
@@ -186,7 +195,7 @@ class Module(ModuleTest):
         self.assertEqual(list(laptime.plan(**PREDICTED).to_pandas("plan")["fits"]), ["yes"])
 
 
-    def test_example_of_the_install_page(self):
+    def test_example_of_the_install_page_runs(self):
         page = (MODULE.parent / "docs/install.md").read_text()
         (example,) = re.findall(r"^    import laptime\n    .*\n(?=    records.to_pandas\(\)$)", page, re.MULTILINE)
         measured = laptime.bench
@@ -200,7 +209,7 @@ class Shown(unittest.TestCase):
     LINES = ["laptime: 2 points, about 9 s", "[1/2] a: starting", "[1/2] a: samples, step 5 of 10, 1.0 ms each",
              "name  median", "[2/2] b: samples, step 3"]
 
-    def test_a_terminal_has_one_line_that_changes(self):
+    def test_terminal_shows_progress_on_one_line(self):
         class Terminal(io.StringIO):
             def isatty(self):
                 return True
@@ -215,7 +224,7 @@ class Shown(unittest.TestCase):
         self.assertNotIn("name  median", text)
         self.assertTrue(text.endswith("\r\x1b[K"))
 
-    def test_a_notebook_has_a_bar_where_there_are_widgets(self):
+    def test_notebook_shows_a_bar_if_there_are_widgets(self):
         for has_widgets in (True, False):
             shown, updates = [], []
             handle = types.SimpleNamespace(update=lambda data, raw: updates.append(data["text/plain"]))
@@ -239,7 +248,7 @@ class Shown(unittest.TestCase):
             else:
                 self.assertEqual(updates, ["[1/2] a: starting", "[1/2] a: samples, step 5 of 10, 1.0 ms each", ""])
 
-    def test_nothing_is_shown_where_nobody_watches(self):
+    def test_shows_no_progress_without_a_terminal(self):
         stream = io.StringIO()
         with contextlib.redirect_stderr(stream), Progress() as progress:
             progress.line(self.LINES[1])

@@ -21,7 +21,7 @@ def python(*words, **more) -> subprocess.CompletedProcess:
 
 
 class Types(unittest.TestCase):
-    def test_the_stubs_are_those_of_the_program(self):
+    def test_stubs_match_the_option_tables(self):
         done = python(str(ROOT / "tools/python_stub.py"), "--check")
         self.assertEqual(done.returncode, 0, done.stderr)
 
@@ -31,7 +31,7 @@ class Types(unittest.TestCase):
             file.write_text(textwrap.dedent(code))
             return python("-m", "mypy", "--cache-dir", f"{folder}/cache", str(file), env={"MYPYPATH": str(ROOT / "python")}).stdout
 
-    def test_mypy_accepts_what_runs(self):
+    def test_mypy_accepts_valid_calls(self):
         output = self.mypy("""
             import laptime
 

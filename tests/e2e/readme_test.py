@@ -1,4 +1,5 @@
-"""The commands of README.md and docs: examples print what the page shows, cheap commands run, and the pandas recipe works."""
+"""The commands of README.md and docs: all have options and values that exist, examples print what the page shows, cheap
+commands run, and the pandas recipe works."""
 
 import csv
 import importlib.util
@@ -19,6 +20,53 @@ def printed_examples(page: str) -> list[tuple[str, str]]:
     """Commands behind a `$` with the lines that follow them."""
     pattern = re.compile(r"^    \$ laptime (.*)\n((?:(?!    \$ |    >>> )    .*\n|\n(?=    ))*)", re.MULTILINE)
     return [(words, re.sub("^    ", "", text, flags=re.MULTILINE).strip()) for words, text in pattern.findall(page)]
+
+
+def commands_of(page: str) -> list[list[str]]:
+    """The words behind `laptime` in blocks and in the text of a page, up to a pipe or an ellipsis."""
+    lines = re.findall(r"^(?: {4,}|\$ )(?:\$ )?(?:\S*/)?laptime (.*)$", page.replace("\\\n", " "), re.MULTILINE)
+    commands = []
+    for line in lines + re.findall(r"`laptime ([^`]+)`", page):
+        words = shlex.split(re.sub(r"\[(--[^]]*)\]", r"\1", line), comments=True)
+        end = next((i for i, word in enumerate(words) if re.match(r"[|>;&]|.*\.\.\.$", word)), len(words))
+        if end < len(words) and words[end] == "..." and words[end - 1].startswith("--"):
+            end -= 1
+        commands.append(words[:end])
+    return commands
+
+
+def all_commands() -> list[tuple[str, list[str]]]:
+    """Every command once, with the page that has it first."""
+    first = {}
+    for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        for words in commands_of(page.read_text()):
+            first.setdefault(shlex.join(words), (page.name, words))
+    return list(first.values())
+
+
+class Documents(ProgramTest):
+    def test_every_option_exists(self):
+        """The program names the first option that it does not know: it must be the one that is added here."""
+        commands = all_commands()
+        self.assertGreater(len(commands), 80)
+        for page, words in commands:
+            if words[0] != "completion":
+                with self.subTest(f"{page}: laptime {shlex.join(words)}"):
+                    self.assertIn("'--no-such-option'", self.laptime(*words, "--no-such-option").stderr)
+
+    def test_every_value_exists(self):
+        """One layer is planned for a machine of which only the data sheet is known, so that nothing runs."""
+        for page, words in all_commands():
+            needs_files = any(re.search(r"\.(json|toml|bin)\b|^\./|^[A-Z]+$", word) for word in words)
+            if words[0] not in ("bench", "profile", "attention", "memory", "plan", "explain") or needs_files:
+                continue
+            of_test = {"--device": "h100", "--store": "none", "--num-layers": "1"}
+            if words[0] == "attention":
+                del of_test["--num-layers"]
+            added = [word for option, value in of_test.items() if option not in words for word in (option, value)]
+            with self.subTest(f"{page}: laptime {shlex.join(words)}"):
+                done = self.laptime(*words, *added)
+                self.assertEqual(done.returncode, 0, done.stderr)
 
 
 class Readme(ProgramTest):

@@ -10,9 +10,9 @@
 #include "backend/kernel.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "config/fields_json.h"
 #include "prepare/prepare.h"
 #include "prepare/step_graph.h"
-#include "record/fields_json.h"
 #include "report/explanation_text.h"
 #include "support/knowledge.h"
 #include "support/points.h"
@@ -55,6 +55,8 @@ TEST(Explain, CountsParametersAndModelFlops) {
   EXPECT_EQ(small.parameter_groups[2].name, "layers.*.attn.q_proj.weight");
   EXPECT_EQ(small.parameter_groups[2].tensors, 12);
   EXPECT_NEAR(small.model_flops_forward, 0.257e12, 0.001e12);
+  EXPECT_EQ(small.model_flops_attention, 4.0 * 12 * 4 * 256 * 256 * 768);
+  EXPECT_EQ(small.model_flops_head, 2.0 * 4 * 256 * 768 * 10'000);
   // The formula counts exactly the matrix products of the model.
   const Work* forward = find_work(small.kinds, "forward", "contraction");
   const Work* backward = find_work(small.kinds, "backward", "contraction");

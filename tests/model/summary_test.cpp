@@ -105,6 +105,9 @@ TEST(ModelSummary, EveryPresetInEveryEditionFollowsTheFormulas) {
       const ModelSummary summary = summarize(model);
       EXPECT_EQ(summary.parameter_count, expected_parameters(model)) << preset.name << ' ' << edition.name;
       EXPECT_EQ(summary.forward_flops, expected_flops(model)) << preset.name << ' ' << edition.name;
+      const int64_t tokens = model.batch_size * model.context_length;
+      EXPECT_EQ(summary.attention_flops, 4 * model.num_layers * tokens * model.context_length * model.d_model);
+      EXPECT_EQ(summary.head_flops, 2 * tokens * model.d_model * model.vocab_size);
     }
   }
 }
@@ -116,6 +119,16 @@ TEST(ModelSummary, TiedHeadsAndBiasesFollowTheFormulas) {
       EXPECT_EQ(parameter_count(model), expected_parameters(model)) << tied << bias;
       EXPECT_EQ(forward_flops(model), expected_flops(model)) << tied << bias;
     }
+  }
+}
+
+TEST(ModelSummary, AttentionFlopsAreThoseOfTheQueryHeads) {
+  for (const auto& [name, query_heads_width] :
+       {std::pair{"Llama-3.2-1B", 32 * 64}, {"Qwen3-0.6B", 16 * 128}, {"pythia-160m", 768}, {"gpt2-124M", 768}}) {
+    const ModelConfig model = resolved_model({{"model", name}, {"context", "64"}, {"batch", "2"}});
+    const ModelSummary summary = summarize(model);
+    EXPECT_EQ(summary.attention_flops, int64_t{4} * model.num_layers * 2 * 64 * 64 * query_heads_width) << name;
+    EXPECT_EQ(summary.head_flops, int64_t{2} * 2 * 64 * model.d_model * model.vocab_size) << name;
   }
 }
 
@@ -145,6 +158,8 @@ TEST(ModelSummary, AttentionModelHasTwoProductsOverAllPositions) {
   const ModelConfig bare = resolved_model({{"model", "attention"}, {"d-model", "16"}, {"context", "32"}});
   EXPECT_EQ(parameter_count(bare), 0);
   EXPECT_EQ(forward_flops(bare), int64_t{4} * 8 * 32 * 32 * 16);
+  EXPECT_EQ(summarize(bare).attention_flops, forward_flops(bare));
+  EXPECT_EQ(summarize(bare).head_flops, 0);
   ASSERT_EQ(summarize(bare).inputs.size(), 3U);
   EXPECT_EQ(summarize(bare).inputs[0].shape, (std::vector<int64_t>{8, 1, 32, 16}));
   const ModelConfig whole = resolved_model({{"model", "attention"}, {"d-model", "16"}, {"projections", "true"}});

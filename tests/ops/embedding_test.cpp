@@ -29,6 +29,11 @@ std::vector<ConformanceCase> embedding_rows() {
                     .inputs = {{.shape = grad}, ids},
                     .dtypes = {DType::kFloat32},
                     .may_refuse = kGaps});
+    rows.push_back({.op = &kEmbeddingBackward,
+                    .attributes = EmbeddingBackwardAttributes{.rows = size.vocabulary, .addend = true},
+                    .inputs = {{.shape = grad}, ids, {.shape = {size.vocabulary, size.columns}}},
+                    .dtypes = {DType::kFloat32},
+                    .may_refuse = kGaps});
   }
   for (const int64_t size : {1, 3000}) {
     rows.push_back({.op = &kArange,

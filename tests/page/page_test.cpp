@@ -130,6 +130,15 @@ TEST(Page, SingleSamplesSayThatNothingIsKnownOfTheirSpread) {
   EXPECT_THAT(page["points"][0]["sentences"]["trust"].get<std::string>(), HasSubstr("single sample"));
 }
 
+TEST(Page, TellsHowLongATrainingTakes) {
+  PageInput input = five_points();
+  const auto training_of = [&] { return data_of(input)["points"][0]["sentences"]["training"].get<std::string>(); };
+  EXPECT_EQ(training_of(), "");
+  input.budget = {.tokens = 3600 * 4 * 128, .price_per_hour = 2};  // as many steps of one second as an hour has
+  EXPECT_THAT(training_of(), HasSubstr("60 min"));
+  EXPECT_THAT(training_of(), HasSubstr("at 2/h"));
+}
+
 TEST(Page, SaysHowThePeakGrowsWithTheContext) {
   PageInput input = five_points();
   input.records = {input.records[0], input.records[4]};

@@ -11,12 +11,12 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "config/fields_json.h"
 #include "explain/explain.h"
 #include "measure/describe.h"
 #include "measure/run_one.h"
 #include "prepare/device.h"
 #include "prepare/step_graph.h"
-#include "record/fields_json.h"
 #include "record/record.h"
 #include "report/explanation_text.h"
 #include "support/knowledge.h"

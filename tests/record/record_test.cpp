@@ -12,7 +12,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "record/fields_json.h"
+#include "config/fields_json.h"
+#include "data/json_documents.h"
 #include "record/metrics.h"
 #include "record/sample_record.h"
 #include "support/json_pointer.h"
@@ -186,7 +187,7 @@ TEST(Record, SlowRejectsHostileText) {
   std::string keys = "{";
   for (int i = 0; i < 30'000; ++i) keys += fmt::format("\"k{}\":0,", i);
   EXPECT_THAT(parse_error_of(keys + "\"z\":0}"), HasSubstr("more than the limit of 20000 keys"));
-  EXPECT_THAT(parse_error_of(std::string(kMaxRecordBytes + 1, ' ')), HasSubstr("more than the limit of"));
+  EXPECT_THAT(parse_error_of(std::string(kMaxDocumentBytes + 1, ' ')), HasSubstr("more than the limit of"));
 }
 
 TEST(Record, MainTimeIsTheTimeOfThePass) {

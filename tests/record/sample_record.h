@@ -30,8 +30,20 @@ inline Record sample_record(const std::string& name = "step/model:small/ctx:256/
   record.host = {{0.5, 0.53, 0.51, 0.52, 0.53, 0.5}, 0.515, 0.0098};
   record.phases = {{"forward", 0.182, 0.31}, {"residue", 0.001, 0.002}};
   record.tokens_per_second = 2007.84;
-  record.flops = {2.57e11, 5.14e11, 1.0e9, 1.5e12,     2.0e12, "2026-11-20T08:00:00Z",
-                  4.0e12,  0.75,    0.375, "a reason", 1.7e12};
+  record.flops = {.forward = 2.57e11,
+                  .backward = 5.14e11,
+                  .optimizer = 1.0e9,
+                  .attention = 1.2e10,
+                  .head = 1.6e10,
+                  .parameters = 128'625'408,
+                  .model_flops_per_second = 1.5e12,
+                  .peak_measured = 2.0e12,
+                  .peak_measured_at = "2026-11-20T08:00:00Z",
+                  .peak_datasheet = 4.0e12,
+                  .mfu_measured = 0.75,
+                  .mfu_datasheet = 0.375,
+                  .above_peak = "a reason",
+                  .products_per_second = 1.7e12};
   record.memory.predicted_peak_bytes = 2'900'000'000;
   record.memory.peak_bytes = 2'910'000'000;
   record.memory.peak_rss_bytes = 3'100'000'000;

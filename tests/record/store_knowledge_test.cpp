@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/fields_json.h"
 #include "record/sample_record.h"
 #include "record/store.h"
 #include "record/store_fixture.h"
@@ -12,6 +13,13 @@
 
 namespace laptime {
 namespace {
+
+TEST(StoreKnowledge, RoundTripsAsJson) {
+  const KernelChoice choice{"machine", "matmul(float32 [2, 2])", "tiles", 0.5, "2026-01-02T03:04:05Z"};
+  EXPECT_EQ(from_json<KernelChoice>(to_json(choice), "choice"), choice);
+  const MeasuredPeak peak{"machine", "float32", 1e11, "FLOP/s", "2026-01-02T03:04:05Z"};
+  EXPECT_EQ(from_json<MeasuredPeak>(to_json(peak), "peak"), peak);
+}
 
 TEST_F(StoreTest, KeepsKernelChoicesPerMachine) {
   Store store = Store::open(path_);

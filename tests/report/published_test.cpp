@@ -19,7 +19,7 @@ TEST(Published, FiguresHaveSourceHardwareAndTime) {
     EXPECT_NE(figure.source, "");
     EXPECT_NE(figure.hardware, "");
     EXPECT_NE(figure.arithmetic, "");
-    EXPECT_GT(figure.seconds.value_or(1), 0) << figure.source;
+    EXPECT_GT(figure.time_s.value_or(1), 0) << figure.source;
   }
 }
 

@@ -25,7 +25,7 @@ BREAKING = {
     ],
     "a clock": [
         ("src/measure/run_one.cpp", "const auto now = std::chrono::steady_clock::now();", "src/exec/executor.cpp"),
-        ("src/record/machine.cpp", "clock_gettime(CLOCK_MONOTONIC, &time);", "src/base/host_clock.cpp"),
+        ("src/base/machine.cpp", "clock_gettime(CLOCK_MONOTONIC, &time);", "src/base/host_clock.cpp"),
         ("src/prepare/device.cpp", "const Seconds begin = host_now();", "src/cli/progress.cpp"),
         ("src/record/record.cpp", "record.created = std::time(nullptr);", "src/sweep/run_sweep.cpp"),
     ],

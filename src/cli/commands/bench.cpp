@@ -1,5 +1,4 @@
-// The commands that measure the points of a sweep and show their records: bench, attention alone, and the calibration
-// that laptime plan predicts from.
+// The commands that measure the points of a sweep: bench, attention alone, and the calibration for laptime plan.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,11 +12,9 @@
 #include "base/json.h"
 #include "base/words.h"
 #include "cli/command.h"
+#include "cli/inputs.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/run_watched.h"
-#include "cli/sweep_words.h"
-#include "cli/user_store.h"
 #include "config/model_presets.h"
 #include "config/ready_sweeps.h"
 #include "config/training_options.h"
@@ -45,27 +42,25 @@ struct BenchOptions {
 
 using BenchCommand = SweepCommand<BenchOptions>;
 
+std::vector<OptionRow> bench_options() { return together({sweep_options(), option_rows<BenchOptions>()}); }
+
 // Writes the records as they come, as a table on standard error where standard output gets another format.
 class BenchOutput : public PointOutput {
  public:
   BenchOutput(const OutputConfig& config, const std::vector<Record>& planned, const TrainingBudget& budget)
-      : output_(config, planned, &stored_runs_), explains_(config.explain), training_(config, budget) {
+      : output_(config, planned, &stored_runs), explains_(config.explain), training_(config, budget) {
     // Shows the rows on the terminal as they come if standard output goes to a file or a pipe.
-    if (!output_.is_live_table() && !(standard_output().is_terminal && config.output_file.empty())) {
-      TableStyle style = table_style(standard_error(), config);
-      style.stored_runs = &stored_runs_;
-      table_.emplace(style, config.columns, planned);
-    }
+    if (!output_.is_live_table() && !(standard_output().is_terminal && config.output_file.empty()))
+      table_.emplace(table_style(standard_error(), config, &stored_runs), config.columns, planned);
   }
 
   void add(const PointResult& result) override {
+    if (table_) print_error_text(table_->add(result.record));
     output_.add(result.record);
     training_.add(result.record);
     not_ok_ += result.record.status == Status::kOk ? 0 : 1;
     if (explains_) explanations_ += explanation_of(result.record);
   }
-  void begin_stored(const Record& record) override { stored_runs_.insert(record.run); }
-  std::string progress(const PointResult& result) override { return table_ ? table_->add(result.record) : ""; }
   void finish() override {
     output_.finish();
     training_.print();
@@ -82,7 +77,6 @@ class BenchOutput : public PointOutput {
     return text + prediction_words(record) + "\n" + text_of(*table, standard_error().style());
   }
 
-  std::set<std::string> stored_runs_;
   RecordOutput output_;
   std::optional<TableStream> table_;
   bool explains_;
@@ -103,34 +97,20 @@ ExitCode run_points(const BenchCommand& command, const std::vector<ResolvedPoint
 
 ExitCode run_bench(const BenchCommand& command) { return run_points(command, checked_points(command.sweep)); }
 
-BenchCommand parse_bench(const CommandWords& words) {
-  reject_positionals(words);
-  return given_command<BenchOptions>(words);
-}
-
 // The options of attention alone, except those that its name decides, with the defaults of its sweep.
 std::vector<OptionRow> attention_options() {
-  const Sweep defaults = attention_sweep();
   const ModelCard& card = card_of(kAttentionModel);
   std::vector<OptionRow> of_points = option_rows<RunConfig>();
   std::erase_if(of_points, [&](const OptionRow& row) { return !card.takes(row.option.flag); });
-  leave_out(of_points, {"model", "edition"});
-  std::vector<OptionRow> rows = sweep_options(std::move(of_points));
-  show_defaults(rows, defaults);
-  for (OptionRow& row : rows) {
-    if (row.option.flag == "columns") row.fallback = defaults.output.columns;
-  }
-  return rows;
+  return with_defaults(sweep_options(without(std::move(of_points), {"model", "edition"})), attention_sweep());
 }
 
 // The values of the options that vary, except the context: "d_model 16 eager".
 std::string conditions_of(const Sweep& sweep, const SweepPoint& point) {
   std::vector<std::string> words;
   for (const OptionRow& row : option_rows<RunConfig>()) {
-    const bool has_values = std::any_of(sweep.axes.begin(), sweep.axes.end(), [&](const Axis& axis) {
-      return axis.flag == row.option.flag && axis.values.size() > 1;
-    });
-    if (row.option.flag == "context" || !has_values) continue;
+    const auto axis = std::ranges::find(sweep.axes, row.option.flag, &Axis::flag);
+    if (row.option.flag == "context" || axis == sweep.axes.end() || axis->values.size() < 2) continue;
     const std::string value = option_text(point.config, row.option.key).value_or("");
     const bool names_itself = row.option.key == "mode" || row.option.key == "dtype";
     words.push_back(names_itself ? value : fmt::format("{} {}", row.option.key, value));
@@ -162,24 +142,15 @@ std::string largest_contexts(const Sweep& sweep, const std::vector<ResolvedPoint
 }
 
 ExitCode run_attention(const BenchCommand& command) {
+  const OutputConfig& config = command.sweep.output;
   const std::vector<ResolvedPoint> points = checked_points(command.sweep);
   const ExitCode code = run_points(command, points);
-  const OutputConfig& config = command.sweep.output;
   if (code != ExitCode::kInterrupted && shows_table(config) && !config.quiet)
     write_output(largest_contexts(command.sweep, points));
   return code;
 }
 
-BenchCommand parse_attention(const CommandWords& words) {
-  reject_positionals(words);
-  return {given_attention_sweep(words), {}};
-}
-
-std::vector<OptionRow> calibrate_options() {
-  std::vector<OptionRow> rows = answer_options({}, {"sort"});
-  show_defaults(rows, calibration_sweep());
-  return rows;
-}
+BenchCommand parse_attention(const CommandWords& words) { return {given_attention_sweep(words), {}}; }
 
 // Collects the points that failed, and reads the table of launch costs from the store at the end.
 class CalibrationOutput : public PointOutput {
@@ -203,7 +174,7 @@ class CalibrationOutput : public PointOutput {
       costs.insert(costs.end(), of_device.begin(), of_device.end());
     }
     const auto disturbed =
-        std::count_if(costs.begin(), costs.end(), [](const LaunchCost& cost) { return !cost.disturbance.empty(); });
+        std::ranges::count_if(costs, [](const LaunchCost& cost) { return !cost.disturbance.empty(); });
     PointAnswer answer{.name = "calibration"};
     answer.findings.push_back({.kind = "calibration",
                                .subject = {},
@@ -224,7 +195,6 @@ class CalibrationOutput : public PointOutput {
 };
 
 Sweep parse_calibrate(const CommandWords& words) {
-  reject_positionals(words);
   Sweep sweep = given_sweep(words, calibration_sweep());
   sweep.name = kCalibrationSweep;
   return sweep;
@@ -248,11 +218,8 @@ constinit const Command kBench{
     .details =
         "Options written with ',...' take a list, and the sweep is the product of the lists. Each point runs in a "
         "process of its own and is stored before the next one starts.",
-    .options =
-        [] {
-          return together({sweep_options(), option_rows<BenchOptions>()});
-        },
-    .parse = action_of<parse_bench, run_bench>,
+    .options = bench_options,
+    .parse = action_of<given_command<BenchOptions>, run_bench>,
     .examples =
         "  laptime bench --model small --pass inference,forward_backward,step\n"
         "  laptime bench --model small --pass forward_backward --warmup 5 --steps 10 --columns mean_std\n"
@@ -266,12 +233,10 @@ constinit const Command kAttention{
     .summary = "attention alone: time and memory of forward and backward, for any width and length",
     .details =
         "Softmax(q k^T / sqrt(d)) v of one head, q, k, v [batch, 1, context, d-model]; backward starts from a gradient "
-        "of ones. --mode eager runs one primitive at a time and holds the scores and their softmax; --mode compile is "
-        "one blocked kernel that holds neither; --mode compile --lower scaled_dot_product_attention lies between them: "
-        "two products with a fused softmax, its weights held. Memory is that of the plan, in exact bytes: a point that "
-        "does not fit is a row that says so before anything is tried. The largest context "
-        "that fits stands below the table; --verbose adds up the memory of the smallest point that does not fit. "
-        "Everything else is as in laptime bench --model attention.",
+        "of ones. --mode eager holds the scores and their softmax; --mode compile is one blocked kernel that holds "
+        "neither; with --lower scaled_dot_product_attention it is two products with a fused softmax, which is held. A "
+        "point that does not fit says so before anything is tried. The largest context that fits stands below the "
+        "table; --verbose adds up the memory of the smallest point that does not fit.",
     .options = attention_options,
     .parse = action_of<parse_attention, run_attention>,
     .examples = "  laptime attention --d-model 64 --context 1024,4096 --mode eager,compile\n",
@@ -286,7 +251,7 @@ constinit const Command kCalibrate{
         "with its date. Every run of bench and profile adds to it. Its records are left out of --last, export and "
         "report, unless a filter names their sweep or run. Takes the options of bench: --model gpt2-124M adds the ops "
         "of that model, --threads those of another number of threads.",
-    .options = calibrate_options,
+    .options = [] { return with_defaults(answer_options({}, {"sort"}), calibration_sweep()); },
     .parse = action_of<parse_calibrate, run_calibrate>,
 };
 

@@ -1,5 +1,4 @@
-// A against B: two values of an option, measured in turn in processes of their own, or the records of two files, whose
-// points are paired by name.
+// A against B: two values of an option, measured in turn, or the records of two files, paired by name.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,20 +7,17 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/compared_points.h"
 #include "base/error.h"
 #include "base/words.h"
 #include "cli/command.h"
+#include "cli/inputs.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/rounds.h"
-#include "cli/run_watched.h"
-#include "cli/sweep_words.h"
-#include "cli/user_store.h"
+#include "data/json_documents.h"
 #include "distribution/paired_ratio.h"
-#include "distribution/process_ratio.h"
-#include "distribution/verdict.h"
 #include "export/formats.h"
-#include "record/json_documents.h"
-#include "record/time_stats.h"
 #include "report/comparison.h"
 #include "report/names.h"
 #include "sweep/sweep_points.h"
@@ -82,15 +78,6 @@ void reject_invalid(const SweepPoint& point, const std::string& side) {
   if (!point.invalid.empty()) throw Error::format("laptime compare: {}: {}", side, point.invalid);
 }
 
-// One value of each option: the first of two for A, the second for B.
-Sweep side_sweep(const Sweep& sweep, size_t side) {
-  Sweep one = sweep;
-  for (Axis& axis : one.axes) {
-    if (axis.values.size() > 1) axis.values = {axis.values[side]};
-  }
-  return one;
-}
-
 // The names that tell A from B: "mode eager".
 std::array<std::string, 2> names_of_sides(const CompareCommand& command) {
   std::array<std::vector<std::string>, 2> names;
@@ -128,22 +115,22 @@ class Gate {
   void judge(const std::string& point, double ratio, const std::optional<Interval>& interval) {
     if (!limit_) return;
     const Difference difference = difference_of(interval, margin_);
-    const std::string limit = fmt::format("slower by more than {:.3g} %", 100 * *limit_);
+    const double percent = 100 * *limit_;
     if (difference == Difference::kSlower && ratio > 1 + *limit_) {
       code_ = ExitCode::kFailed;
-      print_message(
-          fmt::format("{}B is slower by {:.2f} %, more than {:.3g} %", point, 100 * (ratio - 1), 100 * *limit_));
+      print_message(fmt::format("{}B is slower by {:.2f} %, more than {:.3g} %", point, 100 * (ratio - 1), percent));
     } else if (!interval) {
-      reject(fmt::format("{}there are too few measurements to say whether B is {}", point, limit));
+      reject(fmt::format("{}there are too few measurements to say whether B is slower by more than {:.3g} %", point,
+                         percent));
     } else if (difference != Difference::kSame && interval->high > 1 + *limit_) {
-      reject(fmt::format(
-          "{}B takes {:.3f} to {:.3f} times the time of A, which does not say whether it is {}; measure longer", point,
-          interval->low, interval->high, limit));
+      reject(
+          fmt::format("{}B takes {:.3f} to {:.3f} times the time of A, which does not say whether it is slower by "
+                      "more than {:.3g} %; measure longer",
+                      point, interval->low, interval->high, percent));
     }
   }
   void reject(const std::string& message) {
-    if (!limit_) return;
-    if (code_ == ExitCode::kOk) code_ = ExitCode::kUndecided;
+    if (limit_ && code_ == ExitCode::kOk) code_ = ExitCode::kUndecided;
     print_message(message);
   }
   bool is_set() const { return limit_.has_value(); }
@@ -160,24 +147,24 @@ ExitCode run_rounds(const CompareCommand& command) {
   const std::array<std::string, 2> names = names_of_sides(command);
   std::vector<SweepPoint> sides;
   for (size_t i = 0; i < 2; ++i) {
-    sides.push_back(points_of(side_sweep(command.sweep, i)).front());
+    Sweep side = command.sweep;
+    for (Axis& axis : side.axes) axis.values = {axis.values[std::min(i, axis.values.size() - 1)]};
+    sides.push_back(points_of(side).front());
     reject_invalid(sides[i], names.at(i));
   }
-  reject_overwriting(command.sweep, sides);
-  const std::vector<ResolvedPoint> points = check_inputs(sides);
+  const std::vector<ResolvedPoint> points = checked_points(command.sweep, sides);
   for (size_t i = 0; i < 2; ++i) reject_invalid(points[i], names.at(i));
   const std::string& name = points[0].name;
-  RoundsRequest request{
+  AnswerOutput output(config);
+  const RoundsRequest request{
       .a = points[0],
       .b = points[1],
       .programs = command.programs,
       .names = {names[0], names[1], name == points[1].name ? name : common_words({name, points[1].name})},
       .margin = command.options.margin(),
       .budget = Seconds{2 * points[0].config.budget},
-      .store = {},
+      .store = command.programs ? std::nullopt : store_for(config),
       .run_name = std::string(kRunName)};
-  AnswerOutput output(config);
-  if (!command.programs) request.store = store_for(config);
   const Rounds rounds = measure_rounds(request);
   PointAnswer answer{.name = request.names.point};
   if (!rounds.rounds.empty()) answer = comparison_answer(request.names, rounds.rounds, request.margin, config.verbose);
@@ -189,220 +176,71 @@ ExitCode run_rounds(const CompareCommand& command) {
   if (!answer.parts.empty()) output.add(std::move(answer));
   output.finish();
   Gate gate(command.options);
-  if (rounds.code == ExitCode::kFailed && !rounds.failure.empty() && gate.is_set()) {
-    gate.reject(rounds.failure);
+  if (rounds.code == ExitCode::kOk) {
+    const PairedRatio ratio = ratio_of(rounds.rounds);
+    gate.judge("", ratio.ratio, ratio.interval);
     return gate.code();
   }
-  if (rounds.code != ExitCode::kOk) return rounds.code;
-  const PairedRatio ratio = ratio_of(rounds.rounds);
-  gate.judge("", ratio.ratio, ratio.interval);
+  if (rounds.code != ExitCode::kFailed || rounds.failure.empty() || !gate.is_set()) return rounds.code;
+  gate.reject(rounds.failure);
   return gate.code();
 }
 
-// A point of a file. Records of one name that differ in label, build or an option are different points.
-struct Group {
-  std::string name;
-  std::vector<Record> processes;  // that have times
-  std::optional<Record> failed;   // the first that has none
-};
+bool has_samples(const Record& record) {
+  return record.status == Status::kOk && record.main_time() != nullptr && !record.main_time()->samples.empty();
+}
 
-std::vector<Group> read_groups(const std::string& path) {
-  std::vector<Group> groups;
+// Records of one name that differ in label, build or an option are different points; the others are processes of one.
+MeasuredPoints read_points(const std::string& path) {
   const DocumentFile file{.path = path,
                           .purpose = "file of records",
                           .advice = "give records written by `laptime bench --output json`",
                           .limit = int64_t{1} << 30U};
-  std::vector<Record> records = read_records(file);
-  const auto failed = std::stable_partition(records.begin(), records.end(), [](const Record& record) {
-    const TimeStats* const time = record.main_time();
-    return record.status == Status::kOk && time != nullptr && !time->samples.empty();
-  });
+  const std::vector<Record> records = read_records(file);
+  if (records.empty()) throw Error::format("{} has no record; {}", text_of(file), file.advice);
+  MeasuredPoints found{.origin = quote(path)};
   RecordPointers timed;
-  for (auto record = records.begin(); record != failed; ++record) timed.push_back(&*record);
+  for (const Record& record : records) {
+    if (has_samples(record)) timed.push_back(&record);
+  }
   const std::vector<std::string> distinct = distinctions(timed);
   for (size_t i = 0; i < timed.size(); ++i) {
     const std::string name = timed[i]->name + distinct[i];
-    auto group = std::find_if(groups.begin(), groups.end(), [&](const Group& known) { return known.name == name; });
-    if (group == groups.end()) group = groups.insert(groups.end(), Group{name, {}, {}});
-    group->processes.push_back(*timed[i]);
+    auto point = std::ranges::find(found.points, name, &MeasuredPoint::name);
+    if (point == found.points.end()) point = found.points.insert(point, {name});
+    point->processes.push_back(*timed[i]);
   }
-  for (auto record = failed; record != records.end(); ++record) {
+  for (const Record& record : records) {
+    if (has_samples(record)) continue;
     bool is_known = false;
-    for (Group& group : groups) {
-      const bool is_same = (group.processes.empty() ? group.name : group.processes.front().name) == record->name;
-      if (is_same && !group.failed) group.failed = *record;
-      is_known = is_known || is_same;
+    for (MeasuredPoint& point : found.points) {
+      if ((point.processes.empty() ? point.name : point.processes.front().name) != record.name) continue;
+      if (!point.failed) point.failed = record;
+      is_known = true;
     }
-    if (!is_known) groups.push_back({record->name, {}, *record});
+    if (!is_known) found.points.push_back({record.name, {}, record});
   }
-  if (groups.empty()) throw Error::format("{} has no record; {}", text_of(file), file.advice);
-  return groups;
-}
-
-bool is_predicted(const Group& group) { return group.processes.front().verdict.rating == kPredicted; }
-
-// Error where times of the groups cannot be compared at all.
-void require_alike(const Group& a, const Group& b) {
-  const auto refuse = [&](const std::string& why) {
-    throw Error::format("laptime compare: {}: {}; --anyway compares them all the same", quote(a.name), why);
-  };
-  const Record& of_a = a.processes.front();
-  for (const Group* const group : {&a, &b}) {
-    for (const Record& record : group->processes) {
-      if ((record.verdict.rating == kPredicted) != is_predicted(a)) refuse("one is predicted, the other measured");
-      if (record.fingerprint != of_a.fingerprint) refuse("they were measured on different machines");
-      if (record.math_mode != of_a.math_mode)
-        refuse(fmt::format("their arithmetic is {} and {}", of_a.math_mode, record.math_mode));
-    }
-  }
-}
-
-std::vector<std::vector<double>> samples_of(const Group& group) {
-  std::vector<std::vector<double>> samples;
-  samples.reserve(group.processes.size());
-  for (const Record& record : group.processes) samples.push_back(record.main_time()->samples);
-  return samples;
-}
-
-// The median over all samples, as people know it from the records.
-std::optional<double> median_of(const Group& group) {
-  if (group.processes.empty()) return std::nullopt;
-  std::vector<double> all;
-  for (const Record& record : group.processes)
-    all.insert(all.end(), record.main_time()->samples.begin(), record.main_time()->samples.end());
-  return make_time_stats(all).median;
-}
-
-// The reason why the verdicts of the records forbid a decision; empty if they do not. With kFewestProcesses or more the
-// interval contains the spread that makes a record unstable, but not a drift within each of them.
-std::string doubt(const Group& group) {
-  const bool is_spread_known = std::ssize(group.processes) >= kFewestProcesses;
-  const auto count = [&](Stability stability) {
-    return std::count_if(group.processes.begin(), group.processes.end(),
-                         [&](const Record& record) { return record.verdict.rating == name_of(stability); });
-  };
-  const int64_t drifting = count(Stability::kNoSteadyState);
-  const int64_t unstable = is_spread_known ? 0 : count(Stability::kUnstable);
-  if (2 * (drifting + unstable) < std::ssize(group.processes)) return "";
-  return fmt::format("{} of {} records {}, by their own verdict", drifting + unstable, group.processes.size(),
-                     drifting >= unstable ? "found no steady state" : "are unstable");
-}
-
-void set_unjudged(StoredPair& pair, std::string_view word, std::string reason) {
-  if (!pair.unjudged.empty()) return;
-  pair.unjudged = word;
-  pair.reason = std::move(reason);
-}
-
-// "B failed: the step ended ...".
-void note_failure(StoredPair& pair, std::string_view side, const Group& group) {
-  if (!group.failed) return;
-  const Record& record = *group.failed;
-  const bool is_ok = record.status == Status::kOk;
-  const std::string_view word = is_ok ? "failed" : name_of(record.status);
-  set_unjudged(pair, word,
-               fmt::format("{}: {}", side,
-                           is_ok ? "the record has no samples"
-                                 : fmt::format("{}{}{}", word, record.reason.empty() ? "" : ": ", record.reason)));
-}
-
-StoredPair pair_of(const Group& a, const Group& b, double error, bool anyway) {
-  StoredPair pair{.name = a.name == b.name ? a.name : fmt::format("{} and {}", a.name, b.name),
-                  .a = median_of(a),
-                  .b = median_of(b),
-                  .a_processes = std::ssize(a.processes),
-                  .b_processes = std::ssize(b.processes)};
-  note_failure(pair, "B", b);
-  note_failure(pair, "A", a);
-  if (a.processes.empty() || b.processes.empty()) return pair;
-  if (!anyway) require_alike(a, b);
-  const std::optional<ProcessRatio> ratio = process_ratio(samples_of(a), samples_of(b), error);
-  if (!ratio) {
-    set_unjudged(pair, "failed", "a sample takes no time");
-    return pair;
-  }
-  pair.ratio = ratio->ratio;
-  pair.interval = is_predicted(a) && is_predicted(b) ? Interval{ratio->ratio, ratio->ratio} : ratio->interval;
-  if (!pair.interval) {
-    set_unjudged(
-        pair, "undecided",
-        fmt::format("fewer than {} samples; measure more steps, or the points several times", kFewestForInterval));
-  }
-  for (const auto& [side, group] : {std::pair{"B", &b}, std::pair{"A", &a}}) {
-    if (const std::string why = doubt(*group); !why.empty())
-      set_unjudged(pair, "undecided", fmt::format("{}: {}", side, why));
-  }
-  return pair;
-}
-
-StoredPair missing(const Group& present, bool in_a, const std::string& path_of_other) {
-  StoredPair pair{.name = present.name};
-  (in_a ? pair.a : pair.b) = median_of(present);
-  (in_a ? pair.a_processes : pair.b_processes) = std::ssize(present.processes);
-  set_unjudged(pair, kMissing,
-               fmt::format("{} has no such point: {} lacks it", in_a ? "B" : "A", quote(path_of_other)));
-  return pair;
-}
-
-struct ComparedFiles {
-  std::vector<StoredPair> pairs;
-  double confidence = 0;  // of the intervals
-};
-
-// Records of one name in one file are processes of one point. Where each file has a single name, these two are a pair,
-// whatever their names. A point of one file alone is a pair that is missing on the other side. The interval of a ratio
-// excludes the true one once in a hundred comparisons, and with more than five points as often as keeps it to one in
-// twenty for all of them together. Error if a file has no records, if the files share no point, and, unless `anyway`,
-// where two records differ in machine or arithmetic.
-ComparedFiles compare_files(const std::string& a, const std::string& b, bool anyway) {
-  constexpr double kErrorOfOne = 0.01;
-  constexpr double kErrorOfAll = 0.05;
-  const std::vector<Group> first = read_groups(a);
-  std::vector<Group> second = read_groups(b);
-  const bool is_one_each = first.size() == 1 && second.size() == 1;
-  const double error = std::min(kErrorOfOne, kErrorOfAll / static_cast<double>(first.size()));
-  ComparedFiles compared{.pairs = {}, .confidence = 1 - error};
-  std::vector<StoredPair>& pairs = compared.pairs;
-  bool has_match = false;
-  for (const Group& group : first) {
-    const auto match = std::find_if(second.begin(), second.end(),
-                                    [&](const Group& other) { return is_one_each || other.name == group.name; });
-    if (match == second.end()) {
-      pairs.push_back(missing(group, true, b));
-      continue;
-    }
-    has_match = true;
-    pairs.push_back(pair_of(group, *match, error, anyway));
-    second.erase(match);
-  }
-  for (const Group& group : second) pairs.push_back(missing(group, false, a));
-  if (!has_match) {
-    throw Error::format("laptime compare: no record of {} has the name of one of {}; give records of the same points",
-                        quote(a), quote(b));
-  }
-  return compared;
+  return found;
 }
 
 ExitCode run_files(const CompareCommand& command) {
   AnswerOutput output(command.sweep.output);
-  const ComparedFiles compared = compare_files(command.files[0], command.files[1], command.options.anyway);
-  output.add(stored_comparison_answer(quote(command.files[0]), quote(command.files[1]), compared.pairs,
-                                      command.options.margin(), compared.confidence));
+  const MeasuredPoints a = read_points(command.files[0]);
+  const MeasuredPoints b = read_points(command.files[1]);
+  const ComparedPoints compared = compare_points(a, b, command.options.anyway);
+  output.add(
+      stored_comparison_answer(a.origin, b.origin, compared.pairs, command.options.margin(), compared.confidence));
   output.finish();
   Gate gate(command.options);
   bool has_ratio = false;
   for (const StoredPair& pair : compared.pairs) {
     has_ratio = has_ratio || pair.ratio;
     const std::string point = fmt::format("'{}': ", spoken_name(pair.name));
+    const bool is_missing = pair.unjudged == kMissing;
     if (pair.unjudged.empty()) {
       gate.judge(point, pair.ratio.value_or(0), pair.interval);
-    } else if (pair.unjudged == kMissing && command.options.allow_missing) {
-      continue;
-    } else if (gate.is_set()) {
-      gate.reject(fmt::format("{}{}{}", point, pair.reason,
-                              pair.unjudged == kMissing ? "; --allow-missing passes without it" : ""));
-    } else {
-      print_message(point + pair.reason);
+    } else if (!is_missing || !command.options.allow_missing) {
+      gate.reject(point + pair.reason + (is_missing && gate.is_set() ? "; --allow-missing passes without it" : ""));
     }
   }
   return has_ratio ? gate.code() : ExitCode::kUndecided;
@@ -412,7 +250,7 @@ ExitCode run_files(const CompareCommand& command) {
 void reject_options_of_rounds(const CommandWords& words) {
   constexpr std::array<std::string_view, 2> kOfOutput{"output", "output-file"};
   for (const GivenFlag& given : words.flags) {
-    if (is_of_sweep(given.flag) && std::find(kOfOutput.begin(), kOfOutput.end(), given.flag) == kOfOutput.end())
+    if (is_of_sweep(given.flag) && std::ranges::find(kOfOutput, given.flag) == kOfOutput.end())
       throw Error::format("laptime compare: --{} is for points that run, and two files have run; leave it out",
                           given.flag);
   }
@@ -428,7 +266,7 @@ ComparedPrograms programs_of(const CompareOptions& options, const CommandWords& 
   ComparedPrograms programs{.a = paths[0], .b = paths[1], .words = {}};
   for (const GivenFlag& given : words.flags) {
     const bool is_passed_on = is_of_sweep(given.flag) || given.flag == "config";
-    if (is_passed_on && std::find(kOwn.begin(), kOwn.end(), given.flag) == kOwn.end())
+    if (is_passed_on && std::ranges::find(kOwn, given.flag) == kOwn.end())
       programs.words.push_back(fmt::format("--{}={}", given.flag, given.text));
   }
   return programs;
@@ -451,8 +289,8 @@ CompareCommand parse_compare(const CommandWords& words) {
   return command;
 }
 
-CommandAction compare_action(const CommandWords& words) {
-  return [command = parse_compare(words)] { return command.files.empty() ? run_rounds(command) : run_files(command); };
+ExitCode run_compare(const CompareCommand& command) {
+  return command.files.empty() ? run_rounds(command) : run_files(command);
 }
 
 }  // namespace
@@ -463,13 +301,13 @@ constinit const Command kCompare{
     .summary = "A against B, measured in turn: a ratio with its interval, and where the difference comes from",
     .details =
         "Takes the options of bench; those given two values make A and B: laptime compare --mode eager,compile. Each "
-        "round runs A and B in an order that is drawn, each in a process of its own. Rounds go on until the ratio is "
-        "known to half of --within, or the budget of both points (twice --budget) is spent; there are at least 8. B is "
-        "called faster or slower where the 99 % interval of the ratio excludes 1 and goes beyond --within. --program "
-        "takes two builds instead, and measures one point with each. With two files, stored records are compared: what "
-        "bench --output json or peers/run wrote, matched by name; records of one name are runs of one point.",
+        "round runs both in a drawn order, each in a process of its own. There are at least 8 rounds, until the ratio "
+        "is known to half of --within or twice --budget is spent. B is faster or slower if the 99 % interval of the "
+        "ratio excludes 1 and goes beyond --within. --program measures one point with two builds. Two files of "
+        "records, "
+        "as bench --output json or peers/run writes them, are matched by name; records of one name are one point.",
     .options = compare_options,
-    .parse = compare_action,
+    .parse = action_of<parse_compare, run_compare>,
 };
 
 }  // namespace laptime

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <ranges>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,7 @@
 #include "cli/command.h"
 #include "cli/destination.h"
 #include "cli/help.h"
-#include "cli/sweep_words.h"
-#include "cli/user_store.h"
+#include "cli/inputs.h"
 #include "config/output_config.h"
 #include "export/formats.h"
 #include "record/metrics.h"
@@ -42,12 +42,8 @@ struct ExportWords {
   }
 };
 
-struct ExportCommand {
+struct ExportCommand : StoreCommand<ExportWords> {
   const ExportFormat* format = nullptr;
-  std::string filter;  // empty: every record
-  ExportWords words{};
-  ShowOptions selection{};
-  OutputConfig output{};  // of it only the store and the file
 };
 
 std::vector<WordHelp> format_choices() {
@@ -61,10 +57,9 @@ std::string where(const ExportCommand& command) { return fmt::format("laptime ex
 
 // "created = '2026-11-23T13:02:11Z', ...": of the last records, the last one first.
 std::string filters_by_date(const std::vector<TracedRecord>& records) {
-  constexpr size_t kMost = 3;
   std::vector<std::string> filters;
-  for (size_t i = records.size(); i-- > 0 && filters.size() < kMost;)
-    filters.push_back(fmt::format("\"created = '{}'\"", records[i].record.created));
+  for (const TracedRecord& traced : records | std::views::reverse | std::views::take(3))
+    filters.push_back(fmt::format("\"created = '{}'\"", traced.record.created));
   return joined(filters, ", ");
 }
 
@@ -72,7 +67,7 @@ std::string filters_by_date(const std::vector<TracedRecord>& records) {
 void reject_launch_columns(const Filter& filter, const ExportCommand& command) {
   const std::vector<std::string_view> of_launches = launch_columns();
   for (const std::string& column : filter.columns()) {
-    if (std::find(of_launches.begin(), of_launches.end(), column) == of_launches.end()) continue;
+    if (std::ranges::find(of_launches, column) == of_launches.end()) continue;
     throw Error::format(
         "{}: {} is a column of launches, and a filter of export selects records, as in laptime show; laptime profile "
         "\"{}\" selects launches",
@@ -103,9 +98,8 @@ std::vector<TracedRecord> matching(const Store& store, const ExportCommand& comm
 
 // The records to write. Error if there are none, or too many for the format.
 std::vector<TracedRecord> chosen_records(const Store& store, const ExportCommand& command, StoreProblems& problems) {
-  const ExportNeeds needs = command.format->needs;
-  const bool is_timed = needs == ExportNeeds::kTimedTrace;
-  const bool is_of_one = is_timed || needs == ExportNeeds::kTrace;
+  const bool is_timed = command.format->needs == ExportNeeds::kTimedTrace;
+  const bool is_of_one = is_timed || command.format->needs == ExportNeeds::kTrace;
   std::vector<TracedRecord> records = matching(store, command, problems);
   const size_t count = records.size();
   if (count == 0) {
@@ -124,7 +118,7 @@ std::vector<TracedRecord> chosen_records(const Store& store, const ExportCommand
                         counted(count, "matching record"), is_timed ? " with times" : "",
                         is_timed ? "" : " or laptime memory --run");
   }
-  if (command.words.newest) {
+  if (command.options.newest) {
     // A predicted record counts only if none was measured, because a filter may ask for predictions alone.
     const auto measured = std::find_if(records.rbegin(), records.rend(),
                                        [](const TracedRecord& traced) { return !is_predicted(traced.record); });
@@ -151,7 +145,7 @@ ExitCode run(const ExportCommand& command) {
   const std::vector<TracedRecord> records = chosen_records(Store::open(path, Store::Access::kRead), command, problems);
   const Destination destination(file);
   const std::string text =
-      command.format->write(records, {.steps = command.words.steps, .report = command.words.report});
+      command.format->write(records, {.steps = command.options.steps, .report = command.options.report});
   destination.write(text);
   print_message(fmt::format("{}: {} of {} written to {}", where(command), format_bytes(std::ssize(text)),
                             counted(records.size(), "record"), file.empty() ? "standard output" : quote(file)));
@@ -159,12 +153,8 @@ ExitCode run(const ExportCommand& command) {
 }
 
 ExportCommand parse_export(const CommandWords& words) {
-  ExportCommand command;
-  command.format = &export_formats()[chosen(words, "format", format_choices())];
-  command.filter = joined(std::span(words.positionals).subspan(1), " ");
-  read_options(words, command.words, command.selection, command.output);
-  reject_last_and_run("export", command.selection);
-  return command;
+  const ExportFormat& format = export_formats()[chosen(words, "format", format_choices())];
+  return {given_store_command<ExportWords, 1>(words), &format};
 }
 
 }  // namespace

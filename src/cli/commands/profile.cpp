@@ -1,5 +1,4 @@
-// The commands that break a step down: laptime profile traces its launches, and laptime memory lists the bytes that it
-// holds, from the plan or, with --run, from a run.
+// The commands that break a step down: laptime profile by the time of its launches, laptime memory by its bytes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,11 +12,9 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "cli/command.h"
+#include "cli/inputs.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "cli/run_watched.h"
-#include "cli/sweep_words.h"
-#include "cli/user_store.h"
 #include "distribution/bootstrap.h"
 #include "measure/forecast_point.h"
 #include "report/filter.h"
@@ -35,7 +32,6 @@ constexpr int64_t kMaxTracedSteps = 1000;
 constexpr int64_t kDefaultTop = 20;
 constexpr int64_t kSummaryTop = 4;
 
-// The phase whose launches are shown.
 enum class ShownPhase : uint8_t { kAll, kForward, kBackward, kOptimizer };
 constexpr auto choices_of(ShownPhase) {
   return std::array{Choice<ShownPhase>{ShownPhase::kAll, "all"}, Choice<ShownPhase>{ShownPhase::kForward, "forward"},
@@ -72,11 +68,21 @@ struct ProfileCommand : SweepCommand<ProfileOptions> {
   std::string filter;  // of launches
 };
 
+bool is_swept(const Sweep& sweep, std::string_view flag) {
+  return std::ranges::any_of(sweep.axes, [&](const Axis& axis) { return axis.flag == flag; });
+}
+
+// Gives every point this warm-up and number of steps, unless the sweep has values for either.
+void set_steps_unless_given(Sweep& sweep, std::string_view command, int64_t warmup, int64_t steps) {
+  if (is_swept(sweep, "warmup") || is_swept(sweep, "steps")) return;
+  set_option(sweep, "warmup", command, {std::to_string(warmup)});
+  set_option(sweep, "steps", command, {std::to_string(steps)});
+}
+
 // Whether points of the command are shown side by side: two modes, two number types, or all passes of one point.
 bool stands_beside(const ProfileCommand& command) {
-  const bool only_pass_varies = std::all_of(command.sweep.axes.begin(), command.sweep.axes.end(), [](const Axis& axis) {
-    return (axis.values.size() > 1) == (axis.flag == "pass");
-  });
+  const bool only_pass_varies = std::ranges::all_of(
+      command.sweep.axes, [](const Axis& axis) { return (axis.values.size() > 1) == (axis.flag == "pass"); });
   const bool has_pass = is_swept(command.sweep, "pass");
   return command.options.compare_modes || command.options.compare_dtypes || (has_pass && only_pass_varies);
 }
@@ -239,8 +245,8 @@ bool has_phase(Pass pass, ShownPhase phase) {
 
 // Rejects a phase that no point has: every table would be empty.
 void reject_phase_of_no_point(const std::vector<ResolvedPoint>& points, ShownPhase phase) {
-  const bool is_known = std::any_of(points.begin(), points.end(),
-                                    [&](const ResolvedPoint& point) { return has_phase(point.config.pass, phase); });
+  const bool is_known =
+      std::ranges::any_of(points, [&](const ResolvedPoint& point) { return has_phase(point.config.pass, phase); });
   if (is_known || points.empty()) return;
   throw Error::format("laptime profile: --phase {}: --pass {} has no such phase; use --pass {}", name_of(phase),
                       name_of(points.front().config.pass),
@@ -318,7 +324,6 @@ class MemoryOutput : public PointOutput {
 };
 
 MemoryCommand parse_memory(const CommandWords& words) {
-  reject_positionals(words);
   auto memory = given_command<MemoryOptions>(words);
   if (memory.sweep.output.resume && !memory.options.run)
     throw Error("laptime memory: --resume needs --run; without it every point is planned anew, within seconds");
@@ -347,10 +352,11 @@ constinit const Command kProfile{
     .summary = "show where the time of a step goes: by kernel, op, class of work, layer and part of attention",
     .details =
         "Takes the options of bench. After the samples, steps with and without a mark after each launch run in turn; "
-        "times are means over the marked ones. 'Of bound' is the least time for the FLOPs (measured peak of matrix "
-        "products) or bytes (measured bandwidth of memory), over the time taken. With --resume a stored profile of at "
-        "least as many traced steps is shown in another view or with another filter, without a run; laptime export "
-        "nsys writes its kernels as nsys stats does. FILTER selects launches, as in laptime show, by phase, scope, "
+        "times are means over the marked ones. 'Of bound' is the least time for the FLOPs or bytes at the measured "
+        "peak "
+        "or bandwidth, over the time taken. --resume shows a stored profile of at least as many traced steps in "
+        "another "
+        "view or with another filter, without a run. FILTER selects launches, as in laptime show, by phase, scope, "
         "layer, part, op, class, kernel, signature, flops or bytes: laptime profile \"op = matmul and part = ffn\"",
     .options = [] { return answer_options(option_rows<ProfileOptions>()); },
     .parse = action_of<parse_profile, run_profile>,

@@ -1,13 +1,8 @@
 // Steps of another program over a pipe: a line for each, an answer to each, and the record of them all.
 #include <fmt/format.h>
-#include <poll.h>
 #include <unistd.h>
 
-#include <array>
-#include <cerrno>
-#include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,7 +11,7 @@
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/output.h"
-#include "cli/run_watched.h"
+#include "cli/progress.h"
 #include "config/option_table.h"
 #include "config/sweep.h"
 #include "config/system_config.h"
@@ -24,64 +19,12 @@
 #include "measure/recorded_steps.h"
 #include "report/record_files.h"
 #include "report/record_table.h"
+#include "sweep/line_input.h"
 #include "sweep/stop_signals.h"
 #include "sweep/sweep_store.h"
 
 namespace laptime {
 namespace {
-
-// Standard input line by line, until it ends or a signal asks to stop.
-class LineInput {
- public:
-  struct Line {
-    std::string text;         // without its break
-    bool is_complete = true;  // false: the input ended before the break
-  };
-
-  // A line of more than `most_bytes` is cut there, which its reader can see by its length.
-  LineInput(int descriptor, StopSignals& signals, size_t most_bytes)
-      : descriptor_(descriptor), signals_(signals), most_bytes_(most_bytes) {}
-
-  // Waits for the next line. None when the input has ended or a signal has arrived.
-  std::optional<Line> next() {
-    for (;;) {
-      const size_t end = unread_.find('\n');
-      if (end != std::string::npos) {
-        Line line{unread_.substr(0, end)};
-        unread_.erase(0, end + 1);
-        return line;
-      }
-      if (unread_.size() > most_bytes_) return Line{std::exchange(unread_, {}).substr(0, most_bytes_ + 1)};
-      if (read_more()) continue;
-      if (is_stopped_ || unread_.empty()) return std::nullopt;
-      return Line{std::exchange(unread_, {}), false};
-    }
-  }
-  bool is_stopped() const { return is_stopped_; }  // by a signal
-
- private:
-  // Waits until there is input or a signal. False when no more is to come.
-  bool read_more() {
-    std::array<pollfd, 2> ready{pollfd{descriptor_, POLLIN, 0}, pollfd{signals_.descriptor(), POLLIN, 0}};
-    if (poll(ready.data(), ready.size(), -1) < 0 && errno != EINTR) has_ended_ = true;
-    if (signals_.count() > 0) is_stopped_ = true;
-    if (is_stopped_ || has_ended_) return false;
-    if (ready[0].revents == 0) return true;
-    std::array<char, 1 << 12> bytes{};
-    const ssize_t count = read(descriptor_, bytes.data(), bytes.size());
-    if (count < 0 && errno == EINTR) return true;
-    has_ended_ = count <= 0;
-    if (count > 0) unread_.append(bytes.data(), static_cast<size_t>(count));
-    return !has_ended_;
-  }
-
-  int descriptor_;
-  StopSignals& signals_;
-  size_t most_bytes_;
-  std::string unread_;
-  bool has_ended_ = false;
-  bool is_stopped_ = false;
-};
 
 struct RecordCommand {
   RecordedPoint point;
@@ -111,7 +54,6 @@ std::vector<OptionRow> record_options() {
 }
 
 RecordCommand parse_record_command(const CommandWords& words) {
-  reject_positionals(words);
   RecordCommand command;
   SystemConfig system;
   read_options(words, system, command.output);
@@ -126,7 +68,6 @@ RecordCommand parse_record_command(const CommandWords& words) {
   return command;
 }
 
-// Tells the other program what to do next.
 void answer(std::string_view next, std::string_view reason) {
   write_output(Json{{"next", next}, {"reason", reason}}.dump() + "\n");
 }
@@ -149,7 +90,6 @@ std::optional<EarlyEnd> add_line(RecordedSteps& steps, const LineInput::Line& li
   }
 }
 
-// Takes lines until the rule is satisfied.
 EarlyEnd take_steps(LineInput& input, RecordedSteps& steps) {
   const auto ended = [&] { return EarlyEnd{input.is_stopped() ? "a signal" : "the end of the input"}; };
   try {

@@ -1,22 +1,19 @@
 // A page from the records of a store, or from a sweep that runs first.
 #include <algorithm>
-#include <array>
 #include <optional>
-#include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/error.h"
 #include "base/words.h"
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/inputs.h"
 #include "cli/output.h"
-#include "cli/run_watched.h"
-#include "cli/sweep_words.h"
-#include "cli/user_store.h"
+#include "cli/progress.h"
 #include "config/ready_sweeps.h"
 #include "config/sweep.h"
+#include "config/training_options.h"
 #include "distribution/bootstrap.h"
 #include "page/page.h"
 #include "record/store.h"
@@ -46,32 +43,30 @@ struct ReportOptions {
   }
 };
 
-std::vector<OptionRow> report_options() {
-  std::vector<OptionRow> rows = together({option_rows<ReportOptions>(), option_rows<ShowOptions>(), sweep_options()});
-  leave_out(rows, {"config", "output", "output-file", "sort", "columns", "explain"});  // a page prints no records
-  return rows;
+std::vector<OptionRow> report_options() {  // without those of printed records
+  return without(together({option_rows<ReportOptions>(), option_rows<ShowOptions>(), option_rows<TrainingOptions>(),
+                           sweep_options()}),
+                 {"config", "output", "output-file", "sort", "columns", "explain"});
 }
 
-struct ReportCommand {
-  ReportOptions options;
-  ShowOptions selection;
-  std::optional<Sweep> sweep;  // none: stored records
-  std::string filter;
-  std::string store;  // of stored records
+struct ReportCommand : StoreCommand<ReportOptions> {
+  TrainingOptions training{};
+  std::optional<Sweep> sweep{};  // none: stored records
 };
 
-// Records and traces of the points as they finish, and the page at the end.
 class ReportOutput : public PointOutput {
  public:
-  ReportOutput(const OutputConfig& config, const std::vector<Record>& planned, const std::string& html)
-      : table_(config, planned, &stored_runs_), html_(html), name_(html) {}
+  ReportOutput(const OutputConfig& config, const std::vector<Record>& planned, const ReportCommand& command)
+      : table_(config, planned, &stored_runs),
+        html_(command.options.html),
+        name_(command.options.html),
+        input_{.records = {}, .traces = {}, .budget = command.training.budget()} {}
 
   void add(const PointResult& result) override {
     table_.add(result.record);
     input_.records.push_back(result.record);
     input_.traces.push_back(result.trace);
   }
-  void begin_stored(const Record& record) override { stored_runs_.insert(record.run); }
   void finish() override {
     table_.finish();
     if (input_.records.empty()) return;
@@ -80,16 +75,15 @@ class ReportOutput : public PointOutput {
   }
 
  private:
-  std::set<std::string> stored_runs_;
   RecordOutput table_;
-  WholeFile html_;
+  Destination html_;
   std::string name_;
   PageInput input_;
 };
 
 ExitCode run_sweep_file(const ReportCommand& command) {
   const std::vector<ResolvedPoint> points = checked_points(*command.sweep, OutputFile{"--html", command.options.html});
-  ReportOutput output(command.sweep->output, planned_records(points), command.options.html);
+  ReportOutput output(command.sweep->output, planned_records(points), command);
   return run_watched(points, *command.sweep, command.options.traced_steps, output);
 }
 
@@ -111,7 +105,7 @@ PageInput matching(const Store& store, const ReportCommand& command, StoreProble
         "--run or --last",
         count, kMostRecords);
   }
-  PageInput input;
+  PageInput input{.records = {}, .traces = {}, .budget = command.training.budget()};
   std::vector<int64_t> read;
   stored.each_id(Extent::kWhole, [&](int64_t id, const Record& record) {
     read.push_back(id);
@@ -125,10 +119,10 @@ PageInput matching(const Store& store, const ReportCommand& command, StoreProble
 }
 
 ExitCode run_stored(const ReportCommand& command) {
-  const std::filesystem::path path = store_to_read("report", command.store, {"--html", command.options.html});
+  const std::filesystem::path path = store_to_read("report", command.output.store, {"--html", command.options.html});
   StoreProblems problems;
   const PageInput input = matching(Store::open(path, Store::Access::kRead), command, problems);
-  WholeFile(command.options.html).write(page_html(input));
+  Destination(command.options.html).write(page_html(input));
   print_message(fmt::format("the page is in {}", quote(command.options.html)));
   return problems.end();
 }
@@ -151,15 +145,13 @@ bool names_sweep(const std::vector<std::string>& positionals) {
 }
 
 ReportCommand parse_report(const CommandWords& words) {
-  ReportCommand command;
-  read_options(words, command.options, command.selection);
+  ReportCommand command{given_store_command<ReportOptions>(words)};
+  read_options(words, command.training);
+  command.training.budget();  // an error before anything runs
   if (command.options.html.empty())
     throw Error("laptime report: no page to write; name the file with --html, for example --html report.html");
-  reject_last_and_run("report", command.selection);
   if (!names_sweep(words.positionals)) {
     reject_options_of_a_run(words);
-    command.store = given_options<OutputConfig>(words).store;
-    command.filter = joined(words.positionals, " ");
     return command;
   }
   if (command.selection.last || !command.selection.run.empty())
@@ -171,8 +163,8 @@ ReportCommand parse_report(const CommandWords& words) {
   return command;
 }
 
-CommandAction report_action(const CommandWords& words) {
-  return [command = parse_report(words)] { return command.sweep ? run_sweep_file(command) : run_stored(command); };
+ExitCode run_report(const ReportCommand& command) {
+  return command.sweep ? run_sweep_file(command) : run_stored(command);
 }
 
 }  // namespace
@@ -182,13 +174,13 @@ constinit const Command kReport{
     .arguments = "[FILTER|SWEEP] [OPTIONS]",
     .summary = "one page with charts, tables and answers, from stored records or a sweep",
     .details =
-        "With FILTER, as in laptime show, or without anything, the page shows stored records: laptime report --last "
-        "--html report.html. With a sweep, by its name (laptime list sweeps) or its file, the sweep runs first, with "
-        "its launches traced, and the page shows its records: laptime report assignment_2025 --html report.html; the "
-        "options of bench change the sweep, and --resume takes from the store what has been measured. Sections whose "
-        "data is missing are left out, and the last line of the page says which command would fill them.",
+        "Without a sweep the page shows stored records, which FILTER selects as in laptime show: laptime report --last "
+        "--html report.html. A sweep, by its name (laptime list sweeps) or its file, runs first, with its launches "
+        "traced: laptime report assignment_2025 --html report.html. The options of bench change it, and --resume takes "
+        "what has been measured from the store. The last line of the page says which commands would fill more "
+        "sections.",
     .options = report_options,
-    .parse = report_action,
+    .parse = action_of<parse_report, run_report>,
     .filter_columns = named_columns,
 };
 

@@ -1,5 +1,4 @@
-// The commands that check how far figures can be trusted: laptime selfcheck checks the clock and the noise of this
-// machine, laptime verify the engine against PyTorch, and laptime demo the number types.
+// The commands that check figures: laptime selfcheck the machine, verify the engine, demo the number types.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,12 +15,11 @@
 #include "base/json.h"
 #include "base/words.h"
 #include "cli/command.h"
+#include "cli/inputs.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/rounds.h"
-#include "cli/run_watched.h"
-#include "cli/sweep_words.h"
-#include "cli/user_store.h"
+#include "config/ready_sweeps.h"
 #include "data/golden.h"
 #include "demo/demo.h"
 #include "distribution/paired_ratio.h"
@@ -42,23 +40,11 @@ constexpr std::array kDifferences{0.01, 0.03, 0.10};
 constexpr double kTimeIsRight = 0.02;  // how far ten times the work may be from ten times the time
 constexpr double kMostLost = 0.25;     // of the time of the loops, to whatever interrupts them
 
-// The step that is measured against itself unless another is asked for: some ten milliseconds on one core.
-Sweep default_sweep() {
-  const std::vector<std::pair<std::string, std::string>> values{
-      {"d-model", "256"}, {"d-ff", "1024"},   {"num-layers", "2"}, {"num-heads", "4"},
-      {"vocab", "1000"},  {"context", "128"}, {"batch", "1"},      {"mode", "compile"}};
-  Sweep sweep;
-  for (const auto& [flag, value] : values) set_option(sweep, flag, flag, {value});
-  return sweep;
-}
-
 std::vector<OptionRow> selfcheck_options() {
-  std::vector<OptionRow> rows = answer_options({}, {"sort", "quiet", "resume", "ablate", "label", "verbose"});
-  show_defaults(rows, default_sweep());
-  return rows;
+  return with_defaults(answer_options({}, {"sort", "quiet", "resume", "ablate", "label", "verbose"}),
+                       selfcheck_sweep());
 }
 
-// One check and its result.
 struct Check {
   std::string name;
   std::string found;
@@ -85,61 +71,34 @@ std::vector<Check> timing_checks(const ResolvedPoint& point) {
            loops.lost <= kMostLost}};
 }
 
-Table checks_table(const std::vector<Check>& checks) {
-  Table table{.name = "checks",
-              .columns = {text_of_rows("check", "check"), text_of_rows("found", ""), text_of_rows("ok", "ok")}};
-  for (const Check& check : checks) table.add({check.name, check.found, check.is_good ? "yes" : "NO"});
-  return table;
-}
-
-struct Power {
-  double difference = 0;
-  int64_t rounds = 0;
-  Seconds time{};
-};
-
-std::vector<Power> powers_of(const Rounds& rounds) {
-  const RoundTimes times = times_of(rounds.rounds);
-  const Seconds round = rounds.elapsed / static_cast<double>(rounds.rounds.size());
-  std::vector<Power> powers;
-  for (const double difference : kDifferences) {
-    const int64_t needed = rounds_to_show(difference, times.a, times.b);
-    powers.push_back({difference, needed, round * static_cast<double>(needed)});
-  }
-  return powers;
-}
-
-Table powers_table(const std::vector<Power>& powers) {
+// The rounds that each difference takes to detect, and the least difference for which the budget suffices, else the
+// largest one.
+struct Powers {
   Table table{.name = "differences",
               .columns = {{.key = "difference", .title = "difference", .unit = Unit::kFraction},
                           {.key = "rounds", .title = "rounds to detect it"},
                           {.key = "time_s", .title = "about", .unit = Unit::kSeconds}}};
-  for (const Power& power : powers) table.add({power.difference, power.rounds, power.time.count()});
-  return table;
-}
+  Finding finding{.kind = "detectable_difference", .subject = {}, .values = Json{}};
+};
 
-// The least difference that the budget suffices to detect, else the largest one looked for.
-Finding finding_of(const std::vector<Power>& powers, Seconds budget) {
-  const auto within = [&](const Power& power) { return power.time <= budget; };
-  const auto found = std::find_if(powers.begin(), powers.end(), within);
-  const Power& power = found == powers.end() ? powers.back() : *found;
-  return {.kind = "detectable_difference",
-          .subject = {},
-          .values = Json{{"difference", power.difference},
-                         {"rounds", power.rounds},
-                         {"time_s", power.time.count()},
-                         {"budget_s", budget.count()},
-                         {"is_within_budget", within(power)}}};
-}
-
-// Names the checks that failed; empty where none did.
-std::string failures(const std::vector<Check>& checks) {
-  std::vector<std::string> failed;
-  for (const Check& check : checks) {
-    if (!check.is_good) failed.push_back(check.name);
+Powers powers_of(const Rounds& rounds, Seconds budget) {
+  const RoundTimes times = times_of(rounds.rounds);
+  const Seconds round = rounds.elapsed / static_cast<double>(rounds.rounds.size());
+  Powers powers;
+  bool is_within = false;
+  for (const double difference : kDifferences) {
+    const int64_t needed = rounds_to_show(difference, times.a, times.b);
+    const Seconds time = round * static_cast<double>(needed);
+    powers.table.add({difference, needed, time.count()});
+    if (is_within) continue;
+    is_within = time <= budget;
+    powers.finding.values = Json{{"difference", difference},
+                                 {"rounds", needed},
+                                 {"time_s", time.count()},
+                                 {"budget_s", budget.count()},
+                                 {"is_within_budget", is_within}};
   }
-  if (failed.empty()) return "";
-  return fmt::format("! times are not reliable now: {} failed", joined(failed, ", "));
+  return powers;
 }
 
 ExitCode run_selfcheck(const Sweep& sweep) {
@@ -174,23 +133,26 @@ ExitCode run_selfcheck(const Sweep& sweep) {
                     fmt::format("{} rounds: {:.4f} times the time (99 % interval {:.4f} to {:.4f})", ratio.rounds,
                                 ratio.ratio, ratio.interval->low, ratio.interval->high),
                     is_even});
-  const std::vector<Power> powers = powers_of(rounds);
-  answer.findings.push_back(finding_of(powers, budget));
-  answer.say(words(answer.findings.front()));
+  Powers powers = powers_of(rounds, budget);
+  answer.say(words(powers.finding));
+  answer.findings.push_back(std::move(powers.finding));
   answer.say(rounds.failure);
-  answer.show(checks_table(checks));
-  answer.show(powers_table(powers));
-  answer.say(failures(checks));
+  Table table{.name = "checks",
+              .columns = {text_of_rows("check", "check"), text_of_rows("found", ""), text_of_rows("ok", "ok")}};
+  std::vector<std::string> failed;
+  for (const Check& check : checks) {
+    table.add({check.name, check.found, check.is_good ? "yes" : "NO"});
+    if (!check.is_good) failed.push_back(check.name);
+  }
+  answer.show(std::move(table));
+  answer.show(std::move(powers.table));
+  if (!failed.empty()) answer.say(fmt::format("! times are not reliable now: {} failed", joined(failed, ", ")));
   output.add(std::move(answer));
   output.finish();
-  const bool is_good = std::all_of(checks.begin(), checks.end(), [](const Check& one) { return one.is_good; });
-  return is_good ? ExitCode::kOk : ExitCode::kFailed;
+  return failed.empty() ? ExitCode::kOk : ExitCode::kFailed;
 }
 
-Sweep parse_selfcheck(const CommandWords& words) {
-  reject_positionals(words);
-  return given_sweep(words, default_sweep());
-}
+Sweep parse_selfcheck(const CommandWords& words) { return given_sweep(words, selfcheck_sweep()); }
 
 // Makes each line safe for a terminal, because a file may name its tensors with any bytes.
 std::string safe(const std::string& text) {
@@ -257,6 +219,8 @@ ExitCode run_verify(const VerifyCommand& command) {
   return pass ? ExitCode::kOk : ExitCode::kFailed;
 }
 
+std::vector<OptionRow> demo_options() { return with_formats(output_options({"output", "output-file"})); }
+
 std::vector<WordHelp> demo_choices() { return words_of(demos(), &Demo::name, &Demo::summary); }
 
 CommandAction parse_demo(const CommandWords& words) {
@@ -301,12 +265,7 @@ constinit const Command kDemo{
     .arguments = "accumulate|autocast|layernorm [OPTIONS]",
     .summary = "what float16 and bfloat16 do: sums, autocast, layer norm",
     .details = "Runs small graphs by the engine's own ops and prints what came out, beside float64.",
-    .options =
-        [] {
-          std::vector<OptionRow> rows = output_options({"output", "output-file"});
-          keep_formats_of_answers(rows);
-          return rows;
-        },
+    .options = demo_options,
     .parse = parse_demo,
     .choices = demo_choices,
 };

@@ -1,5 +1,4 @@
-// The commands of the store: laptime show prints its records, laptime history follows a metric through them, and
-// laptime import adds those of other files.
+// The commands of the store: laptime show prints its records, history follows a metric, import adds records.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -12,9 +11,8 @@
 #include "base/words.h"
 #include "cli/command.h"
 #include "cli/help.h"
+#include "cli/inputs.h"
 #include "cli/output.h"
-#include "cli/sweep_words.h"
-#include "cli/user_store.h"
 #include "config/training_options.h"
 #include "record/metrics.h"
 #include "record/store.h"
@@ -24,32 +22,21 @@
 namespace laptime {
 namespace {
 
-struct ShowCommand {
-  std::string filter;  // empty: every record
-  ShowOptions options{};
-  OutputConfig output{};
-  TrainingOptions training{};
-};
-
-ShowCommand parse_show(const CommandWords& words) {
-  ShowCommand show{joined(words.positionals, " ")};
-  read_options(words, show.options, show.output, show.training);
-  reject_last_and_run("show", show.options);
-  return show;
-}
+using ShowCommand = StoreCommand<TrainingOptions>;
 
 ExitCode run_show(const ShowCommand& command) {
+  const TrainingBudget budget = command.options.budget();
   const std::filesystem::path path =
       store_to_read("show", command.output.store, {"--output-file", command.output.output_file});
   Filter filter(command.filter);
   const Store store = Store::open(path, Store::Access::kRead);
-  narrow_to_run(filter, store, command.options);
+  narrow_to_run(filter, store, command.selection);
   StoreProblems problems;
   StoredRecords records(store, filter, [&](const std::string& problem) { problems.add(problem); });
   if (!command.output.sort.empty()) records.sort(command.output.sort);
-  write_records(command.output, records, /*tells_runs=*/!command.options.last);
-  TrainingLines training(command.output, command.training.budget());
-  if (command.training.budget().is_asked()) {
+  write_records(command.output, records, /*tells_runs=*/!command.selection.last);
+  if (budget.is_asked()) {
+    TrainingLines training(command.output, budget);
     records.each(Extent::kWhole, [&](const Record& record) {
       training.add(record);
       return true;
@@ -87,23 +74,10 @@ struct HistoryWords {
 };
 
 std::vector<OptionRow> history_options() {
-  std::vector<OptionRow> rows =
-      together({option_rows<HistoryWords>(), output_options({"output", "output-file", "store"})});
-  keep_formats_of_answers(rows);
-  return rows;
+  return with_formats(together({option_rows<HistoryWords>(), output_options({"output", "output-file", "store"})}));
 }
 
-struct HistoryCommand {
-  std::string filter;
-  HistoryWords words{};
-  OutputConfig output{};
-};
-
-HistoryCommand parse_history(const CommandWords& words) {
-  HistoryCommand command{joined(words.positionals, " ")};
-  read_options(words, command.words, command.output);
-  return command;
-}
+using HistoryCommand = StoreCommand<HistoryWords>;
 
 ExitCode run_history(const HistoryCommand& command) {
   const std::filesystem::path path =
@@ -115,9 +89,9 @@ ExitCode run_history(const HistoryCommand& command) {
   AnswerOutput output(command.output);
   size_t single = 0;
   const std::vector<PointAnswer> answers = history_answers(records,
-                                                           {.metric = find_metric(command.words.metric),
-                                                            .least = parse_percent("--within", command.words.within),
-                                                            .by_commit = !command.words.each_record},
+                                                           {.metric = find_metric(command.options.metric),
+                                                            .least = parse_percent("--within", command.options.within),
+                                                            .by_commit = !command.options.each_record},
                                                            &single);
   for (const PointAnswer& answer : answers) output.add(answer);
   output.finish();
@@ -125,8 +99,8 @@ ExitCode run_history(const HistoryCommand& command) {
     print_message(none);
   } else if (answers.empty()) {
     print_message(fmt::format("{} with {} alone; a history needs two{}", counted(single, "point"),
-                              command.words.each_record ? "one record" : "records of one build",
-                              command.words.each_record ? "" : "; --each-record shows every record"));
+                              command.options.each_record ? "one record" : "records of one build",
+                              command.options.each_record ? "" : "; --each-record shows every record"));
   }
   return problems.end();
 }
@@ -187,7 +161,7 @@ constinit const Command kShow{
           std::erase_if(of_output, [](const OptionRow& row) { return row.option.group != kOutput; });
           return together({option_rows<ShowOptions>(), option_rows<TrainingOptions>(), std::move(of_output)});
         },
-    .parse = action_of<parse_show, run_show>,
+    .parse = action_of<given_store_command<TrainingOptions>, run_show>,
     .filter_columns = named_columns,
 };
 
@@ -196,12 +170,11 @@ constinit const Command kHistory{
     .arguments = "[FILTER] [OPTIONS]",
     .summary = "track a metric across builds and mark changes",
     .details =
-        "Follows a metric of stored records, point by point and machine by machine: a figure for each build, or for "
-        "each record. A level changes where the figures before and after differ as fewer than one in a hundred random "
-        "orders of them do; a level has at least three. FILTER is that of laptime show: laptime history \"model = "
-        "small\" --metric forward_time.",
+        "Follows a metric of stored records, point by point and machine by machine: laptime history \"model = small\" "
+        "--metric forward_time. A level has at least three figures, and changes where those before and after differ as "
+        "fewer than one in a hundred random orders of them do. FILTER selects records as in laptime show.",
     .options = history_options,
-    .parse = action_of<parse_history, run_history>,
+    .parse = action_of<given_store_command<HistoryWords>, run_history>,
     .filter_columns = named_columns,
 };
 

@@ -53,6 +53,40 @@ constexpr GptDefaults kGptNeoxDefaults = [] {
   return defaults;
 }();
 
+constexpr GptEdition kLlama{
+    .edition = Edition::kLlama,
+    .about = "Llama, Mistral, SmolLM2, TinyLlama as in transformers: RMSNorm, RoPE, SwiGLU, grouped queries",
+    .norm = nn::NormKind::kRms,
+    .rope = RopeForm::kRotateHalf,
+    .feed_forward = FeedForward::kSilu,
+    .linear = LinearForm::kLinear,
+    .loss = CrossEntropyForm::kLogSoftmax,
+    .is_of_library = true,
+    .takes = kLlamaOptions,
+    .kept_by_eager = kLibraryKernels,
+    .init = kLibraryInit,
+    .defaults = kLibraryDefaults};
+
+constexpr GptEdition kQwen2 = [] {
+  GptEdition edition = kLlama;
+  edition.edition = Edition::kQwen2;
+  edition.about = "Qwen2 and Qwen2.5 as in transformers: as llama, with biases of q, k and v";
+  edition.norm_eps = 1e-6;
+  edition.qkv_bias = true;
+  edition.takes = kQwen2Options;
+  return edition;
+}();
+
+constexpr GptEdition kQwen3 = [] {
+  GptEdition edition = kLlama;
+  edition.edition = Edition::kQwen3;
+  edition.about = "Qwen3 as in transformers: as llama, with an RMSNorm on each head of q and k";
+  edition.norm_eps = 1e-6;
+  edition.head_norms = true;
+  edition.takes = kQwen3Options;
+  return edition;
+}();
+
 constexpr std::array kEditions{
     GptEdition{.edition = Edition::k2024,
                .about = "GPT of the course's 2024 assignment: RMSNorm, learned positions, GELU, torch's AdamW",
@@ -122,46 +156,9 @@ constexpr std::array kEditions{
                      .bias = true,
                      .warmup = 5,
                      .steps = 10}},
-    GptEdition{.edition = Edition::kLlama,
-               .about = "Llama, Mistral, SmolLM2, TinyLlama as in transformers: RMSNorm, RoPE, SwiGLU, grouped queries",
-               .norm = nn::NormKind::kRms,
-               .rope = RopeForm::kRotateHalf,
-               .feed_forward = FeedForward::kSilu,
-               .linear = LinearForm::kLinear,
-               .loss = CrossEntropyForm::kLogSoftmax,
-               .is_of_library = true,
-               .takes = kLlamaOptions,
-               .kept_by_eager = kLibraryKernels,
-               .init = kLibraryInit,
-               .defaults = kLibraryDefaults},
-    GptEdition{.edition = Edition::kQwen2,
-               .about = "Qwen2 and Qwen2.5 as in transformers: as llama, with biases of q, k and v",
-               .norm = nn::NormKind::kRms,
-               .norm_eps = 1e-6,
-               .rope = RopeForm::kRotateHalf,
-               .feed_forward = FeedForward::kSilu,
-               .linear = LinearForm::kLinear,
-               .loss = CrossEntropyForm::kLogSoftmax,
-               .qkv_bias = true,
-               .is_of_library = true,
-               .takes = kQwen2Options,
-               .kept_by_eager = kLibraryKernels,
-               .init = kLibraryInit,
-               .defaults = kLibraryDefaults},
-    GptEdition{.edition = Edition::kQwen3,
-               .about = "Qwen3 as in transformers: as llama, with an RMSNorm on each head of q and k",
-               .norm = nn::NormKind::kRms,
-               .norm_eps = 1e-6,
-               .rope = RopeForm::kRotateHalf,
-               .feed_forward = FeedForward::kSilu,
-               .linear = LinearForm::kLinear,
-               .loss = CrossEntropyForm::kLogSoftmax,
-               .head_norms = true,
-               .is_of_library = true,
-               .takes = kQwen3Options,
-               .kept_by_eager = kLibraryKernels,
-               .init = kLibraryInit,
-               .defaults = kLibraryDefaults},
+    kLlama,
+    kQwen2,
+    kQwen3,
     GptEdition{.edition = Edition::kGptNeox,
                .about = "GPT-NeoX and Pythia as in transformers: LayerNorm, RoPE on a part of each head, GELU, biases",
                .norm = nn::NormKind::kLayer,

@@ -343,7 +343,7 @@ void fill_defaults(PartialConfig& partial) {
   partial.fill(config.optimizer, defaults.optimizer);
   if (config.steps) partial.fill(config.warmup, defaults.warmup);
   if (config.warmup) partial.fill(config.steps, defaults.steps);
-  if (const std::optional<NamedModel> family = named_model(model.name)) return fill_architecture(partial, *family);
+  if (partial.named) return fill_architecture(partial, *partial.named);
   const ModelPreset* const preset = find_preset(model.name, implied_edition(model.name).value_or(model.edition));
   const ModelPreset none{};
   const ModelPreset& named = preset != nullptr ? *preset : none;

@@ -10,7 +10,12 @@ std::vector<TensorType> infer_embedding(const Attributes&, std::span<const Tenso
   return {contiguous_type(in[0].dtype, shape)};
 }
 std::vector<TensorType> infer_backward(const Attributes& attributes, std::span<const TensorType> in) {
-  return {contiguous_type(in[0].dtype, {attributes.as<EmbeddingBackwardAttributes>().rows, in[0].shape().back()})};
+  const auto& a = attributes.as<EmbeddingBackwardAttributes>();
+  const TensorType result = contiguous_type(in[0].dtype, {a.rows, in[0].shape().back()});
+  LAPTIME_CHECK(in.size() == (a.addend ? 3U : 2U), "{} inputs", in.size());
+  if (a.addend)
+    LAPTIME_CHECK(in[2].shape() == result.shape(), "addend {} of {}", in[2].shape().text(), result.shape().text());
+  return {result};
 }
 std::vector<TensorType> infer_arange(const Attributes& attributes, std::span<const TensorType>) {
   return {contiguous_type(DType::kInt64, {attributes.as<ArangeAttributes>().size})};
@@ -27,6 +32,9 @@ void reference_embedding(const OpCall& call) {
 void reference_backward(const OpCall& call) {
   const int64_t columns = call.out[0].shape()[1];
   std::vector<double> sums(static_cast<size_t>(call.out[0].numel()), 0.0);
+  if (call.in.size() > 2) {
+    for (int64_t i = 0; i < call.out[0].numel(); ++i) sums[static_cast<size_t>(i)] = call.in[2].at(i);
+  }
   for (int64_t row = 0; row < call.in[1].numel(); ++row) {
     const auto id = static_cast<int64_t>(call.in[1].at(row));
     for (int64_t i = 0; i < columns; ++i)
@@ -41,6 +49,20 @@ void reference_arange(const OpCall& call) {
 
 // Only the rows that the ids select are read.
 int64_t embedding_bytes(const Signature& s) { return (Size(s.out[0].bytes()) * 2 + s.in[1].bytes()).value(); }
+
+// Written over the addend, only the rows that the ids select are read and written.
+int64_t backward_bytes(const Signature& s) {
+  const bool addend = s.attributes.as<EmbeddingBackwardAttributes>().addend;
+  const Size rows(s.in[0].bytes());
+  return (rows + s.in[1].bytes() + (addend ? rows * 2 : Size(s.out[0].bytes()))).value();
+}
+
+std::optional<Attributes> fold_addend(const Attributes& attributes) {
+  auto folded = attributes.as<EmbeddingBackwardAttributes>();
+  if (folded.addend) return std::nullopt;
+  folded.addend = true;
+  return Attributes(folded);
+}
 
 void gradient(GradientContext& c) {
   const EmbeddingBackwardAttributes attributes{c.build.shape(c.in[0])[0]};
@@ -59,7 +81,10 @@ const OpCard kEmbeddingBackward = {.name = "embedding_backward",
                                    .kind = OpKind::kReduction,
                                    .infer = infer_backward,
                                    .flops = [](const Signature& s) { return static_cast<double>(s.in[0].numel()); },
-                                   .reference = reference_backward};
+                                   .bytes = backward_bytes,
+                                   .reference = reference_backward,
+                                   .fold_addend = fold_addend,
+                                   .may_overwrite = {{0, 2}}};
 const OpCard kArange = {
     .name = "arange", .kind = OpKind::kConstant, .infer = infer_arange, .reference = reference_arange};
 

@@ -7,16 +7,19 @@ namespace laptime {
 
 // (weight [V, C], ids int64 [...]) -> [..., C]: row ids[...] of the weight
 extern const OpCard kEmbedding;
-// (grad_y [..., C], ids int64 [...]) -> grad_weight [V, C]: the sum of the rows of grad_y with each id, in their order
+// (grad_y [..., C], ids int64 [...][, addend [V, C]]) -> grad_weight [V, C]: the addend, or zero, plus the rows of
+// grad_y with each id, in their order
 extern const OpCard kEmbeddingBackward;
 // () -> int64 [n]: 0, 1, ..., n-1
 extern const OpCard kArange;
 
 struct EmbeddingBackwardAttributes {
   int64_t rows = 0;  // V
+  bool addend = false;
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("rows", self.rows);
+    if (self.addend) visit("addend", self.addend);
   }
 };
 struct ArangeAttributes {

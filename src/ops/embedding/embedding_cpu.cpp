@@ -37,7 +37,7 @@ std::string forward_refusal(const Signature& signature) {
   return "";
 }
 
-// (grad_y [..., C], ids [...]) -> grad_weight [V, C]
+// (grad_y [..., C], ids [...][, addend [V, C]]) -> grad_weight [V, C], which may be the addend's storage
 void launch_backward(const KernelCall& call) {
   const TensorView& grad = call.in[0];
   const int64_t* ids = ids_of(call.in[1]);
@@ -47,9 +47,12 @@ void launch_backward(const KernelCall& call) {
   const int64_t stride = grad.strides().back();
   const Rows rows({&grad});
   float* out = call.out[0].as<float>();
+  const float* const addend = call.in.size() > 2 ? call.in[2].as<const float>() : nullptr;
   cpu::team_of(call).parallel_blocks(vocabulary, Rows::per_block(columns), [&](int64_t begin, int64_t end) {
     alignas(64) std::array<float, kStripSize> buffer;
-    std::memset(out + begin * columns, 0, static_cast<size_t>((end - begin) * columns) * sizeof(float));
+    const size_t bytes = static_cast<size_t>((end - begin) * columns) * sizeof(float);
+    if (addend == nullptr) std::memset(out + begin * columns, 0, bytes);
+    if (addend != nullptr && addend != out) std::memcpy(out + begin * columns, addend + begin * columns, bytes);
     for (int64_t row = 0; row < count; ++row) {
       if (ids[row] < begin || ids[row] >= end) continue;
       float* to = out + ids[row] * columns;
@@ -67,6 +70,7 @@ std::string backward_refusal(const Signature& signature) {
   if (signature.in[1].dtype != DType::kInt64) return "ids are not int64";
   if (!signature.in[1].layout.is_contiguous()) return "ids are not contiguous";
   if (signature.out[0].dtype != DType::kFloat32) return "the gradient is not float32, in which rows are added";
+  if (signature.in.size() > 2 && !signature.in[2].layout.is_contiguous()) return "the addend is not contiguous";
   return strips_refusal({}, {signature.in.data(), 1});
 }
 

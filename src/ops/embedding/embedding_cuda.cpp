@@ -16,12 +16,14 @@ void forward(const KernelCall& call) {
 void backward(const KernelCall& call) {
   const int64_t positions = call.in[1].numel();
   auto* const next = reinterpret_cast<int64_t*>(call.workspace);
-  launch_fill(call, call.out[0], 0);
+  const bool adds = call.in.size() > 2;
+  if (!adds) launch_fill(call, call.out[0], 0);
+  if (adds && call.in[2].data != call.out[0].data) launch_move(call, call.in[2], call.out[0]);
   launch<EmbeddingNext>(call, positions, row_threads(positions),
                         {flat_of(call.in[1]), positions, next, next + positions});
   launch<EmbeddingBackward>(call, positions, row_threads(columns_of(call.out[0])),
                             {rows_of(call.in[0]), flat_of(call.in[1]), device_data(call.out[0]),
-                             columns_of(call.out[0]), positions, next, next + positions});
+                             columns_of(call.out[0]), positions, adds, next, next + positions});
 }
 
 int64_t backward_workspace(const Signature& signature) {

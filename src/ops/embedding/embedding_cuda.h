@@ -59,7 +59,7 @@ struct EmbeddingNext {
 };
 
 // A block per position. The block of the first position with an id writes the gradient of the id's row: the sum over
-// all positions with it, in their order. Rows whose id stands nowhere must be zero already.
+// all positions with it, in their order, after what the row holds already where `adds`. Other rows keep their values.
 struct EmbeddingBackward {
   static constexpr const char* kName = "embedding_backward";
   struct Args {
@@ -67,6 +67,7 @@ struct EmbeddingBackward {
     DeviceRows ids;          // a row per position
     DeviceData grad_weight;  // [ids, columns]
     int64_t columns, positions;
+    bool adds;
     const int64_t* next;         // [positions], as EmbeddingNext writes it
     const int64_t* has_earlier;  // [positions], as EmbeddingNext writes it
   };
@@ -76,7 +77,7 @@ struct EmbeddingBackward {
     if (thread.load(args.has_earlier + first) != 0) return;
     const auto id = load<int64_t>(thread, args.ids, args.ids.row(first));
     for (int64_t column = thread.index(); column < args.columns; column += thread.threads()) {
-      float sum = 0;
+      float sum = args.adds ? load(thread, args.grad_weight, id * args.columns + column) : 0.0F;
       for (int64_t position = first; position < args.positions; position = thread.load(args.next + position))
         sum += load(thread, args.grad, args.grad.row(position) + column * args.grad.column_stride);
       store(thread, args.grad_weight, id * args.columns + column, sum);

@@ -1,5 +1,5 @@
 // The description of a machine: a made-up one exactly, an empty one without complaint, this one for sense.
-#include "record/machine.h"
+#include "base/machine.h"
 
 #include <gtest/gtest.h>
 #include <immintrin.h>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "record/fields_json.h"
+#include "config/fields_json.h"
 #include "support/fake_root.h"
 
 namespace laptime {

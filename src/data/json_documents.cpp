@@ -1,5 +1,5 @@
 // Splits a file into JSON documents while it is read.
-#include "record/json_documents.h"
+#include "data/json_documents.h"
 
 #include <algorithm>
 #include <array>
@@ -37,7 +37,7 @@ class Splitter {
     if (!c && in_list_) reject("not JSON: the list has no end");
     if (!c) return std::nullopt;
     some_ = true;
-    return *c == '{' || *c == '[' || *c == '"' ? group(*c) : word(*c);
+    return document(*c);
   }
 
   std::string place() const { return fmt::format("{}, line {}", input_.text(), start_); }
@@ -46,42 +46,30 @@ class Splitter {
  private:
   [[noreturn]] void reject(std::string_view what) const { throw Error::format("{}: {}; {}", place(), what, advice_); }
 
-  // An object, a list or a string, from its first character to the one that closes it.
-  std::string group(char first) {
+  // From its first character to the one that closes it, or to what separates it from the next.
+  std::string document(char first) {
     std::string text;
     size_t depth = 0;
     bool in_string = false;
     for (std::optional<char> c = first; c; c = get()) {
       text += *c;
-      if (in_string) {
-        if (*c == '\\') {
-          if (const std::optional<char> escaped = get()) text += *escaped;
-        } else if (*c == '"') {
-          in_string = false;
-        }
-      } else if (*c == '"') {
-        in_string = true;
-      } else if (*c == '{' || *c == '[') {
-        if (++depth > size_t{kMaxRecordDepth})
-          reject(fmt::format("nested deeper than the limit of {}", kMaxRecordDepth));
-      } else if (*c == '}' || *c == ']') {
-        --depth;
+      if (text.size() > kMaxDocumentBytes) reject(fmt::format("more than the limit of {} bytes", kMaxDocumentBytes));
+      if (in_string && *c == '\\') {
+        if (const std::optional<char> escaped = get()) text += *escaped;
+        continue;
       }
-      if (text.size() > kMaxRecordBytes) reject(fmt::format("more than the limit of {} bytes", kMaxRecordBytes));
-      if (depth == 0 && !in_string) return text;
+      const bool opens = !in_string && (*c == '{' || *c == '[');
+      const bool closes = *c == '"' || *c == '}' || *c == ']';
+      if (opens && ++depth > size_t{kMaxDocumentDepth})
+        reject(fmt::format("nested deeper than the limit of {}", kMaxDocumentDepth));
+      if (closes && *c != '"' && !in_string && depth > 0) --depth;
+      if (*c == '"') in_string = !in_string;
+      if (depth == 0 && !in_string && (closes || is_separator(peek()))) return text;
     }
     reject("not JSON: the file ends here");
   }
 
-  // A number or a word, or anything that is no JSON, up to what separates it from the next.
-  std::string word(char first) {
-    std::string text(1, first);
-    for (std::optional<char> c = peek(); c && !is_space(*c) && *c != ',' && *c != ']'; c = peek()) {
-      text += *get();
-      if (text.size() > kMaxRecordBytes) reject(fmt::format("more than the limit of {} bytes", kMaxRecordBytes));
-    }
-    return text;
-  }
+  static bool is_separator(std::optional<char> c) { return !c || is_space(*c) || *c == ',' || *c == ']'; }
 
   std::optional<char> peek() {
     if (at_ == filled_) {
@@ -143,18 +131,6 @@ void each_document(const DocumentFile& file,
     }
     take(document, fmt::format("{}: record {}", text_of(file), ++number));
   });
-}
-
-std::vector<Record> read_records(const DocumentFile& file) {
-  std::vector<Record> records;
-  each_document(file, [&](const Json& document, const std::string& where) {
-    try {
-      records.push_back(record_from_json(document));
-    } catch (const Error& error) {
-      throw Error::format("{}: {}; {}", where, error.what(), file.advice);
-    }
-  });
-  return records;
 }
 
 }  // namespace laptime

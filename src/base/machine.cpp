@@ -1,5 +1,5 @@
 // The description of a machine, gathered from the files of the kernel and the processor itself.
-#include "record/machine.h"
+#include "base/machine.h"
 
 #include <cpuid.h>
 #include <fmt/format.h>

@@ -1,5 +1,5 @@
 // Structs to JSON and back by the fields that they state.
-#include "record/fields_json.h"
+#include "config/fields_json.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "config/run_config.h"
-#include "record/store.h"
 #include "support/json_pointer.h"
 
 namespace laptime {
@@ -109,13 +108,6 @@ TEST(FieldsJson, OptionsAreKeptByTheirKeysAndEmptyTextsAsTexts) {
   EXPECT_TRUE(json.at("keep").is_null());
   EXPECT_EQ(json.at("dtype"), "bfloat16");
   EXPECT_EQ(json.at("context_length"), config.model.context_length);
-}
-
-TEST(FieldsJson, StoredValuesRoundTrip) {
-  const KernelChoice choice{"machine", "matmul(float32 [2, 2])", "tiles", 0.5, "2026-01-02T03:04:05Z"};
-  EXPECT_EQ(from_json<KernelChoice>(to_json(choice), "choice"), choice);
-  const MeasuredPeak peak{"machine", "float32", 1e11, "FLOP/s", "2026-01-02T03:04:05Z"};
-  EXPECT_EQ(from_json<MeasuredPeak>(to_json(peak), "peak"), peak);
 }
 
 }  // namespace

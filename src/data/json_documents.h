@@ -1,6 +1,7 @@
 // Reads files of JSON documents: an array, one document per line, or a single one.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -8,9 +9,11 @@
 #include <string_view>
 
 #include "base/json.h"
-#include "record/record.h"
 
 namespace laptime {
+
+inline constexpr size_t kMaxDocumentBytes = size_t{64} << 20U;
+inline constexpr int kMaxDocumentDepth = 32;
 
 // A file for which a command asked, and what to say if it is something else.
 struct DocumentFile {
@@ -24,8 +27,8 @@ struct DocumentFile {
 std::string text_of(const DocumentFile& file);
 
 // Hands over the text of each document in order, an array's elements one by one, with its place for messages: "kernels
-// file 'choices.json', line 3". Memory holds one document at a time. Error with the place if the file cannot be read or
-// ends inside a document.
+// file 'choices.json', line 3". Memory holds one document at a time. Error with the place if the file cannot be read,
+// ends inside a document, or has one beyond the limits above.
 void each_json_text(const DocumentFile& file,
                     const std::function<void(std::string_view text, const std::string& place)>& take);
 
@@ -33,9 +36,5 @@ void each_json_text(const DocumentFile& file,
 // above, and with the place of what is not JSON.
 void each_document(const DocumentFile& file,
                    const std::function<void(const Json& document, const std::string& where)>& take);
-
-// Records that `laptime bench --output json`, `laptime show` or peers/run wrote. Error as above, and for a document
-// that is no record.
-std::vector<Record> read_records(const DocumentFile& file);
 
 }  // namespace laptime

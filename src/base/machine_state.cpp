@@ -1,5 +1,5 @@
 // Reading the counters and taking their differences.
-#include "record/machine_state.h"
+#include "base/machine_state.h"
 
 #include <sys/resource.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // The counters that tell a disturbed run.
-#include "record/machine_state.h"
+#include "base/machine_state.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "record/fields_json.h"
+#include "config/fields_json.h"
 #include "support/fake_root.h"
 
 namespace laptime {

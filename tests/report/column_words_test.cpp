@@ -1,5 +1,5 @@
 // Whatever a table prints as a header is listed, and can stand in --columns, --sort and filters.
-#include "cli/help.h"
+#include "report/column_words.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

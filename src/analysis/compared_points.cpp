@@ -1,0 +1,145 @@
+// Pairs points by name, and leaves a pair unjudged where a record, its verdict or the number of samples forbids it.
+#include "analysis/compared_points.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "base/error.h"
+#include "base/words.h"
+#include "distribution/paired_ratio.h"
+#include "distribution/process_ratio.h"
+#include "distribution/verdict.h"
+#include "record/time_stats.h"
+
+namespace laptime {
+namespace {
+
+bool is_predicted(const Record& record) { return record.verdict.rating == kPredicted; }
+
+// Error where times of the points cannot be compared at all.
+void require_alike(const MeasuredPoint& a, const MeasuredPoint& b) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error::format("laptime compare: {}: {}; --anyway compares them all the same", quote(a.name), why);
+  };
+  const Record& first = a.processes.front();
+  for (const MeasuredPoint* const point : {&a, &b}) {
+    for (const Record& record : point->processes) {
+      if (is_predicted(record) != is_predicted(first)) refuse("one is predicted, the other measured");
+      if (record.fingerprint != first.fingerprint) refuse("they were measured on different machines");
+      if (record.math_mode != first.math_mode)
+        refuse(fmt::format("their arithmetic is {} and {}", first.math_mode, record.math_mode));
+    }
+  }
+}
+
+// The reason why the verdicts of the records forbid a decision; empty if they do not. With kFewestProcesses or more the
+// interval contains the spread that makes a record unstable, but not a drift within each of them.
+std::string doubt(const std::vector<Record>& processes) {
+  const auto count = [&](Stability stability) {
+    return std::ranges::count_if(processes,
+                                 [&](const Record& record) { return record.verdict.rating == name_of(stability); });
+  };
+  const int64_t drifting = count(Stability::kNoSteadyState);
+  const int64_t unstable = std::ssize(processes) >= kFewestProcesses ? 0 : count(Stability::kUnstable);
+  if (2 * (drifting + unstable) < std::ssize(processes)) return "";
+  return fmt::format("{} of {} records {}, by their own verdict", drifting + unstable, processes.size(),
+                     drifting >= unstable ? "found no steady state" : "are unstable");
+}
+
+// Keeps the first reason.
+void set_unjudged(StoredPair& pair, std::string_view word, const std::string& reason) {
+  if (!pair.unjudged.empty()) return;
+  pair.unjudged = word;
+  pair.reason = reason;
+}
+
+// "B: failed: the step ended ...".
+void note_failure(StoredPair& pair, std::string_view side, const std::optional<Record>& failed) {
+  if (!failed) return;
+  if (failed->status == Status::kOk)
+    return set_unjudged(pair, "failed", fmt::format("{}: the record has no samples", side));
+  const std::string_view word = name_of(failed->status);
+  set_unjudged(pair, word, fmt::format("{}: {}{}{}", side, word, failed->reason.empty() ? "" : ": ", failed->reason));
+}
+
+// The samples of each process of one side, of which the pair gets the number of processes and the median of all
+// samples.
+std::vector<std::vector<double>> add_side(const MeasuredPoint& point, std::optional<double>& median,
+                                          int64_t& processes) {
+  std::vector<std::vector<double>> samples;
+  std::vector<double> all;
+  for (const Record& record : point.processes) {
+    samples.push_back(record.main_time()->samples);
+    all.insert(all.end(), samples.back().begin(), samples.back().end());
+  }
+  if (!all.empty()) median = make_time_stats(all).median;
+  processes = std::ssize(point.processes);
+  return samples;
+}
+
+StoredPair pair_of(const MeasuredPoint& a, const MeasuredPoint& b, double error, bool anyway) {
+  StoredPair pair{.name = a.name == b.name ? a.name : fmt::format("{} and {}", a.name, b.name)};
+  const std::vector<std::vector<double>> a_samples = add_side(a, pair.a, pair.a_processes);
+  const std::vector<std::vector<double>> b_samples = add_side(b, pair.b, pair.b_processes);
+  note_failure(pair, "B", b.failed);
+  note_failure(pair, "A", a.failed);
+  if (a.processes.empty() || b.processes.empty()) return pair;
+  if (!anyway) require_alike(a, b);
+  const std::optional<ProcessRatio> ratio = process_ratio(a_samples, b_samples, error);
+  if (!ratio) {
+    set_unjudged(pair, "failed", "a sample takes no time");
+    return pair;
+  }
+  const bool is_exact = is_predicted(a.processes.front()) && is_predicted(b.processes.front());
+  pair.ratio = ratio->ratio;
+  pair.interval = is_exact ? Interval{ratio->ratio, ratio->ratio} : ratio->interval;
+  if (!pair.interval) {
+    set_unjudged(
+        pair, "undecided",
+        fmt::format("fewer than {} samples; measure more steps, or the points several times", kFewestForInterval));
+  }
+  for (const auto& [side, point] : {std::pair{"B", &b}, std::pair{"A", &a}}) {
+    if (const std::string why = doubt(point->processes); !why.empty())
+      set_unjudged(pair, "undecided", fmt::format("{}: {}", side, why));
+  }
+  return pair;
+}
+
+StoredPair missing(const MeasuredPoint& present, bool in_a, const std::string& other) {
+  StoredPair pair{.name = present.name};
+  add_side(present, in_a ? pair.a : pair.b, in_a ? pair.a_processes : pair.b_processes);
+  set_unjudged(pair, kMissing, fmt::format("{} has no such point: {} lacks it", in_a ? "B" : "A", other));
+  return pair;
+}
+
+}  // namespace
+
+std::string_view StoredPair::verdict(double margin) const {
+  return unjudged.empty() ? name_of(difference_of(interval, margin)) : std::string_view(unjudged);
+}
+
+ComparedPoints compare_points(const MeasuredPoints& a, const MeasuredPoints& b, bool anyway) {
+  constexpr double kErrorOfOne = 0.01;
+  constexpr double kErrorOfAll = 0.05;
+  const bool is_one_each = a.points.size() == 1 && b.points.size() == 1;
+  const double error = std::min(kErrorOfOne, kErrorOfAll / static_cast<double>(a.points.size()));
+  ComparedPoints compared{.pairs = {}, .confidence = 1 - error};
+  std::vector<MeasuredPoint> left = b.points;
+  for (const MeasuredPoint& point : a.points) {
+    const auto match =
+        std::ranges::find_if(left, [&](const MeasuredPoint& other) { return is_one_each || other.name == point.name; });
+    const bool has_match = match != left.end();
+    compared.pairs.push_back(has_match ? pair_of(point, *match, error, anyway) : missing(point, true, b.origin));
+    if (has_match) left.erase(match);
+  }
+  if (left.size() == b.points.size()) {
+    throw Error::format("laptime compare: no record of {} has the name of one of {}; give records of the same points",
+                        a.origin, b.origin);
+  }
+  for (const MeasuredPoint& point : left) compared.pairs.push_back(missing(point, false, a.origin));
+  return compared;
+}
+
+}  // namespace laptime

@@ -1,0 +1,226 @@
+// Reads the options of a sweep, finds and reads stores, and compares files that may not exist yet.
+#include "cli/inputs.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "base/error.h"
+#include "cli/destination.h"
+#include "config/model_presets.h"
+#include "config/ready_sweeps.h"
+#include "report/columns.h"
+
+namespace laptime {
+namespace {
+
+namespace fs = std::filesystem;
+
+// The directory that an environment variable names; the XDG specification says to ignore a relative path.
+std::optional<fs::path> directory(const char* variable) {
+  const char* const value = std::getenv(variable);
+  if (value == nullptr || *value != '/') return std::nullopt;
+  return fs::path(value);
+}
+
+// Whether both are one regular file, or would be once both exist.
+bool same_file(const fs::path& a, const fs::path& b) {
+  std::error_code error;
+  const bool exists = fs::exists(a, error);
+  if (exists != fs::exists(b, error)) return false;
+  return exists ? fs::is_regular_file(a, error) && fs::equivalent(a, b, error) : followed(a) == followed(b);
+}
+
+bool is_descriptor_of(int descriptor, const fs::path& path) {
+  return same_file(fmt::format("/proc/self/fd/{}", descriptor), path);
+}
+
+constexpr std::string_view kSweepColumn = "sweep";
+
+// Whether a filter selects runs or sweeps by name, so that it can select those of `laptime calibrate` too.
+bool names_runs(const Filter& filter) {
+  const std::vector<std::string> columns = filter.columns();
+  return std::ranges::any_of(columns,
+                             [](const std::string& column) { return column == kSweepColumn || column == "run"; });
+}
+
+// The newest run of the store; one of `laptime calibrate` only if `any` or where there is no other. Empty for none.
+std::string newest_run(const Store& store, bool any) {
+  const Extent extent = std::max(ColumnValue("run").extent(), ColumnValue(kSweepColumn).extent());
+  const Store::Problem ignored = [](const std::string&) {};
+  std::string newest;  // of any kind
+  std::string asked;
+  int64_t asked_id = 0;
+  const auto look = [&](int64_t id, const Record& record) {
+    if (newest.empty()) newest = record.run;
+    if (record.run.empty() || (!any && record.sweep == kCalibrationSweep)) return true;
+    asked = record.run;
+    asked_id = id;
+    return true;
+  };
+  const std::vector<int64_t> ids = store.ids(ignored);
+  for (size_t i = ids.size(); i-- > 0 && asked.empty();) store.each_of(std::span(&ids[i], 1), extent, look, ignored);
+  // A command that took every point from the store is newer than the records that were there.
+  if (const auto resumed = store.newest_resumed(); resumed && resumed->newest_id >= asked_id) return resumed->run;
+  return asked.empty() ? newest : asked;
+}
+
+}  // namespace
+
+std::vector<OptionRow> sweep_options(std::vector<OptionRow> of_points) {
+  return together({std::move(of_points), option_rows<SweepSource>(), option_rows<OutputConfig>()});
+}
+
+std::vector<OptionRow> with_defaults(std::vector<OptionRow> rows, const Sweep& defaults) {
+  for (OptionRow& row : rows) {
+    if (row.option.flag == "columns") row.fallback = defaults.output.columns;
+    for (const Axis& axis : defaults.axes) {
+      if (axis.flag == row.option.flag) row.fallback = joined(axis.values, ",");
+    }
+  }
+  return rows;
+}
+
+bool is_of_sweep(std::string_view flag) {
+  const std::vector<std::string_view> known = sweep_flags();
+  return std::ranges::find(known, flag) != known.end();
+}
+
+void set_given(Sweep& sweep, const CommandWords& words) {
+  for (const GivenFlag& given : words.flags) {
+    if (!is_of_sweep(given.flag)) continue;
+    const std::optional<Option> option = find_option<RunConfig>(given.flag);
+    const bool is_list = option && option->axis;
+    set_option(sweep, given.flag, fmt::format("--{}", given.flag),
+               is_list ? split_list(given.text) : std::vector{given.text});
+  }
+}
+
+Sweep given_sweep(const CommandWords& words, const Sweep& otherwise) {
+  const auto source = given_options<SweepSource>(words);
+  Sweep sweep = source.config.empty() ? otherwise : read_sweep("--config", source.config);
+  set_given(sweep, words);
+  return sweep;
+}
+
+Sweep given_attention_sweep(const CommandWords& words) {
+  Sweep sweep = given_sweep(words, attention_sweep());
+  for (const Axis& axis : sweep.axes) {
+    if (axis.flag != "model" || axis.values == std::vector<std::string>{std::string(kAttentionModel)}) continue;
+    throw Error::format("laptime attention: the file of --config is a sweep of model {}; run it with laptime bench",
+                        joined(axis.values, ", "));
+  }
+  set_option(sweep, "model", words.command, {std::string(kAttentionModel)});
+  return sweep;
+}
+
+std::optional<fs::path> store_path(const std::string& option) {
+  if (option == "none") return std::nullopt;
+  if (option == ":memory:")
+    throw Error("--store :memory: would keep nothing; give --store none, or ./:memory: for a file of this name");
+  if (!option.empty()) return fs::path(option);
+  std::optional<fs::path> data = directory("XDG_DATA_HOME");
+  if (const auto home = directory("HOME"); home && !data) data = *home / ".local/share";
+  return data ? std::optional(*data / "laptime" / "records.sqlite") : std::nullopt;
+}
+
+KnowledgeOf stored_knowledge(const std::string& option) { return knowledge_in(store_path(option)); }
+
+KnowledgeOf knowledge_in(const std::optional<fs::path>& store) {
+  const auto read = std::make_shared<std::map<std::string, MachineKnowledge>>();  // by device; shared by copies
+  return [path = store, read](const std::string& device) -> MachineKnowledge {
+    std::error_code error;
+    if (!path || !fs::exists(*path, error)) return {};
+    const auto known = read->find(device);
+    if (known != read->end()) return known->second;
+    return read->emplace(device, knowledge_of(Store::open(*path, Store::Access::kRead), device)).first->second;
+  };
+}
+
+std::vector<UsedFile> files_of_store(const std::optional<fs::path>& store) {
+  if (!store) return {};
+  const std::string file = followed(*store).string();  // SQLite names them after the file that links lead to
+  return {{"the store", *store},
+          {"the journal of the store", file + "-journal"},
+          {"the log of the store", file + "-wal"},
+          {"the shared memory of the store", file + "-shm"}};
+}
+
+void reject_overwriting(const OutputFile& output, const std::vector<UsedFile>& used) {
+  for (const UsedFile& file : used) {
+    const bool is_output = is_descriptor_of(STDOUT_FILENO, file.path);
+    const bool is_error = is_descriptor_of(STDERR_FILENO, file.path);
+    // The error message must not be written into that file either.
+    if (is_error) dup2(is_output ? STDIN_FILENO : STDOUT_FILENO, STDERR_FILENO);
+    if (is_error || is_output) {
+      throw Error::format("standard {} goes to {}, {}; send it to another file", is_error ? "error" : "output",
+                          file.what, quote(file.path.string()));
+    }
+    if (!output.path.empty() && same_file(output.path, file.path))
+      throw Error::format("{} {}: this is {}; name another file", output.flag, quote(output.path), file.what);
+  }
+}
+
+std::vector<ResolvedPoint> checked_points(const Sweep& sweep, std::vector<SweepPoint> points,
+                                          const std::optional<OutputFile>& output) {
+  const std::optional<fs::path> store = store_path(sweep.output.store);
+  std::vector<UsedFile> used = input_files(sweep, points);
+  const std::vector<UsedFile> of_store = files_of_store(store);
+  for (const UsedFile& file : of_store) {
+    for (const UsedFile& input : used) {
+      if (!same_file(file.path, input.path)) continue;
+      throw Error::format("--store {}: {} would be {}; name another file", quote(store->string()), input.what,
+                          file.what);
+    }
+  }
+  used.insert(used.end(), of_store.begin(), of_store.end());
+  reject_overwriting(output.value_or(OutputFile{"--output-file", sweep.output.output_file}), used);
+  return check_inputs(std::move(points));
+}
+
+std::vector<ResolvedPoint> checked_points(const Sweep& sweep, const std::optional<OutputFile>& output) {
+  return checked_points(sweep, points_of(sweep), output);
+}
+
+fs::path store_to_read(std::string_view command, const std::string& option, const OutputFile& output) {
+  const std::optional<fs::path> path = store_path(option);
+  if (!path) throw Error::format("laptime {}: there is no store to read; name the file with --store", command);
+  reject_overwriting(output, files_of_store(path));
+  return *path;
+}
+
+void StoreProblems::add(const std::string& problem) {
+  if (++count_ <= kShown) print_message(problem);
+}
+
+ExitCode StoreProblems::end() const {
+  if (count_ > kShown) print_message(fmt::format("... and {} more", count_ - kShown));
+  return count_ > 0 ? ExitCode::kFailed : ExitCode::kOk;
+}
+
+void narrow_to_run(Filter& filter, const Store& store, const ShowOptions& options) {
+  const std::string run = options.last ? newest_run(store, names_runs(filter)) : options.run;
+  if (!run.empty()) filter.narrow("run", run, store.resumed_by(run));
+}
+
+void narrow_to_measurements(Filter& filter, const Store& store, const ShowOptions& options) {
+  const bool names_any = names_runs(filter);
+  narrow_to_run(filter, store, options);
+  if (!names_any && !options.last && options.run.empty())
+    filter.leave_out(std::string(kSweepColumn), std::string(kCalibrationSweep));
+}
+
+ShowOptions given_selection(const CommandWords& words) {
+  auto options = given_options<ShowOptions>(words);
+  if (options.last && !options.run.empty())
+    throw Error::format("laptime {}: give --last or --run, not both", words.command);
+  return options;
+}
+
+}  // namespace laptime

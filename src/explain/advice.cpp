@@ -1,0 +1,82 @@
+// Plans the variants of a point one after the other.
+#include "explain/advice.h"
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "measure/forecast_point.h"
+#include "prepare/fit_recompute.h"
+
+namespace laptime {
+namespace {
+
+ResolvedPoint recomputing(ResolvedPoint point, const char* rule) {
+  point.config.recompute = rule;
+  return point;
+}
+
+ResolvedPoint in_mode(SweepPoint point, Mode mode) {
+  point.config.mode = mode;
+  return point;
+}
+
+// The record in compile mode, if it fits where the point does not, or is predicted to be faster.
+std::optional<Record> better_compiled(const ResolvedPoint& point, const Record& eager, const KnowledgeOf& known) {
+  Record record = forecast_point(in_mode(point, Mode::kCompile), known).record;
+  if (record.status != Status::kOk) return std::nullopt;
+  const std::string pass(name_of(point.config.pass));
+  const bool is_faster = predicted_seconds(record, pass).value_or(0) < predicted_seconds(eager, pass).value_or(0);
+  return eager.status == Status::kOutOfMemory || is_faster ? std::optional(std::move(record)) : std::nullopt;
+}
+
+// A search ends by an exception, because it plans at many places.
+struct Stopped {};
+
+void find_largest(const ResolvedPoint& point, const KnowledgeOf& known, const std::function<void(const char*)>& stage,
+                  std::optional<int64_t>& batch, std::optional<int64_t>& context) {
+  batch = largest_that_fits(point, known, Enlarged::kBatch, kLargestBatch, [&] { stage("largest batch that fits"); });
+  context =
+      largest_that_fits(point, known, Enlarged::kContext, kLargestContext, [&] { stage("largest context that fits"); });
+}
+
+}  // namespace
+
+void advise(const ResolvedPoint& point, const KnowledgeOf& known, const AdviceParts& parts, const BeginStage& begin,
+            PlannedPoint& planned) {
+  const auto stage = [&](const char* name) {
+    if (!begin(name)) throw Stopped();
+  };
+  const bool fits_itself = point.config.recompute == "auto";
+  try {
+    if (parts.remedies && planned.record.status == Status::kOutOfMemory && !fits_itself) {
+      stage("recomputation that fits");
+      const Prepared lean = plan_of(recomputing(point, "auto"), known);
+      planned.fitting_recompute = lean.shortage.empty() ? typed_recompute(lean.memory.recompute) : "nothing fits";
+    }
+    if (parts.compile_mode) {
+      stage("plan of --mode compile");
+      planned.compiled = better_compiled(point, planned.record, known);
+    }
+    if (const auto bound = parts.launch_bound ? launch_bound(point, known) : std::nullopt) {
+      planned.launches = bound->launches;
+      planned.launch_s = bound->each.count();
+      planned.launch_bound_below = bound->least_context;
+    }
+    if (parts.largest_sizes) {
+      find_largest(point, known, stage, planned.largest_batch, planned.largest_context);
+      if (fits_itself)
+        find_largest(recomputing(point, "none"), known, stage, planned.largest_batch_kept,
+                     planned.largest_context_kept);
+    }
+    if (parts.framework) {
+      stage("plan of a framework");
+      planned.eager_bytes =
+          plan_of(in_mode(recomputing(point, "none"), Mode::kEager), known).memory.predicted_peak_bytes;
+    }
+  } catch (const Stopped&) {  // the results of earlier stages stay
+    return;
+  }
+}
+
+}  // namespace laptime
