@@ -37,6 +37,9 @@ Finding fit_finding(const PlannedPoint& point) {
   return {.kind = "fit", .values = std::move(values)};
 }
 
+// A bound without what programs reach of the machine.
+bool is_bound(const Prediction& prediction) { return prediction.from == "data sheet"; }
+
 Finding time_finding(const Record& record, double seconds, bool is_bound) {
   const Prediction& prediction = record.prediction;
   Json values{{"time_s", seconds}};
@@ -59,9 +62,16 @@ Finding time_finding(const Record& record, double seconds, bool is_bound) {
 }
 
 void add_published(const Record& record, const std::string& machine, std::vector<Finding>& findings) {
-  const auto ratio = published_ratio(machine, record.config.text("dtype"), record.config.text("mode"));
+  if (!is_bound(record.prediction)) {
+    const DataSheet sheet = find_machine(machine);
+    const PublishedRuns& runs = record.config.text("mode") == "eager" ? sheet.eager : sheet.compile;
+    if (runs.figures == 0) return;
+    add(findings, "published_figures", sheet.name, {{"figures", runs.figures}, {"median_error", runs.error}});
+    return;
+  }
+  const auto ratio = published_ratio(record.config.text("dtype"), record.config.text("mode"));
   if (!ratio) return;
-  add(findings, "published_runs", std::string(ratio->machine),
+  add(findings, "published_runs", "",
       {{"times", ratio->times}, {"median", ratio->median}, {"low", ratio->low}, {"high", ratio->high}});
 }
 
@@ -109,9 +119,9 @@ std::vector<Finding> plan_findings(const PlannedPoint& point, const TrainingBudg
   const std::string machine = described_machine(record);
   const std::optional<double> seconds = predicted_seconds(record, pass_name(record));
   if (seconds) {
-    findings.push_back(time_finding(record, *seconds, !machine.empty()));
+    findings.push_back(time_finding(record, *seconds, is_bound(record.prediction)));
     if (!machine.empty()) add_published(record, machine, findings);
-    add_training(record, budget, !machine.empty(), findings);
+    add_training(record, budget, is_bound(record.prediction), findings);
   }
   if (point.launches && seconds && *seconds > 0) {
     add(findings, "launch_bound", pass_name(record),

@@ -34,7 +34,8 @@ struct PlannedPoint {
 // fit             fits, peak_bytes, available_bytes, is_limit, whole_bytes, missing_bytes, recompute, fitting_recompute
 // predicted_time  time_s, low_s, high_s, forward_s, backward_s, optimizer_s, tokens_per_second, basis, measured_share,
 //                 disturbed_share, is_bound
-// published_runs  machine, times, median, low, high: how many times the bound published runs took
+// published_runs  times, median, low, high: how many times the bound published runs took
+// published_figures  figures, median_error: what stands behind a prediction from rates that programs reach
 // training_time   as training_time() below
 // launch_bound    launches, launch_s, share, below_context
 // largest         batch, context, batch_without_recompute, context_without_recompute

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <type_traits>
 
 #include "base/error.h"
 #include "base/words.h"
@@ -37,6 +38,9 @@ struct Figure {
 constexpr Figure kFlopRate{"FLOP/s", "35.6e12", 1e8, 1e19};
 constexpr Figure kByteRate{"bytes/s", "936e9", 1e8, 1e19};
 constexpr Figure kLaunch{"seconds", "8e-6", 1e-12, 0.1};
+constexpr Figure kCount{"units", "132", 1, 1e6};
+constexpr Figure kShare{"of the data sheet", "0.8", 0.01, 1};
+constexpr Figure kRatio{"times", "0.9", 0, 100};
 
 double number_of(const Figure& figure, const toml::node& value, const std::string& where) {
   const std::optional<double> number = value.is_number() ? value.value<double>() : std::nullopt;
@@ -55,18 +59,24 @@ constexpr auto kText = [](DataSheet& machine, const toml::node& value, const std
 };
 template <auto Member, const Figure& figure>
 constexpr auto kNumber = [](DataSheet& machine, const toml::node& value, const std::string& where) {
-  machine.*Member = number_of(figure, value, where);
+  machine.*Member = static_cast<std::remove_cvref_t<decltype(machine.*Member)>>(number_of(figure, value, where));
+};
+template <auto Runs, auto Member, const Figure& figure>
+constexpr auto kOfRuns = [](DataSheet& machine, const toml::node& value, const std::string& where) {
+  auto& number = machine.*Runs.*Member;
+  number = static_cast<std::remove_cvref_t<decltype(number)>>(number_of(figure, value, where));
 };
 
-void set_memory(DataSheet& machine, const toml::node& value, const std::string& where) {
+template <auto Member>
+constexpr auto kBytes = [](DataSheet& machine, const toml::node& value, const std::string& where) {
   if (!value.is_string()) throw Error::format("{}: give a size in quotes, such as \"24GiB\"", where);
-  machine.memory = parse_bytes(where, text_of_node(value, where));
-}
+  machine.*Member = parse_bytes(where, text_of_node(value, where));
+};
 
 constexpr std::array kFields{
     Field{"title", "\"NVIDIA GeForce RTX 3090\"", kText<&DataSheet::title>},
     Field{"source", "\"data sheet of the maker\"", kText<&DataSheet::source>},
-    Field{"memory", "\"24GiB\"", set_memory},
+    Field{"memory", "\"24GiB\"", kBytes<&DataSheet::memory>},
     Field{"bandwidth", kByteRate.example, kNumber<&DataSheet::bandwidth, kByteRate>},
     Field{"launch", kLaunch.example, kNumber<&DataSheet::launch, kLaunch>},
     Field{"float32", kFlopRate.example, kNumber<&DataSheet::float32, kFlopRate>},
@@ -78,7 +88,38 @@ constexpr std::array kFields{
     Field{"measured_bfloat16", "", kNumber<&DataSheet::measured_bfloat16, kFlopRate>},
     Field{"measured_bandwidth", "", kNumber<&DataSheet::measured_bandwidth, kByteRate>},
     Field{"measured_source", "", kText<&DataSheet::measured_source>},
+    Field{"processors", "", kNumber<&DataSheet::processors, kCount>},
+    Field{"cache", "", kBytes<&DataSheet::cache>},
+    Field{"reached_float32", "", kNumber<&DataSheet::reached_float32, kShare>},
+    Field{"reached_tensor", "", kNumber<&DataSheet::reached_tensor, kShare>},
+    Field{"reached_bandwidth", "", kNumber<&DataSheet::reached_bandwidth, kShare>},
+    Field{"host_forward", "", kNumber<&DataSheet::host_forward, kLaunch>},
+    Field{"host_backward", "", kNumber<&DataSheet::host_backward, kLaunch>},
+    Field{"host_compiled", "", kNumber<&DataSheet::host_compiled, kLaunch>},
+    Field{"reached_source", "", kText<&DataSheet::reached_source>},
+    Field{"eager_figures", "", kOfRuns<&DataSheet::eager, &PublishedRuns::figures, kCount>},
+    Field{"eager_error", "", kOfRuns<&DataSheet::eager, &PublishedRuns::error, kRatio>},
+    Field{"eager_low", "", kOfRuns<&DataSheet::eager, &PublishedRuns::low, kRatio>},
+    Field{"eager_high", "", kOfRuns<&DataSheet::eager, &PublishedRuns::high, kRatio>},
+    Field{"compile_figures", "", kOfRuns<&DataSheet::compile, &PublishedRuns::figures, kCount>},
+    Field{"compile_error", "", kOfRuns<&DataSheet::compile, &PublishedRuns::error, kRatio>},
+    Field{"compile_low", "", kOfRuns<&DataSheet::compile, &PublishedRuns::low, kRatio>},
+    Field{"compile_high", "", kOfRuns<&DataSheet::compile, &PublishedRuns::high, kRatio>},
 };
+
+// The keys that make a prediction of what is reached, and stand together.
+constexpr std::array<std::string_view, 9> kReachedKeys{
+    "processors",   "cache",         "reached_float32", "reached_tensor", "reached_bandwidth",
+    "host_forward", "host_backward", "host_compiled",   "reached_source"};
+
+void check_reached(const toml::table& table, std::string_view name) {
+  const auto is_given = [&](std::string_view key) { return table.contains(key); };
+  const auto given = std::ranges::find_if(kReachedKeys, is_given);
+  const auto missing = std::ranges::find_if_not(kReachedKeys, is_given);
+  if (given != kReachedKeys.end() && missing != kReachedKeys.end())
+    throw Error::format("{}: {} is given without {}; give all of {}, or none", name, *given, *missing,
+                        joined(kReachedKeys, ", "));
+}
 
 void check_ceilings(const DataSheet& machine, std::string_view name) {
   const auto check = [&](const std::optional<double>& measured, double stated, std::string_view what) {
@@ -136,6 +177,7 @@ DataSheet parse_machine(std::string_view text, std::string_view name) {
                           field.example);
   }
   check_ceilings(machine, name);
+  check_reached(table, name);
   machine.name = std::filesystem::path(name).stem().string();
   return machine;
 }

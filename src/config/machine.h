@@ -1,11 +1,14 @@
 // DataSheet: a machine described by its data sheet, for predictions; one TOML file each.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "config/option.h"
 
 namespace laptime {
 
@@ -13,6 +16,21 @@ namespace laptime {
 inline constexpr std::string_view kMachinePrefix = "roofline:";
 
 inline constexpr size_t kMaxMachineFileBytes = 16'384;
+
+// Which program a prediction is of: the kernels that it launches, and what each launch costs its host.
+enum class Program : uint8_t { kLaptime, kPyTorchEager, kPyTorchCompile };
+constexpr auto choices_of(Program) {
+  return std::array{Choice<Program>{Program::kLaptime, "laptime"},
+                    Choice<Program>{Program::kPyTorchEager, "pytorch-eager"},
+                    Choice<Program>{Program::kPyTorchCompile, "pytorch-compile"}};
+}
+
+// How far published times are from the predicted ones: 90 % of them are between `low` and `high` times the prediction.
+struct PublishedRuns {
+  int64_t figures = 0;
+  double error = 0;  // in the median, as a fraction
+  double low = 0, high = 0;
+};
 
 // FLOP/s are of dense matrix products; bytes/s are of the device's memory.
 struct DataSheet {
@@ -29,6 +47,16 @@ struct DataSheet {
   // The best that somebody measured, where that is known: predictions take these figures instead of the data sheet's.
   std::optional<double> measured_float32{}, measured_tf32{}, measured_bfloat16{}, measured_bandwidth{};
   std::string measured_source{};
+
+  // How much of these figures programs reach; all of it or none. tools/fit_machines fits it to published times.
+  int64_t processors = 0;  // that run tiles of a product side by side: SMs
+  int64_t cache = 0;       // bytes of the last level that all processors share
+  double reached_float32 = 0, reached_tensor = 0, reached_bandwidth = 0;  // shares
+  double host_forward = 0, host_backward = 0, host_compiled = 0;  // seconds that PyTorch takes to launch a kernel
+  std::string reached_source{};
+  PublishedRuns eager{}, compile{};
+
+  bool has_reached_rates() const { return reached_bandwidth > 0; }
 
   double usable_bandwidth() const { return measured_bandwidth.value_or(bandwidth); }
   double usable_float32() const { return measured_float32.value_or(float32); }

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "measure/describe.h"
 #include "measure/make_trace.h"
+#include "predict/launch_times.h"
 #include "prepare/prepare.h"
 #include "prepare/time_forecast.h"
 
@@ -108,26 +109,30 @@ std::optional<LaunchBound> launch_bound(const ResolvedPoint& point, const Knowle
   const auto at = [&](int64_t context) {
     const Prepared prepared =
         prepare(enlarged(point.config, Enlarged::kContext, context), *point.device, known(point.device_key));
-    return LaunchBound{static_cast<int64_t>(prepared.plan.steps.size()),
-                       point.device->launch_cost,
-                       predicted_step_time(prepared, known).value_or(StepForecast{}).time,
-                       {}};
+    const LaunchTimes& times = *point.device->launch_times;
+    double hosts = 0;
+    for (const PlanStep& step : prepared.plan.steps) hosts += times.host(step.phase);
+    const auto launches = static_cast<int64_t>(prepared.plan.steps.size());
+    const Seconds step = predicted_step_time(prepared, known).value_or(StepForecast{}).time;
+    return LaunchBound{.launches = launches,
+                       .each = Seconds{hosts / static_cast<double>(std::max<int64_t>(1, launches))},
+                       .holds = times.together(hosts, hosts) > step.count()};
   };
   LaunchBound bound = at(point.config.step_context());
-  if (!at(1).holds()) {
+  if (!at(1).holds) {
     bound.least_context = 1;
     return bound;
   }
   int64_t low = 1;  // launch-bound
   int64_t high = 2;
-  while (high <= kLargestContext && at(high).holds()) {
+  while (high <= kLargestContext && at(high).holds) {
     low = high;
     high *= 2;
   }
   if (high > kLargestContext) return bound;
   while (high - low > 1) {
     const int64_t middle = low + (high - low) / 2;
-    (at(middle).holds() ? low : high) = middle;
+    (at(middle).holds ? low : high) = middle;
   }
   bound.least_context = high;
   return bound;

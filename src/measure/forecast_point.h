@@ -35,11 +35,9 @@ std::optional<StepForecast> predicted_step_time(const Prepared& prepared, const 
 struct LaunchBound {
   int64_t launches = 0;
   Seconds each{};
-  Seconds step{};  // all of it
+  bool holds = false;  // whether to start the kernels takes longer than to run them
   // The least context at which the kernels take longer than to start them; none up to kLargestContext.
   std::optional<int64_t> least_context{};
-
-  bool holds() const { return each * static_cast<double>(launches) * 2 > step; }
 };
 
 // None for a device that computes.

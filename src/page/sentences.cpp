@@ -234,7 +234,7 @@ std::string page_doubt(const PagePoints& points) {
     least = std::min(least, *error);
     most = std::max(most, *error);
   }
-  if (timed > 0 && predicted == timed) return "predicted from a data sheet: a bound, real machines take longer";
+  if (timed > 0 && predicted == timed) return "predicted for a described machine, not measured";
   if (timed > 0 && most == 0 && least > most) return "one sample of each point: nothing says how far times vary";
   if (!was_busy && most <= kWellKnown) return "";
   const std::string best = plus_minus_text(least);

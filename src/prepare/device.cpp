@@ -188,7 +188,7 @@ Device find_cuda(const RunConfig& config) {
   return device;
 }
 
-Device find_roofline(const RunConfig& config, const std::string& name) {
+Device find_roofline(const RunConfig& config, const std::string& name, Program program) {
   const DataSheet described = described_machine(name);
   static const auto kKernels = std::make_shared<const KernelTable>(roofline::roofline_kernels(all_ops()));
   Device device;
@@ -198,15 +198,13 @@ Device find_roofline(const RunConfig& config, const std::string& name) {
   device.computes = false;
   device.memory_bytes = described.memory;
   const ProductPeak products = product_peak(described, config.dtype);
-  const double peak = products.usable;
   device.datasheet_flops = products.stated;
-  device.cost = [described, peak](const OpCard& op, double flops, int64_t bytes) {
-    return roofline::seconds_of(described, peak, op, flops, bytes);
-  };
-  device.rates = {peak, described.usable_bandwidth()};
-  device.launch_cost = Seconds{described.launch};
+  device.launch_times = std::make_shared<const LaunchTimes>(described, products.usable, program, config.mode);
+  device.rates = {products.usable, described.usable_bandwidth()};
   device.kernels = kKernels;
-  device.open = [described, peak] { return std::make_unique<roofline::RooflineBackend>(described, kKernels, peak); };
+  device.open = [described, times = *device.launch_times] {
+    return std::make_unique<roofline::RooflineBackend>(described, kKernels, times);
+  };
   return device;
 }
 
@@ -257,11 +255,13 @@ std::string unsupported_reason(const RunConfig& config) {
 
 bool casts_before_products(const RunConfig& config) { return device_name(config) == "cuda"; }
 
-Device find_device(const RunConfig& config) {
+Device find_device(const RunConfig& config) { return find_device_of(config, Program::kLaptime); }
+
+Device find_device_of(const RunConfig& config, Program program) {
   if (const std::string reason = unsupported_reason(config); !reason.empty()) throw Error(reason);
   const std::string name = device_name(config);
   if (name == "cuda") return find_cuda(config);
-  return is_roofline(name) ? find_roofline(config, name) : find_cpu(config);
+  return is_roofline(name) ? find_roofline(config, name, program) : find_cpu(config);
 }
 
 std::vector<KernelText> list_kernels() {

@@ -12,19 +12,19 @@
 #include "backend/launch_loop.h"
 #include "base/machine.h"
 #include "base/units.h"
+#include "config/machine.h"
 #include "config/run_config.h"
 #include "prepare/kernel_rules.h"
 
 namespace laptime {
+
+class LaunchTimes;
 
 // Bytes that a device holds for one allocation of `bytes`, whole pages included.
 using HeldBytes = int64_t (*)(int64_t bytes);
 
 // The loops of a launch of a kernel on that many threads.
 using LaunchLoops = std::vector<LaunchLoop> (*)(const Kernel& kernel, const Signature& signature, int threads);
-
-// Predicted seconds of a launch of an op with these model FLOPs and bytes.
-using DeviceCost = std::function<double(const OpCard& op, double flops, int64_t bytes)>;
 
 // The rates that times are predicted from: FLOP/s of matrix products and bytes/s of memory.
 struct PredictedRates {
@@ -50,9 +50,8 @@ struct Device {
   std::optional<double> datasheet_bandwidth{};  // bytes/s; of a device that computes
   std::optional<int64_t> cache_bytes{};         // last level of the device's own caches; none: those of the host
   LaunchLoops launch_loops = nullptr;           // null for a device whose kernels do not run in threads of the host
-  DeviceCost cost;                              // null for a device that computes
-  std::optional<PredictedRates> rates{};        // that `cost` is made of; none for a device that computes
-  Seconds launch_cost{};                        // the part of each `cost` that starts the kernel
+  std::shared_ptr<const LaunchTimes> launch_times;  // null for a device that computes
+  std::optional<PredictedRates> rates{};  // of the machine that is predicted for; none for a device that computes
   std::shared_ptr<const KernelTable> kernels;
   std::function<std::unique_ptr<Backend>()> open;  // Error if this machine lacks the device
 };
@@ -60,6 +59,8 @@ struct Device {
 // The device of a configuration. Error for an unknown name, and with unsupported_reason if the device cannot run the
 // configuration.
 Device find_device(const RunConfig& config);
+// A machine that is described is predicted for this program; other devices run laptime.
+Device find_device_of(const RunConfig& config, Program program);
 using FindDevice = std::function<Device(const RunConfig&)>;
 
 // Whether a value that several products read is cast once, because the device's libraries take factors of one type

@@ -1,9 +1,13 @@
 // Finds the device of a point, or the reason why there is none.
 #include "prepare/resolved_point.h"
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 #include "base/error.h"
+#include "base/words.h"
+#include "model/model_card.h"
 
 namespace laptime {
 
@@ -24,6 +28,34 @@ void ResolvedPoint::refuse(const std::string& reason) {
   invalid = refusal = reason;
   device.reset();
   device_key.clear();
+}
+
+// torch.compile fuses modules into kernels, but neither finds flash attention in a model that writes attention out, nor
+// joins the head with the loss, nor reaches into the optimizer.
+constexpr std::array<std::string_view, 3> kSplitByTorch{"scaled_dot_product_attention", "linear_cross_entropy",
+                                                        "adamw"};
+
+ResolvedPoint as_program(ResolvedPoint point, Program program) {
+  if (program == Program::kLaptime || !point.device) return point;
+  if (point.device->computes) {
+    throw Error::format(
+        "--as {}: predictions of other programs are for described machines; give a --device of laptime list devices, "
+        "such as --device roofline:h100",
+        name_of(program));
+  }
+  SweepPoint other = std::move(point);
+  RunConfig& config = other.config;
+  config.mode = program == Program::kPyTorchEager ? Mode::kEager : Mode::kCompile;
+  config.keep.reset();
+  config.lower.reset();
+  if (config.mode == Mode::kCompile) {
+    const std::vector<std::string> whole = card_of(config.model).kept_by_eager(config.model);
+    std::vector<std::string_view> lowered(kSplitByTorch.begin(), kSplitByTorch.end());
+    std::erase_if(lowered, [&](std::string_view name) { return std::ranges::find(whole, name) != whole.end(); });
+    if (!lowered.empty()) config.lower = joined(lowered, "+");
+  }
+  other.name += fmt::format("/as:{}", name_of(program));
+  return {std::move(other), [program](const RunConfig& of) { return find_device_of(of, program); }};
 }
 
 std::vector<ResolvedPoint> resolved(std::vector<SweepPoint> points) {

@@ -27,6 +27,10 @@ struct ResolvedPoint : SweepPoint {
   void refuse(const std::string& reason);
 };
 
+// The point as another program runs it on a described machine: its mode, and the composites that it launches whole.
+// Error for a device that computes, which runs laptime itself.
+ResolvedPoint as_program(ResolvedPoint point, Program program);
+
 std::vector<ResolvedPoint> resolved(std::vector<SweepPoint> points);
 
 }  // namespace laptime

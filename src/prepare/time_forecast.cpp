@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "distribution/median.h"
+#include "predict/launch_times.h"
 
 namespace laptime {
 
@@ -43,9 +44,9 @@ double TimeForecast::Roofline::seconds(double flops, double bytes) const {
 }
 
 std::optional<TimeForecast> TimeForecast::of(const Device& device, const MachineKnowledge& known) {
-  if (device.cost) {
+  if (device.launch_times) {
     TimeForecast forecast;
-    forecast.datasheet_ = device.cost;
+    forecast.described_ = device.launch_times;
     return forecast;
   }
   const int64_t threads = device.threads.value_or(0);
@@ -123,7 +124,6 @@ ForecastLaunch TimeForecast::alike(const std::vector<Sample>& samples, double fl
 }
 
 ForecastLaunch TimeForecast::of(const PlanStep& step) const {
-  if (datasheet_) return {datasheet_(*step.kernel->op, step.flops, step.bytes), CostSource::kDataSheet};
   const Signature signature = step.signature();
   if (const auto known = costs_.find(signature.text()); known != costs_.end())
     return {known->second.seconds, CostSource::kMeasured, known->second.disturbance.empty() ? 0.0 : 1.0,
@@ -137,7 +137,25 @@ ForecastLaunch TimeForecast::of(const PlanStep& step) const {
   return alike(samples, step.flops, static_cast<double>(step.bytes));
 }
 
+std::vector<ForecastLaunch> TimeForecast::described(const Plan& plan) const {
+  std::vector<ForecastLaunch> launches;
+  launches.reserve(plan.steps.size());
+  double kernels = 0;
+  double hosts = 0;
+  double before = 0;
+  for (const PlanStep& step : plan.steps) {
+    kernels += described_->kernel(*step.kernel->op, output_matrices(step.in, step.out), step.flops, step.bytes) +
+               step.pause.count();
+    hosts += described_->host(step.phase);
+    const double now = described_->together(kernels, hosts);
+    launches.push_back({now - before, CostSource::kDescribed});
+    before = now;
+  }
+  return launches;
+}
+
 std::vector<ForecastLaunch> TimeForecast::of(const Plan& plan) const {
+  if (described_) return described(plan);
   std::vector<ForecastLaunch> launches;
   launches.reserve(plan.steps.size());
   std::unordered_map<std::string, ForecastLaunch> estimates;  // by signature: layers launch the same again and again
@@ -150,8 +168,24 @@ std::vector<ForecastLaunch> TimeForecast::of(const Plan& plan) const {
   return launches;
 }
 
+size_t TimeForecast::earlier() const {
+  if (!described_) return errors_.size();
+  const std::optional<PublishedRuns> published = described_->published();
+  return published ? static_cast<size_t>(published->figures) : 0;
+}
+
+const char* TimeForecast::basis() const {
+  if (!described_) return "measured launches";
+  return described_->is_bound() ? "data sheet" : "reached rates";
+}
+
 std::optional<std::pair<double, double>> TimeForecast::range_of(double seconds) const {
   constexpr size_t kFewest = 10;
+  if (described_) {
+    const std::optional<PublishedRuns> published = described_->published();
+    if (!published) return std::nullopt;
+    return std::pair(seconds * published->low, seconds * published->high);
+  }
   if (errors_.size() < kFewest) return std::nullopt;
   constexpr double kTail = 0.05;  // on each side
   return std::pair(seconds / (1 + percentile_of_sorted(errors_, 1 - kTail)),
@@ -201,7 +235,7 @@ Prediction predict(const TimeForecast& forecast, const Plan& plan, const std::ve
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
     prediction.disturbance = most->first;
   }
-  prediction.from = forecast.newest().empty() ? "data sheet" : "measured launches";
+  prediction.from = forecast.basis();
   prediction.newest = forecast.newest();
   return prediction;
 }

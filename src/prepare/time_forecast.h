@@ -31,14 +31,14 @@ std::string kind_of(const Signature& signature);
 
 // Where the time of a launch comes from.
 enum class CostSource : uint8_t {
-  kDataSheet,  // max(FLOPs / peak, bytes / bandwidth) + launch cost of a machine that is described by a file
+  kDescribed,  // the machine is described by a file (predict/launch_times.h)
   kMeasured,   // a launch of the same signature was measured
   kAlike,      // launches of the same kind or op were measured, at other sizes
 };
 
 struct ForecastLaunch {
   double seconds = 0;
-  CostSource source = CostSource::kDataSheet;
+  CostSource source = CostSource::kDescribed;
   double disturbed = 0;            // part of the seconds that comes from measurements on a disturbed machine
   std::string_view disturbance{};  // of most of that part; lives as long as the forecast
 };
@@ -49,14 +49,16 @@ class TimeForecast {
   // None for a device that computes and of which no launch with this number of threads was measured.
   static std::optional<TimeForecast> of(const Device& device, const MachineKnowledge& known);
 
-  ForecastLaunch of(const PlanStep& step) const;
+  // On a described machine launches overlap: each has the time by which it lengthens the step.
   std::vector<ForecastLaunch> of(const Plan& plan) const;
 
   size_t measured() const { return costs_.size(); }
-  // Ends of the range in which 90 % of the earlier predictions on this machine would have been right; none if those are
-  // fewer than ten.
+  // Ends of the range in which 90 % of the earlier predictions on this machine would have been right, or 90 % of the
+  // published times for a described one; none if those are fewer than ten.
   std::optional<std::pair<double, double>> range_of(double seconds) const;
-  size_t earlier() const { return errors_.size(); }
+  size_t earlier() const;
+  // "measured launches"; of a described machine "reached rates" or "data sheet", which is a bound.
+  const char* basis() const;
   const std::string& newest() const { return newest_; }  // date of the newest measurement; empty for a data sheet
 
  private:
@@ -80,9 +82,11 @@ class TimeForecast {
   TimeForecast() = default;
   explicit TimeForecast(std::vector<const LaunchCost*> costs);
 
+  ForecastLaunch of(const PlanStep& step) const;
+  std::vector<ForecastLaunch> described(const Plan& plan) const;
   ForecastLaunch alike(const std::vector<Sample>& samples, double flops, double bytes) const;
 
-  DeviceCost datasheet_;                                 // null for a device that computes
+  std::shared_ptr<const LaunchTimes> described_;         // null for a device that computes
   std::shared_ptr<std::set<std::string>> disturbances_;  // texts that views refer to, in copies too
   std::unordered_map<std::string, Cost> costs_;          // by signature
   std::map<std::string, std::vector<Sample>> by_kind_, by_op_;

@@ -214,8 +214,9 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
     answer.say("time not predicted: no launch of this device was measured (laptime calibrate)");
   }
   for (const char* kind : {"largest", "compile_mode", "framework"}) answer.say(words_of(plan, kind));
+  const std::string published = words_of(plan, "published_figures");
   answer.say(point_line(record) + (time != nullptr && time->text("is_bound") != "true"
-                                       ? fmt::format(" · from {}", basis_words(record.prediction))
+                                       ? " · from " + (published.empty() ? basis_words(record.prediction) : published)
                                        : ""));
   answer.keep(plan_table({row}));
   const bool is_summary = query.view == PlanView::kSummary;

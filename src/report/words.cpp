@@ -231,8 +231,9 @@ constexpr std::array kWords{
     WordsOfKind{"fit", "", fit},
     WordsOfKind{"predicted_time", "{time_s} per {subject}[is_bound? at best][low_s? ({low_s} to {high_s})]"},
     WordsOfKind{"published_runs",
-                "published [subject?{subject} ]runs took {low:.1} to {high:.1} times the bound ({times} runs, median "
+                "published runs took {low:.1} to {high:.1} times the bound ({times} runs, median "
                 "{median:.1})"},
+    WordsOfKind{"published_figures", "{figures} published times, median error {median_error}"},
     WordsOfKind{"training_time", "", training_time},
     WordsOfKind{"launch_bound", "", launch_bound},
     WordsOfKind{"largest",

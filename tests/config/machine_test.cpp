@@ -47,6 +47,26 @@ TEST(DataSheet, ReadsMachineFile) {
   EXPECT_EQ(measured.bandwidth, 100e9);
 }
 
+TEST(DataSheet, ReachedRatesStandTogether) {
+  EXPECT_FALSE(parse_machine(kPaper, "paper.toml").has_reached_rates());
+  std::string text(kPaper);
+  text += "processors = 10\ncache = \"4MiB\"\nreached_float32 = 0.9\nreached_tensor = 0.6\nreached_bandwidth = 0.8\n";
+  text += "host_forward = 2e-5\nhost_backward = 1e-5\nhost_compiled = 3e-5\n";
+  EXPECT_THAT(error_of(text), HasSubstr("paper.toml: processors is given without reached_source; give all of "));
+  text += "reached_source = \"me\"\neager_figures = 12\neager_error = 0.05\neager_low = 0.9\neager_high = 1.2\n";
+  const DataSheet machine = parse_machine(text, "paper.toml");
+  EXPECT_TRUE(machine.has_reached_rates());
+  EXPECT_EQ(machine.processors, 10);
+  EXPECT_EQ(machine.cache, int64_t{4} << 20);
+  EXPECT_EQ(machine.host_compiled, 3e-5);
+  EXPECT_EQ(machine.eager.figures, 12);
+  EXPECT_EQ(machine.eager.high, 1.2);
+  EXPECT_EQ(machine.compile.figures, 0);
+  EXPECT_THAT(error_of(text + "reached_float64 = 1\n"), HasSubstr("unknown key 'reached_float64'"));
+  text.replace(text.find("0.9"), 3, "1.9");
+  EXPECT_THAT(error_of(text), HasSubstr("1.9 of the data sheet are not possible"));
+}
+
 TEST(DataSheet, MissingMachineListsKnownOnes) {
   try {
     find_machine("no/such.toml");

@@ -30,7 +30,7 @@ class Plan(ProgramTest):
             self.assertEqual(row["point"], record["name"])
             self.assertAlmostEqual(row["predicted_s"], record["time"][record["config"]["pass"]]["median"], delta=1e-12)
             self.assertEqual(row["peak_bytes"], record["memory"]["predicted_peak_bytes"])
-            self.assertEqual((row["fits"], row["basis"]), ("yes", "data sheet"))
+            self.assertEqual((row["fits"], row["basis"]), ("yes", "reached rates"))
 
     def test_what_does_not_fit_has_its_bytes_and_what_fits(self):
         words = ["--model", "small", "--num-layers", "4", "--device", "roofline:l4", "--memory-limit", "3.5GiB", "--store",
@@ -67,7 +67,8 @@ class Plan(ProgramTest):
         self.assertLess(len(lines), 12, lines)
         self.assertRegex(lines[0], r"^fits: [\d.]+ [MG]iB of 76.0 GiB \(95 % of 80.0 GiB\); ")
         text = " ".join(" ".join(lines).split())
-        self.assertRegex(text, r"per step at best [\d,]+ tokens/s 1B tokens: .* at best, .* as published runs went")
+        self.assertRegex(text, r"per step \([\d.]+ m?s to [\d.]+ m?s\) [\d,]+ tokens/s 1B tokens: .* \(.* to .*\)")
+        self.assertRegex(text, r"from \d+ published times, median error [\d.]+ %")
         self.assertRegex(text, r"largest batch [\d,]+, largest context [\d,]+")
         self.assertLess(sum(line.startswith("!") for line in lines), 2)
         self.assertGreater(len(self.lines_at(80, *words, "--view", "all")), 60)
@@ -151,6 +152,23 @@ class Plan(ProgramTest):
         done = self.laptime("plan", *TINY, "--store", "none", "--device", f"roofline:{machine}")
         self.assertEqual(done.returncode, 2, done.stdout)
         self.assertIn("mine.toml:1: unknown key 'speed'", done.stderr)
+
+    def test_other_programs_are_predicted_for_described_machines(self):
+        words = ["--model", "small", "--num-layers", "2", "--device", "h100", "--store", "none"]
+        seconds = {}
+        for program in ("laptime", "pytorch-eager", "pytorch-compile"):
+            findings = self.plan(*words, "--as", program)["findings"]
+            time = next(one for one in findings if one["kind"] == "predicted_time")
+            figures = next(one for one in findings if one["kind"] == "published_figures")
+            seconds[program] = time["time_s"]
+            self.assertEqual((time["basis"], time["is_bound"]), ("reached rates", False))
+            self.assertLess(time["low_s"], time["high_s"])
+            self.assertGreater(figures["figures"], 0)
+        self.assertLess(seconds["laptime"], seconds["pytorch-eager"])
+        self.assertLess(seconds["pytorch-compile"], seconds["pytorch-eager"])
+        done = self.laptime("plan", *TINY, "--store", "none", "--device", "cpu", "--as", "pytorch-eager")
+        self.assertEqual(done.returncode, 2, done.stdout)
+        self.assertIn("--as pytorch-eager: predictions of other programs are for described machines", done.stderr)
 
     def test_an_interrupt_keeps_the_rows_that_are_planned(self):
         models = "small,medium,large,xl,2.7B"

@@ -98,7 +98,7 @@ TEST_F(MakeRecord, RatesFollowFromTheMedian) {
   EXPECT_EQ(*result.flops.attention, static_cast<double>(summary.attention_flops));
   EXPECT_EQ(*result.flops.head, static_cast<double>(summary.head_flops));
   EXPECT_EQ(*result.flops.parameters, summary.parameter_count);
-  const auto figure = [&](const char* metric) { return find_metric(metric)->read(result).value(); };
+  const auto figure = [&](const char* metric) { return find_metric(metric)->read(result).value_or(0); };
   EXPECT_DOUBLE_EQ(figure("mfu_causal"), (flops - 1.5 * static_cast<double>(summary.attention_flops)) / 8 / 1e9);
   EXPECT_DOUBLE_EQ(figure("mfu_6n"), 6.0 * static_cast<double>(summary.parameter_count) * 2 * 16 / 8 / 1e9);
 }

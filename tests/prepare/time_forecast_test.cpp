@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <set>
 
+#include "base/error.h"
 #include "measure/launch_costs.h"
 #include "measure/run_one.h"
 #include "prepare/prepare.h"
+#include "prepare/resolved_point.h"
 #include "support/points.h"
 
 namespace laptime {
@@ -61,16 +63,78 @@ TEST(TimeForecast, KindNamesOpAndOperands) {
   EXPECT_TRUE(kinds.contains("matmul float32~,float32"));
 }
 
-TEST(TimeForecast, DataSheetIsWhatTheRooflineRuns) {
-  const SweepPoint point = tiny({{"device", "roofline:h100"}});
-  const Device device = find_device(point.config);
-  const Prepared ready = prepare(point.config, device, {});
-  const auto forecast = TimeForecast::of(device, {});
-  const Prediction prediction = predict(*forecast, ready.plan, forecast->of(ready.plan), point.config.pass);
-  const Record record = run_one(point, {}).record;
-  ASSERT_EQ(prediction.time.size(), record.time.size());
-  for (const auto& [key, stats] : record.time) EXPECT_NEAR(prediction.time.at(key), stats.median, 1e-12) << key;
-  EXPECT_EQ(prediction.from, "data sheet");
+Prediction predicted(const ResolvedPoint& point) {
+  const Prepared ready = prepare(point.config, *point.device, {});
+  const auto forecast = TimeForecast::of(*point.device, {});
+  return predict(*forecast, ready.plan, forecast->of(ready.plan), point.config.pass);
+}
+
+TEST(TimeForecast, DescribedMachineIsWhatTheRooflineRuns) {
+  for (const char* mode : {"eager", "compile"}) {
+    for (const auto& [device, basis] :
+         {std::pair("roofline:h100", "reached rates"), std::pair("roofline:epyc-9554", "data sheet")}) {
+      const SweepPoint point = tiny({{"device", device}, {"mode", mode}});
+      const Prediction prediction = predicted(point);
+      const Record record = run_one(point, {}).record;
+      ASSERT_EQ(prediction.time.size(), record.time.size());
+      for (const auto& [key, stats] : record.time) EXPECT_NEAR(prediction.time.at(key), stats.median, 1e-12) << key;
+      EXPECT_EQ(prediction.from, basis);
+      EXPECT_EQ(prediction.low.has_value(), prediction.from == "reached rates");
+    }
+  }
+}
+
+TEST(TimeForecast, LaunchesOfADescribedMachineAddUpToTheirPhases) {
+  const Prediction prediction = predicted(as_program(tiny({{"device", "roofline:h100"}}), Program::kPyTorchEager));
+  double phases = 0;
+  double classes = 0;
+  for (const char* const phase : {"forward", "backward", "optimizer"}) phases += prediction.time.at(phase);
+  for (const ClassShare& share : prediction.classes) classes += share.seconds;
+  EXPECT_NEAR(phases, prediction.time.at("step"), 1e-12);
+  EXPECT_NEAR(classes, prediction.time.at("step"), 1e-12);
+}
+
+// Kernels of a tiny model take less time than a host of PyTorch needs to launch them.
+TEST(TimeForecast, HostOfTheProgramBoundsTinySteps) {
+  const SweepPoint point = tiny({{"device", "roofline:h100"}, {"mode", "eager"}, {"pass", "forward"}});
+  const DataSheet machine = find_machine("h100");
+  const auto launches = [](const Prediction& prediction) { return static_cast<double>(*prediction.launches); };
+  const Prediction eager = predicted(as_program(point, Program::kPyTorchEager));
+  EXPECT_NEAR(eager.time.at("forward") / launches(eager), machine.host_forward, 0.01 * machine.host_forward);
+  const Prediction compiled = predicted(as_program(point, Program::kPyTorchCompile));
+  EXPECT_NEAR(compiled.time.at("forward") / launches(compiled), machine.host_compiled, 0.01 * machine.host_compiled);
+  EXPECT_LT(launches(compiled), launches(eager));
+  EXPECT_LT(predicted(point).time.at("forward"), eager.time.at("forward"));
+}
+
+TEST(TimeForecast, LargeProductsReachTheirShareOfThePeak) {
+  const ResolvedPoint point = test::point_of({{"model", "2.7B"},
+                                              {"num-layers", "1"},
+                                              {"context", "1024"},
+                                              {"batch", "16"},
+                                              {"pass", "inference"},
+                                              {"mode", "compile"},
+                                              {"dtype", "bfloat16"},
+                                              {"device", "roofline:h100"}});
+  const DataSheet machine = find_machine("h100");
+  const Prepared ready = prepare(point.config, *point.device, {});
+  const auto launches = TimeForecast::of(*point.device, {})->of(ready.plan);
+  double flops = 0;
+  double seconds = 0;
+  for (size_t i = 0; i < launches.size(); ++i) {
+    if (ready.plan.steps[i].work_class != WorkClass::kMatmul) continue;
+    flops += ready.plan.steps[i].flops;
+    seconds += launches[i].seconds;
+  }
+  const double reached = flops / seconds / machine.bfloat16;
+  EXPECT_LT(reached, machine.reached_tensor);
+  EXPECT_GT(reached, 0.8 * machine.reached_tensor);
+}
+
+TEST(TimeForecast, OtherProgramsArePredictedForDescribedMachinesOnly) {
+  EXPECT_THROW(as_program(tiny(), Program::kPyTorchEager), Error);
+  EXPECT_EQ(predicted(as_program(tiny({{"device", "roofline:h100"}}), Program::kLaptime)).time,
+            predicted(tiny({{"device", "roofline:h100"}})).time);
 }
 
 TEST(TimeForecast, NothingMeasuredIsNotPredicted) {

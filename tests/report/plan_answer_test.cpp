@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "config/machine.h"
 #include "record/metrics.h"
 #include "table/text.h"
 
@@ -87,26 +88,31 @@ small, ctx 256, batch 4, step float32 eager - cpu, 2 threads - from measured lau
 
 TEST(PlanAnswer, DataSheetIsABoundThatPublishedRunsExceed) {
   Record record = planned();
-  record.config.json()["device"] = "roofline:h100";
+  record.config.json()["device"] = "roofline:mine";
   record.config.json()["dtype"] = "tf32";
   record.config.json()["mode"] = "compile";
   record.prediction.from = "data sheet";
   record.prediction.newest = "";
   EXPECT_TRUE(finding({record}, "predicted_time").values.json().at("is_bound").get<bool>());
-  EXPECT_NEAR(finding({record}, "published_runs").number("median"), 3.07, 1e-12);
+  EXPECT_NEAR(finding({record}, "published_runs").number("median"), 2.53, 1e-12);
   EXPECT_NEAR(finding({record}, "training_time").number("high_s"), 7.7 * 976'563 * 3, 1);
   EXPECT_THAT(text({record}), HasSubstr("3.00 s per step at best"));
   EXPECT_THAT(text({record}), HasSubstr("as published runs went"));
 }
 
-TEST(PlanAnswer, PublishedRatiosOfAllMachinesStandInForMissingOnes) {
+TEST(PlanAnswer, ReachedRatesSayHowManyPublishedTimesStandBehindThem) {
   Record record = planned();
   record.config.json()["device"] = "roofline:h100";
-  record.config.json()["dtype"] = "bfloat16";
-  record.config.json()["mode"] = "compile";
-  const Finding published = finding({record}, "published_runs");
-  EXPECT_EQ(published.subject, "");
-  EXPECT_NEAR(published.number("median"), 2.39, 1e-12);
+  record.config.json()["mode"] = "eager";
+  record.prediction.from = "reached rates";
+  record.prediction.newest = "";
+  record.prediction.low = 2.5;
+  record.prediction.high = 4;
+  const Finding time = finding({record}, "predicted_time");
+  EXPECT_FALSE(time.values.json().at("is_bound").get<bool>());
+  EXPECT_EQ(time.number("low_s"), 2.5);
+  EXPECT_EQ(finding({record}, "published_figures").integer("figures"), find_machine("h100").eager.figures);
+  EXPECT_EQ(finding({record}, "published_figures").number("median_error"), find_machine("h100").eager.error);
 }
 
 TEST(PlanAnswer, PointThatDoesNotFitSaysWhatWould) {

@@ -21,19 +21,17 @@ class RooflineBackend::NullMemory : public DeviceMemory {
   MemoryUsage& usage_;
 };
 
-double seconds_of(const DataSheet& machine, double product_peak, const OpCard& op, double flops, int64_t bytes) {
-  const double peak = op.kind == OpKind::kContraction ? product_peak : machine.usable_float32();
-  return std::max(flops / peak, static_cast<double>(bytes) / machine.usable_bandwidth()) + machine.launch;
-}
-
 std::vector<Kernel> roofline_kernels(std::span<const OpCard* const> ops) {
   std::vector<Kernel> kernels;
   for (const OpCard* op : ops) kernels.push_back({.op = op, .name = "roofline"});
   return kernels;
 }
 
+RooflineBackend::RooflineBackend(DataSheet machine, std::shared_ptr<const KernelTable> kernels, LaunchTimes times)
+    : machine_(std::move(machine)), times_(std::move(times)), kernels_(std::move(kernels)) {}
+
 RooflineBackend::RooflineBackend(DataSheet machine, std::shared_ptr<const KernelTable> kernels, double product_peak)
-    : machine_(std::move(machine)), product_peak_(product_peak), kernels_(std::move(kernels)) {}
+    : RooflineBackend(machine, std::move(kernels), LaunchTimes(machine, product_peak)) {}
 
 RooflineBackend::RooflineBackend(DataSheet machine, std::span<const OpCard* const> ops, double product_peak)
     : RooflineBackend(std::move(machine), std::make_shared<KernelTable>(roofline_kernels(ops)), product_peak) {}
@@ -45,13 +43,20 @@ std::unique_ptr<DeviceMemory> RooflineBackend::allocate(int64_t bytes, Contents)
   return std::make_unique<NullMemory>(bytes, usage_);
 }
 
+void RooflineBackend::synchronize() {
+  clock_ = now();
+  kernels_time_ = host_time_ = 0;
+}
+
 void RooflineBackend::mark(size_t index) {
   if (index >= marks_.size()) marks_.resize(index + 1);
-  marks_[index] = clock_;
+  marks_[index] = now();
 }
 
 void RooflineBackend::launch(const Launch& launch) {
-  clock_ += Seconds{seconds_of(machine_, product_peak_, *launch.kernel->op, launch.flops, launch.bytes)};
+  kernels_time_ +=
+      times_.kernel(*launch.kernel->op, output_matrices(launch.in, launch.out), launch.flops, launch.bytes);
+  host_time_ += times_.host(Phase::kForward);  // of this program, which starts kernels of all phases alike
 }
 
 }  // namespace laptime::roofline

@@ -1,4 +1,4 @@
-// RooflineBackend: computes nothing, and advances a virtual clock by the predicted time of each kernel.
+// RooflineBackend: computes nothing, and advances a virtual clock by the predicted time of what is launched.
 #pragma once
 
 #include <memory>
@@ -8,15 +8,14 @@
 
 #include "backend/backend.h"
 #include "config/machine.h"
+#include "predict/launch_times.h"
 
 namespace laptime::roofline {
 
-// Seconds of a kernel: max(FLOPs / peak, bytes / bandwidth) + launch cost (Williams, Waterman and Patterson 2009).
-// `product_peak` is the FLOP/s of contractions; all other ops run at the float32 peak of the machine.
-double seconds_of(const DataSheet& machine, double product_peak, const OpCard& op, double flops, int64_t bytes);
-
 class RooflineBackend : public Backend {
  public:
+  RooflineBackend(DataSheet machine, std::shared_ptr<const KernelTable> kernels, LaunchTimes times);
+  // Of launches one by one, as in eager mode.
   RooflineBackend(DataSheet machine, std::shared_ptr<const KernelTable> kernels, double product_peak);
   RooflineBackend(DataSheet machine, std::span<const OpCard* const> ops, double product_peak);
 
@@ -29,11 +28,11 @@ class RooflineBackend : public Backend {
   void reset_peak_held_bytes() override { usage_.peak = usage_.held; }
   void prepare(const Kernel&, const Signature&) override {}
   void launch(const Launch& launch) override;
-  void pause(Seconds time) override { clock_ += time; }
+  void pause(Seconds time) override { kernels_time_ += time.count(); }
   void mark(size_t index) override;
-  void synchronize() override {}
+  void synchronize() override;
   Seconds time_of_mark(size_t index) const override { return marks_.at(index); }
-  Seconds now() override { return clock_; }
+  Seconds now() override { return clock_ + Seconds{times_.together(kernels_time_, host_time_)}; }
   void write(std::byte*, const std::byte*, int64_t) override {}
   void read(std::byte*, const std::byte*, int64_t) override {}
 
@@ -47,10 +46,11 @@ class RooflineBackend : public Backend {
   class NullMemory;
 
   DataSheet machine_;
-  double product_peak_;
+  LaunchTimes times_;
   std::shared_ptr<const KernelTable> kernels_;
   std::vector<Seconds> marks_;
   Seconds clock_{};
+  double kernels_time_ = 0, host_time_ = 0;  // seconds of launches since the device was last waited for
   MemoryUsage usage_;
 };
 

@@ -24,12 +24,22 @@
 namespace laptime {
 namespace {
 
+constexpr std::string_view kProgramHelp = "the program to predict for a described machine; sets --mode, unless laptime";
+
+// The points as the program runs them.
+std::vector<ResolvedPoint> points_as(const Sweep& sweep, Program program) {
+  std::vector<ResolvedPoint> points = checked_points(sweep);
+  for (ResolvedPoint& point : points) point = as_program(std::move(point), program);
+  return points;
+}
+
 struct PlanOptions {
   PlanView view = PlanView::kSummary;
   bool largest = false;
   bool framework = false;
   bool grid = false;
   bool recompute_curve = false;
+  Program program = Program::kLaptime;
   TrainingOptions training;
 
   template <class Self, class Visit>
@@ -46,6 +56,7 @@ struct PlanOptions {
                      "bytes against time of a point for every way to save memory: recomputation, the optimizer in "
                      "backward, moments in bfloat16, micro-batches"),
           self.recompute_curve);
+    visit(own_option(kGroup, "as", kProgramHelp), self.program);
     TrainingOptions::visit_fields(self.training, visit);
   }
 };
@@ -61,6 +72,8 @@ PlanCommand parse_plan(const CommandWords& words) {
   const PlanOptions& options = command.options;
   if (options.grid && (options.largest || options.framework || options.view != PlanView::kSummary))
     throw Error("laptime plan: --grid shows only peaks; leave out --grid, or --largest, --framework and --view");
+  if (options.recompute_curve && options.program != Program::kLaptime)
+    throw Error("laptime plan: --recompute-curve saves memory as laptime does; leave out --as or --recompute-curve");
   return command;
 }
 
@@ -68,7 +81,7 @@ ExitCode run_plan(const PlanCommand& command) {
   const OutputConfig& config = command.sweep.output;
   const PlanOptions& options = command.options;
   const TrainingBudget budget = options.training.budget();
-  std::vector<ResolvedPoint> points = checked_points(command.sweep);
+  std::vector<ResolvedPoint> points = points_as(command.sweep, options.program);
   if (options.recompute_curve) {
     if (points.size() != 1)
       throw Error("laptime plan: --recompute-curve needs a single point; give one value of each option");
@@ -78,6 +91,7 @@ ExitCode run_plan(const PlanCommand& command) {
   const KnowledgeOf known = stored_knowledge(config.store);
   const bool is_single = points.size() == 1 && !options.grid;
   const bool shows_compiled =
+      options.program != Program::kLaptime ||
       std::ranges::any_of(points, [](const ResolvedPoint& point) { return point.config.mode == Mode::kCompile; });
   const AdviceParts parts{.remedies = !options.grid,
                           .compile_mode = !options.grid && !shows_compiled,
@@ -123,12 +137,14 @@ constexpr auto choices_of(Dump) {
 struct ExplainOptions {
   Dump dump = Dump::kNone;
   ExplainView view = ExplainView::kSummary;
+  Program program = Program::kLaptime;
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit(own_option("Explain", "dump", "print the graph after each pass, or the plan, instead of the summary"),
           self.dump);
     visit(own_option("Explain", "view", "what to show of each point"), self.view);
+    visit(own_option("Explain", "as", kProgramHelp), self.program);
   }
 };
 
@@ -148,7 +164,7 @@ ExitCode run_explain(const ExplainCommand& command) {
   require_format(config.output, kExplanationFormats);
   if (options.dump != Dump::kNone && config.output != OutputFormat::kTable)
     throw Error::format("laptime explain: --output {}: dumps are written as table", name_of(config.output));
-  const std::vector<ResolvedPoint> points = checked_points(command.sweep);
+  const std::vector<ResolvedPoint> points = points_as(command.sweep, options.program);
   const Destination destination(config.output_file);
   const KnowledgeOf known = stored_knowledge(config.store);
   const auto text_of = [&](const ResolvedPoint& point, const ShowStage&) {

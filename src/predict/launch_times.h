@@ -1,0 +1,61 @@
+// LaunchTimes: what a launch takes on a described machine, on the device and on the host that starts it.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "config/machine.h"
+#include "config/run_config.h"
+#include "graph/op.h"
+
+namespace laptime {
+
+// The matrices that a product writes.
+struct OutputMatrices {
+  int64_t count = 0;  // 0: it writes no matrix
+  int64_t rows = 0, columns = 0;
+};
+
+// Of a launch whose operands have a `type`. Matrices that share a factor, which has two axes, are one matrix.
+template <class Operands>
+OutputMatrices output_matrices(const Operands& in, const Operands& out) {
+  if (out.empty() || out[0].type.shape().rank() < 2) return {};
+  const Shape& shape = out[0].type.shape();
+  const int64_t rows = shape[-2];
+  const int64_t count = out[0].type.numel() / std::max<int64_t>(1, rows * shape[-1]);
+  for (const auto& operand : in) {
+    if (count > 1 && operand.type.shape().rank() == 2) return {1, count * rows, shape[-1]};
+  }
+  return {count, rows, shape[-1]};
+}
+
+// Without the rates that programs reach, a launch takes max(FLOPs / peak, bytes / bandwidth) + launch cost, which is a
+// bound (Williams, Waterman and Patterson 2009). With them
+//  - a product runs in waves of tiles, one tile on each processor, at a share of the peak; each tile has a latency;
+//  - bytes move at a share of the bandwidth, and faster where they fit the cache;
+//  - the host starts kernels while the device runs earlier ones, so that a step takes the longer of the two.
+class LaunchTimes {
+ public:
+  // `product_peak` is the FLOP/s of contractions by the data sheet; all other ops run at the float32 peak.
+  LaunchTimes(DataSheet machine, double product_peak, Program program = Program::kLaptime, Mode mode = Mode::kEager);
+
+  double kernel(const OpCard& op, const OutputMatrices& written, double flops, int64_t bytes) const;
+  double host(Phase phase) const;
+  // Of launches whose kernels take `kernels` seconds, and whose host `hosts`.
+  double together(double kernels, double hosts) const;
+  bool is_bound() const { return !machine_.has_reached_rates(); }
+  // How far times that others published for this machine and mode are from predicted ones; none for a bound.
+  std::optional<PublishedRuns> published() const;
+
+ private:
+  double memory(double bytes) const;
+  double product(const OutputMatrices& written, double flops) const;
+
+  DataSheet machine_;
+  double product_peak_;
+  Program program_;
+  Mode mode_;
+};
+
+}  // namespace laptime
