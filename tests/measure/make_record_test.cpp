@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
+#include "config/fields_json.h"
 #include "model/parameters.h"
 #include "record/metrics.h"
 #include "support/points.h"
