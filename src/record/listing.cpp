@@ -106,20 +106,18 @@ class ColumnReader {
 
   template <class T>
   void operator()(const char*, T& field) {
-    // Most values are texts and fractions: they need no Json between.
+    // Most values are texts, fractions or none: they need no Json between.
     const int type = row_.type(column_);
-    if constexpr (std::is_same_v<T, std::string>) {
-      if (type == SQLITE_TEXT) {
-        field = row_.text(column_++);
-        return;
-      }
-    } else if constexpr (std::is_same_v<T, double> || std::is_same_v<T, std::optional<double>>) {
-      if (type == SQLITE_FLOAT) {
-        field = row_.number(column_++);
-        return;
-      }
-    }
+    bool is_read = false;
     if (type == SQLITE_NULL) field = T();
+    if constexpr (std::is_same_v<T, std::string>) {
+      if (type == SQLITE_TEXT) field = row_.text(column_);
+      is_read = type == SQLITE_TEXT || type == SQLITE_NULL;
+    } else if constexpr (std::is_same_v<T, double> || std::is_same_v<T, std::optional<double>>) {
+      if (type == SQLITE_FLOAT) field = row_.number(column_);
+      is_read = type == SQLITE_FLOAT || (type == SQLITE_NULL && !std::is_same_v<T, double>);
+    }
+    if (is_read) return skip();
     fields_json::Reader("listing", "").read(value(), field);
   }
   Json value() {
