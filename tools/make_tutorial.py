@@ -74,7 +74,7 @@ SECTIONS = [
       "memory --model small {m} --view saved"],
      ""),
     ("How long would a step take on another machine, and what would fit there?",
-     "The machines of `laptime list devices` are known by their data sheets; their times are bounds.",
+     "The machines of `laptime list devices` are known by their data sheets, and GPUs by what programs reached of them.",
      ["plan --model small,medium,large --context 512 --dtype bfloat16 --device h100,rtx4090,rtx3070 --largest"],
      ""),
     ("What do sums in float16 lose?",

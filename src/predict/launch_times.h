@@ -17,7 +17,8 @@ struct OutputMatrices {
   int64_t rows = 0, columns = 0;
 };
 
-// Of a launch whose operands have a `type`. Matrices that share a factor, which has two axes, are one matrix.
+// Reads them from the operands of a launch, which have a `type`. Matrices that share a factor of two axes are one
+// matrix.
 template <class Operands>
 OutputMatrices output_matrices(const Operands& in, const Operands& out) {
   if (out.empty() || out[0].type.shape().rank() < 2) return {};
@@ -42,7 +43,7 @@ class LaunchTimes {
 
   double kernel(const OpCard& op, const OutputMatrices& written, double flops, int64_t bytes) const;
   double host(Phase phase) const;
-  // Of launches whose kernels take `kernels` seconds, and whose host `hosts`.
+  // Seconds of launches whose kernels take `kernels` seconds, and whose host takes `hosts`.
   double together(double kernels, double hosts) const;
   bool is_bound() const { return !machine_.has_reached_rates(); }
   // How far times that others published for this machine and mode are from predicted ones; none for a bound.

@@ -191,10 +191,11 @@ constinit const Command kPlan{
     .summary = "predict time and bytes of a step, here or on another machine, and what fits",
     .details =
         "Takes the options of bench that describe a point, and runs nothing. On this machine times come from launches "
-        "that laptime calibrate and earlier runs measured, of the nearest sizes; on a machine described by its data "
-        "sheet (--device roofline:NAME) they are bounds. A single point is told in a few lines with the largest batch "
-        "and context that fit; several points are a table. For a point that does not fit, the least recomputation is "
-        "searched for, and eager points are also planned in compile mode; --grid leaves out both.",
+        "that laptime calibrate and earlier runs measured, of the nearest sizes. On a described machine (--device "
+        "roofline:NAME) they come from what programs reach of its data sheet, or are bounds where that is not known; "
+        "--as predicts PyTorch's times. A single point is told in a few lines with the largest batch and context that "
+        "fit; several points are a table. For a point that does not fit, the least recomputation is searched for, and "
+        "eager points are also planned in compile mode; --grid leaves out both.",
     .options = plan_options,
     .parse = action_of<parse_plan, run_plan>,
     .examples =
