@@ -1,6 +1,4 @@
 // Gathers the names of columns from the tables of columns, metrics, short names and options.
-#include "report/column_words.h"
-
 #include <fmt/format.h>
 
 #include <functional>

@@ -114,6 +114,15 @@ std::span<const ColumnSet> column_sets();
 const ColumnSet* find_column_set(std::string_view name);  // by its name or alias; null for none
 std::vector<std::string_view> names_in(std::string_view list, char separator = ',');
 
+// A column that has a name of its own, for lists and completion.
+struct ColumnWord {
+  std::string name;
+  std::string unit;  // "-" for none
+  std::string help;  // one line
+};
+// Headers, metrics, short names, options and the headers of the sets.
+std::vector<ColumnWord> column_words();
+
 std::vector<Column> table_columns();
 std::optional<Column> table_column(std::string_view header);
 

@@ -1,5 +1,4 @@
 // Whatever a table prints as a header is listed, and can stand in --columns, --sort and filters.
-#include "report/column_words.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -18,7 +18,6 @@
 #include "points/resolve.h"
 #include "prepare/device.h"
 #include "record/metrics.h"
-#include "report/column_words.h"
 #include "report/columns.h"
 #include "table/aligned.h"
 #include "table/text.h"
