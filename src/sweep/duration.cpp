@@ -105,8 +105,10 @@ std::vector<ExpectedPoint> expected_points(const std::vector<ResolvedPoint>& poi
 }
 
 TimeLeft time_left(const std::vector<ResolvedPoint>& points, const std::vector<ExpectedPoint>& expected) {
-  const bool are_known = !expected.empty() && std::ranges::all_of(expected, [](const auto& point) { return point.time.has_value(); });
-  const bool is_rough = std::ranges::any_of(expected, [](const auto& point) { return point.runs() && point.rough.has_value(); });
+  const bool are_known =
+      !expected.empty() && std::ranges::all_of(expected, [](const auto& point) { return point.time.has_value(); });
+  const bool is_rough =
+      std::ranges::any_of(expected, [](const auto& point) { return point.runs() && point.rough.has_value(); });
   std::vector<double> costs;
   costs.reserve(points.size());
   std::vector<std::pair<ModelConfig, ModelSummary>> summaries;

@@ -94,7 +94,9 @@ class Profile(ProgramTest):
                     rows = report["tables"][view]
                     self.assertEqual({row["bound"] for row in rows} - {"compute", "memory"}, set())
                     for row in rows:
-                        self.assertTrue(0 < row["of_roofline"] <= 1, row)
+                        # Operands that fit the cache move up to three times as fast as the memory's bandwidth.
+                        most = 3 if row["bound"] == "memory" else 1
+                        self.assertTrue(0 < row["of_roofline"] <= most, row)
         (rates,) = (one for one in report["findings"] if one["kind"] == "rates")
         self.assertGreater(rates["peak_flops_per_second"], rates["bandwidth_bytes_per_second"])
         self.assertEqual(rates["trust"], "predicted")
