@@ -16,7 +16,7 @@
 namespace laptime {
 namespace {
 
-bool is_predicted(const Record& record) { return record.verdict.rating == kPredicted; }
+bool has_predicted_rating(const Record& record) { return record.verdict.rating == kPredicted; }
 
 // Error where times of the points cannot be compared at all.
 void require_alike(const MeasuredPoint& a, const MeasuredPoint& b) {
@@ -26,7 +26,7 @@ void require_alike(const MeasuredPoint& a, const MeasuredPoint& b) {
   const Record& first = a.processes.front();
   for (const MeasuredPoint* const point : {&a, &b}) {
     for (const Record& record : point->processes) {
-      if (is_predicted(record) != is_predicted(first)) refuse("one is predicted, the other measured");
+      if (has_predicted_rating(record) != has_predicted_rating(first)) refuse("one is predicted, the other measured");
       if (record.fingerprint != first.fingerprint) refuse("they were measured on different machines");
       if (record.math_mode != first.math_mode)
         refuse(fmt::format("their arithmetic is {} and {}", first.math_mode, record.math_mode));
@@ -92,7 +92,7 @@ StoredPair pair_of(const MeasuredPoint& a, const MeasuredPoint& b, double error,
     set_unjudged(pair, "failed", "a sample takes no time");
     return pair;
   }
-  const bool is_exact = is_predicted(a.processes.front()) && is_predicted(b.processes.front());
+  const bool is_exact = has_predicted_rating(a.processes.front()) && has_predicted_rating(b.processes.front());
   pair.ratio = ratio->ratio;
   pair.interval = is_exact ? Interval{ratio->ratio, ratio->ratio} : ratio->interval;
   if (!pair.interval) {

@@ -66,7 +66,7 @@ Json launch_column(const TraceLaunch& launch, std::string_view column) {
     if (std::ranges::equal(one.name, column, {}, {}, lower)) return one.read(launch);
   }
   const std::vector<std::string_view> known = launch_columns();
-  throw Error::format("filter: a launch has no column {}{}; it has {}", quote(column), did_you_mean(column, known),
+  throw Error::format("filter: a launch has no column {}{} (columns: {})", quote(column), did_you_mean(column, known),
                       joined(known, ", "));
 }
 

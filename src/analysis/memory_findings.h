@@ -40,10 +40,10 @@ void add_usable(const std::optional<UsableMemory>& usable, Json& values);
 //   residual_tensor    bytes, dtype, shape
 std::vector<Finding> memory_findings(const Record& record, const StepTrace& trace);
 
-// How the peaks of points grow that differ in their context alone: from_context, from_bytes, to_context, to_bytes. The
-// buffers held at the longer context's peak are matched with those at the shorter one, 0 < shorter < longer; where each
-// has its like, also square_bytes, linear_bytes and constant_bytes by how they grow with the context, as requested, and
-// square_op, which writes most of the first, or is empty. The subject is `name`.
+// How the peak grows between two points that differ only in context, 0 < shorter < longer: from_context, from_bytes,
+// to_context, to_bytes. Each buffer held at the longer point's peak is matched with the same buffer of the shorter
+// point. If all have a match, also square_bytes, linear_bytes and constant_bytes (requested bytes, by how they grow
+// with the context), and square_op, the op that writes most of square_bytes, or empty. The subject is `name`.
 Finding memory_growth_finding(const std::string& name, const StepTrace& at_shorter, int64_t shorter,
                               const StepTrace& at_longer, int64_t longer);
 

@@ -167,9 +167,10 @@ std::vector<Finding> trace_findings(const Record& record, const StepTrace& trace
   add_class_shares(trace, totals.step, findings);
   add_phase_times(trace, totals.step, findings);
   if (trace.peak_flops || trace.bandwidth) {
-    add(findings, "rates", "",
-        {{"peak_flops_per_second", or_null(trace.peak_flops)},
-         {"bandwidth_bytes_per_second", or_null(trace.bandwidth)}});
+    Json values{{"peak_flops_per_second", or_null(trace.peak_flops)},
+                {"bandwidth_bytes_per_second", or_null(trace.bandwidth)}};
+    if (is_predicted(record)) values["from"] = record.prediction.from;
+    add(findings, "rates", "", std::move(values));
   }
   if (const auto bound = bound_of_pass(trace)) {
     add(findings, "pass_bound", pass_of(trace),
@@ -180,7 +181,8 @@ std::vector<Finding> trace_findings(const Record& record, const StepTrace& trace
   const bool predicted = is_predicted(record);
   if (!predicted) {
     add_tracing(trace, totals, findings);
-  } else if (const double floor = floor_of(trace, trace.peak_flops, trace.bandwidth); floor > 0 && totals.step > 0) {
+  } else if (const double floor = floor_of(trace, trace.peak_flops, trace.bandwidth);
+             record.prediction.from == "data sheet" && floor > 0 && totals.step > 0) {
     add(findings, "launch_starts", pass_of(trace),
         {{"floor_s", floor}, {"share", 1 - floor / totals.step}, {"launches", trace.launch_count()}});
   }

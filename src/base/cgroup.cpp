@@ -75,7 +75,7 @@ std::vector<Cgroup> chain(const Mount& mount, const std::string& path) {
 
 std::optional<int64_t> read_number(const fs::path& path) {
   const auto word = read_word(path);
-  return word ? parse_int64(*word) : std::nullopt;  // "max" is no number: no limit
+  return word ? parse_int64(*word) : std::nullopt;  // "max" is not a number: no limit
 }
 
 std::optional<double> quota_of(const Cgroup& group) {

@@ -16,7 +16,7 @@ Json parse_json(std::string_view text, const std::string& where, int max_depth) 
     return Json::parse(text);
   } catch (const JsonError& error) {
     if (!error.byte()) throw Error::format("{}: a number in it is out of range; write the file again", where);
-    throw Error::format("{}: not valid JSON at byte {} of it; write the file again", where, *error.byte());
+    throw Error::format("{}: not valid JSON at its byte {}; write the file again", where, *error.byte());
   }
 }
 

@@ -188,6 +188,13 @@ std::vector<ResolvedPoint> checked_points(const Sweep& sweep, const std::optiona
   return checked_points(sweep, points_of(sweep), output);
 }
 
+void require_data_of_epochs(const TrainingBudget& budget, std::span<const ResolvedPoint> points) {
+  for (const ResolvedPoint& point : points) {
+    if (budget.epochs && point.config.data.empty())
+      throw Error("--epochs needs --data FILE, whose tokens an epoch reads once; give it, or --tokens");
+  }
+}
+
 fs::path store_to_read(std::string_view command, const std::string& option, const OutputFile& output) {
   const std::optional<fs::path> path = store_path(option);
   if (!path) throw Error::format("laptime {}: there is no store to read; name the file with --store", command);

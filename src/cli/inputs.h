@@ -13,6 +13,7 @@
 #include "config/output_config.h"
 #include "config/run_config.h"
 #include "config/sweep.h"
+#include "config/training_options.h"
 #include "prepare/knowledge.h"
 #include "prepare/resolved_point.h"
 #include "record/store.h"
@@ -89,6 +90,9 @@ void reject_overwriting(const OutputFile& output, const std::vector<UsedFile>& u
 std::vector<ResolvedPoint> checked_points(const Sweep& sweep, const std::optional<OutputFile>& output = {});
 std::vector<ResolvedPoint> checked_points(const Sweep& sweep, std::vector<SweepPoint> points,
                                           const std::optional<OutputFile>& output = {});
+
+// Error if a training of so many epochs is asked for and a point has no data.
+void require_data_of_epochs(const TrainingBudget& budget, std::span<const ResolvedPoint> points);
 
 // The store that `command` reads. Error if there is none, or if the output is a file of it.
 std::filesystem::path store_to_read(std::string_view command, const std::string& option, const OutputFile& output);

@@ -25,7 +25,7 @@ struct RoundsRequest {
   ResolvedPoint a, b;  // valid points; a point with a given warm-up or number of steps keeps them in each process
   std::optional<ComparedPrograms> programs{};  // that measure the points; none: this one
   ComparedNames names;
-  double margin = 0;  // rounds end when no end of the 99 % interval is further than half of this from the ratio
+  double margin = 0;  // rounds stop once both ends of the 99 % interval are within half of this of the ratio
   Seconds budget{};   // for all rounds; at least kFewestRounds are made
   std::optional<std::filesystem::path> store{};
   std::string run_name;  // Record::sweep of what is stored

@@ -98,7 +98,8 @@ std::string make_label(std::string_view pattern, const RunConfig& config, std::s
     if (brace == std::string_view::npos) break;
     const size_t end = pattern.find_first_of("{}", brace + 1);
     if (pattern[brace] == '}' || end == std::string_view::npos || pattern[end] == '{') {
-      throw Error::format("{}: unmatched brace in {}; write words as {{model}}", where, quote(pattern));
+      throw Error::format("{}: unmatched brace in {}; write placeholders in braces, such as {{model}}", where,
+                          quote(pattern));
     }
     label += value_of(pattern.substr(brace + 1, end - brace - 1), config, where);
     pattern.remove_prefix(end + 1);

@@ -25,7 +25,7 @@ struct Field {
 
 std::string text_of_node(const toml::node& value, const std::string& where) {
   const auto* const text = value.as_string();
-  if (text == nullptr || text->get().empty()) throw Error::format("{}: give a text in quotes", where);
+  if (text == nullptr || text->get().empty()) throw Error::format("{}: give non-empty text in quotes", where);
   return text->get();
 }
 

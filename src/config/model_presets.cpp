@@ -114,7 +114,7 @@ std::string canonical_rope_scaling(std::string_view where, std::string_view word
                         scaling.original_context >= 1;
   if (!is_valid) {
     throw Error::format(
-        "{}: {} is no scaling of RoPE; write none, or llama3:FACTOR:LOW:HIGH:CONTEXT as llama3:8:1:4:8192", where,
+        "{}: {} is not a scaling of RoPE; write none, or llama3:FACTOR:LOW:HIGH:CONTEXT as llama3:8:1:4:8192", where,
         quote(word));
   }
   return rope_scaling_word(scaling);

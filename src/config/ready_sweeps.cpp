@@ -74,7 +74,7 @@ Sweep read_sweep(std::string_view where, const std::string& name) {
   }
   std::vector<std::string_view> names;
   for (const ReadySweep& one : ready_sweeps()) names.push_back(one.name);
-  throw Error::format("{}: {} is no file and no sweep of the program{} (laptime list sweeps)", where, quote(name),
+  throw Error::format("{}: {} is neither a file nor a sweep of the program{} (laptime list sweeps)", where, quote(name),
                       did_you_mean(name, names));
 }
 

@@ -91,7 +91,7 @@ int64_t parse_bytes(std::string_view where, std::string_view text) {
   if (unit.starts_with(' ')) unit.remove_prefix(1);
   constexpr double kLeastWithoutUnit = 1048576;  // no step fits into less: a unit was forgotten
   if (problem == std::errc() && unit.empty() && number > 0 && number < kLeastWithoutUnit) {
-    throw Error::format("{}: {} has no unit; did you mean {}{}? ({}B are bytes)", where, quote(text), text,
+    throw Error::format("{}: {} has no unit; did you mean {}{}? (for bytes, write {}B)", where, quote(text), text,
                         number < 1024 ? "GiB" : "MiB", text);
   }
   if (problem == std::errc()) {

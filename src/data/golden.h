@@ -80,7 +80,7 @@ struct GoldenCase {
   // "logits", "grad/NAME", "after1/NAME", "after<steps>/NAME": every compared tensor, in the order of the model.
   std::vector<std::string> keys;
   std::map<std::string, StoredNorm> norms;      // by key: of the whole tensor, as the file states it
-  std::map<std::string, double> truth_norm;     // by key: of what is stored, the samples or the whole tensor
+  std::map<std::string, double> truth_norm;     // by key: of the stored values, samples or the whole tensor
   std::map<std::string, double> largest_norm;   // by group: the largest truth_norm
   std::shared_ptr<const SafetensorsFile> file;  // open, for tensors
 

@@ -48,8 +48,9 @@ void add_key(GoldenCase& golden, const std::string& key, const std::vector<int64
   if (parts.group.starts_with("after") && ranges != golden.undetermined.end()) {
     for (const auto& [from, to] : ranges->second) {
       if (from > to || to > std::ssize(values))
-        throw Error::format("{}, 'undetermined' of '{}': [{}, {}) is no range of {} elements; write the file again",
-                            golden_metadata_place(*golden.file), parts.name, from, to, values.size());
+        throw Error::format(
+            "{}, 'undetermined' of '{}': [{}, {}) is not a range within {} elements; write the file again",
+            golden_metadata_place(*golden.file), parts.name, from, to, values.size());
       std::fill(values.begin() + from, values.begin() + to, 0.0);
     }
   }

@@ -15,7 +15,7 @@ Json golden_metadata(const SafetensorsFile& file) {
   constexpr size_t kLongest = 16'000'000;
   const auto found = file.metadata().find("laptime");
   if (found == file.metadata().end()) {
-    throw Error::format("{} has no metadata 'laptime', so it is no golden file; name one that is (tests/golden)",
+    throw Error::format("{} has no metadata 'laptime', so it is not a golden file; name one that is (tests/golden)",
                         file.text());
   }
   const std::string where = golden_metadata_place(file);

@@ -43,8 +43,8 @@ std::string header_text(const InputFile& file) {
   file.read(kLengthBytes, std::as_writable_bytes(std::span(text)));
   if (text.empty() || text.front() != '{') {
     throw Error::format(
-        "{}: the header at byte {} does not begin with '{{'; this is no safetensors file: choose another", file.text(),
-        kLengthBytes);
+        "{}: the header at byte {} does not begin with '{{'; this is not a safetensors file: choose another",
+        file.text(), kLengthBytes);
   }
   return text;
 }
@@ -131,7 +131,7 @@ void SafetensorsFile::read(const StoredTensor& tensor, int64_t begin, std::span<
     if (done == size) continue;
     const int64_t bad = begin + at + static_cast<int64_t>(done);
     throw Error::format(
-        "{}: tensor {}: element {} (byte {}) is no integer of 64 bits; choose a file with integers there", text(),
+        "{}: tensor {}: element {} (byte {}) is not a 64-bit integer; choose a file with integers there", text(),
         quote(tensor.name), bad, tensor.begin + bad * element);
   }
 }

@@ -138,9 +138,9 @@ class HeaderEvents {
   }
 
   [[noreturn]] void unexpected(const char* what) const {
-    if (place_ == Place::kOutside) throw Error::format("{}: the header is {}, no object; {}", file_, what, kRemedy);
-    if (place_ == Place::kTop) fail(fmt::format("it is {}, no object", what));
-    fail(fmt::format("{} may not be {}, is unknown, or occurs twice", quote(field_), what));
+    if (place_ == Place::kOutside) throw Error::format("{}: the header is {}, not an object; {}", file_, what, kRemedy);
+    if (place_ == Place::kTop) fail(fmt::format("it is {}, not an object", what));
+    fail(fmt::format("{} is unknown, occurs twice, or is {}, which is not allowed", quote(field_), what));
   }
 
   std::optional<std::vector<uint64_t>>& list() {

@@ -104,8 +104,9 @@ std::optional<TokenLayout> npy_layout(const InputFile& file) {
                                                   : number_at<uint16_t>(begin, kLengthAt);
   const int64_t first_byte = static_cast<int64_t>(header_at) + length;
   if (first_byte > std::ssize(begin))
-    throw Error::format("{}: numpy header of {} bytes goes beyond the file or {} bytes; write the array again",
-                        file.text(), length, kMostHeader);
+    throw Error::format(
+        "{}: numpy header of {} bytes runs past the end of the file, or is longer than {} bytes; write the array again",
+        file.text(), length, kMostHeader);
   const std::string_view header = text.substr(header_at, static_cast<size_t>(length));
   struct Type {
     std::string_view descr;
@@ -129,7 +130,7 @@ std::optional<TokenLayout> npy_layout(const InputFile& file) {
   }
   if (count > file.size() || count * size_of(type->type) + first_byte != file.size()) {
     throw Error::format(
-        "{}: numpy header states {} numbers of {} bytes, the file holds {} bytes after it; copy it again", file.text(),
+        "{}: numpy header states {} numbers of {} bytes each, but {} bytes follow it; copy the file again", file.text(),
         count, size_of(type->type), file.size() - first_byte);
   }
   return TokenLayout{DataFormat::kNpy, type->type, first_byte, count};

@@ -19,7 +19,7 @@ struct Interval {
 // A number below `bound` from a generator with a fixed seed; `counter` is its place in the sequence.
 size_t draw_below(uint64_t bound, uint64_t& counter);
 
-// Above this lag-1 autocorrelation neighbouring samples are resampled together, in blocks.
+// Above this lag-1 autocorrelation, neighbouring samples are resampled together, in blocks.
 inline constexpr double kBlockBootstrapAbove = 0.2;
 
 // How many neighbouring samples form a block: 1 up to kBlockBootstrapAbove; else the optimum for a first-order

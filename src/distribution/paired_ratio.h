@@ -44,8 +44,8 @@ struct PairedRatio {
 // spans of different lengths, none or too many rounds, or a figure that is not a positive finite number.
 PairedRatio paired_ratio(std::span<const double> a, std::span<const double> b);
 
-// About how many rounds with the noise of these show a difference of this fraction nineteen times out of twenty: by the
-// normal approximation, with the spread taken from the median absolute deviation. Error as above.
+// About how many rounds as noisy as `a` and `b` are needed to show `difference`, a fraction, nineteen times out of
+// twenty: by the normal approximation, with the spread from the median absolute deviation. Error as paired_ratio().
 int64_t rounds_to_show(double difference, std::span<const double> a, std::span<const double> b);
 
 }  // namespace laptime

@@ -177,14 +177,14 @@ Seconds RecordedSteps::begin_of(const StepLine& line) const {
 
 void RecordedSteps::check_fits(const StepLine& line) const {
   if (line.keys != keys_) {
-    throw Error::format("has the keys {}, and the first step has {}; every step has the same", joined(line.keys, ", "),
-                        joined(keys_, ", "));
+    throw Error::format("has the keys {}, but the first step has {}; every step must have the same keys",
+                        joined(line.keys, ", "), joined(keys_, ", "));
   }
   const bool has_phases =
       std::equal(line.phases.begin(), line.phases.end(), phases_.begin(), phases_.end(),
                  [](const std::pair<Phase, Seconds>& timed, Phase phase) { return timed.first == phase; });
   if (!has_phases || line.begin.has_value() != begins_)
-    throw Error("lacks a time that the first step has, or has one more; every step has the same");
+    throw Error("lacks a time that the first step has, or has an extra one; every step must have the same times");
   if (begin_of(line) < ends_.back() - kNanosecondOfLine / 2) {
     throw Error::format("'begin' is {} before the end of the last step; give times of one clock",
                         format_seconds((ends_.back() - begin_of(line)).count()));

@@ -47,13 +47,17 @@ constexpr std::array kFamilies{
     Family{.model_type = "llama", .architecture = "LlamaForCausalLM"},
     Family{
         .model_type = "mistral", .architecture = "MistralForCausalLM", .default_kv_heads = 8, .default_window = 4096},
-    Family{
-        .model_type = "qwen2", .architecture = "Qwen2ForCausalLM", .edition = Edition::kQwen2, .default_kv_heads = 32},
+    Family{.model_type = "qwen2",
+           .architecture = "Qwen2ForCausalLM",
+           .edition = Edition::kQwen2,
+           .default_kv_heads = 32,
+           .default_window = 4096},
     Family{.model_type = "qwen3",
            .architecture = "Qwen3ForCausalLM",
            .edition = Edition::kQwen3,
            .default_kv_heads = 32,
-           .default_head_dim = 128},
+           .default_head_dim = 128,
+           .default_window = 4096},
     Family{.model_type = "gpt2",
            .architecture = "GPT2LMHeadModel",
            .edition = Edition::kGpt2,
@@ -77,12 +81,12 @@ constexpr std::array kFamilies{
 
 // Parts of keys that change what a model computes. A key with one of them that nobody has read is refused unless its
 // value is null, false, 0 or empty.
-constexpr std::array<std::string_view, 40> kParts{
-    "expert",  "moe",    "router",    "softcap",     "quant",    "window",    "chunk",    "scal",
-    "multipl", "norm",   "rope",      "rotary",      "attn",     "attention", "residual", "conv",
-    "ssm",     "mamba",  "cross",     "latent",      "lora",     "nextn",     "bias",     "clip",
-    "alibi",   "sparse", "parallel",  "layer_types", "vision",   "audio",     "encoder",  "auto_map",
-    "dropout", "pdrop",  "embedding", "kv_",         "position", "logit",     "act_fn",   "activation"};
+constexpr std::array<std::string_view, 42> kParts{
+    "expert",      "moe",    "router", "softcap",    "quant",     "window",   "chunk", "scal",      "multipl",
+    "norm",        "rope",   "rotary", "attn",       "attention", "residual", "conv",  "ssm",       "mamba",
+    "cross",       "latent", "lora",   "nextn",      "bias",      "clip",     "alibi", "sparse",    "parallel",
+    "layer_types", "vision", "audio",  "encoder",    "auto_map",  "dropout",  "pdrop", "embedding", "kv_",
+    "position",    "logit",  "act_fn", "activation", "compress",  "prune"};
 // Keys with such a part that change nothing in training, or nothing at all.
 constexpr std::array<std::string_view, 11> kHarmless{
     "attn_implementation",   "_attn_implementation", "_attn_implementation_autoset", "_attn_implementation_internal",
@@ -154,6 +158,10 @@ class Reader {
     if (std::ranges::find(words, word) == words.end())
       refuse(key, quote(word), fmt::format("{} computes {}", family_.model_type, words.front()));
   }
+  void refuse_unless(std::string_view key, double value) {
+    if (const double found = number_or(key, value); found != value)
+      refuse(key, fmt::format("{}", found), fmt::format("the model has {}; make both equal", value));
+  }
   void require(std::string_view key, bool value) {
     if (truth_or(key, value) != value)
       refuse(key, value ? "false" : "true", fmt::format("only {} is", value ? "true" : "false"));
@@ -183,8 +191,8 @@ class Reader {
   }
 
   void read_llama(ModelConfig& model) {
-    const int64_t kv_heads =
-        integer_or("num_key_value_heads", family_.default_kv_heads > 0 ? family_.default_kv_heads : model.num_heads);
+    const bool is_usual = family_.default_kv_heads > 0 && !json_.holds("num_key_value_heads");  // null: as heads
+    const int64_t kv_heads = integer_or("num_key_value_heads", is_usual ? family_.default_kv_heads : model.num_heads);
     if (model.num_heads % kv_heads != 0)
       refuse("num_key_value_heads", fmt::format("{}", kv_heads), fmt::format("give a divisor of {}", model.num_heads));
     if (kv_heads != model.num_heads) model.num_kv_heads = kv_heads;
@@ -207,7 +215,7 @@ class Reader {
     if (has("sliding_window")) window = integer("sliding_window");
     if (!json_.has("sliding_window") && !json_.holds("sliding_window") && family_.default_window > 0) {
       window = family_.default_window;
-      slides = true;
+      slides = uses;
     }
     if (has("layer_types")) {
       bool any = false;
@@ -229,9 +237,15 @@ class Reader {
     constexpr double kUsualNeoxShare = 0.25;
     model.rope_theta = number_or(is_neox ? "rotary_emb_base" : "rope_theta", kUsualTheta);
     double share = number_or(is_neox ? "rotary_pct" : "partial_rotary_factor", is_neox ? kUsualNeoxShare : 1);
+    // Some files of version 4 repeat gpt_neox's values under the names of other families.
+    if (is_neox) {
+      refuse_unless("rope_theta", *model.rope_theta);
+      refuse_unless("partial_rotary_factor", share);
+    }
     for (const std::string_view key : {"rope_scaling", "rope_parameters"}) {
       if (!has(key)) continue;
       const JsonField rope = json_.at(key);
+      check_rope_keys(key, rope);
       if (rope.has("rope_theta")) model.rope_theta = rope.at("rope_theta").number();
       if (rope.has("partial_rotary_factor")) share = rope.at("partial_rotary_factor").number();
       model.rope_scaling = scaling_word(key, rope);
@@ -240,6 +254,17 @@ class Reader {
       refuse("partial_rotary_factor", fmt::format("{}", share),
              fmt::format("{} rotates whole heads", family_.model_type));
     if (share != 1) model.rotary_share = share;
+  }
+
+  // Error for an object of one kind for each type of layer, and for a key that is not read.
+  void check_rope_keys(std::string_view key, const JsonField& rope) const {
+    constexpr std::array<std::string_view, 8> kKnown{
+        "rope_theta", "partial_rotary_factor", "rope_type",        "type",
+        "factor",     "low_freq_factor",       "high_freq_factor", "original_max_position_embeddings"};
+    for (const auto& [name, value] : rope.members()) {
+      if (std::ranges::find(kKnown, name) == kKnown.end() && !value.is_neutral())
+        refuse(key, fmt::format("with the key '{}'", printable_key(name)), "supported are default and llama3");
+    }
   }
 
   std::string scaling_word(std::string_view key, const JsonField& rope) const {
@@ -298,7 +323,7 @@ ModelConfig read_model_config(const std::string& path) {
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<size_t>(stream.gcount()));
   if (text.size() > kLargest)
-    throw Error::format("{} has more than 1 MiB and is no config.json; name one", quote(path));
+    throw Error::format("{} has more than 1 MiB and is not a config.json; name one", quote(path));
   return parse_model_config(text, path);
 }
 

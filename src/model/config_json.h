@@ -12,8 +12,8 @@ namespace laptime {
 inline constexpr std::string_view kWeightsFile = "model.safetensors";
 inline constexpr std::string_view kWeightsIndex = "model.safetensors.index.json";
 
-// The architecture that the file describes; `name` and `batch_size` keep their defaults. Error names the key that is
-// missing, malformed, or asks for a computation that is not supported.
+// The architecture that the file describes; `name` and `batch_size` keep their defaults. Error with the key that is
+// missing or malformed, or that asks for an unsupported computation.
 ModelConfig read_model_config(const std::string& path);
 ModelConfig parse_model_config(std::string_view text, const std::string& name);
 

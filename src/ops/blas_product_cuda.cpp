@@ -43,7 +43,7 @@ std::optional<BlasMatrix> matrix_of(const TensorType& type, int64_t batches, int
 // A product in the library's terms, and the copies before it.
 class BlasCall {
  public:
-  // Without memory, `workspace` only counts bytes.
+  // If `memory` is null, only counts the bytes of the workspace.
   BlasCall(const Product& product, const BlasChoice& choice, std::byte* memory)
       : is_padded_(choice.padded), workspace_(memory) {
     const TensorView& c = product.c;

@@ -34,7 +34,8 @@ std::optional<double> error_of(const Record& record, const TimeStats& time);
 
 // "bfloat16 compile saves 433 ms of float32 eager's 785 ms, 257 ms of them in the optimizer."
 std::string time_sentence(const PagePoints& points, const PagePoint& point);
-// "10B tokens take 3.2 days (2.9-3.5)."; empty if the page was asked for none, and for another pass than a step.
+// "10B tokens: 77,000 steps, 3.2 days (2.9 days to 3.5 days)."; empty if the page was asked for none, and for another
+// pass than a step.
 std::string training_sentence(const PagePoints& points, const PagePoint& point);
 // "The median of 77 samples is known to ±5 %; ..."
 std::string trust_sentence(const PagePoint& point);

@@ -36,9 +36,12 @@ double LaunchTimes::memory(double bytes) const {
   return bytes * (1 - hot + hot / kCacheGain) / (machine_.bandwidth * machine_.reached_bandwidth);
 }
 
+double LaunchTimes::reached_share() const {
+  return product_peak_ != machine_.usable_float32() ? machine_.reached_tensor : machine_.reached_float32;
+}
+
 double LaunchTimes::product(const OutputMatrices& written, double flops) const {
-  const bool is_tensor = product_peak_ != machine_.usable_float32();
-  const double rate = product_peak_ * (is_tensor ? machine_.reached_tensor : machine_.reached_float32);
+  const double rate = product_peak_ * reached_share();
   if (written.count == 0) return flops / rate;
   const auto elements = static_cast<double>(written.count * written.rows * written.columns);
   const auto processors = static_cast<double>(machine_.processors);
@@ -56,7 +59,7 @@ double LaunchTimes::kernel(const OpCard& op, const OutputMatrices& written, doub
   const bool is_product = op.kind == OpKind::kContraction;
   const double moved = memory(static_cast<double>(bytes));
   if (is_bound()) return std::max(flops / (is_product ? product_peak_ : machine_.usable_float32()), moved);
-  const double computed = is_product ? product(written, flops) : flops / (machine_.float32 * machine_.reached_float32);
+  const double computed = is_product ? product(written, flops) : flops / (machine_.float32 * reached_share());
   return std::max(computed, moved) + kKernelFloor;
 }
 

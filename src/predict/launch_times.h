@@ -51,6 +51,7 @@ class LaunchTimes {
 
  private:
   double memory(double bytes) const;
+  double reached_share() const;  // of the peak, with tensor cores or without
   double product(const OutputMatrices& written, double flops) const;
 
   DataSheet machine_;

@@ -142,12 +142,13 @@ std::vector<ForecastLaunch> TimeForecast::described(const Plan& plan) const {
   launches.reserve(plan.steps.size());
   double kernels = 0;
   double hosts = 0;
+  double paused = 0;
   double before = 0;
   for (const PlanStep& step : plan.steps) {
-    kernels += described_->kernel(*step.kernel->op, output_matrices(step.in, step.out), step.flops, step.bytes) +
-               step.pause.count();
+    kernels += described_->kernel(*step.kernel->op, output_matrices(step.in, step.out), step.flops, step.bytes);
     hosts += described_->host(step.phase);
-    const double now = described_->together(kernels, hosts);
+    paused += step.pause.count();  // of the device and of the host
+    const double now = described_->together(kernels, hosts) + paused;
     launches.push_back({now - before, CostSource::kDescribed});
     before = now;
   }
@@ -183,7 +184,7 @@ std::optional<std::pair<double, double>> TimeForecast::range_of(double seconds) 
   constexpr size_t kFewest = 10;
   if (described_) {
     const std::optional<PublishedRuns> published = described_->published();
-    if (!published) return std::nullopt;
+    if (!published || static_cast<size_t>(published->figures) < kFewest) return std::nullopt;
     return std::pair(seconds * published->low, seconds * published->high);
   }
   if (errors_.size() < kFewest) return std::nullopt;

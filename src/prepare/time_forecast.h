@@ -66,7 +66,7 @@ class TimeForecast {
   struct Sample {
     double log_flops = 0;
     double log_bytes = 0;
-    double log_slowdown = 0;  // of the seconds over those of the roofline
+    double log_slowdown = 0;  // log(measured seconds / roofline seconds)
     std::string_view disturbance;
   };
   struct Cost {

@@ -80,7 +80,7 @@ class Scan {
       if (may_exist(id)) ids.push_back(id);
     }
     if (condition.empty()) return ids;
-    // A row that is no record of this schema is kept, so that whoever reads it says so.
+    // A row that is not a record of this schema is kept, so that whoever reads it says so.
     return without(ids, listed_ids(fmt::format("SELECT id FROM listing WHERE NOT ifnull({}, 0) AND name <> '' "
                                                "AND schema_version BETWEEN 1 AND {}",
                                                condition, Record::kSchemaVersion)));
@@ -181,8 +181,10 @@ class Scan {
 Store Store::open(const fs::path& path, Access access, const std::function<bool()>& stop) {
   const store_schema::FileKind kind = store_schema::kind_of_file(path);
   if (access == Access::kRead && kind == store_schema::FileKind::kNone) {
-    throw Error::format("store '{}': no such file; nothing has been stored there yet, or name the file with --store",
-                        path.string());
+    throw Error::format(
+        "store '{}': no such file, so nothing has been stored there yet; if the store is elsewhere, name it with "
+        "--store",
+        path.string());
   }
   // A mistyped folder is an error: a store in a new one would be hard to find again.
   const fs::path folder = path.parent_path();
@@ -231,7 +233,7 @@ std::optional<int64_t> Store::find_same(const Record& record) const {
   while (rows.step()) {
     try {
       if (to_text(with_own_run(parse_record(rows.text(1)))) == text) return rows.integer(0);
-    } catch (const Error&) {  // a row that is no record equals none
+    } catch (const Error&) {  // a row that is not a record equals none
     }
   }
   return std::nullopt;

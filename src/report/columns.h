@@ -90,7 +90,7 @@ struct Column {
   std::function<Json(const Record& record, std::string_view phase)> read;
   // The cell as people read it; null: the value in the unit of the column. Without a heading names are whole.
   std::function<std::string(const Record& record, std::string_view phase, const Heading* heading)> text_of{};
-  // Half the 95 % interval as a fraction of the value, which rounds it; null: not known.
+  // Half the 95 % interval as a fraction of the value; it decides how many digits a cell shows. Null: not known.
   std::function<std::optional<double>(const Record& record, std::string_view phase)> uncertainty{};
   std::string_view help = {};  // one line for `laptime list columns`
   std::string_view note = {};  // a sentence for --verbose

@@ -148,8 +148,12 @@ class Parser {
       expression(depth + 1);
       if (!take(")")) fail(open, "'(' without ')'");
     } else {
+      constexpr const char* kExpected = "expected a column, as in: model = small and median < 500ms";
       bool is_quoted = false;
-      comparison(take_text(false, "expected a column, as in: model = small and median < 500ms", is_quoted));
+      const size_t begin = at_;
+      const std::string column = take_text(false, kExpected, is_quoted);
+      if (column.empty()) fail(begin, kExpected);
+      comparison(column);
     }
     if (is_negated) program_.push_back(kNot);
   }

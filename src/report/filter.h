@@ -72,7 +72,7 @@ class Filter {
   void add(Comparison comparison);
 
   std::vector<Comparison> comparisons_;
-  // The expression with each operator behind its operands: the index of a comparison, or an operator (filter.cpp).
+  // The expression in postfix order: each entry is the index of a comparison, or the code of an operator (filter.cpp).
   // Empty: every record matches.
   std::vector<int> program_;
   mutable std::shared_ptr<Speedups> speedups_;  // of check(), where a comparison is of rows (speedup)

@@ -53,8 +53,8 @@ class MemoryPeaks {
 
   void add(const Record& record, const std::optional<StepTrace>& trace);
 
-  // One table for people: where passes or number types differ, one side has these and the other everything else by
-  // which the points differ; otherwise a row for each point with the parts of its peak. Programs get both.
+  // One table for people. If the points differ in pass or number type it is a grid: these along one side, all other
+  // differences along the other. Otherwise it has a row for each point with the parts of its peak. Programs get both.
   PointAnswer answer() const;
 
  private:

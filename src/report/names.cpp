@@ -71,7 +71,8 @@ std::string point_line(const Record& record) {
   if (machine.starts_with(kMachinePrefix)) {
     machine.erase(0, kMachinePrefix.size());
     const auto found = std::ranges::find(known_machines(), machine, &DataSheet::name);
-    machine = fmt::format("{}, from its data sheet", found == known_machines().end() ? machine : found->title);
+    if (found != known_machines().end()) machine = found->title;
+    if (record.prediction.from != "reached rates") machine += ", from its data sheet";
   } else {
     if (const std::string cpu = machine_word(record, "cpu_model"); !cpu.empty()) machine = cpu;
     if (const std::string threads = threads_text(record); !threads.empty()) machine += ", " + threads;

@@ -80,6 +80,8 @@ struct Rows {
     if (is_default(list)) {
       suit(columns, heading);
       for (Column& column : columns) column.of_phase = false;  // phases are columns
+      if (!heading.some_measured())
+        std::erase_if(columns, [](const Column& one) { return one.title == "uncertainty"; });
       if (are_few()) {
         std::vector<Column> ratio = columns_of("speedup", speedups, records);
         plan_speedups(ratio, records, speedups);
@@ -136,7 +138,7 @@ struct Rows {
 
   void add_doubt() {
     const Column* const median = find("median");
-    if (median == nullptr || find("uncertainty") != nullptr) return;
+    if (median == nullptr || find("uncertainty") != nullptr || !heading.some_measured()) return;
     Column doubt = *table_column("uncertainty");
     doubt.shown = " ";
     doubt.of_phase = median->of_phase;
@@ -203,7 +205,7 @@ struct Rows {
   }
 };
 
-// The fastest of the rows that compare with a single baseline.
+// The fastest row of a table in which all rows compare with one baseline.
 class FastestRow {
  public:
   void add(const Record& record, const Speedups& speedups, const Heading& heading) {

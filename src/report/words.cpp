@@ -53,7 +53,7 @@ std::string training_time(const Finding& f) {
   return text;
 }
 
-// "21 %", "1.3 times", "57 times": a ratio above 1 is no share.
+// "21 %", "1.3 times", "57 times": a ratio above 1 is not a share.
 std::string multiple(double ratio) {
   if (ratio <= 1) return percent_text(ratio);
   return fixed_text(ratio, ratio < 10 ? 1 : 0) + " times";
@@ -188,7 +188,8 @@ constexpr std::array kWords{
     WordsOfKind{"class_share", "", class_share},
     WordsOfKind{"phase_time", "{subject} {total_s}: {class} {class_share}"},
     WordsOfKind{"rates",
-                "[peak_flops_per_second?peak of matrix products {peak_flops_per_second}[bandwidth_bytes_per_second?, ]]"
+                "[from?predicted with ][peak_flops_per_second?peak of matrix products "
+                "{peak_flops_per_second}[bandwidth_bytes_per_second?, ]]"
                 "[bandwidth_bytes_per_second?memory bandwidth {bandwidth_bytes_per_second}]"},
     WordsOfKind{"pass_bound", "", pass_bound},
     WordsOfKind{

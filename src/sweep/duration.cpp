@@ -13,7 +13,7 @@
 namespace laptime {
 namespace {
 
-// The estimated time of plan, kernel trial, memory and weights, in steps.
+// Estimated set-up (planning, kernel trial, allocation, weights), in steps.
 constexpr double kSetupSteps = 3;
 
 Seconds time_of(const RunConfig& config, Seconds step) {

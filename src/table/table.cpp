@@ -90,7 +90,8 @@ void GrowingTable::lay_out() {
   if (style_.width > 0) style_.width = std::max(style_.width, remark + 1) - remark;
   for (size_t i = 0; i < table_.columns.size(); ++i) {
     const TableColumn& column = table_.columns[i];
-    if (!is_shown(table_, i)) continue;
+    // Later rows of a growing table may have what the first ones lack.
+    if (!column.for_people || (column.drop > 0 && !is_shown(table_, i))) continue;
     size_t width = std::max(column.width, table_.with_header ? longest_word(column.title) : 0);
     for (const std::vector<std::string>& row : all) width = std::max(width, display_width(row[i]));
     places_.push_back({.column = i, .width = width});

@@ -43,9 +43,11 @@ std::string markdown_of(const Table& table) {
   std::vector<std::string> titles;
   std::vector<std::string> rules;
   const bool has_remarks = !std::ranges::all_of(table.rows, &std::string::empty, &TableRow::remark);
+  std::vector<bool> shown;
+  for (size_t i = 0; i < table.columns.size(); ++i) shown.push_back(is_shown(table, i));
   for (size_t i = 0; i < table.columns.size(); ++i) {
     const TableColumn& column = table.columns[i];
-    if (!is_shown(table, i)) continue;
+    if (!shown[i]) continue;
     const std::string unit = scales[i] ? ", " + std::string(scales[i]->name) : "";
     titles.push_back(markdown_escaped(column.title + (column.title.empty() ? "" : unit)));
     rules.emplace_back(column.align == Align::kLeft ? "---" : "--:");
@@ -65,7 +67,7 @@ std::string markdown_of(const Table& table) {
     }
     for (size_t i = 0; i < row.cells.size(); ++i) {
       const bool has_unit = !table.columns[i].title.empty();
-      if (is_shown(table, i))
+      if (shown[i])
         cells.push_back(markdown_cell(has_unit ? text_below_unit(row.cells[i], table.columns[i], scales[i])
                                                : cell_text(row.cells[i], table.columns[i], scales[i])));
     }

@@ -115,8 +115,10 @@ TEST_F(TraceFindings, DisturbedTracesAreRough) {
   EXPECT_EQ(one("class_share", "matmul").trust, FindingTrust::kRough);
 }
 
-TEST_F(TraceFindings, PredictionsKnowWhatStartsTheLaunches) {
+TEST_F(TraceFindings, PredictionsStateTheShareOfStartingLaunches) {
   record_.verdict.rating = kPredicted;
+  EXPECT_EQ(one("launch_starts").kind, "");  // known of a bound alone
+  record_.prediction.from = "data sheet";
   EXPECT_EQ(one("tracing").kind, "");
   EXPECT_NEAR(one("launch_starts").number("share"), 1 - 950.0 / 1700, 1e-12);
   EXPECT_EQ(one("pass_time").trust, FindingTrust::kPredicted);

@@ -245,7 +245,7 @@ TEST(Args, SweepsOfTheProgramHaveNames) {
   }
   EXPECT_EQ(sweep_of("bench --config end_to_end --model small").name, "end_to_end");
   EXPECT_THAT(refusal("bench --config end_to_ent"), HasSubstr("did you mean 'end_to_end'? (laptime list sweeps)"));
-  EXPECT_THAT(refusal("report end_to_ent --html a.html"), StartsWith("laptime report: 'end_to_ent' is no file"));
+  EXPECT_THAT(refusal("report end_to_ent --html a.html"), StartsWith("laptime report: 'end_to_ent' is neither a file"));
   EXPECT_EQ(refusal("report end_to_end --html a.html"), "");
   EXPECT_EQ(refusal("report model=small --html a.html"), "");  // a filter
 }

@@ -287,7 +287,7 @@ TEST(ReadySweeps, PreferAFileOfTheSameName) {
 
 TEST(ReadySweeps, SuggestNearestName) {
   EXPECT_EQ(refusal_of_name("end_to_ende"),
-            "--config: 'end_to_ende' is no file and no sweep of the program; did you mean 'end_to_end'? "
+            "--config: 'end_to_ende' is neither a file nor a sweep of the program; did you mean 'end_to_end'? "
             "(laptime list sweeps)");
   EXPECT_EQ(refusal_of_name("no/such/warmup.toml"),
             "--config: 'no/such/warmup.toml' does not exist; the program has a sweep of this name, without folder and "

@@ -12,7 +12,7 @@
 namespace laptime {
 namespace {
 
-TEST(Moments, MatchHandCount) {
+TEST(Moments, MatchValuesComputedByHand) {
   // Mean 5; squared distances 9 1 1 1 0 0 4 16 add up to 32.
   const Moments moments = moments_of_sorted(std::vector<double>{2, 4, 4, 4, 5, 5, 7, 9});
   EXPECT_DOUBLE_EQ(moments.total, 40);

@@ -136,7 +136,7 @@ class Attention(ProgramTest):
         self.assertLess(blocked, fused)
         self.assertIn("softmax", {use["op"] for use in records[1]["kernels"]})
 
-    def test_ablation_lowers_the_kernel(self):
+    def test_ablation_lowers_the_composite(self):
         records = self.records(*TINY, "--device", "roofline:h100", "--ablate")
         self.assertEqual([record["config"]["lower"] for record in records], [None, "scaled_dot_product_attention"])
 

@@ -17,7 +17,7 @@ class Data(ProgramTest):
         self.assert_ok(done)
         return json.loads(done.stdout)[0]
 
-    def test_model_of_a_large_vocabulary_is_fed(self):
+    def test_a_model_with_a_large_vocabulary_reads_uint32_tokens(self):
         (self.folder / "llama3.bin").write_bytes(LLAMA3)
         record = self.record(*SMALL, "--vocab", "128256", "--warmup", "0", "--data", "llama3.bin")
         self.assertEqual(record["data"], {"format": "llmc", "type": "uint32", "files": 1, "tokens": 600, "smallest": 0,

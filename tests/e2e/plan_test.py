@@ -21,7 +21,7 @@ class Plan(ProgramTest):
     def rows(self, *words) -> list[dict]:
         return self.plan(*words)["tables"]["plan"]
 
-    def test_a_machine_of_a_data_sheet_is_planned_as_bench_predicts_it(self):
+    def test_plan_predicts_what_bench_predicts_for_a_data_sheet(self):
         words = ["--model", "small", "--device", "roofline:h100", "--pass", "forward,step"]
         done = self.bench(*words, "--warmup", "0", "--steps", "1", "--output", "json")
         self.assert_ok(done)

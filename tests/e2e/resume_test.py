@@ -70,7 +70,7 @@ class Shown(ProgramTest):
         self.assertEqual(self.seeds("--last"), ["9"])
         self.assertEqual(self.seeds(), ["1", "2", "7", "3", "4", "9"])
 
-    def test_rows_of_the_store_say_so(self):
+    def test_rows_from_the_store_are_marked(self):
         self.assert_ok(self.bench(*PREDICTED, "--seed", "1,2"))
         for words in ([], ["--sort", "seed"]):
             done = self.bench(*PREDICTED, "--seed", "1,2,3", "--resume", "--columns", "seed", *words)

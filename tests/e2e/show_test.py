@@ -29,7 +29,7 @@ class Show(ProgramTest):
             database.commit()
         self.assertEqual(self.shown("--last"), (["3"], ""))
 
-    def test_a_run_by_a_part_of_its_name(self):
+    def test_a_run_is_found_by_part_of_its_name(self):
         first, last = (self.stored()[i]["run"] for i in (0, 2))
         self.assertEqual(self.shown("--run", first), (["1", "2"], ""))
         self.assertEqual(self.shown("--run", last.rpartition("-")[2], "seed != 1"), (["3"], ""))

@@ -75,7 +75,7 @@ TEST(Race, LongRunsEndAfterTwoRounds) {
   EXPECT_EQ(track.runs, (std::vector<size_t>{2, 2}));
 }
 
-TEST(Race, OneCandidateWins) {
+TEST(Race, LoneCandidateWins) {
   Track track(Times{{3}});
   const RaceResult result = track.race();
   EXPECT_EQ(result.winner, 0U);

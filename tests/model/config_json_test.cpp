@@ -71,6 +71,8 @@ TEST(ConfigJson, TakesTheDefaultsOfTheLibrary) {
   mistral["num_attention_heads"] = 16;
   EXPECT_EQ(parse(mistral).kv_heads(), 8);
   EXPECT_EQ(parse(mistral).max_context, 4096);
+  mistral["num_key_value_heads"] = nullptr;
+  EXPECT_EQ(parse(mistral).kv_heads(), 16);
   Json qwen3 = llama();
   qwen3["model_type"] = "qwen3";
   qwen3["num_attention_heads"] = 32;
@@ -83,6 +85,16 @@ TEST(ConfigJson, TakesTheDefaultsOfTheLibrary) {
   EXPECT_EQ(neox.rotary_share, 0.25);
   EXPECT_TRUE(neox.parallel_residual);
   EXPECT_FALSE(neox.weight_tie);
+  Json repeated = gpt_neox();
+  repeated["rope_theta"] = 10'000;
+  repeated["partial_rotary_factor"] = 0.25;
+  EXPECT_EQ(parse(repeated).rotary_share, 0.25);
+  Json qwen2 = llama();
+  qwen2["model_type"] = "qwen2";
+  qwen2["num_key_value_heads"] = 2;
+  EXPECT_FALSE(parse(qwen2).max_context);
+  qwen2["use_sliding_window"] = true;
+  EXPECT_EQ(parse(qwen2).max_context, 4096);
 }
 
 TEST(ConfigJson, ReadsBiasesOfProjections) {
@@ -143,6 +155,12 @@ TEST(ConfigJson, RefusesKeysThatChangeTheComputation) {
       {gpt2(), "reorder_and_upcast_attn", true},
       {gpt2(), "activation_function", "relu"},
       {gpt2(), "add_cross_attention", true},
+      {llama(), "compression_config", Json{{"quantization_status", "compressed"}}},
+      {gpt2(), "pruned_heads", Json{{"0", Json::array({1})}}},
+      {llama(), "rope_parameters", Json{{"full_attention", Json{{"rope_type", "yarn"}, {"factor", 4.0}}}}},
+      {llama(), "rope_scaling", Json{{"rope_type", "llama3"}, {"mscale", 0.7}}},
+      {gpt_neox(), "rope_theta", 5000.0},
+      {gpt_neox(), "partial_rotary_factor", 0.5},
       {gpt_neox(), "hidden_act", "gelu_fast"},
       {gpt_neox(), "rotary_pct", 0.0},
       {gpt_neox(), "rotary_pct", 1.5},

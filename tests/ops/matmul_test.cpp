@@ -275,8 +275,8 @@ void expect_exact_on_long_numbers(const Kernel& kernel) {
   }
 }
 
-TEST_P(MatmulKernel, IsExactOnLongWholeNumbers) { expect_exact_on_long_numbers(GetParam()); }
-TEST_P(AddmmKernel, IsExactOnLongWholeNumbers) { expect_exact_on_long_numbers(GetParam()); }
+TEST_P(MatmulKernel, IsExactOnWideIntegers) { expect_exact_on_long_numbers(GetParam()); }
+TEST_P(AddmmKernel, IsExactOnWideIntegers) { expect_exact_on_long_numbers(GetParam()); }
 
 TEST_P(MatmulKernel, SlowSameBitsForAnyThreadsAndRuns) {
   const Kernel& kernel = GetParam();

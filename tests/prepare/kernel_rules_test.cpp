@@ -125,7 +125,7 @@ TEST(MathMode, IsThatOfTheKernelsThatRun) {
 }
 
 // Every kernel of the CPU that multiplies matrices states its arithmetic; for bfloat16 it is not that of float32.
-TEST(MathMode, OfEveryProductIsStated) {
+TEST(MathMode, EveryProductKernelStatesIt) {
   const Device device = find_device(point_of({{"device", "cpu"}}).config);
   for (const OpCard* op : device.kernels->ops()) {
     for (const Kernel& kernel : device.kernels->of(*op))

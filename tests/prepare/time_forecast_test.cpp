@@ -137,7 +137,7 @@ TEST(TimeForecast, OtherProgramsArePredictedForDescribedMachinesOnly) {
             predicted(tiny({{"device", "roofline:h100"}})).time);
 }
 
-TEST(TimeForecast, NothingMeasuredIsNotPredicted) {
+TEST(TimeForecast, NoneWithoutMeasurements) {
   const Prepared ready = prepared();
   EXPECT_FALSE(TimeForecast::of(ready.device, {}).has_value());
   EXPECT_FALSE(TimeForecast::of(ready.device, costs_of(ready.plan, 2)).has_value());  // another number of threads

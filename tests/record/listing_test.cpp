@@ -159,7 +159,7 @@ TEST_F(ListingTest, ReadsARecordWholeIfNoTimeIsOfThePass) {
   EXPECT_EQ(read(record, Extent::kListed), record);
 }
 
-TEST_F(ListingTest, ReadsARecordWithAQuotedTime) {
+TEST_F(ListingTest, ReadsATimeWhoseNameHasAQuote) {
   Record record = sample_record();
   record.time["a \" quote"] = make_time_stats(std::vector{0.5});
   EXPECT_EQ(read(record, Extent::kWhole), record);

@@ -150,7 +150,7 @@ TEST(Filter, OrderNeedsNumbers) {
   EXPECT_THAT(error_of("ctx < many"), HasSubstr("column 'ctx' holds numbers, but 'many' is not a number"));
 }
 
-TEST(Filter, NothingStoredMatchesNothing) {
+TEST(Filter, MatchesNothingAmongNoRecords) {
   EXPECT_TRUE(records_matching(Filter("d_model = 768 and config.x = 1 and time.step.mean > 1"), {}).empty());
   EXPECT_THROW(records_matching(Filter("memory.peak_byte = 1"), {}), Error);
 }

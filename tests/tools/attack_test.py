@@ -33,7 +33,7 @@ class Findings(unittest.TestCase):
         current.check("kill 1")
         return outcome
 
-    def test_what_is_stored_once_is_right(self):
+    def test_a_record_stored_once_is_no_problem(self):
         self.assertEqual(self.check({"a"}, "a", "b").problems, [])
 
     def test_a_lost_record_is_found(self):

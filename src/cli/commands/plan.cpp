@@ -13,6 +13,7 @@
 #include "cli/progress.h"
 #include "config/fields_json.h"
 #include "config/training_options.h"
+#include "data/token_data.h"
 #include "explain/advice.h"
 #include "explain/explain.h"
 #include "measure/forecast_point.h"
@@ -82,6 +83,7 @@ ExitCode run_plan(const PlanCommand& command) {
   const PlanOptions& options = command.options;
   const TrainingBudget budget = options.training.budget();
   std::vector<ResolvedPoint> points = points_as(command.sweep, options.program);
+  require_data_of_epochs(budget, points);
   if (options.recompute_curve) {
     if (points.size() != 1)
       throw Error("laptime plan: --recompute-curve needs a single point; give one value of each option");
@@ -104,6 +106,7 @@ ExitCode run_plan(const PlanCommand& command) {
     PointResult forecast = forecast_point(point, known);
     trace = std::move(forecast.trace);
     PlannedPoint one{std::move(forecast.record)};
+    if (budget.epochs) one.record.data.tokens = TokenData(point.config.data, point.config.data_format).size();
     const auto begin = [&](const char* stage) {
       if (!StopSignals::requested()) show(stage);
       return !StopSignals::requested();
@@ -154,7 +157,7 @@ constexpr std::array kExplanationFormats{OutputFormat::kTable, OutputFormat::kJs
 
 std::vector<OptionRow> explain_options() {
   return with_formats(without(together({option_rows<ExplainOptions>(), sweep_options()}),
-                              {"columns", "sort", "quiet", "explain", "resume", "label"}),
+                              {"columns", "sort", "quiet", "explain", "resume", "label", "mfu"}),
                       kExplanationFormats);
 }
 

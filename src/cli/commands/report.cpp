@@ -132,8 +132,8 @@ void reject_options_of_a_run(const CommandWords& words) {
   for (const GivenFlag& given : words.flags) {
     if (!is_of_sweep(given.flag) || given.flag == "store") continue;
     throw Error::format(
-        "laptime report: --{} is for a sweep that runs; name it (laptime report SWEEP; laptime list sweeps), or "
-        "select stored records by a filter: \"{} = {}\"",
+        "laptime report: --{} applies only to a sweep that runs; name a sweep (laptime report SWEEP; laptime list "
+        "sweeps shows them), or select stored records with a filter: \"{} = {}\"",
         given.flag, given.flag, given.text);
   }
 }

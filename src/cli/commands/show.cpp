@@ -186,7 +186,7 @@ constinit const Command kImport{
         "FILE is another store, perhaps of another machine, or records in JSON: one on each line, a list, or a single "
         "one, as laptime show --output json --columns all and laptime export jsonl write them. Traces are added with "
         "their records. A record that the store has is not added again. Nothing is added if a file of JSON has a line "
-        "that is no record.",
+        "that is not a record.",
     .options = [] { return output_options({"store"}); },
     .parse = parse_import,
     .examples = "  laptime import other.sqlite records.jsonl\n",

@@ -119,7 +119,7 @@ std::optional<Attributes> fold_output_cast(const Attributes& attributes, int out
   return a;
 }
 
-// A narrower x is rotated in float32 all the same; the output keeps its type when the cast goes.
+// A narrower x is still rotated in float32; the output keeps its type when the cast is removed.
 std::optional<Attributes> fold_input_cast(const Attributes& attributes, int input, DType to) {
   auto a = attributes.as<RopeAttributes>();
   if (input != 0 || to != DType::kFloat32) return std::nullopt;

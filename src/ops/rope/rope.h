@@ -1,5 +1,5 @@
 // Rotary position embedding (Su et al. 2021): each pair (x1, x2) of a head is rotated by an angle that grows with the
-// position: (cos x1 - sin x2, sin x1 + cos x2).
+// position: (x1 cos - x2 sin, x1 sin + x2 cos).
 #pragma once
 
 #include "graph/builder.h"

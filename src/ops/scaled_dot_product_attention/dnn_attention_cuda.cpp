@@ -81,7 +81,8 @@ DnnAttention attention_of(const Attributes& attributes, std::span<const TensorVi
           .values = strides_of(out[0])};
 }
 
-// Forward always writes the log-sum-exp, to the workspace where nothing reads it, so that one plan serves both cases.
+// Forward always writes the log-sum-exp (into the workspace if nothing reads it), so that one plan serves whether or
+// not it is read.
 struct Forward {
   DnnAttention attention;
   std::byte* workspace = nullptr;  // of the library

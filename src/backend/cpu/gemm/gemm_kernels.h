@@ -193,7 +193,7 @@ std::optional<cpu::Gemm> gemm_of(const Signature& signature) {
 template <GemmFromOperands kMakeGemm, class Implementation>
 std::string supports(const Signature& signature) {
   const std::optional<cpu::Gemm> gemm = gemm_of<kMakeGemm>(signature);
-  return gemm ? Implementation::refusal(*gemm) : "an operand is no matrix without gaps";
+  return gemm ? Implementation::refusal(*gemm) : "an operand is not a matrix without gaps";
 }
 
 template <GemmFromOperands kMakeGemm, class Implementation>

@@ -40,14 +40,14 @@ void onednn_float32_gemm(Team& team, const Gemm& gemm) {
   const auto* const b = reinterpret_cast<const float*>(gemm.b.data);
   const auto* const bias = reinterpret_cast<const float*>(gemm.bias.data);
   const auto* const addend = reinterpret_cast<const float*>(gemm.addend.data);
-  const bool starts = bias != nullptr || addend != nullptr;  // c holds something before the product
+  const bool has_start = bias != nullptr || addend != nullptr;  // c holds something before the product
   auto* const c = reinterpret_cast<float*>(gemm.c);
   const BlasLayout a_layout = *blas_layout(shape.a, shape.m, shape.k);
   const BlasLayout b_layout = *blas_layout(shape.b, shape.k, shape.n);
   const auto multiply_block = [&](int64_t index) {
     const GemmBlock block = cut[index];
     float* const result = c + position_in_c(shape, block);
-    for (int64_t row = 0; starts && row < block.rows; ++row) {
+    for (int64_t row = 0; has_start && row < block.rows; ++row) {
       float* const to = result + row * shape.n;
       const float* const more = addend == nullptr
                                     ? nullptr
@@ -57,7 +57,7 @@ void onednn_float32_gemm(Team& team, const Gemm& gemm) {
         to[j] = (more == nullptr ? 0 : more[j]) + (bias == nullptr ? 0 : bias[block.column + j]);
     }
     onednn_sgemm({block.rows, block.columns, shape.k, a + position_in_a(shape, block), a_layout,
-                  b + position_in_b(shape, block), b_layout, result, shape.n, starts});
+                  b + position_in_b(shape, block), b_layout, result, shape.n, has_start});
   };
   team.parallel_for(cut.count(), multiply_block, {shape.flops()});
 }
