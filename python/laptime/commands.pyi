@@ -619,7 +619,6 @@ def explain(
     lr: Option=None,
     max_context: Option=None,
     memory_limit: Option=None,
-    mfu: Option=None,
     micro_batches: Option=None,
     mlp_bias: Option=None,
     mode: Option=None,

@@ -75,7 +75,8 @@ std::string canonical_model_name(std::string_view where, std::string_view word) 
     return is_model_path(word) ? std::string(word) : fmt::format("./{}", word);
   if (const KnownModel* const model = find_known_model(word.substr(word.rfind('/') + 1)))
     return std::string(model->name);  // "meta-llama/Llama-3.2-1B"
-  if (is_model_path(word) && hint_for("model", word).empty()) {
+  const bool is_place = word.starts_with('/') || word.starts_with('.');
+  if (is_place || (is_model_path(word) && hint_for("model", word).empty())) {
     throw Error::format("{}: there is no file or folder {}; name a config.json, or the folder of a model with one",
                         where, quote(word));
   }
