@@ -97,7 +97,7 @@ constexpr std::string_view kTokens = "--batch N and --context N, whose product i
 constexpr std::string_view kAccumulation =
     "--batch N, the sequences of one step, and --micro-batches N, the passes that divide it";
 constexpr std::string_view kFile =
-    "--model FILE or FOLDER, its config.json or the folder with it (laptime list models shows the names that are known)";
+    "--model FILE or FOLDER, its config.json or the folder with it";
 constexpr std::string_view kDropout = "--attn-pdrop, --resid-pdrop and --embd-pdrop (edition 2024)";
 constexpr std::string_view kOfGrids =
     "--view chooses the table and --sort its order; --output csv has every column of it";

@@ -31,13 +31,13 @@ double parse_token_count(std::string_view where, std::string_view text) {
     std::string_view name;
     double tokens;
   };
-  constexpr std::array kUnits{Unit{"", 1},    Unit{"K", 1e3}, Unit{"k", 1e3}, Unit{"M", 1e6},
-                              Unit{"B", 1e9}, Unit{"G", 1e9}, Unit{"T", 1e12}};
+  constexpr std::array kUnits{Unit{"", 1},    Unit{"k", 1e3}, Unit{"m", 1e6},
+                              Unit{"b", 1e9}, Unit{"g", 1e9}, Unit{"t", 1e12}};
   constexpr double kMost = 1e18;
   const Leading found = leading_number(text);
   for (const Unit& unit : kUnits) {
     const double tokens = found.number * unit.tokens;
-    if (found.is_number && found.rest == unit.name && tokens >= 1 && tokens <= kMost) return tokens;
+    if (found.is_number && lowered(found.rest) == unit.name && tokens >= 1 && tokens <= kMost) return tokens;
   }
   throw Error::format("{}: {} is not a number of tokens; write for example 500M, 10B, 1.5T or 1000000", where,
                       quote(text));

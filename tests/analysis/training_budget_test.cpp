@@ -55,6 +55,13 @@ TEST(TrainingTime, ComesFromAPrediction) {
   EXPECT_EQ(found->trust, FindingTrust::kPredicted);
 }
 
+TEST(TrainingTime, HasTheEnergyThatASensorMeasured) {
+  Record record = measured(1);
+  EXPECT_FALSE(training_time(record, {.tokens = 10'240})->has("kwh"));
+  record.machine.json()["sensors"] = Json{{"joules_per_step", 720.0}};
+  EXPECT_DOUBLE_EQ(training_time(record, {.tokens = 10'240})->number("kwh"), 10 * 720 / 3.6e6);
+}
+
 TEST(TrainingTime, NeedsAStepWithATime) {
   Record record = measured(1);
   record.config.json()["pass"] = "forward";
@@ -67,6 +74,7 @@ TEST(TokenCount, TakesUnits) {
   EXPECT_EQ(parse_token_count("--tokens", "3.5T"), 3.5e12);
   EXPECT_EQ(parse_token_count("--tokens", "1e9"), 1e9);
   EXPECT_EQ(parse_token_count("--tokens", "500M"), 5e8);
+  EXPECT_EQ(parse_token_count("--tokens", "10b"), 1e10);
   for (const char* text : {"", "0", "-1", "B", "10X", "1e30", "nan", "inf", "10 B"})
     EXPECT_THROW(parse_token_count("--tokens", text), Error) << text;
   EXPECT_EQ(parse_hourly_price("--price", "2.5/h"), 2.5);
