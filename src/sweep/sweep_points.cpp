@@ -67,6 +67,7 @@ std::vector<SweepPoint> expand_savings(const SweepPoint& point) {
       {{"recompute", "every=4"}},
       {{"recompute", "every=2"}},
       {{"recompute", "block"}},
+      {{"recompute", "auto"}},
       {{"recompute", "block"}, {"optimizer-in-backward", "true"}, {"moments", "bfloat16"}},
       {{"recompute", "block"}, {"moments", "bfloat16"}, {"micro-batches", most_passes}},
   };
