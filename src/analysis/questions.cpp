@@ -274,7 +274,7 @@ std::string memory_held(Points points) {
     if (point.trace == nullptr || point.trace->launch_count() == 0) continue;
     const MemoryLedger ledger(*point.trace);
     const SavedBytes saved = saved_bytes_of(*point.trace);
-    std::vector<std::pair<int64_t, std::string_view>> parts;
+    std::vector<std::pair<int64_t, std::string>> parts;
     for (size_t i = 0; i < kMemoryCategoryCount; ++i)
       parts.emplace_back(ledger.peak()[category_at(i)], title_of(category_at(i)));
     std::sort(parts.rbegin(), parts.rend());
