@@ -162,7 +162,8 @@ std::vector<PredictedPart> predicted_parts(const Record& record) {
     if (found != record.prediction.classes.end() && measured.seconds > 0)
       parts.push_back({fmt::format("{} {}", measured.phase, measured.work_class), found->seconds, measured.seconds});
   }
-  std::ranges::stable_partition(times, [&](const PredictedPart& part) { return part.part != pass_name(record); });
+  std::stable_partition(times.begin(), times.end(),
+                        [&](const PredictedPart& part) { return part.part != pass_name(record); });
   parts.insert(parts.end(), times.begin(), times.end());
   return parts;
 }

@@ -34,6 +34,7 @@ std::string hint_of_bench(const Command& command, std::string_view flag) {
 
 std::string unknown_option(const Command& command, const std::vector<OptionRow>& rows, std::string_view name) {
   std::vector<std::string> flags;
+  flags.reserve(rows.size());
   for (const OptionRow& row : rows) flags.push_back(fmt::format("--{}", row.option.flag));
   const std::string_view flag = name.starts_with("--") ? name.substr(2) : name;
   std::string hint = hint_for(fmt::format("laptime {}", command.name), flag);

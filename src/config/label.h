@@ -17,6 +17,7 @@ std::string common_words(const std::vector<std::string>& names);
 template <class Points, class Name>
 std::string common_words(const Points& points, const Name& name_of) {
   std::vector<std::string> names;
+  names.reserve(points.size());
   for (const auto& point : points) names.push_back(name_of(point));
   return common_words(names);
 }

@@ -111,6 +111,7 @@ Json answers_json(const PagePoints& points) {
     return distance(a) < distance(b);
   });
   std::vector<QuestionedPoint> questioned;
+  questioned.reserve(order.size());
   for (const PagePoint* const point : order) questioned.push_back({point->record, point->trace, point->full_name});
   Json answers = Json::array();
   for (const Answer& answer : answer_questions(questioned))

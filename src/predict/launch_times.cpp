@@ -47,8 +47,8 @@ double LaunchTimes::product(const OutputMatrices& written, double flops) const {
   const auto processors = static_cast<double>(machine_.processors);
   double waves = std::numeric_limits<double>::infinity();  // in tiles of kTileArea
   for (const Tile& tile : kTiles) {
-    const auto along = [&](int64_t size) { return static_cast<double>((size + tile.edge - 1) / tile.edge); };
-    const double tiles = static_cast<double>(written.count) * along(written.rows) * along(written.columns);
+    const auto along = [&](int64_t size) { return (size + tile.edge - 1) / tile.edge; };
+    const auto tiles = static_cast<double>(written.count * along(written.rows) * along(written.columns));
     const auto area = static_cast<double>(tile.edge * tile.edge);
     waves = std::min(waves, std::ceil(tiles / processors) * area / kTileArea / tile.efficiency);
   }

@@ -173,6 +173,7 @@ std::string Column::cell(const Record& record, std::string_view phase, const Hea
 
 std::vector<std::string_view> comparing_columns() {
   std::vector<std::string_view> names;
+  names.reserve(kRatioColumns.size());
   for (const RatioColumn& column : kRatioColumns) names.push_back(column.name);
   return names;
 }

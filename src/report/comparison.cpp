@@ -90,6 +90,7 @@ std::string pair_sentence(const StoredPair& pair, double margin, double confiden
 
 std::string pairs_sentence(const std::vector<StoredPair>& pairs, double margin) {
   std::vector<std::string_view> verdicts;
+  verdicts.reserve(pairs.size());
   for (const StoredPair& pair : pairs) verdicts.push_back(pair.verdict(margin));
   std::vector<std::string> texts;
   for (size_t i = 0; i < verdicts.size(); ++i) {
@@ -147,6 +148,7 @@ std::vector<PartDifference> differences_by(const std::vector<ComparedRound>& rou
     }
   }
   std::vector<PartDifference> differences;
+  differences.reserve(sums.size());
   for (const auto& [name, sum] : sums) differences.push_back({name, sum.a, sum.b});
   std::ranges::stable_sort(differences, std::greater{},
                            [](const PartDifference& part) { return std::abs(part.difference()); });

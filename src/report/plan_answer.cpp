@@ -65,6 +65,7 @@ struct PlanRow {
 std::vector<PlanRow> rows_of(const std::vector<PlannedPoint>& points, const TrainingBudget& budget) {
   const std::string common = common_words(points, [](const PlannedPoint& point) { return point.record.name; });
   std::vector<PlanRow> rows;
+  rows.reserve(points.size());
   for (const PlannedPoint& point : points)
     rows.push_back({point, plan_findings(point, budget), spoken_name(point.record.name, common)});
   return rows;

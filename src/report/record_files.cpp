@@ -40,6 +40,7 @@ void all_leaves(const Records& records, const TextSink& sink) {
     std::map<std::string, Json> values;
     for (auto& [path, value] : leaves_of(record)) values[path] = std::move(value);
     std::vector<Json> line;
+    line.reserve(paths.size());
     for (const std::string& path : paths) line.push_back(values[path]);
     sink(csv_line(line));
   });
@@ -77,6 +78,7 @@ void csv(const Records& records, std::string_view column_list, const TextSink& s
   add_speedups(columns, records, speedups);
   leave_out_empty(columns, records);
   std::vector<Json> line;
+  line.reserve(columns.size());
   for (const Column& column : columns) line.emplace_back(column.title);
   sink(csv_line(line));
   records.all(extent_of_columns(columns, Extent::kNames), [&](const Record& record) {

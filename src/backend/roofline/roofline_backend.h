@@ -16,8 +16,8 @@ class RooflineBackend : public Backend {
  public:
   RooflineBackend(DataSheet machine, std::shared_ptr<const KernelTable> kernels, LaunchTimes times);
   // Of launches one by one, as in eager mode.
-  RooflineBackend(DataSheet machine, std::shared_ptr<const KernelTable> kernels, double product_peak);
-  RooflineBackend(DataSheet machine, std::span<const OpCard* const> ops, double product_peak);
+  RooflineBackend(const DataSheet& machine, std::shared_ptr<const KernelTable> kernels, double product_peak);
+  RooflineBackend(const DataSheet& machine, std::span<const OpCard* const> ops, double product_peak);
 
   std::string name() const override;
   bool computes() const override { return false; }

@@ -2,7 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <ranges>
 #include <string>
 #include <vector>
 
@@ -58,8 +57,9 @@ std::string where(const ExportCommand& command) { return fmt::format("laptime ex
 // "created = '2026-11-23T13:02:11Z', ...": of the last records, the last one first.
 std::string filters_by_date(const std::vector<TracedRecord>& records) {
   std::vector<std::string> filters;
-  for (const TracedRecord& traced : records | std::views::reverse | std::views::take(3))
-    filters.push_back(fmt::format("\"created = '{}'\"", traced.record.created));
+  constexpr size_t kMost = 3;
+  for (size_t i = records.size(); i > 0 && filters.size() < kMost; --i)
+    filters.push_back(fmt::format("\"created = '{}'\"", records[i - 1].record.created));
   return joined(filters, ", ");
 }
 
