@@ -56,6 +56,15 @@ double invented_seconds(const Plan& plan) {
   return seconds;
 }
 
+void expect_parts_add_up(const Prediction& prediction) {
+  double phases = 0;
+  double classes = 0;
+  for (const char* const phase : {"forward", "backward", "optimizer"}) phases += prediction.time.at(phase);
+  for (const ClassShare& share : prediction.classes) classes += share.seconds;
+  EXPECT_NEAR(phases, prediction.time.at("step"), 1e-12);
+  EXPECT_NEAR(classes, prediction.time.at("step"), 1e-12);
+}
+
 TEST(TimeForecast, KindNamesOpAndOperands) {
   std::set<std::string> kinds;
   for (const PlanStep& step : prepared().plan.steps) kinds.insert(kind_of(step.signature()));
@@ -86,12 +95,7 @@ TEST(TimeForecast, DescribedMachineIsWhatTheRooflineRuns) {
 
 TEST(TimeForecast, LaunchesOfADescribedMachineAddUpToTheirPhases) {
   const Prediction prediction = predicted(as_program(tiny({{"device", "roofline:h100"}}), Program::kPyTorchEager));
-  double phases = 0;
-  double classes = 0;
-  for (const char* const phase : {"forward", "backward", "optimizer"}) phases += prediction.time.at(phase);
-  for (const ClassShare& share : prediction.classes) classes += share.seconds;
-  EXPECT_NEAR(phases, prediction.time.at("step"), 1e-12);
-  EXPECT_NEAR(classes, prediction.time.at("step"), 1e-12);
+  expect_parts_add_up(prediction);
 }
 
 // Kernels of a tiny model take less time than a host of PyTorch needs to launch them.
@@ -150,12 +154,7 @@ TEST(TimeForecast, MeasuredLaunchesAddUp) {
   EXPECT_NEAR(prediction.time.at("step"), invented_seconds(ready.plan), 1e-12);
   EXPECT_DOUBLE_EQ(*prediction.measured_share, 1);
   EXPECT_EQ(prediction.newest, "2026-01-02");
-  double phases = 0;
-  double classes = 0;
-  for (const char* const phase : {"forward", "backward", "optimizer"}) phases += prediction.time.at(phase);
-  for (const ClassShare& share : prediction.classes) classes += share.seconds;
-  EXPECT_NEAR(phases, prediction.time.at("step"), 1e-12);
-  EXPECT_NEAR(classes, prediction.time.at("step"), 1e-12);
+  expect_parts_add_up(prediction);
 }
 
 TEST(TimeForecast, SaysHowMuchWasMeasuredOnADisturbedMachine) {

@@ -88,8 +88,9 @@ class BenchOutput : public PointOutput {
 ExitCode run_points(const BenchCommand& command, const std::vector<ResolvedPoint>& points) {
   OutputConfig config = command.sweep.output;
   if (config.ablate && config.columns == OutputConfig().columns) config.columns += ",gain";
-  require_data_of_epochs(command.options.training.budget(), points);
-  BenchOutput output(config, planned_records(points), command.options.training.budget());
+  const TrainingBudget budget = command.options.training.budget();
+  require_data_of_epochs(budget, points);
+  BenchOutput output(config, planned_records(points), budget);
   const ExitCode code = run_watched(points, command.sweep, /*traced_steps=*/0, output);
   if (code != ExitCode::kOk || !command.options.strict || output.not_ok() == 0) return code;
   print_message(fmt::format("--strict: {} of {} points are not ok", output.not_ok(), points.size()));

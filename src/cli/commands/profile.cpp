@@ -353,11 +353,10 @@ constinit const Command kProfile{
     .details =
         "Takes the options of bench. After the samples, steps with and without a mark after each launch run in turn; "
         "times are means over the marked ones. 'Of bound' is the least time for the FLOPs or bytes at the measured "
-        "peak "
-        "or bandwidth, over the time taken. --resume shows a stored profile of at least as many traced steps in "
-        "another "
-        "view or with another filter, without a run. FILTER selects launches, as in laptime show, by phase, scope, "
-        "layer, part, op, class, kernel, signature, flops or bytes: laptime profile \"op = matmul and part = ffn\"",
+        "peak or bandwidth, over the time taken. --resume shows a stored profile of at least as many traced steps in "
+        "another view or with another filter, without a run. FILTER selects launches, as in laptime show, by phase, "
+        "scope, layer, part, op, class, kernel, signature, flops or bytes: laptime profile \"op = matmul and part = "
+        "ffn\"",
     .options = [] { return answer_options(option_rows<ProfileOptions>()); },
     .parse = action_of<parse_profile, run_profile>,
     .filter_columns = columns_of_launches,
