@@ -41,6 +41,7 @@ def measure(
     num_heads: Option=None,
     num_kv_heads: Option=None,
     num_layers: Option=None,
+    pad_token: Option=None,
     parallel_residual: Option=None,
     pass_: Option=None,
     projections: Option=None,

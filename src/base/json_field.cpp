@@ -10,18 +10,20 @@ namespace laptime {
 
 Json parse_json(std::string_view text, const std::string& where, int max_depth) {
   if (json_size(text).depth > static_cast<size_t>(max_depth)) {
-    throw Error::format("{}: more than {} levels deep; write the file again", where, max_depth);
+    throw Error::format("{}: more than {} levels deep; correct the file", where, max_depth);
   }
   try {
     return Json::parse(text);
   } catch (const JsonError& error) {
-    if (!error.byte()) throw Error::format("{}: a number in it is out of range; write the file again", where);
-    throw Error::format("{}: not valid JSON at its byte {}; write the file again", where, *error.byte());
+    if (!error.byte()) throw Error::format("{}: a number in it is out of range; correct the file", where);
+    throw Error::format("{}: not valid JSON at its byte {}; correct the file", where, *error.byte());
   }
 }
 
 void JsonField::fail(std::string_view expected) const {
-  throw Error::format("{} is {}, should be {}; write the file again", where_, value_->type_name(), expected);
+  const bool is_one_value = !value_->is_object() && !value_->is_array();
+  throw Error::format("{} is {}, should be {}; correct the file", where_, is_one_value ? brief() : value_->type_name(),
+                      expected);
 }
 
 bool JsonField::has(std::string_view key) const {
@@ -50,7 +52,7 @@ std::string JsonField::brief() const {
 JsonField JsonField::at(std::string_view key) const {
   if (!value_->is_object()) fail("an object");
   const auto found = value_->find(key);
-  if (found == nullptr) throw Error::format("{} has no {}; write the file again", where_, quote(key));
+  if (found == nullptr) throw Error::format("{} has no {}; correct the file", where_, quote(key));
   return {*found, fmt::format("{}, {}", where_, quote(key))};
 }
 

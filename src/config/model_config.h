@@ -63,7 +63,8 @@ struct ModelConfig {
   std::string rope_scaling = "none";        // see parse_rope_scaling
   bool attention_bias = false;              // biases of q, k, v and the output projection
   bool mlp_bias = false;
-  bool parallel_residual = false;  // x + attn(norm1 x) + mlp(norm2 x)
+  bool parallel_residual = false;         // x + attn(norm1 x) + mlp(norm2 x)
+  std::optional<int64_t> pad_token = {};  // its row of the embedding gets no gradient; none: every row gets one
 
   int64_t d_head() const { return head_dim.value_or(d_model / num_heads); }
   int64_t kv_heads() const { return num_kv_heads.value_or(num_heads); }
@@ -165,6 +166,9 @@ struct ModelConfig {
     visit(Option{.flag = "parallel-residual", .key = "parallel_residual", .tag = "parallel", .group = kGroup,
                  .help = "attention and feed-forward both read the input of the block (gpt_neox)",
                  .otherwise = "of the named model; false", .in_name = kGiven}, self.parallel_residual);
+    visit(Option{.flag = "pad-token", .key = "pad_token", .tag = "pad", .group = kGroup,
+                 .help = "token id whose row of the embedding gets no gradient (llama, qwen2, qwen3)",
+                 .otherwise = "of the named model; none", .min = 0, .max = kMaxId, .in_name = kGiven}, self.pad_token);
   }
   // clang-format on
 };

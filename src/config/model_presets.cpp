@@ -25,14 +25,26 @@ constexpr std::array kPresets{
     ModelPreset{"xl",          "XL",   1600,    6400,  48,    25},
     ModelPreset{"2.7B",        "2p7",  2560,    10240, 32,    32},
     ModelPreset{"10B",         "",     4608,    12288, 50,    36},
-    ModelPreset{"gpt2-124M",   "",     768,     3072,  12,    12, Edition::kGpt2, true},
-    ModelPreset{"gpt2-355M",   "",     1024,    4096,  24,    16, Edition::kGpt2, true},
-    ModelPreset{"gpt2-774M",   "",     1280,    5120,  36,    20, Edition::kGpt2, true},
-    ModelPreset{"gpt2-1558M",  "",     1600,    6400,  48,    25, Edition::kGpt2, true},
+    ModelPreset{"gpt2-124M",   "gpt2",     768,     3072,  12,    12, Edition::kGpt2, true},
+    ModelPreset{"gpt2-355M",   "gpt2-medium",     1024,    4096,  24,    16, Edition::kGpt2, true},
+    ModelPreset{"gpt2-774M",   "gpt2-large",     1280,    5120,  36,    20, Edition::kGpt2, true},
+    ModelPreset{"gpt2-1558M",  "gpt2-xl",     1600,    6400,  48,    25, Edition::kGpt2, true},
     ModelPreset{"8B",          "",     4096,    11008, 34,    32, Edition::k2026, true, 151'936, 32'768},
     ModelPreset{kAttentionModel, "",   64,      0,     1,     1,  Edition::k2025, true, 0, {}, "attention"},
 };
 // clang-format on
+
+// The name of the model that a name or alias means, in any case; empty for any other word.
+std::string_view known_name(std::string_view word) {
+  const std::string lower_word = lowered(word);
+  if (lower_word == kCustomModel) return kCustomModel;
+  for (const ModelPreset& preset : kPresets) {
+    if (lower_word == lowered(preset.name)) return preset.name;
+    if (!preset.alias.empty() && lower_word == lowered(preset.alias)) return preset.name;
+  }
+  const KnownModel* const model = find_known_model(word);
+  return model == nullptr ? "" : model->name;
+}
 
 }  // namespace
 
@@ -63,22 +75,21 @@ std::optional<Edition> implied_edition(std::string_view name) {
 }
 
 std::string canonical_model_name(std::string_view where, std::string_view word) {
-  if (word == kCustomModel) return std::string(word);
-  std::vector<std::string_view> known{kCustomModel};
-  for (const ModelPreset& preset : kPresets) {
-    if (word == preset.name || (!preset.alias.empty() && word == preset.alias)) return std::string(preset.name);
-    if (known.back() != preset.name) known.push_back(preset.name);
-  }
-  if (const KnownModel* const model = find_known_model(word)) return std::string(model->name);
+  if (const std::string_view name = known_name(word); !name.empty()) return std::string(name);
   std::error_code unreadable;
   if (std::filesystem::exists(word, unreadable))
     return is_model_path(word) ? std::string(word) : fmt::format("./{}", word);
-  if (const KnownModel* const model = find_known_model(word.substr(word.rfind('/') + 1)))
-    return std::string(model->name);  // "meta-llama/Llama-3.2-1B"
+  const std::string_view last = word.substr(word.rfind('/') + 1);
+  if (const std::string_view name = known_name(last); !name.empty())
+    return std::string(name);  // "meta-llama/Llama-3.2-1B"
   const bool is_place = word.starts_with('/') || word.starts_with('.');
   if (is_place || (is_model_path(word) && hint_for("model", word).empty())) {
     throw Error::format("{}: there is no file or folder {}; name a config.json, or the folder of a model with one",
                         where, quote(word));
+  }
+  std::vector<std::string_view> known{kCustomModel};
+  for (const ModelPreset& preset : kPresets) {
+    if (known.back() != preset.name) known.push_back(preset.name);
   }
   for (const KnownModel& model : known_models()) known.push_back(model.name);
   const std::string hint = hint_for("model", word);

@@ -114,12 +114,12 @@ void parse_value(const Option& option, std::string_view where, std::string_view 
 
 // Error unless a number lies in the range of its option.
 template <class T>
-void check_range(const Option& option, const T& field) {
+void check_range(const Option& option, const T& field, const std::string& where) {
   if constexpr (requires { field.has_value(); }) {
-    if (field.has_value()) check_range(option, *field);
+    if (field.has_value()) check_range(option, *field, where);
   } else if constexpr (std::is_same_v<T, int64_t> || std::is_same_v<T, double>) {
     T same{};
-    parse_value(option, fmt::format("--{}", option.flag), text_of(option, field), same);
+    parse_value(option, where, text_of(option, field), same);
   }
 }
 

@@ -69,12 +69,7 @@ constexpr std::array kSynonyms{
     Synonym{"device", "gpu", "cuda"}, Synonym{"device", "4090", "roofline:rtx4090"},
     Synonym{"device", "3070", "roofline:rtx3070"},
     // models
-    Synonym{"model", "gpt2", "gpt2-124M"}, Synonym{"model", "gpt2-small", "gpt2-124M"}, Synonym{"model", "gpt2-124m", "gpt2-124M"},
-    Synonym{"model", "gpt2-medium", "gpt2-355M"}, Synonym{"model", "gpt2-355m", "gpt2-355M"},
-    Synonym{"model", "gpt2-large", "gpt2-774M"}, Synonym{"model", "gpt2-774m", "gpt2-774M"},
-    Synonym{"model", "gpt2-xl", "gpt2-1558M"}, Synonym{"model", "gpt2-1558m", "gpt2-1558M"},
-    Synonym{"model", "s", "small"}, Synonym{"model", "m", "medium"}, Synonym{"model", "l", "large"},
-    Synonym{"model", "2.7b", "2.7B"}, Synonym{"model", "10b", "10B"}, Synonym{"model", "8b", "8B"},
+    Synonym{"model", "gpt2-small", "gpt2-124M"},
     // passes, modes, editions, recomputation
     Synonym{"pass", "fwd", "forward"}, Synonym{"pass", "bwd", "backward"}, Synonym{"pass", "forward+backward", "forward_backward"},
     Synonym{"pass", "forward-backward", "forward_backward"}, Synonym{"pass", "fwd-bwd", "forward_backward"},

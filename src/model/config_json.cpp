@@ -105,6 +105,8 @@ class Reader {
     model.d_model = integer(family_.d_model);
     model.num_layers = integer(family_.layers);
     model.num_heads = integer(family_.heads);
+    if (!json_.has("head_dim") && family_.default_head_dim == 0 && model.d_model % model.num_heads != 0)
+      refuse(family_.heads, fmt::format("{}", model.num_heads), fmt::format("give a divisor of {}", model.d_model));
     model.vocab_size = integer("vocab_size");
     const bool is_gpt2 = family_.edition == Edition::kGpt2;
     model.d_ff = is_gpt2 ? integer_or(family_.d_ff, 4 * model.d_model) : integer(family_.d_ff);
@@ -118,6 +120,7 @@ class Reader {
     if (family_.edition == Edition::kGptNeox) read_gpt_neox(model);
     if (!is_gpt2 && family_.edition != Edition::kGptNeox) read_llama(model);
     refuse_others();
+    check_ranges(model);
     return model;
   }
 
@@ -140,6 +143,36 @@ class Reader {
   static std::string printable_key(std::string_view key) {
     const std::string quoted = quote(key);
     return quoted.substr(1, quoted.size() - 2);
+  }
+
+  // The key that a value of the option came from.
+  std::string_view key_of(std::string_view flag) const {
+    const bool is_gpt2 = family_.edition == Edition::kGpt2;
+    const std::string_view hidden_dropout = is_gpt2 ? "resid_pdrop" : "hidden_dropout";
+    const std::array<std::pair<std::string_view, std::string_view>, 15> keys{
+        {{"d-model", family_.d_model},
+         {"d-ff", family_.d_ff},
+         {"num-layers", family_.layers},
+         {"num-heads", family_.heads},
+         {"vocab", "vocab_size"},
+         {"context", family_.positions},
+         {"norm-eps", family_.eps},
+         {"embd-pdrop", is_gpt2 ? "embd_pdrop" : hidden_dropout},
+         {"attn-pdrop", is_gpt2 ? "attn_pdrop" : "attention_dropout"},
+         {"resid-pdrop", hidden_dropout},
+         {"num-kv-heads", "num_key_value_heads"},
+         {"head-dim", "head_dim"},
+         {"max-context", is_gpt2 ? family_.positions : "sliding_window"},
+         {"rope-theta", family_.edition == Edition::kGptNeox ? "rotary_emb_base" : "rope_theta"},
+         {"rotary-share", "rotary_pct"}}};
+    const auto* const found = std::ranges::find(keys, flag, [](const auto& entry) { return entry.first; });
+    return found == keys.end() ? flag : found->second;
+  }
+  // Error, with the key, for a value outside the range of its option.
+  void check_ranges(const ModelConfig& model) const {
+    ModelConfig::visit_fields(model, [&](const Option& option, const auto& field) {
+      check_range(option, field, fmt::format("{}: '{}'", file_, key_of(option.flag)));
+    });
   }
 
   void check_architecture() {
@@ -204,6 +237,14 @@ class Reader {
     if (takes_bias) model.attention_bias = truth_or("attention_bias", false);
     if (family_.model_type == "llama") model.mlp_bias = truth_or("mlp_bias", false);
     read_window(model);
+    read_pad_token(model);
+  }
+
+  // A negative id counts from the end of the vocabulary, as in PyTorch's Embedding.
+  void read_pad_token(ModelConfig& model) {
+    if (!has("pad_token_id")) return;
+    const int64_t id = json_.at("pad_token_id").integer(-model.vocab_size, model.vocab_size - 1);
+    model.pad_token = id < 0 ? id + model.vocab_size : id;
   }
 
   // Attention is full as long as the context is not longer than the window.
@@ -227,7 +268,9 @@ class Reader {
       }
       slides = any && window > 0;
     }
-    if (slides) model.max_context = window;
+    if (!slides) return;
+    model.max_context = window;
+    model.context_length = std::min(model.context_length, window);
   }
 
   // Version 5 has one object, version 4 an object for the scaling and keys beside it.

@@ -14,6 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kPickled = "pytorch_model.bin";
+constexpr std::string_view kPickledIndex = "pytorch_model.bin.index.json";
+
 bool has_weights(const fs::path& folder) {
   return fs::exists(folder / kWeightsFile) || fs::exists(folder / kWeightsIndex);
 }
@@ -32,7 +35,15 @@ NamedModel model_of_file(const fs::path& path) {
   const fs::path folder = is_folder ? path : fs::absolute(path).parent_path();
   NamedModel named{.model = read_model_config(file.string()), .weights = {}};
   named.model.name = shown_name(folder);
-  if (is_folder && has_weights(folder)) named.weights = path.string();
+  if (!is_folder) return named;
+  if (has_weights(folder)) named.weights = path.string();
+  if (named.weights.empty() && (fs::exists(folder / kPickled) || fs::exists(folder / kPickledIndex))) {
+    throw Error::format(
+        "{}: its weights are in PyTorch's format, which is not read; save the model as safetensors, or give {} to "
+        "start "
+        "from random weights",
+        quote(path.string()), quote(file.string()));
+  }
   return named;
 }
 

@@ -101,7 +101,7 @@ void SizeChecks::check(const ModelConfig& model) {
 void validate(const RunConfig& config, SizeChecks& sizes) {
   const ModelCard& card = card_of(config.model);
   RunConfig::visit_fields(config, [&](const Option& option, const auto& field) {
-    if (card.takes(option.flag)) check_range(option, field);
+    if (card.takes(option.flag)) check_range(option, field, fmt::format("--{}", option.flag));
   });
   card.check(config);
   check_options(config, card);

@@ -270,7 +270,7 @@ TEST(Golden, MalformedMetadataIsRefused) {
   EXPECT_SAYS(message("/seed", 18446744073709551615ULL), "'seed'");
   EXPECT_SAYS(message("/clip", 0), "'clip'");
   EXPECT_SAYS(message("/truth", "float16"), "'truth'");
-  EXPECT_SAYS(message("/losses/3", "4"), "'losses'[3] is string");
+  EXPECT_SAYS(message("/losses/3", "4"), "'losses'[3] is \"4\"");
   EXPECT_SAYS(message("/losses", Json::object()), "'losses'");
   EXPECT_SAYS(message("/d_model", 41), "41");
   EXPECT_SAYS(message("/d_model", int64_t{1} << 62), "d-model");

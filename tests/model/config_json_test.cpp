@@ -200,6 +200,7 @@ TEST(ConfigJson, BoundsTheContextByASlidingWindow) {
   mistral["num_key_value_heads"] = 2;
   mistral["sliding_window"] = 128;
   EXPECT_EQ(parse(mistral).max_context, 128);
+  EXPECT_EQ(parse(mistral).context_length, 128);
   mistral["sliding_window"] = nullptr;
   EXPECT_FALSE(parse(mistral).max_context.has_value());
   Json qwen = llama();
@@ -237,18 +238,34 @@ TEST(ConfigJson, NamesKeysThatAreMissingOrMalformed) {
   EXPECT_THAT(of_text(std::string(100, '[')), HasSubstr("deep"));
 }
 
-TEST(ConfigJson, RefusesASizeThatNoMemoryHolds) {
+TEST(ConfigJson, NamesTheKeyOfAValueOutOfRange) {
+  const auto with = [](Json document, const char* key, const Json& value) {
+    document[key] = value;
+    return refusal(document);
+  };
+  EXPECT_THAT(with(llama(), "num_hidden_layers", 100'000), HasSubstr("config.json: 'num_hidden_layers'"));
+  EXPECT_THAT(with(llama(), "hidden_size", 1 << 29), HasSubstr("config.json: 'hidden_size'"));
+  EXPECT_THAT(with(llama(), "rms_norm_eps", -1), HasSubstr("config.json: 'rms_norm_eps'"));
+  EXPECT_THAT(with(llama(), "attention_dropout", 2), HasSubstr("config.json: 'attention_dropout'"));
+  EXPECT_THAT(with(llama(), "num_attention_heads", 5), HasSubstr("'num_attention_heads' is 5"));
+  EXPECT_THAT(with(llama(), "vocab_size", int64_t{1} << 40), HasSubstr("'vocab_size' is 1099511627776"));
+  EXPECT_THAT(with(gpt2(), "n_layer", 100'000), HasSubstr("config.json: 'n_layer'"));
+  EXPECT_THAT(with(gpt2(), "resid_pdrop", 1), HasSubstr("config.json: 'resid_pdrop'"));
+  EXPECT_THAT(with(gpt_neox(), "hidden_dropout", 1), HasSubstr("config.json: 'hidden_dropout'"));
+}
+
+TEST(ConfigJson, ReadsThePadToken) {
   Json document = llama();
-  document["num_hidden_layers"] = 100'000;
-  const ModelConfig model = parse(document);
-  EXPECT_EQ(model.num_layers, 100'000);
-  EXPECT_THROW(
-      {
-        RunConfig config;
-        config.model = model;
-        validate(config);
-      },
-      Error);
+  EXPECT_FALSE(parse(document).pad_token);
+  document["pad_token_id"] = 3;
+  EXPECT_EQ(parse(document).pad_token, 3);
+  document["pad_token_id"] = -1;
+  EXPECT_EQ(parse(document).pad_token, parse(document).vocab_size - 1);
+  document["pad_token_id"] = parse(llama()).vocab_size;
+  EXPECT_THAT(refusal(document), HasSubstr("'pad_token_id'"));
+  Json neox = gpt_neox();
+  neox["pad_token_id"] = 3;
+  EXPECT_FALSE(parse(neox).pad_token);
 }
 
 // The parameters that the library counts, which equal those of the published checkpoints (tests/golden_hf/models.csv).
@@ -279,6 +296,9 @@ TEST(KnownModels, AreFoundInAnyCase) {
   EXPECT_EQ(canonical_model_name("--model", "smollm2-135m"), "SmolLM2-135M");
   EXPECT_EQ(canonical_model_name("--model", "PYTHIA-160M"), "pythia-160m");
   EXPECT_EQ(canonical_model_name("--model", "meta-llama/Llama-3.2-1B"), "Llama-3.2-1B");
+  EXPECT_EQ(canonical_model_name("--model", "openai-community/gpt2-xl"), "gpt2-1558M");
+  EXPECT_EQ(canonical_model_name("--model", "GPT2"), "gpt2-124M");
+  EXPECT_EQ(canonical_model_name("--model", "s"), "small");
   EXPECT_THROW(canonical_model_name("--model", "Llama-9-1B"), Error);
 }
 

@@ -21,11 +21,17 @@ std::vector<ConformanceCase> embedding_rows() {
     Shape grad = size.ids;
     grad.push_back(size.columns);
     rows.push_back({.op = &kEmbedding,
+                    .attributes = EmbeddingAttributes{},
                     .inputs = {{.shape = {size.vocabulary, size.columns}}, ids},
                     .may_refuse = kGaps,
                     .slack = 0});
     rows.push_back({.op = &kEmbeddingBackward,
                     .attributes = EmbeddingBackwardAttributes{size.vocabulary},
+                    .inputs = {{.shape = grad}, ids},
+                    .dtypes = {DType::kFloat32},
+                    .may_refuse = kGaps});
+    rows.push_back({.op = &kEmbeddingBackward,
+                    .attributes = EmbeddingBackwardAttributes{.rows = size.vocabulary, .pad = 2},
                     .inputs = {{.shape = grad}, ids},
                     .dtypes = {DType::kFloat32},
                     .may_refuse = kGaps});
@@ -49,7 +55,7 @@ LAPTIME_CONFORMANCE(Embedding, embedding_rows());
 
 TEST(Embedding, Gradient) {
   const Operand ids{.shape = {3, 4}, .values = Values::kIndices, .dtype = DType::kInt64, .bound = 5};
-  expect_gradient({.op = &kEmbedding, .inputs = {{.shape = {5, 6}}, ids}});
+  expect_gradient({.op = &kEmbedding, .attributes = EmbeddingAttributes{}, .inputs = {{.shape = {5, 6}}, ids}});
 }
 
 }  // namespace

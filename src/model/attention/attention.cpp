@@ -50,7 +50,8 @@ constexpr auto kRefusedOptions = std::to_array<std::string_view>({"d-ff",
                                                                   "rope-scaling",
                                                                   "attention-bias",
                                                                   "mlp-bias",
-                                                                  "parallel-residual"});
+                                                                  "parallel-residual",
+                                                                  "pad-token"});
 
 void fill_defaults(PartialConfig& partial) {
   constexpr int64_t kBatch = 8;

@@ -16,15 +16,16 @@ constexpr std::array k2024Options{Flags("weight-tie"), Flags("bias"), Flags("emb
                                   Flags("resid-pdrop")};
 constexpr std::array kGpt2Options{Flags("weight-tie"),  Flags("bias"),        Flags("embd-pdrop"), Flags("attn-pdrop"),
                                   Flags("resid-pdrop"), Flags("max-context"), Flags("norm-eps")};
-constexpr std::array kLlamaOptions{
-    Flags("weight-tie"), Flags("attn-pdrop"), Flags("norm-eps"),     Flags("num-kv-heads"),   Flags("max-context"),
-    Flags("head-dim"),   Flags("rope-theta"), Flags("rope-scaling"), Flags("attention-bias"), Flags("mlp-bias")};
-constexpr std::array kQwen2Options{Flags("weight-tie"),   Flags("attn-pdrop"),  Flags("norm-eps"),
-                                   Flags("num-kv-heads"), Flags("max-context"), Flags("head-dim"),
-                                   Flags("rope-theta"),   Flags("rope-scaling")};
-constexpr std::array kQwen3Options{Flags("weight-tie"),   Flags("attn-pdrop"),   Flags("norm-eps"),
+constexpr std::array kLlamaOptions{Flags("weight-tie"),   Flags("attn-pdrop"),   Flags("norm-eps"),
                                    Flags("num-kv-heads"), Flags("max-context"),  Flags("head-dim"),
-                                   Flags("rope-theta"),   Flags("rope-scaling"), Flags("attention-bias")};
+                                   Flags("rope-theta"),   Flags("rope-scaling"), Flags("attention-bias"),
+                                   Flags("mlp-bias"),     Flags("pad-token")};
+constexpr std::array kQwen2Options{Flags("weight-tie"),   Flags("attn-pdrop"),   Flags("norm-eps"),
+                                   Flags("num-kv-heads"), Flags("max-context"),  Flags("head-dim"),
+                                   Flags("rope-theta"),   Flags("rope-scaling"), Flags("pad-token")};
+constexpr std::array kQwen3Options{
+    Flags("weight-tie"), Flags("attn-pdrop"), Flags("norm-eps"),     Flags("num-kv-heads"),   Flags("max-context"),
+    Flags("head-dim"),   Flags("rope-theta"), Flags("rope-scaling"), Flags("attention-bias"), Flags("pad-token")};
 constexpr std::array kGptNeoxOptions{Flags("weight-tie"),   Flags("embd-pdrop"),       Flags("attn-pdrop"),
                                      Flags("resid-pdrop"),  Flags("norm-eps"),         Flags("rope-theta"),
                                      Flags("rope-scaling"), Flags("rotary-share"),     Flags("attention-bias"),

@@ -186,7 +186,7 @@ class Gpt {
     ValueId x;
     {
       const auto scope = build_.scope("token_embeddings");
-      x = embedding(build_, token_table_, inputs_.tokens);
+      x = embedding(build_, token_table_, inputs_.tokens, model_.pad_token.value_or(kNoPad));
     }
     if (position_table_.valid()) {
       const auto scope = build_.scope("position_embeddings");
@@ -421,6 +421,10 @@ void check(const RunConfig& config) {
   }
   check_edition(model, edition);
   check_heads(model, edition);
+  if (model.pad_token && *model.pad_token >= model.vocab_size) {
+    throw Error::format("--pad-token {} is outside the vocabulary of {}; give at most {}", *model.pad_token,
+                        model.vocab_size, model.vocab_size - 1);
+  }
   if (model.max_context && config.step_context() > *model.max_context) {
     throw Error::format("context {} is longer than the {} of {}; give --context {}", config.step_context(),
                         edition.rope ? "sliding window" : "position table", *model.max_context, *model.max_context);

@@ -31,12 +31,14 @@ void reference_embedding(const OpCall& call) {
 
 void reference_backward(const OpCall& call) {
   const int64_t columns = call.out[0].shape()[1];
+  const int64_t pad = call.attributes.as<EmbeddingBackwardAttributes>().pad;
   std::vector<double> sums(static_cast<size_t>(call.out[0].numel()), 0.0);
   if (call.in.size() > 2) {
     for (int64_t i = 0; i < call.out[0].numel(); ++i) sums[static_cast<size_t>(i)] = call.in[2].at(i);
   }
   for (int64_t row = 0; row < call.in[1].numel(); ++row) {
     const auto id = static_cast<int64_t>(call.in[1].at(row));
+    if (id == pad) continue;
     for (int64_t i = 0; i < columns; ++i)
       sums[static_cast<size_t>(id * columns + i)] += call.in[0].at(row * columns + i);
   }
@@ -65,7 +67,8 @@ std::optional<Attributes> fold_addend(const Attributes& attributes) {
 }
 
 void gradient(GradientContext& c) {
-  const EmbeddingBackwardAttributes attributes{c.build.shape(c.in[0])[0]};
+  const EmbeddingBackwardAttributes attributes{.rows = c.build.shape(c.in[0])[0],
+                                               .pad = c.attributes.as<EmbeddingAttributes>().pad};
   if (c.wanted[0]) c.grad_in[0] = c.build.emit_one(kEmbeddingBackward, attributes, {c.grad_out[0], c.in[1]});
 }
 
@@ -93,7 +96,9 @@ std::span<const OpCard* const> embedding_cards() {
   return kCards;
 }
 
-ValueId embedding(Builder& build, ValueId weight, ValueId ids) { return build.emit_one(kEmbedding, {}, {weight, ids}); }
+ValueId embedding(Builder& build, ValueId weight, ValueId ids, int64_t pad) {
+  return build.emit_one(kEmbedding, EmbeddingAttributes{pad}, {weight, ids});
+}
 ValueId arange(Builder& build, int64_t size) { return build.emit_one(kArange, ArangeAttributes{size}, {}); }
 
 }  // namespace laptime

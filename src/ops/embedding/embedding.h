@@ -5,21 +5,33 @@
 
 namespace laptime {
 
-// (weight [V, C], ids int64 [...]) -> [..., C]: row ids[...] of the weight
+// (weight [V, C], ids int64 [...]) -> [..., C]: row ids[...] of the weight. The row `pad`, if there is one, gets no
+// gradient (PyTorch's padding_idx).
 extern const OpCard kEmbedding;
 // (grad_y [..., C], ids int64 [...][, addend [V, C]]) -> grad_weight [V, C]: the addend, or zero, plus the rows of
-// grad_y with each id, in their order
+// grad_y with each id but `pad`, in their order
 extern const OpCard kEmbeddingBackward;
 // () -> int64 [n]: 0, 1, ..., n-1
 extern const OpCard kArange;
 
+constexpr int64_t kNoPad = -1;
+
+struct EmbeddingAttributes {
+  int64_t pad = kNoPad;  // an id
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    if (self.pad != kNoPad) visit("pad", self.pad);
+  }
+};
 struct EmbeddingBackwardAttributes {
   int64_t rows = 0;  // V
   bool addend = false;
+  int64_t pad = kNoPad;
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("rows", self.rows);
     if (self.addend) visit("addend", self.addend);
+    if (self.pad != kNoPad) visit("pad", self.pad);
   }
 };
 struct ArangeAttributes {
@@ -30,7 +42,7 @@ struct ArangeAttributes {
   }
 };
 
-ValueId embedding(Builder& build, ValueId weight, ValueId ids);
+ValueId embedding(Builder& build, ValueId weight, ValueId ids, int64_t pad = kNoPad);
 ValueId arange(Builder& build, int64_t size);
 
 std::span<const OpCard* const> embedding_cards();

@@ -44,6 +44,7 @@ void launch_backward(const KernelCall& call) {
   const int64_t count = call.in[1].numel();
   const int64_t vocabulary = call.out[0].shape()[0];
   const int64_t columns = call.out[0].shape()[1];
+  const int64_t pad = call.attributes.as<EmbeddingBackwardAttributes>().pad;
   const int64_t stride = grad.strides().back();
   const Rows rows({&grad});
   float* out = call.out[0].as<float>();
@@ -54,7 +55,7 @@ void launch_backward(const KernelCall& call) {
     if (addend == nullptr) std::memset(out + begin * columns, 0, bytes);
     if (addend != nullptr && addend != out) std::memcpy(out + begin * columns, addend + begin * columns, bytes);
     for (int64_t row = 0; row < count; ++row) {
-      if (ids[row] < begin || ids[row] >= end) continue;
+      if (ids[row] < begin || ids[row] >= end || ids[row] == pad) continue;
       float* to = out + ids[row] * columns;
       for (int64_t at = 0; at < columns; at += kStripSize) {
         const int64_t size = columns - at < kStripSize ? columns - at : kStripSize;

@@ -21,9 +21,10 @@ void backward(const KernelCall& call) {
   if (adds && call.in[2].data != call.out[0].data) launch_move(call, call.in[2], call.out[0]);
   launch<EmbeddingNext>(call, positions, row_threads(positions),
                         {flat_of(call.in[1]), positions, next, next + positions});
-  launch<EmbeddingBackward>(call, positions, row_threads(columns_of(call.out[0])),
-                            {rows_of(call.in[0]), flat_of(call.in[1]), device_data(call.out[0]),
-                             columns_of(call.out[0]), positions, adds, next, next + positions});
+  launch<EmbeddingBackward>(
+      call, positions, row_threads(columns_of(call.out[0])),
+      {rows_of(call.in[0]), flat_of(call.in[1]), device_data(call.out[0]), columns_of(call.out[0]), positions,
+       call.attributes.as<EmbeddingBackwardAttributes>().pad, adds, next, next + positions});
 }
 
 int64_t backward_workspace(const Signature& signature) {

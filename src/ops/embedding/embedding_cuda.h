@@ -67,6 +67,7 @@ struct EmbeddingBackward {
     DeviceRows ids;          // a row per position
     DeviceData grad_weight;  // [ids, columns]
     int64_t columns, positions;
+    int64_t pad;  // its row keeps its values
     bool adds;
     const int64_t* next;         // [positions], as EmbeddingNext writes it
     const int64_t* has_earlier;  // [positions], as EmbeddingNext writes it
@@ -76,6 +77,7 @@ struct EmbeddingBackward {
     const int64_t first = thread.block();
     if (thread.load(args.has_earlier + first) != 0) return;
     const auto id = load<int64_t>(thread, args.ids, args.ids.row(first));
+    if (id == args.pad) return;
     for (int64_t column = thread.index(); column < args.columns; column += thread.threads()) {
       float sum = args.adds ? load(thread, args.grad_weight, id * args.columns + column) : 0.0F;
       for (int64_t position = first; position < args.positions; position = thread.load(args.next + position))
