@@ -33,6 +33,7 @@ def measure(
     embd_pdrop: Option=None,
     head_dim: Option=None,
     max_context: Option=None,
+    micro_batches: Option=None,
     mlp_bias: Option=None,
     mode: Option=None,
     model: Option=None,

@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "analysis/plan_findings.h"
+#include "record/metrics.h"
 #include "record/time_stats.h"
 
 namespace laptime {
@@ -15,7 +16,8 @@ struct StepTime {
 std::optional<StepTime> time_of_step(const Record& record) {
   const auto measured = record.time.find("step");
   if (measured != record.time.end() && measured->second.median > 0) {
-    StepTime step{.seconds = measured->second.median};
+    StepTime step{.seconds = measured->second.median, .low = record.prediction.low, .high = record.prediction.high};
+    if (is_predicted(record)) return step;
     if (const std::optional<double> within = known_within(measured->second)) {
       step.low = step.seconds * (1 - *within);
       step.high = step.seconds * (1 + *within);

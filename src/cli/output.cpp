@@ -180,15 +180,17 @@ void require_format(OutputFormat format, std::span<const OutputFormat> formats) 
 }
 
 void TrainingLines::add(const Record& record) {
-  if (!is_shown_) return;
+  if (!budget_.is_asked()) return;
   if (const std::optional<Finding> training = training_time(record, budget_))
     lines_.emplace_back(record.name, words(*training));
 }
 
 void TrainingLines::print() const {
   const std::string common = common_words(lines_, [](const auto& line) { return line.first; });
-  for (const auto& [name, text] : lines_)
-    write_line((lines_.size() > 1 ? spoken_name(name, common) + ": " : "") + text);
+  for (const auto& [name, text] : lines_) {
+    const std::string line = (lines_.size() > 1 ? spoken_name(name, common) + ": " : "") + text;
+    is_with_table_ ? write_line(line) : print_error_text(line + "\n");
+  }
 }
 
 std::vector<OptionRow> answer_options(std::vector<OptionRow> own, std::initializer_list<std::string_view> left_out) {

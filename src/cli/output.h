@@ -76,17 +76,17 @@ class AnswerOutput {
   std::string hint_;
 };
 
-// Below a table on standard output: how long the training that was asked for takes at the rate of each record.
+// Below a table on standard output, or on standard error beside another format: how long the training that was asked for takes at the rate of each record.
 class TrainingLines {
  public:
   TrainingLines(const OutputConfig& config, const TrainingBudget& budget)
-      : is_shown_(shows_table(config) && budget.is_asked()), budget_(budget) {}
+      : is_with_table_(shows_table(config)), budget_(budget) {}
 
   void add(const Record& record);
   void print() const;
 
  private:
-  bool is_shown_;
+  bool is_with_table_;
   TrainingBudget budget_;
   std::vector<std::pair<std::string, std::string>> lines_;  // name of the record, and the words
 };

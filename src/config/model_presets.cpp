@@ -34,18 +34,6 @@ constexpr std::array kPresets{
 };
 // clang-format on
 
-// The name of the model that a name or alias means, in any case; empty for any other word.
-std::string_view known_name(std::string_view word) {
-  const std::string lower_word = lowered(word);
-  if (lower_word == kCustomModel) return kCustomModel;
-  for (const ModelPreset& preset : kPresets) {
-    if (lower_word == lowered(preset.name)) return preset.name;
-    if (!preset.alias.empty() && lower_word == lowered(preset.alias)) return preset.name;
-  }
-  const KnownModel* const model = find_known_model(word);
-  return model == nullptr ? "" : model->name;
-}
-
 }  // namespace
 
 std::span<const ModelPreset> model_presets() { return kPresets; }
@@ -72,6 +60,17 @@ std::optional<Edition> implied_edition(std::string_view name) {
     if (preset.name == name && preset.implies_edition) return preset.only;
   }
   return std::nullopt;
+}
+
+std::string_view known_name(std::string_view word) {
+  const std::string lower_word = lowered(word);
+  if (lower_word == kCustomModel) return kCustomModel;
+  for (const ModelPreset& preset : kPresets) {
+    if (lower_word == lowered(preset.name)) return preset.name;
+    if (!preset.alias.empty() && lower_word == lowered(preset.alias)) return preset.name;
+  }
+  const KnownModel* const model = find_known_model(word);
+  return model == nullptr ? "" : model->name;
 }
 
 std::string canonical_model_name(std::string_view where, std::string_view word) {

@@ -39,6 +39,9 @@ const ModelPreset* find_preset(std::string_view name, Edition edition);
 // The ModelCard of a canonical name.
 std::string_view card_name(std::string_view name);
 
+// The name of the model that a name or alias means, in any case; empty for any other word.
+std::string_view known_name(std::string_view word);
+
 // The edition that a name selects by itself ("gpt2-124M", "8B"); none for sizes that exist in every edition.
 std::optional<Edition> implied_edition(std::string_view name);
 

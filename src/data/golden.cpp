@@ -181,7 +181,10 @@ const std::map<std::string, std::string>& GoldenCase::dtypes(Precision precision
 }
 
 GoldenCase read_golden(const std::string& path) {
-  if (std::filesystem::is_directory(path)) return read_golden_folder(path);
+  const std::filesystem::path file(path);
+  if (std::filesystem::is_directory(file)) return read_golden_folder(path);
+  if (file.filename() == "config.json")
+    return read_golden_folder(file.has_parent_path() ? file.parent_path().string() : ".");
   GoldenCase golden;
   golden.file = std::make_shared<SafetensorsFile>(path);
   const Json document = golden_metadata(*golden.file);

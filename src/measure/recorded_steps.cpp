@@ -127,7 +127,7 @@ MeasuredWork recorded_work(const RecordedPoint& point, const RecordedSteps& step
 }  // namespace
 
 bool describes_recorded_steps(std::string_view flag) {
-  constexpr std::array<std::string_view, 8> kFlags{"dtype",   "mode",   "pass",  "device",
+  constexpr std::array<std::string_view, 9> kFlags{"dtype",   "mode",   "pass",  "device", "micro-batches",
                                                    "threads", "warmup", "steps", "budget"};
   return is_of_model(flag) || std::find(kFlags.begin(), kFlags.end(), flag) != kFlags.end();
 }

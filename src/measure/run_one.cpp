@@ -106,8 +106,15 @@ class Point {
   }
 
   void predict_time(const Prepared& prepared) {
-    if (const auto forecast = TimeForecast::of(prepared.device, known_); forecast && prepared.device.computes)
-      record_.prediction = predict(*forecast, prepared.plan, forecast->of(prepared.plan), config_.pass);
+    const auto forecast = TimeForecast::of(prepared.device, known_);
+    if (!forecast) return;
+    Prediction prediction = predict(*forecast, prepared.plan, forecast->of(prepared.plan), config_.pass);
+    if (prepared.device.computes) {
+      record_.prediction = std::move(prediction);
+    } else {  // its times are the record's
+      record_.prediction.low = prediction.low;
+      record_.prediction.high = prediction.high;
+    }
   }
 
   // After a trial the point is planned again, because the chosen kernels may have other workspaces. If a different

@@ -359,8 +359,13 @@ ModelConfig parse_model_config(std::string_view text, const std::string& name) {
 
 ModelConfig read_model_config(const std::string& path) {
   constexpr size_t kLargest = 1 << 20;
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream || std::filesystem::is_directory(path))
+  if (path.ends_with(".safetensors"))
+    throw Error::format("{} has weights; name the folder that has it and its config.json", quote(path));
+  std::error_code unreadable;
+  const bool is_file = std::filesystem::is_regular_file(path, unreadable);
+  std::ifstream stream;
+  if (is_file) stream.open(path, std::ios::binary);
+  if (!is_file || !stream)
     throw Error::format("{} cannot be read; name a config.json, or the folder of a model with one", quote(path));
   std::string text(kLargest + 1, '\0');
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));

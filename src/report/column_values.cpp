@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "config/fields_json.h"
+#include "config/model_presets.h"
 #include "config/run_config.h"
 #include "config/synonyms.h"
 #include "report/columns.h"
@@ -237,7 +238,10 @@ std::string resolved_column(std::string_view name) {
 std::string meant_word(std::string_view column, std::string_view value) {
   const std::string path = resolved_column(column);
   constexpr std::string_view kConfig = "config.";
-  if (path == kModelColumn) return meant_value(kModelColumn, value);
+  if (path == kModelColumn) {
+    const std::string_view name = known_name(value);
+    return name.empty() ? meant_value(kModelColumn, value) : std::string(name);
+  }
   return path.starts_with(kConfig) ? meant_value(meant_flag(path.substr(kConfig.size())), value) : std::string(value);
 }
 

@@ -33,6 +33,10 @@ std::string answer_of(const Record& record, const TimeStats& time, std::string_v
   std::string text = fmt::format("{} per {}", value_text(time.median, Unit::kSeconds, std::nullopt, rounds),
                                  spaced(record.config.text("pass")));
   if (doubt) text += fmt::format(" ({})", plus_minus_text(*doubt));
+  if (const auto& [low, high] = std::pair(record.prediction.low, record.prediction.high);
+      is_predicted(record) && low && high) {
+    text += fmt::format(" ({} to {})", value_text(*low, Unit::kSeconds), value_text(*high, Unit::kSeconds));
+  }
   const auto add = [&](std::string_view column, Unit unit, double uncertainty, const std::string& after) {
     const Json value = value_of(record, column);
     if (!value.is_null()) text += fmt::format("   {}{}", value_text(value, unit, std::nullopt, uncertainty), after);

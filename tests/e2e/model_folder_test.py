@@ -38,6 +38,12 @@ def as_bfloat16(values: bytes) -> bytes:
     return b"".join(values[i + 2 : i + 4] for i in range(0, len(values), 4))
 
 
+def as_float16(values: bytes) -> bytes:
+    """float32 numbers, rounded."""
+    numbers = struct.unpack(f"<{len(values) // 4}f", values)
+    return struct.pack(f"<{len(numbers)}e", *numbers)
+
+
 class ModelFolder(ProgramTest):
     def copy(self, name: str) -> Path:
         folder = self.folder / name
@@ -139,17 +145,57 @@ class ModelFolder(ProgramTest):
         empty = self.folder / "empty"
         empty.mkdir()
         self.assertIn("config.json", self.refusal("--model", empty))
+        os.mkfifo(self.folder / "config.json")
+        self.assertIn("cannot be read", self.refusal("--model", self.folder / "config.json"))
+        self.assertIn("name the folder", self.refusal("--model", FOLDERS / "llama" / "model.safetensors"))
+
+    def test_refuses_weights_that_it_cannot_read(self):
+        folder = self.copy("llama")
+        (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+        self.assertIn("save the model as safetensors", self.refusal("--model", folder))
+        self.assert_ok(self.laptime("plan", "--model", folder / "config.json", "--context", "16"))
 
     def test_takes_a_file_in_every_command(self):
         file = FOLDERS / "llama" / "config.json"
-        for words in (["plan"], ["memory"], ["explain"], ["profile", "--budget", "1"]):
-            done = self.laptime(*words, "--model", file, "--context", "16", "--batch", "2", "--store", self.store)
+        model = ["--model", file, "--context", "16", "--batch", "2", "--store", self.store]
+        compared = ["--mode", "eager,compile", "--budget", "2"]
+        recorded = ["--system", "mine", "--micro-batches", "2", "--warmup", "2", "--steps", "10"]
+        self.assert_ok(self.laptime("bench", *model, "--budget", "1"))
+        for words in (["plan"], ["memory"], ["explain"], ["profile", "--budget", "1"], ["compare", *compared]):
+            self.assert_ok(self.laptime(*words, *model))
+        self.assert_ok(self.laptime("record", *model, *recorded, input='{"step": 1000000}\n' * 20))
+        page = self.folder / "page.html"
+        self.assert_ok(self.laptime("report", "--html", page, "--store", self.store))
+        self.assertIn('"llama"', page.read_text())
+
+    def test_keeps_the_bytes_that_pytorch_keeps(self):
+        sizes = {"gpt_neox": 31, "gpt_neox_sequential": 16, "llama": 33, "llama3_tied": 32, "qwen2": 24, "qwen3": 29}
+        stated = json.loads((FOLDERS / "memory.json").read_text())
+        for name, context in sizes.items():
+            done = self.laptime("memory", "--model", FOLDERS / name, "--context", str(context), "--batch", "2", "--pass",
+                                "forward_backward", "--store", "none", "--output", "json")
             self.assert_ok(done)
+            found = {(one["kind"], one.get("subject")): one for one in json.loads(done.stdout)[0]["findings"]}
+            self.assertEqual(found["saved_for_backward", None]["bytes"], stated[name]["saved_bytes"], name)
+            tokens = 2 * 2 * context * 8
+            own = found["memory_share", "parameters"]["bytes"] + tokens
+            peak = found["memory_peak", None]["requested_bytes"] - own
+            self.assertAlmostEqual(peak / stated[name]["peak_bytes"], 1, delta=0.01, msg=name)
 
     def test_verify_compares_a_folder(self):
         done = self.laptime("verify", FOLDERS / "llama3_tied", "--store", "none")
         self.assert_ok(done)
         self.assertRegex(done.stdout, r"\Apassed  folder .*llama3_tied.* \d+ compared, 0 skipped\n\Z")
+        self.assert_ok(self.laptime("verify", FOLDERS / "llama3_tied" / "config.json", "--store", "none"))
+
+    def test_reads_float16_weights(self):
+        folder = self.copy("qwen3")
+        expected = self.losses(folder)
+        tensors = read_safetensors(folder / "model.safetensors")
+        halves = {name: ("F16", shape, as_float16(values)) for name, (_, shape, values) in tensors.items()}
+        write_safetensors(folder / "model.safetensors", halves)
+        for found, loss in zip(self.losses(folder), expected, strict=True):
+            self.assertAlmostEqual(found, loss, delta=0.002 * loss)
 
 
 if __name__ == "__main__":

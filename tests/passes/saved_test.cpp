@@ -9,6 +9,7 @@
 #include "graph/structural_ops.h"
 #include "ops/pointwise/pointwise.h"
 #include "ops/reduce/reduce.h"
+#include "passes/small_steps.h"
 #include "support/training.h"
 #include "support/types.h"
 
@@ -95,6 +96,22 @@ TEST(Saved, ForwardCutKeepsSavedBytes) {
       EXPECT_EQ(held + resident, saved + 4);
     }
   }
+}
+
+// A head of keys is saved once, for all the queries that share it.
+TEST(Saved, CompileModeNeverRepeatsGroupedHeads) {
+  RunConfig config = tiny_config(Edition::kLlama);
+  config.model.num_heads = 4;
+  const auto saved = [&](int64_t kv_heads, bool compile) {
+    config.model.num_kv_heads = kv_heads;
+    return saved_bytes(step_graph(config, compile ? compile_options(config) : eager_options(config)));
+  };
+  const ModelConfig& model = config.model;
+  const int64_t head = model.batch_size * model.context_length * model.d_head() * 4;  // bytes
+  const int64_t keys_and_values = 2 * model.num_layers * head;
+  EXPECT_EQ(saved(4, true) - saved(1, true), 3 * keys_and_values);
+  EXPECT_EQ(saved(4, true) - saved(2, true), 2 * keys_and_values);
+  EXPECT_LT(saved(4, false) - saved(1, false), keys_and_values);  // as transformers, eager mode repeats them
 }
 
 TEST(Saved, ForwardCutKeepsTheLoss) {

@@ -41,7 +41,7 @@ TEST(Filter, Matches) {
       {"model = 'small'", 5},
       {"model = \"small\"", 5},
       {"model = 2.7B", 2},
-      {"model = Small", 0},
+      {"model = Small", 5},
       {"ctx = 512", 1},
       {"context >= 512", 2},
       {"ctx < 256", 1},

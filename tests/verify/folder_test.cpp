@@ -39,7 +39,7 @@ INSTANTIATE_TEST_SUITE_P(All, VerifyFolder,
                          testing::Combine(testing::ValuesIn(test::kGoldenFolders),
                                           testing::Values(Mode::kEager, Mode::kCompile), testing::Values("none")));
 INSTANTIATE_TEST_SUITE_P(Recomputed, VerifyFolder,
-                         testing::Combine(testing::Values("llama", "qwen3", "gpt_neox"),
+                         testing::Combine(testing::ValuesIn(test::kGoldenFolders),
                                           testing::Values(Mode::kEager, Mode::kCompile), testing::Values("block")));
 
 // A copy of a folder, gone when the object dies.

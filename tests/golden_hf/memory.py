@@ -1,0 +1,63 @@
+"""Bytes that transformers' models keep for backward, and hold at most, in an eager float32 step of forward and backward.
+
+    python memory.py DIR ...   prints the JSON of memory.json for folders made by golden_hf.py
+
+`saved_bytes`: storages that autograd keeps, parameters left out. `peak_bytes`: most bytes that are allocated at a time,
+parameters and tokens left out. PyTorch's CPU allocator is asked, so that a peak is what the ops request.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from transformers import AutoModelForCausalLM
+
+
+def loss_of(model, tokens, targets):
+    logits = model(input_ids=tokens, use_cache=False).logits
+    return torch.nn.functional.cross_entropy(logits.view(-1, logits.shape[-1]), targets.view(-1))
+
+
+def saved_bytes(model, tokens, targets):
+    parameters = {w.untyped_storage().data_ptr() for w in model.parameters()}
+    saved = {}
+
+    def pack(tensor):
+        storage = tensor.untyped_storage()
+        if storage.data_ptr() not in parameters:
+            saved[storage.data_ptr()] = storage.nbytes()
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        loss = loss_of(model, tokens, targets)
+    del loss
+    return sum(saved.values())
+
+
+def peak_bytes(model, tokens, targets):
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True) as profiler:
+        loss_of(model, tokens, targets).backward()
+    events = [event for event in profiler.profiler.kineto_results.events() if event.name() == "[memory]"]
+    held = peak = 0
+    for event in sorted(events, key=lambda event: event.start_ns()):
+        held += event.nbytes()
+        peak = max(peak, held)
+    return peak
+
+
+def memory(folder):
+    values = load_file(folder / "values.safetensors")
+    tokens, targets = values["tokens"].long(), values["targets"].long()
+    figures = {}
+    for name, measure in (("saved_bytes", saved_bytes), ("peak_bytes", peak_bytes)):
+        model = AutoModelForCausalLM.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32).train()
+        figures[name] = measure(model, tokens, targets)
+    return figures
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    print(json.dumps({Path(folder).name: memory(Path(folder)) for folder in sys.argv[1:]}, indent=2))
