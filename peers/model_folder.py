@@ -17,8 +17,8 @@ import model_config
 
 KNOWN = Path(__file__).resolve().parent.parent / "tests/golden_hf/models.csv"
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
-# Edition of laptime by model_type, which laptime names as the library does but for mistral.
-_EDITIONS = {"llama": "llama", "mistral": "llama"} | {name: name for name in ("qwen2", "qwen3", "gpt2", "gpt_neox")}
+# Edition of laptime by model_type, which laptime names as the library does but for these.
+_EDITIONS = {"mistral": "llama", "gpt2": "gpt2_hf"} | {name: name for name in ("llama", "qwen2", "qwen3", "gpt_neox")}
 _LLAMA3 = {"rope_type": "llama3", "low_freq_factor": 1.0, "high_freq_factor": 4.0}
 _LLAMA3["original_max_position_embeddings"] = 8192
 

@@ -28,7 +28,7 @@ class Models(unittest.TestCase):
             self.assertEqual(model_config.parameter_count(config), int(row["parameters"]), row["model"])
 
     def test_sizes_of_folders(self):
-        want = {"llama": ("llama", 4, 2, 16), "qwen2": ("qwen2", 6, 2, None), "gpt2": ("gpt2", 4, 4, None)}
+        want = {"llama": ("llama", 4, 2, 16), "qwen2": ("qwen2", 6, 2, None), "gpt2": ("gpt2_hf", 4, 4, None)}
         for name, expected in want.items():
             config = model_folder.resolve(str(GOLDEN / name), None, {"context_length": 16})
             found = tuple(config[key] for key in ("edition", "num_heads", "num_kv_heads", "head_dim"))

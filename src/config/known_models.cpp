@@ -28,6 +28,10 @@ constexpr std::array kKnown{
     KnownModel{"Qwen3-1.7B",      Edition::kQwen3,   2048, 6144,  28, 16, 8,  128, 151'936, 40'960,  0,    true,  1e-6, 1'000'000, 1,    1},
     KnownModel{"Qwen3-4B",        Edition::kQwen3,   2560, 9728,  36, 32, 8,  128, 151'936, 40'960,  0,    true,  1e-6, 1'000'000, 1,    1},
     KnownModel{"Qwen3-8B",        Edition::kQwen3,   4096, 12288, 36, 32, 8,  128, 151'936, 40'960,  0,    false, 1e-6, 1'000'000, 1,    1},
+    KnownModel{"gpt2",            Edition::kGpt2Hf,  768,  3072,  12, 12, 12, 64,  50'257,  1024,    0,    true,  1e-5, 0,         1,    1},
+    KnownModel{"gpt2-medium",     Edition::kGpt2Hf,  1024, 4096,  24, 16, 16, 64,  50'257,  1024,    0,    true,  1e-5, 0,         1,    1},
+    KnownModel{"gpt2-large",      Edition::kGpt2Hf,  1280, 5120,  36, 20, 20, 64,  50'257,  1024,    0,    true,  1e-5, 0,         1,    1},
+    KnownModel{"gpt2-xl",         Edition::kGpt2Hf,  1600, 6400,  48, 25, 25, 64,  50'257,  1024,    0,    true,  1e-5, 0,         1,    1},
     KnownModel{"pythia-70m",      Edition::kGptNeox, 512,  2048,  6,  8,  8,  64,  50'304,  2048,    0,    false, 1e-5, 10'000,    0.25, 1},
     KnownModel{"pythia-160m",     Edition::kGptNeox, 768,  3072,  12, 12, 12, 64,  50'304,  2048,    0,    false, 1e-5, 10'000,    0.25, 1},
     KnownModel{"pythia-410m",     Edition::kGptNeox, 1024, 4096,  24, 16, 16, 64,  50'304,  2048,    0,    false, 1e-5, 10'000,    0.25, 1},
@@ -68,7 +72,12 @@ ModelConfig config_of(const KnownModel& known) {
   model.context_length = default_context(known.max_positions);
   model.weight_tie = known.is_tied;
   model.norm_eps = known.norm_eps;
-  model.rope_theta = known.rope_theta;
+  if (known.edition == Edition::kGpt2Hf) {
+    model.bias = true;
+    model.max_context = known.max_positions;
+  } else {
+    model.rope_theta = known.rope_theta;
+  }
   if (known.rotary_share != 1) model.rotary_share = known.rotary_share;
   model.rope_scaling = rope_scaling_word({.factor = known.llama3_factor});
   model.attention_bias = model.mlp_bias = model.parallel_residual = known.edition == Edition::kGptNeox;

@@ -23,7 +23,7 @@ struct KnownModel {
   int64_t window = 0;  // sliding window of attention; 0: none
   bool is_tied = false;
   double norm_eps = 0;
-  double rope_theta = 0;
+  double rope_theta = 0;  // 0: positions are learned
   double rotary_share = 1;
   double llama3_factor = 1;  // of RoPE's frequencies, with Llama 3's other numbers; 1: none
 };

@@ -12,14 +12,15 @@
 namespace laptime {
 
 // The definition of the model: that of the 2024, 2025 or 2026 source documents, or a family of models as the library
-// transformers defines it (GPT-2 as in llm.c and nanoGPT, which is the same).
-enum class Edition : uint8_t { k2024, k2025, k2026, kGpt2, kLlama, kQwen2, kQwen3, kGptNeox };
+// transformers defines it. GPT-2 is there twice: as llm.c and nanoGPT run it, and as transformers does.
+enum class Edition : uint8_t { k2024, k2025, k2026, kGpt2, kGpt2Hf, kLlama, kQwen2, kQwen3, kGptNeox };
 
 constexpr auto choices_of(Edition) {
-  return std::array{Choice<Edition>{Edition::k2024, "2024"},   Choice<Edition>{Edition::k2025, "2025"},
-                    Choice<Edition>{Edition::k2026, "2026"},   Choice<Edition>{Edition::kGpt2, "gpt2"},
-                    Choice<Edition>{Edition::kLlama, "llama"}, Choice<Edition>{Edition::kQwen2, "qwen2"},
-                    Choice<Edition>{Edition::kQwen3, "qwen3"}, Choice<Edition>{Edition::kGptNeox, "gpt_neox"}};
+  return std::array{Choice<Edition>{Edition::k2024, "2024"},       Choice<Edition>{Edition::k2025, "2025"},
+                    Choice<Edition>{Edition::k2026, "2026"},       Choice<Edition>{Edition::kGpt2, "gpt2"},
+                    Choice<Edition>{Edition::kGpt2Hf, "gpt2_hf"},  Choice<Edition>{Edition::kLlama, "llama"},
+                    Choice<Edition>{Edition::kQwen2, "qwen2"},     Choice<Edition>{Edition::kQwen3, "qwen3"},
+                    Choice<Edition>{Edition::kGptNeox, "gpt_neox"}};
 }
 
 // The canonical name for a name or alias of model_presets or known_models, or "custom"; the path of a config.json or of

@@ -60,7 +60,7 @@ constexpr std::array kFamilies{
            .default_window = 4096},
     Family{.model_type = "gpt2",
            .architecture = "GPT2LMHeadModel",
-           .edition = Edition::kGpt2,
+           .edition = Edition::kGpt2Hf,
            .activations = {"gelu_new", "gelu_pytorch_tanh"},
            .d_model = "n_embd",
            .d_ff = "n_inner",
@@ -108,7 +108,7 @@ class Reader {
     if (!json_.has("head_dim") && family_.default_head_dim == 0 && model.d_model % model.num_heads != 0)
       refuse(family_.heads, fmt::format("{}", model.num_heads), fmt::format("give a divisor of {}", model.d_model));
     model.vocab_size = integer("vocab_size");
-    const bool is_gpt2 = family_.edition == Edition::kGpt2;
+    const bool is_gpt2 = family_.edition == Edition::kGpt2Hf;
     model.d_ff = is_gpt2 ? integer_or(family_.d_ff, 4 * model.d_model) : integer(family_.d_ff);
     model.norm_eps = number_or(family_.eps, family_.default_eps);
     model.weight_tie = truth_or("tie_word_embeddings", family_.is_tied);
@@ -147,7 +147,7 @@ class Reader {
 
   // The key that a value of the option came from.
   std::string_view key_of(std::string_view flag) const {
-    const bool is_gpt2 = family_.edition == Edition::kGpt2;
+    const bool is_gpt2 = family_.edition == Edition::kGpt2Hf;
     const std::string_view hidden_dropout = is_gpt2 ? "resid_pdrop" : "hidden_dropout";
     const std::array<std::pair<std::string_view, std::string_view>, 15> keys{
         {{"d-model", family_.d_model},

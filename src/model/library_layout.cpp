@@ -66,7 +66,8 @@ constexpr std::array kNeoxOutside{Module{"token_embeddings", "gpt_neox.embed_in"
 
 std::optional<Names> names_of(Edition edition) {
   switch (edition) {
-    case Edition::kGpt2: return Names{"transformer.h.", kGpt2Layer, kGpt2Outside};
+    case Edition::kGpt2:
+    case Edition::kGpt2Hf: return Names{"transformer.h.", kGpt2Layer, kGpt2Outside};
     case Edition::kLlama:
     case Edition::kQwen2:
     case Edition::kQwen3: return Names{"model.layers.", kLlamaLayer, kLlamaOutside};
@@ -119,7 +120,8 @@ std::optional<LibraryPlace> library_place(const ModelConfig& model, const Parame
 std::vector<std::string> names_in_files(const ModelConfig& model, const std::string& tensor) {
   std::vector<std::string> names{tensor};
   constexpr std::string_view kFirst = "transformer.";
-  if (model.edition == Edition::kGpt2 && tensor.starts_with(kFirst)) names.push_back(tensor.substr(kFirst.size()));
+  if ((model.edition == Edition::kGpt2 || model.edition == Edition::kGpt2Hf) && tensor.starts_with(kFirst))
+    names.push_back(tensor.substr(kFirst.size()));
   return names;
 }
 

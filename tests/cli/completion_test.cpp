@@ -77,7 +77,7 @@ TEST(Completion, NamesOfModelsEditionsMachinesColumnsAndComposites) {
                 IsSupersetOf({machine.name, std::string(kMachinePrefix) + machine.name}));
   }
   EXPECT_THAT(candidates({"bench", "--device=roofline:h20"}), ElementsAre("--device=roofline:h200"));
-  EXPECT_THAT(candidates({"bench", "--edition", "gp"}), ElementsAre("gpt2", "gpt_neox"));
+  EXPECT_THAT(candidates({"bench", "--edition", "gp"}), ElementsAre("gpt2", "gpt2_hf", "gpt_neox"));
   EXPECT_THAT(candidates({"bench", "--columns", ""}), IsSupersetOf({"default", "mfu", "context_length", "median_s"}));
   EXPECT_THAT(candidates({"show", "--sort", "median"}), IsSupersetOf({"median", "median_s"}));
   EXPECT_THAT(candidates({"bench", "--keep", "swi"}), ElementsAre("swiglu"));

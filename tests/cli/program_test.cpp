@@ -101,7 +101,7 @@ TEST(Args, UnderstandsTheWordsOfUsers) {
   EXPECT_EQ(sweep.axes[2].flag, "num-layers");
   EXPECT_THAT(sweep.axes[3].values, ElementsAre("bfloat16", "float32"));
   EXPECT_THAT(sweep.axes[4].values, ElementsAre("roofline:h100"));
-  EXPECT_THAT(sweep.axes[5].values, ElementsAre("gpt2-124M"));
+  EXPECT_THAT(sweep.axes[5].values, ElementsAre("gpt2"));
   EXPECT_EQ(sweep.output.output, OutputFormat::kMarkdown);
   EXPECT_THAT(refusal("bench --ctx 128 --context 256"), HasSubstr("--context is given 2 times"));
 }

@@ -280,10 +280,12 @@ TEST(KnownModels, HaveTheParametersOfTheCheckpoints) {
       {"Llama-3.1-70B", 70'553'706'496}, {"TinyLlama-1.1B", 1'100'048'384}, {"Mistral-7B-v0.1", 7'241'732'096},
       {"Qwen2.5-0.5B", 494'032'768},     {"Qwen2.5-1.5B", 1'543'714'304},   {"Qwen2.5-7B", 7'615'616'512},
       {"Qwen3-0.6B", 596'049'920},       {"Qwen3-1.7B", 1'720'574'976},     {"Qwen3-4B", 4'022'468'096},
-      {"Qwen3-8B", 8'190'735'360},       {"gpt2-124M", 124'439'808},        {"gpt2-355M", 354'823'168},
-      {"gpt2-774M", 774'030'080},        {"gpt2-1558M", 1'557'611'200},     {"pythia-70m", 70'426'624},
-      {"pythia-160m", 162'322'944},      {"pythia-410m", 405'334'016},      {"pythia-1b", 1'011'781'632},
-      {"pythia-1.4b", 1'414'647'808},    {"pythia-2.8b", 2'775'208'960},    {"pythia-6.9b", 6'857'302'016},
+      {"Qwen3-8B", 8'190'735'360},       {"gpt2-124M", 124'439'808},        {"gpt2", 124'439'808},
+      {"gpt2-medium", 354'823'168},      {"gpt2-large", 774'030'080},       {"gpt2-xl", 1'557'611'200},
+      {"gpt2-355M", 354'823'168},        {"gpt2-774M", 774'030'080},        {"gpt2-1558M", 1'557'611'200},
+      {"pythia-70m", 70'426'624},        {"pythia-160m", 162'322'944},      {"pythia-410m", 405'334'016},
+      {"pythia-1b", 1'011'781'632},      {"pythia-1.4b", 1'414'647'808},    {"pythia-2.8b", 2'775'208'960},
+      {"pythia-6.9b", 6'857'302'016},
   };
   for (const Known& known : kAll) {
     const ResolvedConfig resolved = resolve({{"model", known.name}});
@@ -296,8 +298,8 @@ TEST(KnownModels, AreFoundInAnyCase) {
   EXPECT_EQ(canonical_model_name("--model", "smollm2-135m"), "SmolLM2-135M");
   EXPECT_EQ(canonical_model_name("--model", "PYTHIA-160M"), "pythia-160m");
   EXPECT_EQ(canonical_model_name("--model", "meta-llama/Llama-3.2-1B"), "Llama-3.2-1B");
-  EXPECT_EQ(canonical_model_name("--model", "openai-community/gpt2-xl"), "gpt2-1558M");
-  EXPECT_EQ(canonical_model_name("--model", "GPT2"), "gpt2-124M");
+  EXPECT_EQ(canonical_model_name("--model", "openai-community/gpt2-xl"), "gpt2-xl");
+  EXPECT_EQ(canonical_model_name("--model", "GPT2"), "gpt2");
   EXPECT_EQ(canonical_model_name("--model", "s"), "small");
   EXPECT_THROW(canonical_model_name("--model", "Llama-9-1B"), Error);
 }

@@ -88,6 +88,37 @@ constexpr GptEdition kQwen3 = [] {
   return edition;
 }();
 
+constexpr GptEdition kGpt2{
+    .edition = Edition::kGpt2,
+    .about = "GPT-2 as in llm.c and nanoGPT: LayerNorm, learned positions, GELU, biases, head tied to the embedding",
+    .norm = nn::NormKind::kLayer,
+    .feed_forward = FeedForward::kGeluTanh,
+    .linear = LinearForm::kLinear,
+    .loss = CrossEntropyForm::kLogSoftmax,
+    .drops_residuals = true,
+    .takes = kGpt2Options,
+    .kept_by_eager = kLayerNormKernel,
+    .init = kGpt2Init,
+    .defaults = {.context_length = 1024,
+                 .batch_size = 4,
+                 .vocab_size = 50'257,
+                 .seed = 1,
+                 .optimizer = Optimizer::kTorch,
+                 .weight_tie = true,
+                 .bias = true,
+                 .warmup = 5,
+                 .steps = 10}};
+
+constexpr GptEdition kGpt2Hf = [] {
+  GptEdition edition = kGpt2;
+  edition.edition = Edition::kGpt2Hf;
+  edition.about = "GPT-2 as in transformers: as gpt2, with the ops that the library runs in eager mode";
+  edition.feed_forward = FeedForward::kGeluNew;
+  edition.is_of_library = true;
+  edition.kept_by_eager = kLibraryKernels;
+  return edition;
+}();
+
 constexpr std::array kEditions{
     GptEdition{.edition = Edition::k2024,
                .about = "GPT of the course's 2024 assignment: RMSNorm, learned positions, GELU, torch's AdamW",
@@ -136,27 +167,8 @@ constexpr std::array kEditions{
                             .optimizer = Optimizer::k2026,
                             .warmup = 5,
                             .steps = 10}},
-    GptEdition{
-        .edition = Edition::kGpt2,
-        .about =
-            "GPT-2 as in llm.c and nanoGPT: LayerNorm, learned positions, GELU, biases, head tied to the embedding",
-        .norm = nn::NormKind::kLayer,
-        .feed_forward = FeedForward::kGeluTanh,
-        .linear = LinearForm::kLinear,
-        .loss = CrossEntropyForm::kLogSoftmax,
-        .drops_residuals = true,
-        .takes = kGpt2Options,
-        .kept_by_eager = kLayerNormKernel,
-        .init = kGpt2Init,
-        .defaults = {.context_length = 1024,
-                     .batch_size = 4,
-                     .vocab_size = 50'257,
-                     .seed = 1,
-                     .optimizer = Optimizer::kTorch,
-                     .weight_tie = true,
-                     .bias = true,
-                     .warmup = 5,
-                     .steps = 10}},
+    kGpt2,
+    kGpt2Hf,
     kLlama,
     kQwen2,
     kQwen3,

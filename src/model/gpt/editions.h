@@ -18,6 +18,7 @@ enum class FeedForward : uint8_t {
   kSilu,      // the same; a framework runs silu as one kernel
   kGeluErf,   // w2(gelu(w1 x))
   kGeluTanh,  // w2(gelu(w1 x)) with the tanh approximation of GELU
+  kGeluNew,   // the same; a framework runs the approximation op by op
 };
 
 struct GptInit {

@@ -257,8 +257,10 @@ class Gpt {
       const bool has_silu = edition_.feed_forward == FeedForward::kSilu;
       hidden = build_.name(swiglu(build_, a, (*module.w3)(build_, y), has_silu), "gated");
     } else {
+      const ValueId wide = module.w1(build_, y);
       const bool by_tanh = edition_.feed_forward == FeedForward::kGeluTanh;
-      hidden = build_.name(gelu(build_, module.w1(build_, y), by_tanh), "gelu");
+      const bool is_new = edition_.feed_forward == FeedForward::kGeluNew;
+      hidden = build_.name(is_new ? gelu_new(build_, wide) : gelu(build_, wide, by_tanh), "gelu");
       if (!edition_.drops_residuals) hidden = dropped(hidden, model_.resid_pdrop);
     }
     const ValueId y2 = module.w2(build_, build_.hold(hidden, "y"));

@@ -7,6 +7,8 @@ namespace laptime {
 
 // x -> y = x Phi(x), Phi being the normal distribution function, or 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
 extern const OpCard kGelu;
+// GELU by the tanh approximation, which transformers writes out op by op (its NewGELUActivation). GeluAttributes.
+extern const OpCard kGeluNew;
 // (grad_y, x) -> grad_x
 extern const OpCard kGeluBackward;
 
@@ -19,6 +21,7 @@ struct GeluAttributes {
 };
 
 ValueId gelu(Builder& build, ValueId x, bool tanh);
+ValueId gelu_new(Builder& build, ValueId x);
 
 std::span<const OpCard* const> gelu_cards();
 

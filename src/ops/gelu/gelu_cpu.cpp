@@ -62,6 +62,8 @@ Kernel kernel(const OpCard& op, void (*launch)(const KernelCall&)) {
 
 }  // namespace
 
-std::vector<Kernel> gelu_kernels() { return {kernel(kGelu, launch_forward), kernel(kGeluBackward, launch_backward)}; }
+std::vector<Kernel> gelu_kernels() {
+  return {kernel(kGelu, launch_forward), kernel(kGeluNew, launch_forward), kernel(kGeluBackward, launch_backward)};
+}
 
 }  // namespace laptime::LAPTIME_ISA

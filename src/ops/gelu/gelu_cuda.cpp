@@ -20,6 +20,7 @@ void backward(const KernelCall& call) {
 
 std::vector<Kernel> gelu_kernels() {
   return {{.op = &kGelu, .name = "elements", .launch = forward},
+          {.op = &kGeluNew, .name = "elements", .launch = forward},
           {.op = &kGeluBackward, .name = "elements", .launch = backward}};
 }
 
