@@ -1,4 +1,5 @@
-// Safetensors: every type read and converted, every broken or hostile file refused with a message, mutations survived.
+// Safetensors: every type is read and converted, every malformed or hostile file is rejected with a message, and
+// mutations are survived.
 #include "data/safetensors.h"
 
 #include <gtest/gtest.h>
@@ -115,7 +116,7 @@ TEST(Safetensors, RejectsUnreadableFiles) {
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_SAYS(error_of([&] { SafetensorsFile opened(pipe); }), "a pipe");
   chmod(file.path().c_str(), 0);
-  if (geteuid() != 0) {  // root may read anything
+  if (geteuid() != 0) {  // root may read any file
     EXPECT_SAYS(error_of([&] { SafetensorsFile opened(file.path()); }), "Permission denied");
   }
 }
@@ -202,14 +203,14 @@ TEST(Safetensors, RefusesShapesThatOverflow) {
   }
 }
 
-TEST(Safetensors, ShowsHostileNamesHarmlessly) {
+TEST(Safetensors, EscapesHostileNames) {
   const std::string message = message_for_header(R"({"\u001b[2J\u0000":1})", 0);
   EXPECT_EQ(message.find('\x1b'), std::string::npos);
   EXPECT_SAYS(message, "\\x1b[2J\\x00");
   EXPECT_LT(message_for_header("{\"" + std::string(50'000, 'n') + "\":1}", 0).size(), 1000U);
 }
 
-// A good file with a few of its bytes changed, dropped or added.
+// A valid file with a few bytes changed, removed or added.
 class Mutations {
  public:
   Mutations() {
@@ -237,10 +238,10 @@ class Mutations {
   }
 
   std::string header_;
-  std::mt19937_64 random_{1};  // the same mutations every time
+  std::mt19937_64 random_{1};  // the same mutations in every run
 };
 
-// Any changed file is read or refused, never worse; sanitizers watch.
+// Every mutated file is either read or rejected; sanitizers detect memory errors.
 TEST(Safetensors, HeaderSurvivesMutations) {
   Mutations mutations;
   int read = 0;

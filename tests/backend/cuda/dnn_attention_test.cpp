@@ -95,7 +95,7 @@ std::string device_text(int compute_capability, int processors, int shared_bytes
 
 // The real library accepts our graphs and compiles its kernels for cards that this machine does not have. The kernels
 // do not run.
-TEST(DnnAttention, SlowTheRealLibraryHasPlansForEveryGeneration) {
+TEST(DnnAttention, SlowRealLibraryHasPlansForEveryGeneration) {
   const char* const library = std::getenv("LAPTIME_CUDNN");
   if (library == nullptr) GTEST_SKIP() << "runs as the test cudnn_plans, where cuDNN lies beside nvcc";
   const std::shared_ptr<const Dnn> dnn = cuda::find_dnn(library);
