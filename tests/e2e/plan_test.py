@@ -77,7 +77,7 @@ class Plan(ProgramTest):
     def test_tokens_set_the_length_of_the_training(self):
         words = ["--model", "small", "--device", "h100", "--store", "none"]
         training = lambda *more: next(one for one in self.plan(*words, *more)["findings"] if one["kind"] == "training_time")
-        self.assertAlmostEqual(training("--tokens", "3e11")["time_s"] / training()["time_s"], 300, delta=1e-3)  # a whole number of steps
+        self.assertAlmostEqual(training("--tokens", "3e11")["time_s"] / training()["time_s"], 300, delta=1e-3)
 
     def test_suggested_recompute_value_is_a_valid_option(self):
         words = ["--model", "small", "--num-layers", "4", "--device", "roofline:l4", "--store", "none", "--memory-limit",
