@@ -256,7 +256,7 @@ std::string message_for(const Parts& parts) {
   return message;
 }
 
-TEST(Golden, MalformedMetadataIsRefused) {
+TEST(Golden, MalformedMetadataIsRejected) {
   const auto message = [](const char* pointer, const Json& value) {
     Parts parts("tiny_2025");
     at_pointer(parts.metadata, pointer) = value;
@@ -297,7 +297,7 @@ TEST(Golden, MalformedMetadataIsRefused) {
   }
 }
 
-TEST(Golden, WrongContainersAreRefused) {
+TEST(Golden, WrongContainersAreRejected) {
   const auto refused = [](const std::string& text) {
     const std::string header = Json{{"__metadata__", {{"laptime", text}}}}.dump();
     const WrittenFile file("a.safetensors", safetensors_bytes(header, ""));
@@ -314,7 +314,7 @@ TEST(Golden, WrongContainersAreRefused) {
   EXPECT_SAYS(error_of([&] { read_golden(plain.path()); }), "not a golden file");
 }
 
-TEST(Golden, MissingOrMisshapenTensorsAreRefused) {
+TEST(Golden, MissingOrMisshapenTensorsAreRejected) {
   Parts missing("tiny_2025");
   missing.drop("grad/ln_final.weight");
   EXPECT_SAYS(message_for(missing), "'sample_at/grad/ln_final.weight'");

@@ -90,7 +90,7 @@ TEST(Safetensors, ConvertsEveryType) {
   EXPECT_EQ(converted<int64_t>("BF16", bytes_of(BFloat16(4).bits), 1), Values{4});
 }
 
-TEST(Safetensors, RefusesFractionsAsIntegers) {
+TEST(Safetensors, RejectsFractionsAsIntegers) {
   for (const double bad : {0.5, 1e30, -1e19, 0x1p63, std::numeric_limits<double>::infinity(), std::nan("")}) {
     EXPECT_SAYS(error_of([&] { converted<int64_t>("F64", bytes_of(1.0) + bytes_of(bad), 2); }), "element 1 (byte ");
   }
@@ -121,7 +121,7 @@ TEST(Safetensors, RejectsUnreadableFiles) {
   }
 }
 
-TEST(Safetensors, RefusesWrongLengths) {
+TEST(Safetensors, RejectsWrongLengths) {
   EXPECT_SAYS(message_for(""), "0 bytes");
   EXPECT_SAYS(message_for("1234567"), "7 bytes");
   EXPECT_SAYS(message_for(bytes_of<uint64_t>(3) + "{}"), "end at byte 11");
@@ -138,7 +138,7 @@ TEST(Safetensors, RefusesWrongLengths) {
   EXPECT_SAYS(message_for(whole + "x"), "the file at byte");
 }
 
-TEST(Safetensors, RefusesBrokenJson) {
+TEST(Safetensors, RejectsBrokenJson) {
   EXPECT_SAYS(message_for_header("{\"a\":}", 0), "not valid JSON at byte");
   EXPECT_SAYS(message_for_header("{", 0), "not valid JSON");
   EXPECT_SAYS(message_for_header("{} {}", 0), "not valid JSON");
@@ -151,7 +151,7 @@ TEST(Safetensors, RefusesBrokenJson) {
   EXPECT_SAYS(message_for_header(deep, 0), "is an object, which is not allowed");
 }
 
-TEST(Safetensors, RefusesWrongEntries) {
+TEST(Safetensors, RejectsWrongEntries) {
   EXPECT_SAYS(message_for_header(R"({"a":1})", 0), "'a'");
   EXPECT_SAYS(message_for_header(R"({"a":"F32"})", 0), "'a'");
   EXPECT_SAYS(message_for_header(R"({"a":null})", 0), "null");
@@ -179,7 +179,7 @@ TEST(Safetensors, RefusesWrongEntries) {
   EXPECT_SAYS(message_for_header(R"({"__metadata__":[]})", 0), "array");
 }
 
-TEST(Safetensors, RefusesWrongOffsets) {
+TEST(Safetensors, RejectsWrongOffsets) {
   const std::string a = entry("a", "F32", "[1]", 0, 4);
   EXPECT_SAYS(message_for_header("{" + a + "," + entry("b", "F32", "[1]", 2, 6) + "}", 6), "before");
   EXPECT_SAYS(message_for_header("{" + a + "," + entry("b", "F32", "[1]", 0, 4) + "}", 4), "before");
@@ -195,7 +195,7 @@ TEST(Safetensors, RefusesWrongOffsets) {
   EXPECT_SAYS(message_for_header(huge, 4), "18446744073709551612");
 }
 
-TEST(Safetensors, RefusesShapesThatOverflow) {
+TEST(Safetensors, RejectsShapesThatOverflow) {
   for (const char* shape : {"[4294967296,4294967296]", "[9223372036854775807]", "[18446744073709551615]",
                             "[4611686018427387904,2]", "[0,9223372036854775807,9223372036854775807]",
                             "[9223372036854775807,9223372036854775807,0]", "[2305843009213693952]"}) {

@@ -103,7 +103,7 @@ TEST(BootstrapInterval, SlowBlocksHandleAutocorrelation) {
   EXPECT_LT(singles, 0.70);
 }
 
-TEST(BootstrapInterval, RefusesNaN) {
+TEST(BootstrapInterval, RejectsNaN) {
   EXPECT_THROW(bootstrap_median_interval(std::vector<double>{1, std::numeric_limits<double>::quiet_NaN()}, 0), Error);
 }
 

@@ -68,7 +68,7 @@ TEST(Drift, SlowIsFoundDespiteNoise) {
   EXPECT_GT(found(20, 0.15, 0), 0.9);
 }
 
-TEST(Drift, RefusesNaN) {
+TEST(Drift, RejectsNaN) {
   EXPECT_THROW(find_drift(std::vector<double>{1, std::numeric_limits<double>::quiet_NaN()}), Error);
 }
 

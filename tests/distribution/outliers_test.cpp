@@ -34,7 +34,7 @@ TEST(Outliers, AreEmptyForEqualOrSingleSamples) {
   }
 }
 
-TEST(Outliers, RefuseNaN) {
+TEST(Outliers, RejectNaN) {
   EXPECT_THROW(find_outliers(std::vector<double>{1, std::numeric_limits<double>::quiet_NaN()}), Error);
 }
 

@@ -120,7 +120,7 @@ class ModelFolder(ProgramTest):
             self.assertAlmostEqual(loss, exact, delta=0.05 * exact)
             self.assertNotEqual(loss, exact)
 
-    def test_refuses_damaged_weights_by_name(self):
+    def test_rejects_damaged_weights_by_name(self):
         folder = self.copy("llama")
         file = folder / "model.safetensors"
         content = file.read_bytes()
@@ -131,7 +131,7 @@ class ModelFolder(ProgramTest):
         write_safetensors(file, tensors)
         self.assertIn("model.norm.weight", self.refusal("--model", folder, *STEP))
 
-    def test_refuses_a_key_that_changes_the_computation(self):
+    def test_rejects_a_key_that_changes_the_computation(self):
         folder = self.copy("qwen2")
         config = json.loads((folder / "config.json").read_text())
         (folder / "config.json").write_text(json.dumps(config | {"num_experts": 8}))
@@ -140,7 +140,7 @@ class ModelFolder(ProgramTest):
             self.assertEqual(done.returncode, 2, done.stdout)
             self.assertIn("'num_experts' is 8, which is not supported", done.stderr)
 
-    def test_refuses_a_path_without_a_model(self):
+    def test_rejects_a_path_without_a_model(self):
         self.assertIn("there is no file or folder", self.refusal("--model", self.folder / "missing"))
         empty = self.folder / "empty"
         empty.mkdir()
@@ -149,7 +149,7 @@ class ModelFolder(ProgramTest):
         self.assertIn("cannot be read", self.refusal("--model", self.folder / "config.json"))
         self.assertIn("name the folder", self.refusal("--model", FOLDERS / "llama" / "model.safetensors"))
 
-    def test_refuses_weights_that_it_cannot_read(self):
+    def test_rejects_weights_that_it_cannot_read(self):
         folder = self.copy("llama")
         (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
         self.assertIn("save the model as safetensors", self.refusal("--model", folder))

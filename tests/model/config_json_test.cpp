@@ -114,7 +114,7 @@ struct Refused {
   Json value;
 };
 
-TEST(ConfigJson, RefusesKeysThatChangeTheComputation) {
+TEST(ConfigJson, RejectsKeysThatChangeTheComputation) {
   Json qwen2 = llama();
   qwen2["model_type"] = "qwen2";
   qwen2["num_key_value_heads"] = 2;
@@ -314,7 +314,7 @@ TEST(KnownModels, BecomeCustomIfADimensionChanges) {
   EXPECT_EQ(resolve({{"model", "SmolLM2-135M"}, {"context", "64"}}).config.model.name, "SmolLM2-135M");
 }
 
-TEST(KnownModels, RefuseAContextBeyondTheWindow) {
+TEST(KnownModels, RejectAContextBeyondTheWindow) {
   EXPECT_THAT(resolve({{"model", "Mistral-7B-v0.1"}, {"context", "8192"}}).invalid,
               HasSubstr("sliding window of 4096"));
   EXPECT_EQ(resolve({{"model", "Mistral-7B-v0.1"}, {"context", "4096"}}).invalid, "");

@@ -178,7 +178,7 @@ TEST(ModelSummary, OlderFeedForwardsHaveTwoMatrices) {
   EXPECT_EQ(forward_flops(three) - forward_flops(two), third);
 }
 
-TEST(Validate, RefusesInvalidModels) {
+TEST(Validate, RejectsInvalidModels) {
   ModelConfig model;
   EXPECT_EQ(refusal(model), "");
   model.num_heads = 5;
@@ -199,7 +199,7 @@ TEST(Validate, RefusesInvalidModels) {
   EXPECT_THAT(refusal(model), HasSubstr("always has biases"));
 }
 
-TEST(Validate, RefusesNumbersOutOfRange) {
+TEST(Validate, RejectsNumbersOutOfRange) {
   const auto with = [](int64_t ModelConfig::*field, int64_t value) {
     ModelConfig model;
     model.*field = value;
@@ -213,7 +213,7 @@ TEST(Validate, RefusesNumbersOutOfRange) {
   }
 }
 
-TEST(Validate, RefusesProductsThatOverflow) {
+TEST(Validate, RejectsProductsThatOverflow) {
   ModelConfig model;
   model.context_length = 2'147'483'647;
   model.batch_size = 2'147'483'647;
