@@ -59,7 +59,7 @@ Signature signature_of(const OpCard& op, const Attributes& attributes, const std
 // The launches of one kernel.
 struct KernelTimes {
   std::string kernel;
-  std::vector<double> seconds = {};    // of the launches, ascending
+  std::vector<double> seconds = {};    // seconds of each launch, ascending
   std::vector<double> fractions = {};  // for each launch, its FLOP/s over those of the peak loops around it, ascending
   double best() const { return seconds.front(); }
   // The median of the fractions.

@@ -111,14 +111,14 @@ class Backend {
   // A pool for the values of a step if the device allocates them one by one; null if they are placed in one block. The
   // backend must outlive the pool.
   virtual std::unique_ptr<StepPool> step_pool() { return nullptr; }
-  // Most bytes of device memory held at once since reset_peak_held_bytes, which resets the peak to the bytes held then.
+  // The peak bytes of device memory held since reset_peak_held_bytes, which resets the peak to the bytes held then.
   virtual int64_t peak_held_bytes() const = 0;
   virtual void reset_peak_held_bytes() = 0;
 
   // Prepares a kernel; must be called before its first launch with this signature, and may be called again.
   virtual void prepare(const Kernel& kernel, const Signature& signature) = 0;
-  // Enqueues a launch. Launches and marks execute in order. Afterwards the caller may change what `launch` points to,
-  // except the bytes of the operands.
+  // Enqueues a launch. Launches and marks execute in order. After the call, the caller may change the data that
+  // `launch` points to, except the bytes of the operands.
   virtual void launch(const Launch& launch) = 0;
   // Enqueues a pause, which delays the next launch or mark by `time`.
   virtual void pause(Seconds time) = 0;
@@ -149,7 +149,7 @@ class Backend {
     activities.missing = "the device keeps no records";
     return activities;
   }
-  // Whether a tool listens that shows names for launches, and calls that begin and end a named range: what is enqueued
+  // Whether a tool listens that shows names for launches, and calls that begin and end a named range: work enqueued
   // between them belongs to the range. Ranges of a recording are named when it is made.
   virtual bool names_ranges() const { return false; }
   virtual void begin_range(const char* name) { static_cast<void>(name); }

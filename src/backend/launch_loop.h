@@ -8,7 +8,7 @@ namespace laptime {
 
 // The work of a loop. A kernel states it if it has several loops or units of unequal size.
 struct LoopWork {
-  double flops = 0;    // of all units, including kFlopsPerElement for each element moved; 0: not stated
+  double flops = 0;    // total over all units, including kFlopsPerElement for each element moved; 0: not stated
   double largest = 1;  // work of the largest unit relative to the mean
 };
 

@@ -68,7 +68,7 @@ struct SamplingDecision {
 // - time: the budget is spent;
 // - samples: there are max_samples.
 // If by the time of the second step the least number of steps does not fit into the budget, the run is hurried:
-// hurried_warmup, and hurried_samples or more. A fixed rule takes exactly what was asked for.
+// hurried_warmup, and hurried_samples or more. A fixed rule takes exactly the requested numbers.
 class StoppingRule {
  public:
   explicit StoppingRule(const SamplingLimits& limits = {});

@@ -17,7 +17,7 @@ struct Summary {
   int64_t count = 0;
   double mean = 0;
   double median = 0;
-  std::optional<double> std;             // of the sample (divided by count - 1); none for one sample
+  std::optional<double> std;             // sample standard deviation (divided by count - 1); none for one sample
   std::optional<double> std_population;  // divided by count
   double min = 0;
   double max = 0;

@@ -21,7 +21,7 @@ struct StabilityWord {
   Stability stability;
   std::string_view name;     // "stable", "untested", "noisy", "unstable", "no_steady_state"
   std::string_view meaning;  // a clause that states what is known about the time
-  std::string_view advice;   // what a user can do for a better verdict; empty for stable
+  std::string_view advice;   // how a user can get a better verdict; empty for stable
 };
 std::span<const StabilityWord> stability_words();  // from best to worst
 std::string_view name_of(Stability stability);
@@ -61,7 +61,7 @@ struct Judgement {
 };
 
 // no_steady_state: the samples have a trend outside their own noise (distribution/drift.h), of more than 5 %.
-// unstable: interval beyond 5 %, over 10 % of the time lost, or a program whose times mean nothing.
+// unstable: interval beyond 5 %, over 10 % of the time lost, or a program whose times are meaningless.
 // noisy: interval beyond 2 %, a trend beyond 2 %, standard deviation of 10 % or more of the mean, two modes, or over 2
 // % of the time lost. untested: too few samples for an interval. The worst condition that applies decides the word, and
 // all that apply are reasons. Each sample's share of lost time is weighted by its length, because /proc/stat counts in

@@ -65,7 +65,7 @@ class Executor {
  private:
   struct BoundStep {
     std::vector<TensorView> operands;  // inputs, then outputs
-    std::vector<int> buffers;          // of the operands; -1: none
+    std::vector<int> buffers;          // buffers of the operands; -1: none
     Launch launch;
     Seconds pause{};
   };

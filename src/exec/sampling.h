@@ -52,7 +52,7 @@ class SampleSeries {
   Sampling sampling_;
   std::vector<double> sums_;  // reported seconds of each batch of steps_per_sample steps
   std::vector<double> ends_;  // wall clock at the end of each batch, from the first step
-  Seconds sum_{};             // of the current batch
+  Seconds sum_{};             // sum for the current batch
   int64_t steps_in_batch_ = 0;
   int64_t steps_before_batches_ = 0;  // steps that ran before the first batch
   bool is_done_ = false;

@@ -41,7 +41,7 @@ struct SliceAttributes {
   }
 };
 struct SliceBackwardAttributes {
-  Shape shape;  // of the tensor that was sliced
+  Shape shape;  // shape of the tensor that was sliced
   int axis = 0;
   int64_t begin = 0, step = 1;
   template <class Self, class Visit>

@@ -14,7 +14,7 @@ enum class Distribution : uint8_t { kZeros, kOnes, kNormal, kTruncatedNormal }; 
 
 struct ParameterInit {
   Distribution distribution = Distribution::kZeros;
-  double std = 0;  // of the normal distribution before truncation
+  double std = 0;  // standard deviation of the normal distribution before truncation
 };
 
 // Values under --init stream: mean + uniform in [-a, a) with a = sqrt(3) std. The mean is 1 for norm weights, otherwise

@@ -9,7 +9,7 @@
 namespace laptime {
 namespace {
 
-// The nodes that read each value, in execution order. An invalid id stands for a reader outside the step.
+// The nodes that read each value, in execution order. An invalid id represents a reader outside the step.
 std::vector<std::vector<NodeId>> readers_of(const Graph& graph) {
   std::vector<std::vector<NodeId>> readers(graph.values.size());
   for (size_t i = 0; i < graph.nodes.size(); ++i) {

@@ -16,7 +16,7 @@ namespace laptime {
 struct PipelineOptions {
   std::vector<std::string> keep;  // names of composites that are not lowered
   std::optional<DType> lower;     // autocast's lower type
-  bool forward_only = false;      // keep forward and what it saves for backward
+  bool forward_only = false;      // keep only forward and the values that it saves for backward
   bool compile = false;           // fold casts and sums into ops; no variable keeps a value alive
   SharedCasts shared_casts = SharedCasts::kFold;
   RecomputeRule recompute = {};

@@ -22,7 +22,7 @@ struct Buffer {
   Role role = Role::kActivation;
   int64_t offset = 0;           // within the arena (kStep) or the resident block (others)
   std::string name;             // name of a source
-  std::string op, scope;        // of the node that writes it
+  std::string op, scope;        // op and scope of the node that writes it
   Phase phase = Phase::kSetup;  // phase of that node
   TensorType type;              // type as written; empty for workspace
 };

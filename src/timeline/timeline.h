@@ -16,7 +16,7 @@ struct Event {
 
 struct Timeline {
   std::vector<Event> events;  // in order
-  Seconds begin{};            // of the whole step, before the first event
+  Seconds begin{};            // start of the whole step, before the first event
   Seconds end{};
   std::optional<Seconds> host{};  // duration of the whole step on the host's clock, if the device has a different one
 

@@ -1,4 +1,4 @@
-// A trace made by hand, for tests of reports.
+// A handmade trace, for tests of reports.
 #pragma once
 
 #include <algorithm>

@@ -99,7 +99,7 @@ TEST(FirstNan, IsEmptyForAHealthyRun) {
   }
 }
 
-TEST(FirstNan, StopsWhenAsked) {
+TEST(FirstNan, StopsOnRequest) {
   const RunConfig config = test::point_of(kTwoLayers).config;
   const Device device = find_device(config);
   const std::unique_ptr<Backend> backend = device.open();

@@ -42,7 +42,7 @@ TEST(ModelCard, EveryNamedModelHasACard) {
   EXPECT_EQ(card_of(kCustomModel).name, "gpt");
 }
 
-TEST(ModelCard, RefusedOptionsExist) {
+TEST(ModelCard, RejectedOptionsExist) {
   for (const ModelCard* card : all_models()) {
     for (const std::string_view flag : card->refused_options) {
       EXPECT_TRUE(find_option<RunConfig>(flag).has_value()) << card->name << " --" << flag;

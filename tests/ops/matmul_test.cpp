@@ -147,7 +147,7 @@ std::vector<int32_t> exact_sums(Whole kind, const Sizes& of, bool has_bias) {
   return sums;
 }
 
-// One product with operands in memory of its own.
+// One product whose operands have separate memory.
 class Product {
  public:
   Product(const OpCard& op, DType dtype, const Sizes& sizes, const Placement& at)

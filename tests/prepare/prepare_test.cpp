@@ -44,7 +44,7 @@ Prepared prepared(const Options& more = {}, const MachineKnowledge& known = {}) 
   return prepare(config, find_device(config), known);
 }
 
-// Scores take most of the memory of this shape, so every extra tensor that the backward pass of softmax holds is
+// Scores take most of the memory of this shape, so every extra tensor that backward of softmax keeps alive is
 // visible. The bytes are those of PyTorch 2.15, without parameters and batch.
 TEST(Prepare, EagerPeakOfManyHeadsMatchesPyTorch) {
   RunConfig config;

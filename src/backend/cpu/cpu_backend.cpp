@@ -54,9 +54,9 @@ void warm_thread() {
 }
 
 // Prepares the process and the calling thread for a team with this many threads. The team must not exist yet, because
-// its threads take address space while this measures it. Throws OutOfMemory if there is no room for the stack, heap and
-// scratch of each thread. Otherwise a stack that cannot grow or an OpenMP runtime that cannot allocate would end the
-// process without an error.
+// its threads would take address space that is measured here. Throws OutOfMemory if there is no room for the stack,
+// heap and scratch of each thread. Otherwise a stack that cannot grow or an OpenMP runtime that cannot allocate would
+// end the process without an error.
 int prepared_for(int threads) {
   constexpr int64_t kRoomOfThread = int64_t{16} << 20;
   keep_freed_memory();

@@ -3,7 +3,7 @@
 // A kernel is a struct:
 //
 //   struct RowSums {
-//     static constexpr const char* kName = "row_sums";     // unique among all kernels; stands in ops/cuda_kernels.inc
+//     static constexpr const char* kName = "row_sums";     // unique among all kernels; listed in ops/cuda_kernels.inc
 //     struct Args { ... };                                 // plain values and addresses on the device
 //     struct Shared { SharedArray<float, 32> partials; };  // memory of a block
 //     LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared);

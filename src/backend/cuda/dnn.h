@@ -58,7 +58,7 @@ inline constexpr int kFloat = 0, kHalf = 2, kInt32 = 4, kBFloat16 = 9, kBoolean 
 inline constexpr int kAdd = 0, kMul = 1, kDiv = 6, kSub = 9, kExp = 13, kLog = 15, kGreaterOrEqual = 303, kIndex = 501,
                      kSelect = 601;
 inline constexpr int kReduceAdd = 0, kReduceMax = 3;
-// Modes of the heuristic: the fast estimate, and engines that support what the others do not.
+// Modes of the heuristic: the fast estimate, and engines for graphs that no other engine supports.
 inline constexpr int kHeuristicFallback = 2, kHeuristicA = 3;
 // Numerical notes.
 inline constexpr int kNondeterministic = 4;

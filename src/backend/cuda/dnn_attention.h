@@ -16,7 +16,7 @@ namespace laptime::cuda {
 // Query head i reads head floor(i kv_heads / heads). All tensors have the same 16-bit type, are aligned to 16 bytes,
 // and have contiguous rows.
 struct DnnAttention {
-  using Strides = std::array<int64_t, 3>;  // of batch, head and position, in elements
+  using Strides = std::array<int64_t, 3>;  // strides of batch, head and position, in elements
 
   int64_t batch = 1, heads = 1;
   int64_t kv_heads = 1;  // in backward equal to heads

@@ -9,7 +9,7 @@
 namespace laptime::cuda {
 namespace {
 
-constexpr int64_t kAlignment = 16;  // of operands, in bytes: the widest load of a CUDA thread
+constexpr int64_t kAlignment = 16;  // alignment of operands in bytes: the widest load of a CUDA thread
 constexpr size_t kMostProposals = 16;
 
 DnnSizes packed_strides(const DnnSizes& sizes) {

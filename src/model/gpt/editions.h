@@ -53,7 +53,7 @@ struct GptEdition {
   FeedForward feed_forward = FeedForward::kSwiglu;
   LinearForm linear = LinearForm::kEinsum;
   CrossEntropyForm loss = CrossEntropyForm::kWrittenOut;
-  bool qkv_bias = false;                                 // q, k and v have biases whatever the options say
+  bool qkv_bias = false;                                 // q, k and v always have biases, regardless of the options
   bool head_bias = false;                                // the head has a bias if the other linear layers have one
   bool head_norms = false;                               // each head of q and k is normalised before RoPE
   bool drops_residuals = false;                          // resid_pdrop follows w2 instead of GELU

@@ -14,7 +14,7 @@ extern const OpCard kGatherBackward;
 extern const OpCard kScatter;
 
 struct ScatterAttributes {
-  int64_t size = 0;  // of the last axis
+  int64_t size = 0;  // size of the last axis
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("size", self.size);

@@ -49,7 +49,7 @@ struct GeluBackward {
     const float above = GeluForward::sigmoid(GeluForward::argument(x));
     const float tail = x * (2 * above * GeluForward::sigmoid(-GeluForward::argument(x)));
     const float inner = GeluForward::kTanhScale * (1 + 3 * GeluForward::kTanhCubic * x * x);
-    return above + (tail == 0 ? 0 : tail * inner);  // inner may be infinite where the tail is 0
+    return above + (tail == 0 ? 0 : tail * inner);  // inner may be infinite if the tail is 0
   }
 
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {

@@ -28,7 +28,7 @@ struct Reduction {
 
   bool is_reduced(size_t axis) const { return nest.stride[1][axis] == 0; }
   int64_t piece_size() const { return ceil_div(nest.columns(), pieces); }
-  int64_t elements() const { return kept * reduced * nest.columns(); }  // of the input
+  int64_t elements() const { return kept * reduced * nest.columns(); }  // elements of the input
 };
 
 Reduction plan(const TensorType& in, const TensorType& out) {

@@ -117,7 +117,7 @@ struct Backward {
   DnnAttention attention;
   std::byte* workspace = nullptr;    // for the library
   TensorView log_sum_exp{};          // for the query heads of a call
-  std::array<TensorView, 2> sums{};  // of the gradients of keys and values
+  std::array<TensorView, 2> sums{};  // sums for the gradients of keys and values
   int64_t bytes = 0;
 
   Backward(const Attributes& attributes, std::span<const TensorView> in, std::span<const TensorView> out,

@@ -35,7 +35,7 @@ struct AttentionArgs {
   int64_t positions;
   int64_t group;  // h / g, the number of query heads that read one head of keys and values
   int width;
-  float scale;  // of the scores, 1 / sqrt(d)
+  float scale;  // scale of the scores, 1 / sqrt(d)
   bool causal;
   // Dropout of the weights, as in dropout.h.
   bool drops;
@@ -112,7 +112,7 @@ struct AttentionPlace {
   int64_t head_row;  // first row of the head, over all heads
   int64_t first;     // first position of the tile
   int64_t count;     // positions from `first` to the end of the head
-  int row, lane;     // of this thread
+  int row, lane;     // position of this thread in the tile
 
   LAPTIME_DEVICE AttentionPlace(const Thread& thread, int64_t positions) {
     const int64_t tiles = (positions + kAttentionTile - 1) / kAttentionTile;

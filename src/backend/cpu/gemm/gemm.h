@@ -64,7 +64,7 @@ struct GemmBlock {
 // the shape and the limits alone, never on the number of threads.
 class GemmCut {
  public:
-  // The largest mc and nc that a kernel supports, and what they should be multiples of.
+  // The largest mc and nc that a kernel supports, and preferred divisors of mc and nc.
   struct Limits {
     int64_t rows = 512, columns = 768;
     int64_t row_multiple = 8, column_multiple = 48;

@@ -23,7 +23,7 @@ void for_chunks(int64_t columns, const Body& body) {
 // A vector [C], or one row of a tensor [..., C].
 struct RowView {
   const TensorView* tensor;
-  int64_t position, stride;  // of the first element and between elements, in elements
+  int64_t position, stride;  // position of the first element, and stride, in elements
   // The elements in memory if they are contiguous float32, otherwise a copy in `buffer`.
   const float* chunk(int64_t begin, int64_t size, float* buffer) const {
     return float_elements(*tensor, position + begin * stride, stride, size, buffer);

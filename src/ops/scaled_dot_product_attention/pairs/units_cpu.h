@@ -8,7 +8,7 @@ namespace laptime::LAPTIME_ISA::attention::pairs {
 
 // A Unit has
 //   Computed            the terms of weights and gradients of scores for bfloat16 operands;
-//   begin(), end()      what a thread calls before and after its products;
+//   begin(), end()      called by a thread before and after its products;
 //   multiply<Left, Right>(left, right, steps, place, work)
 //                       a panel of a left factor times one of a right factor over `steps` steps of K; it may run
 //                       vector work that is due at the same time.

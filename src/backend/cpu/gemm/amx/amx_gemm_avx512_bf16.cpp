@@ -228,7 +228,7 @@ class MacroKernel {
   const Task& task_;
   const cpu::Gemm& gemm_;
   const cpu::GemmBlock& block_;
-  int64_t panels_;  // of the block of A
+  int64_t panels_;  // number of panels in the block of A
   std::byte* scratch_;
   float* a_block_ = nullptr;
   PartialSums partial_sums_;

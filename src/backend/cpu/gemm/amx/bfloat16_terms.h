@@ -20,7 +20,7 @@ inline constexpr uint32_t kUpperHalf = 0xFFFF0000U;  // the bits of a float32 th
 // is. An infinite number has NaN as its other terms.
 template <class Number, class Bits>
 [[gnu::always_inline]] inline std::array<Number, 3> bfloat16_terms(const Number& value) {
-  constexpr uint32_t kHalf = 0x8000U;  // of a unit in the last place of a bfloat16
+  constexpr uint32_t kHalf = 0x8000U;  // half a unit in the last place of a bfloat16
   constexpr uint32_t kMagnitude = 0x7FFFFFFFU;
   constexpr uint32_t kRoundsToInfinity = 0x7F7F8000U;
   const Bits bits = std::bit_cast<Bits>(value);

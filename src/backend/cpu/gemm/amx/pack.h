@@ -77,7 +77,7 @@ struct PackTiles {
   void (*b_tile)(const BPanelSource& source, int64_t column, int64_t k, int64_t piece, float* buffer,
                  float* to) = nullptr;
   int64_t terms = 1;
-  int64_t pieces = 1;  // of each tile
+  int64_t pieces = 1;  // pieces per tile
 };
 template <class ATerms, class BTerms>
 constexpr PackTiles kPackTiles{pack_a_tile<ATerms>, pack_b_tile<BTerms>, ATerms::kTerms, ATerms::kPieces};

@@ -21,7 +21,7 @@ static_assert(kTile == kLanes);
 //   across_k  the 32 lines, each of 16 elements at the same k.
 // Both make a tile whose rows are the lines (pairs of lines for across_k); the transposed forms make the transposed
 // tile, in which row i and word j change places. The packing of a tile is divided into kPieces calls, piece 0 first, so
-// that it can be interleaved with tile products. `buffer` holds kTransposeFloats from one piece to the next.
+// that it can be interleaved with tile products. `buffer` stores kTransposeFloats between the pieces.
 constexpr int64_t kTransposeFloats = kTile * kTileK;
 using TransposeBuffer = std::array<float, static_cast<size_t>(kTransposeFloats)>;
 

@@ -11,8 +11,8 @@ namespace laptime::LAPTIME_ISA::gemm_tiles {
 
 // A Words type makes packed words from a factor in memory and multiplies them. `from` points to the first element;
 // `stride` is the distance, in elements, from one k to the next. kLanes words are made at once by
-//   along_k  from consecutive k of one row of A or column of B, which lie side by side in memory;
-//   across_k from kLanes rows or columns at the same k, which lie side by side in memory.
+//   along_k  from consecutive k of one row of A or column of B, which are adjacent in memory;
+//   across_k from kLanes rows or columns at the same k, which are adjacent in memory.
 // one() makes a single word if `depth` elements of K are left.
 struct FloatWords {
   static constexpr int64_t kSpan = 1;  // elements of K in a word
