@@ -60,7 +60,7 @@ Signature signature_of(const OpCard& op, const Attributes& attributes, const std
 struct KernelTimes {
   std::string kernel;
   std::vector<double> seconds = {};    // seconds of each launch, ascending
-  std::vector<double> fractions = {};  // for each launch, its FLOP/s over those of the peak loops around it, ascending
+  std::vector<double> fractions = {};  // FLOP/s of each launch relative to the peak loops around it, ascending
   double best() const { return seconds.front(); }
   // The median of the fractions.
   double fraction() const { return fractions[fractions.size() / 2]; }

@@ -52,7 +52,7 @@ double touch_seconds(int64_t bytes, int threads) {
 }
 
 struct Run {
-  double seconds = 0;  // until the process exits
+  double seconds = 0;  // time until the process exits
   Json record;
 };
 

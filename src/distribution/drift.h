@@ -6,7 +6,7 @@
 namespace laptime {
 
 struct Drift {
-  double change = 0;         // from the first sample to the last along the trend, as a fraction of the median
+  double change = 0;         // change from the first sample to the last along the trend, as a fraction of the median
   bool significant = false;  // true if noise alone causes such a trend in less than 1 % of series
 };
 

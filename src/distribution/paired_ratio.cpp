@@ -13,7 +13,7 @@
 namespace laptime {
 namespace {
 
-constexpr double kTail = 0.005;  // on each side of the interval
+constexpr double kTail = 0.005;  // probability on each side of the interval
 
 // How many of the smallest (and of the largest) Walsh averages are outside the interval: the largest k with P(W < k) <=
 // kTail, where W is the sum of a random subset of the ranks 1 ... n, each included with probability 1/2.

@@ -22,7 +22,7 @@ int64_t steps_per_sample(Seconds step);
 
 // The parameters of the default rule.
 struct SamplingLimits {
-  Seconds budget{30};  // for warm-up and samples; warm-up ends when half of it is spent
+  Seconds budget{30};  // time for warm-up and samples; warm-up ends when half of it is spent
   int64_t min_warmup = 5;
   int64_t max_warmup = 30;  // steps after which steady state is given up
   int64_t min_samples = 10;

@@ -31,7 +31,7 @@ inline constexpr double kNoisyInterval =
     0.02;  // distance from the median to the end of its 95 % interval, as a fraction of the median
 inline constexpr double kUnstableInterval = 0.05;
 inline constexpr double kNoisySpread = 0.10;  // sample standard deviation as a fraction of the mean
-inline constexpr double kNoisyDrift = 0.02;   // change from the first sample to the last, as a fraction of the median
+inline constexpr double kNoisyDrift = 0.02;   // drift from the first sample to the last, as a fraction of the median
 inline constexpr double kNoSteadyStateDrift = 0.05;
 // How time was lost, after "5 % of the time was lost".
 inline constexpr std::string_view kLostToGuests = "to other guests of the host";

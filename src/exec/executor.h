@@ -103,7 +103,7 @@ class Executor {
   std::unique_ptr<DeviceMemory> resident_;
   std::unique_ptr<DeviceMemory> arena_;  // null if there is a pool
   std::unique_ptr<StepPool> pool_;
-  std::vector<std::vector<std::string>> ranges_;  // for each step; empty if no tool listens
+  std::vector<std::vector<std::string>> ranges_;  // the ranges of each step; empty if no tool listens
   std::vector<std::string> open_ranges_;
   std::vector<std::byte*> pooled_;  // buffer -> its address in the pool; null if it is not allocated
   std::vector<bool> is_output_;     // buffer -> whether it lives until the next step

@@ -65,7 +65,7 @@ struct StorageId {
 
 // Part of the model that a node belongs to, so that nodes can be grouped without parsing scope names.
 struct Region {
-  int64_t layer = -1;   // in a stack of layers, counted from 0; -1 outside of it
+  int64_t layer = -1;   // index in the stack of layers, counted from 0; -1 outside of it
   std::string part;     // outermost module of the layer or else of the model: "attn", "lm_head"; empty: none
   std::string range{};  // path of the named ranges, "scaled dot product attention/computing softmax"; empty: none
   friend bool operator==(const Region&, const Region&) = default;

@@ -18,7 +18,7 @@ struct Module {
   std::string_view ours;
   std::string_view theirs;
   Joined joined = Joined::kNo;
-  int64_t part = 0;            // in a joined tensor
+  int64_t part = 0;            // index of the part in a joined tensor
   bool is_transposed = false;  // its weight is [in, out]
 };
 

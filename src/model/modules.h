@@ -15,7 +15,7 @@ class Linear {
     std::string name = {};
     int64_t d_out = 0;
     int64_t d_in = 0;
-    ParameterInit init = {};  // for the weight; a bias starts at zero
+    ParameterInit init = {};  // initialisation of the weight; a bias starts at zero
     bool bias = false;
     LinearForm form = LinearForm::kEinsum;
   };

@@ -30,7 +30,7 @@ struct ParameterUpdate {
 };
 
 struct Schedule {
-  std::vector<size_t> places;  // for each update: how many other nodes run before it
+  std::vector<size_t> places;  // number of other nodes that run before each update
   double peak = 0;             // peak live bytes of the step's own tensors
 };
 

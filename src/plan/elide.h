@@ -10,7 +10,7 @@ namespace laptime {
 
 struct Elision {
   std::vector<bool> dropped;       // node -> whether it is an assign that needs no copy
-  std::vector<StorageId> storage;  // storage -> the storage that it is placed in; itself unless elided
+  std::vector<StorageId> storage;  // storage -> the storage that contains it; itself unless elided
 };
 
 // Drops assign(state, value) if a pointwise node produces `value` in the layout of the state, no node between the two

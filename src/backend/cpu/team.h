@@ -129,7 +129,7 @@ class Team : public Queue {
   std::unordered_map<const void*, std::shared_ptr<void>> residents_;
   Task task_ = nullptr;
   const void* context_ = nullptr;
-  IndexRanges indices_;  // for the current run
+  IndexRanges indices_;  // the indices of the current run
   // State of the current run: its number, whether workers may still join, and how many are working.
   alignas(64) std::atomic<uint32_t> state_{0};
   std::atomic<bool> stopping_{false};

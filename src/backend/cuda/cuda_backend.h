@@ -90,7 +90,7 @@ class CudaBackend : public Backend {
     ModuleHandle module_ = nullptr;
     std::unordered_map<std::string_view, FunctionHandle> functions_;
     std::unique_ptr<BlasProducts> products_;  // null: the library is missing
-    DeviceAddress workspace_ = 0;             // for products_; not counted as held, like the context
+    DeviceAddress workspace_ = 0;             // workspace of products_; not counted as held, like the context
     std::shared_ptr<const Dnn> dnn_;
     std::unique_ptr<DnnAttentions> attentions_;  // created on first use, because it takes time and memory to start
   };

@@ -19,7 +19,7 @@ struct DnnAttention {
   using Strides = std::array<int64_t, 3>;  // strides of batch, head and position, in elements
 
   int64_t batch = 1, heads = 1;
-  int64_t kv_heads = 1;  // in backward equal to heads
+  int64_t kv_heads = 1;  // equal to heads in backward
   int64_t positions = 1, width = 1;
   DType dtype = DType::kBFloat16;
   bool causal = true;

@@ -69,7 +69,7 @@ class DnnPlan {
   int64_t workspace_bytes_ = 0;
   std::vector<float> numbers_;
   std::vector<int64_t> ids_;      // ids of the operands, followed by the scalars
-  std::vector<void*> addresses_;  // in the same order
+  std::vector<void*> addresses_;  // addresses in the same order
 };
 
 using DnnSizes = std::array<int64_t, 4>;
@@ -119,9 +119,9 @@ class DnnGraph {
   };
   struct Operation {
     int kind = 0;
-    int mode = 0;       // for a pointwise operation or a reduction
+    int mode = 0;       // mode of a pointwise operation or a reduction
     int math = 0;       // the type of the computation
-    int64_t axis = -1;  // for an index
+    int64_t axis = -1;  // axis of an index operation
     std::optional<Tensor> x = {}, b = {}, t = {};
     Tensor y = 0;
   };

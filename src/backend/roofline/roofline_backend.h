@@ -28,7 +28,7 @@ class RooflineBackend : public Backend {
   void reset_peak_held_bytes() override { usage_.peak = usage_.held; }
   void prepare(const Kernel&, const Signature&) override {}
   void launch(const Launch& launch) override;
-  void pause(Seconds time) override { clock_ += time; }  // for the device and the host
+  void pause(Seconds time) override { clock_ += time; }  // pauses both the device and the host
   void mark(size_t index) override;
   void synchronize() override;
   Seconds time_of_mark(size_t index) const override { return marks_.at(index); }

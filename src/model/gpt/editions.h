@@ -22,7 +22,7 @@ enum class FeedForward : uint8_t {
 };
 
 struct GptInit {
-  Distribution distribution = Distribution::kNormal;  // for linear and embedding weights
+  Distribution distribution = Distribution::kNormal;  // distribution of linear and embedding weights
   double embedding_std = 0;
   std::optional<double> linear_std = {};  // none: sqrt(2 / (d_in + d_out))
   bool scales_residuals = false;          // projections into the residual stream start at std / sqrt(2 num_layers)

@@ -30,7 +30,7 @@ constexpr const char* kHead = "lm_head";
 
 struct Attention {
   nn::Linear q_proj;
-  std::optional<nn::Norm> q_norm;  // for each head, like k_norm
+  std::optional<nn::Norm> q_norm;  // norms of each head, like k_norm
   nn::Linear k_proj;
   std::optional<nn::Norm> k_norm;
   nn::Linear v_proj, output_proj;

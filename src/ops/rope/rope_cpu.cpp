@@ -9,7 +9,7 @@
 namespace laptime::LAPTIME_ISA {
 namespace {
 
-constexpr int64_t kRowBuffers = 4;  // for x, y, cos and sin, in rows that must be converted
+constexpr int64_t kRowBuffers = 4;  // buffers for x, y, cos and sin in rows that must be converted
 constexpr int64_t kMaxWidth = cpu::Team::kScratchBytes / (kRowBuffers * static_cast<int64_t>(sizeof(float)));
 
 // Rows of `half` pairs and `rest` copied elements, with strides in elements. y may overwrite x. If that also moves

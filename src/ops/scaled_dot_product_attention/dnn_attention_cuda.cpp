@@ -15,7 +15,7 @@
 namespace laptime::cuda {
 namespace {
 
-constexpr int64_t kWidest = 128;    // on every card; Hopper supports widths up to 256
+constexpr int64_t kWidest = 128;    // supported on every card; Hopper supports widths up to 256
 constexpr int64_t kElements = 8;    // number of 16-bit elements in 16 bytes, which the library loads at once
 constexpr size_t kLogSumExpIn = 4;  // input of backward
 
@@ -84,7 +84,7 @@ DnnAttention attention_of(const Attributes& attributes, std::span<const TensorVi
 // Forward always writes the log-sum-exp (into the workspace if nothing reads it), so that one plan works in both cases.
 struct Forward {
   DnnAttention attention;
-  std::byte* workspace = nullptr;  // for the library
+  std::byte* workspace = nullptr;  // workspace of the library
   void* log_sum_exp = nullptr;
   int64_t bytes = 0;
 
@@ -115,8 +115,8 @@ struct Forward {
 struct Backward {
   int64_t group;  // number of query heads that share a head of keys
   DnnAttention attention;
-  std::byte* workspace = nullptr;    // for the library
-  TensorView log_sum_exp{};          // for the query heads of a call
+  std::byte* workspace = nullptr;    // workspace of the library
+  TensorView log_sum_exp{};          // log-sum-exp for the query heads of a call
   std::array<TensorView, 2> sums{};  // sums for the gradients of keys and values
   int64_t bytes = 0;
 

@@ -107,7 +107,7 @@ struct HeadSums {
   }
 };
 
-// The tile of a block: which rows of which head.
+// The tile of a block: its head and its rows.
 struct AttentionPlace {
   int64_t head_row;  // first row of the head, over all heads
   int64_t first;     // first position of the tile

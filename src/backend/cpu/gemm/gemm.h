@@ -80,7 +80,7 @@ class GemmCut {
 
  private:
   int64_t batches_, m_, n_;
-  int64_t rows_ = 0, columns_ = 0;  // for a block that is not at an edge
+  int64_t rows_ = 0, columns_ = 0;  // size of a block that is not at an edge
   int64_t row_blocks_ = 0, column_blocks_ = 0;
 };
 

@@ -15,7 +15,7 @@
 namespace laptime::cpu {
 namespace {
 
-constexpr Seconds kBudget{0.075};  // for one thread count
+constexpr Seconds kBudget{0.075};  // time per thread count
 
 PeakLoops loops_for(Isa isa) {
 #define LAPTIME_ISA_ROW(name) \
@@ -48,7 +48,7 @@ Seconds process_time() {
 
 struct Rate {
   double flops = 0;  // per second
-  double cores = 0;  // that the process used, on average
+  double cores = 0;  // cores that the process used, on average
 };
 
 // The rate of `threads` threads of the team, with `pieces` pieces each.

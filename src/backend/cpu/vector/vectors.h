@@ -17,7 +17,7 @@
 
 namespace laptime::LAPTIME_ISA {
 
-#if defined(LAPTIME_LANES)  // to test widths other than that of the instruction set
+#if defined(LAPTIME_LANES)  // tests define it to check other widths than that of the instruction set
 constexpr int kLanes = LAPTIME_LANES;
 constexpr int kRegisters = LAPTIME_LANES == 16 ? 32 : 16;
 #elif defined(__AVX512F__)

@@ -259,7 +259,7 @@ class BackwardPart {
     BackwardPart& part_;
     ScoreBlock block_;
     int64_t row_, end_;
-    const float *scores_, *grad_weights_;  // for the current two rows
+    const float *scores_, *grad_weights_;  // scores and gradients of the current two rows
     float* left_;
     int64_t line_ = 0, column_ = 0;
     std::array<int64_t, 2> visible_keys_{};
@@ -301,7 +301,7 @@ class BackwardPart {
   const AttentionShape& shape_;
   int64_t kv_head_;
   bool only_part_;
-  int64_t pitch_;  // for the sums of grad_q
+  int64_t pitch_;  // distance between rows of the grad_q sums
   float score_scale_;
   QuerySums query_sums_;
   int64_t head_ = 0;  // set by select_query, like operands_ and sums_

@@ -214,8 +214,8 @@ class ForwardGroup {
   const KernelCall& call_;
   const AttentionShape& shape_;
   int64_t head_, first_row_, rows_, padded_rows_;
-  int64_t pitch_;  // for the sums
-  float scale_;    // for the scores, including log2(e)
+  int64_t pitch_;  // distance between rows of the sums
+  float scale_;    // scale of the scores, including log2(e)
   HeadRows<const Element> k_, v_;
   Panels<Operand> queries_, keys_, values_;
   float *query_memory_, *key_memory_, *value_memory_;

@@ -75,7 +75,7 @@ inline bool is_direct(const TensorType& type, int64_t heads) {
 // little work for every thread. One if the distance between the heads of an operand varies, or if query heads share
 // keys.
 inline int64_t heads_at_once(std::span<const TensorType> in, std::span<const TensorType> out) {
-  constexpr int64_t kMostFloats = int64_t{1} << 23U;  // for their scores and rows
+  constexpr int64_t kMostFloats = int64_t{1} << 23U;  // limit on their scores and rows
   const Shape& shape = in[0].shape();
   if (group_rows(shape[2]) < shape[2] || in[1].shape()[1] != shape[1]) return 1;
   for (const std::span<const TensorType>& types : {in, out}) {

@@ -40,15 +40,15 @@ struct Task {
   MicroKernel micro_kernel;
   int64_t calls_per_step = 1;  // number of InterleavedWork::advance() calls
   int64_t kc = 0;
-  int64_t a_panels = 0;         // in a block of A
-  int64_t partial_columns = 0;  // in the partial sums
+  int64_t a_panels = 0;         // panels in a block of A
+  int64_t partial_columns = 0;  // columns of the partial sums
 };
 
 // Double buffers of a thread: while it multiplies by one packed panel of B, it packs the other, and while it computes
 // one micro-tile, it stores the other.
 class ThreadState {
  public:
-  static constexpr int64_t kPanels = 2;  // at the start of the thread's scratch
+  static constexpr int64_t kPanels = 2;  // two buffers at the start of the thread's scratch
 
   explicit ThreadState(std::byte* scratch) : panel_(reinterpret_cast<float*>(scratch)), next_(panel_ + kPanelWords) {}
 
@@ -174,7 +174,7 @@ class MacroKernel {
     BPanelPacker next_packer = packer(next, thread.next_b_panel());
     ReadPrefetcher after_next =
         b_panel_prefetcher(gemm_, block_, panel.k, panel.kc, (std::max(next.index, panel.index) + 1) * kMicroTile);
-    const int64_t calls = std::max<int64_t>(1, steps * task_.calls_per_step);  // for one micro-tile
+    const int64_t calls = std::max<int64_t>(1, steps * task_.calls_per_step);  // calls per micro-tile
     const int64_t all_calls = calls * panels_;
     InterleavedWork work{
         .store = &thread.store,

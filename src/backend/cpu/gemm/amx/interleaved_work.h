@@ -50,7 +50,7 @@ struct InterleavedWork {
   int64_t c_lines = 0;
   ReadPrefetcher* b_panel = nullptr;  // the panel of B that is packed after the next one
   int64_t b_lines = 0;
-  int64_t calls_left = 1;  // until pieces are packed again
+  int64_t calls_left = 1;  // calls until pieces are packed again
 
   void advance() {
     c.prefetch(c_lines);
