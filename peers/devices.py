@@ -136,7 +136,7 @@ class HostClock:
 
 
 class CardClock:
-    """Measures by events in the card's stream, and in addition by the host's clock from before the first mark until the card is done."""
+    """Measures by events in the card's stream, and the whole also by the host's clock, until the card is done."""
 
     def __init__(self, torch, events):
         self.torch, self.events, self.marks = torch, events, 0

@@ -88,7 +88,7 @@ def resolve(model, edition, given):
 
 
 def write(model, folder, seed):
-    """Makes a folder with random weights. Norm weights differ from one and biases from zero, so that ignoring one changes the loss."""
+    """Makes a folder with random weights. Norm weights are not one and biases not zero, so ignoring one changes the loss."""
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, logging
 

@@ -88,7 +88,7 @@ def make_config(point):
 
 
 def product_flops(config):
-    """FLOPs of the two matrix products of one forward pass with full (not causal) attention. A backward pass has twice as many."""
+    """FLOPs of the two matrix products of one forward pass, with full (not causal) attention. Backward has twice as many."""
     return 4 * config["batch_size"] * config["context_length"] ** 2 * config["d_model"]
 
 
