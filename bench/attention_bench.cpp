@@ -1,17 +1,17 @@
 // Benchmarks of causal attention, forward and backward: 4 x 12 heads at context length 256, as in the small model, and
-// 8 heads at longer contexts and other widths.
+// 8 heads with longer contexts and other widths.
 #include "kernel_runs.h"
 #include "ops/scaled_dot_product_attention/scaled_dot_product_attention.h"
 
 namespace laptime::bench {
 namespace {
 
-// Queries, keys or values (B, h, T, d), which the model has as (B, T, h, d) in memory.
+// Queries, keys or values (B, h, T, d), in the memory order (B, T, h, d) of the model.
 TensorType heads(DType dtype, int64_t batch, int64_t heads, int64_t positions, int64_t width) {
   return {dtype, permuted(Layout::contiguous({batch, positions, heads, width}), {0, 2, 1, 3})};
 }
 
-// Model FLOPs count the products of every query with the keys it attends to, two forward and five backward.
+// Model FLOPs count the products of every query with the keys it attends to: two in forward and five in backward.
 void add_shape(Machine& machine, DType dtype, int64_t batch, int64_t num_heads, int64_t positions, int64_t width) {
   const AttentionAttributes causal;
   const TensorType x = heads(dtype, batch, num_heads, positions, width);

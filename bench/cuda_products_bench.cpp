@@ -1,5 +1,5 @@
 // The matrix products of training steps by cuBLASLt on a card: the kernel that a trial chooses, as a fraction of the
-// best of all algorithms that the library proposes, also of those whose sums have no fixed order.
+// best of all algorithms that the library proposes, including those that add in no fixed order.
 //   bench_cuda_products [--models small,...,2.7B] [--dtypes bfloat16,tf32,float32] [--tokens 2048] [--rounds 15]
 #include <fmt/format.h>
 
@@ -34,7 +34,7 @@ cuda::Product product_of(const Attributes&, std::span<const TensorView> in, std:
   return {.a = in[0], .b = in[1], .c = out[0], .compute = promote(in[0].type.dtype, in[1].type.dtype)};
 }
 
-// The library's proposals in any order of sums, each as a kernel.
+// The library's proposals with any order of additions, each as a kernel.
 template <bool kTf32>
 std::vector<Kernel> proposals() {
   std::vector<Kernel> kernels;
@@ -45,7 +45,7 @@ std::vector<Kernel> proposals() {
   return kernels;
 }
 
-// One of y = x W^T, grad_x = grad_y W and grad_W = grad_y^T x.
+// One of the products y = x W^T, grad_x = grad_y W and grad_W = grad_y^T x.
 struct GemmShape {
   std::string name;
   int64_t m = 0, n = 0, k = 0;
@@ -85,7 +85,7 @@ Signature signature_of(const GemmShape& shape, DType dtype) {
       .out = {contiguous_type(dtype, {shape.m, shape.n})}};
 }
 
-// Those kernels that this device takes for the signature.
+// The kernels that support the signature on this device.
 std::vector<const Kernel*> ready(const std::vector<Kernel>& kernels, const Signature& signature, Backend& backend) {
   std::vector<const Kernel*> found;
   for (const Kernel& kernel : kernels) {
@@ -109,7 +109,7 @@ class Comparison {
     const bool tf32 = dtype == "tf32";
     for (Kernel& kernel : cuda_kernels()) {
       if (kernel.op != &kMatmul) continue;
-      // As prepare/kernel_rules.cpp has it: with tf32, every product is one of tf32.
+      // As in prepare/kernel_rules.cpp: with tf32, every product is computed in tf32.
       const bool is_tf32 = kernel.name.find("tf32") != std::string::npos;
       if (is_tf32 == tf32) candidates_.push_back(std::move(kernel));
     }
@@ -126,7 +126,7 @@ class Comparison {
 
   const std::string& card() const { return card_; }
 
-  // Prints a line, and returns the fraction of the best.
+  // Prints a line and returns the fraction of the best.
   double compare(const GemmShape& shape) {
     const Signature signature = signature_of(shape, factors_);
     const std::vector<const Kernel*> candidates = ready(candidates_, signature, *backend_);

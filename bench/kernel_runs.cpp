@@ -23,10 +23,10 @@ struct Operands {
 
 namespace {
 
-// More than a last-level cache holds: operands used in turn are out of the caches again when they add up to this.
+// More than the size of a last-level cache: when operands used in turn add up to this, they are no longer cached.
 constexpr int64_t kColdBytes = int64_t{512} << 20;
 
-// Fills a tensor with values that every op here accepts: random ones in [0.1, 1], or 1 where the type is an integer.
+// Fills a tensor with values that every op accepts: random numbers in [0.1, 1], or 1 if the type is an integer.
 void fill(const TensorView& view) {
   std::minstd_rand random(7);
   for (int64_t i = 0; i < view.numel(); ++i) {
@@ -34,7 +34,7 @@ void fill(const TensorView& view) {
   }
 }
 
-// Copies the values of `from`, or makes random ones where it is null.
+// Copies the values of `from`, or generates random ones if it is null.
 Operands make_operands(Backend& backend, const Signature& signature, const Operands* from) {
   Operands operands;
   const auto place = [&](const TensorType& type) {
@@ -69,7 +69,7 @@ std::vector<Operands> make_operands(Backend& backend, const Signature& signature
   return operands;
 }
 
-// The type whose peak counts: bfloat16 where any operand has it.
+// The type whose peak applies: bfloat16 if any operand has it.
 DType factor_type(const Signature& signature) {
   const bool narrow = std::any_of(signature.in.begin(), signature.in.end(),
                                   [](const TensorType& type) { return type.dtype == DType::kBFloat16; });

@@ -24,14 +24,14 @@ class Machine {
   ~Machine();
 
   cpu::CpuBackend& backend() { return backend_; }
-  // FLOP/s of all threads: of float32 multiply-adds or, for bfloat16, of the fastest instruction that multiplies it.
+  // FLOP/s of all threads: for float32, of multiply-adds; for bfloat16, of the fastest instruction that multiplies it.
   double flops_peak(DType dtype) const { return dtype == DType::kBFloat16 ? std::max(float32_, bfloat16_) : float32_; }
   // Bytes per second of memory.
   double bandwidth() const { return bandwidth_; }
   // FLOP/s that the peak loops reach at this moment, sustained for a few milliseconds.
   double flops_rate_now(DType dtype);
   std::string text() const;
-  // The operands of a signature, made once for all its kernels and kept until those of another signature are asked for.
+  // The operands of a signature, made once for all its kernels and kept until another signature is requested.
   const std::vector<Operands>& operands(const Signature& signature, const std::function<std::vector<Operands>()>& make);
 
  private:
@@ -43,13 +43,13 @@ class Machine {
   std::vector<Operands> operands_;
 };
 
-// Which peak a kernel is compared with. The operands of a kernel bound by bytes are not in any cache: launches take
-// turns among enough copies of them to exceed the caches.
+// Selects the peak that a kernel is compared with. For kernels bound by memory, operands are in no cache: launches
+// alternate among enough copies of them to exceed the caches.
 enum class Bound : uint8_t { kFlops, kBytes };
 
 // Registers one benchmark for each kernel, except the reference, that supports the signature. Operands are random and
 // never zero, because zeros multiply faster; outputs that update an input share its memory. `work` is the FLOPs or
-// bytes of one launch; 0 stands for what the op's card states.
+// bytes of one launch; 0 means the number that the op's card states.
 void add_benchmarks(Machine& machine, const Signature& signature, const std::string& label, Bound bound,
                     double work = 0);
 
@@ -59,18 +59,18 @@ Signature signature_of(const OpCard& op, const Attributes& attributes, const std
 // The launches of one kernel.
 struct KernelTimes {
   std::string kernel;
-  std::vector<double> seconds = {};    // of each launch, ascending
-  std::vector<double> fractions = {};  // each launch's FLOP/s over those of the peak loops around it, ascending
+  std::vector<double> seconds = {};    // seconds of each launch, ascending
+  std::vector<double> fractions = {};  // FLOP/s of each launch relative to the peak loops around it, ascending
   double best() const { return seconds.front(); }
-  // The median.
+  // The median of the fractions.
   double fraction() const { return fractions[fractions.size() / 2]; }
 };
-// Launches all kernels, except the reference, that support the signature: one launch of each per round, with the peak
-// loops before and after every launch, so that other load on the machine affects all kernels alike. Operands are in no
+// Launches all kernels, except the reference, that support the signature. In each round every kernel is launched once,
+// with the peak loops before and after, so that other load on the machine affects all kernels alike. Operands are in no
 // cache.
 std::vector<KernelTimes> interleaved_times(Machine& machine, const Signature& signature, int rounds);
 
-// The main function of a benchmark program; it takes the arguments of Google Benchmark.
+// The main function of a benchmark program. It takes the arguments of Google Benchmark.
 int run_benchmarks(int argc, char** argv, void (*add)(Machine&));
 
 }  // namespace laptime::bench

@@ -41,7 +41,7 @@ struct Product {
   int64_t m, n, k;
   bool a_transposed, b_transposed;
 
-  // Weights and their gradients are float32 in either number type, as compile mode keeps them under autocast.
+  // Weights and their gradients are float32 with both number types, as in compile mode under autocast.
   Signature signature(DType dtype) const {
     const TensorType a = factor(dtype, {m, k}, a_transposed);
     ProductAttributes attributes;
@@ -89,7 +89,7 @@ class Table {
   Machine& machine_;
   int rounds_;
   double peak_;
-  // By kernel, summed over the step: FLOPs over fraction of the peak, best seconds, and FLOPs.
+  // For each kernel, summed over the step: FLOPs over fraction of the peak, best seconds, and FLOPs.
   std::map<std::string, double> scaled_flops_, best_seconds_, flops_;
 };
 

@@ -1,5 +1,5 @@
-// Benchmark of start-up: the time until the first step is done, compared with the time that touching the same memory
-// takes alone.
+// Benchmark of start-up: the time until the first step is done, compared with the time that it takes just to touch the
+// same memory.
 //   bench_start_up PROGRAM [OPTIONS OF BENCH...]     build/release/laptime --model small --mode compile
 #include <fmt/format.h>
 #include <spawn.h>
@@ -27,7 +27,7 @@ double now() { return std::chrono::duration<double>(std::chrono::steady_clock::n
 
 constexpr int64_t kHugePage = int64_t{2} << 20;
 
-// What every program must do at least: map memory, ask for huge pages, and write to every page, on `threads` threads.
+// The minimum work of any program: map memory, request huge pages, and write to every page, on `threads` threads.
 double touch_seconds(int64_t bytes, int threads) {
   const double begin = now();
   const int64_t size = (bytes / kHugePage + 2) * kHugePage;
@@ -52,7 +52,7 @@ double touch_seconds(int64_t bytes, int threads) {
 }
 
 struct Run {
-  double seconds = 0;  // until the process has ended
+  double seconds = 0;  // time until the process exits
   Json record;
 };
 
@@ -87,7 +87,7 @@ Run run_once(const std::vector<std::string>& command) {
   return {seconds, document.is_array() ? document.at(0) : document};
 }
 
-// The number at a JSON pointer; 0 where there is none.
+// The number at a JSON pointer, or 0 if there is none.
 double number(const Json& record, const char* pointer) {
   const Json::json_pointer at(pointer);
   return record.contains(at) && record[at].is_number() ? record[at].get<double>() : 0;

@@ -195,7 +195,7 @@ if(LAPTIME_CUDNN AND TARGET test_backend_cuda)
                         LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/cardless_driver)
   add_dependencies(test_backend_cuda laptime_cardless_driver)
   get_filename_component(cudnn_folder ${LAPTIME_CUDNN} DIRECTORY)
-  add_test(NAME cudnn_plans COMMAND test_backend_cuda --gtest_filter=DnnAttention.SlowTheRealLibrary*)
+  add_test(NAME cudnn_plans COMMAND test_backend_cuda --gtest_filter=DnnAttention.SlowRealLibrary*)
   # The library never frees what it compiles.
   set_tests_properties(cudnn_plans PROPERTIES
     ENVIRONMENT "LAPTIME_CUDNN=${LAPTIME_CUDNN};LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/cardless_driver:${cudnn_folder};\

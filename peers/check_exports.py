@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Exports the newest traced record of a store in every format and reads each with the tool that it is for.
+"""Exports the newest traced record of a store in every format and reads each with its intended tool.
 
     build/release/laptime profile --model small --store profile.sqlite
     build/peers-venv/bin/python peers/check_exports.py --store profile.sqlite
 
-Readers that are not installed are named and left out: PyTorch's _memory_viz (with peers/setup), pandas and
+Readers that are not installed are listed and skipped: PyTorch's _memory_viz (with peers/setup), pandas and
 HolisticTraceAnalysis (PyPI), compare.py of Google Benchmark (Debian: libbenchmark-tools), welch_ttest.py of hyperfine
 (--hyperfine-scripts FOLDER). Exit code 1 when a reader fails or its totals differ.
 """
@@ -41,13 +41,13 @@ def require(condition, message):
 
 
 def launch_nanoseconds(files):
-    """The sum of all launches of the exported step."""
+    """The total time of all launches in the exported step."""
     events = json.loads(files["trace"].read_text())["traceEvents"]
     return sum(event["args"]["ns"] for event in events if event.get("cat") == "kernel")
 
 
 def read_memory_viz(files, _options):
-    # The file alone: importing torch would take seconds, and the module needs none of it.
+    # Loads the file directly: importing torch would take seconds, and the module does not need it.
     spec = importlib.util.find_spec("torch")
     if spec is None:
         raise NotInstalled("torch")
@@ -181,7 +181,7 @@ def main():
                 print(f"{name}: ok, {read(files, options)}")
             except NotInstalled as error:
                 print(f"{name}: not installed: {error}")
-            except Exception as error:  # whatever a reader throws
+            except Exception as error:  # the reader may raise anything
                 print(f"{name}: FAILED: {type(error).__name__}: {error}")
                 failed = True
     return 1 if failed else 0

@@ -4,7 +4,7 @@
     build/peers-venv/bin/python peers/check_golden.py --system pytorch tests/golden/*.safetensors
 
 Exit code 1 when a loss differs by more than the rule of the files allows: 2 x 1e-6 in float32, 2 x 2e-3 in bfloat16,
-or twice the distance that the file states for PyTorch itself.
+or twice PyTorch's own error that the file states.
 """
 
 import argparse

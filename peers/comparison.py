@@ -1,4 +1,4 @@
-"""Computations of peers/run: parses cases and columns, and makes rows, ratios and tables from records."""
+"""Computations of peers/run: parses cases and columns, and computes rows, ratios and tables from records."""
 
 import dataclasses
 import random
@@ -10,9 +10,9 @@ import devices
 import records
 
 SAME_WITHIN = 0.02  # ratios within this distance of 1 count as equal
-# Relative differences. In bfloat16 the frameworks keep logits or the whole residual stream in bfloat16, whereas laptime
-# follows the casts of CUDA autocast.
-# In tf32 a factor of a product loses up to 2^-10 of itself, where its last bits are cut off.
+# Limits on relative differences. In bfloat16 the frameworks keep logits or the whole residual stream in bfloat16,
+# whereas laptime follows the casts of CUDA autocast. In tf32, truncation of the last bits changes a factor of a product
+# by up to 2^-10 of itself.
 FIRST_LOSS_WITHIN = {"float32": 1e-5, "tf32": 1e-3, "bfloat16": 1e-2}
 MUST_AGREE = (
     "edition d_model d_ff num_layers num_heads vocab_size context_length batch_size dtype pass optimizer seed threads "
@@ -23,7 +23,7 @@ PASSES = ("step", "forward_backward", "forward", "backward", "inference")
 
 
 class WrongInput(Exception):
-    """A wrong argument; the text says what is wrong, where, and what to do."""
+    """An invalid argument. The text states what is wrong, where, and what to do."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Column:
     name: str
     system: str  # laptime, pytorch, jax or transformers
     flags: tuple
-    dtype: str = ""  # of the only cases that it runs; empty: of every case
+    dtype: str = ""  # the only type of the cases that it runs; empty: any type
     devices: tuple = devices.DEVICES
 
 
@@ -41,7 +41,7 @@ _ON_CPU = ("cpu",)
 _COLUMNS = (
     Column("laptime-eager", "laptime", ("--mode", "eager")),
     Column("laptime-compile", "laptime", ("--mode", "compile")),
-    # Beside the one above, which takes whichever arithmetic is faster.
+    # In addition to the column above, which uses the faster arithmetic.
     Column("laptime-compile-ieee", "laptime", ("--mode", "compile", "--float32-precision", "ieee"), "float32", _ON_CPU),
     Column("pytorch-reference", "pytorch", ("--implementation", "reference", "--mode", "eager")),
     Column("pytorch-reference-compile", "pytorch", ("--implementation", "reference", "--mode", "compile")),
@@ -59,7 +59,8 @@ _COLUMNS = (
 )
 _PEERS = ("pytorch", "jax", "transformers")
 AGAIN = "again"
-# Other ways to run a column, named after a "+": ending -> (systems that have it, flags). All but AGAIN are for the CPU.
+# Other ways to run a column, named after a "+": suffix -> (systems that support it, flags). All except AGAIN are for
+# the CPU.
 _WAYS = {
     "jemalloc": (_PEERS, ("--allocator", "jemalloc")),
     "tcmalloc": (_PEERS, ("--allocator", "tcmalloc")),
@@ -84,7 +85,7 @@ def card_here(laptime):
 
 
 def columns_of(text, device="cpu"):
-    """The columns of a comma-separated list of names; `all` is every column of the device as its system is installed."""
+    """The columns of a comma-separated list of names; `all` means every column of the device whose system is installed."""
     known = {c.name: c for c in _COLUMNS}
     chosen = []
     for word in text.split(","):
@@ -107,7 +108,7 @@ def columns_of(text, device="cpu"):
 
 
 def of_model(columns, of_library):
-    """The columns whose system has a model: of the library transformers, or of the documents."""
+    """The columns whose system supports a model, which is one of the library transformers or of the documents."""
     systems = ("laptime", "transformers") if of_library else ("laptime", "pytorch", "jax")
     return [c for c in columns if c.system in systems]
 
@@ -143,8 +144,8 @@ def cases_of(text):
 
 
 def differing_configs(ours, theirs):
-    """Names of the settings that make two records incomparable."""
-    # On a GPU no thread of the host computes.
+    """Names of the settings in which two records differ so that they cannot be compared."""
+    # On a GPU, host threads compute nothing.
     settings = [k for k in MUST_AGREE if k != "threads" or ours["config"].get("device") != "cuda"]
     return [k for k in settings if str(ours["config"].get(k)) != str(theirs["config"].get(k))]
 
@@ -169,22 +170,22 @@ def verdict(low, high):
 
 
 def order_of(columns, seed, case, done):
-    """The columns in the order in which round number `done` runs them: random, and the same for the same seed."""
+    """The columns in the random order of round number `done`, which is the same for the same seed."""
     shuffled = list(columns)
     random.Random(f"{seed} {case} {done}").shuffle(shuffled)
     return shuffled
 
 
 def above_start(record):
-    """Peak resident bytes above what the process held before it made a tensor: for a peer above its import."""
+    """Peak resident bytes above those before the first tensor was made, which for a peer is after its import."""
     return record["memory"]["peak_rss_bytes"] - (record["memory"]["base_rss_bytes"] or 0)
 
 
 @dataclasses.dataclass(frozen=True)
 class Memory:
-    """The two peaks that rows of a device compare."""
+    """The two memory peaks that the rows for a device compare."""
 
-    peak: str  # what `peak` is, for a legend
+    peak: str  # description of `peak` for a legend
     second: str
     peak_of: Callable  # record -> bytes
     second_of: Callable
@@ -203,9 +204,9 @@ def memory_of(device):
 
 
 def row_of(column, rounds):
-    """One row. `rounds` holds the records of the processes of the column in order, starting with the first round.
+    """One row. `rounds` contains the records of the column's processes in order, starting with the first round.
 
-    A column stops at its first failure, so that a failed record is the last.
+    A column stops at its first failure, so a failed record is always the last.
     """
     good = [r for r in rounds if r["status"] == "ok"]
     row = {
@@ -237,7 +238,7 @@ def row_of(column, rounds):
 
 
 def ratio(ours, theirs):
-    """Ratios theirs / ours of two rows for each round, whose runs are close in time, and their median."""
+    """The ratios theirs / ours of two rows, one per round (whose runs are close in time), and their median."""
     rounds = [t / o for o, t in zip(ours["rounds"], theirs["rounds"])]
     if not rounds:
         return None
@@ -326,7 +327,7 @@ def aligned(rows):
 
 
 def floor_of_row(row, floor):
-    """Seconds that the arithmetic of a row needs at least: products of bfloat16 terms have a floor of their own."""
+    """Minimum seconds for the arithmetic of a row. Products of bfloat16 terms have a separate floor."""
     uses_float32 = (row["arithmetic"] or "").startswith("float32") and "bfloat16 terms" not in row["arithmetic"]
     return (floor.get("multiply_add_seconds") if uses_float32 else None) or floor["seconds"]
 

@@ -1,4 +1,4 @@
-"""The device on which PyTorch runs a step: where its tensors lie, its casts, its clock and its memory.
+"""The device on which PyTorch runs a step: the place of its tensors, its casts, its clock and its memory.
 
     build/peers-venv/bin/python peers/devices.py      # the GPU that PyTorch would use, or why there is none (exit code 2)
 """
@@ -16,13 +16,13 @@ DTYPES = ("float32", "tf32", "bfloat16")
 
 
 def check(device, dtype):
-    """Raises unless the device computes in this type."""
+    """Raises if the device cannot compute in this type."""
     if dtype == "tf32" and device != "cuda":
         raise model_config.ConfigError("tf32 is a mode of NVIDIA tensor cores; a CPU has none: use --device cuda")
 
 
 def torch_type(dtype):
-    """Name of the type of tensors: tf32 is a way to multiply tensors of float32."""
+    """Type of the tensors; tf32 is a way to multiply float32 tensors."""
     return "float32" if dtype == "tf32" else dtype
 
 
@@ -35,7 +35,7 @@ class Cpu:
     """This machine's processor."""
 
     name = "cpu"
-    describes = {}  # what a record's `machine` says of the device
+    describes = {}  # the entries for a record's `machine` that describe the device
 
     def __init__(self, config):
         import torch
@@ -50,15 +50,15 @@ class Cpu:
         return HostClock()
 
     def forget_peaks(self):
-        """From here on peaks are counted anew, where that is possible."""
+        """Resets the peaks, if that is possible."""
 
     def memory(self):
-        """Peaks for a record's `memory`."""
+        """The peaks for a record's `memory`."""
         return {}
 
     @contextlib.contextmanager
     def held_bytes(self):
-        """A list, to which the bytes are added that the work within allocated and still holds at its end."""
+        """Yields a list. At the end, the bytes that the work allocated and still holds are appended to it."""
         held = []
         with self.torch.profiler.profile(profile_memory=True) as profiler:
             yield held
@@ -122,7 +122,7 @@ class Cuda:
 
 
 class HostClock:
-    """Times on the host's clock, for work that is done when its call returns."""
+    """Measures by the host's clock, for work that is complete when its call returns."""
 
     def __init__(self):
         self.marks = []
@@ -131,12 +131,12 @@ class HostClock:
         self.marks.append(time.perf_counter())
 
     def read(self):
-        """(seconds between the first mark and each, seconds of the whole on the host's clock if that is another)."""
+        """(seconds from the first mark to each mark, None because the host's clock is the only one)."""
         return [mark - self.marks[0] for mark in self.marks], None
 
 
 class CardClock:
-    """Times by events in the card's stream, beside the host's clock from before the first mark until the card is done."""
+    """Measures by events in the card's stream, and the whole also by the host's clock, until the card is done."""
 
     def __init__(self, torch, events):
         self.torch, self.events, self.marks = torch, events, 0
@@ -154,7 +154,7 @@ class CardClock:
 
 
 def missing(torch):
-    """Why PyTorch has no GPU; empty if it has one."""
+    """The reason why PyTorch has no GPU; empty if it has one."""
     if torch.version.cuda is None:
         return "this PyTorch was built without CUDA; run peers/setup cuda"
     if not torch.cuda.is_available():
@@ -163,7 +163,7 @@ def missing(torch):
 
 
 def require_card():
-    """Raises unless PyTorch finds a GPU. Asked in a process of its own, so that this one holds no memory of the card."""
+    """Raises unless PyTorch finds a GPU. Checks in a separate process, so that this one uses no memory of the card."""
     found = subprocess.run([sys.executable, __file__], capture_output=True, text=True)
     if found.returncode != 0:
         said = found.stderr.strip().splitlines()

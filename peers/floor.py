@@ -2,7 +2,7 @@
 
     peers/floor.py RECORDS.json --peaks build/release/bench_memory_bound     # time, floor and fraction of each record
 
-The peaks are measured then and there: run it right after the records were made.
+The peaks are measured immediately, so run it right after making the records.
 """
 
 import argparse
@@ -23,7 +23,7 @@ _PEAKS = re.compile(
 def parse_peaks(text):
     """The peaks that laptime's kernel benchmarks print first, FLOP/s and bytes/s; None if they are missing.
 
-    "float32" is that of multiply-adds, "split" that of float32 products by tiles of bfloat16, 0 where there are none.
+    "float32" is the peak of multiply-adds, "split" the peak of float32 products by bfloat16 tiles, 0 if there are none.
     """
     found = _PEAKS.search(text)
     if found is None or any(found[i] not in _SCALE for i in (2, 6, 8)) or (found[3] and found[4] not in _SCALE):
@@ -35,9 +35,9 @@ def parse_peaks(text):
 def work(config):
     """Minimum (FLOPs, bytes) of a pass; None for an edition without a formula.
 
-    FLOPs: the matrix products, with half of the attention, since it is causal. Bytes: what AdamW reads (weight,
-    gradient, two moments) and writes (weight, moments), what a step that fuses all it can saves for backward, written
-    and read once, and the logits, written, read, and the same for their gradient. Operands of products are not in.
+    FLOPs: the matrix products, with half of the attention, since it is causal. Bytes: the data that AdamW reads (weight,
+    gradient, two moments) and writes (weight, moments), the values that a fully fused step saves for
+    backward, written and read once, and the logits and their gradient, each written and read. Operands of products are excluded.
     """
     if not model_config.is_modern(config["edition"]):
         return None
@@ -58,7 +58,7 @@ def work(config):
 
 
 def seconds(config, peaks):
-    """FLOPs over the peak of the fastest arithmetic plus bytes over the bandwidth; None if one is not known."""
+    """FLOPs over the peak of the fastest arithmetic plus bytes over the bandwidth; None if one is unknown."""
     needed = work(config)
     if needed is None or not peaks or not peaks.get("float32"):
         return None
@@ -67,7 +67,7 @@ def seconds(config, peaks):
 
 
 def multiply_add_seconds(config, peaks):
-    """The floor without bfloat16 tiles, if float32 is faster with them; else None."""
+    """The floor without bfloat16 tiles, if float32 products are faster with them; otherwise None."""
     if config["dtype"] == "bfloat16" or not peaks or (peaks.get("split") or 0) <= peaks["float32"]:
         return None
     return seconds(config, peaks | {"split": 0})

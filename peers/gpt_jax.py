@@ -17,7 +17,7 @@ def parameters(c):
     for name, (shape, std) in model_config.parameter_shapes(c).items():
         # norm weights are one plus noise, so that ignoring one changes the loss
         w = streams.uniform(c["seed"], name, shape, 0.05 if std is None else std)
-        out[name] = jnp.array(w + np.float32(1.0) if std is None else w)  # a copy, which a step may donate
+        out[name] = jnp.array(w + np.float32(1.0) if std is None else w)  # a copy, because a step may donate it
     return out
 
 
@@ -84,7 +84,7 @@ def loss(c, p, tokens, targets):
 
 
 def _adamw(c, w, g, m, v, t):
-    """One tensor's new (w, m, v); t counts from 1. The three rules are those of gpt_pytorch.py."""
+    """One tensor's new (w, m, v); t counts from 1. The three rules are the same as in gpt_pytorch.py."""
     lr, b1, b2, eps, decay = (c[k] for k in ("lr", "beta1", "beta2", "eps", "weight_decay"))
     rule = c["optimizer"]
     left1, left2 = (-jnp.expm1(t * math.log(b)) for b in (b1, b2))  # 1 - b^t without the rounding of b^t
@@ -115,9 +115,9 @@ def _step(c, state, tokens, targets):
 
 
 def compiled(c, state, tokens, targets):
-    """The compiled function of the pass: (state, tokens, targets) -> (what is kept, loss).
+    """The compiled function of the pass: (state, tokens, targets) -> (new state, loss).
 
-    A step takes its state's memory over (donated buffers).
+    A step reuses the memory of its state (donated buffers).
     """
     if c["pass"] == "step":
         function = jax.jit(functools.partial(_step, c), donate_argnums=0)

@@ -1,4 +1,4 @@
-"""The model in PyTorch: written out as the source documents do ("reference") and with its fused functions ("tuned")."""
+"""The model in PyTorch: written out as in the source documents ("reference") and with its fused functions ("tuned")."""
 
 import math
 
@@ -181,9 +181,9 @@ def clip_gradients(p, max_norm, tuned):
 
 
 class CudaAutocast(TorchFunctionMode):
-    """The casts of torch.autocast("cuda", bfloat16) on the CPU, whose own autocast has other lists.
+    """The casts of torch.autocast("cuda", bfloat16) on the CPU, whose own autocast uses different lists.
 
-    It intercepts every call in Python, which costs time: for comparing numbers rather than speed.
+    It intercepts every call in Python, which takes time, so use it to compare numbers, not speed.
     """
 
     _LOWER = {"einsum", "linear", "matmul", "bmm", "mm", "addmm", "scaled_dot_product_attention"}

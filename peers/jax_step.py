@@ -3,7 +3,7 @@
 
     build/peers-venv/bin/python peers/jax_step.py --model small --context 256 --output-file step.json
 
-The whole step is one compiled function, so there is a time of the step and none of its phases: the passes are step,
+The whole step is one compiled function, so only the step has a time, not its phases. The passes are step,
 forward_backward and inference. --model, --context, --dtype and --pass take comma-separated lists.
 """
 
@@ -47,7 +47,7 @@ class Step:
 
 
 def prepare(config, setup):
-    # XLA starts one thread per core that the process may use, and determines the number once, on first use.
+    # XLA starts one thread per core that the process may use, and determines the number only once, at its first use.
     cores = sorted(os.sched_getaffinity(0))
     if config["threads"] < len(cores):
         os.sched_setaffinity(0, cores[: config["threads"]])

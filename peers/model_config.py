@@ -19,7 +19,7 @@ _SIZES = {  # d_model, d_ff, num_layers, num_heads
 }
 _ALIASES = {"S": "small", "M": "medium", "L": "large", "XL": "xl", "2p7": "2.7B"}
 
-_DEFAULTS = {  # of the editions
+_DEFAULTS = {  # by edition
     "2024": dict(
         batch_size=16, vocab_size=10000, context_length=128, seed=20230310, optimizer="torch", warmup=1, steps=5
     ),
@@ -30,7 +30,7 @@ _DEFAULTS = {  # of the editions
 
 
 class ConfigError(Exception):
-    """A wrong argument; the text says what is wrong, where, and what to do."""
+    """An invalid argument. The text states what is wrong, where, and what to do."""
 
 
 def is_named(model):
@@ -39,7 +39,7 @@ def is_named(model):
 
 
 def is_modern(edition):
-    """RoPE, SwiGLU and no position table; the others have two feed-forward matrices with GELU."""
+    """Whether the edition has RoPE and SwiGLU and no position table. The others have two feed-forward matrices with GELU."""
     return edition in ("2025", "2026", "llama", "qwen2", "qwen3")
 
 
@@ -50,7 +50,7 @@ def attention_widths(c):
 
 
 def resolve(model, edition, given):
-    """Configuration of a model by name (or "custom"); values missing in `given` follow from name and edition."""
+    """Configuration of a model by name (or "custom"); values missing from `given` follow from the name and the edition."""
     name = _ALIASES.get(model, model)
     edition = edition or ("gpt2" if name.startswith("gpt2-") else "2026" if name == "8B" else "2025")
     if edition not in EDITIONS:
@@ -136,7 +136,7 @@ def parameter_count(c):
 
 
 def forward_flops(c):
-    """Matrix products of one forward with full (not causal) attention; a backward is twice that."""
+    """FLOPs of the matrix products of one forward pass with full (not causal) attention. A backward pass has twice as many."""
     d, tokens = c["d_model"], c["batch_size"] * c["context_length"]
     matrices = 3 if is_modern(c["edition"]) else 2
     width, kv_width = attention_widths(c)

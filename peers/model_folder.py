@@ -3,8 +3,8 @@
 
     build/peers-venv/bin/python peers/model_folder.py SmolLM2-135M build/smollm2     # random weights of the seed
 
-A folder that has weights is used as it is; of a name, a config.json, or a folder without weights one is made, so that
-laptime and transformers read the same file.
+A folder with weights is used unchanged. For a name, a config.json or a folder without weights, a folder with weights
+is made, so that laptime and transformers read the same file.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import model_config
 
 KNOWN = Path(__file__).resolve().parent.parent / "tests/golden_hf/models.csv"
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
-# Edition of laptime by model_type, which laptime names as the library does but for these.
+# model_type -> laptime's edition, for the types that laptime names differently from the library.
 _EDITIONS = {"mistral": "llama", "gpt2": "gpt2_hf"} | {name: name for name in ("llama", "qwen2", "qwen3", "gpt_neox")}
 _LLAMA3 = {"rope_type": "llama3", "low_freq_factor": 1.0, "high_freq_factor": 4.0}
 _LLAMA3["original_max_position_embeddings"] = 8192
@@ -67,9 +67,9 @@ def read_keys(model):
 
 
 def resolve(model, edition, given):
-    """Configuration of a model of the library, as model_config.resolve makes it for those of the documents."""
+    """Configuration of a model of the library, like model_config.resolve for the models of the documents."""
     keys = read_keys(model)
-    short = keys["model_type"] == "gpt2"  # whose own keys are others; the library takes both
+    short = keys["model_type"] == "gpt2"  # the keys of GPT-2 differ; the library accepts both
     size = {
         "d_model": keys.get("hidden_size", keys.get("n_embd")),
         "num_layers": keys.get("num_hidden_layers", keys.get("n_layer")),
@@ -88,7 +88,7 @@ def resolve(model, edition, given):
 
 
 def write(model, folder, seed):
-    """Makes a folder with random weights. Norms' weights are not one and biases not zero, so that ignoring one shows."""
+    """Makes a folder with random weights. Norm weights are not one and biases not zero, so ignoring one changes the loss."""
     import torch
     from transformers import AutoConfig, AutoModelForCausalLM, logging
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import model_config
 import records
 
-# The C library's malloc; others preloaded; thp: malloc, but PyTorch asks for huge pages.
+# malloc of the C library; preloaded alternatives; thp: malloc, but PyTorch requests huge pages.
 ALLOCATORS = ("malloc", "jemalloc", "tcmalloc", "thp")
 _PRELOADED = {"jemalloc": ("jemalloc", "libjemalloc2"), "tcmalloc": ("tcmalloc_minimal", "libtcmalloc-minimal4")}
 THP = {"THP_MEM_ALLOC_ENABLE": "1"}
@@ -37,7 +37,7 @@ def environment(allocator, library=None):
 
 
 def check_allocator(allocator):
-    """Raises unless this process runs with the given allocator."""
+    """Raises if this process does not use the given allocator."""
     with open("/proc/self/maps", encoding="utf-8") as file:
         maps = file.read()
     for name in _PRELOADED:
@@ -50,12 +50,12 @@ def check_allocator(allocator):
 
 
 def launcher(options):
-    """The words that start a script: Python, and where asked for PyTorch's launcher for CPUs, which binds the threads and
-    sets up OpenMP. It would preload an allocator of its own choice; --allocator decides that here."""
+    """The words that start a script: Python and, if requested, PyTorch's launcher for CPUs, which binds the threads and sets
+    up OpenMP. The launcher would preload an allocator, but --allocator overrides it."""
     if not getattr(options, "launcher", False):
         return [sys.executable]
     words = [sys.executable, "-m", "torch.backends.xeon.run_cpu", "--ninstances", "1"]
-    # The number of cores may be a list, so that a flag has to end it.
+    # The number of cores may be a list, so a flag must follow it.
     return [*words, "--ncores-per-instance", str(options.threads), "--use-default-allocator"]
 
 
@@ -72,13 +72,13 @@ def seconds_since_start():
     return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
 
 
-# What Python, the C++ library and PyTorch say where an allocation fails, the last two on a GPU.
+# Messages of Python, the C++ library and PyTorch when an allocation fails; the last two occur on a GPU.
 _NO_MEMORY = ("allocate memory", "bad_alloc", "MemoryError", "CUDA out of memory", "CUDA error: out of memory")
 _SCALE = {"bytes": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
 
 
 def card_bytes(before, text, after=""):
-    """The bytes that PyTorch states between these words of its message about a full GPU, such as "20.00 MiB"; or None."""
+    """The bytes between these words in PyTorch's message about a full GPU, such as "20.00 MiB"; None if there are none."""
     found = re.search(rf"{before} ([\d.]+) (bytes|KiB|MiB|GiB){after}", text)
     return int(float(found[1]) * _SCALE[found[2]]) if found else None
 
@@ -98,16 +98,16 @@ def how_it_ended(code, stderr):
 
 
 def measure_in_child(script, options, config, flag_names=None, left_out=()):
-    """The record of one point, measured in a fresh process; one that dies becomes a record with the reason.
+    """The record of one point, measured in a fresh process. If the process dies, the record states the reason.
 
-    `options` are given back as flags to `script`; `flag_names` are those not spelt as their field.
+    `options` are passed to `script` as flags. `flag_names` contains the flags that are spelt differently from their field.
     """
     flags = [*launcher(options), str(script), "--in-process"]
     for key, value in vars(options).items():
         flag = "--" + (flag_names or {}).get(key, key).replace("_", "-")
         if value is not None and value is not False and key not in ("output_file", "in_process", "launcher", *left_out):
             flags += [flag] if value is True else [flag, str(value)]
-    # The driver of a GPU reserves far more addresses than it uses, so that a limit would stop it.
+    # The driver of a GPU reserves far more address space than it uses, so a limit would stop it.
     limit = None if options.device == "cuda" else int(available_memory() * _MEMORY_SHARE)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "record.json")

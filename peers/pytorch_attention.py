@@ -3,9 +3,9 @@
 
     build/peers-venv/bin/python peers/pytorch_attention.py --d-model 64 --context 1024,4096 --output-file attention.json
 
-No heads and no projections: q, k and v are (batch, context, d). eager is written out as the source documents do,
-compile is that through torch.compile, sdpa is F.scaled_dot_product_attention. --d-model, --context, --dtype and
---implementation take comma-separated lists; each point has a process of its own.
+No heads and no projections: q, k and v are (batch, context, d). eager is written out as in the source documents,
+compile is the same through torch.compile, and sdpa is F.scaled_dot_product_attention. --d-model, --context, --dtype and
+--implementation take comma-separated lists; each point runs in its own process.
 """
 
 import argparse
@@ -88,7 +88,7 @@ def make_config(point):
 
 
 def product_flops(config):
-    """The two matrix products of one forward, full (not causal); a backward is twice that."""
+    """FLOPs of the two matrix products of one forward pass, with full (not causal) attention. Backward has twice as many."""
     return 4 * config["batch_size"] * config["context_length"] ** 2 * config["d_model"]
 
 

@@ -4,7 +4,7 @@
     build/peers-venv/bin/python peers/pytorch_step.py --model small --context 256 --pass step --output-file step.json
 
 --model, --context, --dtype, --pass, --mode and --implementation take comma-separated lists, swept as a product.
-Each point has a process of its own: its peak memory is its own, and a point that dies is a record that says why.
+Each point runs in its own process, so peak memory is per point, and if a process dies, its record states the reason.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ class Step:
         self.device.forget_peaks()
 
     def load(self, setup):
-        """Makes `p`, the parameters by name, and `loss`, a function of the batch."""
+        """Sets `p`, the parameters by name, and `loss`, a function of the batch."""
         gpt, config = self.gpt, self.config
         started = time.perf_counter()
         self.p = gpt.parameters(config)

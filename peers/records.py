@@ -23,7 +23,7 @@ _FLOPS_KEYS = (
 
 
 def quantile(samples, q):
-    """Linear between the two nearest order statistics."""
+    """Interpolates linearly between the two nearest order statistics."""
     ordered = sorted(samples)
     place = q * (len(ordered) - 1)
     low = math.floor(place)
@@ -32,7 +32,7 @@ def quantile(samples, q):
 
 
 def median_interval(samples):
-    """95 % percentile bootstrap of the median, seed fixed; (None, None) below FEWEST_FOR_INTERVAL samples."""
+    """The 95 % percentile bootstrap interval of the median, with a fixed seed; (None, None) below FEWEST_FOR_INTERVAL samples."""
     if len(samples) < FEWEST_FOR_INTERVAL:
         return None, None
     rng = random.Random(20230310)
@@ -41,10 +41,10 @@ def median_interval(samples):
 
 
 def sure_interval(samples):
-    """The interval of the median that median_interval gives, widened to the narrowest pair of order statistics that
+    """The interval from median_interval, widened to the narrowest pair of order statistics that
     contains the median with 95 % probability whatever the distribution (the interval of the sign test).
 
-    The bootstrap alone is too narrow for few samples: of six it misses the median in one case in ten.
+    The bootstrap alone is too narrow for few samples: with six, it misses the median in one of ten cases.
     """
     low, high = median_interval(samples)
     if low is None:
@@ -151,7 +151,7 @@ def _point_name(config):
 
 
 def empty_record(config):
-    """A record with every key but no measurements; `config` holds the options."""
+    """A record with every key but without measurements; `config` contains the options."""
     found = machine()
     return {
         "schema_version": SCHEMA_VERSION,
@@ -208,7 +208,7 @@ def empty_record(config):
 
 
 def fill(record, samples, warmup_seconds, losses, math_mode, version, forward_flops=None):
-    """Adds the measurements to the record. `samples`: phase or pass -> seconds of every timed step."""
+    """Adds the measurements to the record. `samples`: phase or pass -> the seconds of every timed step."""
     config = record["config"]
     forward = model_config.forward_flops(config) if forward_flops is None else forward_flops
     flops = {"inference": forward, "forward": forward, "backward": 2 * forward}.get(config["pass"], 3 * forward)
@@ -228,7 +228,7 @@ def fill(record, samples, warmup_seconds, losses, math_mode, version, forward_fl
 
 
 def fill_host(record, samples):
-    """Adds the samples of whole steps on the host's clock, where the device has a clock of its own."""
+    """Adds the host-clock samples of whole steps, if the device has its own clock."""
     if not samples:
         return
     median = statistics.median(samples)
@@ -237,7 +237,7 @@ def fill_host(record, samples):
 
 
 def _phases(samples, whole):
-    """Mean seconds of each phase of the pass and its share, with the remainder as the residue."""
+    """Mean seconds and share of each phase of the pass, with the remainder as the residue."""
     parts = [name for name in samples if name != whole]
     if not parts or whole not in ("step", "forward_backward"):
         return []

@@ -1,4 +1,4 @@
-"""The seeded streams from which weights, tokens and targets come, so that every system starts from the same bits.
+"""The seeded streams that generate weights, tokens and targets, so that every system starts from the same bits.
 
 Element i of the stream NAME is splitmix64(key + i) with key = splitmix64(seed XOR fnv1a64(NAME)), all modulo 2^64.
 """
@@ -33,7 +33,7 @@ def key_of(seed, name):
 
 
 def scale_of(std):
-    """The float32 that `uniform` multiplies by."""
+    """The float32 factor of `uniform`."""
     return np.float32(math.sqrt(3.0) * std)
 
 

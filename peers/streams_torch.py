@@ -1,4 +1,4 @@
-"""The seeded streams of streams.py made on a GPU, bit for bit: a model of billions of weights in seconds."""
+"""The seeded streams of streams.py, generated bit for bit on a GPU: billions of weights in seconds."""
 
 import math
 
@@ -19,7 +19,7 @@ def _shifted(x, bits):
 
 
 def _splitmix64(x):
-    """The finaliser of SplitMix64 on the bits of int64, which wrap as those of uint64 do."""
+    """The finaliser of SplitMix64 on the bits of int64, which wrap around like uint64."""
     x = x + _signed(0x9E3779B97F4A7C15)
     x = (x ^ _shifted(x, 30)) * _signed(0xBF58476D1CE4E5B9)
     x = (x ^ _shifted(x, 27)) * _signed(0x94D049BB133111EB)
@@ -27,7 +27,7 @@ def _splitmix64(x):
 
 
 def uniform(torch, device, seed, name, shape, std):
-    """As streams.uniform, a tensor on the device."""
+    """Like streams.uniform, but a tensor on the device."""
     out = torch.empty(math.prod(shape), dtype=torch.float32, device=device)
     scale = float(streams.scale_of(std))
     for first in range(0, out.numel(), _CHUNK):

@@ -22,13 +22,13 @@ def took(forward, backward):
 
 
 class Shapes(unittest.TestCase):
-    def test_a_shape_is_width_and_length(self):
+    def test_parses_shapes(self):
         self.assertEqual(attention.shape_of("64:1024"), (64, 1024))
         for word in ("64", "64:", "64x1024", "0:16", "64:16:2"):
             with self.assertRaises(attention.comparison.WrongInput, msg=word):
                 attention.shape_of(word)
 
-    def test_the_grids_have_every_shape_once(self):
+    def test_grids_have_every_shape_once(self):
         shapes = attention.all_shapes()
         self.assertEqual(len(shapes), len(set(shapes)))
         self.assertIn((128, 16384), shapes)
@@ -36,12 +36,12 @@ class Shapes(unittest.TestCase):
 
 
 class Rows(unittest.TestCase):
-    def test_a_ratio_is_the_median_of_the_rounds(self):
+    def test_ratio_is_the_median_of_the_rounds(self):
         ours = [took(1, 1), took(1, 1), took(1, 1)]
         self.assertEqual(attention.against(ours, [took(2, 2), took(1, 2), took(3, 5)]), (2.0, 1.5, 4.0))
         self.assertIsNone(attention.against(ours, ["over 5 s"]))
 
-    def test_a_row_names_the_fastest_other(self):
+    def test_row_names_the_fastest_peer(self):
         outcomes = {
             "laptime-eager": [took(3e-3, 3e-3)],
             "laptime-compile": [took(1e-3, 1e-3)],
@@ -53,7 +53,7 @@ class Rows(unittest.TestCase):
             ["256", "64", "3, 3", "1, 1", "out of memory", "2, 2", "2.00 (2.00 to 2.00), pytorch-sdpa"],
         )
 
-    def test_without_ours_there_is_no_ratio(self):
+    def test_has_no_ratio_without_laptime(self):
         self.assertEqual(attention.row_of((64, 256), {"pytorch-sdpa": [took(2e-3, 2e-3)]})[-1], "-")
 
 

@@ -30,14 +30,14 @@ CASE = comparison.Case("small", 4, 256, "float32")
 
 
 def compared(**outcomes):
-    """The result of a case; names of columns with _ for -."""
+    """The result of a case; keywords are column names with _ instead of -."""
     by_name = {name.replace("_", "-"): rounds for name, rounds in outcomes.items()}
     least = {"seconds": 0.5, "peaks": {"source": "made up"}}
     return comparison.compare(CASE, comparison.columns_of(",".join(by_name)), by_name, least)
 
 
 class Statistics(unittest.TestCase):
-    def test_by_hand(self):
+    def test_statistics_match_hand_count(self):
         t = records.time_stats([4.0, 1.0, 2.0, 3.0])
         self.assertEqual(
             (t["median"], t["mean"], t["min"], t["max"], t["total"], t["count"]), (2.5, 2.5, 1.0, 4.0, 10.0, 4)
@@ -76,7 +76,7 @@ class Statistics(unittest.TestCase):
 
 
 class Models(unittest.TestCase):
-    def test_parameter_counts(self):
+    def test_counts_parameters(self):
         want = {
             "small": 128_625_408,
             "medium": 423_183_360,
@@ -88,7 +88,7 @@ class Models(unittest.TestCase):
         for name, count in want.items():
             self.assertEqual(model_config.parameter_count(model_config.resolve(name, "2025", {})), count)
 
-    def test_forward_flops(self):
+    def test_counts_forward_flops(self):
         self.assertAlmostEqual(model_config.forward_flops(model_config.resolve("small", None, {})) / 1e12, 0.257, 3)
         self.assertAlmostEqual(
             model_config.forward_flops(model_config.resolve("2.7B", "2025", {"context_length": 512})) / 1e12,
@@ -96,7 +96,7 @@ class Models(unittest.TestCase):
             3,
         )
 
-    def test_refusals(self):
+    def test_rejects_invalid_models(self):
         for model, edition, given in (
             ("smal", None, {}),
             ("small", "2023", {}),
@@ -110,7 +110,7 @@ class Models(unittest.TestCase):
 
 
 class Words(unittest.TestCase):
-    def test_cases(self):
+    def test_parses_cases(self):
         found = comparison.cases_of("small:4x256:f32,medium:1x128:bfloat16:inference")
         self.assertEqual(found[0], CASE)
         self.assertEqual(found[1], comparison.Case("medium", 1, 128, "bfloat16", "inference"))
@@ -119,7 +119,7 @@ class Words(unittest.TestCase):
             with self.assertRaises(comparison.WrongInput, msg=wrong):
                 comparison.cases_of(wrong)
 
-    def test_columns(self):
+    def test_selects_columns(self):
         names = [c.name for c in comparison.columns_of("all,jax+jemalloc")]
         self.assertEqual(len(names), 13)
         self.assertIn("laptime-compile", names)
@@ -131,18 +131,18 @@ class Words(unittest.TestCase):
 
 
 class Comparison(unittest.TestCase):
-    def test_verdicts(self):
+    def test_verdict_follows_the_interval(self):
         self.assertEqual(comparison.verdict(1.1, 1.3), "faster")
         self.assertEqual(comparison.verdict(0.8, 0.9), "slower")
         self.assertEqual(comparison.verdict(0.8, 1.2), "undecided")
         self.assertEqual(comparison.verdict(0.99, 1.01), "same within 2%")
         self.assertEqual(comparison.verdict(None, None), "undecided (fewer than 6 rounds)")
 
-    def test_interval_of_few_rounds_is_that_of_the_sign_test(self):
+    def test_interval_of_few_rounds_matches_the_sign_test(self):
         self.assertEqual(records.sure_interval([1.0] * 5), (None, None))
         self.assertEqual(records.sure_interval([6.0, 1.0, 2.0, 3.0, 4.0, 5.0]), (1.0, 6.0))
         low, high = records.sure_interval([float(i) for i in range(1, 13)])
-        self.assertLessEqual(low, 3.0)  # the third of twelve: the median is below it in 1.9 % of cases
+        self.assertLessEqual(low, 3.0)  # third of twelve; the median is below it with probability 1.9 %
         self.assertGreaterEqual(high, 10.0)
 
     def test_rounds_are_in_random_order(self):
@@ -165,7 +165,7 @@ class Comparison(unittest.TestCase):
         self.assertEqual(result["rows"][0]["median"], 5.5)
         self.assertTrue(result["fine"])
 
-    def test_opponents(self):
+    def test_finds_opponents_of_each_column(self):
         result = compared(
             laptime_eager=[record([2.0])],
             laptime_compile=[record([1.0])],
@@ -196,7 +196,7 @@ class Comparison(unittest.TestCase):
             pytorch_reference=rounds(0.9, 2.0, 1.1, 1.0, 1.0, 3.0),
         )
         against = result["ratios"]["laptime-eager"]
-        self.assertEqual(against["fastest PyTorch"]["verdict"], "undecided")  # the reference, whose median is lower
+        self.assertEqual(against["fastest PyTorch"]["verdict"], "undecided")  # the reference has the lower median
         self.assertEqual(against["leanest PyTorch"]["verdict"], "undecided")
         text = comparison.case_text(result)
         self.assertIn("95 % ", text)
@@ -206,7 +206,7 @@ class Comparison(unittest.TestCase):
         self.assertEqual((ratio["verdict"], ratio["ci_low"], ratio["ci_high"]), ("faster", 1.5, 1.5))
         self.assertEqual((ratio["memory"], ratio["second_memory"]), (0.5, 0.5))
 
-    def test_a_column_against_itself(self):
+    def test_repeated_column_is_the_noise_of_the_machine(self):
         result = compared(
             laptime_eager=[record([1.0])] * 6,
             **{"laptime_eager+again": [record([1.0])] * 6},
@@ -214,7 +214,7 @@ class Comparison(unittest.TestCase):
         self.assertEqual(set(result["ratios"]), {"laptime-eager"})
         self.assertEqual(result["ratios"]["laptime-eager"]["itself"]["verdict"], "same within 2%")
 
-    def test_failures_are_rows_with_their_reason(self):
+    def test_failed_columns_are_rows_with_their_reason(self):
         result = compared(
             laptime_eager=[record([1.0]), record([1.0])],
             pytorch_reference=[record([], status="out_of_memory")],
@@ -228,27 +228,27 @@ class Comparison(unittest.TestCase):
         summary = comparison.summary_rows([result])
         self.assertEqual(summary[1][1:4], ["1.00 (1024)", "out_of_memory", "failed"])
 
-    def test_out_of_memory_is_no_failure_of_the_comparison(self):
+    def test_out_of_memory_is_not_a_failure(self):
         self.assertTrue(compared(laptime_eager=[record([1.0])], jax=[record([], status="out_of_memory")])["fine"])
 
-    def test_without_ours(self):
+    def test_has_no_ratios_without_laptime(self):
         result = compared(laptime_eager=[record([], status="unsupported")], jax=[record([1.0])])
         self.assertEqual(result["ratios"], {})
         self.assertIn("jax", comparison.case_text(result))
 
-    def test_wrong_losses_show(self):
+    def test_shows_wrong_losses(self):
         result = compared(laptime_eager=[record([1.0], [9.0])], jax=[record([2.0], [9.1])])
         self.assertFalse(result["fine"])
         self.assertIn("WRONG", comparison.case_text(result))
 
-    def test_losses(self):
+    def test_compares_losses(self):
         a, b = record([1.0], [2.0, 3.0]), record([1.0], [2.0, 4.0])
         self.assertEqual(comparison.loss_difference(a, b, 1), 0.0)
         self.assertEqual(comparison.loss_difference(a, b), 0.25)
         self.assertEqual(comparison.loss_difference(a, record([1.0], [None])), float("inf"))
         self.assertEqual(comparison.loss_difference(a, record([1.0], [])), float("inf"))
 
-    def test_other_work_is_noticed(self):
+    def test_detects_different_work(self):
         same = {k: 1 for k in comparison.MUST_AGREE if k not in ("pass", "device")}
         a, b = record([1.0], **same), record([1.0], **same)
         self.assertEqual(comparison.differing_configs(a, b), [])
@@ -258,7 +258,7 @@ class Comparison(unittest.TestCase):
         self.assertEqual(result["rows"][1]["status"], "failed")
         self.assertIn("vocab_size", result["rows"][1]["reason"])
 
-    def test_tables(self):
+    def test_writes_tables(self):
         result = compared(laptime_eager=[record([1.0])], jax=[record([2.0])])
         rows = comparison.summary_rows([result])
         self.assertEqual(rows[0], ["case", "laptime-eager", "jax", "floor / laptime-eager", "fastest peer / laptime-eager"])
@@ -274,14 +274,14 @@ class Comparison(unittest.TestCase):
         self.assertEqual(list(found.values()), [0.8, 0.5, 0.5])
         self.assertEqual(comparison.floor_of_row({"arithmetic": "float32"}, both | {"multiply_add_seconds": None}), 0.5)
 
-    def test_ieee_runs_in_float32_alone(self):
+    def test_ieee_column_runs_only_in_float32(self):
         ieee = [c for c in comparison.columns_of("all") if c.name == "laptime-compile-ieee"]
         self.assertEqual([c.dtype for c in ieee], ["float32"])
         self.assertEqual(comparison.columns_of("laptime-compile-ieee+again")[0].dtype, "float32")
 
 
 class NoDifference(unittest.TestCase):
-    """What the verdict says of simulated runs of known speeds, on a machine that drifts and is disturbed now and then."""
+    """Verdicts on simulated runs of known speed, on a machine that drifts and is sometimes disturbed."""
 
     def verdicts(self, factor, rounds, trials=200):
         rng = random.Random(7)
@@ -299,34 +299,34 @@ class NoDifference(unittest.TestCase):
             found.append(comparison.verdict(*records.sure_interval(ratios)))
         return found
 
-    def test_a_program_against_itself_is_no_different(self):
+    def test_rarely_reports_a_difference_from_itself(self):
         for rounds in (6, 10):
             found = self.verdicts(1.0, rounds)
             different = sum(v in ("faster", "slower") for v in found) / len(found)
             self.assertLessEqual(different, 0.05, f"{rounds} rounds")
 
-    def test_a_real_difference_is_found(self):
+    def test_finds_a_real_difference(self):
         found = self.verdicts(1.5, 6)
         self.assertGreater(sum(v == "faster" for v in found) / len(found), 0.8)
         self.assertNotIn("slower", found)
 
 
 class Floor(unittest.TestCase):
-    def test_peaks_as_the_benchmarks_print_them(self):
+    def test_parses_peaks_of_the_benchmarks(self):
         found = floor.parse_peaks("avx512, 2 threads: float32 446.5 GFLOP/s, bfloat16 1.2 TFLOP/s, memory 2.0 GiB/s\n")
         self.assertEqual(found, {"float32": 446.5e9, "split": 0, "bfloat16": 1.2e12, "bandwidth": 2.0 * 2**30})
         found = floor.parse_peaks("float32 450 GFLOP/s (1.1 TFLOP/s by tiles), bfloat16 6 TFLOP/s, memory 2.0 GiB/s\n")
         self.assertEqual(found, {"float32": 450e9, "split": 1.1e12, "bfloat16": 6e12, "bandwidth": 2.0 * 2**30})
         self.assertIsNone(floor.parse_peaks("Failed to match any benchmarks"))
 
-    def test_small(self):
+    def test_floor_of_the_small_model(self):
         c = model_config.resolve("small", "2025", {}) | {"dtype": "float32", "pass": "step"}
         flops, moved = floor.work(c)
         self.assertAlmostEqual(flops / 1e9, 743 + 14.5, 0)
         self.assertAlmostEqual(moved / 1e9, 3.60 + 1.06 + 0.16, 1)
         peaks = {"float32": 420e9, "bfloat16": 210e9, "bandwidth": 45e9}
         self.assertAlmostEqual(floor.seconds(c, peaks), 1.91, 2)
-        # bfloat16 uses the faster of both arithmetics
+        # bfloat16 uses the faster of the two arithmetics
         self.assertLess(floor.seconds(c | {"dtype": "bfloat16"}, peaks), floor.seconds(c, peaks))
         self.assertIsNone(floor.multiply_add_seconds(c, peaks))
         tiles = peaks | {"split": 1050e9}
@@ -345,7 +345,7 @@ class Floor(unittest.TestCase):
 
 
 class Processes(unittest.TestCase):
-    def test_how_it_ended(self):
+    def test_classifies_how_a_process_ended(self):
         refused = "RuntimeError: DefaultCPUAllocator: can't allocate memory: you tried to allocate 4096 bytes.\n"
         self.assertEqual(processes.how_it_ended(1, refused)[0::2], ("out_of_memory", 4096))
         self.assertEqual(processes.how_it_ended(-9, ""), ("out_of_memory", "killed by the kernel", None))
@@ -354,12 +354,12 @@ class Processes(unittest.TestCase):
         self.assertEqual(processes.how_it_ended(2, "no torch")[0], "unsupported")
         self.assertEqual(processes.how_it_ended(3, ""), ("failed", "exit code 3", None))
 
-    def test_environment(self):
+    def test_sets_the_environment_of_an_allocator(self):
         self.assertEqual(processes.environment("malloc"), {})
         self.assertEqual(processes.environment("jemalloc", "lib.so")["LD_PRELOAD"], "lib.so")
         self.assertEqual(processes.environment("thp"), {"THP_MEM_ALLOC_ENABLE": "1"})
 
-    def test_launcher(self):
+    def test_builds_the_launcher_command(self):
         options = argparse.Namespace(launcher=False, threads=4)
         self.assertEqual(processes.launcher(options), [sys.executable])
         options.launcher = True
@@ -368,7 +368,7 @@ class Processes(unittest.TestCase):
         at = words.index("--ncores-per-instance")
         self.assertEqual((words[at + 1], words[at + 2][:2]), ("4", "--"))
 
-    def test_points_are_the_product(self):
+    def test_points_are_the_product_of_the_lists(self):
         options = argparse.Namespace(**dict.fromkeys(step_program.AXES, "a,b") | {"context": None, "model": "a"})
         self.assertEqual(len(list(step_program.points(options))), 2**4)
 

@@ -1,4 +1,4 @@
-"""Tests of --device cuda that need no GPU; those with PyTorch take build/peers-venv and are skipped without it."""
+"""Tests of --device cuda that need no GPU; those with PyTorch use build/peers-venv and are skipped without it."""
 
 import argparse
 import json
@@ -44,31 +44,31 @@ class Options(unittest.TestCase):
         (point,) = step_program.points(options)
         return step_program.make_config(pytorch_step.PROGRAM, point)
 
-    def test_the_default_is_the_cpu(self):
+    def test_default_device_is_the_cpu(self):
         config = self.config()
         self.assertEqual((config["device"], config["autocast"]), ("cpu", "cpu"))
         self.assertNotIn("device", records.empty_record(config)["name"])
 
-    def test_a_gpu_has_its_own_casts_and_name(self):
+    def test_gpu_has_its_own_casts_and_name(self):
         config = self.config("--device", "cuda", "--dtype", "bfloat16", "--mode", "compile")
         self.assertEqual((config["device"], config["autocast"]), ("cuda", "cuda"))
         self.assertEqual(pytorch_step.math_mode(config), "bfloat16 (autocast, CUDA lists)")
         self.assertIn("/device:cuda", records.empty_record(config)["name"])
 
-    def test_tf32_is_arithmetic_of_a_gpu(self):
+    def test_tf32_requires_a_gpu(self):
         self.assertEqual(pytorch_step.math_mode(self.config("--device", "cuda", "--dtype", "tf32")), "tf32")
         self.assertEqual(devices.torch_type("tf32"), "float32")
         with self.assertRaisesRegex(model_config.ConfigError, "--device cuda"):
             self.config("--dtype", "tf32")
 
-    def test_what_is_for_the_cpu_alone(self):
+    def test_rejects_cpu_options_on_a_gpu(self):
         for words in (("--launcher",), ("--allocator", "jemalloc"), ("--autocast", "cpu")):
             with self.assertRaises(model_config.ConfigError, msg=words):
                 self.config("--device", "cuda", *words)
 
 
 class Clocks(unittest.TestCase):
-    def test_phases_by_their_marks(self):
+    def test_phases_follow_from_marks(self):
         marks = [0.0, 0.5, 1.5, 3.5, 4.0]
         want = {"forward": 1.0, "backward": 2.0, "optimizer": 0.5, "step": 4.0}
         self.assertEqual(pytorch_step.phases("step", marks), want)
@@ -77,7 +77,7 @@ class Clocks(unittest.TestCase):
         self.assertEqual(pytorch_step.phases("backward", marks[:4]), both)
         self.assertEqual(pytorch_step.phases("inference", marks[:3]), {"inference": 1.0})
 
-    def test_a_card_times_by_its_events(self):
+    def test_card_clock_reads_events_after_synchronizing(self):
         waits = []
 
         class Event:
@@ -99,7 +99,7 @@ class Clocks(unittest.TestCase):
         self.assertEqual([round(mark, 9) for mark in marks], [0.0, 0.002])
         self.assertGreater(host, 0)
 
-    def test_the_host_clock_of_a_record(self):
+    def test_record_keeps_the_first_host_times(self):
         whole = {"pass": "step"}
         found = {"time": {"step": {"median": 2.0}}, "config": whole, "host": None}
         records.fill_host(found, [2.1, 2.0, 2.2])
@@ -112,7 +112,7 @@ class Clocks(unittest.TestCase):
 class Comparison(unittest.TestCase):
     CASE = comparison.Case("small", 4, 512, "tf32")
 
-    def test_columns_of_a_gpu(self):
+    def test_gpu_has_its_own_columns(self):
         names = [c.name for c in comparison.columns_of("all", "cuda")]
         self.assertIn("pytorch-tuned-max-autotune", names)
         self.assertNotIn("jax", names)
@@ -122,10 +122,10 @@ class Comparison(unittest.TestCase):
             with self.assertRaisesRegex(comparison.WrongInput, "--device cpu", msg=wrong):
                 comparison.columns_of(wrong, "cuda")
 
-    def test_tf32_is_a_case(self):
+    def test_accepts_tf32_cases(self):
         self.assertEqual(comparison.cases_of("small:4x512:tf32"), [self.CASE])
 
-    def test_memory_is_that_of_the_card(self):
+    def test_compares_memory_of_the_card(self):
         by_name = {
             "laptime-compile": [record([1.0], 1 << 30, 2 << 30, host=1.1)],
             "pytorch-tuned": [record([3.0], 2 << 30, 8 << 30, host=3.3)],
@@ -142,7 +142,7 @@ class Comparison(unittest.TestCase):
         self.assertEqual(summary[0], ["case", "laptime-compile", "pytorch-tuned", "fastest peer / laptime-compile"])
         self.assertEqual(summary[1][1], "1.0000 (1024)")
 
-    def test_losses_of_tf32_may_differ_more(self):
+    def test_tf32_losses_may_differ_more(self):
         def fine(loss):
             by_name = {
                 "laptime-compile": [record([1.0], 1, 1, losses=[9.0])],
@@ -153,14 +153,14 @@ class Comparison(unittest.TestCase):
         self.assertTrue(fine(9.005))
         self.assertFalse(fine(9.02))
 
-    def test_threads_of_the_host_do_not_matter(self):
+    def test_ignores_threads_of_the_host(self):
         same = {k: 1 for k in comparison.MUST_AGREE} | {"device": "cuda"}
         ours, theirs = ({"config": same | {"threads": n}} for n in (1, 2))
         self.assertEqual(comparison.differing_configs(ours, theirs), [])
         other = {"config": same | {"device": "cpu"}}
         self.assertEqual(comparison.differing_configs(ours, other), ["device"])
 
-    def test_a_full_card(self):
+    def test_detects_a_full_card(self):
         status, reason, requested = processes.how_it_ended(1, "Traceback\n" + FULL + "\n")
         self.assertEqual((status, requested), ("out_of_memory", 3 << 29))
         self.assertIn("79.11 GiB", reason)
@@ -169,7 +169,7 @@ class Comparison(unittest.TestCase):
 
 
 class Programs(unittest.TestCase):
-    def test_a_case_on_a_card_from_its_words_to_its_ratios(self):
+    def test_whole_case_on_a_card(self):
         given = {"batch_size": 4, "context_length": 512, "optimizer": "torch", "warmup": 0, "steps": 2}
         config = model_config.resolve("small", "2025", given) | {
             **{"dtype": "tf32", "pass": "step", "device": "cuda", "threads": 1, "mode": "compile", "system": "laptime"},
@@ -203,7 +203,7 @@ class Programs(unittest.TestCase):
 
 
 class WithoutACard(unittest.TestCase):
-    """Each program says in one line what is missing, and exits with 2."""
+    """Without a card, each program states in one line what is missing, and exits with 2."""
 
     def refused(self, words, pattern):
         done = subprocess.run(list(map(str, words)), capture_output=True, text=True)
@@ -211,7 +211,7 @@ class WithoutACard(unittest.TestCase):
         self.assertEqual((done.stdout, len(done.stderr.splitlines())), ("", 1), done.stderr)
         self.assertRegex(done.stderr, pattern)
 
-    def test_the_comparisons(self):
+    def test_comparisons_state_what_is_missing(self):
         with tempfile.TemporaryDirectory() as folder:
             program = Path(folder, "laptime")
             program.write_text("#!/bin/sh\necho 'cpu   this machine'\necho 'cuda  not here: no NVIDIA driver'\n")
@@ -221,13 +221,13 @@ class WithoutACard(unittest.TestCase):
                 self.refused((*words, program), "--device cuda: not here: no NVIDIA driver")
                 self.refused((*words, Path(folder, "none")), "none is not there; build it")
 
-    def test_what_each_has_not(self):
+    def test_rejects_what_a_device_lacks(self):
         self.refused((sys.executable, PEERS / "run", "--cases", "small:4x8:tf32"), "tf32 .* use --device cuda")
         self.refused((sys.executable, PEERS / "run", "--device", "cuda", "--columns", "jax"), "'jax' is for --device cpu")
         self.refused((PEERS / "setup", "rocm"), "unknown words 'rocm'")
 
     @unittest.skipUnless(PYTHON.exists(), "needs PyTorch, which ./check --all installs")
-    def test_pytorch(self):
+    def test_pytorch_programs_state_what_is_missing(self):
         if subprocess.run([PYTHON, PEERS / "devices.py"], capture_output=True).returncode == 0:
             self.skipTest("PyTorch has a GPU here")
         for script in ("pytorch_step.py", "pytorch_attention.py"):
@@ -236,7 +236,7 @@ class WithoutACard(unittest.TestCase):
 
 @unittest.skipUnless(PYTHON.exists(), "needs PyTorch, which ./check --all installs")
 class Streams(unittest.TestCase):
-    def test_pytorch_makes_the_same_bits(self):
+    def test_pytorch_streams_have_the_same_bits(self):
         program = (
             "import torch, streams, streams_torch\n"
             "streams_torch._CHUNK = 1000\n"
@@ -261,7 +261,7 @@ class OnTheCpu(unittest.TestCase):
         (found,) = json.loads(done.stdout)
         return found
 
-    def test_a_step_has_no_memory_and_no_clock_of_a_card(self):
+    def test_cpu_step_has_no_card_memory_or_clock(self):
         size = "--model custom --d-model 32 --d-ff 64 --num-layers 1 --num-heads 2 --vocab 64 --batch 1 --context 16"
         found = self.measured("pytorch_step.py", *size.split())
         self.assertEqual(found["config"]["device"], "cpu")
@@ -270,14 +270,14 @@ class OnTheCpu(unittest.TestCase):
         self.assertIsNone(found["memory"]["peak_bytes"])
         self.assertEqual(len(found["loss"]["values"]), 3)
 
-    def test_losses_are_those_of_golden_files(self):
+    def test_losses_match_golden_files(self):
         golden = PEERS.parent / "tests/golden/tiny_2025.safetensors"
         words = [PYTHON, PEERS / "check_golden.py", golden, "--steps", "2"]
         done = subprocess.run(words, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual(done.stdout.count("ok  "), 2, done.stdout)
 
-    def test_attention_holds_its_weights(self):
+    def test_attention_measures_its_saved_bytes(self):
         words = "--d-model 16 --context 64 --batch 2 --implementation eager"
         found = self.measured("pytorch_attention.py", *words.split())
         self.assertEqual(list(found["time"]), ["forward", "backward", "forward_backward"])

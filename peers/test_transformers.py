@@ -1,4 +1,4 @@
-"""Tests of the columns of transformers; those that run it take build/peers-venv and are skipped without it."""
+"""Tests of the columns of transformers; those that run it use build/peers-venv and are skipped without it."""
 
 import csv
 import json
@@ -19,7 +19,7 @@ GOLDEN = PEERS.parent / "tests/golden_hf"
 
 
 class Models(unittest.TestCase):
-    def test_counts_are_those_of_the_library(self):
+    def test_counts_match_the_library(self):
         with open(model_folder.KNOWN, encoding="utf-8") as lines:
             rows = [row for row in csv.DictReader(lines) if row["model_type"] not in ("gpt2", "gpt_neox")]
         self.assertGreater(len(rows), 10)
@@ -27,14 +27,14 @@ class Models(unittest.TestCase):
             config = model_folder.resolve(row["model"], None, {})
             self.assertEqual(model_config.parameter_count(config), int(row["parameters"]), row["model"])
 
-    def test_sizes_of_folders(self):
+    def test_reads_sizes_of_folders(self):
         want = {"llama": ("llama", 4, 2, 16), "qwen2": ("qwen2", 6, 2, None), "gpt2": ("gpt2_hf", 4, 4, None)}
         for name, expected in want.items():
             config = model_folder.resolve(str(GOLDEN / name), None, {"context_length": 16})
             found = tuple(config[key] for key in ("edition", "num_heads", "num_kv_heads", "head_dim"))
             self.assertEqual((found, config["context_length"]), (expected, 16))
 
-    def test_names(self):
+    def test_recognises_model_names(self):
         self.assertTrue(model_folder.is_known("smollm2-135m"))
         self.assertTrue(model_folder.is_known(str(GOLDEN / "qwen3")))
         self.assertFalse(model_folder.is_known("small"))
@@ -45,7 +45,7 @@ class Models(unittest.TestCase):
         run = {"dtype": "float32", "pass": "step"}
         config = model_folder.resolve("SmolLM2-135M", None, {"batch_size": 2, "context_length": 256}) | run
         flops, moved = floor.work(config)
-        products = 6 * 512 * (134_515_008 - 61 * 576)  # all weights but those of the norms; the head has the embedding's
+        products = 6 * 512 * (134_515_008 - 61 * 576)  # all weights except the norms; the head shares the embedding
         attention = 3 * 2 * 30 * 512 * 256 * 576
         self.assertEqual(flops, products + attention)
         self.assertGreater(moved, 28 * 134_515_008)
@@ -60,7 +60,7 @@ class Columns(unittest.TestCase):
         self.assertEqual(library, {"laptime", "transformers"})
         self.assertEqual({c.system for c in comparison.of_model(every, False)}, {"laptime", "pytorch", "jax"})
 
-    def test_a_case_without_columns_is_refused(self):
+    def test_rejects_a_case_without_columns(self):
         words = [sys.executable, PEERS / "run", "--cases", "SmolLM2-135M:2x8:f32", "--columns", "jax"]
         done = subprocess.run(words, capture_output=True, text=True)
         self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
@@ -76,7 +76,7 @@ class Steps(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 
-    def test_ways_agree(self):
+    def test_implementations_agree(self):
         found = self.measured("--model", str(GOLDEN / "llama3_tied"), "--implementation", "eager,sdpa")
         eager, sdpa = (record["loss"]["values"] for record in found)
         for a, b in zip(eager, sdpa):
@@ -85,7 +85,7 @@ class Steps(unittest.TestCase):
         self.assertEqual(list(found[0]["time"]), ["forward", "backward", "optimizer", "step"])
         self.assertEqual(found[0]["config"]["num_kv_heads"], 1)
 
-    def test_a_folder_without_weights_becomes_one_with_them(self):
+    def test_adds_weights_to_a_folder_without_weights(self):
         with tempfile.TemporaryDirectory() as folder:
             source, made = Path(folder, "config.json"), Path(folder, "made")
             source.write_text((GOLDEN / "qwen3/config_v4.json").read_text())

@@ -5,7 +5,7 @@
     build/peers-venv/bin/python peers/transformers_step.py --model build/smollm2 --batch 2 --implementation eager,sdpa
 
 The model is a folder with a config.json and weights. The implementation is the library's attention. The loss is the
-library's own, of targets that are given: nothing is shifted. All else is as in pytorch_step.py.
+library's, with explicit targets, so nothing is shifted. Everything else is as in pytorch_step.py.
 """
 
 import dataclasses

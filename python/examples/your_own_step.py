@@ -57,6 +57,6 @@ def step():
     return loss
 
 
-options = dict(word.split("=") for word in sys.argv[1:])  # any of laptime record, such as steps=20
+options = dict(word.split("=") for word in sys.argv[1:])  # any options of laptime record, such as steps=20
 size = {"num_layers": LAYERS, "num_heads": HEADS, "d_model": WIDTH, "vocab": VOCAB}
 print(laptime.measure(step, model="custom", edition="gpt2", **size, context=CONTEXT, batch=BATCH, **options))

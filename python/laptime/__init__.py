@@ -1,15 +1,15 @@
-"""Measures training steps of GPT-style transformers with the program `laptime`, and gives the records as data.
+"""Measures training steps of GPT-style transformers with the program `laptime`, and returns the records as data.
 
     import laptime
 
     records = laptime.bench(model="small", context=[128, 256], dtype="bfloat16")
     records.to_pandas().pivot(index="context_length", columns="dtype", values="median_s")
 
-Every function runs the command of its name. Its keywords are the options of that command, `d_model=64` for
-`--d-model 64`; a list is a list of values, `None` leaves an option out, and `pass_` is `--pass`. `options("bench")` says
-which options there are. The program checks the values; what it refuses is an `Error` with its message.
+Every function runs the command with the same name. Its keywords are the options of that command: `d_model=64` means
+`--d-model 64`, a list gives several values, `None` omits an option, and `pass_` is `--pass`. `options("bench")` returns
+the available options. The program checks the values; rejected input raises `Error` with the program's message.
 
-The program is that of this package; without one, that of PATH. The variable LAPTIME_BINARY names another.
+The program is the one in this package or else on PATH. Set the variable LAPTIME_BINARY to use another one.
 
 `measure` measures a training step of your own, in any framework, by the same rule.
 """

@@ -1,4 +1,4 @@
-"""A function for each command whose result is data. Options are the program's: nothing here lists them."""
+"""A function for each command whose result is data. The program defines the options; they are not listed here."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from laptime import program
 from laptime.progress import Progress
 from laptime.records import Exported, Page, Records, Report, Reports
 
-# One value of an option: a switch, a number, a word, a path; anything else is given as its text (torch.bfloat16).
+# One value of an option: a switch, a number, a word or a path. Anything else is converted to text (torch.bfloat16).
 Value = Union[bool, int, float, str, "os.PathLike[str]", Any]
-# What an option is set to: a value, several, or None, which leaves it out.
+# The setting of an option: a value, several values, or None, which omits the option.
 Option = Union[Value, Iterable[Value], None]
 
 Result = TypeVar("Result", Records, Reports)
 
-# The module reads what the program prints, so that it chooses the format itself.
+# Options that the module sets itself, because it reads the output of the program.
 _OWN_OPTIONS = ("output", "format", "output_file")
 
 
@@ -44,7 +44,7 @@ def words_of(options: dict[str, Option]) -> list[str]:
 
 
 def _words(command: str, arguments: Iterable[str | os.PathLike[str]], options: dict[str, Option]) -> list[str]:
-    """The words of a command line; empty arguments are left out."""
+    """The words of a command line; empty arguments are omitted."""
     given = [os.fspath(argument) for argument in arguments if argument]
     return [command, *words_of(options), *(["--", *given] if given else [])]
 
@@ -78,12 +78,12 @@ def bench(*, progress: bool = True, **options: Option) -> Records:
     `laptime.bench(model="small", context=[128, 256], dtype="bfloat16", warmup=5, steps=10)`
 
     Each record has the same keys, with units in their names (`median_s`, `peak_bytes`, `context_length`);
-    `columns="all"` gives whole records. A point that fails or does not fit is a record that says so (`status`, `reason`).
-    Records are in the store as well (`show`), unless `store="none"`. Ctrl-C raises `Interrupted`, which has the records
-    so far. `progress=False` shows nothing while it runs.
+    `columns="all"` returns whole records. A point that fails or does not fit has a record with `status` and `reason`.
+    Records are also stored (see `show`), unless `store="none"`. Ctrl-C raises `Interrupted`, which contains the records
+    so far. `progress=False` hides the progress.
 
     Raises:
-        Error: what the program refused, in its words.
+        Error: the input is rejected; contains the program's message.
     """
     return _lines_of("bench", [], options, progress, Records)
 
@@ -118,7 +118,7 @@ def compare(a: str | os.PathLike[str] = "", b: str | os.PathLike[str] = "", *, p
     """Measures two points in turn, or compares two files of records: `laptime.compare(mode=["eager", "compile"])`.
 
     The table `phases` has the ratio of each phase with its interval and a verdict. With `fail_above`, a result that is
-    slower or cannot be judged is an `Error` whose `records` are the reports.
+    slower or cannot be judged raises an `Error` whose `records` are the reports.
     """
     return _lines_of("compare", (a, b), options, progress, _reports)
 
@@ -153,7 +153,7 @@ def run(command: str, *arguments: str, **options: Option) -> str:
     """Runs any command and returns what it prints: `laptime.run("list", "models")`.
 
     Raises:
-        Error: where the program does not exit with 0.
+        Error: the program does not exit with 0.
     """
     return _printed([command, *words_of(options), *arguments])
 

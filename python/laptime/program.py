@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 _OK = 0
-_FAILED = 1  # some points failed; their records say why
+_FAILED = 1  # some points failed; their records state why
 
 
 class Error(Exception):
-    """The program refused or failed; the text is its message. `records` are those that it gave before, if any."""
+    """The program rejected its input or failed; the text is its message. `records` contains the records so far, if any."""
 
     def __init__(self, message: str, records: Any = None):
         super().__init__(message)
@@ -26,7 +26,7 @@ class Error(Exception):
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a run; `records` are those of the points so far, with the samples of the interrupted one."""
+    """Ctrl-C ended a run. `records` contains the records so far, with the samples of the interrupted point."""
 
     def __init__(self, message: str, records: Any = None):
         super().__init__(message)
@@ -34,20 +34,20 @@ class Interrupted(KeyboardInterrupt):
 
 
 class LaptimeWarning(UserWarning):
-    """A run came to its end although some of its points failed."""
+    """A run finished, but some of its points failed."""
 
 
 class Watcher(Protocol):
-    """What is told of a run while it goes on: a line of standard error, without its break."""
+    """Receives the lines of standard error, without line breaks, while a run is in progress."""
 
     def line(self, text: str) -> None: ...
 
 
 def path() -> str:
-    """The program: that of the variable LAPTIME_BINARY, else of this package, else of PATH.
+    """The path of the program: LAPTIME_BINARY if it is set, else the program in this package, else the one on PATH.
 
     Raises:
-        Error: where there is none.
+        Error: there is no program.
     """
     if named := os.environ.get("LAPTIME_BINARY"):
         return named
@@ -77,7 +77,7 @@ def message_of(lines: Iterable[str]) -> str:
 class Interrupts:
     """Passes Ctrl-C on to the program instead of raising KeyboardInterrupt, so that no line is lost.
 
-    The program has a session of its own and is sent nothing by the terminal. Outside the main thread Python delivers no
+    The program runs in its own session, so the terminal sends it no signals. Outside the main thread Python delivers no
     signals, and there is nothing to pass on.
     """
 
@@ -101,7 +101,7 @@ class Interrupts:
 
 
 class _Lines:
-    """Lines from pieces of a stream."""
+    """Splits the pieces of a stream into lines."""
 
     def __init__(self, take: Callable[[str], None]):
         self._take = take
@@ -118,7 +118,7 @@ class _Lines:
 
 
 def _run(words: list[str], watcher: Watcher | None) -> tuple[int, bool, bytes, list[str]]:
-    """Exit code, whether Ctrl-C ended it, standard output, and the lines of standard error."""
+    """The exit code, whether Ctrl-C ended the program, its standard output, and the lines of its standard error."""
     try:
         child = subprocess.Popen([path(), *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                  stderr=subprocess.PIPE, start_new_session=True)
@@ -149,7 +149,7 @@ def _run(words: list[str], watcher: Watcher | None) -> tuple[int, bool, bytes, l
             code = child.wait()
         return code, interrupts.count > 0, b"".join(output), errors
     finally:
-        if child.poll() is None:  # an exception of the watcher
+        if child.poll() is None:  # the watcher raised an exception
             child.terminate()
             child.wait()
         child.stdout.close()
@@ -172,7 +172,7 @@ def records_of(words: list[str], watcher: Watcher | None, read: Callable[[list[s
         Interrupted: Ctrl-C.
     """
     code, interrupted, output, errors = _run(words, watcher)
-    lines = output.decode("utf-8", "replace").split("\n")[:-1]  # a line without its break was cut off
+    lines = output.decode("utf-8", "replace").split("\n")[:-1]  # a last line without a line break was cut off
     records = read(lines)
     if interrupted:
         raise Interrupted(message_of(errors) or "laptime: interrupted", records)
@@ -186,7 +186,7 @@ def records_of(words: list[str], watcher: Watcher | None, read: Callable[[list[s
 
 
 def output_of(words: list[str], watcher: Watcher | None = None) -> bytes:
-    """What a command prints. Error where it does not exit with 0."""
+    """The output of a command. Raises Error if it does not exit with 0."""
     code, interrupted, output, errors = _run(words, watcher)
     if interrupted:
         raise Interrupted("laptime: interrupted")

@@ -1,4 +1,4 @@
-"""Shows how far a run has come, from the lines that the program prints: in a notebook, in a terminal, or not at all."""
+"""Shows the progress of a run, from the lines that the program prints, in a notebook or in a terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def _in_notebook() -> bool:
 
 
 class _Terminal:
-    """One line of standard error, overwritten."""
+    """One line of standard error that is overwritten."""
 
     _ERASE = "\r\x1b[K"
 
@@ -37,7 +37,7 @@ class _Terminal:
 
 
 class _Display:
-    """A text below the cell that changes in place; needs IPython alone."""
+    """Text below the cell that changes in place; requires only IPython."""
 
     def __init__(self) -> None:
         from IPython.display import display
@@ -55,7 +55,7 @@ class _Display:
 
 
 class _Bar(_Display):
-    """A bar of ipywidgets with the text beside it."""
+    """An ipywidgets bar with the text next to it."""
 
     def __init__(self) -> None:
         import ipywidgets
@@ -84,7 +84,7 @@ def _view() -> Any:
 
 
 class Progress:
-    """Takes the lines of the program's standard error: "[1/4] small, ctx:128: samples, step 3 of 10, about 9 s left"."""
+    """Shows the lines of the program's standard error: "[1/4] small, ctx:128: samples, step 3 of 10, about 9 s left"."""
 
     def __init__(self, is_wanted: bool = True):
         self._is_wanted = is_wanted
@@ -99,7 +99,7 @@ class Progress:
             self._view.close()
 
     def line(self, text: str) -> None:
-        """A line of standard error, without its break."""
+        """Shows a line of standard error, given without its line break."""
         if self._view is None:
             return
         if (found := _PROGRESS.match(text)) is not None:

@@ -1,4 +1,4 @@
-"""What commands give: records, a row each; reports, which are findings and tables for each point; pages and files."""
+"""Results of commands: records (one row each), reports (findings and tables for each point), pages and files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _html_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _cell(value: Any) -> str:
-    """A value in a table: empty where there is none, four digits of a fraction."""
+    """A value in a table: empty if there is none, and four digits for a fraction."""
     if value is None:
         return ""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
@@ -55,8 +55,8 @@ def _bytes(count: float) -> str:
 
 
 def _uncertainty(record: dict[str, Any]) -> float:
-    """Half the 95 % interval of the median as a fraction of it; from few samples that of the mean, by Student's t; 1 for a
-    single sample. A prediction is exact."""
+    """Half the 95 % interval of the median as a fraction of it; with few samples, that of the mean by Student's t; 1 for a
+    single sample; 0 for a prediction."""
     seconds, low, high = (record.get(key) for key in ("median_s", "ci_low_s", "ci_high_s"))
     if seconds and low is not None and high is not None:
         return max(high - seconds, seconds - low) / seconds
@@ -69,7 +69,7 @@ def _uncertainty(record: dict[str, Any]) -> float:
 
 
 def _ratio(slower: dict[str, Any], faster: dict[str, Any]) -> str:
-    """How many times as fast, with its 95 % interval by the delta method: "1.9x (1.8-2.1)"."""
+    """The speed-up with its 95 % interval by the delta method: "1.9x (1.8-2.1)"."""
     ratio = slower["median_s"] / faster["median_s"]
     factor = 1 + math.hypot(_uncertainty(slower), _uncertainty(faster))
     if factor == 1:
@@ -80,7 +80,7 @@ def _ratio(slower: dict[str, Any], faster: dict[str, Any]) -> str:
 
 
 class Record(dict):
-    """One run: names of columns with their values, None where it has no value. A value is a key, `record["median_s"]`, and
+    """One run: column names with their values, or None if there is no value. A value is a key, `record["median_s"]`, and
     an attribute, `record.median_s`."""
 
     def __getattr__(self, name: str) -> Any:
@@ -95,11 +95,11 @@ class Record(dict):
 
     @property
     def is_ok(self) -> bool:
-        """Whether it was measured or predicted: other records say in `reason` why not."""
+        """Whether it was measured or predicted. Other records state the reason in `reason`."""
         return self.get("status") == "ok"
 
     def _cells(self, first: Record | None) -> list[str]:
-        """Name, time, interval, ratio to the first record with its interval, tokens per second, peak of memory."""
+        """Name, time with interval, ratio to the first record with interval, tokens per second, and peak memory."""
         name = str(self.get("name") or "")
         seconds = self.get("median_s")
         if not self.is_ok or not seconds:
@@ -151,7 +151,7 @@ class Records(Sequence):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        if not all("status" in record for record in self._records):  # rows of a table of a report
+        if not all("status" in record for record in self._records):  # rows of a table in a report
             keys = list(dict.fromkeys(key for record in self._records for key in record))
             return _html_table(keys, ([_cell(record.get(key)) for key in keys] for record in self._records))
         header = ["point", "time", "interval", "faster than the first", "rate", "peak memory"]
@@ -166,23 +166,23 @@ class Report:
 
     name: str
     status: str = "ok"
-    reason: str = ""  # why the status is not ok
+    reason: str = ""  # the reason if the status is not ok
     findings: list[Record] = field(default_factory=list)
     tables: dict[str, Records] = field(default_factory=dict)
 
     @staticmethod
     def from_json(line: dict[str, Any]) -> Report:
-        """From a line of the program's `--output jsonl`."""
+        """Parses a line of the program's `--output jsonl`."""
         tables = {name: Records(rows) for name, rows in line["tables"].items()}
         return Report(line["name"], line["status"], line["reason"], [Record(one) for one in line["findings"]], tables)
 
     def finding(self, kind: str, subject: str | None = None) -> Record | None:
-        """The first finding of a kind and, where it is given, of a subject: `report.finding("class_share", "matmul")`."""
+        """The first finding of a kind and, if given, of a subject: `report.finding("class_share", "matmul")`."""
         return next((one for one in self.findings
                      if one["kind"] == kind and (subject is None or one.get("subject") == subject)), None)
 
     def to_pandas(self, table: str | None = None) -> pandas.DataFrame:
-        """As `Reports.to_pandas`, of this point alone."""
+        """Like `Reports.to_pandas`, but only for this point."""
         return Reports([self]).to_pandas(table)
 
     def __repr__(self) -> str:
@@ -219,9 +219,9 @@ class Reports(Sequence):
         return [{"name": report.name, **row} for report in self._reports for row in report.tables.get(table, ())]
 
     def to_pandas(self, table: str | None = None) -> pandas.DataFrame:
-        """The rows of one table (the first, if none is named) of all points; the column `name` says of which.
+        """The rows of one table (the first, if none is named) of all points; the column `name` identifies the point.
 
-        Without any table, as where no point could be planned, the names, status and reasons of the points.
+        If there are no tables, for example because no point could be planned, the names, statuses and reasons of the points.
 
         Raises:
             KeyError: no report has a table of this name; the names are in `tables`.
@@ -256,7 +256,7 @@ class Page:
 
     @property
     def data(self) -> Record:
-        """What the page is made of: points, traces, answers."""
+        """The data of the page: points, traces, answers."""
         with open(self.path, encoding="utf-8") as file:
             found = re.search(r'<script type="application/json" id="data">(.*?)</script>', file.read(), re.DOTALL)
         assert found is not None
@@ -273,13 +273,13 @@ class Page:
 
 @dataclass(frozen=True)
 class Exported:
-    """What `laptime export` wrote, for another tool."""
+    """The output of `laptime export`, for another tool."""
 
     format: str
     content: bytes
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Writes the content into a file, which is replaced."""
+        """Writes the content to a file, replacing an existing one."""
         with open(path, "wb") as file:
             file.write(self.content)
 

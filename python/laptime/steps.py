@@ -23,7 +23,7 @@ from laptime.progress import Progress
 from laptime.records import Records
 
 _INTERRUPTED = 130
-_REFUSAL_SECONDS = 0.2  # within which the program refuses options that it does not understand
+_REFUSAL_SECONDS = 0.2  # the program rejects invalid options within this time
 
 
 class _Clock:
@@ -43,8 +43,8 @@ class phase:  # noqa: N801: used as a word, `with laptime.phase("forward"):`
 
     Several blocks of one phase add up; phases do not nest.
 
-    Outside of `measure` it does nothing. With a `sync`, that is called at the end of the block, so that a device which
-    works asynchronously has done the work of the phase.
+    Outside of `measure` it has no effect. If `sync` is given, it is called at the end of the block, so that an
+    asynchronous device has finished the work of the phase.
     """
 
     def __init__(self, name: str):
@@ -81,7 +81,7 @@ def _wait_for(result: Any) -> None:
 
 
 def _loss_of(result: Any) -> dict[str, float]:
-    """The loss as a line has it: infinite where it is not finite. Nothing for a result that is no number."""
+    """The loss entry of a line: infinite if the loss is not finite. Empty if the result is not a number."""
     if isinstance(result, bool):
         return {}
     if not isinstance(result, (int, float)):
@@ -93,7 +93,7 @@ def _loss_of(result: Any) -> dict[str, float]:
 
 
 def _timed(step: Callable[[], Any], sync: Callable[[], Any] | None) -> tuple[dict[str, Any], Any]:
-    """Runs a step. Its begin, its time and those of its phases; and what it returned."""
+    """Runs a step. Returns its start, its time, the times of its phases, and its result."""
     global _clock
     clock = _Clock(sync)
     _clock = clock
@@ -108,7 +108,7 @@ def _timed(step: Callable[[], Any], sync: Callable[[], Any] | None) -> tuple[dic
 
 
 def _surroundings() -> dict[str, Option]:
-    """What runs the steps, on what, and with how many threads, as far as the frameworks that are loaded say so."""
+    """The framework, the device and the number of threads, as far as the loaded frameworks state them."""
     torch, jax = sys.modules.get("torch"), sys.modules.get("jax")
     if torch is not None and jax is None:
         if torch.cuda.is_available() and torch.cuda.is_initialized():
@@ -136,7 +136,7 @@ class _Recorder:
 
     def __enter__(self) -> _Recorder:
         try:
-            # A step may take long, and words that the program refuses should not wait for the first.
+            # A step may take long, so rejected options should be reported before the first step.
             if select.select([self._output], [], [], _REFUSAL_SECONDS)[0]:
                 raise self.refusal()
         except BaseException:
@@ -145,13 +145,13 @@ class _Recorder:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Ends the program if it still runs, so that it stores nothing."""
+        """Kills the program if it is still running, so that it stores nothing."""
         if self._child.poll() is None:
             self._child.kill()
             self._child.wait()
         try:
             self._input.close()
-        except OSError:  # what it had not read yet
+        except OSError:  # the program had not read everything
             pass
         self._output.close()
         self._errors.close()
@@ -164,12 +164,12 @@ class _Recorder:
         return program.Error(program.failure(self._child.wait(), self._messages()))
 
     def tell(self, line: dict[str, Any]) -> dict[str, str]:
-        """What to do after this step."""
+        """Sends a line, and returns what to do next."""
         try:
             self._input.write(json.dumps(line).encode() + b"\n")
             self._input.flush()
         except BrokenPipeError:
-            pass  # the output says why
+            pass  # the output states the reason
         answer = self._output.readline()
         if not answer:
             raise self.refusal()
@@ -181,7 +181,7 @@ class _Recorder:
             self._child.send_signal(signal.SIGINT)
 
     def records(self) -> Records:
-        """The record, once the last step has been told."""
+        """The record, after the last step has been sent."""
         try:
             self._input.close()
         except BrokenPipeError:
@@ -208,23 +208,23 @@ def measure(step: Callable[[], Any], *, sync: Callable[[], Any] | None = None,
     `laptime.measure(step, model="small", batch=4, context=256, name="flash")`
 
     `step` does one training step and may return its loss, as a number or as something with `item()`, which is called
-    outside of the timed part. It runs until the program says that the median is known: warm-up until steady, samples,
-    budget and verdict are those of `bench`. Within it `with laptime.phase("forward"):` times a part of it.
+    outside of the timed part. It runs until the program knows the median: warm-up until steady, samples,
+    budget and verdict are those of `bench`. Inside `step`, `with laptime.phase("forward"):` times a part of it.
 
-    `sync` is called at the end of each step and phase, within the time: `torch.cuda.synchronize`. Without it a result
-    with `block_until_ready` is waited for. `peak_bytes` is asked after each step for the most bytes of tensors so far
-    (`torch.cuda.max_memory_allocated`).
+    `sync` is called at the end of each step and phase, inside the timed part, for example `torch.cuda.synchronize`.
+    Without it, `measure` waits for a result that has `block_until_ready`. `peak_bytes` is called after each step and
+    returns the peak bytes of tensors so far (`torch.cuda.max_memory_allocated`).
 
     The other keywords are options of `laptime record` (`options("record")`). With `model`, `batch` and `context` of a
     model that the program knows the record has FLOPs and their share of the machine's peak; otherwise `tokens` gives
-    tokens per second. The framework, its version, its threads and the use of CUDA are found unless they are given.
+    tokens per second. The framework, its version, its threads and the use of CUDA are detected unless they are given.
 
-    The garbage collector runs once before the first step, and then as the steps and their loop make it run.
+    The garbage collector runs once before the first step, and after that as usual.
 
     Raises:
-        Error: what the program refused, in its words.
-        Interrupted: Ctrl-C; the samples until then are stored, and in `records`.
-        Whatever `step` raises; then nothing is stored.
+        Error: the input is rejected; contains the program's message.
+        Interrupted: Ctrl-C; the samples so far are stored, and are in `records`.
+        Any exception of `step`; nothing is stored then.
     """
     if not callable(step):
         raise program.Error("laptime.measure: the step is not callable; give a function that does one training step")

@@ -1,4 +1,4 @@
-// Activities: what a device says that it ran, by records of its own.
+// Activities: what ran on a device, according to the device's own records.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 namespace laptime {
 
 struct Activities {
-  std::string records;  // what recorded, "CUPTI"
-  std::string missing;  // why there are no records; empty: there are
+  std::string records;  // the source of the records, such as "CUPTI"
+  std::string missing;  // why there are no records; empty if there are
   int64_t kernels = 0;
   int64_t copies = 0;  // copies and fills of memory
-  Seconds busy{};      // time in which at least one of them ran
+  Seconds busy{};      // time in which at least one activity ran
 };
 
 }  // namespace laptime

@@ -16,8 +16,8 @@
 
 namespace laptime {
 
-// Memory of a device, released with the object. The host may compute with the address but must not access the memory;
-// only Backend::read and write move bytes.
+// Device memory, released with the object. The host may compute with the address but must not access the memory; only
+// Backend::read and write move bytes.
 class DeviceMemory {
  public:
   DeviceMemory() = default;
@@ -27,18 +27,18 @@ class DeviceMemory {
   virtual std::byte* data() = 0;  // null if the device computes nothing
 };
 
-// Memory that a device hands out and takes back in the order of its queue, as the allocator of an eager framework does.
-// Freed memory may be reused at once, because the launches that reuse it come later in the queue.
+// Memory that a device allocates and frees in the order of its queue, like the allocator of an eager framework. Freed
+// memory may be reused immediately, because the launches that reuse it come later in the queue.
 class StepPool {
  public:
   StepPool() = default;
   StepPool(const StepPool&) = delete;
   StepPool& operator=(const StepPool&) = delete;
   virtual ~StepPool() = default;
-  // Aligned to at least 256 bytes, with any contents. Throws OutOfMemory.
+  // Aligned to at least 256 bytes, with arbitrary contents. Throws OutOfMemory.
   virtual std::byte* allocate(int64_t bytes) = 0;
   virtual void free(std::byte* address) = 0;
-  // Most bytes that were asked for at once, and most that the pool held of the device's memory, since it was made.
+  // The peak of the requested bytes, and the peak of the device memory that the pool held, since it was created.
   virtual int64_t peak_requested_bytes() const = 0;
   virtual int64_t peak_reserved_bytes() const = 0;
 };
@@ -74,7 +74,7 @@ class Recording {
 // A measured limit.
 struct LimitReading {
   double value = 0;
-  bool is_estimate = false;  // the device was not free, so that the value is not one that it reached
+  bool is_estimate = false;  // the device was not idle, so this is an estimate that it did not reach
 
   LimitReading(double measured) : value(measured) {}  // NOLINT(google-explicit-constructor)
   LimitReading(double measured, bool estimated) : value(measured), is_estimate(estimated) {}
@@ -83,8 +83,8 @@ struct LimitReading {
 // A limit of the device that measurements are compared with, and how to measure it.
 struct DeviceLimit {
   enum class Kind : uint8_t {
-    kProductFlops,  // FLOP/s of matrix products with all threads
-    kBandwidth,     // bytes/s of device memory, of a stream that reads and writes with all threads
+    kProductFlops,  // FLOP/s of matrix products on all threads
+    kBandwidth,     // bytes/s of device memory, for a stream that reads and writes on all threads
     kPageFault,     // seconds for the first access to a page of host memory
   };
   Kind kind = Kind::kProductFlops;
@@ -108,54 +108,54 @@ class Backend {
   // Memory aligned to at least 64 bytes. All pages are touched, so that a step has no page faults. Throws Error if
   // memory is not available.
   virtual std::unique_ptr<DeviceMemory> allocate(int64_t bytes, Contents contents = Contents::kZeros) = 0;
-  // A pool for the values of a step, where the device allocates them one by one; null: they are placed in one block.
-  // The backend must outlive the pool.
+  // A pool for the values of a step if the device allocates them one by one; null if they are placed in one block. The
+  // backend must outlive the pool.
   virtual std::unique_ptr<StepPool> step_pool() { return nullptr; }
-  // Most bytes of device memory held at once since reset_peak_held_bytes, which resets the peak to the bytes held then.
+  // The peak bytes of device memory held since reset_peak_held_bytes, which resets the peak to the bytes held then.
   virtual int64_t peak_held_bytes() const = 0;
   virtual void reset_peak_held_bytes() = 0;
 
   // Prepares a kernel; must be called before its first launch with this signature, and may be called again.
   virtual void prepare(const Kernel& kernel, const Signature& signature) = 0;
-  // Enqueues a launch. Launches and marks execute in order. Afterwards the caller may change what `launch` points to,
-  // except the bytes of the operands.
+  // Enqueues a launch. Launches and marks execute in order. After the call, the caller may change the data that
+  // `launch` points to, except the bytes of the operands.
   virtual void launch(const Launch& launch) = 0;
-  // Enqueues a pause: the next launch or mark begins that much later.
+  // Enqueues a pause, which delays the next launch or mark by `time`.
   virtual void pause(Seconds time) = 0;
   // Enqueues mark `index`: the device records the time when everything before it is done. Does not block.
   virtual void mark(size_t index) = 0;
-  // Whether steps are to run from a recording, after the first one.
+  // Whether steps after the first one run from a recording.
   virtual bool records_steps() const { return false; }
-  // Records what `enqueue` enqueues, instead of running it, where the device can; else null, and `enqueue` is not
-  // called. The backend must outlive the recording.
+  // Records the work that `enqueue` enqueues, without running it. Returns null, without calling `enqueue`, if the
+  // device cannot record. The backend must outlive the recording.
   virtual std::unique_ptr<Recording> record(const std::function<void()>& enqueue) {
     static_cast<void>(enqueue);
     return nullptr;
   }
   // Waits until the queue is empty.
   virtual void synchronize() = 0;
-  // Time of a mark on the clock of the device; valid after synchronize.
+  // The time of a mark on the clock of the device; valid after synchronize.
   virtual Seconds time_of_mark(size_t index) const = 0;
-  // Whether that clock and the marks are not of the host, whose clock may then contradict them.
+  // Whether that clock and the marks are separate from the host's clock, which may then disagree with them.
   virtual bool has_own_clock() const { return false; }
-  // The clock of the device, read by the host. It is monotonic with an arbitrary origin.
+  // The clock of the device, read by the host. It is monotonic and has an arbitrary origin.
   virtual Seconds now() = 0;
 
-  // Runs `work`, which must leave the queue empty, and returns what the device recorded of it. Recording makes launches
-  // slower. A device without records says so in `missing`.
+  // Runs `work`, which must leave the queue empty, and returns what the device recorded. Recording makes launches
+  // slower. A device without records states this in `missing`.
   virtual Activities watch(const std::function<void()>& work) {
     work();
     Activities activities;
     activities.missing = "the device keeps no records";
     return activities;
   }
-  // Whether a tool listens that wants to know what launches are for, and the names that it then gets: what is enqueued
-  // between the two calls belongs to the range. Ranges of a recording are named when it is made.
+  // Whether a tool listens that shows names for launches, and calls that begin and end a named range: work enqueued
+  // between them belongs to the range. Ranges of a recording are named when it is made.
   virtual bool names_ranges() const { return false; }
   virtual void begin_range(const char* name) { static_cast<void>(name); }
   virtual void end_range() {}
 
-  // Move bytes between host and device memory after everything in the queue. Several host threads may call them at the
+  // Move bytes between host and device memory, after all work in the queue. Several host threads may call them at the
   // same time for different bytes.
   virtual void write(std::byte* device, const std::byte* host, int64_t bytes) = 0;
   virtual void read(std::byte* host, const std::byte* device, int64_t bytes) = 0;
@@ -164,7 +164,7 @@ class Backend {
   // timed region.
   virtual std::optional<Sensors> sensors() { return std::nullopt; }
 
-  // The limits of a step whose matrix products have factors of this type; none if nothing is computed.
+  // The limits for a step whose matrix products have factors of this type; none if nothing is computed.
   virtual std::vector<DeviceLimit> limits(DType factors) {
     static_cast<void>(factors);
     return {};

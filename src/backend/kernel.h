@@ -30,21 +30,21 @@ struct KernelCall {
   Queue& queue;
 };
 
-// The arithmetic in which a kernel forms the products of a contraction.
+// The arithmetic in which a kernel computes the products of a contraction.
 enum class ProductMath : uint8_t {
   kNone,      // the op multiplies no matrices
   kFloat32,   // float32 factors, multiply-adds in float32
-  kTf32,      // float32 factors rounded to the 10 bits of mantissa of TF32, and sums in float32
+  kTf32,      // float32 factors rounded to the 10 mantissa bits of TF32, and sums in float32
   kBFloat16,  // factors in bfloat16, or rounded to it, and sums in float32
   kFloat16,   // factors in float16, or rounded to it, widened to float32, and sums in float32
   kSplit,     // float32 factors, each as three bfloat16 terms (docs/adr/0009), and sums in float32
   kFloat64,   // sums in float64: the reference
 };
 
-// "float32", "tf32", "bfloat16", ...: the arithmetic in a sentence.
+// "float32", "tf32", "bfloat16", ...: the name used in messages.
 const char* name_of(ProductMath math);
 
-// The arithmetic of a kernel that multiplies factors of this type as they are.
+// The arithmetic of a kernel that multiplies factors of this type without rounding them.
 constexpr ProductMath math_of_factors(DType factors) {
   if (factors == DType::kBFloat16) return ProductMath::kBFloat16;
   return factors == DType::kFloat16 ? ProductMath::kFloat16 : ProductMath::kFloat32;
@@ -54,7 +54,7 @@ constexpr ProductMath math_of_factors(DType factors) {
 struct Kernel {
   const OpCard* op = nullptr;
   std::string name;  // "rows_avx512"
-  // Returns an empty text if the kernel supports the signature, else the reason why not.
+  // Returns an empty string if the kernel supports the signature, otherwise the reason why not.
   std::string (*supports)(const Signature&) = nullptr;
   // Bytes of workspace; null: none. Must not depend on the number of threads, so that a plan is valid for any number.
   int64_t (*workspace)(const Signature&) = nullptr;
@@ -62,18 +62,18 @@ struct Kernel {
   // Runs before the first launch and has no effect when run again; may allocate and throw.
   void (*prepare)(const Signature&, Queue&) = nullptr;
   void (*launch)(const KernelCall&) = nullptr;
-  // The arithmetic of the products of a signature; null: the op multiplies no matrices.
+  // The arithmetic of the products for a signature; null: the op multiplies no matrices.
   ProductMath (*product_math)(const Signature&) = nullptr;
-  // Denormal operands and results of products count as zero, as in AMX and in the dot product of bfloat16.
+  // Treats denormal operands and results of products as zero, like AMX and the bfloat16 dot product.
   bool flushes_denormals = false;
-  // Values computed between the products of an op are rounded to the type of its factors before they are multiplied, as
-  // the op's primitives round them under autocast (docs/adr/0017).
+  // Values computed between the products of an op are rounded to the type of its factors before they are multiplied,
+  // like the op's primitives under autocast (docs/adr/0017).
   bool rounds_between_products = false;
-  // Gives the same bits as every other kernel of the op for which this holds, on any x86-64 processor with fused
-  // multiply-adds and for any number of threads. False for the kernels of a library, and for instructions that round
+  // Gives the same bits as every other kernel of the op with this flag, on any x86-64 processor with fused
+  // multiply-adds and for any number of threads. False for library kernels, and for instructions that round
   // differently.
   bool reproducible = true;
-  // The library that it takes and that a device may lack; null: none, or one that is part of the program.
+  // The library that the kernel needs and that a device may lack; null: none, or one that is part of the program.
   const char* library = nullptr;
 
   ProductMath math_of_products(const Signature& signature) const {

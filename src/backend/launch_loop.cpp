@@ -1,4 +1,4 @@
-// Bounds by the number of units, and by the largest of them.
+// Bounds from the number of units and from the largest unit.
 #include "backend/launch_loop.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace laptime {
 namespace {
 
-// A loop whose work is not stated is the only one of its kernel.
+// If a loop states no work, it is the only one of its kernel.
 double work_of(const LaunchLoop& loop) { return loop.work.flops > 0 ? loop.work.flops : 1; }
 
 double total_work(std::span<const LaunchLoop> loops) {
@@ -21,7 +21,7 @@ double largest_share(const LaunchLoop& loop) {
   return std::min(1.0, loop.work.largest / static_cast<double>(loop.units));
 }
 
-// The time of a loop relative to that on one thread. Equal units take whole rounds.
+// The time of a loop relative to one thread. Equal units take whole rounds.
 double relative_time(const LaunchLoop& loop, int threads) {
   const bool are_equal = loop.work.largest == 1;
   const double rounds =

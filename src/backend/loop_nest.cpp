@@ -37,7 +37,7 @@ void swap_axes(LoopNest& nest, int a, int b) {
   for (auto& stride : nest.stride) std::swap(stride[static_cast<size_t>(a)], stride[static_cast<size_t>(b)]);
 }
 
-// Sorts the axes by falling stride in operand 0; axes of equal stride keep their order.
+// Sorts the axes by decreasing stride in operand 0; axes of equal stride keep their order.
 void sort_by_first_operand(LoopNest& nest) {
   const auto& stride = nest.stride[0];
   for (int i = 1; i < nest.rank; ++i) {

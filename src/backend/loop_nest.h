@@ -1,5 +1,5 @@
-// LoopNest: the axes of several operands that are walked together, with adjacent axes merged where every operand
-// allows.
+// LoopNest: the axes along which several operands are walked together. Adjacent axes are merged if every operand allows
+// it.
 #pragma once
 
 #include <array>
@@ -24,13 +24,13 @@ struct LoopNest {
   int64_t column_stride(int operand) const {
     return stride[static_cast<size_t>(operand)][static_cast<size_t>(rank - 1)];
   }
-  // Stride of the axis above the innermost one; 0 where there is none.
+  // Stride of the axis above the innermost one; 0 if there is none.
   int64_t row_stride(int operand) const {
     return rank < 2 ? 0 : stride[static_cast<size_t>(operand)][static_cast<size_t>(rank - 2)];
   }
 };
 
-// Broadcasts every layout to `shape`. Axes are ordered as the first layout has them in memory.
+// Broadcasts every layout to `shape`. Axes are ordered as in the memory of the first layout.
 LoopNest memory_order_nest(const Shape& shape, std::span<const Layout* const> layouts);
 
 // Broadcasts every layout to `shape` and keeps the order of the axes, so that positions follow row-major indices.

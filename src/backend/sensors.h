@@ -1,4 +1,4 @@
-// Readings of the sensors of a device at one moment.
+// Sensor readings of a device at one moment.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 
 namespace laptime {
 
-// Empty where the device does not say.
+// Fields are empty if the device does not report them.
 struct Sensors {
-  std::optional<double> clock_hz;  // of the processor
+  std::optional<double> clock_hz;  // clock of the processor
   std::optional<double> memory_clock_hz;
   std::optional<double> power_watts;
   std::optional<double> temperature_celsius;
-  std::optional<double> joules;               // since some beginning
-  std::optional<int64_t> uncorrected_errors;  // of the memory, since some beginning
-  std::optional<int64_t> other_processes;     // that use the device
-  std::vector<std::string> slowed_by;         // reasons for a lowered clock, such as "power cap"
+  std::optional<double> joules;               // since an arbitrary start
+  std::optional<int64_t> uncorrected_errors;  // memory errors since an arbitrary start
+  std::optional<int64_t> other_processes;     // number of other processes that use the device
+  std::vector<std::string> slowed_by;         // reasons for a reduced clock, such as "power cap"
 };
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Resampling by rank: a resample is a count per rank, and its median is found by walking the counts, without a sort.
+// Resamples by rank: a resample is a count per rank, and its median is found by walking the counts, without sorting.
 #include "distribution/bootstrap.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace laptime {
 namespace {
 
-// For each sample in the order of time, its place in the sorted samples; equal samples keep their order.
+// For each sample, in the order of time, its position in the sorted samples; equal samples keep their order.
 std::vector<size_t> ranks_of(std::span<const double> samples) {
   std::vector<size_t> order(samples.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -27,7 +27,7 @@ std::vector<size_t> ranks_of(std::span<const double> samples) {
   return ranks;
 }
 
-// The median of the multiset that holds sorted[i] counts[i] times, as many elements as `sorted` has.
+// The median of the multiset that contains sorted[i] counts[i] times and has as many elements as `sorted`.
 double median_of_counts(std::span<const double> sorted, const std::vector<uint32_t>& counts) {
   const size_t n = sorted.size();
   const size_t lower = (n - 1) / 2;
@@ -46,7 +46,7 @@ size_t number_of_resamples(size_t count) {
   return std::clamp(kDraws / count, kFewest, kResamples);
 }
 
-// The medians of the resamples, in the order in which they were drawn.
+// The medians of the resamples, in the order in which they are drawn.
 std::vector<double> resampled_medians(std::span<const double> samples, double autocorrelation, uint64_t& counter) {
   const std::vector<double> sorted = sorted_samples(samples);
   const size_t n = sorted.size();
@@ -103,7 +103,7 @@ std::optional<Interval> bootstrap_ratio_interval(std::span<const double> numerat
   const auto autocorrelation = [](std::span<const double> samples) {
     return lag1_autocorrelation(samples, moments_of_sorted(sorted_samples(samples)).mean);
   };
-  uint64_t counter = 0;  // goes on from one side to the other, so that their resamples are independent
+  uint64_t counter = 0;  // continues across both sides, so that their resamples are independent
   std::vector<double> ratios = resampled_medians(numerator, autocorrelation(numerator), counter);
   const std::vector<double> below = resampled_medians(denominator, autocorrelation(denominator), counter);
   ratios.resize(std::min(ratios.size(), below.size()));

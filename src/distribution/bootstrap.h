@@ -8,7 +8,7 @@
 
 namespace laptime {
 
-// Fewer samples determine no 95 % interval: even [min, max] contains the median with less than 95 % confidence.
+// From fewer samples no 95 % interval follows: even [min, max] contains the median with less than 95 % confidence.
 inline constexpr int64_t kFewestForInterval = 6;
 
 struct Interval {
@@ -16,32 +16,32 @@ struct Interval {
   double high = 0;
 };
 
-// A number below `bound` from a generator with a fixed seed; `counter` is its place in the sequence.
+// A number below `bound` from a generator with a fixed seed; `counter` is its position in the sequence.
 size_t draw_below(uint64_t bound, uint64_t& counter);
 
 // Above this lag-1 autocorrelation, neighbouring samples are resampled together, in blocks.
 inline constexpr double kBlockBootstrapAbove = 0.2;
 
-// How many neighbouring samples form a block: 1 up to kBlockBootstrapAbove; else the optimum for a first-order
-// autoregression, (3/2)^(1/3) (2 r / (1 - r^2))^(2/3) n^(1/3) (Politis and White 2004, circular blocks), rounded up and
-// at most n / 3.
+// How many adjacent samples form a block: 1 for autocorrelations up to kBlockBootstrapAbove, and otherwise the optimum
+// for a first-order autoregression, (3/2)^(1/3) (2 r / (1 - r^2))^(2/3) n^(1/3) (Politis and White 2004, circular
+// blocks), rounded up and at most n / 3.
 int64_t bootstrap_block_length(int64_t count, double autocorrelation);
 
-// The 95 % percentile interval of the median: the 2.5 and 97.5 percentiles of the medians of resamples (2,000 up to
-// 10,000 samples; fewer beyond, 200 at least). The seed is fixed: the same samples give the same interval. With blocks
-// of one the order of the samples does not matter; longer blocks are runs of neighbours in time, the end continuing at
-// the start (Politis and Romano 1992). Throws Error as sorted_samples does.
-// From fewer than kFewestForInterval samples the result is not a 95 % interval.
+// The 95 % percentile interval of the median: the 2.5 and 97.5 percentiles of the medians of resamples (2,000 for up to
+// 10,000 samples; fewer for more samples, but at least 200). The seed is fixed, so the same samples give the same
+// interval. With blocks of one, the order of the samples does not matter. Longer blocks are runs of samples adjacent in
+// time, where the start follows the end (Politis and Romano 1992). Throws Error like sorted_samples. From fewer than
+// kFewestForInterval samples, the result is not a 95 % interval.
 Interval bootstrap_median_interval(std::span<const double> samples, double autocorrelation);
 
-// The 95 % percentile interval of median(numerator) / median(denominator), which are resampled independently, each as
-// above with its own autocorrelation. None if either has fewer than kFewestForInterval samples or a sample that is not
-// positive. Throws Error as sorted_samples does.
+// The 95 % percentile interval of median(numerator) / median(denominator). Both are resampled independently, as above,
+// each with its own autocorrelation. None if either has fewer than kFewestForInterval samples or a sample that is not
+// positive. Throws Error like sorted_samples.
 std::optional<Interval> bootstrap_ratio_interval(std::span<const double> numerator,
                                                  std::span<const double> denominator);
 
-// The larger distance of an end of the interval from the median, as a fraction of the median: 0.01 is "within 1 %".
-// Infinite when the median is 0 and the interval is not.
+// The distance from the median to the farther end of the interval, as a fraction of the median: 0.01 means "within 1
+// %". Infinite if the median is 0 and the interval is not.
 double relative_half_width(const Interval& interval, double median);
 
 }  // namespace laptime

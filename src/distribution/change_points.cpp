@@ -1,4 +1,4 @@
-// Hierarchical splits, each with a permutation test.
+// Splits hierarchically, with a permutation test for each split.
 #include "distribution/change_points.h"
 
 #include <algorithm>
@@ -14,15 +14,16 @@
 namespace laptime {
 namespace {
 
-constexpr int kOrders = 199;    // random orders of a permutation test
-constexpr int kMostBetter = 1;  // of them, whose best split is as good: (1 + 1) / (199 + 1) is one in a hundred
+constexpr int kOrders = 199;  // random orders of a permutation test
+constexpr int kMostBetter =
+    1;  // orders with an equally good best split that a change may have: (1 + 1) / (199 + 1) is one in a hundred
 
 struct Split {
   size_t at = 0;
-  double distance = 0;  // energy distance of the sides, weighted by their sizes
+  double distance = 0;  // energy distance of the two sides, weighted by their sizes
 };
 
-// Sums of |x - y| grow by one row for each figure that changes sides.
+// When a figure changes sides, the sums of |x - y| change by one row.
 Split best_split(std::span<const double> series) {
   const size_t n = series.size();
   const auto distances_to = [&](size_t index, size_t begin, size_t end) {
@@ -30,8 +31,8 @@ Split best_split(std::span<const double> series) {
     for (size_t i = begin; i < end; ++i) sum += std::abs(series[i] - series[index]);
     return sum;
   };
-  double left = 0;   // of all pairs on the left
-  double right = 0;  // of all pairs on the right
+  double left = 0;   // over all pairs on the left
+  double right = 0;  // over all pairs on the right
   double across = 0;
   for (size_t i = 0; i < n; ++i) right += distances_to(i, i + 1, n);
   Split best;

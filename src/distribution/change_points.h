@@ -1,4 +1,4 @@
-// Where a series of figures moves to another level.
+// Where a series of figures changes to another level.
 #pragma once
 
 #include <cstddef>
@@ -7,14 +7,14 @@
 
 namespace laptime {
 
-inline constexpr size_t kFewestOfLevel = 3;  // figures of a level: fewer may be a disturbance
+inline constexpr size_t kFewestOfLevel = 3;  // figures in a level; fewer may be a disturbance
 inline constexpr size_t kMostOfSeries = 2000;
 
-// The indices at which a new level begins, in ascending order; the first level, at 0, is not among them. The series is
-// split where the energy distance of its two sides is largest (e-divisive: Matteson and James 2014), if fewer than one
-// in a hundred random orders of the same figures have a split as good, and then each side in turn. `least`: a change of
-// the median that does not matter, as a fraction of it. The seed is fixed: the same figures give the same changes.
-// Figures must be finite; at most kMostOfSeries, else Error.
+// The indices at which a new level begins, in ascending order, without the first level at 0. The series is split where
+// the energy distance of its two sides is largest (e-divisive: Matteson and James 2014), if fewer than one in a hundred
+// random orders of the same figures have an equally good split. Then each side is split in turn. `least` is the largest
+// change of the median that does not matter, as a fraction of the median. The seed is fixed, so the same figures give
+// the same changes. Throws Error unless the figures are finite and there are at most kMostOfSeries.
 std::vector<size_t> find_change_points(std::span<const double> series, double least);
 
 }  // namespace laptime

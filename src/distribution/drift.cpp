@@ -14,11 +14,11 @@
 namespace laptime {
 namespace {
 
-constexpr double kSignificant = 2.576;  // standard deviations that a normal variable exceeds in 1 % of cases
+constexpr double kSignificant = 2.576;  // exceeded by a normal variable in 1 % of cases, in standard deviations
 constexpr size_t kMostGroups = 400;     // bounds the number of pairs
 
-// The samples, or the medians of consecutive groups of them, all of one size. The newest samples that fill no group
-// are left out.
+// The samples, or the medians of consecutive groups of equal size. The newest samples are left out if they do not fill
+// a group.
 std::vector<double> in_groups(std::span<const double> samples) {
   const size_t size = (samples.size() + kMostGroups - 1) / kMostGroups;
   std::vector<double> groups;
@@ -28,7 +28,7 @@ std::vector<double> in_groups(std::span<const double> samples) {
 
 double square_term(double n) { return n * (n - 1) * (2 * n + 5); }
 
-// Variance of Kendall's S without a trend: what ties take away from that of distinct values.
+// Variance of Kendall's S without a trend: the variance for distinct values, reduced by ties.
 double kendall_variance(const std::vector<double>& sorted) {
   double variance = square_term(static_cast<double>(sorted.size()));
   for (auto at = sorted.begin(); at != sorted.end();) {
@@ -54,7 +54,7 @@ Drift find_drift(std::span<const double> samples) {
   const size_t n = values.size();
   std::vector<double> slopes;
   slopes.reserve(n * (n - 1) / 2);
-  double rising = 0;  // pairs that rise, less those that fall
+  double rising = 0;  // pairs that rise minus pairs that fall
   for (size_t i = 0; i < n; ++i) {
     for (size_t j = i + 1; j < n; ++j) {
       slopes.push_back((values[j] - values[i]) / static_cast<double>(j - i));
@@ -68,7 +68,8 @@ Drift find_drift(std::span<const double> samples) {
   double variance = kendall_variance(sorted_samples(values));
   if (const double r = autocorrelation_beyond(values, slope); r > kBlockBootstrapAbove)
     variance *= (1 + r) / (1 - std::min(r, 0.999));
-  const double distance = std::max(0.0, std::fabs(rising) - 1);  // S moves in steps of two
+  const double distance =
+      std::max(0.0, std::fabs(rising) - 1);  // continuity correction, because S changes in steps of two
   drift.significant = variance > 0 && distance > kSignificant * std::sqrt(variance);
   return drift;
 }

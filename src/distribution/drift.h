@@ -6,15 +6,15 @@
 namespace laptime {
 
 struct Drift {
-  double change = 0;         // from the first sample to the last along the trend, as a fraction of the median
-  bool significant = false;  // noise alone causes such a trend in less than 1 % of series
+  double change = 0;         // change from the first sample to the last along the trend, as a fraction of the median
+  bool significant = false;  // true if noise alone causes such a trend in less than 1 % of series
 };
 
-// The trend is the median of the slopes of all pairs of samples (Theil 1950, Sen 1968), its test Mann and Kendall's
-// (1945, 1975) with the correction for ties. If neighbouring samples resemble each other beyond the trend (lag-1
+// The trend is the median of the slopes of all pairs of samples (Theil 1950, Sen 1968). Its test is that of Mann and
+// Kendall (1945, 1975), corrected for ties. If adjacent samples resemble each other beyond the trend (lag-1
 // autocorrelation r above kBlockBootstrapAbove), the variance of the test is multiplied by (1 + r) / (1 - r), because
 // such noise wanders. `samples` are in the order of time; long series are first reduced to medians of equal groups.
-// Fewer than kFewestForInterval samples have no trend. Throws Error as sorted_samples does.
+// Fewer than kFewestForInterval samples have no trend. Throws Error like sorted_samples.
 Drift find_drift(std::span<const double> samples);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Order statistics by sorting: sample counts are small.
+// Order statistics by sorting, because the numbers of samples are small.
 #include "distribution/median.h"
 
 #include <algorithm>

@@ -10,13 +10,13 @@ namespace laptime {
 // `sorted` ascends and is not empty.
 double percentile_of_sorted(std::span<const double> sorted, double fraction);
 
-// The middle sample, or the mean of the two middle ones. `sorted` ascends and is not empty.
+// The middle sample, or the mean of the two middle ones. `sorted` is in ascending order and not empty.
 double median_of_sorted(std::span<const double> sorted);
 
-// The same for samples in any order; throws Error as sorted_samples does.
+// The median of samples in any order. Throws Error like sorted_samples.
 double median(std::span<const double> samples);
 
-// The median of |sample - centre|, as it is: not scaled to estimate a standard deviation (that would be x 1.4826).
+// The median of |sample - centre|, not scaled to estimate a standard deviation (which would be x 1.4826).
 double median_absolute_deviation(std::span<const double> samples, double centre);
 
 }  // namespace laptime

@@ -13,13 +13,13 @@
 namespace laptime {
 namespace {
 
-constexpr double kTail = 0.005;  // on each side of the interval
+constexpr double kTail = 0.005;  // probability on each side of the interval
 
-// How many of the smallest, and of the largest, Walsh averages lie outside the interval: the largest k with
-// P(W < k) <= kTail, where W sums the ranks 1 ... n, each with a chance of one half.
+// How many of the smallest (and of the largest) Walsh averages are outside the interval: the largest k with P(W < k) <=
+// kTail, where W is the sum of a random subset of the ranks 1 ... n, each included with probability 1/2.
 size_t averages_outside(size_t n) {
   const size_t most = n * (n + 1) / 2;
-  std::vector<double> probability(most + 1);  // of W = index
+  std::vector<double> probability(most + 1);  // indexed by W
   probability[0] = 1;
   for (size_t rank = 1; rank <= n; ++rank) {
     for (size_t sum = rank * (rank + 1) / 2 + 1; sum-- > 0;)
@@ -86,7 +86,8 @@ int64_t rounds_to_show(double difference, std::span<const double> a, std::span<c
   constexpr double kNormal99 = 2.576;      // half of a 99 % interval, in standard deviations
   constexpr double kNormal95 = 1.645;      // exceeded 19 times out of 20
   constexpr double kMadOfNormal = 0.6745;  // median absolute deviation over the standard deviation
-  constexpr double kEfficiency = 0.955;    // of the signed ranks beside the mean, where noise is normal (3 / pi)
+  constexpr double kEfficiency =
+      0.955;  // efficiency of the signed ranks relative to the mean, for normal noise (3 / pi)
   const std::vector<double> logs = log_ratios(a, b);
   const double deviation = median_absolute_deviation(logs, median(logs)) / kMadOfNormal;
   const double rounds = std::pow((kNormal99 + kNormal95) * deviation / std::log1p(difference), 2) / kEfficiency;

@@ -27,7 +27,7 @@ size_t sample_count(ProcessSamples processes) {
                          [](size_t sum, const std::vector<double>& samples) { return sum + samples.size(); });
 }
 
-// Orders `values` anew.
+// Fills `values` with a resample.
 double quick_median(std::vector<double>& values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
@@ -71,7 +71,7 @@ double variance_of(const std::vector<double>& values) {
 }
 
 double bootstrap_error(ProcessSamples a, ProcessSamples b) {
-  constexpr size_t kWork = 20'000'000;  // draws and differences; bounds the time for very many processes
+  constexpr size_t kWork = 20'000'000;  // number of draws and differences; bounds the time for very many processes
   const size_t work = sample_count(a) + sample_count(b) + a.size() * b.size();
   const size_t resamples = std::clamp<size_t>(kWork / work, 200, 1000);
   std::vector<double> differences;
@@ -85,7 +85,7 @@ double bootstrap_error(ProcessSamples a, ProcessSamples b) {
   return std::sqrt(variance_of(differences) * fewest / (fewest - 1));
 }
 
-// Welch and Satterthwaite, rounded down.
+// Degrees of freedom according to Welch and Satterthwaite, rounded down.
 int64_t degrees_of_freedom(const std::vector<double>& a, const std::vector<double>& b) {
   const auto count_a = static_cast<double>(a.size());
   const auto count_b = static_cast<double>(b.size());
@@ -96,7 +96,7 @@ int64_t degrees_of_freedom(const std::vector<double>& a, const std::vector<doubl
   return std::clamp(static_cast<int64_t>((of_a + of_b) * (of_a + of_b) / below), int64_t{1}, kNearlyNormal);
 }
 
-// The variance of the level of a side, from the spread of the samples within its processes.
+// The variance of the level of a side, estimated from the spread of the samples within its processes.
 double assumed_variance(ProcessSamples processes) {
   double squares = 0;
   double freedom = 0;

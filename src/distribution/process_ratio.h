@@ -1,4 +1,4 @@
-// The ratio of two programs, each measured in several processes, whose processes were not paired.
+// The ratio of two programs, each measured in several unpaired processes.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace laptime {
 
-// From so many processes a side on, their own spread says how much processes differ.
+// With at least this many processes per side, their spread shows how much processes differ.
 inline constexpr int64_t kFewestProcesses = 3;
-// With fewer, the processes of a side are taken to differ by as much as the samples of one, and at least by this
-// standard deviation, as a fraction of the time.
+// With fewer, the processes of a side are assumed to differ by as much as the samples of one process, and by at least
+// this standard deviation, as a fraction of the time.
 inline constexpr double kAssumedSpread = 0.01;
 
 struct ProcessRatio {
   double ratio = 1;                  // B / A
-  std::optional<Interval> interval;  // none with fewer than kFewestForInterval samples and kFewestProcesses processes
+  std::optional<Interval> interval;  // none with fewer than kFewestForInterval samples or kFewestProcesses processes
 };
 
 // The samples of each process, in seconds.
@@ -28,11 +28,11 @@ using ProcessSamples = std::span<const std::vector<double>>;
 // times. A bootstrap that resamples processes and then the samples of each (Davison and Hinkley 1997, section 3.8;
 // Kalibera and Jones 2013) gives its standard error, because samples of one process are not independent. The interval
 // is Student's t with that standard error, corrected for the few processes (Hesterberg 2015, sections 4 and 5), and
-// Welch's degrees of freedom. `error`: the probability that it excludes the true ratio, 0.01 for 99 %. None if a side
+// Welch's degrees of freedom. `error` is the probability that it excludes the true ratio, 0.01 for 99 %. None if a side
 // has no process, a process no sample, or a sample is not a positive finite number.
 std::optional<ProcessRatio> process_ratio(ProcessSamples a, ProcessSamples b, double error);
 
-// The point that Student's t exceeds in absolute value with the probability `error`.
+// The value that the absolute value of Student's t exceeds with probability `error`.
 double two_sided_t(double error, int64_t degrees_of_freedom);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Checks of samples; one that is not finite is rejected with its index.
+// Checks samples, and rejects those that are not finite, with their index.
 #include "distribution/samples.h"
 
 #include <algorithm>

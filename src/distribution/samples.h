@@ -1,4 +1,4 @@
-// Samples as the statistics take them: checked and sorted.
+// Samples in the form that the statistics need: checked and sorted.
 #pragma once
 
 #include <span>
@@ -6,10 +6,9 @@
 
 namespace laptime {
 
-// The samples from smallest to largest. Statistics that do not depend on the order in time are computed from these, so
-// that they are bitwise the same for any order.
-// Throws Error when there is no sample, or when one is not a finite number of a magnitude up to 1e100 (beyond it,
-// squares and sums would no longer be finite).
+// The samples in ascending order. Statistics that do not depend on the order in time are computed from these, so that
+// their bits are the same for any order. Throws Error if there is no sample, or if one is not a finite number of
+// magnitude up to 1e100 (beyond that, squares and sums would not be finite).
 std::vector<double> sorted_samples(std::span<const double> samples);
 
 }  // namespace laptime

@@ -13,17 +13,19 @@
 namespace laptime {
 namespace {
 
-// Standard error of the difference of the medians of two windows, by the noise between neighbours in `steps`.
+// Standard error of the difference between the medians of two windows, estimated from the noise between adjacent
+// `steps`.
 double error_of_difference(std::span<const double> steps) {
-  constexpr double kDeviationOfMad = 1.4826;      // of a normal variable: standard deviation / median |value|
-  constexpr double kErrorOfMedianOfFive = 0.536;  // of five normal variables: standard error / standard deviation
+  constexpr double kDeviationOfMad = 1.4826;  // standard deviation / median |value| of a normal variable
+  constexpr double kErrorOfMedianOfFive =
+      0.536;  // standard error / standard deviation for the median of five normal variables
   std::vector<double> changes;
   for (size_t i = 1; i < steps.size(); ++i) changes.push_back(std::fabs(steps[i] - steps[i - 1]));
   const double deviation = kDeviationOfMad * median(changes) / std::numbers::sqrt2;
   return std::numbers::sqrt2 * kErrorOfMedianOfFive * deviation;
 }
 
-// The windows on both sides of place `at`, compared.
+// Compares the windows on both sides of position `at`.
 SteadyState compare_windows(std::span<const double> steps, int64_t at) {
   const auto place = static_cast<size_t>(at);
   const auto window = static_cast<size_t>(kSteadyWindow);

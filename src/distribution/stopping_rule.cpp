@@ -1,4 +1,4 @@
-// The default rule and the fixed one.
+// The default rule and the fixed rule.
 #include "distribution/stopping_rule.h"
 
 #include <fmt/format.h>
@@ -21,14 +21,14 @@ namespace {
 
 constexpr int64_t kFewestToJudgeNoise = 20;
 
-// How far the 95 % interval of the median reaches from it, as a fraction of it.
+// The distance from the median to the farther end of its 95 % interval, as a fraction of the median.
 double half_width(std::span<const double> samples) {
   const std::vector<double> sorted = sorted_samples(samples);
   const double autocorrelation = lag1_autocorrelation(samples, moments_of_sorted(sorted).mean);
   return relative_half_width(bootstrap_median_interval(samples, autocorrelation), median_of_sorted(sorted));
 }
 
-// Counts at which the noise is judged: 20, 40, 80 and so on, so that a run has few chances to end by accident.
+// Counts at which the noise is judged: 20, 40, 80 and so on, so that a run has few chances to stop by coincidence.
 bool judges_noise_at(int64_t count) {
   const int64_t times = count / kFewestToJudgeNoise;
   return count % kFewestToJudgeNoise == 0 && std::has_single_bit(static_cast<uint64_t>(times));
@@ -37,7 +37,7 @@ bool judges_noise_at(int64_t count) {
 }  // namespace
 
 int64_t steps_per_sample(Seconds step) {
-  constexpr double kShortestStep = 5e-9;  // with it, kShortestSample holds a million steps
+  constexpr double kShortestStep = 5e-9;  // a sample of kShortestSample has at most a million such steps
   const double steps = kShortestSample.count() / std::max(step.count(), kShortestStep);
   return std::max<int64_t>(1, std::llround(std::ceil(steps - 1e-9)));
 }
@@ -77,7 +77,7 @@ bool StoppingRule::is_hurried(std::span<const double> ends) const {
   return !fixed_ && ends.size() >= 2 && limits_.is_hurried(Seconds{ends[1] - ends[0]});
 }
 
-// The longest warm-up the limits allow: as many steps as fit into half of the budget, between min_warmup and
+// The longest warm-up that the limits allow: as many steps as fit into half of the budget, but from min_warmup to
 // max_warmup.
 int64_t StoppingRule::last_warmup(std::span<const double> ends) const {
   const auto count = std::min(static_cast<int64_t>(ends.size()), limits_.max_warmup);

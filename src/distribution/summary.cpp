@@ -1,4 +1,4 @@
-// The statistics of one list of samples put together.
+// Combines the statistics of one list of samples.
 #include "distribution/summary.h"
 
 #include "distribution/bootstrap.h"

@@ -1,4 +1,4 @@
-// Summary: the statistics of one list of times, as a record states them.
+// Summary: the statistics of one list of times, as stated in a record.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace laptime {
 
-// Of all samples: none is dropped. Seconds, except where said. summarize() fills every field that a single sample has;
-// what is optional here may be unknown in a record that another program wrote.
+// All samples count; none is dropped. Values are in seconds unless stated otherwise. summarize() fills every field that
+// a single sample determines; an optional field may be unknown in a record that another program wrote.
 struct Summary {
   int64_t count = 0;
   double mean = 0;
   double median = 0;
-  std::optional<double> std;             // of the sample (divided by count - 1); none for one sample
+  std::optional<double> std;             // sample standard deviation (divided by count - 1); none for one sample
   std::optional<double> std_population;  // divided by count
   double min = 0;
   double max = 0;
@@ -28,15 +28,15 @@ struct Summary {
   std::optional<double> ci_low;  // 95 % bootstrap interval of the median; none below six samples
   std::optional<double> ci_high;
   std::vector<SampleMode> modes;  // one, or two
-  std::vector<int64_t> outliers;  // indices of samples far from the others; they count all the same
+  std::vector<int64_t> outliers;  // indices of samples far from the others; they still count
 
   friend bool operator==(const Summary&, const Summary&) = default;
   LAPTIME_FIELDS(count, (kSeconds, mean, median, std, std_population, min, max, total, mad, p10, p90, ci_low, ci_high),
                  modes, outliers)
 };
 
-// `samples` are in the order of time, which matters to the indices of outliers and to the bootstrap: it resamples
-// blocks where neighbouring samples resemble each other. Throws Error as sorted_samples does.
+// `samples` are in the order of time, which matters for the indices of outliers and for the bootstrap: it resamples
+// blocks if adjacent samples resemble each other. Throws Error like sorted_samples.
 Summary summarize(std::span<const double> samples);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// The tests behind a verdict, one after the other.
+// The tests that determine a verdict, one after the other.
 #include "distribution/verdict.h"
 
 #include <fmt/format.h>
@@ -48,14 +48,14 @@ constexpr bool words_are_in_order() {
 }
 static_assert(words_are_in_order());
 
-// A reason and the verdict that it alone would give. A remark has kStable.
+// A reason, and the verdict that it would cause on its own. A remark has kStable.
 struct Finding {
   Stability stability = Stability::kStable;
   std::string reason;
 };
 using Findings = std::vector<Finding>;
 
-// The share of all sampled time that was lost, from the share of each sample.
+// The share of all sampled time that was lost, computed from the share for each sample.
 double weighted_fraction(std::span<const double> samples, std::span<const double> fractions) {
   LAPTIME_CHECK(fractions.size() == samples.size(), "{} fractions of {} samples", fractions.size(), samples.size());
   double lost = 0;

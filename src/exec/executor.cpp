@@ -45,7 +45,7 @@ Executor::BoundStep Executor::bind(const PlanStep& step) {
       bound.buffers.push_back(operand.buffer);
     }
   }
-  // The span stays valid when `bound` moves, because the vector keeps its heap buffer.
+  // The span remains valid when `bound` is moved, because the vector keeps its heap buffer.
   const std::span<const TensorView> operands(bound.operands);
   bound.launch = {
       step.kernel, &step.attributes, operands.first(step.in.size()), operands.subspan(step.in.size()), nullptr,
@@ -146,7 +146,7 @@ void Executor::enqueue(Marks marks) {
 
 Timeline Executor::run(Marks marks) {
   Timeline timeline = run_step(marks == Marks::kLaunches ? nullptr : recording_.get(), marks);
-  // After the first step, in which kernels and libraries load what a recording may not wait for.
+  // After the first step, in which kernels and libraries load code, which a recording cannot include.
   if (recording_ == nullptr && backend_.records_steps())
     recording_ = backend_.record([this] { enqueue(Marks::kPhases); });
   return timeline;
@@ -220,7 +220,7 @@ std::vector<Seconds> Executor::launch_times() const {
 
 Seconds Executor::cost_of_mark() {
   constexpr size_t kMarks = 1000;
-  backend_.mark(kMarks);  // the vector of marks grows here, not below
+  backend_.mark(kMarks);  // the vector of marks grows here and not in the loop below
   backend_.synchronize();
   const Seconds begin = backend_.now();
   for (size_t i = 0; i < kMarks; ++i) backend_.mark(i);
@@ -240,11 +240,11 @@ Executor::Worst Executor::worst_of(const TensorView& values) {
 
 Executor::Worst Executor::worst_in(const TensorView& view) const {
   if (view.data == nullptr || !is_floating(view.type.dtype)) return Worst::kUsual;
-  if (!view.type.layout.is_contiguous()) {  // what lies in the gaps of the layout belongs to other values
+  if (!view.type.layout.is_contiguous()) {  // bytes in the gaps of the layout belong to other values
     std::vector<std::byte> bytes = read(view);
     return worst_of({bytes.data(), contiguous_type(view.type.dtype, view.shape())});
   }
-  // A piece at a time: the step may have left little memory.
+  // Copies in pieces, because the step may have left little memory.
   constexpr int64_t kPiece = int64_t{1} << 20;  // elements
   const int64_t element = size_of(view.type.dtype);
   std::vector<std::byte> bytes(static_cast<size_t>(std::min(kPiece, view.numel()) * element));

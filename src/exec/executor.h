@@ -14,12 +14,12 @@
 
 namespace laptime {
 
-// What a run marks: the end of each phase, or also that of each launch.
+// Whether a run marks only the end of each phase, or also the end of each launch.
 enum class Marks : uint8_t { kPhases, kLaunches };
 
 class Executor {
  public:
-  // Allocates the memory of the plan (sources hold zeros, step buffers NaN), prepares its kernels and runs its set-up
+  // Allocates the memory of the plan (sources are zero, step buffers are NaN), prepares its kernels and runs its set-up
   // steps. Throws Error if the memory is not available. The backend must outlive the executor.
   Executor(Plan plan, Backend& backend);
 
@@ -29,33 +29,34 @@ class Executor {
   // Runs every step once. Events of the timeline are phases, timed by marks of the device; begin and end are host
   // times.
   Timeline run(Marks marks = Marks::kPhases);
-  // The pool of the device that the values of a step come from; null: they lie in the arena of the plan.
+  // The pool of the device that provides the values of a step; null if they are in the arena of the plan.
   const StepPool* pool() const { return pool_.get(); }
   // Whether steps with marks of phases run from a recording of the device.
   bool is_recorded() const { return recording_ != nullptr; }
-  // Runs `count` steps from a recording of the device, which run() need not do, each after `before`. Values from a pool
-  // get an arena meanwhile, and outputs of earlier steps are lost. Empty where the device makes no recording, or has no
-  // memory for the arena.
+  // Runs `count` steps from a recording of the device, even if run() does not need one, each after calling `before`.
+  // Values that come from a pool are in an arena during this call, and outputs of earlier steps are lost. Empty if the
+  // device makes no recordings or has no memory for the arena.
   std::vector<Timeline> run_recorded(int64_t count, const std::function<void()>& before);
   // After run(Marks::kLaunches): the device's time before the first launch, and after each launch.
   std::vector<Seconds> launch_times() const;
-  // Seconds that one mark of a launch takes: the mean over many marks in a row.
+  // The time of one mark of a launch in seconds: the mean over many consecutive marks.
   Seconds cost_of_mark();
 
-  // Runs every step once and returns the op and scope of the first output that holds a NaN or positive infinity; none
-  // if no output does. Negative infinity masks attention scores and starts maxima, so it is no sign of an error.
+  // Runs every step once. Returns the op and scope of the first output that contains a NaN or positive infinity; none
+  // if no output does. Negative infinity masks attention scores and initialises maxima, so it does not indicate an
+  // error.
   struct NanSite {
     std::string op;
     std::string scope;
     bool is_infinity = false;  // no NaN in this output
   };
   std::optional<NanSite> find_nan();
-  // Whether a parameter, an optimizer state or another value that outlives a step holds one.
+  // Whether a parameter, an optimizer state or another value that outlives a step contains one.
   bool state_holds_nan() const;
 
   // Writes a whole source; `size` must be its size in bytes. Returns false if the plan has no such source.
   bool write(const std::string& source, const void* bytes, int64_t size);
-  // Writes a part of the source in buffer `source` (plan().find_source). Threads may write different parts at once.
+  // Writes part of the source in buffer `source` (plan().find_source). Threads may write different parts concurrently.
   void write(int source, int64_t offset, std::span<const std::byte> bytes);
   // Copies a source or an output to the host in its own type and row-major order; empty if it does not exist.
   std::vector<std::byte> read_source(const std::string& name) const;
@@ -64,7 +65,7 @@ class Executor {
  private:
   struct BoundStep {
     std::vector<TensorView> operands;  // inputs, then outputs
-    std::vector<int> buffers;          // of the operands; -1: none
+    std::vector<int> buffers;          // buffers of the operands; -1: none
     Launch launch;
     Seconds pause{};
   };
@@ -77,17 +78,17 @@ class Executor {
 
   // Enqueues every step and the marks.
   void enqueue(Marks marks);
-  // Enqueues every step, and calls `after` with its number, which may end it by returning false.
+  // Enqueues every step, and calls `after` with its number. If it returns false, the loop ends.
   template <class After>
   void enqueue_steps(const After& after);
   void enqueue_step(size_t number);
-  // Gives the outputs of the last step back to the pool.
+  // Returns the outputs of the last step to the pool.
   void free_outputs();
   // Runs a step from a recording, or enqueues it.
   Timeline run_step(Recording* recording, Marks marks);
-  // The names of the ranges that a step of the plan is in, from the outside in.
+  // The names of the ranges that contain a step of the plan, outermost first.
   static std::vector<std::string> ranges_of(const PlanStep& step);
-  // Ends ranges and begins others, so that those of this step are open; null: none.
+  // Ends and begins ranges, so that those of this step are open; null: none.
   void move_to_ranges(const std::vector<std::string>* ranges);
   TensorView view_of(const Operand& operand) const;
   BoundStep bind(const PlanStep& step);
@@ -100,15 +101,15 @@ class Executor {
   Plan plan_;
   Backend& backend_;
   std::unique_ptr<DeviceMemory> resident_;
-  std::unique_ptr<DeviceMemory> arena_;  // null where there is a pool
+  std::unique_ptr<DeviceMemory> arena_;  // null if there is a pool
   std::unique_ptr<StepPool> pool_;
-  std::vector<std::vector<std::string>> ranges_;  // of each step; empty where no tool listens
+  std::vector<std::vector<std::string>> ranges_;  // the ranges of each step; empty if no tool listens
   std::vector<std::string> open_ranges_;
-  std::vector<std::byte*> pooled_;  // buffer -> where it is in the pool; null: it is not allocated
-  std::vector<bool> is_output_;     // buffer -> whether it stays until the next step
+  std::vector<std::byte*> pooled_;  // buffer -> its address in the pool; null if it is not allocated
+  std::vector<bool> is_output_;     // buffer -> whether it lives until the next step
   std::vector<BoundStep> bound_;
   std::vector<PhaseRun> phase_runs_;
-  std::unique_ptr<Recording> recording_;  // of a step with marks of phases; null: the device has not recorded one
+  std::unique_ptr<Recording> recording_;  // a step with marks of phases; null if the device has not recorded one
 };
 
 }  // namespace laptime

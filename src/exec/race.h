@@ -22,16 +22,16 @@ struct RaceResult {
 // less noisy, or one if the first takes more than a second.
 RaceResult race(size_t candidates, const std::function<Seconds(size_t)>& run);
 
-// The candidate with the shortest run of those that count; none where no candidate does.
+// The candidate with the shortest run among those that `counts` selects; none if it selects none.
 std::optional<size_t> fastest_of(const RaceResult& result, const std::function<bool(size_t)>& counts);
 
-// The candidate to take after a race: the winner, but the fastest favoured candidate where there is one and the winner
-// does not lead it by at least kClearLead.
+// The candidate to use after a race: the winner, unless there is a favoured candidate and the winner does not lead the
+// fastest of them by at least kClearLead.
 inline constexpr double kClearLead = 1.05;
 size_t clear_winner(const RaceResult& result, const std::function<bool(size_t)>& is_favoured);
 
-// The candidates that another race might put before `candidate`, itself included: those that count and are slower or
-// faster by kClearLead at most.
+// The candidates that might beat `candidate` in another race, including itself: those that `counts` selects and that
+// are slower or faster by at most kClearLead.
 std::vector<size_t> tied_with(const RaceResult& result, size_t candidate, const std::function<bool(size_t)>& counts);
 
 }  // namespace laptime

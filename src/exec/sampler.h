@@ -23,12 +23,13 @@ struct StepHooks {
 // When to stop sampling.
 struct SamplingRequest {
   StoppingRule rule;
-  bool fixed = false;  // fixed number of samples, each of one step however short
-  // Marks of every launch are taken from the second step on if they are expected to take less than this fraction of it.
+  bool fixed = false;  // fixed number of samples of one step each, however short
+  // From the second step on, every launch is marked if the marks are expected to take less than this fraction of a
+  // step.
   double launch_marks_below = 0;
   ReportedTime reported{};
-  Seconds mark{};            // what one mark of a launch takes
-  bool marks_first = false;  // the first step has marks of launches too
+  Seconds mark{};            // the time of one mark of a launch
+  bool marks_first = false;  // the first step also has marks of launches
 };
 
 Sampling sample(Executor& executor, const SamplingRequest& request, const StepHooks& hooks);

@@ -1,4 +1,4 @@
-// Sampling: the steps of a run, and the series that decides after each of them whether another one is needed.
+// Sampling: the steps of a run, and the series that decides after each step whether another one is needed.
 #pragma once
 
 #include <cstdint>
@@ -21,24 +21,25 @@ struct Sampling {
   int64_t sample_count() const { return (static_cast<int64_t>(steps.size()) - warmup) / steps_per_sample; }
 };
 
-// The part of a step that is reported, which decides about steady state, batches and the end. Null: all of it.
+// The part of a step that is reported. It determines steady state, batches and the end. Null: the whole step.
 using ReportedTime = std::function<Seconds(const Timeline&)>;
 
-// Takes the steps of a run one at a time, whoever runs them, and applies a stopping rule. With a rule that is not fixed
-// the second step decides how many steps are a sample, because the first one runs with cold caches; both are warm-up.
+// Receives the steps of a run one at a time, whoever runs them, and applies a stopping rule. If the rule is not fixed,
+// the second step determines how many steps make a sample, because the first one runs with cold caches. Both are
+// warm-up.
 class SampleSeries {
  public:
   SampleSeries(const StoppingRule& rule, bool fixed, ReportedTime reported = {});
 
-  // Adds a step that has ended. Timelines have one clock and do not overlap.
+  // Adds a completed step. Timelines must use the same clock and must not overlap.
   void add(Timeline step);
 
   bool is_done() const { return is_done_; }
-  // False within a sample of several steps.
+  // False while a sample of several steps is incomplete.
   bool is_between_samples() const { return steps_in_batch_ == 0; }
   const Sampling& so_far() const { return sampling_; }
 
-  // All of it. `interrupted`: sampling ended before the rule was satisfied.
+  // The whole sampling. `interrupted`: sampling ended before the rule was satisfied.
   Sampling finish(bool interrupted) &&;
 
  private:
@@ -51,7 +52,7 @@ class SampleSeries {
   Sampling sampling_;
   std::vector<double> sums_;  // reported seconds of each batch of steps_per_sample steps
   std::vector<double> ends_;  // wall clock at the end of each batch, from the first step
-  Seconds sum_{};             // of the batch at hand
+  Seconds sum_{};             // sum for the current batch
   int64_t steps_in_batch_ = 0;
   int64_t steps_before_batches_ = 0;  // steps that ran before the first batch
   bool is_done_ = false;

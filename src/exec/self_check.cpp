@@ -1,4 +1,4 @@
-// Loops that the compiler cannot shorten, on the clock that times steps.
+// Loops that the compiler cannot shorten, timed with the clock that times steps.
 #include "exec/self_check.h"
 
 #include <algorithm>
@@ -15,18 +15,18 @@ constexpr Seconds kLoop{1e-3};
 constexpr int64_t kLoops = 1000;
 constexpr int64_t kLongLoops = 100;
 
-// Each round needs the result of the one before it.
+// Each round depends on the result of the previous one.
 Seconds time_of_rounds(int64_t rounds) {
   const Seconds begin = host_now();
   uint64_t value = 1;
   for (int64_t i = 0; i < rounds; ++i) {
     value += value >> 3U;
-    asm volatile("" : "+r"(value));  // NOLINT(hicpp-no-assembler): keeps every round
+    asm volatile("" : "+r"(value));  // NOLINT(hicpp-no-assembler): prevents the compiler from removing rounds
   }
   return host_now() - begin;
 }
 
-// As many rounds as take `wanted` at the fastest pace that is seen.
+// The number of rounds that take `wanted` at the fastest rate observed.
 int64_t rounds_of(Seconds wanted) {
   constexpr int64_t kProbe = 100'000;
   Seconds fastest = time_of_rounds(kProbe);

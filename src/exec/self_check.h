@@ -1,4 +1,4 @@
-// How well this process can time: the cost of an empty step, and loops whose work is known.
+// How accurately this process can time: the cost of an empty step, and loops with a known amount of work.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,18 @@
 
 namespace laptime {
 
-// The median time of a step without launches: what timing adds to every step.
+// The median time of a step without launches, which timing adds to every step.
 Seconds time_of_empty_step(Backend& backend);
 
-// A loop of dependent additions, which takes as long as it has rounds, timed as steps are.
+// A loop of dependent additions, whose time is proportional to its rounds, timed like steps.
 struct BusyLoops {
-  int64_t loops = 0;  // of one length, one after the other
-  Seconds fastest{};  // of them
+  int64_t loops = 0;  // consecutive loops of the same length
+  Seconds fastest{};  // the fastest loop
   Seconds median{};
   Seconds slowest_tenth{};  // the 90th percentile
-  double lost = 0;          // of the time of all loops, beyond what they take at the pace of the median
-  double tenfold = 0;  // the median time of loops of ten times the length, over that of the others; 10 if time is right
+  double lost = 0;          // share of the time of all loops, in excess of the time at the median rate
+  double tenfold =
+      0;  // the median time of loops of ten times the length, relative to the others; 10 if times are right
 };
 
 // Takes about two seconds.

@@ -11,8 +11,8 @@ namespace laptime {
 namespace {
 
 constexpr int64_t kAlignment = 64;
-// On a device with a queue: the pause before a timed launch, in which the host fills the queue, and the launches that
-// are timed several at a time because they are shorter.
+// For a device with a queue: the pause before a timed launch, during which the host fills the queue, and the length
+// below which several launches are timed together.
 constexpr Seconds kHeadStart{200e-6}, kShortLaunch{100e-6};
 constexpr int kMostLaunches = 20;
 
@@ -20,9 +20,9 @@ int64_t bytes_of(const TensorType& type) {
   return align_up((Size(type.layout.extent()) * size_of(type.dtype)).value(), kAlignment);
 }
 
-// Fills the whole extent of a floating-point tensor with random numbers in [-1, 1), any other tensor with zeros.
+// Fills the whole extent of a floating-point tensor with random numbers in [-1, 1), and any other tensor with zeros.
 void fill_random(Backend& backend, const TensorView& view, uint64_t stream) {
-  constexpr int64_t kPeriod = 4096;     // elements until the numbers repeat; random enough for a timing
+  constexpr int64_t kPeriod = 4096;     // elements until the numbers repeat; random enough for timing
   constexpr int64_t kRepetitions = 64;  // periods per write
   const int64_t extent = view.type.layout.extent();
   const int64_t period = std::min(kPeriod, extent);

@@ -1,4 +1,4 @@
-// Trial: times kernels in isolation on operands of one signature.
+// Trial: times kernels in isolation, on operands of one signature.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,22 @@ namespace laptime {
 
 class Trial {
  public:
-  // Bytes of memory that a trial of this kernel needs: operands and workspace. `absent` are the optional outputs that
-  // the step does not read and the kernel therefore does not write.
+  // Bytes of memory that a trial of this kernel needs: operands and workspace. `absent` lists the optional outputs that
+  // the step does not read, which the kernel therefore does not write.
   static int64_t bytes(const Signature& signature, IndexSet absent, const Kernel& kernel);
 
   // Fills floating-point inputs with random numbers around 0, because products of zeros run faster than real work, and
-  // integers and masks with 0. `memory` must have the largest `bytes` of the kernels, aligned to 64. Backend, signature
-  // and memory must outlive the trial.
+  // integers and masks with 0. `memory` must have the maximum of `bytes` over the kernels, aligned to 64. Backend,
+  // signature and memory must outlive the trial.
   Trial(Backend& backend, const Signature& signature, IndexSet absent, DeviceMemory& memory);
 
-  // Runs the kernel, which the backend has prepared, and returns the time of a launch. On a device with a clock of its
-  // own that is the time between marks around several launches of a short kernel, without what the host takes to
-  // enqueue them; a first launch, which may load code, is not timed.
+  // Runs the kernel, which the backend has prepared, and returns the time of a launch. On a device with its own clock,
+  // this is the time between marks around several launches of a short kernel, without the time that the host takes to
+  // enqueue them. A first launch, which may load code, is not timed.
   Seconds time(const Kernel& kernel);
 
  private:
-  // Mean time of `launches` launches that are all queued before the first one starts.
+  // Mean time of `launches` launches, all of which are queued before the first one starts.
   Seconds time_in_queue(const Launch& launch, int launches);
 
   Backend& backend_;

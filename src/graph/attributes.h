@@ -14,15 +14,15 @@
 
 namespace laptime {
 
-// Holds one trivially copyable struct that lists its fields (base/fields.h), from which printing, equality and hash
-// follow.
+// Contains one trivially copyable struct that lists its fields (base/fields.h). Printing, equality and hash are derived
+// from them.
 class Attributes {
  public:
   Attributes() = default;
 
   template <class T>
   requires(!std::is_same_v<std::decay_t<T>, Attributes>) Attributes(const T& value)
-      : type_(&kTypeOf<T>) {  // NOLINT(google-explicit-constructor): a struct stands for its attributes
+      : type_(&kTypeOf<T>) {  // NOLINT(google-explicit-constructor): converts implicitly from a struct
     static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= kCapacity);
     std::memcpy(bytes_.data(), &value, sizeof(T));
   }

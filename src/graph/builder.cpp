@@ -40,7 +40,7 @@ std::vector<ValueId> Builder::emit(const OpCard& op, const Attributes& attribute
       layout = op.view(attributes, type(node.inputs[0]).layout);
       LAPTIME_CHECK(layout.has_value(), "{} of a contiguous {}", op.name, in[0].text());
     }
-    if (*layout == type(node.inputs[0]).layout) return {node.inputs[0]};  // the view changes nothing
+    if (*layout == type(node.inputs[0]).layout) return {node.inputs[0]};  // the view has no effect
     const NodeId node_id{static_cast<int32_t>(graph_.nodes.size())};
     const Value& base = graph_.value(node.inputs[0]);
     node.outputs = {add_value({base.type.dtype, *layout}, node_id, 0, base.storage, base.role)};
@@ -125,7 +125,7 @@ Builder::Scoped Builder::scope_of(ValueId value) {
 
 Builder::Framed::Framed(Builder& builder, const std::string& function)
     : builder_(builder), outer_(builder.current.frame) {
-  builder_.current.frame = function + "@" + builder_.current.scope;  // one call, not all calls
+  builder_.current.frame = function + "@" + builder_.current.scope;  // identifies one call, not all calls
 }
 
 Builder::Parted::Parted(Builder& builder, size_t part) : builder_(builder), outer_(builder.current) {
@@ -161,7 +161,8 @@ void Replay::bind(ValueId old_value, ValueId new_value) {
   const Value& old = from.value(old_value);
   map_[static_cast<size_t>(old_value.index)] = new_value;
   to.annotate(new_value, old.annotations);
-  // kActivation is the default: it must not replace a role that a pass has set or that a view or update has inherited.
+  // kActivation is the default, so it must not replace a role that a pass has set or that a view or update has
+  // inherited.
   if (old.role != Role::kActivation) to.mark_role(new_value, old.role);
 }
 

@@ -17,11 +17,11 @@ class Builder {
   // Annotations that new nodes get; set directly or through Scoped.
   NodeAnnotations current;
 
-  // Adds a value that exists before the step: a parameter, a state, an input.
+  // Adds a value that exists before the step: a parameter, a state or an input.
   ValueId source(const std::string& name, const TensorType& type, Role role);
 
-  // Adds a node and decides its types, layouts and storages. Inserts a copy of an input that a view op needs
-  // contiguous. Returns the existing values of a constant that the graph already has.
+  // Adds a node and determines its types, layouts and storages. If a view op needs a contiguous input, a copy is
+  // inserted. For a constant that is already in the graph, returns the existing values.
   std::vector<ValueId> emit(const OpCard& op, const Attributes& attributes, std::span<const ValueId> inputs);
   // For ops with one output.
   ValueId emit_one(const OpCard& op, const Attributes& attributes, std::initializer_list<ValueId> inputs);
@@ -32,12 +32,12 @@ class Builder {
   DType dtype(ValueId id) const { return graph_.value(id).type.dtype; }
   const Graph& graph() const { return graph_; }
 
-  // Names a value within the current scope ("": by the scope alone) and returns it.
+  // Names a value within the current scope ("": uses only the scope) and returns it.
   ValueId name(ValueId value, const std::string& name);
   // The eager program's variable `variable` of the current frame now refers to `value`.
   ValueId hold(ValueId value, const std::string& variable);
   void annotate(ValueId value, const ValueAnnotations& annotations);
-  // The role of a value and of the bytes it stands in.
+  // Sets the role of a value and of its storage.
   void mark_role(ValueId value, Role role) {
     graph_.value(value).role = role;
     graph_.value(graph_.storage_roots[static_cast<size_t>(graph_.value(value).storage.index)]).role = role;
@@ -57,16 +57,16 @@ class Builder {
     size_t length_;
     Region outer_;
   };
-  // A module of the current one. The outermost module, of the model or of a layer, is the part of the region.
+  // Enters a submodule of the current one. The outermost module, of the model or of a layer, is the part of the region.
   [[nodiscard]] Scoped scope(const std::string& module);
-  // A range of this name within the one around it; the scope stays. Profiles and traces group by ranges.
+  // Enters a range of this name within the current one; the scope stays the same. Profiles and traces group by ranges.
   [[nodiscard]] Scoped range(const std::string& name);
-  // A layer of the model's stack.
+  // Enters a layer of the model's stack.
   [[nodiscard]] Scoped layer(int64_t index);
-  // The place of a named value within the current module: its name as scope, and its region.
+  // The place of a named value within the current module: its name as the scope, and its region.
   [[nodiscard]] Scoped scope_of(ValueId value);
 
-  // Enters a function of the eager program: its variables die when its last node has run.
+  // Enters a function of the eager program, whose variables die when its last node has run.
   class Framed {
    public:
     Framed(Builder& builder, const std::string& function);
@@ -80,7 +80,7 @@ class Builder {
   };
   [[nodiscard]] Framed frame(const std::string& function) { return Framed(*this, function); }
 
-  // Enters a part of the composite that is being lowered, where it names its parts; else stays where it is.
+  // Enters a part of the composite that is being lowered, if the composite names its parts; otherwise has no effect.
   class Parted {
    public:
     Parted(Builder& builder, size_t part);
@@ -103,7 +103,8 @@ class Builder {
   std::map<std::string, std::vector<ValueId>> constants_;  // op and attributes -> its values
 };
 
-// The frame of a pass: emits the nodes of the old graph, changed or not, into a new builder and maps old values to new.
+// The framework of a pass: emits the nodes of the old graph, changed or unchanged, into a new builder, and maps old
+// values to new ones.
 class Replay {
  public:
   explicit Replay(const Graph& from) : from(from), map_(from.values.size()) { copy_sources(); }
@@ -111,7 +112,7 @@ class Replay {
   const Graph& from;
   Builder to;
 
-  // Emits the same node on the mapped inputs.
+  // Emits the same node with the mapped inputs.
   void copy(const Node& node);
   // Maps `old_value` to `new_value`, which receives its annotations.
   void bind(ValueId old_value, ValueId new_value);

@@ -31,7 +31,7 @@ inline constexpr int kRoleCount = 8;
 const char* name_of(Phase phase);  // "forward"
 const char* name_of(Role role);    // "optimizer_state"
 
-// The kind of work that a kernel does, by which profiles add up time.
+// The kind of work that a kernel does, by which profiles sum up time.
 enum class WorkClass : uint8_t {
   kMatmul,
   kAttention,  // scores, softmax and values in one kernel
@@ -46,7 +46,7 @@ enum class WorkClass : uint8_t {
 inline constexpr int kWorkClassCount = 9;
 const char* name_of(WorkClass work);  // "matmul"
 
-// Index of a value of one graph; default: no value.
+// Index of a value in a graph; by default, no value.
 struct ValueId {
   int32_t index = -1;
   bool valid() const { return index >= 0; }
@@ -57,7 +57,7 @@ struct NodeId {
   bool valid() const { return index >= 0; }
   friend auto operator<=>(NodeId, NodeId) = default;
 };
-// Values that share bytes (a tensor and its views, a state and its next value) share a storage.
+// Values that share bytes (a tensor and its views, or a state and its next value) share a storage.
 struct StorageId {
   int32_t index = -1;
   friend auto operator<=>(StorageId, StorageId) = default;
@@ -65,8 +65,8 @@ struct StorageId {
 
 // Part of the model that a node belongs to, so that nodes can be grouped without parsing scope names.
 struct Region {
-  int64_t layer = -1;   // of a stack of layers, counted from 0; -1 outside of it
-  std::string part;     // outermost module, of the layer or else of the model: "attn", "lm_head"; empty: none
+  int64_t layer = -1;   // index in the stack of layers, counted from 0; -1 outside of it
+  std::string part;     // outermost module of the layer or else of the model: "attn", "lm_head"; empty: none
   std::string range{};  // path of the named ranges, "scaled dot product attention/computing softmax"; empty: none
   friend bool operator==(const Region&, const Region&) = default;
 };
@@ -81,7 +81,7 @@ inline constexpr const char* kAnyLayerScope = "layers.*";
 struct ValueAnnotations {
   std::string name;     // "layers.0.attn.scores"; a parameter's name
   std::string held_by;  // a variable of the eager program that keeps the value alive, "frame:variable"
-  Region region{};      // where the value is named
+  Region region{};      // place where the value is named
   void merge(const ValueAnnotations& other) {
     if (!other.name.empty()) {
       name = other.name;
@@ -94,7 +94,7 @@ struct ValueAnnotations {
 struct Value {
   TensorType type;
   StorageId storage;
-  NodeId producer;  // invalid: a source (parameter, state, input)
+  NodeId producer;  // invalid for a source (parameter, state, input)
   int output = 0;   // which output of the producer
   Role role = Role::kActivation;
   ValueAnnotations annotations;
@@ -103,20 +103,20 @@ struct Value {
 // A module of the model, and the function of the eager program that runs it.
 struct Place {
   std::string scope;  // path of modules, "layers.3.attn.scores"
-  std::string frame;  // its variables die when the function ends; empty: none
-  Region region{};    // of the scope
+  std::string frame;  // function whose variables die when it ends; empty: none
+  Region region{};    // region of the scope
 };
 
-// Annotations of a node. Passes copy them as a whole, and backward nodes take those of their forward node.
+// Annotations of a node. Passes copy them as a whole, and backward nodes inherit those of their forward node.
 struct NodeAnnotations {
   Phase phase = Phase::kForward;
   std::string scope;           // as in Place
   std::string frame;           // as in Place
-  bool recomputed = false;     // runs again what forward already ran: counts for hfu, not mfu
-  std::vector<Place> parts{};  // of a composite that spans modules: where what it is lowered to belongs, in order
-  Region region{};             // of the scope
+  bool recomputed = false;     // repeats work of forward: counts for hfu, not mfu
+  std::vector<Place> parts{};  // for a composite that spans modules: the places of its lowered parts, in order
+  Region region{};             // region of the scope
   std::optional<WorkClass>
-      work_class{};  // of the composite that the node was lowered from, where its card passes it on
+      work_class{};  // inherited from the composite that the node was lowered from, if its card says so
 };
 
 struct Node {
@@ -145,7 +145,7 @@ struct Graph {
   const Value& root(StorageId id) const { return value(storage_roots[static_cast<size_t>(id.index)]); }
   // The node that computes a value, or null for a source.
   const Node* producer(ValueId id) const;
-  // A source by name; invalid when there is none.
+  // A source by name; invalid if there is none.
   ValueId find_source(const std::string& name) const;
   ValueId find_output(const std::string& name) const;
   int64_t storage_bytes(StorageId id) const { return root(id).type.bytes(); }
@@ -154,8 +154,8 @@ struct Graph {
 // The graph as text, one line per node (`laptime explain --dump graph`).
 std::string print(const Graph& graph);
 
-// Checks the rules that every pass must keep, and aborts with the pass's name otherwise: a value is made before it is
-// read, types are those that the cards infer, and no node reads a state after its update.
+// Checks the rules that every pass must keep, and aborts with the pass's name if one is broken: a value is defined
+// before it is read, types are those that the cards infer, and no node reads a state after its update.
 void verify(const Graph& graph, const std::string& after);
 
 }  // namespace laptime

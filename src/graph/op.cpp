@@ -1,4 +1,4 @@
-// Signatures of nodes, and the bytes and FLOPs that follow from them.
+// Signatures of nodes, and the bytes and FLOPs derived from them.
 #include "graph/op.h"
 
 #include <fmt/format.h>
@@ -85,7 +85,7 @@ int64_t bytes_of(const Signature& signature) {
   if (signature.op->bytes != nullptr) return signature.op->bytes(signature);
   Size bytes = 0;
   for (const TensorType& type : signature.in) {
-    // A broadcast operand is read once: only the elements that its strides reach count.
+    // A broadcast operand is read once: only elements that its strides reach are counted.
     Size elements = 1;
     for (int axis = 0; axis < type.layout.rank(); ++axis) {
       if (type.layout.strides[axis] != 0) elements *= type.layout.shape[axis];

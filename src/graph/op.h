@@ -1,4 +1,4 @@
-// OpCard: what an op states about itself, so that no pass, plan or report needs to recognise an op by name.
+// OpCard: an op's description of itself, so that no pass, plan or report needs to recognise an op by name.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ class Builder;
 
 enum class OpKind : uint8_t {
   kConstant,       // no inputs; computed once, during set-up
-  kView,           // another layout of the same bytes
+  kView,           // a different layout of the same bytes
   kPointwise,      // each output element depends on the input elements at the same index
   kReduction,      // sums, maxima, norms along axes
   kContraction,    // matrix products
@@ -38,12 +38,12 @@ struct Signature {
   std::vector<TensorType> in;
   std::vector<TensorType> out;
 
-  // "matmul(float32 [1024, 768], float32 [768, 768] strides [1, 768])": the key under which a kernel choice is kept.
+  // "matmul(float32 [1024, 768], float32 [768, 768] strides [1, 768])": the key under which a kernel choice is stored.
   std::string text() const;
 };
 Signature signature_of(const Graph& graph, const Node& node);
 
-// Operands of a reference implementation. Outputs are allocated, not initialised.
+// Operands of a reference implementation. Outputs are allocated but not initialised.
 struct OpCall {
   const Attributes& attributes;
   std::span<const TensorView> in;
@@ -56,9 +56,9 @@ struct GradientContext {
   const Attributes& attributes;
   std::span<const ValueId> in;
   std::span<const ValueId> out;
-  std::span<const ValueId> grad_out;  // invalid where the loss does not depend on that output
+  std::span<const ValueId> grad_out;  // invalid if the loss does not depend on that output
   std::vector<bool> wanted;           // which inputs need a gradient
-  std::vector<ValueId> grad_in;       // filled by the card; same size as `in`, invalid where not wanted
+  std::vector<ValueId> grad_in;       // filled in by the card; same size as `in`, invalid where no gradient is wanted
 };
 
 // A small set of output or input positions, {1, 2}.
@@ -72,7 +72,7 @@ struct IndexSet {
   constexpr bool contains(int member) const { return ((bits >> static_cast<unsigned>(member)) & 1U) != 0; }
 };
 
-// States that output `output` is the next value of the state at input `input`, with its type and in its bytes.
+// States that output `output` is the next value of the state at input `input`, with the same type and storage.
 struct Update {
   int output = 0;
   int input = 0;
@@ -81,50 +81,52 @@ struct Update {
 struct OpCard {
   const char* name = "";
   OpKind kind = OpKind::kPointwise;
-  // The class of its work; none: by its kind. Unless the op is a contraction, what it is lowered to has this class too.
+  // The class of its work; if absent, it follows from the kind. Unless the op is a contraction, the ops that it is
+  // lowered to inherit this class.
   std::optional<WorkClass> work_class{};
 
-  // Types of the outputs. Checks its inputs with LAPTIME_CHECK: a wrong graph is a bug in this program.
+  // Types of the outputs. Checks its inputs with LAPTIME_CHECK, because a wrong graph is a bug in this program.
   std::vector<TensorType> (*infer)(const Attributes&, std::span<const TensorType> in) = nullptr;
   // kView only: the new layout, or nothing if the input must be made contiguous first.
   std::optional<Layout> (*view)(const Attributes&, const Layout& in) = nullptr;
   // Builds the nodes of the gradient. The differentiate pass sums over broadcast axes and casts to the input's type.
-  // Null: no gradient flows.
+  // Null: the op has no gradient.
   void (*gradient)(GradientContext&) = nullptr;
   // Model FLOPs; null: none.
   double (*flops)(const Signature&) = nullptr;
   // Model FLOPs of its matrix products; null: all FLOPs of a contraction, none of any other op.
   double (*product_flops)(const Signature&) = nullptr;
-  // Bytes that must move; null: inputs read once + outputs written once.
+  // Bytes that must be moved; null: inputs read once + outputs written once.
   int64_t (*bytes)(const Signature&) = nullptr;
   Autocast autocast = Autocast::kKeep;
   // The definition of a correct result: plain loops with double accumulation, for any dtype and layout.
   void (*reference)(const OpCall&) = nullptr;
-  // Lowers the op to the simpler ops that a framework runs eagerly. Null: the op is a primitive.
+  // Lowers the op to the simpler ops that a framework runs in eager mode. Null: the op is a primitive.
   std::vector<ValueId> (*decompose)(Builder&, const Attributes&, std::span<const ValueId> in) = nullptr;
-  // Attributes with which the op itself rounds floating input `input` (or output `output`) to type `to`, so that the
-  // cast next to it is not needed; nothing if it cannot. Null: it never can.
+  // Attributes with which the op itself rounds floating-point input `input` (or output `output`) to type `to`, so that
+  // the adjacent cast is not needed; nothing if it cannot. Null: it never can.
   std::optional<Attributes> (*fold_input_cast)(const Attributes&, int input, DType to) = nullptr;
   std::optional<Attributes> (*fold_output_cast)(const Attributes&, int output, DType to) = nullptr;
-  // The output is the input in another number type, and nothing else: fold_casts may fold it into an op next to it.
+  // The output is the input converted to another number type, and nothing else: fold_casts may fold it into an adjacent
+  // op.
   bool is_cast = false;
-  // The output is the sum of the two inputs, in their common type: fold_addends may fold it into an op next to it.
+  // The output is the sum of the two inputs, in their common type: fold_addends may fold it into an adjacent op.
   bool is_sum = false;
-  // Attributes with which the op takes one more input, the last, of output 0's shape, and adds it to that output;
+  // Attributes with which the op takes an additional last input with the shape of output 0, and adds it to that output;
   // nothing if it cannot. Null: it never can.
   std::optional<Attributes> (*fold_addend)(const Attributes&) = nullptr;
-  // Kept whole, the op needs less memory than its decomposition and more FLOPs in backward: for steps that recompute.
+  // As a whole, the op needs less memory than its decomposition and more FLOPs in backward. Kept by steps that
+  // recompute.
   bool trades_time_for_memory = false;
-  // Whether for these inputs its decomposition takes less time than the op kept whole, and hardly more memory. Null:
-  // never.
+  // Whether, for these inputs, its decomposition takes less time than the whole op and hardly more memory. Null: never.
   bool (*is_faster_lowered)(const Attributes&, std::span<const TensorType> in) = nullptr;
-  // Whether its kernels may leave out products that `flops` counts: those that a mask hides.
+  // Whether its kernels may skip products that `flops` counts, because a mask hides them.
   bool may_skip_products = false;
   // Outputs that may be null if no node reads them; any other unread output gets scratch memory.
   IndexSet optional_outputs{};
   std::vector<Update> updates{};
-  // Permission to write output `output` over input `input`, which the plan uses if no later node reads the input and
-  // the types agree.
+  // Permission to write output `output` over input `input`. The plan uses it if no later node reads the input and the
+  // types agree.
   std::vector<Update> may_overwrite{};
 
   // kConstant only: a PyTorch module would register it as a buffer, so it exists before a step. PyTorch computes other
@@ -135,7 +137,7 @@ struct OpCard {
   int updated_input(int output) const;
 };
 
-// The optimizer's work is that of its phase. A cast is a cast wherever it stands.
+// Work of the optimizer is classified by its phase. A cast is always a cast.
 WorkClass work_class_of(const Node& node);
 
 double flops_of(const Signature& signature);

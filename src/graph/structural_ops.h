@@ -11,7 +11,8 @@ namespace laptime {
 extern const OpCard kReshape, kPermute, kExpand, kSlice;  // views
 extern const OpCard kContiguous, kCast, kFill, kAssign;   // copies
 extern const OpCard kSliceBackward;                       // zeros, with the gradient in the window of the slice
-// Symbolic: (loss, parameters..., earlier gradients... or none) -> one gradient each, added to the earlier one.
+// Symbolic: (loss, parameters..., earlier gradients... or none) -> one gradient for each parameter, added to the
+// earlier one.
 extern const OpCard kGradients;
 
 struct ReshapeAttributes {
@@ -40,7 +41,7 @@ struct SliceAttributes {
   }
 };
 struct SliceBackwardAttributes {
-  Shape shape;  // of the tensor that was sliced
+  Shape shape;  // shape of the tensor that was sliced
   int axis = 0;
   int64_t begin = 0, step = 1;
   template <class Self, class Visit>
@@ -52,7 +53,7 @@ struct SliceBackwardAttributes {
   }
 };
 struct GradientsAttributes {
-  int64_t count = 0;  // of the parameters
+  int64_t count = 0;  // number of parameters
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("count", self.count);
@@ -88,7 +89,8 @@ ValueId contiguous(Builder& build, ValueId x);                                //
 ValueId cast(Builder& build, ValueId x, DType dtype);                         // x itself if it has that type
 ValueId fill(Builder& build, const Shape& shape, double value, DType dtype);  // a new value in every step
 ValueId assign(Builder& build, ValueId state, ValueId value);                 // the state's next value
-// `earlier` is empty, or has a gradient of each parameter to which the new one is added as soon as it is complete.
+// `earlier` is empty, or contains a gradient for each parameter, to which the new one is added as soon as it is
+// complete.
 std::vector<ValueId> gradients(Builder& build, ValueId loss, std::span<const ValueId> parameters,
                                std::span<const ValueId> earlier = {});
 

@@ -28,8 +28,8 @@ void verify_types(const Graph& graph, const Node& node, const std::string& after
 
 void verify(const Graph& graph, const std::string& after) {
   std::vector<bool> made(graph.values.size(), false);
-  // An update raises its storage's generation. Reading a value of an earlier generation is an error: its bytes are
-  // gone.
+  // An update increments the generation of its storage. Reading a value of an earlier generation is an error, because
+  // its bytes have been overwritten.
   std::vector<int> generation(graph.values.size(), 0);
   std::vector<int> current(graph.storage_roots.size(), 0);
   for (size_t i = 0; i < graph.values.size(); ++i) made[i] = !graph.values[i].producer.valid();

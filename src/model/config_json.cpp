@@ -1,4 +1,4 @@
-// From the keys of a config.json to a ModelConfig. A key that would change the computation is refused by name.
+// Converts the keys of a config.json to a ModelConfig. A key that would change the computation is rejected by name.
 #include "model/config_json.h"
 
 #include <algorithm>
@@ -20,10 +20,10 @@ namespace laptime {
 namespace {
 
 constexpr int64_t kMostOfAnything = 1 << 30;
-constexpr int64_t kUsualPositions = 2048;  // where a file does not say
+constexpr int64_t kUsualPositions = 2048;  // the default of most families
 
-// A model_type, and the names under which it has what all families have. Values of keys that are absent are those of
-// the library's configuration classes.
+// A model_type, and the keys under which it stores the properties that all families have. Values for missing keys are
+// the defaults of the library's configuration classes.
 struct Family {
   std::string_view model_type;
   std::string_view architecture;
@@ -37,7 +37,7 @@ struct Family {
   std::string_view eps = "rms_norm_eps";
   std::string_view activation = "hidden_act";
   double default_eps = 1e-6;
-  int64_t default_kv_heads = 0;  // 0: as heads
+  int64_t default_kv_heads = 0;  // 0: number of heads
   int64_t default_head_dim = 0;  // 0: hidden / heads
   int64_t default_window = 0;    // 0: none
   bool is_tied = false;
@@ -79,15 +79,15 @@ constexpr std::array kFamilies{
            .default_eps = 1e-5},
 };
 
-// Parts of keys that change what a model computes. A key with one of them that nobody has read is refused unless its
-// value is null, false, 0 or empty.
+// Parts of keys that change the computation of a model. A key with one of these parts that has not been read is
+// rejected unless its value is null, false, 0 or empty.
 constexpr std::array<std::string_view, 42> kParts{
     "expert",      "moe",    "router", "softcap",    "quant",     "window",   "chunk", "scal",      "multipl",
     "norm",        "rope",   "rotary", "attn",       "attention", "residual", "conv",  "ssm",       "mamba",
     "cross",       "latent", "lora",   "nextn",      "bias",      "clip",     "alibi", "sparse",    "parallel",
     "layer_types", "vision", "audio",  "encoder",    "auto_map",  "dropout",  "pdrop", "embedding", "kv_",
     "position",    "logit",  "act_fn", "activation", "compress",  "prune"};
-// Keys with such a part that change nothing in training, or nothing at all.
+// Keys that contain such a part but change nothing in training, or nothing at all.
 constexpr std::array<std::string_view, 11> kHarmless{
     "attn_implementation",   "_attn_implementation", "_attn_implementation_autoset", "_attn_implementation_internal",
     "max_window_layers",     "classifier_dropout",   "classifier_activation",        "summary_activation",
@@ -145,7 +145,7 @@ class Reader {
     return quoted.substr(1, quoted.size() - 2);
   }
 
-  // The key that a value of the option came from.
+  // The key that provided the value of the option.
   std::string_view key_of(std::string_view flag) const {
     const bool is_gpt2 = family_.edition == Edition::kGpt2Hf;
     const std::string_view hidden_dropout = is_gpt2 ? "resid_pdrop" : "hidden_dropout";
@@ -168,7 +168,7 @@ class Reader {
     const auto* const found = std::ranges::find(keys, flag, [](const auto& entry) { return entry.first; });
     return found == keys.end() ? flag : found->second;
   }
-  // Error, with the key, for a value outside the range of its option.
+  // Throws Error with the key if a value is outside the range of its option.
   void check_ranges(const ModelConfig& model) const {
     ModelConfig::visit_fields(model, [&](const Option& option, const auto& field) {
       check_range(option, field, fmt::format("{}: '{}'", file_, key_of(option.flag)));
@@ -184,7 +184,7 @@ class Reader {
     }
   }
 
-  // Error unless the text of the key, if it is there, is one of `words`.
+  // Throws Error unless the text of the key, if present, is one of `words`.
   void check_word(std::string_view key, std::span<const std::string_view> words) {
     if (!has(key)) return;
     const std::string word = json_.at(key).text();
@@ -224,7 +224,7 @@ class Reader {
   }
 
   void read_llama(ModelConfig& model) {
-    const bool is_usual = family_.default_kv_heads > 0 && !json_.holds("num_key_value_heads");  // null: as heads
+    const bool is_usual = family_.default_kv_heads > 0 && !json_.holds("num_key_value_heads");  // null: number of heads
     const int64_t kv_heads = integer_or("num_key_value_heads", is_usual ? family_.default_kv_heads : model.num_heads);
     if (model.num_heads % kv_heads != 0)
       refuse("num_key_value_heads", fmt::format("{}", kv_heads), fmt::format("give a divisor of {}", model.num_heads));
@@ -273,14 +273,14 @@ class Reader {
     model.context_length = std::min(model.context_length, window);
   }
 
-  // Version 5 has one object, version 4 an object for the scaling and keys beside it.
+  // Version 5 has a single object; version 4 has an object for the scaling and separate keys.
   void read_rope(ModelConfig& model) {
     const bool is_neox = family_.edition == Edition::kGptNeox;
     constexpr double kUsualTheta = 10'000;
     constexpr double kUsualNeoxShare = 0.25;
     model.rope_theta = number_or(is_neox ? "rotary_emb_base" : "rope_theta", kUsualTheta);
     double share = number_or(is_neox ? "rotary_pct" : "partial_rotary_factor", is_neox ? kUsualNeoxShare : 1);
-    // Some files of version 4 repeat gpt_neox's values under the names of other families.
+    // Some version 4 files repeat gpt_neox's values under the names of other families.
     if (is_neox) {
       refuse_unless("rope_theta", *model.rope_theta);
       refuse_unless("partial_rotary_factor", share);
@@ -299,7 +299,7 @@ class Reader {
     if (share != 1) model.rotary_share = share;
   }
 
-  // Error for an object of one kind for each type of layer, and for a key that is not read.
+  // Throws Error for an object per layer type, and for keys that are not read.
   void check_rope_keys(std::string_view key, const JsonField& rope) const {
     constexpr std::array<std::string_view, 8> kKnown{
         "rope_theta", "partial_rotary_factor", "rope_type",        "type",

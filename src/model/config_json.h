@@ -1,4 +1,4 @@
-// Reads the config.json of a model of the library transformers, in the keys of its versions 4 and 5.
+// Reads the config.json of a model of the library transformers, with the keys of versions 4 and 5.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace laptime {
 
-// Files of weights beside a config.json: one, or an index of several.
+// Weight files next to a config.json: a single file, or an index of several.
 inline constexpr std::string_view kWeightsFile = "model.safetensors";
 inline constexpr std::string_view kWeightsIndex = "model.safetensors.index.json";
 
-// The architecture that the file describes; `name` and `batch_size` keep their defaults. Error with the key that is
-// missing or malformed, or that asks for an unsupported computation.
+// The architecture that the file describes; `name` and `batch_size` keep their defaults. Throws Error with the key that
+// is missing or malformed, or that requires an unsupported computation.
 ModelConfig read_model_config(const std::string& path);
 ModelConfig parse_model_config(std::string_view text, const std::string& name);
 

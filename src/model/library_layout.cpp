@@ -10,19 +10,19 @@
 namespace laptime {
 namespace {
 
-// q, k and v in one tensor: the rows of each one after the other, or head by head.
+// How q, k and v are joined in one tensor: all rows of each one after the other, or head by head.
 enum class Joined : uint8_t { kNo, kInTurn, kByHead };
 
-// A module by our name and the library's.
+// The name of a module here and in the library.
 struct Module {
   std::string_view ours;
   std::string_view theirs;
   Joined joined = Joined::kNo;
-  int64_t part = 0;            // of a joined tensor
+  int64_t part = 0;            // index of the part in a joined tensor
   bool is_transposed = false;  // its weight is [in, out]
 };
 
-// Modules of a layer, whose names follow `layers` and the number of the layer, and modules outside.
+// Modules of a layer, whose names follow `layers` and the number of the layer, and modules outside of layers.
 struct Names {
   std::string_view layers;
   std::span<const Module> of_layer;

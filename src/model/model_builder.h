@@ -1,4 +1,4 @@
-// ModelBuilder: a graph builder with which a model declares its parameters and inputs.
+// ModelBuilder: a graph builder with functions that declare the parameters and inputs of a model.
 #pragma once
 
 #include <cstdint>
@@ -29,10 +29,12 @@ class ModelBuilder : public Builder {
   explicit ModelBuilder(DType real, uint64_t seed = 0) : real_(real), seed_(seed) {}
 
   DType real() const { return real_; }
-  uint64_t seed() const { return seed_ + static_cast<uint64_t>(micro_batch_); }  // another dropout in each micro-batch
+  uint64_t seed() const {
+    return seed_ + static_cast<uint64_t>(micro_batch_);
+  }  // different dropout in each micro-batch
 
-  // The model is built again for each micro-batch: parameters that exist are found by their name, and inputs are the
-  // rows [begin, end) of `batch_size` rows.
+  // The model is built again for each micro-batch: existing parameters are found by name, and inputs are the rows
+  // [begin, end) of `batch_size` rows.
   struct MicroBatch {
     int64_t index = 0;
     int64_t begin = 0, end = 0;
@@ -42,10 +44,10 @@ class ModelBuilder : public Builder {
   // The name of a function of the eager program in the current micro-batch.
   std::string function(const char* name) const;
 
-  // Declares a parameter of the current module; `spec.name` is relative to the module. The order of declaration is the
-  // order of gradients, clipping and updates.
+  // Declares a parameter of the current module; `spec.name` is relative to the module. Gradients, clipping and updates
+  // follow the order of declaration.
   ValueId parameter(ParameterSpec spec);
-  // Declares a floating-point input with standard normal values, for which a gradient is computed too.
+  // Declares a floating-point input with standard normal values, for which a gradient is also computed.
   ValueId input(const std::string& name, std::vector<int64_t> shape);
   // Declares the inputs of a language model; call it after all parameters are declared.
   TokenInputs token_inputs(int64_t batch_size, int64_t context_length);

@@ -1,4 +1,4 @@
-// The list of model cards, and look-up by name.
+// The list of model cards, and lookup by name.
 #include "model/model_card.h"
 
 #include <algorithm>

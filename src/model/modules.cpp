@@ -8,7 +8,7 @@
 namespace laptime::nn {
 namespace {
 
-// Standard deviations under --init stream. They are not zero, so that a forgotten norm weight or bias changes the
+// Standard deviations under --init stream. They are not zero, so that omitting a norm weight or a bias changes the
 // result.
 constexpr double kNormStreamStd = 0.05;
 constexpr double kBiasStreamStd = 0.02;

@@ -15,7 +15,7 @@ class Linear {
     std::string name = {};
     int64_t d_out = 0;
     int64_t d_in = 0;
-    ParameterInit init = {};  // of the weight; a bias starts at zero
+    ParameterInit init = {};  // initialisation of the weight; a bias starts at zero
     bool bias = false;
     LinearForm form = LinearForm::kEinsum;
   };
@@ -32,7 +32,7 @@ class Linear {
 
 enum class NormKind : uint8_t { kRms, kLayer };
 
-// Normalisation over the last axis, with a weight, and with a bias where it is a layer norm.
+// Normalisation over the last axis, with a weight and, for a layer norm, with a bias.
 class Norm {
  public:
   // `weighs_last` as in RmsNormAttributes.

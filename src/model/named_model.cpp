@@ -1,4 +1,4 @@
-// Finds the model of a name.
+// Finds a model by name.
 #include "model/named_model.h"
 
 #include <filesystem>
@@ -21,7 +21,7 @@ bool has_weights(const fs::path& folder) {
   return fs::exists(folder / kWeightsFile) || fs::exists(folder / kWeightsIndex);
 }
 
-// The name of the folder, unless it means another model.
+// The name of the folder, unless it is also the name of another model.
 std::string shown_name(const fs::path& folder) {
   std::string name = fs::weakly_canonical(folder).filename().string();
   const bool is_taken = card_name(name) != ModelPreset{}.card || find_preset(name, Edition::k2025) != nullptr ||

@@ -1,4 +1,4 @@
-// Models that a name or a file describes whole: well-known ones, and those of a config.json.
+// Models that are completely described by a name or a file: well-known models, and models with a config.json.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,13 @@
 namespace laptime {
 
 struct NamedModel {
-  ModelConfig model;    // all but the batch; `name` is what tables show
-  std::string weights;  // the folder, where it has weights; empty: none
+  ModelConfig model;    // everything except the batch; tables show `name`
+  std::string weights;  // the folder, if it contains weights; empty: none
 };
 
-// The model of a canonical name: a row of known_models, or the path of a config.json or of a folder with one. None for
-// a size of model_presets and "custom". Error if a file cannot be read or describes no model that is supported.
+// The model with a canonical name: a row of known_models, or the path of a config.json or of a folder with one. None
+// for a size in model_presets and for "custom". Throws Error if a file cannot be read or describes an unsupported
+// model.
 std::optional<NamedModel> named_model(std::string_view name);
 
 }  // namespace laptime

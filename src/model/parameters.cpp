@@ -1,4 +1,4 @@
-// Counts parameters and FLOPs over the forward graph of a model.
+// Counts parameters and FLOPs in the forward graph of a model.
 #include "model/parameters.h"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ ModelSummary summarize(const ModelConfig& model) {
   double flops = 0;
   double attention_flops = 0;
   const Graph& graph = build.graph();
-  for (const Value& value : graph.values) value.type.bytes();  // Error if the size of a tensor overflows
+  for (const Value& value : graph.values) value.type.bytes();  // throws Error if the size of a tensor overflows
   for (const Node& node : graph.nodes) {
     const double products = product_flops_of(signature_of(graph, node));
     flops += products;

@@ -1,4 +1,4 @@
-// Parameters, inputs and FLOPs of a model, read off its forward graph.
+// The parameters, inputs and FLOPs of a model, derived from its forward graph.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,11 @@ enum class Distribution : uint8_t { kZeros, kOnes, kNormal, kTruncatedNormal }; 
 
 struct ParameterInit {
   Distribution distribution = Distribution::kZeros;
-  double std = 0;  // of the normal distribution before truncation
+  double std = 0;  // standard deviation of the normal distribution before truncation
 };
 
-// Values under --init stream: mean + uniform in [-a, a) with a = sqrt(3) std. The mean is 1 for norm weights, else 0.
+// Values under --init stream: mean + uniform in [-a, a) with a = sqrt(3) std. The mean is 1 for norm weights, otherwise
+// 0.
 struct StreamInit {
   double mean = 0;
   double std = 0;
@@ -29,7 +30,7 @@ struct ParameterSpec {
   std::vector<int64_t> shape = {};   // linear weights are (d_out, d_in)
   ParameterInit init = {};           // the model's own initialisation
   StreamInit stream = {};            // under --init stream
-  bool rows_may_be_cropped = false;  // a weights file may hold more rows; the first ones are used
+  bool rows_may_be_cropped = false;  // a weights file may contain more rows, of which the first ones are used
   std::string stored_again_as = {};  // name of a duplicate that a weights file may contain; empty: none
   Region region = {};
 };
@@ -38,17 +39,17 @@ struct ModelSummary {
   std::vector<ParameterSpec> parameters;  // in order of declaration; without a tied head
   std::vector<ParameterSpec> inputs;      // floating-point inputs; none for language models
   int64_t parameter_count = 0;            // trainable scalars
-  // FLOPs of the matrix products of one forward pass over batch_size x context_length positions, counting full instead
-  // of causal attention. Backward has twice as many.
+  // FLOPs of the matrix products of one forward pass over batch_size x context_length positions, counting full
+  // attention instead of causal attention. Backward has twice as many.
   int64_t forward_flops = 0;
-  int64_t attention_flops = 0;  // of these, the products of two activations: queries by keys, weights by values
-  int64_t head_flops = 0;       // of these, the product that makes the logits; 0 without logits
+  int64_t attention_flops = 0;  // FLOPs of products of two activations: queries by keys, and weights by values
+  int64_t head_flops = 0;       // FLOPs of the product that computes the logits; 0 without logits
 };
 
-// Error if a tensor or a count does not fit 63 bits; everything else about the model must be valid.
+// Throws Error if a tensor or a count exceeds 63 bits; everything else about the model must be valid.
 ModelSummary summarize(const ModelConfig& model);
 
-// ModelSummary::parameters of the model.
+// ModelSummary::parameters for the model.
 std::vector<ParameterSpec> parameter_list(const ModelConfig& model);
 
 }  // namespace laptime

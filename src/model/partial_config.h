@@ -1,4 +1,4 @@
-// PartialConfig: a configuration with some options given, while the others are being filled in.
+// PartialConfig: a configuration in which some options are given and the others are being filled in.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@ namespace laptime {
 class PartialConfig {
  public:
   RunConfig config;
-  std::optional<NamedModel> named{};  // where the model's name is that of a whole model
-  std::string invalid;                // why the point is invalid; empty if no reason was found so far
+  std::optional<NamedModel> named{};  // set if the model's name describes a whole model
+  std::string invalid;                // why the point is invalid; empty if no reason has been found so far
 
   // Protects a field of `config` from being filled in.
   template <class T>
@@ -36,7 +36,7 @@ class PartialConfig {
   }
 
   PartialConfig() = default;
-  PartialConfig(const PartialConfig&) = delete;  // `given_` holds addresses of fields
+  PartialConfig(const PartialConfig&) = delete;  // `given_` contains addresses of fields
   PartialConfig& operator=(const PartialConfig&) = delete;
 
  private:

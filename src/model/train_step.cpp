@@ -24,7 +24,7 @@ AdamRule rule_of(Optimizer optimizer) {
 
 using Sources = std::vector<DeclaredSource>;
 
-// Adds each gradient to the gradient kept from earlier steps.
+// Adds each gradient to the gradient that was kept from earlier steps.
 void accumulate(Builder& build, const Sources& sources, std::vector<ValueId>& grads) {
   for (size_t i = 0; i < sources.size(); ++i) {
     const auto scope = build.scope_of(sources[i].value);
@@ -44,8 +44,8 @@ ValueId scaled(ModelBuilder& build, ValueId loss) {
   return mul(build, loss, known.valid() ? known : loss_scale_source(build));
 }
 
-// The forward pass of micro-batch `part`. Its loss is weighted by its share of the batch, so that the sum of losses,
-// and of gradients, is that of the whole batch.
+// The forward pass of micro-batch `part`. Its loss is weighted by its share of the batch, so that the sums of losses
+// and of gradients equal those of the whole batch.
 ModelOutputs build_part(ModelBuilder& build, const ModelConfig& model, int64_t part, int64_t parts) {
   if (parts == 1) return card_of(model).build(build, model);
   build.current = {Phase::kForward, {}, {}, false};
@@ -68,8 +68,8 @@ UnscaledGradients unscaled(ModelBuilder& build, std::span<const ValueId> grads) 
   return unscale(build, grads, build.graph().find_source(source::kLossScale), parameters);
 }
 
-// Counts the step if it is not skipped and sets the scale of the next one. Returns the number of the step as AdamW
-// counts it, without the skipped ones.
+// Counts the step unless it is skipped, and sets the scale of the next step. Returns the step number for AdamW, which
+// does not count skipped steps.
 ValueId account_for_step(ModelBuilder& build, const RunConfig& config, ValueId found_inf) {
   const TensorType count = contiguous_type(DType::kInt64, {});
   const ValueId applied =
@@ -81,7 +81,7 @@ ValueId account_for_step(ModelBuilder& build, const RunConfig& config, ValueId f
   return applied;
 }
 
-// `found_inf` is invalid where the loss is not scaled.
+// `found_inf` is invalid if the loss is not scaled.
 void update(ModelBuilder& build, const RunConfig& config, std::vector<ValueId> grads, ValueId found_inf) {
   build.current = {Phase::kOptimizer, {}, {}, false};
   if (config.clip_norm) {

@@ -16,28 +16,28 @@ inline constexpr const char* kLr = "lr";            // float32 []
 inline constexpr const char* kFirstMoment = "m/";
 inline constexpr const char* kSecondMoment = "v/";
 inline constexpr const char* kGradient = "grad/";
-inline constexpr const char* kLossScale = "loss_scale";  // float32 []
-inline constexpr const char* kGoodSteps = "good_steps";  // int64 [], since the last overflow or growth of the scale
-inline constexpr const char* kAppliedSteps = "applied_steps";  // int64 [], of which no gradient overflowed
+inline constexpr const char* kLossScale = "loss_scale";        // float32 []
+inline constexpr const char* kGoodSteps = "good_steps";        // steps since the last overflow or growth of the scale
+inline constexpr const char* kAppliedSteps = "applied_steps";  // number of steps without overflow
 }  // namespace source
 
 namespace output {
 inline constexpr const char* kLoss = "loss";           // [], language models only
 inline constexpr const char* kValues = "values";       // the output of other models
-inline constexpr const char* kLogits = "logits";       // (B, T, V), only if StepOutputs asks for it
+inline constexpr const char* kLogits = "logits";       // (B, T, V), only if StepOutputs requests them
 inline constexpr const char* kGradNorm = "grad_norm";  // [], before clipping, only with clip_norm
 inline constexpr const char* kGradient = "grad/";      // + parameter, before clipping, if the pass ends in backward
 }  // namespace output
 
 struct StepOutputs {
   bool logits = false;     // keep the logits until the step ends
-  bool gradients = false;  // keep every gradient until the step ends, also with --pass step
+  bool gradients = false;  // keep every gradient until the step ends, even with --pass step
 };
 
-// The graph for config.pass before any graph pass. With Pass::kForward it still contains backward, which passes/saved.h
+// The graph for config.pass before any graph pass. For Pass::kForward it still contains backward, which passes/saved.h
 // removes later. `real` is the type of parameters: float32, or float64 for a reference run. If the pass ends in
-// backward, the gradients of parameters and of floating-point inputs are outputs: with --loss-scale those of the scaled
-// loss, or in a step those of the loss.
+// backward, the gradients of parameters and of floating-point inputs are outputs. With --loss-scale they are the
+// gradients of the scaled loss, except in a step, where they are those of the loss.
 Graph build_train_step(const RunConfig& config, const StepOutputs& keep = {}, DType real = DType::kFloat32);
 
 }  // namespace laptime

@@ -71,11 +71,13 @@ void check_options(const RunConfig& config, const ModelCard& card) {
   }
 }
 
-// Checks that parameters and FLOPs fit 63 bits; building the graph in summarize has checked each tensor.
+// Checks that the numbers of parameters and FLOPs fit in 63 bits; building the graph in summarize has already checked
+// each tensor.
 void check_sizes(const ModelConfig& model) {
   constexpr int64_t kBytes = 4;
-  constexpr int64_t kCopies = 4;        // weights, gradients and the two moments of AdamW
-  constexpr int64_t kForwardFlops = 8;  // a step has three times the FLOPs of forward; also covers attention scores
+  constexpr int64_t kCopies = 4;  // weights, gradients and the two moments of AdamW
+  constexpr int64_t kForwardFlops =
+      8;  // a step has three times the FLOPs of forward; this also covers attention scores
   const ModelSummary summary = summarize(model);
   [[maybe_unused]] const Size must_fit[] = {
       Size(summary.parameter_count) * kBytes * kCopies,

@@ -9,18 +9,19 @@
 
 namespace laptime {
 
-// Checks the sizes of models and remembers the result, because many points of a sweep share one model.
+// Checks the sizes of models and remembers the results, because many points of a sweep share a model.
 class SizeChecks {
  public:
-  // Error if a tensor, the parameters or the FLOPs of the model do not fit 63 bits.
+  // Throws Error if a tensor, the parameters or the FLOPs of the model exceed 63 bits.
   void check(const ModelConfig& model);
 
  private:
-  std::vector<std::pair<ModelConfig, std::string>> known_;  // with the reason, or empty if the sizes fit
+  std::vector<std::pair<ModelConfig, std::string>>
+      known_;  // each model with its error, or with an empty string if the sizes fit
 };
 
-// Error with the reason unless the point is valid. Checks the ranges of options, the rules of the model's card, options
-// that exclude each other, and sizes.
+// Throws Error with the reason if the point is invalid. Checks the ranges of options, the rules of the model's card,
+// options that exclude each other, and sizes.
 void validate(const RunConfig& config, SizeChecks& sizes);
 void validate(const RunConfig& config);
 

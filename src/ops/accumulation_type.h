@@ -5,7 +5,7 @@
 
 namespace laptime {
 
-// At least float32, whatever the elements are.
+// float32 or wider, depending on the type of the elements.
 constexpr DType accumulation_type(DType element) { return element == DType::kFloat64 ? element : DType::kFloat32; }
 
 }  // namespace laptime

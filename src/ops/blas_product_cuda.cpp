@@ -1,4 +1,4 @@
-// Matrix products by cuBLASLt: what it reads as it is, and what is copied first.
+// Matrix products by cuBLASLt: which operands it reads directly, and which are copied first.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -19,7 +19,7 @@ uint32_t alignment_of(const TensorType& type) {
   return begin == 0 ? kAlignment : static_cast<uint32_t>(std::min<uint64_t>(kAlignment, begin & (~begin + 1)));
 }
 
-// The tensor as matrices [batches, rows, columns]; nothing if the library cannot read them where they are.
+// The tensor as matrices [batches, rows, columns]; nothing if the library cannot read them in place.
 std::optional<BlasMatrix> matrix_of(const TensorType& type, int64_t batches, int64_t rows, int64_t columns) {
   const std::optional<Layout> layout = reshaped(type.layout, {batches, rows, columns});
   if (!layout) return std::nullopt;
@@ -40,7 +40,7 @@ std::optional<BlasMatrix> matrix_of(const TensorType& type, int64_t batches, int
   return std::nullopt;
 }
 
-// A product in the library's terms, and the copies before it.
+// A product in the terms of the library, and the copies that precede it.
 class BlasCall {
  public:
   // If `memory` is null, only counts the bytes of the workspace.
@@ -78,16 +78,17 @@ class BlasCall {
   BlasOperands operands;
   // Buffers for operands that must be copied first.
   std::optional<TensorView> a_copy, b_copy, bias_copy, addend_copy;
-  // The result with its rows apart, which is then copied to its place; absent where the library writes it there.
+  // The result with padded rows, which is then copied to its destination; absent if the library writes the result
+  // directly.
   std::optional<TensorView> c_copy;
-  bool pads = false;  // some copy is there for the sake of its rows
+  bool pads = false;  // whether a copy exists only to align rows
 
  private:
-  // Rows or columns begin at addresses that are no multiples of 16 bytes.
+  // Whether rows or columns start at addresses that are not multiples of 16 bytes.
   static bool is_odd(const BlasMatrix& matrix) { return matrix.leading * size_of(matrix.dtype) % kAlignment != 0; }
 
-  // The type of a copy of a tensor of two axes or more whose last axis or last but one is contiguous, with its rows
-  // apart.
+  // The type of a copy with padded rows, for a tensor of at least two axes whose last or second-to-last axis is
+  // contiguous.
   static TensorType padded_type(const TensorType& type) {
     const Shape& shape = type.shape();
     const bool columns_adjacent = type.layout.strides[-1] == 1;
@@ -128,7 +129,7 @@ class BlasCall {
       matrix = *direct;
       return device_data(view).data;
     }
-    // A copy in the order of the original is faster, where its matrices are readable.
+    // A copy in the order of the original is faster if its matrices are readable.
     TensorType type{compute, dense_like(view.type.layout)};
     if (!matrix_of(type, blas.batches, rows, columns)) type = contiguous_type(compute, view.shape());
     matrix = *matrix_of(type, blas.batches, rows, columns);
@@ -145,8 +146,8 @@ class BlasCall {
     operands.bias = bias_copy->data;
   }
 
-  // The library can add only a matrix whose columns are adjacent. Any other addend is copied to the result first, and
-  // the product is added to that.
+  // The library can add only a matrix with adjacent columns. Any other addend is copied to the result first, and the
+  // product is added to that.
   void add_addend(const TensorView& addend, const TensorView& c) {
     blas.adds_c = true;
     operands.c = operands.d;

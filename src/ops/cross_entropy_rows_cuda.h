@@ -1,5 +1,5 @@
-// CUDA kernels of cross entropy, for the ops that compute it, of all rows or of a chunk of them. The log-sum-exp is
-// float64, because its rounding error enters every probability of a row.
+// CUDA kernels of cross entropy for all ops that compute it, over all rows or a chunk of them. The log-sum-exp is
+// float64, because its rounding error affects every probability in the row.
 #pragma once
 
 #include <cmath>
@@ -9,8 +9,8 @@
 
 namespace laptime::cuda {
 
-// body(column, logits) for the logits that this thread of a block takes of the row at `row`: logits[i] stands in column
-// `column` + i times the threads of the block. Eight are loaded together while as many are left, then one by one.
+// Calls body(column, logits) for the logits in the row at `row` that this thread of a block processes: logits[i] is in
+// column `column` + i times the number of threads. Eight are loaded together as long as possible, then one by one.
 template <class Body>
 LAPTIME_DEVICE void for_logits(const Thread& thread, const DeviceRows& logits, int64_t row, int64_t columns,
                                const Body& body) {
@@ -48,8 +48,8 @@ struct CrossEntropyRows {
   // Shift subtracted from the logits: their maximum, or 0 if that is infinite, because inf - inf is NaN.
   LAPTIME_DEVICE static float shift_of(float maximum) { return fabsf(maximum) == INFINITY ? 0 : maximum; }
 
-  // A sum of exp(logit - from) as one of exp(logit - to). An empty sum stays 0: the factor may be infinite, and 0 times
-  // infinity is no number.
+  // Converts a sum of exp(logit - from) into a sum of exp(logit - to). An empty sum stays 0, because the factor may be
+  // infinite, and 0 times infinity is NaN.
   LAPTIME_DEVICE static double rescaled(double sum, float from, float to) {
     return sum == 0 ? 0 : sum * static_cast<double>(expf(from - to));
   }
@@ -59,8 +59,8 @@ struct CrossEntropyRows {
     const auto logit = [&](int64_t column) {
       return load(thread, args.logits, row + column * args.logits.column_stride);
     };
-    // One pass: the largest logit that a thread has seen, and the sum of exp(logit - shift), where a larger logit
-    // rescales the sum.
+    // One pass keeps the largest logit that a thread has seen, and the sum of exp(logit - shift), which a larger logit
+    // rescales.
     float row_max = -INFINITY;
     double row_sum = 0;
     const auto add = [&]<int kCount>(const float(&logits)[kCount]) {
@@ -85,7 +85,7 @@ struct CrossEntropyRows {
   }
 };
 
-// One block: the mean of the rows' losses.
+// One block: the mean of the losses of the rows.
 struct MeanLoss {
   static constexpr const char* kName = "mean_loss";
   struct Args {
@@ -105,16 +105,16 @@ struct MeanLoss {
 };
 
 // A block per row: grad = (exp(logit - log_sum_exp) - onehot) grad_loss / mean_rows; may overwrite the logits. Row 0 of
-// the logits is row `first_row` of targets and log_sum_exp.
+// the logits corresponds to row `first_row` of targets and log_sum_exp.
 struct CrossEntropyBackward {
   static constexpr const char* kName = "cross_entropy_backward";
   static constexpr int kThreads = 256;
   struct Args {
     DeviceData grad_loss;
-    DeviceRows logits, targets, log_sum_exp;  // the latter two: a row per element
+    DeviceRows logits, targets, log_sum_exp;  // targets and log_sum_exp: a row per element
     DeviceData grad;                          // contiguous
     int64_t columns;
-    int64_t mean_rows;  // over how many rows the loss is the mean
+    int64_t mean_rows;  // the number of rows over which the loss is averaged
     int64_t first_row = 0;
   };
   using Shared = NothingShared;

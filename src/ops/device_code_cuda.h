@@ -1,4 +1,4 @@
-// The device code of all ops: what the rows of cuda_kernels.inc name.
+// The device code of all ops: the kernels that cuda_kernels.inc lists.
 #pragma once
 
 #include "backend/cuda/gemm.h"

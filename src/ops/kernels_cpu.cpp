@@ -1,4 +1,4 @@
-// The kernels of one instruction set by its name, and all references.
+// The kernels of one instruction set, by its name, and all references.
 #include "ops/kernels_cpu.h"
 
 #include "ops/registry.h"

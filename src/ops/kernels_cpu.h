@@ -1,4 +1,4 @@
-// The kernels of the CPU backend: those of every family for one instruction set, then the references.
+// The kernels of the CPU backend: the kernels of every family for one instruction set, followed by the references.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace laptime {
 
-// In order of preference for each op. `isa` must be one of cpu::runnable_isas().
+// Kernels of an op are in order of preference. `isa` must be one of cpu::runnable_isas().
 std::vector<Kernel> cpu_kernels(cpu::Isa isa);
 
 }  // namespace laptime

@@ -1,7 +1,7 @@
-// The kernels of CUDA devices, from every family of ops that has some.
+// The kernels of CUDA devices, from every family of ops that has any.
 #include "ops/kernels_cuda.h"
 
-// The families, one row each. A family has its kernels in <folder>/<folder>_cuda.h and .cpp.
+// The families, one per row. The kernels of a family are in <folder>/<folder>_cuda.h and .cpp.
 #define LAPTIME_CUDA_FAMILIES(row)                                                                                     \
   row(copy) row(pointwise) row(reduce) row(matmul) row(stack) row(gather) row(embedding) row(gelu) row(relu) row(norm) \
       row(nll_loss) row(dropout) row(adamw) row(loss_scale) row(clip_grad_norm) row(softmax) row(cross_entropy)        \

@@ -9,10 +9,10 @@
 
 namespace laptime {
 
-// In order of preference for each op. They run in a cuda::Queue.
+// Kernels of an op are in order of preference. They run in a cuda::Queue.
 std::vector<Kernel> cuda_kernels();
 
-// Image for the CUDA driver: every kernel of cuda_kernels.inc for several generations of cards. Empty in a build
+// The image for the CUDA driver: every kernel of cuda_kernels.inc for several generations of cards. Empty in a build
 // without the CUDA toolkit.
 std::span<const std::byte> cuda_image();
 

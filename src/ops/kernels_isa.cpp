@@ -2,7 +2,7 @@
 #include "backend/cpu/isa_namespace.h"
 #include "backend/kernel.h"
 
-// A family without kernels of its own expands to nothing.
+// A family without kernels expands to nothing.
 #define LAPTIME_FAMILY_0(action)
 #define LAPTIME_FAMILY_1(action) action
 

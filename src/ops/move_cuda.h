@@ -6,7 +6,7 @@
 
 namespace laptime::cuda {
 
-// The elements of `from` into `to`, of the same shape, converted to its type.
+// Copies the elements of `from` to `to`, which has the same shape, converting them to its type.
 inline void launch_move(const KernelCall& call, const TensorView& from, const TensorView& to) {
   launch_mapped<CopyElements>(call, elements_of_call<2>({&to, 1}, {&from, 1}));
 }

@@ -1,4 +1,4 @@
-// Matrix products of CUDA devices, for the ops that multiply matrices: by our own kernel, and by cuBLASLt.
+// Matrix products on CUDA devices, for the ops that multiply matrices: with our own kernel, and with cuBLASLt.
 #pragma once
 
 #include <span>
@@ -15,22 +15,22 @@ namespace laptime::cuda {
 struct Product {
   TensorView a, b;
   const TensorView* bias = nullptr;
-  const TensorView* addend = nullptr;  // of the result's shape
+  const TensorView* addend = nullptr;  // has the shape of the result
   TensorView c;                        // contiguous
-  DType compute{};                     // to which factors and bias are rounded first
+  DType compute{};                     // type to which factors and bias are rounded first
 };
 
-// By our own kernel.
+// Launches our GEMM, not cuBLASLt's.
 void launch_product(const KernelCall& call, const Product& product);
 
-// By cuBLASLt. Factors that it cannot read as they are, such as those of another type than `compute`, are copied to the
-// workspace first.
+// Launches a product of cuBLASLt. Factors that it cannot read directly, such as those with a type other than `compute`,
+// are copied to the workspace first.
 struct BlasChoice {
-  int algorithm = 0;  // which of the library's proposals
+  int algorithm = 0;  // index among the library's proposals
   bool tf32 = false;
   bool any_order = false;  // as in BlasProduct
-  // Matrices whose rows do not begin at multiples of 16 bytes, as logits of 50,257 words, are copied to and from memory
-  // where they do: the library has slower algorithms for others.
+  // Matrices whose rows do not start at multiples of 16 bytes, such as logits for 50,257 words, are copied to and from
+  // memory in which they do, because the library's algorithms for unaligned rows are slower.
   bool padded = false;
 };
 std::string blas_refusal(const Product& product, const BlasChoice& choice);
@@ -38,7 +38,7 @@ int64_t blas_workspace(const Product& product, const BlasChoice& choice = {});
 void prepare_blas(const Product& product, const BlasChoice& choice, Queue& queue);
 void launch_blas(const KernelCall& call, const Product& product, const BlasChoice& choice);
 
-// The product of a call or, with views that have no memory, of a signature.
+// The product of a call or, if the views have no memory, of a signature.
 using ProductOfCall = Product (*)(const Attributes& attributes, std::span<const TensorView> in,
                                   std::span<const TensorView> out);
 
@@ -52,7 +52,7 @@ struct ViewsOfSignature {
   }
 };
 
-// The functions of a kernel that multiplies by cuBLASLt.
+// The functions of a kernel that multiplies with cuBLASLt.
 template <ProductOfCall kProductOf, int kAlgorithm, bool kTf32, bool kAnyOrder = false, bool kPadded = false>
 struct BlasKernel {
   static constexpr BlasChoice kChoice{kAlgorithm, kTf32, kAnyOrder, kPadded};
@@ -90,7 +90,7 @@ struct BlasKernel {
   }
 };
 
-// The kernels of an op whose calls are products: the first algorithms that cuBLASLt proposes, so that the trial finds
+// The kernels of an op whose calls are products: the first algorithms that cuBLASLt proposes, of which the trial finds
 // the fastest, and our own kernel.
 template <ProductOfCall kProductOf>
 std::vector<Kernel> product_kernels(const OpCard& op) {

@@ -1,4 +1,4 @@
-// Expansion of op_list.inc into one list of cards.
+// Expands op_list.inc into one list of cards.
 #include "ops/registry.h"
 
 #include "graph/structural_ops.h"

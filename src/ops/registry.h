@@ -1,4 +1,4 @@
-// All ops by list and by name.
+// All ops, as a list and by name.
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace laptime {
 
-// The structural ops and those of every family of op_list.inc.
+// The structural ops and the ops of every family in op_list.inc.
 std::vector<const OpCard*> all_ops();
-const OpCard* find_op(std::string_view name);  // null when there is none
+const OpCard* find_op(std::string_view name);  // null if there is none
 
 }  // namespace laptime

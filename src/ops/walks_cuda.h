@@ -1,4 +1,4 @@
-// From tensor views to what CUDA kernels walk: adjacent axes are merged where the layouts allow.
+// Converts tensor views to the axes that CUDA kernels walk. Adjacent axes are merged if the layouts allow it.
 #pragma once
 
 #include <span>
@@ -20,7 +20,7 @@ Walk<kOperands> walk_of(const LoopNest& nest) {
   return walk;
 }
 
-// Whether a multiple of four positions is an address at which four elements can be moved.
+// Whether every position that is a multiple of four is an address at which four elements can be moved.
 inline bool is_aligned_for_fours(const DeviceData& data) {
   return moves_fours(data.dtype) && reinterpret_cast<uintptr_t>(data.data) % (kFour * size_of(data.dtype)) == 0;
 }
@@ -53,7 +53,7 @@ bool are_in_fours(const Elements<kOperands>& elements, int present) {
   return true;
 }
 
-// Outputs first, then inputs, all broadcast to the shape of output 0 and walked in its memory order.
+// Outputs come first, then inputs. All are broadcast to the shape of output 0 and walked in its memory order.
 template <int kOperands>
 Elements<kOperands> elements_of_call(std::span<const TensorView> out, std::span<const TensorView> in) {
   LAPTIME_CHECK(out.size() + in.size() <= kOperands, "{} operands", out.size() + in.size());
@@ -73,7 +73,7 @@ Elements<kOperands> elements_of_call(std::span<const TensorView> out, std::span<
   return elements;
 }
 
-// One thread for each four elements or, where they are not moved four at a time, for each.
+// One thread for every four elements or, if they are not moved in fours, for every element.
 template <class K, int kOperands>
 void launch_mapped(const KernelCall& call, const Elements<kOperands>& elements, const typename K::Args& args) {
   const int64_t count = elements.count;
@@ -84,7 +84,7 @@ void launch_mapped(const KernelCall& call, const typename K::Args& elements) {
   launch_mapped<K>(call, elements, elements);
 }
 
-// [..., columns]; a tensor without axes is one row of one column.
+// As [..., columns]; a tensor without axes is one row with one column.
 inline DeviceRows rows_of(const TensorView& view) {
   DeviceRows rows;
   static_cast<DeviceData&>(rows) = device_data(view);

@@ -1,4 +1,4 @@
-// Inserts the casts of one lower type by replaying the graph.
+// Inserts the casts to one lower type by replaying the graph.
 #include "passes/autocast.h"
 
 #include <map>
@@ -37,7 +37,7 @@ class Autocaster {
     if (!is_floating(dtype) || dtype == target) return value;
     const Node* producer = replay_.to.graph().producer(value);
     if (producer != nullptr && producer->op->kind == OpKind::kView) {
-      const Node view = *producer;  // a copy: emitting may reallocate the nodes
+      const Node view = *producer;  // a copy, because emitting may reallocate the nodes
       return replay_.to.emit_one(*view.op, view.attributes, {cast_root(view.inputs[0], target)});
     }
     const bool parameter = producer == nullptr && replay_.to.graph().value(value).role == Role::kParameter;

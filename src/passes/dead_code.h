@@ -1,4 +1,4 @@
-// dead_code: drops nodes whose results are not needed.
+// dead_code: removes nodes whose results are not needed.
 #pragma once
 
 #include "graph/graph.h"

@@ -13,7 +13,7 @@ bool is_faster_lowered(const Graph& graph, const Node& node) {
   return node.op->is_faster_lowered(node.attributes, signature_of(graph, node).in);
 }
 
-// Lowers each composite once. Sets `changed` if there was any to lower.
+// Lowers each composite once. Sets `changed` if there were any to lower.
 Graph lower_once(const Graph& graph, const std::vector<std::string>& keep, LowerKept lower_kept, bool& changed) {
   changed = false;
   Replay replay(graph);
@@ -26,7 +26,7 @@ Graph lower_once(const Graph& graph, const std::vector<std::string>& keep, Lower
       if (!replay.to.current.work_class && node.op->kind != OpKind::kContraction)
         replay.to.current.work_class = node.op->work_class;
       const std::vector<ValueId> lowered = node.op->decompose(replay.to, node.attributes, replay.mapped(node.inputs));
-      // The result is empty if PyTorch, too, runs this form of the op as a single kernel.
+      // The result is empty if PyTorch also runs this form of the op as a single kernel.
       if (!lowered.empty()) {
         LAPTIME_CHECK(lowered.size() == node.outputs.size(), "{} lowers to {} values", node.op->name, lowered.size());
         for (size_t i = 0; i < lowered.size(); ++i) {

@@ -9,10 +9,10 @@
 
 namespace laptime {
 
-// Which composites are lowered that are named in `keep`.
+// Which of the composites named in `keep` are lowered nevertheless.
 enum class LowerKept : uint8_t {
   kNone,
-  kFasterLowered,  // those whose card says that they are faster lowered, for their inputs
+  kFasterLowered,  // those that are faster when lowered, for their inputs, according to their card
 };
 
 // Lowers every node whose card has a decomposition and is not named in `keep`, until none is left.

@@ -42,7 +42,7 @@ class Differentiator {
 
  private:
   struct ValueState {
-    bool depends = false;  // on a parameter
+    bool depends = false;  // whether the value depends on a parameter
     bool parameter = false;
     int pending = 0;  // contributions to the gradient still to come
     ValueId grad;     // sum of the contributions so far

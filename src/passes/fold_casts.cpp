@@ -9,7 +9,7 @@
 namespace laptime {
 namespace {
 
-// The nodes that read each value, in execution order. An invalid id stands for a reader outside the step.
+// The nodes that read each value, in execution order. An invalid id represents a reader outside the step.
 std::vector<std::vector<NodeId>> readers_of(const Graph& graph) {
   std::vector<std::vector<NodeId>> readers(graph.values.size());
   for (size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -20,7 +20,7 @@ std::vector<std::vector<NodeId>> readers_of(const Graph& graph) {
   return readers;
 }
 
-// A cast that also changes the layout moves elements, which no op does for it.
+// A cast that also changes the layout moves elements, which no op does in its place.
 bool is_foldable_cast(const Graph& graph, const Node& node) {
   return node.op->is_cast && graph.value(node.inputs[0]).type.layout == graph.value(node.outputs[0]).type.layout;
 }
@@ -33,7 +33,7 @@ class OutputCastFolding {
   Graph run() {
     for (size_t i = 0; i < from().nodes.size(); ++i) {
       const Node& node = from().nodes[i];
-      if (folded_[i]) {  // the op that makes its input rounds the value already
+      if (folded_[i]) {  // the op that produces its input already rounds the value
         replay_.bind(node.outputs[0], replay_[node.inputs[0]]);
         continue;
       }
@@ -62,7 +62,7 @@ class OutputCastFolding {
   static size_t index(ValueId value) { return static_cast<size_t>(value.index); }
   static bool is_view(const Node& node) { return node.op->kind == OpKind::kView; }
 
-  // The one type to which every reader casts the value, directly or after views; nothing if some reader does not.
+  // The single type to which every reader casts the value, directly or after views; nothing if some reader does not.
   std::optional<DType> type_cast_to_by_all_readers(ValueId value) const {
     std::optional<DType> type;
     for (const NodeId reader : readers_[index(value)]) {
@@ -96,7 +96,7 @@ class OutputCastFolding {
   std::vector<bool> folded_;  // node -> a cast that the op before it performs
 };
 
-// Folds a cast of an input only if every reader of the cast can fold it; otherwise the value would be cast twice.
+// Folds a cast of an input only if every reader of the cast can fold it. Otherwise the value would be cast twice.
 class InputCastFolding {
  public:
   InputCastFolding(const Graph& graph, SharedCasts shared) : replay_(graph), folded_(graph.nodes.size(), false) {

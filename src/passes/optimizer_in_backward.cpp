@@ -16,22 +16,22 @@ namespace {
 
 constexpr size_t kNobody = std::numeric_limits<size_t>::max();
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-constexpr double kSearchUntil = 1.0 / 512;  // of the peak: how well the limit of a schedule is searched
+constexpr double kSearchUntil = 1.0 / 512;  // fraction of the peak: how precisely the limit of a schedule is searched
 
 bool in_optimizer(const Node& node) { return node.annotations.phase == Phase::kOptimizer; }
 
-// The optimizer nodes of one parameter, in order. Nodes that share a value of the optimizer or a state, as those of
-// clipping do, are one update. Sizes are in bytes; doubles, because they are only compared.
+// The optimizer nodes of one parameter, in order. Nodes that share a value of the optimizer or a state, as in clipping,
+// form one update. Sizes are in bytes, stored as doubles because they are only compared.
 struct ParameterUpdate {
   std::vector<size_t> nodes;
-  size_t ready = 0;  // so many other nodes must have run: those that make its inputs or read its states
+  size_t ready = 0;  // number of other nodes that must run first, because they produce its inputs or read its states
   double held = 0;   // gradients that are kept for it
-  double extra = 0;  // most bytes that it has beyond those held for it
+  double extra = 0;  // peak bytes of the update, in excess of those held for it
 };
 
 struct Schedule {
-  std::vector<size_t> places;  // of each update: how many other nodes run before it
-  double peak = 0;             // most live bytes of the step's own tensors
+  std::vector<size_t> places;  // number of other nodes that run before each update
+  double peak = 0;             // peak live bytes of the step's own tensors
 };
 
 class Scheduler {
@@ -54,11 +54,11 @@ class Scheduler {
     find_live_bytes();
   }
 
-  const std::vector<size_t>& others() const { return others_; }  // nodes that are not of the optimizer
+  const std::vector<size_t>& others() const { return others_; }  // nodes that do not belong to the optimizer
   const std::vector<ParameterUpdate>& updates() const { return updates_; }
 
-  // Updates as soon as the gradient is complete, unless that raises the peak: then when enough activations are gone.
-  // The lowest limit of live bytes that a schedule keeps is found by bisection.
+  // Updates as soon as the gradient is complete, unless that raises the peak; then it updates when enough activations
+  // are freed. The lowest limit on live bytes that a schedule can keep is found by bisection.
   Schedule best() const {
     Schedule best = schedule(kNoLimit);
     double low = *std::max_element(during_.begin(), during_.end());
@@ -80,13 +80,13 @@ class Scheduler {
     return is_elided_[storage] ? 0 : static_cast<double>(graph_.storage_bytes({static_cast<int32_t>(storage)}));
   }
   bool makes_storage(ValueId output) const { return graph_.storage_roots[storage(output)] == output; }
-  // Constants and the tensors that outlive a step take no part.
+  // Constants and tensors that outlive a step are ignored.
   bool is_of_step(ValueId value) const {
     const Node* const producer = graph_.producer(graph_.storage_roots[storage(value)]);
     return producer != nullptr && producer->op->kind != OpKind::kConstant;
   }
 
-  // Joins nodes into updates by the storages that the optimizer writes.
+  // Groups nodes into updates by the storages that the optimizer writes.
   void find_updates() {
     for (const Node& node : graph_.nodes) {
       if (!in_optimizer(node)) continue;
@@ -126,7 +126,7 @@ class Scheduler {
     }
   }
 
-  // When each update is ready, and which update reads which storage.
+  // Determines when each update is ready, and which update reads which storage.
   void find_last_reads() {
     for (size_t at = 0; at < others_.size(); ++at) {
       const Node& node = graph_.nodes[others_[at]];
@@ -174,7 +174,7 @@ class Scheduler {
     }
   }
 
-  // Live bytes while each of the other nodes runs and after it, without what is held for updates.
+  // Live bytes while each of the other nodes runs and after it, excluding those held for updates.
   void find_live_bytes() {
     during_.assign(others_.size() + 1, 0);
     after_.assign(others_.size() + 1, 0);
@@ -198,7 +198,7 @@ class Scheduler {
     }
   }
 
-  // Each update runs as soon as it is ready and keeps live bytes within the limit, else at the end.
+  // Each update runs as soon as it is ready and keeps live bytes within the limit, or else at the end.
   Schedule schedule(double limit) const {
     std::vector<std::vector<size_t>> ready(others_.size() + 1);
     for (size_t i = 0; i < updates_.size(); ++i) ready[updates_[i].ready].push_back(i);
@@ -225,12 +225,12 @@ class Scheduler {
   const Graph& graph_;
   std::vector<size_t> others_;
   std::vector<ParameterUpdate> updates_;
-  std::vector<size_t> made_;       // storage -> the last of the other nodes that makes a value in it, counted from 1
+  std::vector<size_t> made_;       // storage -> the last of the other nodes that writes a value to it, counted from 1
   std::vector<size_t> last_read_;  // storage -> the last of the other nodes that uses it, counted from 1
   std::vector<size_t> reader_;     // storage -> the update that reads it
   std::vector<bool> is_written_;   // storage -> the optimizer writes it
   std::vector<bool> is_kept_;      // storage -> lives until the step ends
-  std::vector<bool> is_elided_;    // storage -> the plan has it in a state
+  std::vector<bool> is_elided_;    // storage -> the plan places it in a state
   std::vector<double> during_, after_, held_from_;
 };
 

@@ -1,14 +1,14 @@
-// optimizer_in_backward: updates each parameter in backward, so that not all gradients are kept until the end.
+// optimizer_in_backward: updates each parameter in backward, so that gradients are not all kept until the end.
 #pragma once
 
 #include "graph/graph.h"
 
 namespace laptime {
 
-// Moves the optimizer nodes of each parameter together behind the nodes that make its gradient or read its states, or
-// further back where that keeps the peak of the step lower: temporaries of an update beside all saved activations may
-// take more than the gradient. The phases backward and optimizer then interleave. There is no gain if a node needs all
-// gradients, as clipping does.
+// Moves the optimizer nodes of each parameter together to directly after the nodes that produce its gradient or read
+// its states, or further back if that lowers the peak of the step: temporaries of an update, together with all saved
+// activations, may take more memory than the gradient. The phases backward and optimizer then interleave. There is no
+// gain if a node needs all gradients, as in clipping.
 Graph optimizer_in_backward(const Graph& graph);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// The passes of a step in their order. The graph is verified after each.
+// The passes of a step in their order. The graph is verified after each one.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ namespace laptime {
 struct PipelineOptions {
   std::vector<std::string> keep;  // names of composites that are not lowered
   std::optional<DType> lower;     // autocast's lower type
-  bool forward_only = false;      // keep forward and what it saves for backward
+  bool forward_only = false;      // keep only forward and the values that it saves for backward
   bool compile = false;           // fold casts and sums into ops; no variable keeps a value alive
   SharedCasts shared_casts = SharedCasts::kFold;
   RecomputeRule recompute = {};
@@ -24,12 +24,12 @@ struct PipelineOptions {
   LowerKept lower_kept = LowerKept::kNone;
 };
 
-// Called after each pass with the pass's name and the resulting graph.
+// Called after each pass with the name of the pass and the resulting graph.
 using PassObserver = std::function<void(const std::string& pass, const Graph& graph)>;
 
 // decompose -> [autocast] -> differentiate -> dead code -> [fold casts -> fold addends] -> [recompute -> dead code] ->
-// [optimizer in backward] -> [cut forward]. Passes in brackets run only if the options ask for them; dead code runs the
-// second time after folding, too.
+// [optimizer in backward] -> [cut forward]. Passes in brackets run only if the options request them; dead code also
+// runs a second time after folding.
 Graph run_passes(const Graph& model, const PipelineOptions& options, const PassObserver& observer = {});
 
 }  // namespace laptime

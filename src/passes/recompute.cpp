@@ -11,8 +11,8 @@ namespace laptime {
 namespace {
 
 constexpr int kNone = -1;                       // no region, or no depth
-constexpr int kMaxDepth = 2;                    // longest chain of cheap nodes that read each other
-constexpr int64_t kMaxTrafficPerSavedByte = 4;  // bytes that a cheap node may move for each byte it need not keep
+constexpr int kMaxDepth = 2;                    // longest chain of cheap nodes in which each reads the previous one
+constexpr int64_t kMaxTrafficPerSavedByte = 4;  // bytes that a cheap node may move for each byte that need not be kept
 
 class Recompute {
  public:
@@ -55,8 +55,8 @@ class Recompute {
   // The node that wrote the storage of a value, looking through views; invalid for a source.
   NodeId storage_producer(ValueId value) const { return from().root(from().value(value).storage).producer; }
 
-  // Length of the chain of cheap nodes from kept values to this value: 0 for a kept value, kNone for a value that is
-  // neither kept nor cheap.
+  // Length of the chain of cheap nodes from kept values to this value: 0 for a kept value, and kNone for a value that
+  // is neither kept nor cheap.
   int depth_of(ValueId value) const {
     const NodeId producer = storage_producer(value);
     if (!producer.valid() || from().node(producer).op->kind == OpKind::kConstant) return 0;
@@ -87,7 +87,7 @@ class Recompute {
     }
   }
 
-  // The value that a backward node of `region` reads instead of a forward value: a recomputed clone or the value
+  // The value that a backward node in `region` reads instead of a forward value: a recomputed clone, or the value
   // itself.
   ValueId read(ValueId value, int64_t region) {
     const NodeId producer = from().value(value).producer;
@@ -121,7 +121,7 @@ class Recompute {
     return outputs;
   }
 
-  // Sets the annotations of the next emitted node: those of `node`, as a recomputed node of backward.
+  // Gives the next emitted node the annotations of `node`, marked as recomputed in backward.
   void annotate_clone(const Node& node) {
     replay_.to.current = node.annotations;
     replay_.to.current.phase = Phase::kBackward;

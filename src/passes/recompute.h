@@ -8,10 +8,10 @@
 namespace laptime {
 
 struct RecomputeRule {
-  // Recompute cheap nodes: no contraction, inputs that are kept anyway, and little traffic per byte saved.
+  // Recompute cheap nodes: no contraction, only inputs that are kept anyway, and little traffic per byte saved.
   bool local = false;
   // Recompute whole regions of `group` consecutive layers among the first `layers` layers, keeping only values that
-  // cross a region's border. 0: no regions.
+  // cross the border of a region. 0: no regions.
   int64_t group = 0;
   int64_t layers = 0;
 };

@@ -1,4 +1,4 @@
-// Finds what forward saves for backward, and cuts a step after forward.
+// Finds the values that forward saves for backward, and cuts a step after forward.
 #include "passes/saved.h"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ std::vector<StorageId> saved_storages(const Graph& graph) {
       const StorageId storage = graph.value(input).storage;
       const Value& root = graph.root(storage);
       const bool persistent = root.role == Role::kParameter || root.role == Role::kGradient ||
-                              root.role == Role::kOptimizerState;  // the loss scale
+                              root.role == Role::kOptimizerState;  // for example, the loss scale
       if (!persistent && before_backward(graph, root)) saved[static_cast<size_t>(storage.index)] = true;
     }
   }

@@ -1,4 +1,4 @@
-// Decides which assignments need no copy, and which results reuse_operand an operand.
+// Decides which assignments need no copy, and which results reuse the memory of an operand.
 #include "plan/elide.h"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ class Elider {
 
  private:
   size_t storage(ValueId value) const { return static_cast<size_t>(graph_.value(value).storage.index); }
-  // The storage that holds a value, according to the decisions so far.
+  // The storage that a value is placed in, according to the decisions so far.
   StorageId placed_in(ValueId value) const { return elision_.storage[storage(value)]; }
 
   // Lets an output reuse the storage of an input that is not read afterwards.
@@ -93,8 +93,8 @@ class Elider {
       return false;
     const TensorType& type = graph_.value(state).type;
     if (graph_.value(value).type != type) return false;
-    // An operand that shares the storage of the state needs the same layout, so that each element is read before it is
-    // overwritten.
+    // An operand that shares the storage of the state must have the same layout, so that each element is read before it
+    // is overwritten.
     return std::all_of(producer.inputs.begin(), producer.inputs.end(), [&](ValueId input) {
       return placed_in(input) != placed_in(state) || graph_.value(input).type == type;
     });
@@ -114,8 +114,8 @@ class Elider {
   const Graph& graph_;
   std::vector<std::vector<size_t>> updates_;  // storage -> nodes that update it
   std::vector<size_t> last_read_;             // storage -> last node that reads it
-  std::vector<bool> is_output_;               // storage -> outlives the step
-  std::vector<bool> is_held_;                 // storage -> held by a variable of the eager program
+  std::vector<bool> is_output_;               // storage -> whether it outlives the step
+  std::vector<bool> is_held_;                 // storage -> whether a variable of the eager program holds it
   Elision elision_;
 };
 

@@ -1,5 +1,5 @@
 // Elision of copies and buffers: a node may write the next value of a state directly into the state, and a result may
-// reuse the storage of an operand that is read for the last time.
+// reuse the storage of an operand that is not read again.
 #pragma once
 
 #include <vector>
@@ -10,13 +10,13 @@ namespace laptime {
 
 struct Elision {
   std::vector<bool> dropped;       // node -> whether it is an assign that needs no copy
-  std::vector<StorageId> storage;  // storage -> the storage that it is placed in; itself unless elided
+  std::vector<StorageId> storage;  // storage -> the storage that contains it; itself unless elided
 };
 
 // Drops assign(state, value) if a pointwise node produces `value` in the layout of the state, no node between the two
-// reads the state, and no node reads `value` after the state has changed again. An output that OpCard::may_overwrite
-// permits reuses the storage of its input if the types are equal, no other operand shares the storage, and nothing
-// reads it later.
+// reads the state, and no node reads `value` after the state has changed again. If
+// OpCard::may_overwrite permits it, an output reuses the storage of an input if the types are equal, no other operand
+// shares the storage, and nothing reads it later.
 Elision elide_assignments(const Graph& graph);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Memory that a plan holds at a given point of the step.
+// The memory that a plan holds at a given point of the step.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace laptime {
 // that phase.
 std::optional<int64_t> bytes_after(const Plan& plan, Phase phase);
 
-// Buffers held at the step of peak memory, including sources and constants, largest first.
+// The buffers held at the step of peak memory, including sources and constants, largest first.
 std::vector<int> alive_at_peak(const Plan& plan);
 
 }  // namespace laptime

@@ -158,8 +158,8 @@ class Planner {
     use(step, step.workspace, true);
   }
 
-  // Makes the step wait for conflicting steps of other queues: a reader for the last write of the buffer, a writer for
-  // the last read or write.
+  // Makes the step wait for conflicting steps in other queues: a reader for the last write of the buffer, and a writer
+  // for the last read or write.
   void use(PlanStep& step, int buffer, bool writes) {
     if (buffer == kNever) return;
     extend(buffer, now_);
@@ -173,7 +173,7 @@ class Planner {
     (writes ? uses[step.queue].written : uses[step.queue].read) = now_;
   }
 
-  // Extends each buffer until its uses are known to be done in every queue.
+  // Extends each buffer until its uses are guaranteed to be done in every queue.
   void extend_across_queues() {
     const StepOrder order(plan_.steps);
     if (order.queues() == 1) return;
@@ -211,7 +211,7 @@ class Planner {
     }
   }
 
-  // The step that produces a value; for a view, the value under it.
+  // The step that produces a value; for a view, the step that produces the underlying value.
   int producing_step(ValueId value) const {
     const auto found = node_step_.find(graph_.value(value).producer.index);
     if (found != node_step_.end()) return found->second;

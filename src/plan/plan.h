@@ -1,4 +1,4 @@
-// Plan: the kernels of a step in order, with the place of every buffer. A plan does not refer to its graph.
+// Plan: the kernels of a step in order, and the location of every buffer. A plan does not refer to its graph.
 #pragma once
 
 #include <array>
@@ -15,20 +15,20 @@ namespace laptime {
 enum class Lifetime : uint8_t { kStep, kPersistent, kConstant, kInput };
 const char* name_of(Lifetime lifetime);
 
-// Step buffers share one arena; all others have their own memory for the whole run.
+// Step buffers share one arena; all others have memory for the whole run.
 struct Buffer {
   int64_t bytes = 0;
   Lifetime lifetime = Lifetime::kStep;
   Role role = Role::kActivation;
   int64_t offset = 0;           // within the arena (kStep) or the resident block (others)
   std::string name;             // name of a source
-  std::string op, scope;        // of the node that writes it
+  std::string op, scope;        // op and scope of the node that writes it
   Phase phase = Phase::kSetup;  // phase of that node
   TensorType type;              // type as written; empty for workspace
 };
 
 struct Operand {
-  int buffer = -1;  // -1: an optional output that nobody reads
+  int buffer = -1;  // -1: an optional output that nothing reads
   TensorType type;
 };
 
@@ -37,21 +37,21 @@ struct PlanStep {
   Attributes attributes;
   std::vector<Operand> in, out;
   int workspace = -1;        // buffer
-  int queue = 0;             // steps of different queues may run at the same time
-  std::vector<int> waits{};  // steps of other queues that must finish first
+  int queue = 0;             // steps in different queues may run at the same time
+  std::vector<int> waits{};  // steps in other queues that must finish first
   Phase phase = Phase::kForward;
   std::string scope;
-  Region region{};  // of the scope
+  Region region{};  // region of the scope
   WorkClass work_class = WorkClass::kElementwise;
   double flops = 0;   // model FLOPs
   int64_t bytes = 0;  // bytes that must be read and written
   bool recomputed = false;
-  Seconds pause{};  // after the launch: --delay
+  Seconds pause{};  // after the launch, from --delay
 
   Signature signature() const;
 };
 
-// One entry of the schedule; `index` is a buffer for kAlloc and kFree, and a step for kStep.
+// One entry of the schedule. `index` is a buffer for kAlloc and kFree, and a step for kStep.
 struct Action {
   enum class Kind : uint8_t { kAlloc, kFree, kStep } kind = Kind::kStep;
   int index = 0;
@@ -71,7 +71,7 @@ struct Plan {
 
   int64_t resident_bytes = 0;   // sources and constants
   int64_t arena_bytes = 0;      // step buffers at their offsets
-  int64_t live_peak_bytes = 0;  // most bytes of step buffers alive at once, without gaps
+  int64_t live_peak_bytes = 0;  // peak bytes of live step buffers, without gaps
   int64_t predicted_peak_bytes() const { return (Size(resident_bytes) + arena_bytes).value(); }
 
   // Bytes by role at the peak: all sources and constants, and the live step buffers.
@@ -81,14 +81,14 @@ struct Plan {
   int find_source(const std::string& name) const;  // buffer, or -1
   const Operand* find_output(const std::string& name) const;
   double flops(Phase phase) const;
-  // Whether the plan has a step of this phase.
+  // Whether the plan has a step in this phase.
   bool has(Phase phase) const;
 };
 
 // Chooses the kernel for a node; nullptr if no kernel supports it.
 using ChooseKernel = std::function<const Kernel*(const Signature&)>;
 
-// Chooses kernels and places every value of the graph. Error if no kernel supports a node.
+// Chooses kernels and places every value of the graph. Throws Error if no kernel supports a node.
 Plan make_plan(const Graph& graph, const ChooseKernel& choose);
 
 // The plan as text, for `laptime explain --dump plan`.

@@ -1,4 +1,4 @@
-// Computes the order of steps with vector clocks: one clock per queue, passed on along queues and waits.
+// Computes the order of steps with vector clocks: one clock per queue, propagated along queues and waits.
 #include "plan/step_order.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ StepOrder::StepOrder(std::span<const PlanStep> steps) {
     queue_.push_back(step.queue);
     queues_ = std::max(queues_, step.queue + 1);
   }
-  if (queues_ == 1) return;  // the steps run in order
+  if (queues_ == 1) return;  // a single queue runs its steps in order
   const auto queues = static_cast<size_t>(queues_);
   std::vector<int> previous(queues, -1);  // last step so far in each queue
   for (size_t i = 0; i < steps.size(); ++i) {

@@ -1,4 +1,4 @@
-// StepOrder: which steps of a plan are guaranteed to be done when another step begins, with several queues.
+// StepOrder: which steps of a plan are guaranteed to be done when another step begins, if there are several queues.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace laptime {
 
-// Steps of one queue run one after the other. Steps of different queues may overlap, except where `waits` orders them.
+// Steps in one queue run one after the other. Steps in different queues may overlap, unless `waits` orders them.
 class StepOrder {
  public:
   explicit StepOrder(std::span<const PlanStep> steps);
@@ -16,14 +16,14 @@ class StepOrder {
   int queues() const { return queues_; }
   // Whether step `before` is guaranteed to be done when step `after` begins.
   bool is_done(int before, int after) const;
-  // The last step that may overlap with one of the steps `uses`; a buffer that they use must stay alive until then.
+  // The last step that may overlap with one of the steps `uses`. A buffer that they use must stay alive until then.
   // With one queue this is the last of `uses`.
   int last_concurrent(std::span<const int> uses) const;
 
  private:
   std::vector<int> queue_;  // step -> its queue
   std::vector<std::vector<int>>
-      done_;  // step, queue -> last step of the queue that is done when the step begins, or -1
+      done_;  // step, queue -> last step in the queue that is done when the step begins, or -1
   int queues_ = 1;
 };
 

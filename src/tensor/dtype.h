@@ -32,15 +32,15 @@ constexpr bool is_floating(DType dtype) {
 constexpr bool is_16_bit_float(DType dtype) { return dtype == DType::kBFloat16 || dtype == DType::kFloat16; }
 
 std::string_view name_of(DType dtype);  // "float32", "bfloat16", ... as PyTorch prints them
-// "as_input" if the type follows the op's input.
+// "as_input" if the type is that of the op's input.
 inline std::string_view name_of(std::optional<DType> dtype) { return dtype ? name_of(*dtype) : "as_input"; }
 std::optional<DType> parse_dtype(std::string_view name);
 
-// The type in which two operands meet: the wider floating type, a floating type over an integer (torch.promote_types
-// for the types we have; bfloat16 with float16 gives float32).
+// The promoted type of two operands: the wider floating-point type, or the floating-point type if the other is an
+// integer (as in torch.promote_types, for our types; bfloat16 with float16 gives float32).
 DType promote(DType a, DType b);
 
-// Whether a cast of an output of type `from` to `to` does nothing but round it; a type left open counts as a wide one.
+// Whether a cast of an output from type `from` to `to` only rounds it. An unspecified type counts as a wide one.
 constexpr bool only_rounds(std::optional<DType> from, DType to) {
   const bool wide = !from || *from == DType::kFloat32 || *from == DType::kFloat64;
   return wide && is_16_bit_float(to);
@@ -60,7 +60,7 @@ struct BFloat16 {
   explicit constexpr operator float() const { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16U); }
 };
 
-// float16 (IEEE binary16), rounded to nearest even; what is too large becomes infinite.
+// float16 (IEEE binary16), rounded to nearest even; numbers that are too large become infinite.
 struct Float16 {
   uint16_t bits = 0;
 
@@ -71,9 +71,9 @@ struct Float16 {
     uint32_t half = 0;
     if (size > 0x7F800000U) {
       half = 0x7E00U | ((size >> 13U) & 0x3FFU);  // NaN stays NaN
-    } else if (size >= 0x477FF000U) {             // 65520: rounds beyond 65504, the largest
+    } else if (size >= 0x477FF000U) {             // 65520, which rounds to more than 65504, the largest number
       half = 0x7C00U;
-    } else if (size < 0x38800000U) {  // 2^-14: subnormal, a multiple of 2^-24, to which adding 1/2 rounds
+    } else if (size < 0x38800000U) {  // 2^-14: subnormal, a multiple of 2^-24; adding 1/2 rounds to one
       half = std::bit_cast<uint32_t>(std::bit_cast<float>(size) + 0.5F) - std::bit_cast<uint32_t>(0.5F);
     } else {
       half = (size + 0xFFFU + ((size >> 13U) & 1U) - (112U << 23U)) >> 13U;

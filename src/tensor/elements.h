@@ -7,7 +7,7 @@
 
 namespace laptime {
 
-// All elements in row-major order of the shape, whatever the type and layout.
+// All elements in row-major order of the shape, for any type and layout.
 inline std::vector<double> elements_of(const TensorView& view) {
   std::vector<double> elements(static_cast<size_t>(view.numel()));
   for (size_t i = 0; i < elements.size(); ++i) elements[i] = view.at(static_cast<int64_t>(i));

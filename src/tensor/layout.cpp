@@ -62,7 +62,7 @@ Layout sliced(const Layout& in, int axis, int64_t begin, int64_t size, int64_t s
 
 std::optional<Layout> reshaped(const Layout& in, const Shape& shape) {
   LAPTIME_CHECK(in.shape.product() == shape.product(), "{} to {}", in.shape.text(), shape.text());
-  // Merge the input's axes into runs without gaps, then cut each run into the wanted sizes (torch's computeStride).
+  // Merges the input's axes into runs without gaps, then splits each run into the wanted sizes (torch's computeStride).
   Layout out{shape, Dims::filled(shape.rank(), 1), in.offset};
   int to = shape.rank() - 1;
   int64_t run_size = 1;
@@ -87,14 +87,14 @@ std::optional<Layout> reshaped(const Layout& in, const Shape& shape) {
 }
 
 Layout dense_like(const Layout& in) {
-  // Axes from the innermost outwards: by stride, ties in the order they stand; a stride of 0 says nothing.
+  // The axes from innermost to outermost, by stride; ties keep their order, and stride 0 (broadcast) is ignored.
   std::array<int, kMaxRank> order{};
   for (int i = 0; i < in.rank(); ++i) order[static_cast<size_t>(i)] = in.rank() - 1 - i;
   const auto before = [&](int a, int b) {
     return in.strides[a] != 0 && in.strides[b] != 0 && in.shape[a] != 1 && in.shape[b] != 1 &&
            in.strides[a] < in.strides[b];
   };
-  for (int i = 1; i < in.rank(); ++i) {  // insertion sort: the comparison is not a strict weak order across ties
+  for (int i = 1; i < in.rank(); ++i) {  // insertion sort: with ties, the comparison is not a strict weak order
     for (int k = i; k > 0 && before(order[static_cast<size_t>(k)], order[static_cast<size_t>(k - 1)]); --k) {
       std::swap(order[static_cast<size_t>(k)], order[static_cast<size_t>(k - 1)]);
     }
@@ -106,7 +106,7 @@ Layout dense_like(const Layout& in) {
     out.strides[axis] = stride;
     stride = (Size(stride) * std::max<int64_t>(in.shape[axis], 1)).value();
   }
-  // One spelling for each layout: equal to the contiguous one where nothing is permuted.
+  // Normalises a layout: equal to the contiguous one if nothing is permuted.
   const Layout contiguous = Layout::contiguous(in.shape);
   return out.is_contiguous() ? contiguous : out;
 }

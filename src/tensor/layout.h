@@ -1,4 +1,4 @@
-// Layout: where the elements of a tensor stand in its storage; what views do to it.
+// Layout: where the elements of a tensor are in its storage, and how views change that.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace laptime {
 
-// Element (i0, i1, ...) of a tensor stands at offset + sum(i_k * stride_k), counted in elements from the storage's
-// start.
+// Element (i0, i1, ...) of a tensor is at offset + sum(i_k * stride_k), counted in elements from the start of the
+// storage.
 struct Layout {
   Shape shape;
   Dims strides;
@@ -23,7 +23,7 @@ struct Layout {
   int rank() const { return shape.rank(); }
   // Row-major without gaps; axes of size 1 may have any stride.
   bool is_contiguous() const;
-  // Elements from the first to the last one touched, offset included: what the storage must at least hold.
+  // The minimum size of the storage in elements, which includes the offset and the last element.
   int64_t extent() const;
 
   friend bool operator==(const Layout&, const Layout&) = default;
@@ -32,16 +32,17 @@ struct Layout {
 Layout permuted(const Layout& in, const Dims& axes);    // axis k of the result is axes[k]
 Layout expanded(const Layout& in, const Shape& shape);  // broadcast to `shape`, stride 0
 Layout sliced(const Layout& in, int axis, int64_t begin, int64_t size, int64_t step);
-// A view of the elements in the same order under another shape; empty if that needs a copy.
+// A view of the elements in the same order with another shape; empty if that requires a copy.
 std::optional<Layout> reshaped(const Layout& in, const Shape& shape);
 
-// No gaps, the axes in the same order in memory as `in` has them (broadcast axes first): what a pointwise op allocates.
+// A layout without gaps and with the axis order of `in` in memory (broadcast axes first), which a pointwise op
+// allocates.
 Layout dense_like(const Layout& in);
 
-// The shape two shapes broadcast to; LAPTIME_CHECK when they do not (right-aligned, 1 stretches).
+// The shape to which two shapes broadcast (right-aligned, 1 stretches). LAPTIME_CHECK fails if there is none.
 Shape broadcast(const Shape& a, const Shape& b);
 
-// dtype and layout: all that is known of a tensor without its bytes.
+// dtype and layout: everything known about a tensor without its bytes.
 struct TensorType {
   DType dtype = DType::kFloat32;
   Layout layout;
@@ -49,14 +50,14 @@ struct TensorType {
   const Shape& shape() const { return layout.shape; }
   int64_t numel() const { return layout.numel(); }
   int64_t bytes() const { return (Size(numel()) * size_of(dtype)).value(); }
-  std::string text() const;  // "float32 [3, 18, 40]", strides added where not contiguous
+  std::string text() const;  // "float32 [3, 18, 40]", with strides if it is not contiguous
 
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
 
 TensorType contiguous_type(DType dtype, const Shape& shape);
 
-// Layout that a pointwise op allocates: that of the first input with the full shape, without gaps.
+// The layout that a pointwise op allocates: that of the first input, expanded to the full shape, without gaps.
 Layout pointwise_layout(const Shape& out, std::span<const TensorType> in);
 
 }  // namespace laptime

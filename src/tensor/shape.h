@@ -1,4 +1,4 @@
-// Dims: up to six sizes or strides held in place; the shape of a tensor.
+// Dims: up to six sizes or strides, stored in place; the shape of a tensor.
 #pragma once
 
 #include <fmt/format.h>
@@ -54,7 +54,7 @@ class Dims {
     values_[static_cast<size_t>(--rank_)] = 0;
   }
 
-  // Product of all entries, checked; 1 when empty.
+  // Product of all entries, checked; 1 if there are none.
   int64_t product() const {
     Size product = 1;
     for (const int64_t value : *this) product *= value;

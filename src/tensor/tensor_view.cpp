@@ -50,7 +50,7 @@ int64_t TensorView::position(int64_t flat) const {
   int64_t at = type.layout.offset;
   for (int axis = shape().rank() - 1; axis >= 0; --axis) {
     const int64_t size = shape()[axis];
-    if (flat < size) return at + flat * strides()[axis];  // the division is what takes the time
+    if (flat < size) return at + flat * strides()[axis];  // avoids the division, which takes most of the time
     at += flat % size * strides()[axis];
     flat /= size;
   }

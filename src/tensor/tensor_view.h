@@ -1,4 +1,4 @@
-// TensorView: typed, strided access to bytes that somebody else owns.
+// TensorView: typed, strided access to bytes that another object owns.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace laptime {
 
-// `data` points at the storage's first byte; the layout's offset is not yet added.
+// `data` points to the first byte of the storage; the layout's offset has not been added.
 struct TensorView {
   std::byte* data = nullptr;
   TensorType type;
@@ -16,20 +16,20 @@ struct TensorView {
   const Dims& strides() const { return type.layout.strides; }
   int64_t numel() const { return type.numel(); }
 
-  // First element; T must be the element type of dtype.
+  // The first element. T must be the element type of dtype.
   template <class T>
   T* as() const {
     return reinterpret_cast<T*>(data) + type.layout.offset;
   }
 
-  // Element at a storage position (in elements), as double; integers up to 2^53 are exact.
+  // The element at a storage position (in elements) as double; integers up to 2^53 are exact.
   double load(int64_t position) const;
   void store(int64_t position, double value) const;
 
-  // Storage position of the element with this row-major index.
+  // The storage position of the element with this row-major index.
   int64_t position(int64_t flat) const;
 
-  // Element by row-major index: slow and general, for references and tests.
+  // The element at a row-major index. Slow and general, for references and tests.
   double at(int64_t flat) const { return load(position(flat)); }
   void put(int64_t flat, double value) const { store(position(flat), value); }
 

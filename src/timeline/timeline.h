@@ -9,19 +9,19 @@
 namespace laptime {
 
 struct Event {
-  int what = 0;  // the caller's number for it: a phase
+  int what = 0;  // the caller's number for the event, for example a phase
   Seconds begin{};
   Seconds end{};
 };
 
 struct Timeline {
   std::vector<Event> events;  // in order
-  Seconds begin{};            // of the whole, before the first event
+  Seconds begin{};            // start of the whole step, before the first event
   Seconds end{};
-  std::optional<Seconds> host{};  // the whole on the host's clock, where the device has another one
+  std::optional<Seconds> host{};  // duration of the whole step on the host's clock, if the device has a different one
 
   Seconds total() const { return end - begin; }
-  // Sum over the events of one kind; phases may interleave.
+  // The sum over all events of one kind, because phases may interleave.
   Seconds total(int what) const {
     Seconds sum{};
     for (const Event& event : events) sum += event.what == what ? event.end - event.begin : Seconds{};

@@ -1,4 +1,4 @@
-// A trace made by hand, for tests of reports.
+// A handmade trace, for tests of reports.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace laptime {
 
 class MadeTrace {
  public:
-  // A launch; returns its index.
+  // Adds a launch and returns its index.
   int64_t launch(const std::string& phase, const std::string& scope, const std::string& op, int64_t layer = -1,
                  const std::string& part = "") {
     TraceLaunches& l = trace.launches;
@@ -30,7 +30,7 @@ class MadeTrace {
     return static_cast<int64_t>(l.op.size()) - 1;
   }
 
-  // A buffer of the step, written by launch `first`.
+  // Adds a buffer that lives during the step and is written by launch `first`.
   void buffer(int64_t bytes, int64_t first, int64_t last, bool saved, const std::string& role = "activation",
               const std::string& name = "", const std::string& shape = "[1]") {
     const TraceLaunch maker = trace.launch(static_cast<size_t>(first));
@@ -47,7 +47,7 @@ class MadeTrace {
          .last = last});
   }
 
-  // One that lives for the whole run; call it after the launches.
+  // Adds a buffer that lives for the whole run. Call it after the launches.
   void resident(int64_t bytes, const std::string& role, const std::string& name, bool saved = false) {
     add({.name = name,
          .op = "",
@@ -75,7 +75,7 @@ class MadeTrace {
 
   void add(TraceBuffer buffer) {
     TraceBuffers& b = trace.buffers;
-    // Texts may move when one is added, so their indices are taken one by one from copies.
+    // Adding a text may move the others, so each index is looked up from a copy of the text.
     const std::vector<std::string> words{std::string(buffer.name),  std::string(buffer.op),   std::string(buffer.scope),
                                          std::string(buffer.phase), std::string(buffer.role), std::string(buffer.dtype),
                                          std::string(buffer.shape)};

@@ -1,4 +1,4 @@
-// Ledgers, saved bytes and findings of a trace made by hand, whose sums are known.
+// Ledgers, saved bytes and findings of a handmade trace with known sums.
 #include "analysis/memory_findings.h"
 
 #include <gmock/gmock.h>
@@ -15,8 +15,8 @@
 namespace laptime {
 namespace {
 
-// Two equal layers, a head, and their backward and optimizer. The peak is 1000 + 2000 + 8 of the run, and at launch 4
-// 2 x 300 saved by the layers + 50 saved by the head + 500 of a gradient.
+// Two equal layers, a head, and their backward and optimizer. The peak is at launch 4: 1000 + 2000 + 8 bytes of the
+// run, 2 x 300 saved by the layers, 50 saved by the head, and 500 of a gradient.
 StepTrace two_layers() {
   MadeTrace made;
   made.launch("forward", "layers.0.attn.scores", "matmul", 0, "attn");   // 0
@@ -55,7 +55,7 @@ Finding one(const std::vector<Finding>& findings, std::string_view kind, std::st
   return found == nullptr ? Finding{} : *found;
 }
 
-TEST(MemoryLedger, HoldsEachBufferWhileItIsAlive) {
+TEST(MemoryLedger, HoldsBuffersWhileTheyAreAlive) {
   const MemoryLedger ledger(two_layers());
   EXPECT_EQ(ledger.held(0).total(), 3008 + 300);
   EXPECT_EQ(ledger.held(1).total(), 3008 + 320);
@@ -78,7 +78,7 @@ TEST(MemoryLedger, CategoriesAndRoundingAddUpToThePlan) {
   EXPECT_EQ(ledger.peak().total() + ledger.rounding(), trace.resident_bytes + trace.arena_bytes);
 }
 
-TEST(MemoryLedger, EachPhaseHasItsPeak) {
+TEST(MemoryLedger, ReportsAPeakForEachPhase) {
   const MemoryLedger ledger(two_layers());
   ASSERT_EQ(ledger.phases().size(), 3U);
   EXPECT_EQ(ledger.phases()[0].peak, 3U);
@@ -87,7 +87,7 @@ TEST(MemoryLedger, EachPhaseHasItsPeak) {
   EXPECT_EQ(ledger.sections().size(), 3U);
 }
 
-TEST(MemoryLedger, PhasesThatAlternateAreOneSection) {
+TEST(MemoryLedger, MergesAlternatingPhasesIntoOneSection) {
   MadeTrace made;
   for (const char* phase : {"forward", "backward", "optimizer", "backward", "optimizer"}) made.launch(phase, "a", "b");
   const std::vector<Section> sections = MemoryLedger(made.trace).sections();
@@ -97,7 +97,7 @@ TEST(MemoryLedger, PhasesThatAlternateAreOneSection) {
   EXPECT_EQ(sections[1].last, 4U);
 }
 
-TEST(SavedBytes, EqualLayersAreOneRowAndEverythingAddsUp) {
+TEST(SavedBytes, MergesEqualLayersAndAddsUp) {
   const SavedBytes saved = saved_bytes_of(two_layers());
   EXPECT_EQ(saved.total, 658);
   EXPECT_EQ(saved.shared, 8);
@@ -114,7 +114,7 @@ TEST(SavedBytes, EqualLayersAreOneRowAndEverythingAddsUp) {
   EXPECT_EQ(saved.parts[0].count, 2);
 }
 
-TEST(SavedBytes, FoldedRowsHaveTheShapeOfTheBatch) {
+TEST(SavedBytes, FoldedRowsHaveTheBatchShape) {
   MadeTrace made;
   made.launch("forward", "layers.0.ffn", "mul", 0, "ffn");
   made.buffer(48, 0, 0, true, "activation", "", "[1, 6, 2]");
@@ -127,12 +127,12 @@ TEST(SavedBytes, FoldedRowsHaveTheShapeOfTheBatch) {
   EXPECT_EQ(tensors[1].shape, "[1, 5, 2]");
 }
 
-TEST(SavedBytes, LayersAsText) {
+TEST(SavedBytes, FormatsLayerRanges) {
   EXPECT_EQ(layers_text({3}), "layer 3");
   EXPECT_EQ(layers_text({0, 1, 2, 4, 6, 7}), "layers 0-2, 4, 6-7");
 }
 
-TEST(TensorNames, LayersAreTakenOut) {
+TEST(TensorNames, RemovesLayerNumbersFromNames) {
   EXPECT_EQ(any_layer("m/layers.12.attn.q_proj.weight"), "m/layers.*.attn.q_proj.weight");
   EXPECT_EQ(any_layer("w1"), "w1");
   EXPECT_EQ(any_layer(""), "");
@@ -142,7 +142,7 @@ TEST(TensorNames, LayersAreTakenOut) {
   EXPECT_EQ(within_layer("elsewhere", 3), "elsewhere");
 }
 
-TEST(LargestTensors, EqualLayersAreOneRow) {
+TEST(LargestTensors, MergesEqualLayers) {
   const StepTrace trace = two_layers();
   const std::vector<LargeTensors> all = largest_tensors(trace, 4, 100);
   EXPECT_EQ(all[0].name, "m/lm_head.weight");
@@ -155,7 +155,7 @@ TEST(LargestTensors, EqualLayersAreOneRow) {
   EXPECT_EQ(scores->alive_at_peak, 2);
 }
 
-TEST(MemoryFindings, PeakSaysWhereAndWhetherItFits) {
+TEST(MemoryFindings, PeakStatesPlaceAndFit) {
   const Finding peak = one(memory_findings(held_record(), two_layers()), "memory_peak");
   EXPECT_EQ(peak.integer("bytes"), 4372);
   EXPECT_EQ(peak.integer("requested_bytes"), 4158);
@@ -187,7 +187,7 @@ TEST(MemoryFindings, SharesAddUpToThePeak) {
   EXPECT_NEAR(share, 1, 1e-12);
 }
 
-TEST(MemoryFindings, FirstStepOfAFrameworkHasNoOptimizerStateYet) {
+TEST(MemoryFindings, FirstStepExcludesOptimizerState) {
   const std::vector<Finding> findings = memory_findings(held_record(), two_layers());
   EXPECT_EQ(one(findings, "phase_peak", "forward").integer("bytes"), 4058);
   EXPECT_EQ(one(findings, "phase_peak", "forward").integer("first_step_bytes"), 2058);
@@ -195,7 +195,7 @@ TEST(MemoryFindings, FirstStepOfAFrameworkHasNoOptimizerStateYet) {
   EXPECT_EQ(one(findings, "phase_peak", "backward").integer("gradients_bytes"), 500);
 }
 
-TEST(MemoryFindings, SavedBytesAreThoseOfOneLayerAndOfAll) {
+TEST(MemoryFindings, ReportsSavedBytesPerLayerAndInTotal) {
   const Finding saved = one(memory_findings(held_record(), two_layers()), "saved_for_backward");
   EXPECT_EQ(saved.integer("bytes"), 658);
   EXPECT_EQ(saved.integer("layer_bytes"), 300);
@@ -203,7 +203,7 @@ TEST(MemoryFindings, SavedBytesAreThoseOfOneLayerAndOfAll) {
   EXPECT_EQ(saved.integer("copies_bytes"), 0);
 }
 
-TEST(MemoryFindings, OptimizerAddsStateAndTemporaries) {
+TEST(MemoryFindings, ReportsOptimizerStateAndTemporaries) {
   MadeTrace made;
   made.launch("forward", "lm_head", "matmul");
   made.launch("backward", "lm_head", "matmul");
@@ -220,7 +220,7 @@ TEST(MemoryFindings, OptimizerAddsStateAndTemporaries) {
   EXPECT_FALSE(in_backward.has("temporaries_bytes"));
 }
 
-TEST(UsableMemory, ComesFromTheLimitOrFromAShareOfTheMemory) {
+TEST(UsableMemory, UsesTheLimitOrAShareOfDeviceMemory) {
   Record record;
   EXPECT_FALSE(usable_memory(record).has_value());
   record.bytes_available = int64_t{3} << 30;

@@ -1,4 +1,4 @@
-// How a peak grows with the context, told from the buffers of two traces.
+// How a peak grows with the context, derived from the buffers of two traces.
 #include "analysis/memory_findings.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,8 @@
 namespace laptime {
 namespace {
 
-// A step at a context: parameters, an activation in proportion to it, and scores that grow with its square.
+// A step at the given context length: parameters, an activation that grows linearly with it, and scores that grow with
+// its square.
 StepTrace trace_at(int64_t context, const char* scores = "softmax") {
   MadeTrace made;
   made.launch("forward", "layers.0.attn", "linear");
@@ -26,7 +27,7 @@ StepTrace trace_at(int64_t context, const char* scores = "softmax") {
   return trace;
 }
 
-TEST(MemoryGrowth, BuffersAreSortedByThePowerOfTheContext) {
+TEST(MemoryGrowth, ClassifiesBuffersByPowerOfTheContext) {
   const Finding growth = memory_growth_finding("step", trace_at(256), 256, trace_at(1024), 1024);
   EXPECT_EQ(growth.integer("constant_bytes"), 1 << 18);
   EXPECT_EQ(growth.integer("linear_bytes"), 1024 * 1024);
@@ -34,7 +35,7 @@ TEST(MemoryGrowth, BuffersAreSortedByThePowerOfTheContext) {
   EXPECT_EQ(growth.text("square_op"), "softmax");
 }
 
-TEST(MemoryGrowth, StepsOfOtherKernelsAreNotCompared) {
+TEST(MemoryGrowth, SkipsStepsWithDifferentKernels) {
   EXPECT_FALSE(
       memory_growth_finding("step", trace_at(256, "attention"), 256, trace_at(1024), 1024).has("square_bytes"));
 }

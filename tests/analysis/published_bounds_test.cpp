@@ -1,4 +1,4 @@
-// The table of published ratios is that of docs/predictions.md.
+// The table of published ratios matches docs/predictions.md.
 #include "analysis/published_bounds.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace laptime {
 namespace {
 
-TEST(PublishedBounds, AreThoseOfTheDocument) {
+TEST(PublishedBounds, MatchTheDocument) {
   std::ifstream file(LAPTIME_SOURCE_DIR "/docs/predictions.md");
   std::stringstream text;
   text << file.rdbuf();

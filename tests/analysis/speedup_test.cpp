@@ -1,4 +1,4 @@
-// Which rows are compared, with which baseline, and how far the ratio is known.
+// Which rows are compared, with which baseline, and how precisely the ratio is known.
 #include "analysis/speedup.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ TEST(Speedup, ComparesWithFloat32EagerOfTheSamePoint) {
   EXPECT_FALSE(speedups.speedup(records[1], ""));
 }
 
-TEST(Speedup, ComparesOnlyOptionsOfHowAStepIsComputed) {
+TEST(Speedup, ComparesOnlyOptionsThatKeepTheWork) {
   const Record record = stored_records()[0];
   const std::vector<Record> threads{with(record, "threads", 1, 40.9), with(record, "threads", 2, 21.8)};
   EXPECT_EQ(speedups_of(threads).descriptions(), std::vector<std::string>{"threads 1"});
@@ -68,7 +68,7 @@ TEST(Speedup, DoesNotDependOnTheOrderOfKeys) {
   EXPECT_EQ(value_of(speedups_of(records).speedup(records[1], "")), forwards);
 }
 
-TEST(Speedup, StaysInsideARun) {
+TEST(Speedup, ComparesOnlyWithinARun) {
   std::vector<Record> records = stored_records();
   Record other = records[0];
   other.run = "another run";
@@ -81,7 +81,7 @@ TEST(Speedup, StaysInsideARun) {
   EXPECT_FALSE(speedups_of(records).speedup(records[1], ""));
 }
 
-TEST(Speedup, IsANumberWhateverTheVerdict) {
+TEST(Speedup, IsANumberForEveryVerdict) {
   std::vector<Record> records = stored_records();
   records.resize(2);
   for (const char* const rating : {"stable", "noisy", "untested", "unstable", "no_steady_state"}) {
@@ -95,7 +95,7 @@ TEST(Speedup, IsANumberWhateverTheVerdict) {
   records[1].verdict.rating = "no_steady_state";
 }
 
-TEST(Speedup, ComparesMeasuredTimesWithMeasuredOnes) {
+TEST(Speedup, ComparesMeasuredTimesWithMeasuredTimesOnly) {
   std::vector<Record> records = stored_records();
   records.resize(2);
   records[0].verdict.rating = kPredicted;
@@ -125,7 +125,7 @@ TEST(Speedup, HasAWiderIntervalFromFewSamples) {
   EXPECT_GT(three->interval.high, 2.2);
   const std::optional<Speedup> one = speedup_of(stats({2}), stats({1}));
   ASSERT_TRUE(one);
-  EXPECT_LT(one->interval.low, 1);  // says nothing about which is faster
+  EXPECT_LT(one->interval.low, 1);  // does not show which is faster
 }
 
 TEST(Speedup, UncertaintyOfFewSamplesFollowsStudentsT) {
@@ -134,7 +134,7 @@ TEST(Speedup, UncertaintyOfFewSamplesFollowsStudentsT) {
   EXPECT_NEAR(*uncertainty_of(make_time_stats(std::vector<double>{0.95, 1.05})), 12.71 * 0.05, 1e-9);
 }
 
-TEST(Speedup, IsUnknownWhereATimeIs) {
+TEST(Speedup, IsUnknownIfATimeIsUnknown) {
   const TimeStats known = make_time_stats(std::vector<double>{2, 2.1, 1.9});
   for (const double unknown : {std::nan(""), HUGE_VAL, 0.0, -1.0}) {
     TimeStats time = known;

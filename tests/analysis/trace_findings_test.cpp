@@ -1,4 +1,4 @@
-// Findings from a trace made by hand, whose times are known.
+// Findings from a handmade trace with known times.
 #include "analysis/trace_findings.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ class TraceFindings : public TraceTest {
     return found == nullptr ? Finding{} : *found;
   }
 
-  // The first `launches` launches, as in a shorter pass.
+  // Keeps only the first `launches` launches, as in a shorter pass.
   void cut(size_t launches) {
     for (auto column : {&TraceLaunches::phase, &TraceLaunches::scope, &TraceLaunches::layer, &TraceLaunches::part,
                         &TraceLaunches::range, &TraceLaunches::op, &TraceLaunches::work_class, &TraceLaunches::kernel,
@@ -67,28 +67,28 @@ TEST_F(TraceFindings, BoundsAreUnknownWithoutRates) {
   EXPECT_EQ(one("rates").kind, "");
 }
 
-TEST_F(TraceFindings, SmallOperandsStayInTheCaches) {
+TEST_F(TraceFindings, SmallOperandsStayInTheCache) {
   trace_.bandwidth = 8e9;
   EXPECT_TRUE(one("class_share", "softmax").values.json().at("in_cache").get<bool>());
-  trace_.cache_bytes = 3000;  // fewer bytes than softmax moves
+  trace_.cache_bytes = 3000;  // smaller than the traffic of softmax
   EXPECT_FALSE(one("class_share", "softmax").values.json().at("in_cache").get<bool>());
 }
 
-TEST_F(TraceFindings, PhaseTimesNameTheirLargestClass) {
+TEST_F(TraceFindings, PhaseTimesNameTheLargestClass) {
   const Finding forward = one("phase_time", "forward");
   EXPECT_NEAR(forward.number("total_s"), 950e-9, 1e-15);
   EXPECT_EQ(forward.text("class"), "matmul");
   EXPECT_NEAR(forward.number("class_share"), 900.0 / 950, 1e-12);
 }
 
-TEST_F(TraceFindings, PassBoundSplitsByWhatLimits) {
+TEST_F(TraceFindings, SplitsPassBoundByLimitingResource) {
   const Finding bound = one("pass_bound");
   EXPECT_NEAR(bound.number("arithmetic_s"), 800e-9, 1e-15);
   EXPECT_NEAR(bound.number("memory_s"), 150e-9, 1e-15);
   EXPECT_NEAR(bound.number("of_bound"), 950.0 / 1700, 1e-12);
 }
 
-TEST_F(TraceFindings, TracingHasAnIntervalFromSixStepsOn) {
+TEST_F(TraceFindings, TracingRatioHasAnIntervalFromSixSteps) {
   EXPECT_NEAR(one("tracing").number("ratio"), 1700.0 / 1400, 1e-12);
   EXPECT_FALSE(one("tracing").has("ratio_low"));
   trace_.steps.assign(8, trace_.steps.front());
@@ -97,7 +97,7 @@ TEST_F(TraceFindings, TracingHasAnIntervalFromSixStepsOn) {
   EXPECT_NEAR(one("tracing").number("ratio_high"), 2, 1e-12);
 }
 
-TEST_F(TraceFindings, LaunchesAreHeldAgainstTheUntracedStep) {
+TEST_F(TraceFindings, ComparesLaunchSumWithTheUntracedStep) {
   const auto& launches = trace_.steps.front().launches;
   const double sum = 1e-9 * static_cast<double>(std::accumulate(launches.begin(), launches.end(), int64_t{0}));
   trace_.steps.assign(8, trace_.steps.front());
@@ -115,16 +115,16 @@ TEST_F(TraceFindings, DisturbedTracesAreRough) {
   EXPECT_EQ(one("class_share", "matmul").trust, FindingTrust::kRough);
 }
 
-TEST_F(TraceFindings, PredictionsStateTheShareOfStartingLaunches) {
+TEST_F(TraceFindings, PredictionStatesTheShareOfLaunchStarts) {
   record_.verdict.rating = kPredicted;
-  EXPECT_EQ(one("launch_starts").kind, "");  // known of a bound alone
+  EXPECT_EQ(one("launch_starts").kind, "");  // only predictions from a data sheet have it
   record_.prediction.from = "data sheet";
   EXPECT_EQ(one("tracing").kind, "");
   EXPECT_NEAR(one("launch_starts").number("share"), 1 - 950.0 / 1700, 1e-12);
   EXPECT_EQ(one("pass_time").trust, FindingTrust::kPredicted);
 }
 
-TEST_F(TraceFindings, DeviceIdlesBetweenItsRecords) {
+TEST_F(TraceFindings, DeviceIdlesBetweenRecordedLaunches) {
   EXPECT_EQ(one("device_idle").kind, "");
   trace_.device.missing = "libcupti is not installed";
   trace_.device.recorded = {700e-9, 700e-9};  // an untraced step takes 1400 ns
@@ -141,21 +141,21 @@ TEST_F(TraceFindings, DeviceIdlesBetweenItsRecords) {
   EXPECT_FALSE(one("device_idle").has("share"));
 }
 
-TEST_F(TraceFindings, DataSheetGivesTheLeastTime) {
+TEST_F(TraceFindings, DataSheetGivesTheMinimumTime) {
   trace_.datasheet_flops = 40e12;
   trace_.datasheet_bandwidth = 80e9;
   EXPECT_NEAR(one("data_sheet_floor").number("floor_s"), 950e-9, 1e-15);
   EXPECT_NEAR(one("data_sheet_floor").number("share"), 950.0 / 1400, 1e-12);
 }
 
-TEST_F(TraceFindings, SoftmaxIsComparedByMedians) {
+TEST_F(TraceFindings, ComparesSoftmaxByMedians) {
   const Finding both = one("softmax_against_products");
   EXPECT_NEAR(both.number("time_ratio"), 0.1, 1e-12);
   EXPECT_NEAR(both.number("products_flops"), 8e6, 1e-3);
   EXPECT_EQ(both.trust, FindingTrust::kRough) << "two steps are too few";
   const TracedStep step = trace_.steps.front();
   trace_.steps.assign(6, step);
-  trace_.steps[3].launches[1] = 50'000;  // one pause of the machine
+  trace_.steps[3].launches[1] = 50'000;  // one disturbance
   EXPECT_NEAR(softmax_and_products(trace_)->time_ratio(), 1.0 / 6, 1e-12);
 }
 
@@ -178,7 +178,7 @@ TEST_F(TraceFindings, ClassTimesAddUpByPhase) {
   EXPECT_EQ(selected.phases, std::vector<std::string>{"backward"});
 }
 
-TEST_F(TraceFindings, ComparedPartsSaveTheMostFirst) {
+TEST_F(TraceFindings, ComparedPartsAreSortedByTimeSaved) {
   StepTrace faster = trace_;
   for (TracedStep& step : faster.steps) {
     step.launches[3] /= 2;  // lm_head in forward: 400 -> 200 ns
@@ -194,7 +194,7 @@ TEST_F(TraceFindings, ComparedPartsSaveTheMostFirst) {
   EXPECT_EQ(compared_parts(trace_, faster, ComparedBy::kAttention).size(), 3U) << "scores, softmax, step";
 }
 
-TEST_F(TraceFindings, ComparedPartsMayBeOnOneSideAlone) {
+TEST_F(TraceFindings, ComparedPartsMayExistOnOneSideOnly) {
   const StepTrace whole = trace_;
   cut(5);
   const std::vector<ComparedPart> parts = compared_parts(whole, trace_, ComparedBy::kOp);
@@ -206,7 +206,7 @@ TEST_F(TraceFindings, ComparedPartsMayBeOnOneSideAlone) {
   EXPECT_NEAR(mul->saved(), 100e-9, 1e-15);
 }
 
-TEST_F(TraceFindings, CastCostIsOfTheTypeThatCastsMore) {
+TEST_F(TraceFindings, AttributesCastCostToTheTypeThatCastsMore) {
   const StepTrace plain = trace_;
   add("forward", "lm_head", -1, "lm_head", "", "to", "cast", 0, 1000, {100, 100});
   const Finding cost = cast_cost({"bfloat16", &trace_, "b"}, {"float32", &plain, "a"});

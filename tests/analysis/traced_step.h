@@ -1,4 +1,4 @@
-// A trace of two steps with six launches, made by hand.
+// A handmade trace of two steps with six launches.
 #pragma once
 
 #include <gtest/gtest.h>

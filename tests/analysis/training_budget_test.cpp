@@ -1,4 +1,4 @@
-// How long a training takes: steps, time with its interval, and price.
+// How long a training run takes: steps, time with its interval, and price.
 #include "analysis/plan_findings.h"
 
 #include <gtest/gtest.h>
@@ -21,13 +21,13 @@ Record measured(double seconds) {
 TEST(TrainingTime, CountsStepsAndSeconds) {
   const auto found = training_time(measured(0.5), {.tokens = 1e6});
   ASSERT_TRUE(found.has_value());
-  EXPECT_EQ(found->number("steps"), 977);  // of 1024 tokens
+  EXPECT_EQ(found->number("steps"), 977);  // 1024 tokens per step
   EXPECT_DOUBLE_EQ(found->number("time_s"), 488.5);
   EXPECT_FALSE(found->has("price"));
   EXPECT_EQ(found->trust, FindingTrust::kMeasured);
 }
 
-TEST(TrainingTime, HasThePriceOfTheTime) {
+TEST(TrainingTime, CostsFollowFromTheTime) {
   const auto found = training_time(measured(3.6), {.tokens = 1024e3, .price_per_hour = 2.5});
   ASSERT_TRUE(found.has_value());
   EXPECT_DOUBLE_EQ(found->number("price"), 2.5);
@@ -55,7 +55,7 @@ TEST(TrainingTime, ComesFromAPrediction) {
   EXPECT_EQ(found->trust, FindingTrust::kPredicted);
 }
 
-TEST(TrainingTime, HasTheEnergyThatASensorMeasured) {
+TEST(TrainingTime, ReportsTheEnergyThatASensorMeasured) {
   Record record = measured(1);
   EXPECT_FALSE(training_time(record, {.tokens = 10'240})->has("kwh"));
   record.machine.json()["sensors"] = Json{{"joules_per_step", 720.0}};
@@ -69,7 +69,7 @@ TEST(TrainingTime, NeedsAStepWithATime) {
   EXPECT_FALSE(training_time(Record(), {.tokens = 1e6}).has_value());
 }
 
-TEST(TokenCount, TakesUnits) {
+TEST(TokenCount, AcceptsUnits) {
   EXPECT_EQ(parse_token_count("--tokens", "10B"), 1e10);
   EXPECT_EQ(parse_token_count("--tokens", "3.5T"), 3.5e12);
   EXPECT_EQ(parse_token_count("--tokens", "1e9"), 1e9);
@@ -81,7 +81,7 @@ TEST(TokenCount, TakesUnits) {
   for (const char* text : {"", "free", "-1", "2/day", "nan"}) EXPECT_THROW(parse_hourly_price("--price", text), Error);
 }
 
-TEST(TrainingOptions, RefuseContradictions) {
+TEST(TrainingOptions, RejectContradictions) {
   TrainingOptions options;
   options.price = "1/h";
   EXPECT_THROW(options.budget(), Error);

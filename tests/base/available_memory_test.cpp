@@ -1,4 +1,4 @@
-// The bound on memory, by its parts and on this machine.
+// The bound on memory, from its parts and on this machine.
 #include "base/available_memory.h"
 
 #include <gtest/gtest.h>
@@ -83,7 +83,7 @@ TEST(AvailableMemoryHere, IsPositiveAndAtMostTotal) {
   EXPECT_LE(memory.bytes, pages * sysconf(_SC_PAGESIZE));
 }
 
-// In a child, because a limit cannot be taken back.
+// Runs in a child process, because a limit cannot be raised again.
 TEST(AvailableMemoryHere, FollowsTheAddressSpaceLimit) {
   const auto used = read_memory_bounds().address_space_used;
   ASSERT_TRUE(used.has_value());

@@ -1,4 +1,4 @@
-// Control groups of both versions, from the texts and folders of several kinds of machine.
+// Control groups of both versions, with files and folders from several kinds of machines.
 #include "base/cgroup.h"
 
 #include <gtest/gtest.h>
@@ -49,7 +49,7 @@ TEST(Cgroups, HandlesContainerViewOfTheTree) {
   EXPECT_EQ(folders(parse_cgroups("cpu", "0::/docker/abc/job\n", mount)),
             (std::vector<std::string>{"/sys/fs/cgroup/job", "/sys/fs/cgroup"}));
   EXPECT_EQ(folders(parse_cgroups("cpu", "0::/docker/abc\n", mount)), (std::vector<std::string>{"/sys/fs/cgroup"}));
-  // Outside of what is mounted, or above it.
+  // The path is outside the mount, or above it.
   EXPECT_EQ(folders(parse_cgroups("cpu", "0::/docker/abcdef\n", mount)), (std::vector<std::string>{"/sys/fs/cgroup"}));
   EXPECT_EQ(folders(parse_cgroups("cpu", "0::/../other\n", kMountVersion2)),
             (std::vector<std::string>{"/sys/fs/cgroup"}));
@@ -113,7 +113,7 @@ TEST(MemoryLimits, ReadsVersion1Limits) {
   const auto limits = memory_limits(cgroups_of("memory", root.path()));
   ASSERT_EQ(limits.size(), 1U);
   EXPECT_EQ(limits[0].limit, 2000);
-  EXPECT_EQ(limits[0].used, 0);  // the statistics lag behind: never below none
+  EXPECT_EQ(limits[0].used, 0);  // the statistics lag behind; the result is never negative
 }
 
 TEST(CpuQuota, TakesTheTightestQuota) {

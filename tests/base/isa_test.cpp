@@ -1,4 +1,4 @@
-// Instruction sets: their names, and which of them run here.
+// Instruction sets: their names, and which of them this machine can run.
 #include "base/isa.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ TEST(Isa, HasNames) {
   EXPECT_EQ(name_of(Isa::kAvx512), "avx512");
 }
 
-TEST(Isa, AgreesWithTheCompilersRuntime) {
+TEST(Isa, AgreesWithTheCompilerRuntime) {
   __builtin_cpu_init();
   EXPECT_EQ(detect_isa() >= Isa::kAvx512, __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                                               __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"));

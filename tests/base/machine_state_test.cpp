@@ -1,4 +1,4 @@
-// The counters that tell a disturbed run.
+// The counters that reveal a disturbed run.
 #include "base/machine_state.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ TEST(MachineCounters, MissingFilesAreEmptyFields) {
   EXPECT_FALSE(state.throttled_seconds);
   EXPECT_FALSE(state.waiting_seconds);
   EXPECT_FALSE(state.load);
-  EXPECT_TRUE(state.minor_faults);  // asked of the kernel, not read from a file
+  EXPECT_TRUE(state.minor_faults);  // from the kernel, not from a file
 }
 
 TEST(MachineCounters, SeePageFaultsOfThisProcess) {
@@ -79,7 +79,7 @@ TEST(Change, SubtractsCountersAndKeepsTheLoad) {
   MachineState after = before;
   after.stolen_seconds = 1.75;
   after.minor_faults = 130;
-  after.major_faults = 6;  // a counter that went back
+  after.major_faults = 6;  // a counter that decreased
   after.throttled_periods = 3;
   after.load = 2;
   const MachineState grown = change(before, after);
@@ -87,11 +87,11 @@ TEST(Change, SubtractsCountersAndKeepsTheLoad) {
   EXPECT_EQ(grown.minor_faults, 30);
   EXPECT_EQ(grown.major_faults, 0);
   EXPECT_EQ(grown.involuntary_switches, 0);
-  EXPECT_FALSE(grown.throttled_periods);  // not known before
+  EXPECT_FALSE(grown.throttled_periods);  // unknown before
   EXPECT_EQ(grown.load, 2);
 }
 
-TEST(LostFraction, IsOfTheThreadsTime) {
+TEST(LostFraction, IsRelativeToThreadTime) {
   MachineState grown;
   EXPECT_FALSE(lost_fraction(grown.stolen_seconds, Seconds(1), 2));
   grown.stolen_seconds = 0.1;

@@ -1,4 +1,4 @@
-// The description of a machine: a made-up one exactly, an empty one without complaint, this one for sense.
+// The description of a machine: exact for a made-up machine, without errors for an empty one, plausible for this one.
 #include "base/machine.h"
 
 #include <gtest/gtest.h>
@@ -81,7 +81,7 @@ TEST(Machine, ParsesServerProcFiles) {
   EXPECT_EQ(machine.huge_pages, "madvise");
   EXPECT_EQ(machine.operating_system, "Debian GNU/Linux 12 (bookworm)");
   EXPECT_EQ(machine.kernel, "Linux 6.1.0");
-  EXPECT_EQ(machine.hypervisor, "none");  // no such flag
+  EXPECT_EQ(machine.hypervisor, "none");  // the flag is not set
   EXPECT_EQ(machine.load_average, (std::vector<double>{0.25, 0.5, 0.75}));
   EXPECT_FALSE(machine.clock_hz);
   EXPECT_EQ(fingerprint(machine),
@@ -131,13 +131,14 @@ TEST(Machine, ReadsThisMachine) {
   EXPECT_EQ(__builtin_cpu_supports("avx2") != 0, fingerprint(machine).find(" avx2") != std::string::npos);
 }
 
-TEST(Machine, FingerprintIgnoresTheRun) {
+TEST(Machine, FingerprintIgnoresTransientState) {
   const FakeRoot root;
   write_server(root);
   const std::string before = fingerprint(describe_machine(root.path()));
   root.write("proc/loadavg", "9.00 9.00 9.00 1/92 5456\n");
   root.write("proc/self/status", "Cpus_allowed_list:\t0-1\n");
-  root.write("proc/meminfo", "MemTotal:       4190000 kB\nMemAvailable:    1 kB\n");  // a kernel that keeps 4 MiB more
+  root.write("proc/meminfo",
+             "MemTotal:       4190000 kB\nMemAvailable:    1 kB\n");  // a kernel that reserves 4 MiB more
   root.write("sys/fs/cgroup/job/cpu.max", "max 100000\n");
   EXPECT_EQ(fingerprint(describe_machine(root.path())), before);
   root.write("proc/meminfo", "MemTotal:       8388608 kB\n");

@@ -1,4 +1,4 @@
-// Parsers of the kernel's text files, on texts of several machines and on broken ones.
+// Parsers of the kernel's text files, with files of several machines and malformed ones.
 #include "base/proc_text.h"
 
 #include <gtest/gtest.h>
@@ -72,7 +72,7 @@ TEST(StealTicks, SumTheAllowedCores) {
   EXPECT_EQ(parse_steal_ticks(kStat, {0, 1}), 33);
   EXPECT_EQ(parse_steal_ticks(kStat, {12}), 27);
   EXPECT_FALSE(parse_steal_ticks(kStat, {3}));
-  EXPECT_FALSE(parse_steal_ticks("cpu0 1 2 3\n", {0}));  // a kernel from before steal time
+  EXPECT_FALSE(parse_steal_ticks("cpu0 1 2 3\n", {0}));  // a kernel older than steal time
 }
 
 TEST(LoadAverage, ParsesThreeNumbers) {
@@ -88,7 +88,7 @@ TEST(RunDelay, ReadsSecondField) {
   EXPECT_FALSE(parse_run_delay(""));
 }
 
-// Two sockets of one core with two threads each.
+// Two sockets, each with one core of two threads.
 constexpr const char* kCpuinfo =
     "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 207\n"
     "model name\t: INTEL(R) XEON(R) PLATINUM 8581C\nstepping\t: 2\nmicrocode\t: 0x21000290\n"

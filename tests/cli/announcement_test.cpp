@@ -1,4 +1,4 @@
-// The line before a sweep: points, time, what does not fit.
+// The line printed before a sweep: points, time, and points that do not fit.
 #include "cli/progress.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using testing::Not;
 const test::Options kTiny{{"d-model", "32"}, {"num-layers", "2"}, {"num-heads", "2"}, {"vocab", "64"},
                           {"context", "32"}, {"batch", "2"},      {"threads", "1"},   {"mode", "compile"}};
 
-// Every launch of the point takes a second.
+// Stores a cost of one second for every launch of the point.
 MachineKnowledge slow_launches(const RunConfig& config) {
   MachineKnowledge known;
   for (const PlanStep& step : prepare(config, find_device(config), {}).plan.steps) {
@@ -72,8 +72,8 @@ TEST(Announcement, DoesNotGuessUnknownTimes) {
   EXPECT_THAT(text, HasSubstr("duration unknown"));
 }
 
-// A step of twice the width, of which no launch has a size that was measured.
-TEST(Announcement, GuessesFromFewLaunchesHaveARange) {
+// A step of twice the width. None of its launches has a size that was measured.
+TEST(Announcement, EstimatesFromFewLaunchesHaveARange) {
   const SweepPoint known = test::point_of(kTiny, {{"steps", "5"}});
   const SweepPoint wide = test::point_of(kTiny, {{"steps", "5"}, {"d-model", "64"}});
   const KnowledgeOf knowledge = test::known(slow_launches(known.config));
@@ -84,16 +84,17 @@ TEST(Announcement, GuessesFromFewLaunchesHaveARange) {
   EXPECT_GT(expected[1].rough->second, *expected[1].time);
   EXPECT_THAT(announcement({known, wide}, expected), testing::ContainsRegex("about .* \\(.* to .*\\)"));
   EXPECT_THAT(announcement({known}, {expected[0]}), Not(HasSubstr("(")));
-  EXPECT_FALSE(time_left({wide}, {expected[1]}).estimate(0, {}, Seconds{0}));  // not before it was seen
+  EXPECT_FALSE(
+      time_left({wide}, {expected[1]}).estimate(0, {}, Seconds{0}));  // not before a point of this size has run
   EXPECT_TRUE(time_left({known}, {expected[0]}).estimate(0, {}, Seconds{0}));
 }
 
-TEST(Announcement, PredictionsAreNotAnnounced) {
+TEST(Announcement, OmitsPredictions) {
   const SweepPoint point = test::point_of(kTiny, {{"device", "roofline:h100"}});
   EXPECT_EQ(announcement({point}, expected_points({point}, test::known(MachineKnowledge{}))), "");
 }
 
-TEST(Announcement, LongSweepsAreNotPlanned) {
+TEST(Announcement, DoesNotPlanLongSweeps) {
   const std::vector<ResolvedPoint> points(kMostPlanned + 1, test::point_of(kTiny));
   EXPECT_TRUE(expected_points(points, test::known(MachineKnowledge{})).empty());
   EXPECT_EQ(announcement(points, {}), "25 points");

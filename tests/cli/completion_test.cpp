@@ -1,4 +1,4 @@
-// What a word of a command line could become.
+// Completions of a word on the command line.
 #include "cli/help.h"
 
 #include <gmock/gmock.h>
@@ -27,12 +27,12 @@ std::vector<std::string> names_of(const Completions& completions) {
   return names;
 }
 
-// The words that the last of `words` could become.
+// Completions of the last of `words`.
 std::vector<std::string> candidates(const std::vector<std::string>& words) { return names_of(completions_of(words)); }
 
 bool takes_files(const std::vector<std::string>& words) { return completions_of(words).files; }
 
-TEST(Completion, Commands) {
+TEST(Completion, CompletesCommands) {
   for (const Command* const command : commands()) {
     const std::string name(command->name);
     EXPECT_THAT(candidates({""}), Contains(name));
@@ -44,7 +44,7 @@ TEST(Completion, Commands) {
   EXPECT_THAT(candidates({}), IsEmpty());
 }
 
-TEST(Completion, EveryOptionOfEveryCommandOnce) {
+TEST(Completion, OffersEveryOptionOfEveryCommandOnce) {
   for (const Command* const command : commands()) {
     for (const OptionRow& row : command->options()) {
       const std::string flag = fmt::format("--{}", row.option.flag);
@@ -52,11 +52,12 @@ TEST(Completion, EveryOptionOfEveryCommandOnce) {
       EXPECT_THAT(candidates({std::string(command->name), flag + "=", "--"}), Not(Contains(flag))) << command->name;
     }
   }
-  EXPECT_THAT(candidates({"bench", "--seq-len", "128", "--con"}), ElementsAre("--config"));  // in another's words
+  EXPECT_THAT(candidates({"bench", "--seq-len", "128", "--con"}),
+              ElementsAre("--config"));  // the synonym --seq-len counts as --context
   EXPECT_THAT(candidates({"bench", "--resume", "--mod"}), ElementsAre("--model", "--mode"));
 }
 
-TEST(Completion, EveryChoiceOfEveryOption) {
+TEST(Completion, OffersEveryChoiceOfEveryOption) {
   for (const Command* const command : commands()) {
     for (const OptionRow& row : command->options()) {
       for (const std::string_view choice : row.choices) {
@@ -69,7 +70,7 @@ TEST(Completion, EveryChoiceOfEveryOption) {
   }
 }
 
-TEST(Completion, NamesOfModelsEditionsMachinesColumnsAndComposites) {
+TEST(Completion, OffersNamesOfModelsEditionsMachinesColumnsAndComposites) {
   for (const ModelPreset& model : model_presets())
     EXPECT_THAT(candidates({"bench", "--model", ""}), Contains(std::string(model.name)));
   for (const DataSheet& machine : known_machines()) {
@@ -83,16 +84,16 @@ TEST(Completion, NamesOfModelsEditionsMachinesColumnsAndComposites) {
   EXPECT_THAT(candidates({"bench", "--keep", "swi"}), ElementsAre("swiglu"));
 }
 
-TEST(Completion, ListsGoOnBehindTheirLastValue) {
+TEST(Completion, ContinuesAListAfterItsLastValue) {
   EXPECT_THAT(candidates({"bench", "--model", "small,me"}), ElementsAre("small,medium"));
   EXPECT_THAT(candidates({"bench", "--dtype=float32,b"}), ElementsAre("--dtype=float32,bfloat16"));
   EXPECT_THAT(candidates({"bench", "--mode", "eager,"}), ElementsAre("eager,compile"));
   EXPECT_THAT(candidates({"bench", "--lower", "gelu+swi"}), ElementsAre("gelu+swiglu"));
   EXPECT_THAT(candidates({"bench", "--columns", "default,speedup_l"}), ElementsAre("default,speedup_low"));
-  EXPECT_THAT(candidates({"bench", "--output", "csv,"}), IsEmpty());  // takes one value
+  EXPECT_THAT(candidates({"bench", "--output", "csv,"}), IsEmpty());  // this option takes one value
 }
 
-TEST(Completion, WordsThatStandInForNumbersAndNames) {
+TEST(Completion, OffersWordsThatReplaceNumbersAndNames) {
   EXPECT_THAT(candidates({"bench", "--threads", ""}), ElementsAre("auto"));
   EXPECT_THAT(candidates({"bench", "--clip-norm", ""}), ElementsAre("none"));
   EXPECT_THAT(candidates({"bench", "--batch", ""}), IsEmpty());
@@ -100,7 +101,7 @@ TEST(Completion, WordsThatStandInForNumbersAndNames) {
   EXPECT_THAT(candidates({"bench", "--reproducible="}), ElementsAre("--reproducible=true", "--reproducible=false"));
 }
 
-TEST(Completion, Files) {
+TEST(Completion, OffersFiles) {
   EXPECT_TRUE(takes_files({"bench", "--config", ""}));
   EXPECT_TRUE(takes_files({"bench", "--store="}));
   EXPECT_THAT(candidates({"bench", "--store", ""}), ElementsAre("none"));
@@ -111,16 +112,16 @@ TEST(Completion, Files) {
   EXPECT_FALSE(takes_files({"list", ""}));
 }
 
-TEST(Completion, WordsThatAreNoOptions) {
+TEST(Completion, CompletesPositionalWords) {
   for (const ListTopic& topic : list_topics()) EXPECT_THAT(candidates({"list", ""}), Contains(std::string(topic.name)));
   for (const ExportFormat& format : export_formats())
     EXPECT_THAT(candidates({"export", ""}), Contains(std::string(format.name)));
   EXPECT_THAT(candidates({"list", "models", ""}), Not(Contains("models")));
   EXPECT_THAT(candidates({"completion", ""}), ElementsAre("bash", "zsh", "fish", "words"));
-  EXPECT_THAT(candidates({"bench", ""}), IsSupersetOf({"--model", "--help"}));  // there are only options
+  EXPECT_THAT(candidates({"bench", ""}), IsSupersetOf({"--model", "--help"}));  // only options
 }
 
-TEST(Completion, Filters) {
+TEST(Completion, CompletesFilters) {
   EXPECT_THAT(candidates({"show", "context_l"}), ElementsAre("context_length"));
   EXPECT_THAT(candidates({"show", "--last", "dtype", "=", "b"}), ElementsAre("bfloat16"));
   EXPECT_THAT(candidates({"show", "model", "=", "small", "and", "mf"}), Contains("mfu"));
@@ -134,7 +135,7 @@ TEST(Completion, Filters) {
   EXPECT_FALSE(completions_of(std::vector<std::string>{"show", "swe"}).files);
 }
 
-TEST(Completion, LinesHaveTheMeaningBehindATab) {
+TEST(Completion, LinesHaveTheMeaningAfterATab) {
   EXPECT_THAT(completion_lines(completions_of(std::vector<std::string>{"bench", "--conf"})),
               AllOf(testing::StartsWith("--config\ta sweep of the program"), testing::EndsWith("\n")));
   EXPECT_EQ(completion_lines({.words = {{"none"}}, .files = true}), "none\n:files\n");
@@ -150,7 +151,7 @@ TEST(Placeholder, CapitalsStandForSomethingElse) {
   }
 }
 
-TEST(ManPage, NamesEveryCommandAndExplainsEveryOptionOfASweep) {
+TEST(ManPage, NamesEveryCommandAndExplainsEverySweepOption) {
   const std::string page = man_page();
   for (const Command* const command : commands())
     EXPECT_THAT(page, HasSubstr(fmt::format(".SS laptime {}", command->name)));
@@ -161,7 +162,7 @@ TEST(ManPage, NamesEveryCommandAndExplainsEveryOptionOfASweep) {
   }
 }
 
-// Text of a table must not be taken for a request of roff.
+// Text from a table must not be read as a roff request.
 TEST(ManPage, OnlyKnownRequestsBeginLines) {
   const std::set<std::string> known{".TH", ".nh", ".ad", ".SH", ".SS", ".TP", ".PP", ".br", ".EX", ".EE"};
   const std::string page = man_page();

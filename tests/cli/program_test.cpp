@@ -1,4 +1,4 @@
-// The command line: what each command takes, and what it says about words it does not.
+// The command line: what each command accepts, and its errors for everything else.
 #include "cli/command.h"
 
 #include <gmock/gmock.h>
@@ -43,7 +43,7 @@ CommandWords split(const std::string& line) { return parse_request(words_of(line
 Sweep sweep_of(const std::string& line) { return given_sweep(split(line)); }
 Sweep attention(const std::string& line) { return given_attention_sweep(split(line)); }
 
-// The value that the words give to an option of the command; empty where they give none.
+// The value that the words give to an option of the command; empty if they give none.
 std::string given(const std::string& line, std::string_view flag) {
   for (const GivenFlag& one : split(line).flags) {
     if (one.flag == flag) return one.text;
@@ -51,10 +51,10 @@ std::string given(const std::string& line, std::string_view flag) {
   return "";
 }
 
-// The text that the words ask for; empty where they ask for a command.
+// The help text that the words request; empty if they name a command to run.
 std::string text(const std::string& line) { return parse_request(words_of(line)).text; }
 
-// The whole text of a topic of laptime list.
+// The whole text of a topic of `laptime list`.
 std::string topic(std::string_view name) {
   for (const ListTopic& one : list_topics()) {
     if (one.name == name) return one.text(0);
@@ -73,7 +73,7 @@ std::string refusal_of(const std::vector<std::string>& words) {
 
 std::string refusal(const std::string& line) { return refusal_of(words_of(line)); }
 
-TEST(Args, ASwitchLeavesTheFilterAfterItAlone) {
+TEST(Args, SwitchDoesNotConsumeTheFilterAfterIt) {
   for (const char* line :
        {"show --last model = small", "show model = small --last", "show --last true model = small"}) {
     EXPECT_EQ(given(line, "last"), "true") << line;
@@ -82,7 +82,7 @@ TEST(Args, ASwitchLeavesTheFilterAfterItAlone) {
   EXPECT_THAT(split("verify --verbose a.safetensors").positionals, ElementsAre("a.safetensors"));
 }
 
-TEST(Args, BenchTakesListsInTheOrderGiven) {
+TEST(Args, BenchTakesListsInTheGivenOrder) {
   const Sweep sweep = sweep_of("bench --context 128,256 --model=small,2p7 --warmup 5 --resume");
   ASSERT_EQ(sweep.axes.size(), 3U);
   EXPECT_EQ(sweep.axes[0].flag, "context");
@@ -92,7 +92,7 @@ TEST(Args, BenchTakesListsInTheOrderGiven) {
   EXPECT_EQ(expand(sweep).size(), 4U);
 }
 
-TEST(Args, UnderstandsTheWordsOfUsers) {
+TEST(Args, AcceptsSynonyms) {
   const Sweep sweep =
       sweep_of("bench --seq-len 128 --batch_size=2 --layers 3 --dtype bf16,fp32 --gpu h100 --model gpt2 --output md");
   ASSERT_EQ(sweep.axes.size(), 6U);
@@ -106,7 +106,7 @@ TEST(Args, UnderstandsTheWordsOfUsers) {
   EXPECT_THAT(refusal("bench --ctx 128 --context 256"), HasSubstr("--context is given 2 times"));
 }
 
-TEST(Args, SwitchesStandAloneOrWithValues) {
+TEST(Args, SwitchesWorkWithAndWithoutValues) {
   EXPECT_THAT(sweep_of("bench --accumulate --lr 1").axes[0].values, ElementsAre("true"));
   EXPECT_THAT(sweep_of("bench --bias true,false").axes[0].values, ElementsAre("true", "false"));
   EXPECT_FALSE(sweep_of("bench --resume=false").output.resume);
@@ -135,7 +135,7 @@ TEST(Args, CommandLineOverridesTheFile) {
   std::filesystem::remove(path);
 }
 
-TEST(Args, AttentionIsASweepOfAttentionAlone) {
+TEST(Args, AttentionSweepsOnlyTheAttentionModel) {
   const Sweep plain = attention("attention");
   EXPECT_EQ(expand(plain).size(), 20U);
   EXPECT_EQ(plain.output.columns, "attention");
@@ -159,7 +159,7 @@ TEST(Args, AttentionIsASweepOfAttentionAlone) {
   std::filesystem::remove(path);
 }
 
-TEST(Args, AttentionHelpNamesWhatItTakesAndItsDefaults) {
+TEST(Args, AttentionHelpStatesItsOptionsAndDefaults) {
   const std::string help = text("attention --help");
   for (const char* word : {"--d-model", "--causal", "--projections", "--mode", "16,32,64,128", "default: 100"})
     EXPECT_THAT(help, HasSubstr(word));
@@ -176,8 +176,8 @@ TEST(Args, ExplainTakesTheOptionsOfBench) {
   EXPECT_THAT(refusal("bench --dump graph"), HasSubstr("unknown option '--dump'"));
 }
 
-// Options that would do nothing are not listed, and refused.
-TEST(Args, CommandsTakeTheOptionsThatAct) {
+// Options without effect are not listed, and they are rejected.
+TEST(Args, CommandsTakeOnlyOptionsWithAnEffect) {
   const auto has = [](const std::string& name, const std::string& flag) {
     const Command& command = **std::find_if(commands().begin(), commands().end(),
                                             [&](const Command* const one) { return one->name == name; });
@@ -199,7 +199,7 @@ TEST(Args, CommandsTakeTheOptionsThatAct) {
   EXPECT_THAT(refusal("explain --columns name"), HasSubstr("unknown option '--columns'"));
 }
 
-TEST(Args, VerifyTakesFilesAndTheMachine) {
+TEST(Args, VerifyTakesFilesAndMachineOptions) {
   const std::string verify = "verify a.safetensors --threads 2 b.safetensors";
   EXPECT_THAT(split(verify).positionals, ElementsAre("a.safetensors", "b.safetensors"));
   EXPECT_EQ(given(verify, "threads"), "2");
@@ -237,7 +237,7 @@ TEST(Args, ListTakesOneTopic) {
   }
 }
 
-TEST(Args, SweepsOfTheProgramHaveNames) {
+TEST(Args, ShippedSweepsHaveNames) {
   const std::string listed = topic("sweeps");
   for (const ReadySweep& sweep : ready_sweeps()) {
     EXPECT_THAT(listed, HasSubstr(fmt::format("\n{} ", sweep.name)));
@@ -250,7 +250,7 @@ TEST(Args, SweepsOfTheProgramHaveNames) {
   EXPECT_EQ(refusal("report model=small --html a.html"), "");  // a filter
 }
 
-TEST(Args, EveryVerdictIsExplained) {
+TEST(Args, ExplainsEveryVerdict) {
   const std::string listed = topic("verdicts");
   for (const StabilityWord& word : stability_words()) {
     EXPECT_THAT(listed, HasSubstr(fmt::format("\n{} ", word.name)));
@@ -260,7 +260,7 @@ TEST(Args, EveryVerdictIsExplained) {
   EXPECT_THAT(listed, HasSubstr("\npredicted "));
 }
 
-TEST(Args, HelpAndVersion) {
+TEST(Args, PrintsHelpAndVersion) {
   const size_t width = help_width();
   EXPECT_EQ(text(""), program_help(width));
   EXPECT_EQ(text("--help"), program_help(width));
@@ -285,7 +285,7 @@ TEST(Args, HelpFitsTheTerminal) {
       EXPECT_LE(line.size(), width) << line;
       widest = std::max(widest, line.size());
     }
-    EXPECT_GT(widest, width - 8);  // and uses it
+    EXPECT_GT(widest, width - 8);  // it uses the whole width
   }
 }
 
@@ -310,8 +310,8 @@ TEST(Args, HelpExplainsOwnOptionsAndNamesThoseOfBench) {
   }
 }
 
-// As a shell reads it: the break and its backslash are gone.
-TEST(Args, LongExamplesAreContinuedAsAShellDoes) {
+// Joins continued lines as a shell does, without the backslash.
+TEST(Args, LongExamplesAreContinuedWithBackslashes) {
   std::string help = program_help(80);
   for (size_t at = help.find(" \\\n      "); at != std::string::npos; at = help.find(" \\\n      "))
     help.replace(at, 9, " ");
@@ -341,7 +341,7 @@ TEST(Args, WordsOfOtherProgramsHaveHints) {
   EXPECT_THAT(refusal("bench --model small --model medium"), EndsWith("by commas: --model small,medium"));
 }
 
-TEST(Args, AViewThatIsNotSplitAsAskedIsRefused) {
+TEST(Args, RejectsSplitsThatAViewDoesNotHave) {
   EXPECT_THAT(refusal("profile --view classes --by shape"),
               HasSubstr("--by shape does not apply to --view classes; use --view kernels or ops"));
   EXPECT_THAT(refusal("profile --view attention --by layer"),
@@ -349,7 +349,7 @@ TEST(Args, AViewThatIsNotSplitAsAskedIsRefused) {
   EXPECT_THAT(refusal("profile --view layers --by shape"), HasSubstr("does not apply to --view layers"));
 }
 
-TEST(Args, WordsThatAStudentMayTryHaveHints) {
+TEST(Args, CommonMistakesHaveHints) {
   EXPECT_THAT(refusal("profile --view nsys"), HasSubstr("laptime export nsys"));
   EXPECT_THAT(refusal("bench --optimizer none"), HasSubstr("--pass forward_backward"));
   EXPECT_THAT(refusal("bench --optimizer sgd"), HasSubstr("--pass forward_backward"));
@@ -358,8 +358,8 @@ TEST(Args, WordsThatAStudentMayTryHaveHints) {
   EXPECT_THAT(refusal("explain --columns time"), Not(HasSubstr("--view")));
 }
 
-// A word that is taken for another one is never taken in silence: the help of the option has it.
-TEST(Args, HelpNamesTheWordsThatAnOptionTakesForItsOwn) {
+// A synonym is never accepted silently: the help text of its option lists it.
+TEST(Args, HelpListsTheSynonymsOfAnOption) {
   const std::vector<OptionRow> rows = kBench.options();
   for (const Synonym& synonym : synonyms()) {
     if (synonym.flag.empty()) continue;
@@ -371,15 +371,15 @@ TEST(Args, HelpNamesTheWordsThatAnOptionTakesForItsOwn) {
   }
 }
 
-TEST(Args, AGridIsShownAlone) {
+TEST(Args, GridExcludesOtherViews) {
   EXPECT_EQ(refusal("plan --model small,medium --pass inference,step --grid"), "");
   for (const char* const more : {"--largest", "--framework", "--view layers"})
     EXPECT_THAT(refusal(fmt::format("plan --model small --grid {}", more)), HasSubstr("--grid shows only peaks"))
         << more;
 }
 
-// A hint names no option or command that there is not, and no word that is understood.
-TEST(Args, HintsCanBeTyped) {
+// A hint names only options and commands that exist, and only words that are not accepted.
+TEST(Args, HintsNameExistingOptionsAndCommands) {
   std::set<std::string> flags{"html", "largest", "view", "newest", "last", "run"};
   for (const std::string_view flag : sweep_flags()) flags.emplace(flag);
   std::set<std::string_view> names;
@@ -400,7 +400,7 @@ TEST(Args, HintsCanBeTyped) {
   }
 }
 
-TEST(Args, ExamplesCanBeTyped) {
+TEST(Args, ExamplesParse) {
   size_t count = 0;
   for (const Command* const command : commands()) {
     std::istringstream lines{std::string(command->examples)};
@@ -413,8 +413,8 @@ TEST(Args, ExamplesCanBeTyped) {
   EXPECT_GT(count, 4U);
 }
 
-// What an unset variable of a script leaves.
-TEST(Args, AnEmptyValueIsAnErrorForEveryOption) {
+// An unset variable in a script expands to an empty value.
+TEST(Args, EmptyValueIsAnErrorForEveryOption) {
   for (const Command* const command : commands()) {
     for (const OptionRow& row : command->options()) {
       const std::string flag = fmt::format("--{}", row.option.flag);
@@ -429,7 +429,7 @@ TEST(Args, AnEmptyValueIsAnErrorForEveryOption) {
   EXPECT_EQ(refusal_of({"show", "--", "--store", ""}), "");
 }
 
-TEST(Args, SaysWhatIsWrong) {
+TEST(Args, ErrorsNameTheMistake) {
   EXPECT_THAT(refusal("benhc"), AllOf(HasSubstr("unknown command 'benhc'"), HasSubstr("did you mean 'bench'?")));
   EXPECT_THAT(refusal("help me"), HasSubstr("unknown command 'me'"));
   EXPECT_THAT(refusal("bench --contxt 3"), HasSubstr("unknown option '--contxt'; did you mean '--context'?"));
@@ -448,7 +448,7 @@ TEST(Args, SaysWhatIsWrong) {
   EXPECT_THAT(refusal_of({"\x1b[2J"}), HasSubstr("\\x1b"));
 }
 
-// Any words give a command or an Error.
+// Any words parse as a command or throw Error.
 TEST(Args, SlowSurvivesAnyWords) {
   std::vector<std::string> pool{"bench",  "explain", "verify",  "show",  "list",     "help", "--",   "-",    "--help",
                                 "-h",     "=",       "--=",     "--x=y", "-1",       "1,2",  ",",    "auto", "none",

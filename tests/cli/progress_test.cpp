@@ -1,4 +1,4 @@
-// The line of progress: its words, and what it writes where.
+// The progress line: its text, and when it is written.
 #include "cli/progress.h"
 
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ TEST(ProgressText, TimesAreRough) {
   EXPECT_EQ(rough_time(Seconds(3 * 3600 + 1800)), "3.5 h");
 }
 
-// What a line writes to a pipe that stands for a stream.
+// Collects the text that a line writes to a pipe in place of a stream.
 class Written {
  public:
   Written() {
@@ -60,7 +60,7 @@ class Written {
   std::array<int, 2> ends_{};
 };
 
-TEST(ProgressLine, TheNameGivesWayOnANarrowTerminal) {
+TEST(ProgressLine, ShortensTheNameOnANarrowTerminal) {
   Written written;
   ProgressLine line({written.descriptor(), true, false, 60});
   line.show(0, "[1/2] step/model:small/ctx:256/dtype:float32/mode:eager: steps, step 4 of 15, 500.0 ms each",
@@ -68,7 +68,7 @@ TEST(ProgressLine, TheNameGivesWayOnANarrowTerminal) {
   EXPECT_THAT(written.text(), HasSubstr("[1/2] step/model:sma...: steps, step 4 of 15, 500.0 ms each"));
 }
 
-TEST(ProgressLine, OffATerminalSpeaksOfEachPointAndThenNowAndThen) {
+TEST(ProgressLine, WithoutATerminalReportsEachPointAndThenOccasionally) {
   Written written;
   ProgressLine line({written.descriptor(), false, false, 0});
   line.show(0, "first", Seconds(0));
@@ -79,7 +79,7 @@ TEST(ProgressLine, OffATerminalSpeaksOfEachPointAndThenNowAndThen) {
   EXPECT_EQ(written.text(), "first\nlater\nsecond\n");
 }
 
-TEST(ProgressLine, OnATerminalWritesOverItselfAndFits) {
+TEST(ProgressLine, OnATerminalOverwritesItselfAndFits) {
   Written written;
   ProgressLine line({written.descriptor(), true, true, 10});
   line.clear();
@@ -100,7 +100,7 @@ TEST(PlanningLine, NamesPlansThatTakeASecond) {
   EXPECT_EQ(written.text(), "[2/2] b: plan\n");
 }
 
-TEST(ProgressLine, ControlBytesOfNamesStayVisible) {
+TEST(ProgressLine, EscapesControlBytesOfNames) {
   Written written;
   ProgressLine line({written.descriptor(), true, true, 0});
   line.show(0, "a\x1b[2Jb\n", Seconds(0));

@@ -1,4 +1,4 @@
-// Structs to JSON and back by the fields that they state.
+// Structs to JSON and back, field by field.
 #include "config/fields_json.h"
 
 #include <gmock/gmock.h>
@@ -98,7 +98,7 @@ TEST(FieldsJson, ErrorNamesBadField) {
   EXPECT_EQ(field_error_of(Json::array()), "shape: expected a JSON object, found array");
 }
 
-TEST(FieldsJson, OptionsAreKeptByTheirKeysAndEmptyTextsAsTexts) {
+TEST(FieldsJson, KeepsOptionKeysAndEmptyStrings) {
   RunConfig config;
   config.weights = "";
   config.keep.reset();

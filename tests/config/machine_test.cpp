@@ -1,4 +1,4 @@
-// DataSheet files: those of the program, and what is refused.
+// DataSheet files: the shipped ones, and errors for invalid ones.
 #include "config/machine.h"
 
 #include <gmock/gmock.h>
@@ -47,7 +47,7 @@ TEST(DataSheet, ReadsMachineFile) {
   EXPECT_EQ(measured.bandwidth, 100e9);
 }
 
-TEST(DataSheet, ReachedRatesStandTogether) {
+TEST(DataSheet, ReachedRatesMustBeCompleteOrAbsent) {
   EXPECT_FALSE(parse_machine(kPaper, "paper.toml").has_reached_rates());
   std::string text(kPaper);
   text += "processors = 10\ncache = \"4MiB\"\nreached_float32 = 0.9\nreached_tensor = 0.6\nreached_bandwidth = 0.8\n";
@@ -81,7 +81,7 @@ TEST(DataSheet, MatchesDriverDeviceNames) {
   const DataSheet* const card = machine_of_driver("NVIDIA H200");
   ASSERT_NE(card, nullptr);
   EXPECT_EQ(card->name, "h200");
-  EXPECT_EQ(machine_of_driver("NVIDIA H200 NVL"), nullptr);  // another card
+  EXPECT_EQ(machine_of_driver("NVIDIA H200 NVL"), nullptr);  // a different card
   EXPECT_EQ(machine_of_driver(""), nullptr);
 }
 

@@ -134,7 +134,7 @@ TEST(Option, ReadsWords) {
   EXPECT_EQ(meant_value("device", "H100"), "roofline:h100");
   EXPECT_EQ(meant_value("device", "Roofline:RTX-Pro-6000"), "roofline:rtx-pro-6000");
   EXPECT_EQ(meant_value("device", "CPU"), "cpu");
-  EXPECT_EQ(meant_value("device", "My.toml"), "roofline:My.toml");  // letters count in the name of a file
+  EXPECT_EQ(meant_value("device", "My.toml"), "roofline:My.toml");  // file names are case-sensitive
   EXPECT_THAT(
       refusal("device", "a100-80"),
       HasSubstr("did you mean roofline:a100-40 (NVIDIA A100 SXM 40 GB) or roofline:a100 (NVIDIA A100 SXM 80 GB)?"));

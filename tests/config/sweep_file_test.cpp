@@ -78,7 +78,7 @@ output = "csv"
   EXPECT_EQ(points[2].config.lr, 1.0);
 }
 
-TEST(SweepFile, NamesTheLineOfAnError) {
+TEST(SweepFile, ErrorNamesTheLine) {
   EXPECT_THAT(refusal("model = \"small\"\ncontxt = 3\n"),
               AllOf(StartsWith("a.toml:2: unknown key 'contxt'"), HasSubstr("did you mean 'context'?")));
   EXPECT_THAT(refusal("\n\ncontext = \"128\"\n"),
@@ -98,7 +98,7 @@ TEST(SweepFile, NamesTheLineOfAnError) {
   EXPECT_THAT(refusal("config = \"other.toml\""), HasSubstr("unknown key 'config'"));
 }
 
-TEST(SweepFile, RefusesMalformedToml) {
+TEST(SweepFile, RejectsMalformedToml) {
   EXPECT_THAT(refusal("model = \n"), StartsWith("a.toml:1: "));
   EXPECT_THAT(refusal("a = 1\na = 2"), StartsWith("a.toml:2: "));
   EXPECT_THAT(refusal("\xff\xfe"), StartsWith("a.toml:1:"));
@@ -130,12 +130,12 @@ TEST(SweepFile, ErrorSuggestsDecimalPoint) {
   EXPECT_THAT(refusal("batch = 2\nlr = 0,001"), AllOf(StartsWith("a.toml:2:"), HasSubstr("has a decimal point")));
 }
 
-TEST(SweepFile, KeysOfOtherTrainersHaveHints) {
+TEST(SweepFile, HintsAtKeysOfOtherTrainers) {
   EXPECT_THAT(refusal("global_batch_size = 8"), AllOf(StartsWith("a.toml:1:"), HasSubstr("--micro-batches")));
   EXPECT_EQ(refusal("data = [\"a.bin\", \"b.bin\"]\nmax_seq_length = 64"), "");
 }
 
-TEST(SweepFile, RefusesSectionsBracesAndMultiLineStrings) {
+TEST(SweepFile, RejectsSectionsBracesAndMultiLineStrings) {
   for (const char* text :
        {"[$]", "[[a]]", "a.b = 1", "'a' = 1", "$", " = 1", "context", "x = [1]\n]", "\xef\xbb\xbf[$]"}) {
     EXPECT_THAT(refusal(text), HasSubstr("this is not 'key = value'")) << text;
@@ -149,7 +149,7 @@ TEST(SweepFile, RefusesSectionsBracesAndMultiLineStrings) {
   EXPECT_EQ(refusal("# {}\nlabel = '{model}' # '}\nsort = \"}\\\"}\" "), "");
 }
 
-TEST(SweepFile, RefusesDeepNestingAndLargeFiles) {
+TEST(SweepFile, RejectsDeepNestingAndLargeFiles) {
   EXPECT_THAT(refusal("context = " + std::string(8000, '[')), StartsWith("a.toml:1: "));
   std::string dotted = "a";
   while (dotted.size() + 6 < kMaxSweepFileBytes) dotted += ".a";
@@ -158,7 +158,7 @@ TEST(SweepFile, RefusesDeepNestingAndLargeFiles) {
   EXPECT_THAT(refusal(std::string(kMaxSweepFileBytes + 1, '#')), HasSubstr("larger than 16384 bytes"));
 }
 
-TEST(SweepFile, RefusesFilesThatCannotBeRead) {
+TEST(SweepFile, RejectsUnreadableFiles) {
   EXPECT_THROW(read_sweep_file("/does/not/exist.toml"), Error);
   EXPECT_THROW(read_sweep_file("/"), Error);
   const auto path = std::filesystem::path(testing::TempDir()) / "large.toml";
@@ -167,7 +167,7 @@ TEST(SweepFile, RefusesFilesThatCannotBeRead) {
   std::filesystem::remove(path);
 }
 
-// A file with any byte changed, removed or doubled gives a sweep or an Error, and never crashes.
+// A file with any byte changed, removed or duplicated gives a sweep or an Error and never crashes.
 TEST(SweepFile, SurvivesDamagedFiles) {
   const std::string whole =
       "columns = \"2024\"\nlabel = \"{model}_{mixed}\"\nedition = 2024\nmodel = [\"small\", \"medium\"]\n"
@@ -259,7 +259,7 @@ TEST(ReadySweeps, MatchTheSweepsFolder) {
   EXPECT_THAT(names, testing::UnorderedElementsAreArray(stems));
 }
 
-// The first comment line of a file stands alone in `laptime list sweeps`.
+// `laptime list sweeps` shows the first comment line of each file on its own.
 TEST(ReadySweeps, HaveOneSentenceDescriptions) {
   for (const ReadySweep& ready : ready_sweeps()) {
     EXPECT_GT(ready.about.size(), 20U) << ready.name;
@@ -272,7 +272,7 @@ TEST(ReadySweeps, HaveOneSentenceDescriptions) {
 TEST(ReadySweeps, PreferAFileOfTheSameName) {
   const std::filesystem::path before = std::filesystem::current_path();
   const std::filesystem::path folder = std::filesystem::path(testing::TempDir()) / "ready_sweeps";
-  std::filesystem::create_directories(folder / "contexts");  // a folder is no file
+  std::filesystem::create_directories(folder / "contexts");  // a folder is not a file
   std::ofstream(folder / "end_to_end") << "context = 32\n";
   std::filesystem::current_path(folder);
   const Sweep file = read_sweep("--config", "end_to_end");

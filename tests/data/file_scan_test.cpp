@@ -1,4 +1,4 @@
-// The scan of a file: a hash of its bytes, the range of its tokens, and one pass for as long as it stays the same.
+// Scanning a file: a hash of its bytes, the range of its tokens, and a single pass while the file stays unchanged.
 #include "data/file_scan.h"
 
 #include <gtest/gtest.h>
@@ -45,14 +45,14 @@ TEST(FileScan, HashDependsOnOrderAcrossPieces) {
   large[300'000] = 'y';
   const uint64_t middle = hash_of(large);
   large[300'000] = 'x';
-  large[300'032] = 'y';  // one block later, in the same stream
+  large[300'032] = 'y';  // one block later, in the same hash stream
   const uint64_t later = hash_of(large);
   large[300'032] = 'x';
   large.back() = 'y';
   EXPECT_EQ((std::set<uint64_t>{first, middle, later, hash_of(large)}.size()), 4U);
 }
 
-// Bytes that this process has read so far, by the count of the kernel.
+// Bytes that this process has read so far, as the kernel counts them.
 int64_t bytes_read() {
   std::ifstream io("/proc/self/io");
   for (std::string key; io >> key;) {
@@ -68,7 +68,7 @@ TEST(FileScan, ReadsAnUnchangedFileOnce) {
   const std::filesystem::file_time_type old = std::filesystem::last_write_time(written.path()) - std::chrono::hours(1);
   std::filesystem::last_write_time(written.path(), old);
   const auto scan = [&] { return scan_file(InputFile(written.path(), "file")).hash; };
-  // A file that was changed just now is read each time, since another change might leave the same times.
+  // A file that has just been changed is read every time, because another change might leave the same timestamps.
   while (!InputFile::is_settled(InputFile(written.path(), "file").stamp())) std::this_thread::yield();
   const uint64_t first = scan();
   const int64_t before = bytes_read();
@@ -79,7 +79,7 @@ TEST(FileScan, ReadsAnUnchangedFileOnce) {
 }
 
 TEST(FileScan, FindsTheRangeOfTokensAcrossPieces) {
-  // 262,144 bytes are a piece; a header of 3 bytes makes tokens lie across its end.
+  // A piece has 262,144 bytes. With a header of 3 bytes, tokens straddle its end.
   std::string bytes(3, '\x7f');
   for (int i = 0; i < 200'000; ++i) bytes += bytes_of<uint32_t>(i == 65'535 ? 1'000'000 : i % 3 == 0 ? 0 : 70'000);
   const WrittenFile written("a", bytes);

@@ -1,4 +1,4 @@
-// The loops of every instruction set make the same bits, and those bits stay what they are.
+// The fill loops of every instruction set make the same bits, and those bits never change.
 #include "data/fill_loops.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ uint64_t hash_of(const std::vector<float>& values) {
   return hash;
 }
 
-// Everything that the loops make, over an odd range.
+// All numbers that the loops make, over an odd range.
 std::vector<float> made_by(const FillLoops& loops) {
   constexpr int64_t kCount = 200'003;
   std::vector<float> values(4 * kCount);
@@ -41,7 +41,7 @@ TEST(FillLoops, EveryInstructionSetMakesTheSameBits) {
   }
 }
 
-// Stored losses and the runs of others depend on them.
+// Stored losses and other people's runs depend on these bits.
 TEST(FillLoops, BitsAreStable) {
   std::vector<float> values(100'000);
   const Stream stream(7, "init/w");

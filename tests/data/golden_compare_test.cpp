@@ -1,4 +1,4 @@
-// The rule of golden files at its borders, worked out by hand.
+// The comparison rule of golden files at its limits, checked by hand.
 #include "data/golden_compare.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using test::kBFloat16;
 using test::kFloat32;
 using test::truth_of;
 
-// The rule by hand: 2 x max(torch_error, floor) for logits and gradients, 6 x for weights.
+// The limit by hand: 2 x max(torch_error, floor) for logits and gradients, 6 x that for weights.
 TEST(GoldenCompare, AcceptsValuesWithinTolerance) {
   const GoldenCase golden = read_golden(golden_path("tiny_2025"));
   const auto allowed = [&](Precision precision, const std::string& key) {
@@ -61,7 +61,7 @@ TEST(GoldenCompare, AcceptsValuesWithinTolerance) {
   EXPECT_DOUBLE_EQ(compare_loss(large, kFloat32, 0, 1).allowed, 2e-6);
 }
 
-TEST(GoldenCompare, DistanceIsRelativeToNormOrShareOfTheLargest) {
+TEST(GoldenCompare, DistanceIsRelativeToTheNormOrToAShareOfTheLargestNorm) {
   const GoldenCase golden = read_golden(golden_path("tiny_2025"));
   const std::string key = "grad/ln_final.weight";
   std::vector<double> values = truth_of(golden, key);
@@ -71,8 +71,8 @@ TEST(GoldenCompare, DistanceIsRelativeToNormOrShareOfTheLargest) {
   EXPECT_NEAR(compare(golden, kFloat32, key, values).distance, 1e-3 / std::sqrt(norm), 1e-12);
 }
 
-// k_proj.bias: the softmax ignores a shift of its scores.
-TEST(GoldenCompare, GradientThatIsZeroInExactArithmeticIsRelativeToTheLargest) {
+// This concerns k_proj.bias, because softmax ignores a shift of its scores.
+TEST(GoldenCompare, ZeroGradientIsRelativeToTheLargestNorm) {
   const GoldenCase biased = read_golden(golden_path("tiny_gpt2"));
   const std::string zero = "grad/layers.0.attn.k_proj.bias";
   ASSERT_LT(biased.truth_norm.at(zero), 1e-12);
@@ -87,8 +87,8 @@ TEST(GoldenCompare, GradientThatIsZeroInExactArithmeticIsRelativeToTheLargest) {
   EXPECT_FALSE(compare(biased, kFloat32, zero, noise).pass);
 }
 
-// A gradient of two elements, 1e-3 each, beside one of four elements, 1 each.
-TEST(GoldenCompare, GradientOfTwoElementsIsRelativeToElementsOfOthers) {
+// One gradient has two elements of 1e-3 each, the other has four elements of 1 each.
+TEST(GoldenCompare, TinyGradientIsRelativeToLargerOnes) {
   const WrittenFile written("two.safetensors",
                             safetensors_bytes(R"({"grad/few":{"dtype":"F64","shape":[2],"data_offsets":[0,16]},)"
                                               R"("grad/many":{"dtype":"F64","shape":[4],"data_offsets":[16,48]}})",
@@ -106,7 +106,7 @@ TEST(GoldenCompare, GradientOfTwoElementsIsRelativeToElementsOfOthers) {
   EXPECT_NEAR(compare(golden, kFloat32, "grad/many", many).distance, off / 2, 1e-12);
 }
 
-// One element of this tensor has a gradient of 1.2e-8, its neighbours one of 1e-4 and more.
+// One element of this tensor has a gradient of 1.2e-8; its neighbours have gradients of at least 1e-4.
 TEST(GoldenCompare, SkipsWeightsWithoutGradientAfterSteps) {
   const GoldenCase golden = read_golden(golden_path("tiny_gpt2"));
   const std::string name = "layers.0.attn.output_proj.weight";
@@ -148,7 +148,7 @@ TEST(GoldenCompare, RejectsWrongValue) {
   EXPECT_FALSE(compare_loss(golden, kFloat32, 3, std::nan("")).pass);
 }
 
-TEST(GoldenCompare, FloatValuesCompareAsWell) {
+TEST(GoldenCompare, ComparesFloatValues) {
   const GoldenCase golden = read_golden(golden_path("tiny_2025"));
   const std::vector<double> truth = truth_of(golden, "logits");
   const std::vector<float> rounded(truth.begin(), truth.end());
@@ -158,7 +158,7 @@ TEST(GoldenCompare, FloatValuesCompareAsWell) {
   EXPECT_LT(result.distance, 6e-8);
 }
 
-TEST(GoldenCompare, SampledCasesReadSampledElementsOnly) {
+TEST(GoldenCompare, SampledCasesReadOnlySampledElements) {
   const GoldenCase golden = read_golden(golden_path("head64_2025"));
   const GoldenTensor stored = stored_tensor(golden, "logits");
   ASSERT_EQ(stored.positions.size(), 64U);
@@ -178,7 +178,7 @@ TEST(GoldenCompare, SampledCasesReadSampledElementsOnly) {
   EXPECT_FALSE(compare(golden, kFloat32, "logits", values).pass);
 }
 
-TEST(GoldenCompare, MemoryAndDtypesCompareByTheRule) {
+TEST(GoldenCompare, ComparesMemoryAndDtypes) {
   const GoldenCase modern = read_golden(golden_path("tiny_2026"));
   const int64_t bytes = modern.float32.eager.saved_bytes;
   EXPECT_TRUE(compare_saved_bytes(modern, kFloat32, bytes).pass);

@@ -1,4 +1,5 @@
-// Golden files: all of them read and whole, changed numbers noticed, broken metadata refused.
+// Golden files: all of them can be read and are complete, changed numbers are detected, and malformed metadata is
+// rejected.
 #include "data/golden.h"
 
 #include <gtest/gtest.h>
@@ -103,7 +104,7 @@ TEST(Golden, ReadsTheFields) {
   EXPECT_EQ(run_config_of(golden, Precision::kBFloat16).loss_scale, "none");
 }
 
-TEST(Golden, SlowEveryFilePassesItsOwnRule) {
+TEST(Golden, SlowEveryFileSatisfiesItsOwnRule) {
   for (const std::string& path : golden_files()) {
     SCOPED_TRACE(path);
     const GoldenCase golden = read_golden(path);
@@ -135,7 +136,7 @@ TEST(Golden, SlowEveryFilePassesItsOwnRule) {
   }
 }
 
-// A golden file taken apart, to be changed and put together again.
+// A golden file split into its parts, which a test can change and reassemble.
 struct Parts {
   Json header;
   Json metadata;
@@ -156,19 +157,19 @@ struct Parts {
     return safetensors_bytes(whole.dump(), data);
   }
 
-  // Flips one bit of an element's second highest byte.
+  // Flips one bit in the second highest byte of an element.
   void flip(const std::string& name, size_t element, size_t size) {
     const auto begin = header[name]["data_offsets"][0].get<size_t>();
     data[begin + element * size + size - 2] = static_cast<char>(data[begin + element * size + size - 2] ^ 0x20);
   }
 
-  void drop(const std::string& name) {  // renamed, so that the bytes stay covered
+  void drop(const std::string& name) {  // renames the tensor, so that its bytes stay covered
     header["other/" + name] = header[name];
     header.erase(name);
   }
 };
 
-// What fails in the file itself, and in a comparison of the unchanged file's truth with it.
+// Names of the checks that fail in the file itself, and in a comparison with the values of the unchanged file.
 std::vector<std::string> noticed(const Parts& parts, const std::string& name) {
   const WrittenFile file("changed.safetensors", parts.bytes());
   const GoldenCase changed = read_golden(file.path());
@@ -224,7 +225,7 @@ TEST(Golden, DetectsChangedSample) {
   Parts place(name);
   place.data[place.header["sample_at/logits"]["data_offsets"][0].get<size_t>()] ^= 1;
   EXPECT_EQ(noticed(place, name).front(), "file: sample_at/logits");
-  // A gradient at other places says nothing of the weights beside it: they are compared, and are those of the truth.
+  // A gradient sampled at other places is not used to skip weights, so the weights are compared as usual.
   Parts elsewhere(name);
   const std::string gradient = "sample_at/grad/layers.0.attn.k_proj.bias";
   elsewhere.data[elsewhere.header[gradient]["data_offsets"][0].get<size_t>()] ^= 1;
@@ -255,7 +256,7 @@ std::string message_for(const Parts& parts) {
   return message;
 }
 
-TEST(Golden, MalformedMetadataIsRefused) {
+TEST(Golden, MalformedMetadataIsRejected) {
   const auto message = [](const char* pointer, const Json& value) {
     Parts parts("tiny_2025");
     at_pointer(parts.metadata, pointer) = value;
@@ -296,7 +297,7 @@ TEST(Golden, MalformedMetadataIsRefused) {
   }
 }
 
-TEST(Golden, WrongContainersAreRefused) {
+TEST(Golden, WrongContainersAreRejected) {
   const auto refused = [](const std::string& text) {
     const std::string header = Json{{"__metadata__", {{"laptime", text}}}}.dump();
     const WrittenFile file("a.safetensors", safetensors_bytes(header, ""));
@@ -313,7 +314,7 @@ TEST(Golden, WrongContainersAreRefused) {
   EXPECT_SAYS(error_of([&] { read_golden(plain.path()); }), "not a golden file");
 }
 
-TEST(Golden, MissingOrMisshapenTensorsAreRefused) {
+TEST(Golden, MissingOrMisshapenTensorsAreRejected) {
   Parts missing("tiny_2025");
   missing.drop("grad/ln_final.weight");
   EXPECT_SAYS(message_for(missing), "'sample_at/grad/ln_final.weight'");
@@ -334,12 +335,12 @@ TEST(Golden, MissingOrMisshapenTensorsAreRefused) {
   EXPECT_SAYS(message_for(square), "two equal rows");
 }
 
-// Any change of the metadata's text is read or refused, never worse.
+// A mutated metadata text is either read or rejected with an Error.
 TEST(Golden, SlowSurvivesMutations) {
   const Parts parts("head64_2025");
   const std::string good = parts.metadata.dump();
   const WrittenFile file("a.safetensors", parts.bytes());
-  std::mt19937_64 random(3);  // the same mutations every time
+  std::mt19937_64 random(3);  // the same mutations in every run
   constexpr std::string_view kWords = "{}[]\",:0123456789-e.nul";
   int read = 0;
   int refused = 0;

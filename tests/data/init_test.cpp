@@ -19,7 +19,7 @@ double phi(double z) { return 0.5 * std::erfc(-z / std::sqrt(2.0)); }
 struct Moments {
   double mean;
   double std;
-  double lag1;  // autocorrelation of neighbours
+  double lag1;  // autocorrelation at lag 1
 };
 
 Moments moments_of(const std::vector<float>& values) {
@@ -46,7 +46,7 @@ std::vector<float> truncated(double std, const char* name = "w") {
   return values;
 }
 
-// Largest distance of the empirical from the theoretical distribution (Kolmogorov-Smirnov), times sqrt(n).
+// The largest distance between the empirical and the theoretical distribution (Kolmogorov-Smirnov), times sqrt(n).
 template <class Cdf>
 double kolmogorov(std::vector<float> values, Cdf cdf) {
   std::sort(values.begin(), values.end());
@@ -60,7 +60,7 @@ double kolmogorov(std::vector<float> values, Cdf cdf) {
   return worst * std::sqrt(n);
 }
 
-constexpr double kSigmas = 4.5;  // limit of a test statistic, exceeded once in 150,000 streams; the streams are fixed
+constexpr double kSigmas = 4.5;  // limit of a test statistic, exceeded by one stream in 150,000; the streams are fixed
 constexpr double kKolmogorovLimit = 2.0;  // probability 7e-4
 
 TEST(Init, NormalHasItsMoments) {
@@ -85,7 +85,7 @@ TEST(Init, NormalHasTails) {
   }
 }
 
-// Values come from inverting the distribution, so each magnitude must be the quantile given by its bits.
+// Values come from the inverse of the distribution function, so each magnitude must be the quantile given by its bits.
 TEST(Init, NormalIsTheQuantileOfItsBits) {
   const Stream stream(3, "w");
   const std::vector<float> values = normal(1);
@@ -99,7 +99,7 @@ TEST(Init, NormalIsTheQuantileOfItsBits) {
   EXPECT_LT(worst, 1e-5);
 }
 
-TEST(Init, TruncatedNormalIsCutAtThreeStd) {
+TEST(Init, TruncatedNormalEndsAtThreeStd) {
   for (const double std : {1.0, 0.02, 0.0360843918}) {
     const std::vector<float> values = truncated(std);
     const auto [least, most] = std::minmax_element(values.begin(), values.end());

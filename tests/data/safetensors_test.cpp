@@ -1,4 +1,5 @@
-// Safetensors: every type read and converted, every broken or hostile file refused with a message, mutations survived.
+// Safetensors: every type is read and converted, every malformed or hostile file is rejected with a message, and
+// mutations are survived.
 #include "data/safetensors.h"
 
 #include <gtest/gtest.h>
@@ -89,7 +90,7 @@ TEST(Safetensors, ConvertsEveryType) {
   EXPECT_EQ(converted<int64_t>("BF16", bytes_of(BFloat16(4).bits), 1), Values{4});
 }
 
-TEST(Safetensors, RefusesFractionsAsIntegers) {
+TEST(Safetensors, RejectsFractionsAsIntegers) {
   for (const double bad : {0.5, 1e30, -1e19, 0x1p63, std::numeric_limits<double>::infinity(), std::nan("")}) {
     EXPECT_SAYS(error_of([&] { converted<int64_t>("F64", bytes_of(1.0) + bytes_of(bad), 2); }), "element 1 (byte ");
   }
@@ -115,12 +116,12 @@ TEST(Safetensors, RejectsUnreadableFiles) {
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_SAYS(error_of([&] { SafetensorsFile opened(pipe); }), "a pipe");
   chmod(file.path().c_str(), 0);
-  if (geteuid() != 0) {  // root may read anything
+  if (geteuid() != 0) {  // root may read any file
     EXPECT_SAYS(error_of([&] { SafetensorsFile opened(file.path()); }), "Permission denied");
   }
 }
 
-TEST(Safetensors, RefusesWrongLengths) {
+TEST(Safetensors, RejectsWrongLengths) {
   EXPECT_SAYS(message_for(""), "0 bytes");
   EXPECT_SAYS(message_for("1234567"), "7 bytes");
   EXPECT_SAYS(message_for(bytes_of<uint64_t>(3) + "{}"), "end at byte 11");
@@ -137,7 +138,7 @@ TEST(Safetensors, RefusesWrongLengths) {
   EXPECT_SAYS(message_for(whole + "x"), "the file at byte");
 }
 
-TEST(Safetensors, RefusesBrokenJson) {
+TEST(Safetensors, RejectsBrokenJson) {
   EXPECT_SAYS(message_for_header("{\"a\":}", 0), "not valid JSON at byte");
   EXPECT_SAYS(message_for_header("{", 0), "not valid JSON");
   EXPECT_SAYS(message_for_header("{} {}", 0), "not valid JSON");
@@ -150,7 +151,7 @@ TEST(Safetensors, RefusesBrokenJson) {
   EXPECT_SAYS(message_for_header(deep, 0), "is an object, which is not allowed");
 }
 
-TEST(Safetensors, RefusesWrongEntries) {
+TEST(Safetensors, RejectsWrongEntries) {
   EXPECT_SAYS(message_for_header(R"({"a":1})", 0), "'a'");
   EXPECT_SAYS(message_for_header(R"({"a":"F32"})", 0), "'a'");
   EXPECT_SAYS(message_for_header(R"({"a":null})", 0), "null");
@@ -178,7 +179,7 @@ TEST(Safetensors, RefusesWrongEntries) {
   EXPECT_SAYS(message_for_header(R"({"__metadata__":[]})", 0), "array");
 }
 
-TEST(Safetensors, RefusesWrongOffsets) {
+TEST(Safetensors, RejectsWrongOffsets) {
   const std::string a = entry("a", "F32", "[1]", 0, 4);
   EXPECT_SAYS(message_for_header("{" + a + "," + entry("b", "F32", "[1]", 2, 6) + "}", 6), "before");
   EXPECT_SAYS(message_for_header("{" + a + "," + entry("b", "F32", "[1]", 0, 4) + "}", 4), "before");
@@ -194,7 +195,7 @@ TEST(Safetensors, RefusesWrongOffsets) {
   EXPECT_SAYS(message_for_header(huge, 4), "18446744073709551612");
 }
 
-TEST(Safetensors, RefusesShapesThatOverflow) {
+TEST(Safetensors, RejectsShapesThatOverflow) {
   for (const char* shape : {"[4294967296,4294967296]", "[9223372036854775807]", "[18446744073709551615]",
                             "[4611686018427387904,2]", "[0,9223372036854775807,9223372036854775807]",
                             "[9223372036854775807,9223372036854775807,0]", "[2305843009213693952]"}) {
@@ -202,14 +203,14 @@ TEST(Safetensors, RefusesShapesThatOverflow) {
   }
 }
 
-TEST(Safetensors, ShowsHostileNamesHarmlessly) {
+TEST(Safetensors, EscapesHostileNames) {
   const std::string message = message_for_header(R"({"\u001b[2J\u0000":1})", 0);
   EXPECT_EQ(message.find('\x1b'), std::string::npos);
   EXPECT_SAYS(message, "\\x1b[2J\\x00");
   EXPECT_LT(message_for_header("{\"" + std::string(50'000, 'n') + "\":1}", 0).size(), 1000U);
 }
 
-// A good file with a few of its bytes changed, dropped or added.
+// A valid file with a few bytes changed, removed or added.
 class Mutations {
  public:
   Mutations() {
@@ -237,10 +238,10 @@ class Mutations {
   }
 
   std::string header_;
-  std::mt19937_64 random_{1};  // the same mutations every time
+  std::mt19937_64 random_{1};  // the same mutations in every run
 };
 
-// Any changed file is read or refused, never worse; sanitizers watch.
+// Every mutated file is either read or rejected; sanitizers detect memory errors.
 TEST(Safetensors, HeaderSurvivesMutations) {
   Mutations mutations;
   int read = 0;

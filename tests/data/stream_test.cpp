@@ -1,4 +1,4 @@
-// Streams against the stored weights and tokens bit for bit, and ranges against the whole stream.
+// Streams match the stored weights and tokens bit for bit, and any range matches the whole stream.
 #include "data/stream.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ std::vector<uint32_t> bits_of(const std::vector<float>& values) {
 }
 
 TEST(Stream, MatchesPublishedVectors) {
-  // SplitMix64 seeded with 1234567: its first two outputs; FNV-1a's test vectors.
+  // The first two outputs of SplitMix64 seeded with 1234567, and test vectors of FNV-1a.
   EXPECT_EQ(splitmix64(1234567), 6457827717110365317ULL);
   EXPECT_EQ(splitmix64(1234567 + 0x9E3779B97F4A7C15ULL), 3203168211198807973ULL);
   EXPECT_EQ(fnv1a64(""), 0xCBF29CE484222325ULL);
@@ -31,7 +31,7 @@ TEST(Stream, MatchesPublishedVectors) {
   EXPECT_EQ(fnv1a64("foobar"), 0x85944171F73967E8ULL);
 }
 
-TEST(Stream, MakesTheStoredWeightsAndTokensBitForBit) {
+TEST(Stream, MatchesStoredWeightsAndTokensBitForBit) {
   int files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(LAPTIME_GOLDEN_DIR)) {
     const std::string path = entry.path();

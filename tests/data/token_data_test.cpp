@@ -1,4 +1,5 @@
-// Token files: formats recognised by content, files that are none refused by name, shards, and facts about tokens.
+// Token files: formats are recognised by content, other files are rejected with the name of their format, and shards
+// and facts about tokens are tested.
 #include "data/token_data.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +49,7 @@ std::string npy(const std::string& descr, const std::string& shape, const std::s
   return std::string("\x93NUMPY") + version + '\0' + length + header + data;
 }
 
-// Tokens as a tokenizer makes them: low ones are more frequent.
+// Token frequencies as a tokenizer produces them: low tokens are more frequent.
 Tokens natural(size_t count, int64_t vocab_size, uint64_t seed = 1) {
   std::mt19937_64 random(seed);
   Tokens tokens(count);
@@ -84,7 +85,7 @@ std::string message_for(const std::string& name, std::string_view bytes, DataFor
   return message;
 }
 
-TEST(TokenData, RecognisesHeadersWhateverTheName) {
+TEST(TokenData, RecognisesHeadersUnderAnyFileName) {
   for (const std::string name : {"a.bin", "a.txt", "a"}) {
     EXPECT_EQ(read(name, llmc16({5, 65535, 7})), (Read{"llmc", "uint16", {5, 65535, 7}}));
     EXPECT_EQ(read(name, llmc32({5, 128'255, 7})), (Read{"llmc", "uint32", {5, 128'255, 7}}));
@@ -106,14 +107,14 @@ TEST(TokenData, ReadsTextAsBytes) {
   EXPECT_EQ(read("a.bin", raw<uint16_t>({1, 2}), DataFormat::kBytes), (Read{"bytes", "uint8", {1, 0, 2, 0}}));
 }
 
-TEST(TokenData, TellsRawUint16FromUint32ByTheirValues) {
+TEST(TokenData, DistinguishesRawUint16FromUint32ByValues) {
   for (const int64_t vocab_size : {2, 65, 100, 50'257, 65'536}) {
     EXPECT_EQ(read("a.bin", raw<uint16_t>(natural(600, vocab_size))).type, "uint16") << vocab_size;
     EXPECT_EQ(read("a.bin", raw<uint32_t>(natural(600, vocab_size))).type, "uint32") << vocab_size;
   }
   for (const int64_t vocab_size : {100'277, 128'256, 151'936, 256'000, 1'000'000})
     EXPECT_EQ(read("a.bin", raw<uint32_t>(natural(600, vocab_size))).type, "uint32") << vocab_size;
-  const Tokens many = natural(200'000, 151'936);  // more than the sample
+  const Tokens many = natural(200'000, 151'936);  // more than the sample that is inspected
   EXPECT_EQ(read("a.bin", raw<uint32_t>(many)), (Read{"uint32", "uint32", many}));
   Tokens wrong = natural(600, 50'257);
   wrong.back() = 2'147'483'648;
@@ -123,7 +124,7 @@ TEST(TokenData, TellsRawUint16FromUint32ByTheirValues) {
   EXPECT_EQ(read("a", raw<uint32_t>({1, 2}), DataFormat::kUint16), (Read{"uint16", "uint16", {1, 0, 2, 0}}));
 }
 
-TEST(TokenData, RefusesByNameWhatHoldsNoTokens) {
+TEST(TokenData, ErrorNamesFilesWithoutTokens) {
   const std::string filler(2000, '\1');
   EXPECT_SAYS(message_for("a.bin", llmc_header(20240522, 1, 9) + filler), "evaluation file of llm.c");
   EXPECT_SAYS(message_for("a.bin", llmc_header(20240326, 3, 9) + filler), "checkpoint of llm.c");
@@ -152,7 +153,7 @@ TEST(TokenData, RefusesByNameWhatHoldsNoTokens) {
   EXPECT_SAYS(message_for("a.bin", raw<int64_t>(natural(600, 50'000))), "64 bits");
 }
 
-TEST(TokenData, RefusesRawWeights) {
+TEST(TokenData, RejectsRawWeights) {
   std::mt19937_64 random(3);
   std::normal_distribution<float> normal(0, 0.02F);
   std::string wide;
@@ -166,7 +167,7 @@ TEST(TokenData, RefusesRawWeights) {
   EXPECT_SAYS(message_for("a.bin", narrow), "floating-point numbers");
 }
 
-TEST(TokenData, AStatedFormatMustBeThatOfTheFile) {
+TEST(TokenData, StatedFormatMustMatchTheFile) {
   EXPECT_SAYS(message_for("a.bin", llmc16({1, 2}), DataFormat::kUint16), "format llmc, not uint16");
   EXPECT_SAYS(message_for("a.bin", raw<uint16_t>({1, 2}), DataFormat::kLlmc), "magic number");
   EXPECT_SAYS(message_for("a.bin", raw<uint16_t>({1, 2}), DataFormat::kNpy), "magic bytes");
@@ -176,7 +177,7 @@ TEST(TokenData, AStatedFormatMustBeThatOfTheFile) {
   EXPECT_SAYS(error_of([] { TokenData("/nowhere/x", DataFormat::kAuto); }), "data file '/nowhere/x'");
 }
 
-TEST(TokenData, RefusesDamagedHeaders) {
+TEST(TokenData, RejectsDamagedHeaders) {
   EXPECT_SAYS(message_for("a.bin", llmc_header(20240520, 7, 2) + "abcd"), "version 7");
   EXPECT_SAYS(message_for("a.bin", llmc_header(20240801, 1, 1) + "abcd"), "version 1");
   EXPECT_SAYS(message_for("a.bin", llmc16({1, 2}).substr(0, 1026)), "states 2 tokens");
@@ -218,7 +219,7 @@ TEST(TokenData, ChecksTokensAgainstTheVocabulary) {
   EXPECT_SAYS(advice, "--vocab 256");
 }
 
-TEST(TokenData, AsksForTheTypeWhereUint16CannotHoldTheVocabulary) {
+TEST(TokenData, AsksForTheTypeIfUint16CannotHoldTheVocabulary) {
   const WrittenFile file("a.bin", raw<uint16_t>(natural(600, 50'257)));
   const std::string message = error_of([&] { TokenData(file.path(), DataFormat::kAuto).check_vocabulary(128'256); });
   EXPECT_SAYS(message, "--data-format uint16 or uint32");
@@ -247,10 +248,10 @@ class Shards : public testing::Test {
   std::string folder_;
 };
 
-TEST_F(Shards, APatternNamesFilesInOrder) {
+TEST_F(Shards, PatternSelectsFilesInOrder) {
   const TokenData data(folder_ + "t_*.bin", DataFormat::kAuto);
   EXPECT_EQ(data.size(), 8);
-  EXPECT_EQ(data.window_count(2), 5);  // a window never goes from one file to the next
+  EXPECT_EQ(data.window_count(2), 5);  // a window never spans two files
   EXPECT_EQ(window(data, 0), (Tokens{10, 11}));
   EXPECT_EQ(window(data, 3), (Tokens{20, 21}));
   EXPECT_EQ(window(data, 4), (Tokens{21, 22}));
@@ -262,7 +263,7 @@ TEST_F(Shards, APatternNamesFilesInOrder) {
   EXPECT_SAYS(error_of([&] { data.check_vocabulary(22); }), "t_2.bin': token 22 at position 2");
 }
 
-TEST_F(Shards, AListNamesFilesInItsOrder) {
+TEST_F(Shards, ListKeepsItsOrder) {
   const TokenData data(folder_ + "t_2.bin," + folder_ + "t_1.bin", DataFormat::kAuto);
   EXPECT_EQ(window(data, 0), (Tokens{20, 21}));
   EXPECT_NE(data.facts().hash, TokenData(folder_ + "t_1.bin," + folder_ + "t_2.bin", DataFormat::kAuto).facts().hash);
@@ -270,7 +271,7 @@ TEST_F(Shards, AListNamesFilesInItsOrder) {
   EXPECT_EQ(window(TokenData(folder_ + "a,b*.bin", DataFormat::kAuto), 0), (Tokens{7, 8}));
 }
 
-TEST_F(Shards, RefusesWhatDoesNotFitTogether) {
+TEST_F(Shards, RejectsInconsistentFiles) {
   EXPECT_SAYS(error_of([&] { TokenData(folder_ + "x_*.bin", DataFormat::kAuto); }), "no file matches");
   EXPECT_SAYS(error_of([&] { TokenData(folder_ + "t_1.bin,", DataFormat::kAuto); }), "data file ''");
   write("t_4.bin", llmc32({1}));
@@ -280,7 +281,7 @@ TEST_F(Shards, RefusesWhatDoesNotFitTogether) {
   EXPECT_SAYS(error_of([&] { window(data, 0); }), "has changed");
 }
 
-TEST(TokenData, RemarksOnTokensThatLookWrong) {
+TEST(TokenData, WarnsAboutSuspiciousTokens) {
   const auto remarks = [](const Tokens& tokens, int64_t vocab_size) {
     const WrittenFile file("a.bin", raw<uint16_t>(tokens));
     const TokenData data(file.path(), DataFormat::kUint16);

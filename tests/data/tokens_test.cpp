@@ -1,4 +1,4 @@
-// Token sources: random batches of the golden files, windows and shifted targets, and damaged files.
+// Token sources: the random batches of the golden files, windows and shifted targets, and damaged files.
 #include "data/tokens.h"
 
 #include <gtest/gtest.h>
@@ -81,7 +81,7 @@ TEST(Tokens, WindowsAreContiguousAndTargetsShiftedByOne) {
   EXPECT_GT(starts.size(), 975U);
 }
 
-TEST(Tokens, BatchesFollowFromSeedAndStep) {
+TEST(Tokens, BatchesDependOnlyOnSeedAndStep) {
   const WrittenFile file("a.bin", uint16_bytes(counted(1000)));
   const auto fresh = [&](int64_t seed, int64_t step) {
     const FileTokens source(TokenData(file.path(), DataFormat::kAuto), seed, 1000, 16, Batches::kFresh);
@@ -141,7 +141,7 @@ TEST(Tokens, ShrinkingFileThrows) {
 TEST(Tokens, SurvivesMutations) {
   const std::string good = llmc_bytes(counted(40));
   const WrittenFile file("a.bin", good);
-  std::mt19937_64 random(2);  // the same mutations every time
+  std::mt19937_64 random(2);  // the same mutations in every run
   int read = 0;
   int refused = 0;
   for (int round = 0; round < 1'000; ++round) {

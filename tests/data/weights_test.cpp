@@ -1,4 +1,4 @@
-// Starting weights from a file: names and values, files of another model, and a cropped position table.
+// Initial weights from a file: names and values, files of a different model, and a cropped position table.
 #include "data/weights.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ TEST(StartingWeights, CroppingTakesTheFirstRowsOfTheTable) {
   EXPECT_EQ(filled(weights, table), expected);
 }
 
-TEST(StartingWeights, RefusesTheWrongModel) {
+TEST(StartingWeights, RejectsWeightsOfAnotherModel) {
   const auto message = [](auto change) {
     RunConfig config = config_for("tiny_2024");
     change(config);
@@ -79,11 +79,11 @@ TEST(StartingWeights, RefusesTheWrongModel) {
   EXPECT_SAYS(message([](RunConfig& c) { c.model.context_length = 19; }), "the model needs [19, 40]");
   EXPECT_SAYS(message([](RunConfig& c) { c.weights = "/nowhere"; }), "No such file");
   RunConfig tied = config_for("tiny_2024");
-  tied.model.weight_tie = true;  // the stored head is then a known duplicate
+  tied.model.weight_tie = true;  // the stored head is then accepted as a duplicate
   EXPECT_NO_THROW(StartingWeights{tied});
 }
 
-TEST(StartingWeights, NamesNeedNoPrefix) {
+TEST(StartingWeights, PrefixOfNamesIsOptional) {
   RunConfig config;
   config.model.d_model = 2;
   config.model.d_ff = 2;

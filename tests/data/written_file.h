@@ -1,4 +1,4 @@
-// Files that a test writes, and the bytes of safetensors files.
+// Files that tests write, and the bytes of safetensors files.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 
 namespace laptime {
 
-// A file with these bytes, gone when the object dies.
+// A file with these bytes, removed by the destructor.
 class WrittenFile {
  public:
   WrittenFile(const std::string& name, std::string_view bytes) {
@@ -60,7 +60,7 @@ inline std::string safetensors_bytes(std::string_view header, std::string_view d
   return bytes_of<uint64_t>(header.size()) + std::string(header) + std::string(data);
 }
 
-// The message of the Error that `run` throws; a test failure and "" when it throws none.
+// The message of the Error that `run` throws. If it throws nothing, the test fails and the result is "".
 template <class Run>
 std::string error_of(Run&& run) {
   try {

@@ -1,4 +1,4 @@
-// The interval of the median: deterministic, inside the samples, and right as often as it claims.
+// The confidence interval of the median: deterministic, within the range of the samples, and with the stated coverage.
 #include "distribution/bootstrap.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ TEST(BlockLength, MatchesHandCount) {
   EXPECT_EQ(bootstrap_block_length(100, kBlockBootstrapAbove), 1);
   // r = 0.5: memory 1 / 0.75 = 4/3; (1.5 * 16/9 * 100)^(1/3) = 6.44, rounded up.
   EXPECT_EQ(bootstrap_block_length(100, 0.5), 7);
-  // At most a third of the samples.
+  // The block length is at most a third of the number of samples.
   EXPECT_EQ(bootstrap_block_length(30, 0.99), 10);
   EXPECT_EQ(bootstrap_block_length(2, 0.9), 1);
 }
@@ -34,8 +34,8 @@ TEST(BootstrapInterval, IsAPointForEqualSamples) {
   }
 }
 
-// Of three samples a resample's median is the smallest with probability 7/27, likewise the largest; of two it is the
-// smaller with probability 1/4. Both are above 2.5 %, so the interval is the whole range.
+// With three samples, the median of a resample is the smallest with probability 7/27, and likewise the largest. With
+// two samples, it is the smaller one with probability 1/4. Both exceed 2.5 %, so the interval is the whole range.
 TEST(BootstrapInterval, IsTheRangeForTwoOrThreeSamples) {
   for (const auto& samples : {std::vector<double>{1, 5}, std::vector<double>{5, 1, 3}}) {
     const Interval interval = bootstrap_median_interval(samples, 0);
@@ -44,7 +44,7 @@ TEST(BootstrapInterval, IsTheRangeForTwoOrThreeSamples) {
   }
 }
 
-// For n = 11 the median of a resample is at most the k-th smallest sample with probability P(binomial(11, k/11) >= 6):
+// For n = 11, the median of a resample is at most the k-th smallest sample with probability P(binomial(11, k/11) >= 6):
 // 0.007 for k = 2 and 0.051 for k = 3. So the 2.5 percentile is the third smallest, and the upper end mirrors it.
 TEST(BootstrapInterval, AgreesWithTheBinomial) {
   std::vector<double> samples;
@@ -90,7 +90,7 @@ double coverage(int64_t count, double memory, bool use_blocks) {
   return held / static_cast<double>(kTrials);
 }
 
-TEST(BootstrapInterval, SlowCoversTheTrueMedianAtItsLevel) {
+TEST(BootstrapInterval, SlowCoversTheTrueMedianAtTheStatedLevel) {
   EXPECT_GT(coverage(10, 0, true), 0.91);
   EXPECT_GT(coverage(25, 0, true), 0.91);
   EXPECT_LT(coverage(25, 0, true), 0.99);
@@ -103,7 +103,7 @@ TEST(BootstrapInterval, SlowBlocksHandleAutocorrelation) {
   EXPECT_LT(singles, 0.70);
 }
 
-TEST(BootstrapInterval, RefusesNaN) {
+TEST(BootstrapInterval, RejectsNaN) {
   EXPECT_THROW(bootstrap_median_interval(std::vector<double>{1, std::numeric_limits<double>::quiet_NaN()}, 0), Error);
 }
 
@@ -133,7 +133,7 @@ TEST(BootstrapRatio, NeedsSixPositiveSamplesOnEachSide) {
   EXPECT_FALSE(bootstrap_ratio_interval(six, zero));
 }
 
-TEST(BootstrapRatio, SlowCoversTheTrueRatioAtItsLevel) {
+TEST(BootstrapRatio, SlowCoversTheTrueRatioAtTheStatedLevel) {
   RandomSamples random(6);
   int held = 0;
   for (int trial = 0; trial < 400; ++trial) {

@@ -1,4 +1,4 @@
-// Trends found in series that have one, and rarely in those that have none.
+// Drift is found in series that have a trend, and rarely in series that have none.
 #include "distribution/drift.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace laptime {
 namespace {
 
-TEST(Drift, OfALineIsItsRise) {
+TEST(Drift, OfALinearSeriesIsItsRise) {
   const Drift drift = find_drift(std::vector<double>{100, 101, 102, 103, 104, 105, 106, 107, 108});
   EXPECT_DOUBLE_EQ(drift.change, 8.0 / 104);
   EXPECT_TRUE(drift.significant);
@@ -21,20 +21,20 @@ TEST(Drift, OfALineIsItsRise) {
   EXPECT_TRUE(falling.significant);
 }
 
-TEST(Drift, NoneInEqualOrAlternatingOrFewSamples) {
+TEST(Drift, IsAbsentInEqualAlternatingOrFewSamples) {
   EXPECT_EQ(find_drift(std::vector<double>(50, 1.0)).change, 0);
   EXPECT_FALSE(find_drift(std::vector<double>(50, 1.0)).significant);
   EXPECT_FALSE(find_drift(std::vector<double>{1, 2, 1, 2, 1, 2, 1, 2, 1, 2}).significant);
   EXPECT_FALSE(find_drift(std::vector<double>{1, 2, 3, 4, 5}).significant);
 }
 
-TEST(Drift, OneOutlierIsNone) {
+TEST(Drift, IgnoresASingleOutlier) {
   std::vector<double> samples(30, 1.0);
   samples.back() = 50;
   EXPECT_FALSE(find_drift(samples).significant);
 }
 
-TEST(Drift, OfALongSeriesIsThatOfItsGroups) {
+TEST(Drift, OfALongSeriesIsComputedFromGroups) {
   std::vector<double> samples;
   for (int i = 0; i < 10'000; ++i) samples.push_back(1 + 1e-5 * i);
   const Drift drift = find_drift(samples);
@@ -42,7 +42,7 @@ TEST(Drift, OfALongSeriesIsThatOfItsGroups) {
   EXPECT_NEAR(drift.change, 0.1 / 1.05, 1e-3);
 }
 
-// How often noise of 3 % around a trend of `rise` over the whole series is called a drift.
+// How often noise of 3 % around a trend of `rise` over the whole series is reported as a drift.
 double found(int64_t count, double rise, double memory) {
   RandomSamples random(20);
   constexpr int kTrials = 1000;
@@ -63,12 +63,12 @@ TEST(Drift, SlowIsRarelyFoundInNoise) {
   EXPECT_LT(found(50, 0, 0.4), 0.05);
 }
 
-TEST(Drift, SlowIsFoundUnderNoise) {
+TEST(Drift, SlowIsFoundDespiteNoise) {
   EXPECT_GT(found(50, 0.08, 0), 0.9);
   EXPECT_GT(found(20, 0.15, 0), 0.9);
 }
 
-TEST(Drift, RefusesNaN) {
+TEST(Drift, RejectsNaN) {
   EXPECT_THROW(find_drift(std::vector<double>{1, std::numeric_limits<double>::quiet_NaN()}), Error);
 }
 

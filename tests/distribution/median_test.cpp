@@ -1,4 +1,4 @@
-// Order statistics by hand.
+// Order statistics checked by hand.
 #include "distribution/median.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ TEST(Percentile, InterpolatesBetweenRanks) {
 }
 
 TEST(MedianAbsoluteDeviation, MatchesHandCount) {
-  // Distances from 2: 1 1 0 0 2 4 7, of which the middle one is 1.
+  // Distances from 2: 1 1 0 0 2 4 7. Their median is 1.
   EXPECT_EQ(median_absolute_deviation(std::vector<double>{1, 1, 2, 2, 4, 6, 9}, 2), 1);
 }
 

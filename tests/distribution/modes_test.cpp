@@ -1,4 +1,4 @@
-// Two modes are found where they are clear, and hardly ever where there is one.
+// Two modes are found if they are clearly separated, and almost never in a series with one mode.
 #include "distribution/modes.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ TEST(Modes, MergesModesWithinOnePercent) {
 }
 
 TEST(Modes, IgnoresOutliers) {
-  // Two of twelve: fewer than three.
+  // Two of twelve samples are fewer than the three that a mode needs.
   const std::vector<SampleMode> modes = find_modes(std::vector<double>{1, 1.01, 0.99, 1, 1.01, 2, 1, 1, 0.99, 2, 1, 1});
   ASSERT_EQ(modes.size(), 1U);
   EXPECT_EQ(modes[0].count, 12);
@@ -51,7 +51,7 @@ TEST(Modes, FindsOneModeInFewOrEqualSamples) {
   EXPECT_EQ(find_modes(std::vector<double>(50, 0.1)).size(), 1U);
 }
 
-// Share of trials in which `draw` gives two modes.
+// Share of trials in which samples from `draw` are split into two modes.
 double share_of_two(int64_t count, const std::function<double()>& draw) {
   constexpr int kTrials = 1000;
   int two = 0;
@@ -72,7 +72,7 @@ TEST(Modes, RarelySplitsOnePeak) {
   }
 }
 
-TEST(Modes, TwoPeaksTenDeviationsApartAreFound) {
+TEST(Modes, FindsTwoPeaksTenDeviationsApart) {
   RandomSamples random(6);
   for (const int64_t count : {20, 50, 200}) {
     const auto draw = [&] { return 1 + 0.01 * random.normal() + (random.uniform() < 0.5 ? 0.1 : 0); };

@@ -1,4 +1,4 @@
-// Mean, deviations and autocorrelation by hand.
+// Mean, deviations and autocorrelation checked by hand.
 #include "distribution/moments.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace laptime {
 namespace {
 
 TEST(Moments, MatchValuesComputedByHand) {
-  // Mean 5; squared distances 9 1 1 1 0 0 4 16 add up to 32.
+  // The mean is 5; the squared distances 9 1 1 1 0 0 4 16 add up to 32.
   const Moments moments = moments_of_sorted(std::vector<double>{2, 4, 4, 4, 5, 5, 7, 9});
   EXPECT_DOUBLE_EQ(moments.total, 40);
   EXPECT_DOUBLE_EQ(moments.mean, 5);
@@ -29,7 +29,7 @@ TEST(Moments, OneSampleHasNoSampleDeviation) {
   EXPECT_EQ(moments.mean, 0.25);
 }
 
-TEST(Moments, EqualSamplesHaveExactlyNoSpread) {
+TEST(Moments, EqualSamplesHaveZeroSpread) {
   const Moments moments = moments_of_sorted(std::vector<double>(7, 0.1));
   EXPECT_EQ(moments.mean, 0.1);
   EXPECT_EQ(moments.std_sample, 0.0);
@@ -37,15 +37,15 @@ TEST(Moments, EqualSamplesHaveExactlyNoSpread) {
 }
 
 TEST(Moments, ResolveSmallSpreadOnLargeOffset) {
-  // In double, sums of squares around 0 would lose it: 1e9^2 has no room for 1e-6^2.
+  // In double precision, sums of squares around 0 would lose the spread: 1e9^2 cannot resolve 1e-6^2.
   const Moments moments = moments_of_sorted(std::vector<double>{1e9 - 1e-6, 1e9, 1e9 + 1e-6});
-  EXPECT_NEAR(*moments.std_sample, 1e-6, 2e-7);  // neighbouring doubles at 1e9 are 1.2e-7 apart
+  EXPECT_NEAR(*moments.std_sample, 1e-6, 2e-7);  // adjacent doubles at 1e9 are 1.2e-7 apart
 }
 
 TEST(Autocorrelation, MatchesHandCount) {
-  // Around 2.5: -1.5 -0.5 0.5 1.5; products 0.75 - 0.25 + 0.75 = 1.25; squares 5.
+  // Distances from the mean 2.5: -1.5 -0.5 0.5 1.5. Products: 0.75 - 0.25 + 0.75 = 1.25. Sum of squares: 5.
   EXPECT_DOUBLE_EQ(lag1_autocorrelation(std::vector<double>{1, 2, 3, 4}, 2.5), 0.25);
-  // Around 1.5, alternating: three products of -0.25, squares 1.
+  // Alternating around 1.5: three products of -0.25, sum of squares 1.
   EXPECT_DOUBLE_EQ(lag1_autocorrelation(std::vector<double>{1, 2, 1, 2}, 1.5), -0.75);
 }
 

@@ -1,4 +1,4 @@
-// Outliers by the modified z-score, worked out by hand.
+// Outliers by the modified z-score, checked by hand.
 #include "distribution/outliers.h"
 
 #include <gtest/gtest.h>
@@ -13,13 +13,13 @@ namespace {
 
 using Places = std::vector<int64_t>;
 
-TEST(Outliers, AreFlaggedWithTheirPlaceInTime) {
-  // Median 10, MAD 1: the limit is 3.5 / 0.6745 = 5.19 away.
+TEST(Outliers, AreFlaggedWithTheirPositionInTime) {
+  // Median 10, MAD 1: the limit is at a distance of 3.5 / 0.6745 = 5.19.
   EXPECT_EQ(find_outliers(std::vector<double>{30, 9, 10, 11, 9, 10, 11, 10, 4}), (Places{0, 8}));
 }
 
 TEST(Outliers, KeepSamplesWithinTheLimit) {
-  // Median 10, MAD 1: 15 is 5 away.
+  // Median 10, MAD 1: 15 is at a distance of 5.
   EXPECT_EQ(find_outliers(std::vector<double>{9, 10, 11, 9, 10, 11, 10, 15, 8}), Places{});
 }
 
@@ -34,7 +34,7 @@ TEST(Outliers, AreEmptyForEqualOrSingleSamples) {
   }
 }
 
-TEST(Outliers, RefuseNaN) {
+TEST(Outliers, RejectNaN) {
   EXPECT_THROW(find_outliers(std::vector<double>{1, std::numeric_limits<double>::quiet_NaN()}), Error);
 }
 

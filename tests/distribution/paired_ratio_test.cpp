@@ -1,4 +1,4 @@
-// The ratio of rounds: by hand, whatever the order, and as seldom wrong as it claims.
+// The ratio of paired rounds: checked by hand, independent of the order, and with the stated error rate.
 #include "distribution/paired_ratio.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 namespace laptime {
 namespace {
 
-TEST(PairedRatio, OfOneRoundIsItsRatioWithoutAnInterval) {
+TEST(PairedRatio, OneRoundHasARatioButNoInterval) {
   const PairedRatio result = paired_ratio(std::vector<double>{2}, std::vector<double>{3});
   EXPECT_EQ(result.rounds, 1);
   EXPECT_DOUBLE_EQ(result.ratio, 1.5);
@@ -22,14 +22,14 @@ TEST(PairedRatio, OfOneRoundIsItsRatioWithoutAnInterval) {
   EXPECT_EQ(result.difference(0.01), Difference::kUndecided);
 }
 
-// Of three logarithms 0, 2, 6 the six averages are 0, 1, 2, 3, 4, 6, with the median 2.5.
-TEST(PairedRatio, IsTheMedianOfTheAveragesOfTwo) {
+// The six pairwise averages of the logarithms 0, 2, 6 are 0, 1, 2, 3, 4, 6, with the median 2.5.
+TEST(PairedRatio, IsTheMedianOfPairwiseAverages) {
   const std::vector<double> a(3, 1.0);
   EXPECT_NEAR(std::log(paired_ratio(a, std::vector<double>{1, std::exp(2.0), std::exp(6.0)}).ratio), 2.5, 1e-12);
 }
 
-// P(W = 0) is 2^-n: 1/128 is above one half of a hundredth, 1/256 is not.
-TEST(PairedRatio, HasAnIntervalFromEightRoundsOn) {
+// P(W = 0) is 2^-n: 1/128 exceeds 0.5 %, and 1/256 does not.
+TEST(PairedRatio, HasAnIntervalFromEightRounds) {
   std::vector<double> b{1.01, 1.02, 1.03, 1.04, 1.05, 1.06, 1.07};
   EXPECT_FALSE(paired_ratio(std::vector<double>(7, 1.0), b).interval);
   b.push_back(1.08);
@@ -40,9 +40,9 @@ TEST(PairedRatio, HasAnIntervalFromEightRoundsOn) {
   EXPECT_EQ(static_cast<int64_t>(b.size()), kFewestRounds);
 }
 
-// Critical values of Wilcoxon's test at one half of a hundredth on each side, from the tables: W <= 3 for 10 rounds,
-// <= 37 for 20, so 4 and 38 averages lie outside.
-TEST(PairedRatio, TakesTheCriticalValuesOfTheTables) {
+// Tabulated critical values of Wilcoxon's test at 0.5 % on each side: W <= 3 for 10 rounds and W <= 37 for 20, so 4 and
+// 38 averages lie outside.
+TEST(PairedRatio, MatchesTabulatedCriticalValues) {
   for (const auto& [rounds, outside] : std::vector<std::pair<size_t, size_t>>{{10, 4}, {20, 38}}) {
     std::vector<double> b;
     std::vector<double> logs;
@@ -61,7 +61,7 @@ TEST(PairedRatio, TakesTheCriticalValuesOfTheTables) {
   }
 }
 
-TEST(PairedRatio, TurnsRoundWithTheSides) {
+TEST(PairedRatio, IsInvertedIfTheSidesAreSwapped) {
   const std::vector<double> a{1, 1.1, 0.9, 1.05, 1, 1.2, 0.95, 1, 1.01};
   const std::vector<double> b{1.3, 1.2, 1.1, 1.4, 1.15, 1.25, 1.2, 1.1, 1.22};
   const PairedRatio forth = paired_ratio(a, b);
@@ -72,7 +72,7 @@ TEST(PairedRatio, TurnsRoundWithTheSides) {
   EXPECT_EQ(back.difference(0.01), Difference::kFaster);
 }
 
-TEST(PairedRatio, ADifferenceWithinTheMarginIsNone) {
+TEST(PairedRatio, DifferenceWithinTheMarginIsNone) {
   const std::vector<double> a(9, 1.0);
   const std::vector<double> b(9, 1.004);
   EXPECT_EQ(paired_ratio(a, b).difference(0.01), Difference::kSame);
@@ -81,7 +81,7 @@ TEST(PairedRatio, ADifferenceWithinTheMarginIsNone) {
             Difference::kUndecided);
 }
 
-TEST(PairedRatio, RefusesWhatIsNoTime) {
+TEST(PairedRatio, RejectsInvalidTimes) {
   const std::vector<double> one{1};
   EXPECT_THROW(paired_ratio(one, std::vector<double>{1, 2}), Error);
   EXPECT_THROW(paired_ratio({}, {}), Error);
@@ -89,9 +89,9 @@ TEST(PairedRatio, RefusesWhatIsNoTime) {
     EXPECT_THROW(paired_ratio(one, std::vector<double>{wrong}), Error);
 }
 
-// Noise with rare long disturbances, the same for A and B: a difference is named in at most one of a hundred
-// comparisons, here with room for chance, and three percent are found in nearly all.
-TEST(PairedRatio, NamesNoDifferenceWhereThereIsNone) {
+// Noise with rare long disturbances, distributed equally for A and B: a difference is reported in at most one of a
+// hundred comparisons (the limit leaves room for chance), and a difference of 3 % is found in nearly all of them.
+TEST(PairedRatio, RarelyReportsADifferenceBetweenEqualPrograms) {
   RandomSamples random(7);
   int wrong = 0;
   int found = 0;
@@ -113,9 +113,9 @@ TEST(PairedRatio, NamesNoDifferenceWhereThereIsNone) {
   EXPECT_GE(found, 900);
 }
 
-// With a standard deviation of 1 % a difference of 1 % takes (4.22)^2 / 0.955 = 18.7 rounds, and one of 10 % the
-// fewest.
-TEST(PairedRatio, SaysHowManyRoundsADifferenceTakes) {
+// With a standard deviation of 1 %, detecting a difference of 1 % takes (4.22)^2 / 0.955 = 18.7 rounds, and one of 10 %
+// takes the minimum.
+TEST(PairedRatio, StatesTheRoundsNeededToDetectADifference) {
   std::vector<double> b;
   b.reserve(99);
   for (int i = 0; i < 99; ++i) b.push_back(std::exp(0.006745 * (i % 3 - 1)));

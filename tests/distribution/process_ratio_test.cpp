@@ -1,4 +1,4 @@
-// The ratio of unpaired processes: by hand, and as seldom wrong as it claims, with processes that differ.
+// The ratio of unpaired processes: checked by hand, and with the stated error rate if processes differ from each other.
 #include "distribution/process_ratio.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 using Side = std::vector<std::vector<double>>;
 
-TEST(ProcessRatio, StudentsTHasTheValuesOfTheTables) {
+TEST(ProcessRatio, StudentsTMatchesTheTables) {
   EXPECT_NEAR(two_sided_t(0.05, 1), 12.706, 1e-3);
   EXPECT_NEAR(two_sided_t(0.01, 2), 9.925, 1e-3);
   EXPECT_NEAR(two_sided_t(0.01, 5), 4.032, 1e-3);
@@ -30,7 +30,7 @@ TEST(ProcessRatio, IsTheMedianOfTheRatiosOfAllProcesses) {
   EXPECT_NEAR(process_ratio(a, b, 0.01)->ratio, 3, 1e-12);
 }
 
-TEST(ProcessRatio, HasNoIntervalFromTooFewSamplesOfTooFewProcesses) {
+TEST(ProcessRatio, HasNoIntervalFromTooFewSamplesOrProcesses) {
   EXPECT_FALSE(process_ratio(Side{{1, 1, 1, 1, 1}}, Side{{2, 2, 2, 2, 2}}, 0.01)->interval);
   EXPECT_TRUE(process_ratio(Side{{1, 1, 1}, {1, 1, 1}}, Side{{2, 2, 2}, {2, 2, 2}}, 0.01)->interval);
   EXPECT_TRUE(process_ratio(Side{{1}, {1}, {1}}, Side{{2}, {2}, {2}}, 0.01)->interval);
@@ -45,7 +45,7 @@ TEST(ProcessRatio, HasNoValueWithoutTimes) {
   }
 }
 
-// One process says nothing about others: its many samples do not make the interval narrow.
+// One process provides no information about others, so its many samples do not narrow the interval.
 TEST(ProcessRatio, ManySamplesOfOneProcessDoNotNarrowTheInterval) {
   RandomSamples random(3);
   const auto width = [&](int64_t samples) {
@@ -57,7 +57,7 @@ TEST(ProcessRatio, ManySamplesOfOneProcessDoNotNarrowTheInterval) {
   EXPECT_GT(width(500), 0.7 * width(50));
 }
 
-// The share of comparisons that call B slower or faster, where its processes take `slower` times as long as those of A.
+// The share of comparisons that call B slower or faster if its processes take `slower` times as long as those of A.
 double share_called_different(int64_t processes, const std::function<double(RandomSamples&)>& level, double slower,
                               double error) {
   constexpr int kComparisons = 150;
@@ -82,12 +82,12 @@ double share_called_different(int64_t processes, const std::function<double(Rand
   return called / static_cast<double>(kComparisons);
 }
 
-TEST(ProcessRatio, SlowCallsEqualProgramsDifferentSeldom) {
+TEST(ProcessRatio, SlowRarelyCallsEqualProgramsDifferent) {
   const auto normal = [](RandomSamples& random) { return 0.03 * random.normal(); };
   const auto disturbed = [](RandomSamples& random) {
     return 0.01 * random.normal() + (random.uniform() < 0.2 ? 0.3 : 0.0);
   };
-  const auto two_levels = [](RandomSamples& random) {  // as where a process chooses one of two kernels
+  const auto two_levels = [](RandomSamples& random) {  // for example, each process chooses one of two kernels
     return 0.005 * random.normal() + (random.uniform() < 0.5 ? 0.1 : 0.0);
   };
   for (const int64_t processes : {3, 6}) {
@@ -97,7 +97,7 @@ TEST(ProcessRatio, SlowCallsEqualProgramsDifferentSeldom) {
   }
 }
 
-TEST(ProcessRatio, SlowFindsADifferenceBeyondTheNoise) {
+TEST(ProcessRatio, SlowFindsADifferenceLargerThanTheNoise) {
   const auto normal = [](RandomSamples& random) { return 0.01 * random.normal(); };
   EXPECT_GE(share_called_different(6, normal, 1.05, 0.01), 0.95);
 }

@@ -1,4 +1,4 @@
-// Repeatable samples of known shape for statistical tests.
+// Repeatable samples with known distributions, for statistical tests.
 #pragma once
 
 #include <cmath>
@@ -10,7 +10,7 @@
 
 namespace laptime {
 
-// The same numbers on every machine (the standard library's distributions promise no such thing).
+// Draws the same numbers on every machine, which the distributions of the standard library do not guarantee.
 class RandomSamples {
  public:
   explicit RandomSamples(uint64_t seed) : seed_(seed) {}
@@ -25,7 +25,7 @@ class RandomSamples {
     for (int64_t i = 0; i < count; ++i) samples.push_back(mean + deviation * normal());
     return samples;
   }
-  // A first-order autoregression: each sample keeps `memory` of the distance of the one before it.
+  // A first-order autoregression: each sample keeps `memory` of the previous sample's distance from the mean.
   std::vector<double> autoregression(int64_t count, double mean, double deviation, double memory) {
     std::vector<double> samples;
     double distance = deviation * normal();

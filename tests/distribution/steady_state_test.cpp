@@ -1,4 +1,4 @@
-// The steady-state rule on series whose answer is known.
+// The steady-state rule on series for which the correct answer is known.
 #include "distribution/steady_state.h"
 
 #include <gtest/gtest.h>
@@ -14,25 +14,25 @@ std::vector<double> series(std::vector<double> start, int64_t steady) {
   return start;
 }
 
-TEST(SteadyState, ReachedAtOnce) {
+TEST(SteadyState, IsReachedImmediately) {
   const SteadyState state = find_steady_state(series({}, 10), 5, 30);
   EXPECT_EQ(state.steadiness, Steadiness::kReached);
   EXPECT_EQ(state.after, 5);
   EXPECT_EQ(state.change, 0);
 }
 
-TEST(SteadyState, OneSlowFirstStepDoesNotMatter) {
+TEST(SteadyState, IgnoresOneSlowFirstStep) {
   EXPECT_EQ(find_steady_state(series({9}, 9), 5, 30).steadiness, Steadiness::kReached);
 }
 
 TEST(SteadyState, WaitsForTheEndOfASlowStart) {
-  // Seven slow steps: the earlier window holds more slow steps than steady ones until it begins at step 5.
+  // With seven slow steps, the earlier window contains more slow steps than steady ones until it begins at step 5.
   const SteadyState state = find_steady_state(series({2, 2, 2, 2, 2, 2, 2}, 20), 5, 30);
   EXPECT_EQ(state.steadiness, Steadiness::kReached);
   EXPECT_EQ(state.after, 10);
 }
 
-TEST(SteadyState, UnknownWhileStepsAreMissing) {
+TEST(SteadyState, IsUnknownIfStepsAreMissing) {
   EXPECT_EQ(find_steady_state(series({}, 9), 5, 30).steadiness, Steadiness::kUnknown);
   const SteadyState state = find_steady_state(series({2, 2, 2, 2, 2}, 5), 5, 30);
   EXPECT_EQ(state.steadiness, Steadiness::kUnknown);
@@ -40,16 +40,16 @@ TEST(SteadyState, UnknownWhileStepsAreMissing) {
   EXPECT_DOUBLE_EQ(state.change, -0.5);
 }
 
-TEST(SteadyState, NotReachedByASeriesThatKeepsGrowing) {
+TEST(SteadyState, IsNotReachedByAGrowingSeries) {
   std::vector<double> steps(100);
-  std::iota(steps.begin(), steps.end(), 100);  // windows differ by five of 100 to 130
+  std::iota(steps.begin(), steps.end(), 100);  // the windows differ by 5, with values from 100 to 130
   const SteadyState state = find_steady_state(steps, 5, 30);
   EXPECT_EQ(state.steadiness, Steadiness::kNotReached);
   EXPECT_EQ(state.after, 30);
   EXPECT_DOUBLE_EQ(state.change, 5.0 / 127);  // medians 127 and 132
 }
 
-TEST(SteadyState, TheLimitIsOnePercent) {
+TEST(SteadyState, LimitIsOnePercent) {
   const std::vector<double> inside{1000, 1000, 1000, 1000, 1000, 1010, 1010, 1010, 1010, 1010};
   const std::vector<double> outside{1000, 1000, 1000, 1000, 1000, 1011, 1011, 1011, 1011, 1011};
   EXPECT_EQ(steady_at_end(inside).steadiness, Steadiness::kReached);
@@ -63,7 +63,7 @@ TEST(SteadyState, ToleratesNoiseBetweenNeighbours) {
   EXPECT_EQ(steady_at_end(falling).steadiness, Steadiness::kNotReached);
 }
 
-TEST(SteadyAtEnd, LooksAtTheLastTen) {
+TEST(SteadyAtEnd, ConsidersTheLastTenSteps) {
   EXPECT_EQ(steady_at_end(series({5, 4, 3, 2}, 10)).steadiness, Steadiness::kReached);
   EXPECT_EQ(steady_at_end(series({5, 4, 3, 2, 2, 2}, 5)).steadiness, Steadiness::kNotReached);
   EXPECT_EQ(steady_at_end(series({}, 9)).steadiness, Steadiness::kUnknown);

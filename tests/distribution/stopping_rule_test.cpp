@@ -1,4 +1,4 @@
-// The stopping rule, fed step by step as a run would.
+// The stopping rule, given one step after the other as in a real run.
 #include "distribution/stopping_rule.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ struct StoppedRun {
   SamplingDecision decision;
 };
 
-// Takes steps until the rule says stop; the clock advances by each step plus `between`.
+// Takes steps until the rule stops. The clock advances by each step plus `between`.
 StoppedRun run_until_stop(const StoppingRule& rule, const std::function<double(int64_t)>& step, double between = 0) {
   StoppedRun run;
   double elapsed = 0;
@@ -35,7 +35,7 @@ StoppedRun run_until_stop(const StoppingRule& rule, const std::function<double(i
   return run;
 }
 
-// The clock at the end of each step if nothing happens between them.
+// The clock at the end of each step if no time passes between steps.
 std::vector<double> ends_of(const std::vector<double>& steps) {
   std::vector<double> ends;
   double elapsed = 0;
@@ -43,7 +43,7 @@ std::vector<double> ends_of(const std::vector<double>& steps) {
   return ends;
 }
 
-TEST(DefaultRule, TakesFiveAndTenOfASteadyRun) {
+TEST(DefaultRule, TakesFiveWarmupStepsAndTenSamplesOfASteadyRun) {
   const StoppedRun run = run_until_stop(StoppingRule(), [](int64_t) { return 0.1; });
   EXPECT_EQ(run.steps.size(), 15U);
   EXPECT_EQ(run.decision.warmup, 5);
@@ -52,7 +52,7 @@ TEST(DefaultRule, TakesFiveAndTenOfASteadyRun) {
 
 TEST(DefaultRule, ExtendsWarmupOverASlowStart) {
   const StoppedRun run = run_until_stop(StoppingRule(), [](int64_t i) { return i < 7 ? 0.2 : 0.1; });
-  EXPECT_EQ(run.decision.warmup, 10);  // where both windows have a steady median
+  EXPECT_EQ(run.decision.warmup, 10);  // from here on both windows have a steady median
   EXPECT_EQ(run.steps.size(), 20U);
 }
 
@@ -72,7 +72,7 @@ TEST(DefaultRule, StopsAtTwoHundredSamples) {
 }
 
 TEST(DefaultRule, StopsWhenTheBudgetIsSpent) {
-  // Steps of 1 and 1.5 s in turn: no median within 1 %.
+  // Alternating steps of 1 and 1.5 s have no median within 1 %.
   const auto step = [](int64_t i) { return i % 2 == 0 ? 1.0 : 1.5; };
   for (const double budget : {30.0, 60.0}) {
     const StoppedRun run = run_until_stop(StoppingRule({.budget = Seconds{budget}, .patience = 1}), step);
@@ -82,7 +82,7 @@ TEST(DefaultRule, StopsWhenTheBudgetIsSpent) {
   }
 }
 
-TEST(DefaultRule, TimeBetweenStepsCounts) {
+TEST(DefaultRule, CountsTimeBetweenSteps) {
   const auto step = [](int64_t i) { return i % 2 == 0 ? 1.0 : 1.5; };
   const StoppedRun close = run_until_stop(StoppingRule(), step);
   const StoppedRun apart = run_until_stop(StoppingRule(), step, 1.0);
@@ -90,8 +90,8 @@ TEST(DefaultRule, TimeBetweenStepsCounts) {
   EXPECT_LT(apart.steps.size(), close.steps.size());
 }
 
-// A step of which a tenth is reported: the budget is that of the clock, not of what the reported parts add up to.
-TEST(DefaultRule, TheClockCountsMoreThanTheReportedPart) {
+// Only a tenth of each step is reported. The budget applies to the clock, not to the sum of the reported parts.
+TEST(DefaultRule, BudgetAppliesToTheClockNotToReportedParts) {
   const auto part = [](int64_t i) { return i % 2 == 0 ? 0.1 : 0.15; };
   const StoppedRun run = run_until_stop(StoppingRule({.patience = 1}), part, 0.9);
   EXPECT_EQ(run.decision.stop, StopReason::kTime);
@@ -99,8 +99,9 @@ TEST(DefaultRule, TheClockCountsMoreThanTheReportedPart) {
   EXPECT_LT(run.ends.back(), 32);
 }
 
-// Too slow for five and ten: a short warm-up, and as many samples as an interval needs.
-TEST(DefaultRule, SlowStepsAreHurried) {
+// The steps are too slow for 5 of warm-up and 10 samples, so the warm-up is short and the samples are the minimum for
+// an interval.
+TEST(DefaultRule, SlowStepsHaveAShortWarmupAndFewSamples) {
   const StoppingRule rule;
   const StoppedRun run = run_until_stop(rule, [](int64_t i) { return i % 2 == 0 ? 100.0 : 150.0; });
   EXPECT_EQ(run.decision.stop, StopReason::kTime);
@@ -108,8 +109,8 @@ TEST(DefaultRule, SlowStepsAreHurried) {
   EXPECT_EQ(run.steps.size(), 8U);
 }
 
-// 15 of them do not fit into 30 s, but the budget is used.
-TEST(DefaultRule, HurriedStepsFillTheBudget) {
+// Fifteen such steps exceed 30 s, but the rule uses the whole budget.
+TEST(DefaultRule, LongStepsFillTheBudget) {
   const StoppedRun run = run_until_stop(StoppingRule(), [](int64_t i) { return i % 2 == 0 ? 2.1 : 2.6; });
   EXPECT_EQ(run.decision.stop, StopReason::kTime);
   EXPECT_EQ(run.decision.warmup, 2);
@@ -125,14 +126,14 @@ TEST(DefaultRule, GivesUpOnSteadyStateAfterThirtySteps) {
 
 TEST(DefaultRule, GivesUpOnSteadyStateAfterHalfTheBudget) {
   const StoppingRule rule;
-  // Steps of 1, 1.2, 1.4 ... s: eight take 13.6 s and nine 16.2 s, more than half of the budget.
+  // Steps of 1, 1.2, 1.4 ... s: eight take 13.6 s, and nine take 16.2 s, which is more than half of the budget.
   const StoppedRun run = run_until_stop(rule, [](int64_t i) { return 1.0 + 0.2 * static_cast<double>(i); });
   EXPECT_EQ(run.decision.warmup, 8);
   EXPECT_EQ(run.decision.stop, StopReason::kTime);
 }
 
-// The point of 0.27 s that took 33 s: its noise of 15 % lets 100 samples know the median within 4 %.
-TEST(DefaultRule, StopsWhereTwiceTheSamplesDoNotHelp) {
+// A step of 0.27 s once took 33 s to measure, although noise of 15 % allows a median within 4 % after 100 samples.
+TEST(DefaultRule, StopsIfDoublingTheSamplesDoesNotHelp) {
   RandomSamples random(14);
   const StoppedRun run = run_until_stop(StoppingRule(), [&](int64_t) { return 0.27 * (1 + 0.07 * random.normal()); });
   EXPECT_EQ(run.decision.stop, StopReason::kEnough);
@@ -140,7 +141,7 @@ TEST(DefaultRule, StopsWhereTwiceTheSamplesDoNotHelp) {
   EXPECT_LT(run.ends.back(), 12);
 }
 
-TEST(DefaultRule, WarmUpDoesNotWaitForNoiseToEnd) {
+TEST(DefaultRule, WarmupDoesNotWaitForNoiseToEnd) {
   RandomSamples random(15);
   int64_t longest = 0;
   for (int trial = 0; trial < 50; ++trial) {
@@ -150,8 +151,8 @@ TEST(DefaultRule, WarmUpDoesNotWaitForNoiseToEnd) {
   EXPECT_LT(longest, 15);
 }
 
-// A step of 0.27 s on a busy machine took 33 s, and was known no better than within 6 % then.
-TEST(DefaultRule, StopsWhereTwiceTheSamplesLeaveThePointRough) {
+// A step of 0.27 s on a busy machine once took 33 s to measure, and its median was then known only within 6 %.
+TEST(DefaultRule, StopsIfDoublingTheSamplesLeavesTheMedianRough) {
   RandomSamples random(17);
   const StoppedRun run =
       run_until_stop(StoppingRule(), [&](int64_t) { return 0.27 * std::exp(0.6 * random.normal()); });
@@ -160,8 +161,8 @@ TEST(DefaultRule, StopsWhereTwiceTheSamplesLeaveThePointRough) {
   EXPECT_LT(run.ends.back(), 15);
 }
 
-// A machine that gets slower and slower, and more and more uneven.
-TEST(DefaultRule, StopsWhereSamplesDoNotNarrowTheInterval) {
+// The machine gets slower all the time, and its noise grows.
+TEST(DefaultRule, StopsIfSamplesDoNotNarrowTheInterval) {
   RandomSamples random(16);
   const StoppedRun run = run_until_stop(StoppingRule(), [&](int64_t i) {
     const double unevenness = 0.02 * static_cast<double>(i);
@@ -211,7 +212,7 @@ TEST(DefaultRule, RejectsFailingClock) {
   EXPECT_THROW(StoppingRule().decide(steps, std::vector<double>(15, 2.0)), Error);
 }
 
-TEST(FixedRule, IsHonouredExactly) {
+TEST(FixedRule, IsFollowedExactly) {
   for (const int64_t warmup : {0, 1, 5}) {
     for (const int64_t samples : {1, 5, 300}) {
       const StoppedRun run =

@@ -1,4 +1,4 @@
-// The statistics of one list of samples, together.
+// All statistics of one list of samples.
 #include "distribution/summary.h"
 
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ TEST(Summary, EqualSamplesHaveNoSpread) {
   EXPECT_TRUE(summary.outliers.empty());
 }
 
-TEST(Summary, RefusesNoSamplesAndNaN) {
+TEST(Summary, RejectsNoSamplesAndNaN) {
   EXPECT_THROW(summarize({}), Error);
   EXPECT_THROW(summarize(std::vector<double>{1, 2, std::numeric_limits<double>::quiet_NaN()}), Error);
   EXPECT_THROW(summarize(std::vector<double>{std::numeric_limits<double>::infinity()}), Error);
@@ -105,7 +105,7 @@ TEST(Summary, ScalesWithTheUnit) {
   for (int trial = 0; trial < 20; ++trial) {
     std::vector<double> samples = random.normals(30, 3, 1);
     const Summary seconds = summarize(samples);
-    for (double& sample : samples) sample *= 0x1p10;  // a power of two keeps every rounding
+    for (double& sample : samples) sample *= 0x1p10;  // scaling by a power of two does not change any rounding
     const Summary scaled = summarize(samples);
     std::vector<double> expected = figures(seconds);
     for (double& value : expected) value *= 0x1p10;
@@ -135,7 +135,7 @@ TEST(Summary, BoundsHoldForAnySamples) {
   }
 }
 
-TEST(Summary, StatesItsFieldsWithTheirUnits) {
+TEST(Summary, FieldsHaveTheirUnits) {
   const Summary summary = summarize(std::vector<double>{1, 2});
   std::string keys;
   Summary::visit_fields(summary, [&](const Key& key, const auto&) {

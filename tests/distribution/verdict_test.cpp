@@ -1,4 +1,4 @@
-// Each word of a verdict by the observation that causes it.
+// Each stability level of a verdict, with an observation that causes it.
 #include "distribution/verdict.h"
 
 #include <gtest/gtest.h>
@@ -26,10 +26,10 @@ std::string all_reasons(const Judgement& judgement) {
   return text;
 }
 
-// Twelve samples around 1 s, 0.1 % apart.
+// Twelve samples around 1 s that differ by 0.1 %.
 const std::vector<double> kCalm{1.000, 1.001, 0.999, 1.000, 1.001, 1.000, 0.999, 1.000, 1.001, 1.000, 1.000, 0.999};
 
-TEST(Verdict, EveryWordHasItsOwnMeaning) {
+TEST(Verdict, EachLevelHasItsOwnMeaning) {
   std::set<std::string_view> meanings;
   for (const StabilityWord& word : stability_words()) meanings.insert(word.meaning);
   EXPECT_EQ(meanings.size(), 5U);
@@ -66,8 +66,8 @@ TEST(Verdict, TrendOfAFewPercentIsNoisy) {
   EXPECT_EQ(judge(observe(rising(0.0004))).stability, Stability::kStable);  // 1.6 %
 }
 
-// Noise of 4 % makes medians of five differ by more than 1 % most of the time. It is no drift.
-TEST(Verdict, NoiseIsNoDrift) {
+// With noise of 4 %, medians of five samples differ by more than 1 % most of the time. That is not a drift.
+TEST(Verdict, NoiseIsNotADrift) {
   RandomSamples random(30);
   int drifting = 0;
   for (int trial = 0; trial < 200; ++trial)
@@ -75,7 +75,7 @@ TEST(Verdict, NoiseIsNoDrift) {
   EXPECT_LE(drifting, 4);
 }
 
-// Quickstart on a shared machine: 143.6 ms (141.7 .. 145.3), with a few slow steps.
+// Numbers of a quickstart run on a shared machine: 143.6 ms (141.7 .. 145.3), with a few slow steps.
 TEST(Verdict, KnownMedianWithALargeDeviationIsNotUnstable) {
   const std::vector<double> samples{0.1436, 0.1417, 0.1453, 0.1430, 0.1428, 0.1441, 0.2011, 0.1445, 0.1399, 0.1450,
                                     0.1433, 0.1410, 0.1971, 0.1438, 0.1420, 0.1442, 0.1429, 0.1455, 0.1405, 0.1437};
@@ -83,7 +83,7 @@ TEST(Verdict, KnownMedianWithALargeDeviationIsNotUnstable) {
   EXPECT_EQ(judgement.stability, Stability::kNoisy) << all_reasons(judgement);
 }
 
-TEST(Verdict, WideIntervalIsNoisyThenUnstable) {
+TEST(Verdict, WideIntervalIsNoisyAndAWiderOneUnstable) {
   const Judgement noisy = judge(observe({1.00, 1.06, 0.96, 1.02, 0.98, 1.04, 1.06, 0.96, 1.00, 1.04}));
   EXPECT_EQ(noisy.stability, Stability::kNoisy);
   EXPECT_NE(all_reasons(noisy).find("the median of 10 samples is known only within"), std::string::npos);
@@ -93,7 +93,7 @@ TEST(Verdict, WideIntervalIsNoisyThenUnstable) {
   EXPECT_NE(all_reasons(unstable).find("(limit 5 %)"), std::string::npos) << all_reasons(unstable);
 }
 
-TEST(Verdict, LargeDeviationIsNoisyThoughTheMedianIsKnown) {
+TEST(Verdict, LargeDeviationIsNoisyEvenIfTheMedianIsKnown) {
   std::vector<double> samples = kCalm;
   samples[7] = 1.8;
   const Judgement judgement = judge(observe(samples));
@@ -120,7 +120,7 @@ TEST(Verdict, TooFewSamplesAreUntested) {
   EXPECT_EQ(judge(observe(std::vector<double>(6, 1.0))).stability, Stability::kStable);
 }
 
-TEST(Verdict, WeighsStolenTimeBySampleLength) {
+TEST(Verdict, WeightsStolenTimeBySampleLength) {
   Observations seen = observe(kCalm);
   std::vector<double> stolen(kCalm.size(), 0.019);
   seen.stolen_fractions = stolen;
@@ -131,7 +131,7 @@ TEST(Verdict, WeighsStolenTimeBySampleLength) {
   EXPECT_EQ(judge(seen).stability, Stability::kUnstable);
   EXPECT_EQ(all_reasons(judge(seen)), "10.1 % of the time was lost to other guests of the host (limit 10 %)\n");
   stolen.assign(kCalm.size(), 0);
-  stolen[0] = 0.12;  // of one sample in twelve: 1 % of all
+  stolen[0] = 0.12;  // in one of twelve samples: 1 % of the whole time
   EXPECT_EQ(judge(seen).stability, Stability::kStable);
 
   std::vector<double> long_and_short(6, 10.0);
@@ -161,7 +161,7 @@ TEST(Verdict, CountsWaitingForACore) {
   EXPECT_EQ(all_reasons(judgement), "97.0 % of the time was lost waiting for a core (limit 10 %)\n");
 }
 
-TEST(Verdict, ShortSampleDoesNotChangeTheWord) {
+TEST(Verdict, ShortSamplesDoNotChangeTheLevel) {
   Observations seen = observe(kCalm);
   seen.shortest_timed = Seconds(1.2e-3);
   const Judgement judgement = judge(seen);
@@ -170,9 +170,10 @@ TEST(Verdict, ShortSampleDoesNotChangeTheWord) {
   EXPECT_EQ(judgement.reasons[0], "samples as short as 1.200 ms (under 5.000 ms) feel every interrupt");
 }
 
-// A reader who sees one reason must see the one that decides the word.
+// If only one reason is shown, it must be the one that decides the level.
 TEST(Verdict, DecidingReasonComesFirst) {
-  std::vector<double> samples{1.00, 1.06, 0.96, 1.02, 0.98, 1.04, 1.06, 0.96, 1.00, 1.04};  // noisy by their interval
+  std::vector<double> samples{1.00, 1.06, 0.96, 1.02, 0.98,
+                              1.04, 1.06, 0.96, 1.00, 1.04};  // noisy because of their interval
   Observations seen = observe(samples);
   const std::vector<double> stolen(samples.size(), 0.12);
   const std::vector<double> waiting(samples.size(), 0.03);
@@ -194,15 +195,15 @@ TEST(Verdict, DecidingReasonComesFirst) {
   EXPECT_EQ(judgement.reasons[0], "measured with a debug build");
 }
 
-// A value just above its limit is not written like the limit.
-TEST(Verdict, FigureBeyondItsLimitReadsSo) {
+// A value just above its limit is printed with enough digits to differ from the limit.
+TEST(Verdict, FigureAboveItsLimitIsPrintedAsSuch) {
   Observations seen = observe(kCalm);
   const std::vector<double> stolen(kCalm.size(), 0.02001);
   seen.stolen_fractions = stolen;
   EXPECT_EQ(judge(seen).reasons[0], "2.001 % of the time was lost to other guests of the host (limit 2 %)");
 }
 
-TEST(Verdict, HasItsNames) {
+TEST(Verdict, LevelsHaveNames) {
   EXPECT_EQ(name_of(Stability::kStable), "stable");
   EXPECT_EQ(name_of(Stability::kUntested), "untested");
   EXPECT_EQ(name_of(Stability::kNoisy), "noisy");

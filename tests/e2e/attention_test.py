@@ -1,4 +1,4 @@
-"""laptime attention on a virtual clock and on tiny shapes: rows, bytes, points that do not fit, and wrong options.
+"""laptime attention on a virtual clock and with tiny shapes: rows, bytes, points that do not fit, and invalid options.
 
 expected/attention.txt: LAPTIME_BINARY=.../laptime LAPTIME_WRITE_EXPECTED=1 python3 -m unittest attention_test
 """
@@ -18,11 +18,11 @@ TINY = "--batch 2 --d-model 8 --context 12 --warmup 0 --steps 2".split()
 
 
 def held(batch, positions, width, mode, causal=True):
-    """Bytes of float32 tensors before forward, after it and after backward, counted by hand."""
+    """Bytes of float32 tensors before forward, after forward and after backward, counted by hand."""
     rows = batch * positions
     tensor = 4 * rows * width
     resident = 3 * tensor + (positions * positions if causal and mode == "eager" else 0)  # q, k, v and the mask
-    # eager: exponentials, weights, sum and int64 index of the maximum per row; compile: log-sum-exp per row
+    # eager: exponentials, weights, and per row the sum and the int64 index of the maximum; compile: log-sum-exp per row
     saved = 2 * 4 * rows * positions + (4 + 8) * rows if mode == "eager" else 4 * rows
     return resident, resident + tensor + saved, resident + tensor + 3 * tensor
 
@@ -36,7 +36,7 @@ class Attention(ProgramTest):
         self.assert_ok(done)
         return json.loads(done.stdout)
 
-    def test_exact_text(self):
+    def test_exact_output(self):
         done = self.attention(*GRID)
         self.assert_ok(done)
         if os.environ.get("LAPTIME_WRITE_EXPECTED"):
@@ -55,7 +55,7 @@ class Attention(ProgramTest):
                 self.assertEqual(found, expected)
                 self.assertGreaterEqual(memory["predicted_peak_bytes"], max(expected))
 
-    def test_the_columns_of_the_document(self):
+    def test_columns_of_the_2025_document(self):
         done = self.attention(*GRID, "--columns", "2025d_attention", "--output", "csv")
         self.assert_ok(done)
         rows = list(csv.DictReader(io.StringIO(done.stdout)))
@@ -89,9 +89,9 @@ class Attention(ProgramTest):
         measured = self.attention(*GRID).stdout
         shown = self.laptime("show", "--store", self.store, "--columns", "attention")
         self.assert_ok(shown)
-        self.assertEqual(shown.stdout, measured.partition("largest context that fits")[0])  # show does not plan
+        self.assertEqual(shown.stdout, measured.partition("largest context that fits")[0])  # show prints no plans
 
-    def test_verbose_adds_up_the_smallest_point_that_does_not_fit(self):
+    def test_verbose_explains_the_smallest_point_that_does_not_fit(self):
         done = self.attention(*GRID, "--verbose")
         self.assertRegex(done.stdout, r"the smallest that does not fit: .*ctx 16384\b.*d_model 16\b")
         some = self.laptime("show", "--store", self.store, "d_model > 16", "--verbose")
@@ -99,7 +99,7 @@ class Attention(ProgramTest):
         done = self.attention(*TINY, "--device", "roofline:l4", "--verbose")
         self.assertNotIn("does not fit", done.stdout + done.stderr)
 
-    def test_the_largest_context_fits_and_the_next_does_not(self):
+    def test_the_largest_context_fits_and_the_next_one_does_not(self):
         words = "--d-model 16 --mode eager --device roofline:l4 --steps 1 --warmup 0".split()
         done = self.attention(*words, "--context", 64)
         self.assert_ok(done)
@@ -108,14 +108,14 @@ class Attention(ProgramTest):
         records = self.records(*words, "--context", f"{largest},{int(largest) + 1}")
         self.assertEqual([record["status"] for record in records], ["ok", "out_of_memory"])
 
-    def test_the_bytes_before_backward_are_a_column(self):
+    def test_before_backward_is_a_column(self):
         words = "--batch 2 --d-model 16 --context 64 --mode eager --device roofline:l4 --columns attention".split()
         done = self.attention(*words, "--output", "csv")
         self.assert_ok(done)
         (row,) = csv.DictReader(io.StringIO(done.stdout))
         self.assertEqual(int(row["before_backward"]), held(2, 64, 16, "eager")[1])
 
-    def test_real_runs_of_every_variant(self):
+    def test_every_variant_runs(self):
         records = self.records(*TINY, "--device", "cpu", "--mode", "eager,compile", "--causal", "true,false",
                                "--projections", "true,false", "--dtype", "float32,bfloat16")
         self.assertEqual([record["status"] for record in records], ["ok"] * 16)
@@ -124,11 +124,11 @@ class Attention(ProgramTest):
             self.assertGreaterEqual(record["memory"]["peak_bytes"], record["memory"]["predicted_peak_bytes"])
             self.assertEqual(record["loss"]["values"], [])
 
-    def test_every_pass(self):
+    def test_every_pass_runs(self):
         records = self.records(*TINY, "--device", "cpu", "--pass", "forward,backward,forward_backward,inference")
         self.assertEqual([record["status"] for record in records], ["ok"] * 4)
 
-    def test_between_eager_and_blocked(self):
+    def test_lowered_attention_runs_in_compile_mode(self):
         records = self.records(*TINY, "--device", "cpu", "--mode", "compile", "--lower",
                                "none,scaled_dot_product_attention")
         self.assertEqual([record["status"] for record in records], ["ok", "ok"])
@@ -140,7 +140,7 @@ class Attention(ProgramTest):
         records = self.records(*TINY, "--device", "roofline:h100", "--ablate")
         self.assertEqual([record["config"]["lower"] for record in records], [None, "scaled_dot_product_attention"])
 
-    def test_a_memory_limit_is_a_row_with_the_arithmetic(self):
+    def test_memory_limit_fails_the_point_with_the_arithmetic(self):
         record = self.records(*TINY, "--device", "roofline:h100", "--memory-limit", "1kB")[0]
         self.assertEqual(record["status"], "out_of_memory")
         self.assertIn("the step may use 1000 B (--memory-limit)", record["reason"])
@@ -152,7 +152,7 @@ class Attention(ProgramTest):
         self.assert_ok(done)
         self.assertIn("attention alone, causal, d 8, batch 2 x 12 positions", done.stdout)
 
-    def test_wrong_options(self):
+    def test_rejects_invalid_options(self):
         for words, message in (("--model small", "unknown option '--model'"),
                                ("--num-heads 2", "unknown option '--num-heads'"),
                                ("--d-model 0", "out of range"), ("--context 1,x", "not a whole number"),

@@ -1,4 +1,4 @@
-"""laptime compare: exact on a virtual clock, two builds, files of records as a gate, exit codes and interrupts."""
+"""laptime compare: exact results on a virtual clock, two builds, record files as a regression gate, exit codes and interrupts."""
 
 import json
 import os
@@ -27,8 +27,8 @@ class CompareTest(ProgramTest):
 
 
 class OfPoints(CompareTest):
-    def test_a_planted_delay_is_the_difference_and_its_op_is_named(self):
-        # On a virtual clock a pause of 10 us after each launch is exactly that.
+    def test_finds_an_injected_delay_and_names_its_op(self):
+        # On a virtual clock, a pause of 10 us after each launch takes exactly that long.
         step = json.loads(self.bench(*PREDICTED, *ONE_STEP, "--output", "json").stdout)[0]["time"]["step"]["median"]
         report = self.compared(*PREDICTED, "--delay", "none,matmul=10us")
         parts = {row["part"]: row for row in report["tables"]["parts"]}
@@ -51,12 +51,12 @@ class OfPoints(CompareTest):
             self.assertAlmostEqual(sum(row[column] for row in rows[:-1]), rows[-1][column], delta=1e-12)
         self.assertEqual(rows[-2]["part"], "everything else")
 
-    def test_a_point_against_itself_does_not_differ(self):
+    def test_a_point_does_not_differ_from_itself(self):
         report = self.compared(*PREDICTED, "--again")
         whole = report["tables"]["phases"][-1]
         self.assertEqual((whole["ratio"], whole["verdict"], report["findings"]), (1, "same", []))
 
-    def test_exit_codes_for_continuous_integration(self):
+    def test_exit_codes_for_ci(self):
         slower = [*PREDICTED, "--delay", "none,matmul=10us"]
         done = self.run_points(*slower, "--fail-above", "2%")
         self.assertEqual(done.returncode, 1)
@@ -64,7 +64,7 @@ class OfPoints(CompareTest):
         self.assertEqual(self.run_points(*slower, "--fail-above", "100").returncode, 0)
         self.assertEqual(self.run_points(*PREDICTED, "--delay", "matmul=10us,none", "--fail-above", "0").returncode, 0)
 
-    def test_a_measured_comparison_has_every_table_and_keeps_its_records(self):
+    def test_measured_comparison_has_every_table_and_keeps_records(self):
         done = self.run_points(*TINY, "--mode", "eager,compile", "--budget", "1s", "--threads", "1")
         self.assert_ok(done)
         lines = done.stdout.splitlines()
@@ -79,13 +79,13 @@ class OfPoints(CompareTest):
         with closing(sqlite3.connect(self.store)) as store:
             self.assertEqual(store.execute("SELECT count(*) FROM traces").fetchone(), (0,))
 
-    def test_what_does_not_run_is_said_and_fails(self):
+    def test_reports_points_that_cannot_run_and_fails(self):
         done = self.run_points(*TINY, "--memory-limit", "1KiB,1GiB")
         self.assertEqual(done.returncode, 1)
         self.assertIn("memory-limit 1KiB: out_of_memory", done.stdout)
         self.assertEqual(self.run_points(*TINY, "--memory-limit", "1KiB,1GiB", "--fail-above", "5%").returncode, 3)
 
-    def test_an_interrupt_keeps_the_rounds_that_are_done(self):
+    def test_interrupt_keeps_finished_rounds(self):
         process = self.start("compare", *SLOW, "--again", "--budget", "100s", "--store", self.store, "--output", "json")
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and len(self.stored_meanwhile()) < 6:
@@ -96,7 +96,7 @@ class OfPoints(CompareTest):
         report = json.loads(out)[0]
         self.assertGreaterEqual(len(report["tables"]["rounds"]), 1)
 
-    def test_bad_input(self):
+    def test_rejects_bad_input(self):
         for words, said in {
             (): "nothing to compare",
             ("--mode", "eager,compile", "--again"): "--again is of one point",
@@ -118,13 +118,13 @@ class OfPoints(CompareTest):
 
 class OfPrograms(CompareTest):
     def script(self, name: str, *words) -> str:
-        """Another build: this one with further options."""
+        """A stand-in for another build: this program with extra options."""
         path = self.folder / name
         path.write_text(f'#!/bin/sh\nexec {BINARY} "$@" {" ".join(words)}\n')
         path.chmod(0o755)
         return str(path)
 
-    def test_two_builds_are_compared_in_rounds(self):
+    def test_compares_two_builds_in_rounds(self):
         slower = self.script("slower", "--delay", "matmul=10us")
         done = self.compare(*PREDICTED, "--program", f"{BINARY},{slower}", "--fail-above", "5%", "--output", "json")
         self.assertEqual(done.returncode, 1, done.stderr)
@@ -133,7 +133,7 @@ class OfPrograms(CompareTest):
         self.assertEqual(len(report["tables"]["rounds"]), 8)
         self.assert_ok(self.compare(*PREDICTED, "--program", f"{BINARY},{BINARY}", "--fail-above", "5%"))
 
-    def test_a_build_that_fails_is_not_judged(self):
+    def test_does_not_judge_a_build_that_fails(self):
         broken = self.script("broken", "--memory-limit", "1KiB")
         for program, said in ((broken, "out_of_memory"), ("false", "exit code 1 without a record")):
             done = self.compare(*PREDICTED, "--program", f"{BINARY},{program}", "--fail-above", "5%")
@@ -141,7 +141,7 @@ class OfPrograms(CompareTest):
             self.assertIn(said, done.stderr)
         self.assertEqual(self.compare(*PREDICTED, "--program", f"{BINARY},{broken}").returncode, 1)
 
-    def test_an_interrupt_ends_the_other_program(self):
+    def test_interrupt_ends_the_other_program(self):
         process = self.start("compare", *SLOW, "--steps", "1000000", "--program", f"{BINARY},{BINARY}")
         child = busy_child(process, 0)
         process.send_signal(signal.SIGTERM)
@@ -149,7 +149,7 @@ class OfPrograms(CompareTest):
         self.assertEqual(process.returncode, 130, errors)
         self.assertFalse(os.path.exists(f"/proc/{child}"))
 
-    def test_bad_input(self):
+    def test_rejects_bad_input(self):
         for words, said in {("--program", "one"): "give two programs, OLD,NEW",
                             ("--program", f"{BINARY},{BINARY}", "--again"): "--program is of two builds",
                             ("--program", f"{BINARY},{BINARY}", "--threads", "1,2"): "--program is of one point",
@@ -171,7 +171,7 @@ class OfFiles(CompareTest):
         return name
 
     def process(self, record: dict, factor: float = 1, spread: float = 0.001, samples: int = 8) -> dict:
-        """The record of a process whose samples are known, however busy the machine was."""
+        """The record of a process with known samples, however busy the machine is."""
         copy = json.loads(json.dumps(record)) | {"verdict": {"rating": "stable", "reasons": []}}
         for stats in copy["time"].values():
             stats["samples"] = [factor * (0.01 + spread * 0.01 * n) for n in range(samples)]
@@ -187,7 +187,7 @@ class OfFiles(CompareTest):
         self.done = self.compare("base.json", "head.json", "--fail-above", "5%", *words)
         return self.done.returncode
 
-    def test_records_are_matched_by_name_and_compared(self):
+    def test_matches_records_by_name(self):
         records = self.measure("a.json", "--mode", "eager,compile")
         self.write("a.json", [self.process(record) for record in records])
         self.write("b.json", [self.process(record, 2) for record in records[::-1]])
@@ -202,7 +202,7 @@ class OfFiles(CompareTest):
         self.assertEqual(self.compare("b.json", "a.json", "--fail-above", "5%").returncode, 0)
         self.assertEqual(self.compare("a.json", "a.json", "--fail-above", "5%").returncode, 0)
 
-    def test_a_gate_passes_only_what_it_could_judge(self):
+    def test_gate_passes_only_what_it_can_judge(self):
         record = self.measure("a.json")[0]
         other = record | {"name": "step/other"}
         self.write("base.json", self.processes(record) + self.processes(other))
@@ -227,7 +227,7 @@ class OfFiles(CompareTest):
         self.assertEqual(self.gate(good + failed, "--allow-missing"), 3)
         self.assertEqual(self.gate(good + self.processes(other) + self.processes(record | {"name": "step/new"})), 3)
 
-    def test_records_of_other_threads_are_another_point(self):
+    def test_other_thread_counts_are_other_points(self):
         record = self.measure("a.json", "--threads", "1")[0]
         other = record | {"config": record["config"] | {"threads": 2}}
         self.write("base.json", self.processes(record) + self.processes(other, 3))
@@ -235,14 +235,14 @@ class OfFiles(CompareTest):
         self.assertEqual(self.gate(self.processes(record) + self.processes(other, 4)), 1)
         self.assertIn("2 threads': B is slower", self.done.stderr)
 
-    def test_a_strict_bench_fails_where_a_point_is_out_of_memory(self):
+    def test_strict_bench_fails_if_a_point_is_out_of_memory(self):
         words = [*TINY, "--memory-limit", "1KiB,1GiB", "--warmup", "0", "--steps", "1"]
         self.assertEqual(self.bench(*words).returncode, 0)
         done = self.bench(*words, "--strict")
         self.assertEqual(done.returncode, 1)
         self.assertIn("--strict: 1 of 2 points are not ok", done.stderr)
 
-    def test_an_unstable_record_alone_decides_nothing_but_several_show_their_spread(self):
+    def test_one_unstable_record_decides_nothing_but_several_do(self):
         record = self.measure("a.json")[0]
         unstable = {"verdict": {"rating": "unstable", "reasons": []}}
         self.write("base.json", self.processes(record))
@@ -251,7 +251,8 @@ class OfFiles(CompareTest):
         self.assertIn("B: 1 of 1 records are unstable", self.done.stderr)
 
     def test_samples_of_one_process_are_not_independent(self):
-        # Six processes a side that differ among each other by 10 %: pooled, their many samples would show a difference.
+        # Six processes on each side that differ from each other by 10 %. If their many samples were pooled, they would
+        # show a difference.
         record = self.measure("a.json")[0]
         levels = [1, 1.02, 1.1, 1.04, 0.98, 1.08]
         self.write("base.json", [self.process(record, level, samples=100) for level in levels])
@@ -261,7 +262,7 @@ class OfFiles(CompareTest):
         self.assert_ok(done)
         self.assertEqual(json.loads(done.stdout)[0]["tables"]["records"][0]["verdict"], "undecided")
 
-    def test_another_system_and_lines_of_records(self):
+    def test_accepts_json_lines_and_other_systems(self):
         record = self.measure("a.json")[0]
         other = record | {"name": "step/another", "config": record["config"] | {"system": "pytorch"}}
         (self.folder / "b.jsonl").write_text(json.dumps(other) + "\n" + json.dumps(other) + "\n")
@@ -269,7 +270,7 @@ class OfFiles(CompareTest):
         self.assert_ok(done)
         self.assertIn("step another", done.stdout)
 
-    def test_other_machines_and_arithmetic_are_refused_unless_told(self):
+    def test_rejects_other_machines_and_arithmetic_without_anyway(self):
         record = self.measure("a.json")[0]
         for change, said in (({"fingerprint": "another"}, "different machines"),
                              ({"math_mode": "bfloat16"}, "their arithmetic is"),
@@ -282,7 +283,7 @@ class OfFiles(CompareTest):
                 self.assertIn("--anyway", done.stderr)
                 self.assert_ok(self.compare("a.json", "b.json", "--anyway"))
 
-    def test_files_that_are_no_records(self):
+    def test_rejects_files_without_records(self):
         record = self.measure("a.json")[0]
         self.write("other.json", [record | {"name": "x"}, record | {"name": "y"}])
         self.write("none.json", [])

@@ -1,4 +1,4 @@
-"""Completion as shells ask for it, and the manual page as man shows it."""
+"""Completion as shells request it, and the manual page as man displays it."""
 
 import shutil
 import subprocess
@@ -7,8 +7,8 @@ from pathlib import Path
 
 from program import BINARY, ProgramTest
 
-# Calls the completion function of laptime as bash does for the line in $1, the cursor at its end, and prints what it
-# offers. bash splits words at COMP_WORDBREAKS; so does the loop.
+# Calls the completion function of laptime for the line in $1, as bash does with the cursor at the end of the line, and
+# prints the candidates. Like bash, the loop splits words at COMP_WORDBREAKS.
 BASH = r"""
 source <("$PROGRAM" completion bash) || exit 1
 COMP_LINE=$1 COMP_POINT=${#1} COMP_WORDS=() COMP_CWORD=0
@@ -27,7 +27,7 @@ _laptime
 printf '%s\n' "${COMPREPLY[@]}"
 """
 
-# Types the line into an interactive zsh with a Tab behind it and prints the line that it becomes.
+# Types the line followed by a Tab into an interactive zsh, and prints the completed line.
 ZSH = r"""
 zmodload zsh/zpty
 zpty -b shell zsh -f -i
@@ -63,7 +63,7 @@ class Completion(ProgramTest):
         self.assertEqual(self.bash("laptime list dev"), ["devices"])
         self.assertEqual(self.bash("laptime  bench   --mode eager --mod"), ["--model"])
 
-    def test_bash_replaces_only_what_follows_its_word_breaks(self):
+    def test_bash_replaces_only_the_text_after_a_word_break(self):
         self.assertEqual(self.bash("laptime bench --dtype=b"), ["bfloat16"])
         self.assertEqual(self.bash("laptime bench --dtype="), ["float32", "tf32", "bfloat16", "float16", "mixed"])
         self.assertEqual(self.bash("laptime bench --device roofline:h20"), ["h200"])
@@ -111,7 +111,7 @@ class Completion(ProgramTest):
         for words in ("laptime bench [OPTIONS]", "--dtype NAME,...", "EXIT STATUS"):
             self.assertIn(words, done.stdout)
 
-    def test_errors_say_what_there_is(self):
+    def test_errors_list_the_valid_names(self):
         for words, message in (([], "no shell; give one of: bash"), (["bsh"], "did you mean 'bash'?"), (["bash", "zsh"], "unexpected")):
             done = self.laptime("completion", *words)
             self.assertEqual((done.returncode, done.stdout), (2, ""))

@@ -1,4 +1,4 @@
-"""--device cuda: what the program says without a card, and whole steps on the fake card of tests/fake_cuda."""
+"""--device cuda: messages on a machine without a card, and whole steps on the fake card of tests/fake_cuda."""
 
 import json
 import os
@@ -26,10 +26,10 @@ class WithoutCard(ProgramTest):
         if "not here" not in self.line:
             self.skipTest("this machine has a card")
 
-    def test_the_list_says_what_is_missing(self):
+    def test_list_states_what_is_missing(self):
         self.assertRegex(self.line, r"^cuda +not here: .*(cannot be loaded|GPU|toolkit).*untested on hardware")
 
-    def test_bench_says_what_was_looked_for(self):
+    def test_bench_states_what_is_missing(self):
         done = self.bench(*TINY, "--device", "cuda")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertRegex(done.stderr, r"--device cuda: .*(libcuda\.so\.1 cannot be loaded|GPU|toolkit)")
@@ -46,7 +46,7 @@ class OnTheFakeCard(ProgramTest):
         if "toolkit" in self.line:
             self.skipTest("built without the CUDA toolkit")
 
-    def test_the_list_names_the_card(self):
+    def test_list_names_the_card(self):
         self.assertRegex(self.line, r"^cuda +fake card, compute capability 9\.0, 4\.\d+ G.*; untested on hardware$")
 
     def test_steps_agree_with_stored_values(self):
@@ -54,7 +54,7 @@ class OnTheFakeCard(ProgramTest):
         self.assert_ok(done)
         self.assertRegex(done.stdout, r"\Apassed .*eager, cuda")
 
-    def test_the_check_for_a_card_goes_on_where_it_was(self):
+    def test_gpu_check_continues_where_it_stopped(self):
         check = [CHECK, BINARY, "--folder", self.folder / "check"]
         done = run(check, self.environment)
         self.assertEqual(done.returncode, 2)
@@ -77,7 +77,7 @@ class OnTheFakeCard(ProgramTest):
         self.assertRegex(done.stdout, r"devices +not begun: no time left")
         self.assertIn("11 open; ", done.stdout)
 
-    def test_a_chosen_algorithm_of_the_library_runs(self):
+    def test_runs_a_chosen_cublaslt_algorithm(self):
         words = [*TINY, *ONE_STEP, "--device", "cuda"]
         self.assert_ok(self.bench(*words))
         (record,) = self.stored()
@@ -95,7 +95,7 @@ class OnTheFakeCard(ProgramTest):
     def attention_kernels(self, record: dict) -> set:
         return {use["kernel"] for use in record["kernels"] if use["op"].startswith("scaled_dot_product_attention")}
 
-    def test_the_attention_of_cudnn_runs(self):
+    def test_runs_cudnn_attention(self):
         words = [*TINY, "--warmup", "0", "--steps", "3", "--device", "cuda", "--dtype", "bfloat16", "--mode", "compile"]
         self.assert_ok(self.bench(*words))
         (record,) = self.stored()
@@ -112,7 +112,7 @@ class OnTheFakeCard(ProgramTest):
         for ours, other in zip(*losses, strict=True):
             self.assertAlmostEqual(ours, other, places=2)
 
-    def test_without_cudnn_attention_is_ours(self):
+    def test_uses_our_attention_without_cudnn(self):
         words = [*TINY, *ONE_STEP, "--device", "cuda", "--dtype", "bfloat16", "--mode", "compile"]
         self.environment["LAPTIME_FAKE_CUDNN_REFUSES"] = "1"
         self.assert_ok(self.bench(*words))
@@ -124,7 +124,7 @@ class OnTheFakeCard(ProgramTest):
         done = self.laptime("list", "devices")
         self.assertIn("no cuDNN", done.stdout)
 
-    def test_tf32_rounds_the_factors_and_says_so(self):
+    def test_tf32_changes_the_loss_and_is_recorded(self):
         self.assert_ok(self.bench(*TINY, *ONE_STEP, "--device", "cuda", "--dtype", "float32,tf32", "--mode", "compile"))
         exact, tf32 = self.stored()
         self.assertIn("tf32", tf32["math_mode"])
@@ -132,13 +132,13 @@ class OnTheFakeCard(ProgramTest):
         self.assertNotEqual(exact["loss"]["values"], tf32["loss"]["values"])
         self.assertAlmostEqual(exact["loss"]["values"][0], tf32["loss"]["values"][0], places=2)
 
-    def test_a_step_that_recomputes_has_the_same_loss(self):
+    def test_recomputation_keeps_the_loss(self):
         words = [*TINY, *ONE_STEP, "--device", "cuda", "--mode", "compile", "--reproducible"]
         self.assert_ok(self.bench(*words, "--recompute", "none,block"))
         plain, recomputed = self.stored()
         self.assertAlmostEqual(plain["loss"]["values"][0], recomputed["loss"]["values"][0], places=5)
 
-    def test_a_lost_card_ends_the_point_and_not_the_sweep(self):
+    def test_a_lost_card_fails_the_point_but_not_the_sweep(self):
         for status, words in ((700, "illegal memory access"), (214, "nvidia-smi -q -d ECC"), (702, "timed out"), (46, "nvidia-smi")):
             with self.subTest(status=status):
                 self.environment["LAPTIME_FAKE_CUDA_FAIL"] = f"{status}@40"
@@ -150,14 +150,14 @@ class OnTheFakeCard(ProgramTest):
                 for record in records:
                     self.assertIn(words, record["reason"])
 
-    def test_memory_that_others_hold_is_missing(self):
-        self.environment["LAPTIME_FAKE_CUDA_TAKEN"] = str((4 << 30) - (32 << 20) - 50_000)  # 32 MiB are for cuBLASLt
+    def test_memory_used_by_other_programs_is_unavailable(self):
+        self.environment["LAPTIME_FAKE_CUDA_TAKEN"] = str((4 << 30) - (32 << 20) - 50_000)  # cuBLASLt takes 32 MiB
         self.bench(*TINY, *ONE_STEP, "--device", "cuda")
         (record,) = self.stored()
         self.assertEqual(record["status"], "out_of_memory", record["reason"])
         self.assertEqual(record["bytes_available"], 50_000)
 
-    def test_a_record_has_the_sensors_of_the_card(self):
+    def test_record_contains_the_sensors_of_the_card(self):
         self.environment["LAPTIME_FAKE_NVML_REASONS"] = str(0x04 | 0x40)
         self.assert_ok(self.bench(*TINY, "--warmup", "1", "--steps", "3", "--device", "cuda"))
         (record,) = self.stored()
@@ -170,19 +170,19 @@ class OnTheFakeCard(ProgramTest):
         self.assertIn("the device was slowed in 3 of 3 steps: power cap", record["verdict"]["reasons"])
         self.assertIn("1 other program used the device too", record["verdict"]["reasons"])
 
-    def test_an_eager_step_takes_its_memory_from_a_pool(self):
+    def test_eager_steps_allocate_from_a_pool(self):
         words = [*TINY, *ONE_STEP, "--device", "cuda"]
         self.assert_ok(self.bench(*words, "--mode", "eager,compile"))
         eager, compiled = (record["memory"] for record in self.stored())
         self.assertEqual(eager["peak_bytes"], eager["predicted_peak_bytes"])
-        self.assertGreater(eager["reserved_bytes"], eager["peak_bytes"])  # 2 MiB at a time
+        self.assertGreater(eager["reserved_bytes"], eager["peak_bytes"])  # the pool grows in units of 2 MiB
         self.assertLess(eager["requested_bytes"], eager["peak_bytes"] + 1)
         self.assertEqual(compiled["reserved_bytes"], compiled["peak_bytes"])
         done = self.laptime("memory", "--run", "--view", "accounts", *words, "--mode", "eager")
         self.assert_ok(done)
         self.assertRegex(done.stdout, r"reserved .* taken from the device by the pool of the step")
 
-    def test_a_step_is_timed_by_two_clocks(self):
+    def test_steps_are_timed_by_host_and_device(self):
         self.assert_ok(self.bench(*TINY, "--warmup", "1", "--steps", "3", "--device", "cuda"))
         (record,) = self.stored()
         host = record["host"]
@@ -201,7 +201,7 @@ class OnTheFakeCard(ProgramTest):
         (found,) = [finding for finding in point["findings"] if finding["kind"] == kind]
         return found
 
-    def test_a_profile_says_how_long_the_card_idles(self):
+    def test_profile_states_the_idle_time_of_the_card(self):
         words = ["--traced-steps", "2", "--store", "none", "--mode"]
         idle = self.finding("device_idle", *words, "eager")
         self.assertEqual((idle["records"], idle["watched_steps"]), ("CUPTI", 2))
@@ -218,15 +218,15 @@ class OnTheFakeCard(ProgramTest):
         self.assertIsNone(idle["share"])
         self.assertTrue(idle["is_graph"])
 
-    def test_a_profile_has_the_measured_limits_of_the_card(self):
+    def test_profile_has_the_measured_limits_of_the_card(self):
         rates = self.finding("rates", "--store", self.store)
         self.assertGreater(rates["peak_flops_per_second"], 0)
         self.assertGreater(rates["bandwidth_bytes_per_second"], 0)
         (record,) = self.stored()
         self.assertGreater(record["flops"]["mfu_measured"], 0)
-        self.assertIsNone(record["flops"]["mfu_datasheet"])  # there is no such card
+        self.assertIsNone(record["flops"]["mfu_datasheet"])  # there is no data sheet for the fake card
 
-    def test_a_tool_hears_the_names_of_ranges(self):
+    def test_nvtx_tool_receives_range_names(self):
         tool = FAKE / "liblaptime_fake_nvtx.so"
         if not tool.exists():
             self.skipTest("built without the header of NVTX")
@@ -242,13 +242,13 @@ class OnTheFakeCard(ProgramTest):
         for name in ("computing attention scores", "computing softmax", "final matmul"):
             self.assertIn("      " + name, step)
 
-    def test_the_check_for_a_card_lists_its_steps(self):
+    def test_gpu_check_lists_its_steps(self):
         done = run([CHECK, BINARY, "--list"], self.environment)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stdout, r"kernels part 8 of 8 +numbers +\d+\.\d min\n")
         self.assertRegex(done.stdout, r"\n\d+ steps, about \d+ min\n\Z")
 
-    def test_a_point_has_a_record(self):
+    def test_point_has_a_record(self):
         done = self.bench(*TINY, *ONE_STEP, "--device", "cuda")
         self.assert_ok(done)
         (record,) = self.stored()

@@ -1,4 +1,4 @@
-"""--data: what trainers write is read as what it is, the record says what it was, and a large file is read once."""
+"""--data: token files of other trainers are recognised, the record describes the data, and a large file is read once."""
 
 import json
 import struct
@@ -17,7 +17,7 @@ class Data(ProgramTest):
         self.assert_ok(done)
         return json.loads(done.stdout)[0]
 
-    def test_a_model_with_a_large_vocabulary_reads_uint32_tokens(self):
+    def test_large_vocabulary_reads_uint32_tokens(self):
         (self.folder / "llama3.bin").write_bytes(LLAMA3)
         record = self.record(*SMALL, "--vocab", "128256", "--warmup", "0", "--data", "llama3.bin")
         self.assertEqual(record["data"], {"format": "llmc", "type": "uint32", "files": 1, "tokens": 600, "smallest": 0,
@@ -40,7 +40,7 @@ class Data(ProgramTest):
         self.assertEqual(done.returncode, 2)
         self.assertIn("no file matches 'none_*.bin'", done.stderr)
 
-    def test_shard_is_not_overwritten(self):
+    def test_output_does_not_overwrite_a_shard(self):
         (self.folder / "shard_1.bin").write_bytes(bytes(200))
         done = self.laptime("bench", *PREDICTED, "--data", "shard_*.bin", "--output-file", "shard_1.bin")
         self.assertEqual(done.returncode, 2)

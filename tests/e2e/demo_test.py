@@ -37,7 +37,7 @@ class Demo(ProgramTest):
         os.close(leader)
         return text.decode()
 
-    def test_the_four_loops_give_the_sums_of_the_documents(self):
+    def test_loops_give_the_sums_of_the_source_documents(self):
         rows = {row["loop"]: row for row in self.tables("accumulate")["sums"]}
         for loop, expected in (("float32 += float32", 10.0001), ("float16 += float16", 9.9531),
                                ("float32 += float16", 10.0021), ("float32 += float32(float16)", 10.0021)):
@@ -49,7 +49,7 @@ class Demo(ProgramTest):
         self.assertIn("float16(0.01) is 0.0100021", self.conclusions)
         self.assertEqual(rows["float16 += float16"]["after_10000"], 32)
 
-    def test_autocast_leaves_parameters_and_lowers_products(self):
+    def test_autocast_keeps_parameters_and_lowers_products(self):
         tables = self.tables("autocast")
         dtypes = {row["value"]: row for row in tables["dtypes"]}
         for lower in ("float16", "bfloat16"):
@@ -67,7 +67,7 @@ class Demo(ProgramTest):
             self.assertLess(row["float16"], row["bfloat16"], row)
             self.assertLess(row["bfloat16"], 2e-2, row)
 
-    def test_float16_layer_norm_overflows_where_bfloat16_does_not(self):
+    def test_layer_norm_overflows_in_float16_but_not_in_bfloat16(self):
         tables = self.tables("layernorm")
         for row in tables["variances"]:
             self.assertEqual(row["float16"] is None, row["largest"] >= 300, row)
@@ -78,7 +78,7 @@ class Demo(ProgramTest):
             self.assertLess(row["float16_kernel"], 1e-3, "statistics in float32 do not overflow")
         self.assertIn("from 300 on", self.conclusions)
 
-    def test_it_fits_a_narrow_terminal_and_names_what_there_is(self):
+    def test_fits_a_narrow_terminal_and_errors_list_the_demos(self):
         for name in ("accumulate", "autocast", "layernorm"):
             text = self.on_narrow_terminal("demo", name)
             self.assertLessEqual(max(map(len, text.splitlines())), 80, text)

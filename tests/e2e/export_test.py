@@ -1,4 +1,4 @@
-"""laptime export: each format read back by a parser of its own kind, the same totals in all of them, and refusals."""
+"""laptime export: each format is read back by an independent parser, all formats have the same totals, and invalid requests are rejected."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ from program import MODEL, ProgramTest
 TWO_POINTS = [*MODEL, *"--context 8,16 --device roofline:h100 --warmup 1 --steps 3".split()]
 ONE_POINT = [*MODEL, *"--context 16 --device roofline:h100 --warmup 1 --steps 3".split()]
 
-# What the unpickler of pytorch.org/memory_viz knows.
+# The opcodes that the unpickler of pytorch.org/memory_viz supports.
 VIEWER_OPCODES = set("PROTO FRAME MEMOIZE BINGET LONG_BINGET BINPUT LONG_BINPUT EMPTY_DICT EMPTY_LIST EMPTY_TUPLE MARK APPEND "
                      "APPENDS SETITEM SETITEMS LIST DICT TUPLE TUPLE1 TUPLE2 TUPLE3 BININT BININT1 BININT2 LONG1 BINFLOAT "
                      "BINUNICODE SHORT_BINUNICODE NEWTRUE NEWFALSE NONE STOP".split())
@@ -27,12 +27,13 @@ TEXTS = ["", "forward", "backward", "layers.0.attn", "lm_head", "scaled dot prod
 
 
 def columns(*names, rows):
-    """A column for each name; words are looked up in TEXTS."""
+    """A column for each name. Strings are replaced by their indices in TEXTS."""
     return {name: [TEXTS.index(row[i]) if isinstance(row[i], str) else row[i] for row in rows]
             for i, name in enumerate(names)}
 
 
-# Three launches and four buffers. Beside the 1,000 resident bytes 768 are alive at the peak, and 256 stay.
+# Three launches and four buffers. At the peak, 768 bytes are alive in addition to the 1,000 resident bytes; 256 remain
+# at the end.
 TRACE = {
     "texts": TEXTS,
     "launches": columns(
@@ -65,7 +66,7 @@ class ExportTest(ProgramTest):
         return done.stdout
 
     def add_trace(self, trace=None, records=1):
-        """Gives each of the newest records a trace."""
+        """Adds a trace to each of the newest records."""
         store = sqlite3.connect(self.store)
         with store:
             store.execute("INSERT INTO traces SELECT id, ? FROM records ORDER BY id DESC LIMIT ?",
@@ -104,7 +105,7 @@ class OfRecords(ExportTest):
         rows = list(csv.DictReader(io.StringIO(self.exported("csv"))))
         for row in rows:
             self.assert_close([float(row["median_s"])], [statistics.median(samples[row["name"]])])
-            self.assertEqual((row["count"], row["std_s"]), ("", ""))  # of a prediction
+            self.assertEqual((row["count"], row["std_s"]), ("", ""))  # a prediction has neither
             parts = sum(float(value) for key, value in row.items() if key.startswith("memory.") and value)
             self.assertEqual(parts, float(row["predicted_peak_memory_bytes"]))
         self.assertEqual([row["context_length"] for row in rows], ["8", "16"])
@@ -117,7 +118,7 @@ class OfRecords(ExportTest):
         for a, b in zip(found, expected):
             self.assertAlmostEqual(a, b, delta=1e-12 + 1e-9 * abs(b))
 
-    def test_a_filter_and_a_file(self):
+    def test_applies_a_filter_and_writes_a_file(self):
         self.assert_ok(self.bench(*TWO_POINTS))
         self.assertEqual(self.exported("csv", "ctx = 16", "--output-file", "wide.csv"), "")
         rows = list(csv.DictReader(io.StringIO((self.folder / "wide.csv").read_text())))
@@ -126,7 +127,7 @@ class OfRecords(ExportTest):
                          (self.folder / "wide.csv").read_text().splitlines())
 
 
-    def test_what_was_written_is_said(self):
+    def test_states_what_was_written(self):
         self.assert_ok(self.bench(*TWO_POINTS))
         done = self.export("csv", "--output-file", "all.csv")
         size = (self.folder / "all.csv").stat().st_size
@@ -134,7 +135,7 @@ class OfRecords(ExportTest):
                                                           "to 'all.csv'\n"))
         self.assertTrue(self.export("csv", "ctx = 16").stderr.endswith(" of 1 record written to standard output\n"))
 
-    def test_the_newest_is_a_measured_one_where_there_is_one(self):
+    def test_newest_prefers_a_measured_record(self):
         measured = [*MODEL, *"--context 16 --device cpu --warmup 0 --steps 1".split()]
         for words in (ONE_POINT, measured, ONE_POINT):
             self.assert_ok(self.bench(*words))
@@ -151,7 +152,7 @@ class OfTraces(ExportTest):
         self.assert_ok(self.bench(*ONE_POINT))
         self.add_trace()
 
-    def test_the_same_times_in_every_format(self):
+    def test_every_format_has_the_same_times(self):
         trace = json.loads(self.exported("trace"))
         launches = [event for event in trace["traceEvents"] if event.get("cat") == "kernel"]
         self.assertEqual([event["args"]["ns"] for event in launches], [1500, 3000, 4000])
@@ -192,7 +193,7 @@ class OfTraces(ExportTest):
         stacks = [line.rsplit(" ", 1) for line in text["folded"].splitlines()]
         self.assertEqual(sum(int(nanoseconds) for stack, nanoseconds in stacks if not stack.endswith("residue")), kernels)
 
-    def test_the_snapshot_ends_in_what_its_events_leave(self):
+    def test_snapshot_matches_the_final_state_of_its_events(self):
         self.assertEqual(self.exported("memory_viz", "--output-file", "step.pickle"), "")
         data = (self.folder / "step.pickle").read_bytes()
         self.assertLessEqual({opcode.name for opcode, _, _ in pickletools.genops(data)}, VIEWER_OPCODES)
@@ -206,7 +207,7 @@ class OfTraces(ExportTest):
                 self.assertEqual(alive.pop(event["addr"])["size"], event["size"])
             peak = max(peak, sum(event["size"] for event in alive.values()))
         self.assertEqual(peak, 1768)
-        self.assertIn("unknown", {event["category"] for event in snapshot["device_traces"][0]})  # else the page fails
+        self.assertIn("unknown", {event["category"] for event in snapshot["device_traces"][0]})  # the page fails without it
         active = {}
         for segment in snapshot["segments"]:
             address = segment["address"]
@@ -221,11 +222,11 @@ class OfTraces(ExportTest):
         self.assertEqual(frames, [{"filename": "parameter", "name": "lm_head.weight", "line": 0},
                                   {"filename": "lm_head", "name": "matmul", "line": 2}])
 
-    def test_json_lines_have_the_trace(self):
-        expected = TRACE | {"texts": [text or None for text in TEXTS]}  # as in a record, null is an empty text
+    def test_json_lines_contain_the_trace(self):
+        expected = TRACE | {"texts": [text or None for text in TEXTS]}  # as in a record, an empty text is null
         self.assertEqual(json.loads(self.exported("jsonl"))["trace"], expected)
 
-    def test_a_trace_without_times_has_memory_alone(self):
+    def test_a_trace_without_times_exports_memory_only(self):
         self.assert_ok(self.bench(*ONE_POINT))
         self.add_trace(TRACE | {"steps": []})
         self.assert_refused(self.export("trace", f"created = '{self.stored()[-1]['created']}' and name ~ nothing"),
@@ -237,13 +238,13 @@ class OfTraces(ExportTest):
 
 
 class Refusals(ExportTest):
-    def test_bad_words(self):
+    def test_rejects_bad_words(self):
         self.assert_refused(self.export(), "no format; give one of: trace, memory_viz, nsys")
         self.assert_refused(self.export("tracee"), "unknown format 'tracee'; did you mean 'trace'?")
         self.assert_refused(self.export("nsys", "--report", "nvtx"), "unknown report 'nvtx'")
         self.assert_refused(self.export("csv"), "nothing has been stored there yet")
 
-    def test_records_that_do_not_fit_the_format(self):
+    def test_rejects_records_that_do_not_fit_the_format(self):
         self.assert_ok(self.bench(*TWO_POINTS))
         self.assert_refused(self.export("csv", "ctx = 9"), "laptime export csv: no stored record matches 'ctx = 9'")
         self.assert_refused(self.export("trace"), "laptime export trace: of 2 matching records none has a trace with times; "
@@ -268,7 +269,7 @@ class Refusals(ExportTest):
         of_last = self.export("trace", "--last")
         self.assert_refused(of_last, "but 2 match", "take it with --newest, or one by its date")
 
-    def test_nothing_binary_on_a_terminal(self):
+    def test_writes_nothing_binary_to_a_terminal(self):
         self.assert_ok(self.bench(*ONE_POINT))
         self.add_trace()
         leader, terminal = pty.openpty()
@@ -278,7 +279,7 @@ class Refusals(ExportTest):
         self.assertEqual(done.returncode, 2)
         self.assertIn("binary and would garble the terminal; name a file with --output-file", done.stderr)
 
-    def test_a_refusal_leaves_the_old_file_alone(self):
+    def test_rejected_export_leaves_the_old_file_alone(self):
         self.assert_ok(self.bench(*ONE_POINT))
         (self.folder / "old").write_text("old")
         self.assert_refused(self.export("trace", "--output-file", "old"))

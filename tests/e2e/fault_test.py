@@ -1,4 +1,4 @@
-"""Faults of the surroundings: clocks, terminals, limits, names and signals that other tests do not bring about."""
+"""Faults of the environment: clocks, terminals, limits, names and signals that other tests do not cover."""
 
 import fcntl
 import json
@@ -21,7 +21,7 @@ from program import BINARY, ONE_STEP, PREDICTED, TINY, ProgramTest, busy_child
 CPU = [*TINY, "--device", "cpu", "--threads", "1", *ONE_STEP]
 GOLDEN = Path(os.environ["LAPTIME_GOLDEN_DIR"]) / "tiny_2025.safetensors"
 
-# The calendar jumps by decades between any two readings.
+# The calendar clock jumps by decades between any two readings.
 JUMPING_CLOCK = """
 #include <time.h>
 static int odd;
@@ -34,7 +34,7 @@ time_t time(time_t* out) {
 
 
 class Clock(ProgramTest):
-    def test_the_calendar_may_jump(self):
+    def test_calendar_clock_may_jump(self):
         compiler = shutil.which("cc")
         if compiler is None:
             self.skipTest("no C compiler")
@@ -53,7 +53,7 @@ class Clock(ProgramTest):
 
 class Terminals(ProgramTest):
     def on_terminal(self, width: int, *words) -> str:
-        """What the program sends to a terminal of this width."""
+        """The text that the program sends to a terminal of this width."""
         main, terminal = pty.openpty()
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
         self.environment["TERM"] = "xterm"
@@ -70,7 +70,7 @@ class Terminals(ProgramTest):
         self.assertEqual(program.wait(timeout=30), 0)
         return text.decode()
 
-    def test_a_narrow_terminal(self):
+    def test_fits_a_narrow_terminal(self):
         """Progress is one line, and no line of the table is wider than the terminal."""
         text = self.on_terminal(40, "bench", "--store", "none", *PREDICTED, "--steps", "1", "--seed", "1,2")
         lines = text.replace("\r\x1b[K", "\n").splitlines()
@@ -84,14 +84,14 @@ class Terminals(ProgramTest):
 
 
 class Names(ProgramTest):
-    def test_no_home(self):
+    def test_runs_without_a_home(self):
         del self.environment["HOME"]
         done = self.laptime("bench", *CPU, "--output", "json")
         self.assert_ok(done)
         self.assertIn("HOME is not set", done.stderr)
         self.assertEqual(len(json.loads(done.stdout)), 1)
 
-    def test_names_that_are_not_utf8(self):
+    def test_accepts_names_that_are_not_utf8(self):
         folder = os.fsencode(self.folder)
         store = folder + b"/st\xffore.sqlite"
         done = subprocess.run([BINARY, "bench", "--store", store, *CPU, "--output", "json"], env=self.environment,
@@ -105,7 +105,7 @@ class Names(ProgramTest):
 
 
 class Signals(ProgramTest):
-    def test_every_end_of_a_child_has_a_row(self):
+    def test_a_child_killed_by_any_signal_has_a_row(self):
         for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL, signal.SIGKILL):
             with self.subTest(number.name):
                 sweep = self.start("bench", "--store", self.store, *TINY, "--device", "cpu", "--threads", "1", "--warmup",
@@ -117,7 +117,7 @@ class Signals(ProgramTest):
                 self.assertEqual([record["status"] for record in records], ["failed", "ok"])
 
     def test_timeout_does_not_count_suspended_time(self):
-        """Of a suspension at most two seconds count, which are the longest that a busy machine may keep a program waiting."""
+        """At most two seconds of a suspension count, because a busy machine may delay a program that long."""
         start = time.monotonic()
         sweep = self.start("bench", "--store", self.store, *TINY, "--device", "cpu", "--threads", "1", "--warmup", "0",
                            "--steps", "1000000", "--timeout", "3", "--output", "jsonl", start_new_session=True)
@@ -140,21 +140,21 @@ class Limits(ProgramTest):
         self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
         self.assertIn("ulimit -s", done.stderr)
 
-    def test_an_address_space_that_is_too_small_for_libraries(self):
-        """The limits in which a library would crash, because an allocation fails in it."""
+    def test_a_small_address_space_is_out_of_memory(self):
+        """Tries limits at which a library would crash because one of its allocations fails."""
         for kibibytes in range(66_000, 90_000, 3_000):
             size = kibibytes << 10
             done = self.laptime("bench", *CPU, "--store", "none", "--output", "json",
                                 preexec_fn=lambda size=size: resource.setrlimit(resource.RLIMIT_AS, (size, size)))
             if done.returncode in (1, 127) and not done.stdout:
-                self.assertIn("memory", done.stderr)  # not even the sweep could start, or the loader had no room
+                self.assertIn("memory", done.stderr)  # the sweep could not start, or the loader had no room
                 continue
             self.assertEqual(done.returncode, 0, f"{kibibytes} KiB: {done.stderr}")
             self.assertEqual(json.loads(done.stdout)[0]["status"], "out_of_memory", kibibytes)
 
 
 class Truncated(ProgramTest):
-    def test_a_file_that_is_truncated_while_it_is_read(self):
+    def test_survives_a_file_truncated_while_it_is_read(self):
         content = GOLDEN.read_bytes()
         file = self.folder / "golden.safetensors"
         for delay in (0, 0.02, 0.05, 0.1, 0.3):

@@ -1,4 +1,4 @@
-"""float16 in the program: loss scaling by the rule of torch.amp.GradScaler, and what a record says about it."""
+"""float16 in the program: loss scaling as in torch.amp.GradScaler, and how a record describes it."""
 
 import json
 import os
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from program import ONE_STEP, TINY, ProgramTest
 
-# Trainings whose first steps overflow at PyTorch's first scale, 65536.
+# Training runs whose first steps overflow at PyTorch's initial scale, 65536.
 TRAININGS = json.loads((Path(os.environ["LAPTIME_GOLDEN_DIR"]) / "grad_scaler.json").read_text())["trainings"]
 FLAGS = {"context_length": "context", "batch_size": "batch", "vocab_size": "vocab", "tied": "weight-tie"}
 
@@ -26,7 +26,7 @@ class Float16(ProgramTest):
         self.assert_ok(done)
         return json.loads(done.stdout)[0]
 
-    def test_a_planted_overflow_skips_the_steps_that_pytorch_skips(self):
+    def test_overflow_skips_the_same_steps_as_pytorch(self):
         for name, training in TRAININGS.items():
             with self.subTest(name):
                 self.assertGreater(len(training["skipped"]), 0)
@@ -51,7 +51,7 @@ class Float16(ProgramTest):
         self.assertEqual(len(set(losses[: len(skipped) + 1])), 1)
         self.assertNotEqual(losses[len(skipped)], losses[len(skipped) + 1])
 
-    def test_both_modes_train_and_a_fixed_scale_stays(self):
+    def test_both_modes_train_and_a_fixed_scale_is_kept(self):
         for mode in ("eager", "compile"):
             for scale in ("dynamic", "1024", "none"):
                 with self.subTest(mode=mode, scale=scale):
@@ -65,7 +65,7 @@ class Float16(ProgramTest):
                     self.assertEqual(record["loss_scaling"]["last"], expected)
                     self.assertEqual(record["loss_scaling"]["skipped_steps"], None if scale == "none" else 0)
 
-    def test_a_fixed_scale_skips_without_changing(self):
+    def test_a_fixed_scale_skips_steps_and_stays_the_same(self):
         training = next(iter(TRAININGS.values()))
         record = self.record(*options_of(training), "--loss-scale", "65536")
         self.assertEqual(record["loss_scaling"]["skipped_steps"], 16)
@@ -83,7 +83,7 @@ class Float16(ProgramTest):
         plain = self.record(*words)
         self.assertEqual(self.record(*words, "--recompute", "block")["loss"]["values"], plain["loss"]["values"])
 
-    def test_what_cannot_be_scaled_says_why(self):
+    def test_errors_state_why_a_loss_cannot_be_scaled(self):
         for words, parts in (
             (["--pass", "inference", "--loss-scale", "2"], ["--loss-scale 2", "gradients"]),
             (["--accumulate", "true"], ["--accumulate excludes --loss-scale dynamic", "none"]),
@@ -98,7 +98,7 @@ class Float16(ProgramTest):
             self.assertEqual((done.returncode, done.stdout), (2, ""), word)
             self.assertIn("is not a loss scale; write none, dynamic or a number", done.stderr)
 
-    def test_other_commands_take_float16(self):
+    def test_other_commands_accept_float16(self):
         words = [*TINY, "--dtype", "float16"]
         for command in ("explain", "plan"):
             self.assert_ok(self.laptime(command, *words))

@@ -1,4 +1,4 @@
-"""--output: each command writes every format that its help lists, and says which ones where it refuses another."""
+"""--output: each command writes every format that its help lists, and rejects others with a list of the valid ones."""
 
 import json
 import re
@@ -22,11 +22,11 @@ class Formats(ProgramTest):
     def formats(self, command: str) -> list[str]:
         text = " ".join(self.laptime(command, "--help").stdout.split())
         found = re.search(r"--output NAME .*?one of ([a-z, ]+);", text)
-        if found is None:  # as in laptime bench
+        if found is None:  # for example laptime bench
             return self.formats("bench")
         return found[1].split(", ")
 
-    def test_every_format_that_help_lists_is_written(self):
+    def test_writes_every_format_listed_in_help(self):
         for command, words in COMMANDS.items():
             for form in self.formats(command):
                 with self.subTest(command=command, format=form):
@@ -36,7 +36,7 @@ class Formats(ProgramTest):
                     if form == "json":
                         json.loads(done.stdout)
 
-    def test_another_format_is_refused_with_those_there_are(self):
+    def test_rejects_other_formats_with_a_list(self):
         for command in ("profile", "memory", "plan", "explain", "compare", "selfcheck", "history"):
             with self.subTest(command=command):
                 done = self.laptime(command, *COMMANDS.get(command, []), "--output", "samples")
@@ -48,7 +48,7 @@ class Formats(ProgramTest):
         self.assertEqual(done.returncode, 2)
         self.assertIn("table, markdown, csv, json, jsonl", done.stderr)
 
-    def test_a_dump_is_text(self):
+    def test_dumps_are_text_only(self):
         self.assert_ok(self.laptime("explain", *POINT, "--dump", "plan"))
         done = self.laptime("explain", *POINT, "--dump", "plan", "--output", "json")
         self.assertEqual(done.returncode, 2)

@@ -1,4 +1,4 @@
-"""laptime history and selfcheck: levels of stored records, what is left out, refusals, and what a check prints."""
+"""laptime history and selfcheck: levels of stored records, omitted records, rejected input, and the output of a check."""
 
 import json
 import sqlite3
@@ -15,7 +15,7 @@ class History(ProgramTest):
         return self.laptime("history", *words, "--store", store or self.store)
 
     def change_records(self, change):
-        """Passes each stored record through `change`, with its number."""
+        """Calls `change` with the number of each stored record and the record, and stores the result."""
         with closing(sqlite3.connect(self.store)) as store, store:
             rows = store.execute("SELECT id, json FROM records ORDER BY id").fetchall()
             for number, (key, text) in enumerate(rows):
@@ -23,7 +23,7 @@ class History(ProgramTest):
                 change(number, record)
                 store.execute("UPDATE records SET json = ? WHERE id = ?", (json.dumps(record), key))
 
-    def test_a_level_that_moved_is_marked_with_its_commit(self):
+    def test_marks_a_changed_level_with_its_commit(self):
         for _ in range(10):
             self.assert_ok(self.bench(*MEASURED))
 
@@ -46,7 +46,7 @@ class History(ProgramTest):
         self.assertIn("no change of level", self.history("--within", "50%").stdout)
         self.assertIn("no change of level", self.history("--metric", "peak_memory").stdout)
 
-    def test_what_has_no_history_is_said(self):
+    def test_states_why_there_is_no_history(self):
         self.assert_ok(self.bench(*PREDICTED, "--warmup", "0", "--steps", "1"))
         done = self.history()
         self.assertEqual((done.returncode, done.stdout), (0, ""))
@@ -57,7 +57,7 @@ class History(ProgramTest):
         self.assertIn("over 2 records: too few to find a change", self.history("--each-record").stdout)
         self.assertIn("0 of 3 records match", self.history("model = nosuch").stderr)
 
-    def test_bad_input(self):
+    def test_rejects_bad_input(self):
         for words, said in ((("--metric", "medain"), "did you mean 'median'"), (("--within", "-1"), "is not a percentage"),
                             (("nosuchcolumn = 1",), "nosuchcolumn"), (("--output-file", self.store), "store")):
             with self.subTest(words):
@@ -69,9 +69,9 @@ class History(ProgramTest):
 
 
 class Selfcheck(ProgramTest):
-    def test_every_check_is_printed_with_what_it_found(self):
+    def test_prints_every_check_with_its_result(self):
         done = self.laptime("selfcheck", *TINY, "--budget", "1s", "--store", self.store, "--output", "json")
-        self.assertIn(done.returncode, (0, 1), done.stderr)  # a busy machine fails checks
+        self.assertIn(done.returncode, (0, 1), done.stderr)  # checks fail on a busy machine
         report = json.loads(done.stdout)[0]
         checks = {row["check"]: row for row in report["tables"]["checks"]}
         self.assertEqual(list(checks), ["clock", "empty step", "known work", "disturbance", "against itself"])
@@ -85,7 +85,7 @@ class Selfcheck(ProgramTest):
         failed = [name for name, row in checks.items() if row["ok"] == "NO"]
         self.assertEqual(done.returncode, 1 if failed else 0)
 
-    def test_bad_input(self):
+    def test_rejects_bad_input(self):
         for words, said in ((("--mode", "eager,compile"), "one point is checked"),
                             (("--device", "roofline:h100"), "a predicted device has no noise"),
                             (("extra",), "extra")):

@@ -1,4 +1,4 @@
-"""laptime import: records of other files, stores and machines come into one store once, with their runs apart."""
+"""laptime import: records from other files, stores and machines are added to a store once, and their runs are kept apart."""
 
 import json
 import sqlite3
@@ -34,7 +34,7 @@ class Import(ProgramTest):
             self.assertIn("0 records and 0 traces imported", self.imported(file).stdout)
         self.assertEqual(self.stored(), records)
 
-    def test_keeps_fields_that_it_does_not_know(self):
+    def test_keeps_unknown_fields(self):
         record = self.stored(self.other)[0] | {"of_a_newer_program": [1, 2]}
         (self.folder / "a.json").write_text(json.dumps(record))
         self.imported("a.json")
@@ -42,7 +42,7 @@ class Import(ProgramTest):
             (text,) = database.execute("SELECT json FROM records").fetchone()
         self.assertEqual(json.loads(text), record)
 
-    def test_brings_traces(self):
+    def test_imports_traces(self):
         self.assert_ok(self.laptime("profile", "--store", self.other, *PREDICTED))
         self.imported(self.other)
         self.assertEqual(self.count("traces"), 1)
@@ -73,7 +73,7 @@ class Import(ProgramTest):
         self.assertEqual(others[2:], [others[2]] * 2)
         self.assertNotEqual(others[2], runs[2])
 
-    def test_knows_what_a_run_resumed(self):
+    def test_keeps_which_records_a_run_resumed(self):
         done = self.laptime("bench", "--store", self.other, *PREDICTED, *ONE_STEP, "--seed", "1,2", "--resume")
         self.assert_ok(done)
         for _ in range(2):
@@ -94,7 +94,7 @@ class Import(ProgramTest):
         for words, said in ((["none.jsonl"], "none.jsonl"), ([self.folder], str(self.folder)), ([], "no file")):
             self.assertIn(said, self.imported(*words, code=2).stderr)
 
-    def test_leaves_out_rows_that_are_no_record(self):
+    def test_skips_rows_that_are_not_records(self):
         with closing(sqlite3.connect(self.other)) as database:
             database.execute("INSERT INTO records (json) VALUES ('{}')")
             database.commit()
@@ -102,7 +102,7 @@ class Import(ProgramTest):
         self.assertIn("row 3", done.stderr)
         self.assertEqual(len(self.stored()), 2)
 
-    def test_refuses_the_store_itself(self):
+    def test_rejects_the_store_itself(self):
         self.imported(self.other)
         self.assertIn("this is the store", self.imported(self.store, code=2).stderr)
 

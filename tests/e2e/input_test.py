@@ -1,4 +1,4 @@
-"""Wrong input: exit code 2, one message that names what is wrong, and nothing on standard output."""
+"""Invalid input: exit code 2, one message that names the error, and nothing on standard output."""
 
 import struct
 import unittest
@@ -144,7 +144,7 @@ class WrongInput(ProgramTest):
         self.assert_ok(self.bench(*TINY, "--device", "cuda,roofline:h100", "--steps", "1"))
         self.assertEqual([record["status"] for record in self.stored()], ["unsupported", "unsupported", "ok"])
 
-    def test_the_folder_of_the_default_store_is_made(self):
+    def test_creates_the_folder_of_the_default_store(self):
         self.assert_ok(self.laptime("bench", *PREDICTED, "--steps", "1"))
         self.assertTrue((self.folder / ".local/share/laptime/records.sqlite").is_file())
 

@@ -1,4 +1,4 @@
-"""Sweeps that are killed at any moment, resumed, interrupted, or run two at a time lose no finished point."""
+"""Sweeps lose no finished point if they are killed at any moment, resumed, interrupted, or run two at a time."""
 
 import contextlib
 import fcntl
@@ -28,12 +28,12 @@ def names(records) -> list[str]:
 
 
 def read_lines(text: str) -> list[dict]:
-    """The records of complete lines; the last line may be cut off."""
+    """The records of all complete lines; the last line may be truncated."""
     return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
 
 def processes_with(word: str) -> list[str]:
-    """Command lines of running processes that contain a word."""
+    """Command lines of running processes that contain the given word."""
     found = []
     for folder in Path("/proc").iterdir():
         try:
@@ -48,7 +48,7 @@ def processes_with(word: str) -> list[str]:
 class Kill(ProgramTest):
     def setUp(self):
         super().setUp()
-        # Store one-time measurements first, so that they are not part of the time of the sweep.
+        # Store one-time measurements first, so that they do not add to the time of the sweep.
         self.assert_ok(self.bench(*TINY, "--device", "cpu", "--threads", "1", *ONE_STEP, "--seed", "1000"))
 
     def test_a_killed_sweep_loses_no_finished_point_and_can_be_resumed(self):
@@ -119,7 +119,7 @@ class Kill(ProgramTest):
 
 class Interrupt(ProgramTest):
     def long_sweep(self, **options) -> subprocess.Popen:
-        """The first two points are quick, and the third would take very long."""
+        """A sweep whose first two points are quick and whose third would take very long."""
         return self.start("bench", "--store", self.store, *TINY, "--device", "cpu", "--threads", "1", "--warmup", "0",
                           "--steps", "1,2,1000000,3", "--output", "jsonl", "--columns", "all", **options)
 
@@ -144,16 +144,16 @@ class Interrupt(ProgramTest):
         self.assertEqual(self.stored()[2]["time"]["step"]["samples"], samples)
         self.assertEqual(records[2]["config"]["steps"], 1000000)
 
-    def test_control_c(self):
+    def test_sigint(self):
         self.stop_with(signal.SIGINT)
 
-    def test_terminate(self):
+    def test_sigterm(self):
         self.stop_with(signal.SIGTERM)
 
-    def test_hangup(self):
+    def test_sighup(self):
         self.stop_with(signal.SIGHUP)
 
-    def test_a_closed_terminal_ends_the_sweep_and_leaves_its_file_and_no_process(self):
+    def test_closed_terminal_ends_the_sweep_and_keeps_its_file(self):
         leader, terminal = pty.openpty()
         output = self.folder / "records.csv"
         mark = f"1e-{random.randrange(100, 299)}"
@@ -195,7 +195,7 @@ class Interrupt(ProgramTest):
             self.assertIn("1 of 3 records are not in the store", errors)
 
     def blocked_sweep(self) -> subprocess.Popen:
-        """A sweep that writes to a pipe until it is full, because nobody reads."""
+        """A sweep that fills a pipe that nobody reads."""
         seeds = ",".join(str(seed) for seed in range(1, 101))
         sweep = self.start("bench", "--store", self.store, *TINY, "--device", "roofline:h100", *ONE_STEP, "--seed", seeds,
                            "--output", "jsonl", "--columns", "all", stderr=subprocess.DEVNULL)
@@ -215,7 +215,7 @@ class Interrupt(ProgramTest):
             self.assertEqual(sweep.wait(timeout=60), 130)
             sweep.stdout.close()
 
-    def test_three_control_c_end_it_without_delay(self):
+    def test_third_control_c_ends_it_immediately(self):
         sweep = self.blocked_sweep()
         for _ in range(3):
             sweep.send_signal(signal.SIGINT)
@@ -223,7 +223,7 @@ class Interrupt(ProgramTest):
         self.assertEqual(sweep.wait(timeout=20), 130)
         sweep.stdout.close()
 
-    def test_resume_goes_on_after_an_interruption(self):
+    def test_resume_continues_after_an_interrupt(self):
         sweep = self.long_sweep()
         self.wait_for_third_point(sweep)
         sweep.send_signal(signal.SIGINT)
@@ -234,7 +234,7 @@ class Interrupt(ProgramTest):
         self.assertEqual(len(json.loads(done.stdout)), 3)
         self.assertEqual(len(self.stored()), 4)  # two finished, the interrupted one, and one more
 
-    def test_the_other_forms_are_written_with_what_is_finished(self):
+    def test_other_formats_contain_the_finished_points(self):
         output = self.folder / "records.csv"
         sweep = self.start("bench", "--store", self.store, *TINY, "--device", "cpu", "--threads", "1", "--warmup", "0",
                            "--steps", "1,1000000", "--output", "csv", "--output-file", output, "--columns", "status")

@@ -1,4 +1,4 @@
-"""Steps of another program: `laptime record` over a pipe, and `laptime.measure` in Python."""
+"""Steps of other programs: `laptime record` through a pipe, and `laptime.measure` in Python."""
 
 import json
 import math
@@ -31,7 +31,7 @@ def lines_of(durations, **more) -> str:
 
 class RecordTest(ProgramTest):
     def record(self, text: str, *words, code=0, columns="all"):
-        """The answers and the record of a run with these lines."""
+        """The answers and the record of a run that reads these lines."""
         done = self.laptime("record", *SYSTEM, "--store", self.store, "--columns", columns, *words, input=text)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         lines = [json.loads(line) for line in done.stdout.splitlines()]
@@ -44,9 +44,9 @@ class RecordTest(ProgramTest):
 
 
 class Pipe(RecordTest):
-    def test_rule_ends_the_steps(self):
+    def test_stopping_rule_ends_the_steps(self):
         answers, (record,) = self.record(lines_of([10_000_000] * 100))
-        self.assertEqual(len(answers), 15)  # 5 of warm-up and 10 samples of steps that are all alike
+        self.assertEqual(len(answers), 15)  # 5 of warm-up and 10 samples, because all steps are equal
         self.assertEqual([answer["next"] for answer in answers], ["continue"] * 14 + ["stop"])
         self.assertEqual(answers[0]["reason"], "warm-up, step 1")
         self.assertIn("interval", answers[-1]["reason"])
@@ -59,7 +59,7 @@ class Pipe(RecordTest):
         self.assertEqual(self.stored()[0], record)
 
     def test_replayed_bench_samples_give_the_same_figures(self):
-        numbers = "--warmup 5 --steps 30".split()  # the rule itself may end by a budget, which counts pauses as well
+        numbers = "--warmup 5 --steps 30".split()  # the default rule may stop at a time budget, which includes pauses
         self.assert_ok(self.bench(*TINY, "--device", "cpu", "--threads", "1", *numbers))
         (bench,) = self.stored()
         seconds = bench["transient"]["warmup"] + bench["time"]["step"]["samples"]
@@ -69,7 +69,7 @@ class Pipe(RecordTest):
         self.assertEqual(record["stopping"], bench["stopping"])
         for figure in ("count", "median", "mean", "std", "min", "max", "ci_low", "ci_high", "mad", "p10", "p90"):
             self.assertAlmostEqual(record["time"]["step"][figure], bench["time"]["step"][figure], delta=1e-12, msg=figure)
-        of_machine = re.compile("of the time was lost|build")  # what a stream of durations does not show
+        of_machine = re.compile("of the time was lost|build")  # reasons that a stream of durations cannot show
         self.assertEqual(record["verdict"]["reasons"],
                          [reason for reason in bench["verdict"]["reasons"] if not of_machine.search(reason)])
 
@@ -87,7 +87,7 @@ class Pipe(RecordTest):
         pauses = "".join(json.dumps({"step": 10_000_000 + 3_000_000 * (n % 2), "begin": n * 2_000_000_000}) + "\n"
                          for n in range(300))
         answers, (record,) = self.record(pauses, "--budget", "20")
-        self.assertEqual(record["stopping"]["rule"], "time")  # what passes between the steps counts
+        self.assertEqual(record["stopping"]["rule"], "time")  # the time between steps counts
         self.assertLess(len(answers), 25)
 
     def test_takes_a_fixed_number_of_steps(self):
@@ -207,7 +207,7 @@ class Pipe(RecordTest):
             child.stdout.readline()
         child.stdout.close()
         child.stdin.close()
-        self.assertEqual(child.wait(timeout=60), 0)  # as for any command whose reader has gone
+        self.assertEqual(child.wait(timeout=60), 0)  # as for any command whose reader has exited
         child.stderr.close()
         self.assertEqual(self.stored()[0]["status"], "interrupted")
 
@@ -244,7 +244,7 @@ class Pipe(RecordTest):
         page = (self.folder / "page.html").read_text()
         self.assertIn("system:pytorch", page)
 
-    def test_compare_takes_records_of_one_system_alone(self):
+    def test_compare_accepts_only_records_of_one_system(self):
         for name, nanoseconds in (("before", 10_000_000), ("after", 10_500_000)):
             _, (record,) = self.record(lines_of([nanoseconds + 10_000 * (n % 5) for n in range(40)]))
             (self.folder / f"{name}.json").write_text(json.dumps(record))
@@ -264,7 +264,7 @@ class Pipe(RecordTest):
 
 
 class VirtualClock:
-    """Stands for the module `time` in laptime.steps: only what sleeps takes time, however busy the machine is."""
+    """Replaces the module `time` in laptime.steps: only sleeping takes time, however busy the machine is."""
 
     def __init__(self):
         self.now = 0
@@ -312,7 +312,7 @@ class Measure(ModuleTest):
         self.assertGreaterEqual(seconds["residue"], 0.001)
         self.assertTrue(math.isclose(sum(seconds.values()), record["time"]["step"]["mean"], rel_tol=1e-9))
         with laptime.phase("forward"):
-            pass  # outside of measure it does nothing
+            pass  # it has no effect outside of measure
 
     def test_rejects_nested_and_unknown_phases(self):
         def nested():
@@ -339,7 +339,7 @@ class Measure(ModuleTest):
             record = self.measure(lambda: clock.sleep(0.005 + 0.001 * next(lengths)), budget=1.5)
         self.assertEqual(record["verdict"]["rating"], "no_steady_state")
 
-    def test_reads_losses_outside_of_the_time(self):
+    def test_reads_losses_outside_of_the_timed_region(self):
         clock = VirtualClock()
 
         class Scalar:
@@ -401,7 +401,7 @@ class Measure(ModuleTest):
             (record,) = laptime.measure(lambda: None, store="none", columns="all", warmup=0, steps=1)
             self.assertEqual((record["config"]["device"], record["config"]["threads"]), ("cpu", 3))
 
-    def test_error_of_the_step_passes_through_and_stores_nothing(self):
+    def test_exceptions_of_the_step_propagate_and_store_nothing(self):
         steps = iter(range(7))
         with self.assertRaises(StopIteration):
             self.measure(lambda: next(steps))

@@ -1,4 +1,4 @@
-"""laptime memory: sums that close, PyTorch's saved bytes and peaks, points that do not fit."""
+"""laptime memory: tables that add up, PyTorch's saved bytes and peaks, and points that do not fit."""
 
 import json
 import os
@@ -58,7 +58,7 @@ class Memory(ProgramTest):
             block = max(blocks, key=lambda row: row["blocks"] or 0)
             self.assertEqual(contributors, block["block_bytes"] or block["bytes"])
 
-    def test_sums_close_for_every_kind_of_step(self):
+    def test_tables_add_up_for_every_kind_of_step(self):
         editions = ["--edition", "2024,2025,2026,gpt2", "--mode", "eager,compile", "--dtype", "float32,bfloat16"]
         passes = ["--pass", "forward,backward,forward_backward,inference,step", "--mode", "eager,compile"]
         for words in (editions, passes, [*passes, "--recompute", "block"], ["--accumulate"], ["--optimizer-in-backward"]):
@@ -70,7 +70,7 @@ class Memory(ProgramTest):
                             self.assert_sums_close(report)
                             self.assertEqual(self.peak(report)["bytes"], rows(report, "categories")[-1]["bytes"])
 
-    def test_what_ran_held_what_was_planned(self):
+    def test_runs_hold_the_planned_bytes(self):
         for words in (["--mode", "eager,compile", "--dtype", "float32,bfloat16"], ["--pass", "inference,forward_backward"]):
             *reports, _ = self.reports("--run", *TINY, *words, "--view", "accounts")
             for report in reports:
@@ -78,7 +78,7 @@ class Memory(ProgramTest):
                 self.assertIn(accounts["held"] - accounts["planned"], range(2 * PAGE))  # two blocks of whole pages
                 self.assertGreater(accounts["resident"], accounts["held"])
 
-    def test_attention_alone(self):
+    def test_attention_model_adds_up(self):
         *reports, _ = self.reports("--model", "attention", "--d-model", 16, "--context", 64, "--batch", 2, "--mode",
                                    "eager,compile", "--dtype", "float32,bfloat16", "--view", "all")
         self.assertEqual(len(reports), 4)
@@ -97,7 +97,7 @@ class Memory(ProgramTest):
             words += ["--weight-tie"] * bool(golden["tied"]) + ["--bias"] * bool(golden.get("bias"))
         return words
 
-    def test_saved_bytes_and_peaks_are_those_of_pytorch(self):
+    def test_saved_bytes_and_peaks_match_pytorch(self):
         files = sorted(GOLDEN.glob("*.safetensors"))
         self.assertGreater(len(files), 5)
         for file in files:
@@ -117,7 +117,7 @@ class Memory(ProgramTest):
                     step = requested - category(report, "parameters") - category(report, "inputs_and_constants")
                     self.assertLessEqual(abs(step - expected), 0.05 * expected, (step, expected))
 
-    def test_a_point_that_does_not_fit_says_by_how_much(self):
+    def test_a_point_that_does_not_fit_states_the_shortage(self):
         words = [*TINY, "--memory-limit", "100KiB", "--recompute", "none"]
         (report,) = self.reports(*words)
         self.assert_sums_close(report)
@@ -129,7 +129,7 @@ class Memory(ProgramTest):
         (fits,) = self.reports(*TINY)
         self.assertEqual(rows(fits, "categories"), rows(report, "categories"))
 
-    def test_nothing_runs_without_run(self):
+    def test_runs_steps_only_with_run(self):
         (planned,) = self.reports(*TINY)
         self.assertEqual(self.peak(planned)["trust"], "predicted")
         self.assertFalse(self.store.exists())
@@ -140,7 +140,7 @@ class Memory(ProgramTest):
         (peaks,) = self.reports(*MODEL, "--context", "16,32")
         self.assertEqual({row["basis"] for row in rows(peaks, "peaks")}, {"predicted"})
 
-    def test_the_first_line_is_the_answer(self):
+    def test_first_line_is_the_answer(self):
         for words in (PREDICTED, [*TINY, "--pass", "inference"], ["--model", "2.7B", "--device", "h100", "--dtype", "bfloat16"]):
             lines = self.lines_at(80, "memory", "--store", "none", *words)
             self.assertLessEqual(len(lines), 15, lines)
@@ -162,27 +162,27 @@ class Memory(ProgramTest):
             self.assertLess(by_pass["inference float32"][context], by_pass["step float32"][context])
         self.assertEqual({row["basis"] for row in rows(report, "peaks")}, {"predicted"})
 
-    def test_a_header_orders_the_points(self):
+    def test_sort_accepts_headers_and_keys(self):
         words = [*MODEL, "--context", "16,64,32", "--device", "roofline:h100"]
         for order in ("Peak:desc", "peak:desc", "peak_bytes:desc"):
             (report,) = self.reports(*words, "--sort", order)
             peaks = [row["peak_bytes"] for row in rows(report, "peaks")]
             self.assertEqual(peaks, sorted(peaks, reverse=True), order)
 
-    def test_copies_of_autocast_are_shown_on_narrow_terminals(self):
+    def test_narrow_terminals_show_copies_of_autocast(self):
         words = ["memory", "--store", "none", "--model", "small", "--device", "h100", "--context", "16,32", "--dtype", "mixed"]
         header = lambda *more: next(line for line in self.lines_at(80, *words, *more) if line.startswith("point"))
         self.assertIn("copies", header("--pass", "inference"))
-        self.assertNotIn("gradients", header("--pass", "inference"))  # none are held
+        self.assertNotIn("gradients", header("--pass", "inference"))  # inference has no gradients
         self.assertIn("gradients", header("--pass", "step"))
 
-    def test_a_view_of_several_points_is_followed_by_their_peaks(self):
+    def test_views_of_several_points_end_with_their_peaks(self):
         first, second, last = self.reports(*MODEL, "--context", "16,32", "--device", "roofline:h100", "--view", "saved")
         self.assertEqual(first["tables"].keys(), second["tables"].keys())
         self.assertIn("saved_contributors", first["tables"])
         self.assertIn("peaks", last["tables"])
 
-    def test_resume_shows_the_same_again(self):
+    def test_resume_prints_the_same_output(self):
         words = ["memory", "--run", "--store", self.store, *TINY, "--resume"]
         first = self.laptime(*words)
         self.assert_ok(first)
@@ -190,14 +190,14 @@ class Memory(ProgramTest):
         self.assertEqual((again.returncode, again.stdout), (0, first.stdout))
         self.assertEqual(len(self.stored()), 1)
 
-    def test_text_of_a_terminal_without_unicode_is_ascii(self):
+    def test_output_without_unicode_is_ascii(self):
         done = self.laptime("memory", "--store", "none", *PREDICTED)
         self.assert_ok(done)
         self.assertTrue(done.stdout.isascii())
         self.assertIn("forward", done.stdout)
         self.assertIn("at the peak", done.stdout)
 
-    def test_bad_input_is_refused_before_anything_runs(self):
+    def test_rejects_bad_input_before_anything_runs(self):
         for words, said in ((["--view", "savd"], "saved"), (["--top", "-1"], "--top"), (["--sort", "peek_bytes"], "peak_bytes"),
                             (["--output", "samples"], "table, markdown, csv, json, jsonl"),
                             (["--columns", "name"], "--columns"), (["stray"], "stray"),
@@ -208,7 +208,7 @@ class Memory(ProgramTest):
                 self.assertIn(said, done.stderr)
                 self.assertFalse(self.store.exists())
 
-    def test_a_point_that_is_not_valid_says_why(self):
+    def test_an_invalid_point_states_the_reason(self):
         (report,) = self.reports("--d-model", 32, "--num-layers", 1, "--num-heads", "2,3", "--vocab", 64, "--context", 16,
                                  "--device", "roofline:h100")
         self.assertEqual([row["basis"] for row in rows(report, "peaks")], ["predicted", "unsupported"])

@@ -9,7 +9,7 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
 
 
 class MetricsPage(ProgramTest):
-    def test_the_page_matches_the_program(self):
+    def test_page_matches_the_program(self):
         listed = self.laptime("list", "metrics")
         self.assert_ok(listed)
         self.assertEqual(PAGE.read_text().split("```\n")[1], listed.stdout)

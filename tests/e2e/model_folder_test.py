@@ -1,4 +1,4 @@
-"""--model with the folder of a model: shards, number types, older names, and what is refused."""
+"""--model with a model folder: shards, number types, older names, and rejected folders."""
 
 import json
 import os
@@ -34,12 +34,12 @@ def write_safetensors(path: Path, tensors: dict[str, tuple[str, list[int], bytes
 
 
 def as_bfloat16(values: bytes) -> bytes:
-    """The upper halves of float32 numbers, cut off."""
+    """float32 numbers truncated to bfloat16."""
     return b"".join(values[i + 2 : i + 4] for i in range(0, len(values), 4))
 
 
 def as_float16(values: bytes) -> bytes:
-    """float32 numbers, rounded."""
+    """float32 numbers rounded to float16."""
     numbers = struct.unpack(f"<{len(values) // 4}f", values)
     return struct.pack(f"<{len(numbers)}e", *numbers)
 
@@ -70,7 +70,7 @@ class ModelFolder(ProgramTest):
         self.assertNotEqual(self.losses(folder), with_weights)
 
     def test_learns_a_text_from_the_weights_of_the_folder(self):
-        # Capital letters only: the models have fewer tokens than there are bytes.
+        # The text has only capital letters, because the models have fewer tokens than there are bytes.
         sentences = ["THE SHIP LEFT THE BAY AT NOON. ", "A GULL SAT ON THE MAST. ", "THE WIND TURNED, AND THE SEA ROSE. "]
         text = self.folder / "log.txt"
         text.write_text("".join(sentences[i * i % 3] + sentences[i % 2] for i in range(40)))
@@ -120,7 +120,7 @@ class ModelFolder(ProgramTest):
             self.assertAlmostEqual(loss, exact, delta=0.05 * exact)
             self.assertNotEqual(loss, exact)
 
-    def test_refuses_damaged_weights_by_name(self):
+    def test_rejects_damaged_weights_by_name(self):
         folder = self.copy("llama")
         file = folder / "model.safetensors"
         content = file.read_bytes()
@@ -131,7 +131,7 @@ class ModelFolder(ProgramTest):
         write_safetensors(file, tensors)
         self.assertIn("model.norm.weight", self.refusal("--model", folder, *STEP))
 
-    def test_refuses_a_key_that_changes_the_computation(self):
+    def test_rejects_a_key_that_changes_the_computation(self):
         folder = self.copy("qwen2")
         config = json.loads((folder / "config.json").read_text())
         (folder / "config.json").write_text(json.dumps(config | {"num_experts": 8}))
@@ -140,7 +140,7 @@ class ModelFolder(ProgramTest):
             self.assertEqual(done.returncode, 2, done.stdout)
             self.assertIn("'num_experts' is 8, which is not supported", done.stderr)
 
-    def test_refuses_a_path_without_a_model(self):
+    def test_rejects_a_path_without_a_model(self):
         self.assertIn("there is no file or folder", self.refusal("--model", self.folder / "missing"))
         empty = self.folder / "empty"
         empty.mkdir()
@@ -149,13 +149,13 @@ class ModelFolder(ProgramTest):
         self.assertIn("cannot be read", self.refusal("--model", self.folder / "config.json"))
         self.assertIn("name the folder", self.refusal("--model", FOLDERS / "llama" / "model.safetensors"))
 
-    def test_refuses_weights_that_it_cannot_read(self):
+    def test_rejects_weights_that_it_cannot_read(self):
         folder = self.copy("llama")
         (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
         self.assertIn("save the model as safetensors", self.refusal("--model", folder))
         self.assert_ok(self.laptime("plan", "--model", folder / "config.json", "--context", "16"))
 
-    def test_takes_a_file_in_every_command(self):
+    def test_every_command_accepts_a_config_file(self):
         file = FOLDERS / "llama" / "config.json"
         model = ["--model", file, "--context", "16", "--batch", "2", "--store", self.store]
         compared = ["--mode", "eager,compile", "--budget", "2"]
@@ -168,7 +168,7 @@ class ModelFolder(ProgramTest):
         self.assert_ok(self.laptime("report", "--html", page, "--store", self.store))
         self.assertIn('"llama"', page.read_text())
 
-    def test_keeps_the_bytes_that_pytorch_keeps(self):
+    def test_saves_the_same_bytes_as_pytorch(self):
         sizes = {"gpt2": 33, "gpt_neox": 31, "gpt_neox_sequential": 16, "llama": 33, "llama3_tied": 32, "qwen2": 24, "qwen3": 29}
         stated = json.loads((FOLDERS / "memory.json").read_text())
         for name, context in sizes.items():

@@ -14,7 +14,7 @@ TWO_POINTS = [*MODEL, *"--context 8,16 --device roofline:h100 --warmup 0 --steps
 
 
 class Output(ProgramTest):
-    def test_the_table_goes_to_standard_output_and_progress_to_standard_error(self):
+    def test_table_goes_to_stdout_and_progress_to_stderr(self):
         done = self.bench(*TWO_POINTS)
         self.assert_ok(done)
         self.assertIn("\ncustom, float32, eager, d_model 32", done.stdout)
@@ -22,7 +22,7 @@ class Output(ProgramTest):
         self.assertIn("[2/2] ctx 16: ", done.stderr)
         self.assertNotIn("\x1b", done.stdout + done.stderr)
 
-    def test_other_formats_move_the_table_to_standard_error(self):
+    def test_other_formats_move_the_table_to_stderr(self):
         records = {}
         for form in ("json", "jsonl", "csv", "markdown"):
             done = self.bench(*TWO_POINTS, "--output", form)
@@ -34,7 +34,7 @@ class Output(ProgramTest):
         self.assertEqual([row["status"] for row in csv.DictReader(io.StringIO(records["csv"]))], ["ok", "ok"])
         self.assertIn("| step, ", records["markdown"])
 
-    def test_a_record_has_the_documented_keys(self):
+    def test_record_has_the_documented_keys(self):
         record = json.loads(self.bench(*PREDICTED, "--warmup", "1", "--steps", "3", "--output", "json").stdout)[0]
         for key in ("schema_version name label status reason bytes_requested bytes_available op scope machine math_mode "
                     "flops tokens_per_second loss setup memory").split():
@@ -52,7 +52,7 @@ class Output(ProgramTest):
         record = json.loads(self.bench(*PREDICTED, "--warmup", "0", "--steps", "1", "--output", "json").stdout)[0]
         self.assertIsNone(record["time"]["step"]["std"])
 
-    def test_sorted_rows(self):
+    def test_sorts_rows(self):
         done = self.bench(*TWO_POINTS, "--columns", "context", "--sort", "context:desc")
         self.assert_ok(done)
         self.assertRegex(done.stdout, r"\n +16\n +8\n")
@@ -64,7 +64,7 @@ class Output(ProgramTest):
         some = self.laptime("show", "--store", self.store, "ctx > 8", "--output", "json")
         self.assertEqual([record["config"]["context_length"] for record in json.loads(some.stdout)], [16])
 
-    def test_a_sweep_file_names_its_records(self):
+    def test_sweep_file_names_its_records(self):
         (self.folder / "short.toml").write_text('context = [8, 16]\nsteps = 1\nwarmup = 0\nlabel = "ctx {context}"\n')
         self.assert_ok(self.bench(*MODEL, "--device", "roofline:h100", "--config", "short.toml"))
         records = self.stored()
@@ -72,7 +72,7 @@ class Output(ProgramTest):
         self.assertEqual([record["label"] for record in records], ["ctx 8", "ctx 16"])
         self.assertEqual(len({record["run"] for record in records}), 1)
 
-    def test_the_default_store_is_in_the_data_directory_of_the_user(self):
+    def test_default_store_is_in_the_data_directory_of_the_user(self):
         self.assert_ok(self.laptime("bench", *PREDICTED, "--steps", "1"))
         self.assertTrue((self.folder / ".local/share/laptime/records.sqlite").exists())
         self.environment["XDG_DATA_HOME"] = str(self.folder / "data")
@@ -88,7 +88,7 @@ class Output(ProgramTest):
 
 
 class Files(ProgramTest):
-    def test_a_file_replaces_the_old_one_atomically(self):
+    def test_replaces_a_file_atomically(self):
         output = self.folder / "records.json"
         output.write_text("old")
         done = self.bench(*TWO_POINTS, "--output", "json", "--output-file", output)
@@ -97,21 +97,21 @@ class Files(ProgramTest):
         self.assertEqual(len(json.loads(output.read_text())), 2)
         self.assertEqual([file.name for file in self.folder.glob("records.json*")], ["records.json"])
 
-    def test_a_link_is_followed(self):
+    def test_follows_a_link(self):
         (self.folder / "target.csv").write_text("old")
         (self.folder / "link.csv").symlink_to("target.csv")
         self.assert_ok(self.bench(*TWO_POINTS, "--output", "csv", "--output-file", "link.csv", "--columns", "status"))
         self.assertTrue((self.folder / "link.csv").is_symlink())
         self.assertEqual((self.folder / "target.csv").read_text().split(), ["status", "ok", "ok"])
 
-    def test_a_device_file_is_written_directly(self):
+    def test_writes_directly_to_a_device_file(self):
         self.assert_ok(self.bench(*TWO_POINTS, "--output", "json", "--output-file", "/dev/null"))
         self.assertFalse(os.path.isfile("/dev/null"))
         done = self.bench(*TWO_POINTS, "--output", "jsonl", "--output-file", "/dev/stdout")
         self.assert_ok(done)
         self.assertEqual(len(done.stdout.splitlines()), 2)
 
-    def test_wrong_input_leaves_the_old_file_alone(self):
+    def test_invalid_input_leaves_the_old_file_alone(self):
         for form in ("json", "jsonl"):
             output = self.folder / "records"
             output.write_text("old")
@@ -121,7 +121,7 @@ class Files(ProgramTest):
             self.assert_ok(self.bench(*TWO_POINTS, "--output", form, "--output-file", output))
             self.assertTrue(output.read_text().startswith(("[", "{")))
 
-    def test_the_table_as_a_file(self):
+    def test_writes_the_table_to_a_file(self):
         self.assert_ok(self.bench(*TWO_POINTS, "--output-file", "table.txt"))
         self.assertIn("ctx 16", (self.folder / "table.txt").read_text())
 
@@ -138,7 +138,7 @@ class Trouble(ProgramTest):
         self.assertIn("standard output cannot be written", errors)
         self.assertLess(len(self.stored()), 199)
 
-    def test_a_closed_pipe_is_no_error_where_nothing_is_lost(self):
+    def test_a_closed_pipe_is_not_an_error_if_nothing_is_lost(self):
         self.assert_ok(self.bench(*TWO_POINTS))
         for words in (["--help"], ["list", "options"], ["show", "--store", str(self.store)], ["plan", *PREDICTED],
                       ["bench", "--store", str(self.store), *PREDICTED, "--steps", "1", "--output", "json"]):
@@ -149,7 +149,7 @@ class Trouble(ProgramTest):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertNotIn("cannot be written", done.stderr)
 
-    def test_standard_error_may_be_a_closed_pipe(self):
+    def test_stderr_may_be_a_closed_pipe(self):
         reading, writing = os.pipe()
         os.close(reading)
         done = self.bench(*TWO_POINTS, "--output", "json", stderr=writing)
@@ -157,7 +157,7 @@ class Trouble(ProgramTest):
         self.assertEqual(done.returncode, 0)
         self.assertEqual(len(json.loads(done.stdout)), 2)
 
-    def test_closed_streams(self):
+    def test_runs_with_closed_streams(self):
         for closed, code in ((">&-", 1), ("2>&-", 0), ("<&-", 0), (">&- 2>&- <&-", 1)):
             words = " ".join([BINARY, "bench", *TWO_POINTS, "--store", str(self.store)])
             done = subprocess.run(f"{words} {closed}", shell=True, env=self.environment, check=False,
@@ -165,7 +165,7 @@ class Trouble(ProgramTest):
             self.assertEqual(done.returncode, code, closed)
         self.assertEqual({record["status"] for record in self.stored()}, {"ok"})
 
-    def test_a_full_disk_under_the_output(self):
+    def test_reports_a_full_disk_under_the_output(self):
         for words in (["--output", "json"], ["--output", "jsonl"], []):
             with open("/dev/full", "w") as full:
                 done = self.bench(*TWO_POINTS, *words, stdout=full)
@@ -174,7 +174,7 @@ class Trouble(ProgramTest):
         done = self.bench(*TWO_POINTS, "--output", "json", "--output-file", "/dev/full")
         self.assertEqual(done.returncode, 1)
         self.assertIn("/dev/full", done.stderr)
-        self.assertIn("ctx 16", done.stderr)  # the table still has every result
+        self.assertIn("ctx 16", done.stderr)  # the table still shows every result
 
     def limited_files(self, size: int):
         def limit():
@@ -182,8 +182,8 @@ class Trouble(ProgramTest):
 
         return limit
 
-    def test_a_full_disk_under_the_store(self):
-        """With a limit on file size, some points are stored and the others only shown."""
+    def test_reports_a_full_disk_under_the_store(self):
+        """A limit on the file size lets some points be stored; the others are only shown."""
         self.assert_ok(self.bench(*TWO_POINTS))
         size = self.store.stat().st_size
         seeds = ",".join(map(str, range(1, 41)))
@@ -199,21 +199,21 @@ class Trouble(ProgramTest):
         self.assert_ok(self.bench(*PREDICTED, "--steps", "1", "--seed", seeds, "--resume"))
         self.assertEqual(len({json.dumps(record["config"]) for record in self.stored()}), 42)
 
-    def test_a_disk_that_is_full_from_the_start(self):
+    def test_reports_a_disk_that_is_full_from_the_start(self):
         done = self.bench(*TWO_POINTS, preexec_fn=self.limited_files(10_000))
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertEqual(done.stdout, "")
         self.assertIn(str(self.store), done.stderr)
 
     @unittest.skipIf(os.geteuid() == 0, "root may write anywhere")
-    def test_no_permission(self):
+    def test_reports_missing_permissions(self):
         self.folder.chmod(0o500)
         self.addCleanup(self.folder.chmod, 0o700)
         done = self.bench(*TWO_POINTS)
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("records.sqlite", done.stderr)
 
-    def test_a_store_that_fails_midway(self):
+    def test_reports_a_store_that_fails_midway(self):
         sweep = self.start("bench", "--store", self.store, *PREDICTED, "--steps", "1", "--seed",
                            ",".join(map(str, range(1, 31))), "--columns", "status", "--output", "jsonl")
         sweep.stdout.readline()
@@ -235,7 +235,7 @@ class Memory(ProgramTest):
         record = json.loads(done.stdout)[0]
         return record["status"], record
 
-    def test_a_point_with_half_its_memory_has_a_row(self):
+    def test_a_point_with_half_of_its_memory_has_a_row(self):
         done = self.laptime("bench", *self.POINT, "--store", "none", "--output", "json")
         peak = json.loads(done.stdout)[0]["memory"]["predicted_peak_bytes"]
         status, record = self.status_with(86_000_000 + peak // 2)
@@ -245,12 +245,12 @@ class Memory(ProgramTest):
         self.assertIn("predicted", record["reason"])
         self.assertIn("parameter", record["reason"])
 
-    def test_no_limit_makes_it_crash(self):
-        """Tries limits from barely enough for the libraries to enough for the run."""
+    def test_no_memory_limit_crashes_it(self):
+        """Tries memory limits from barely enough for the libraries up to enough for the run."""
         mebibyte = 1 << 20
         limits = [*range(80, 90), *range(125, 710, 45)]
         statuses = [self.status_with(limit * mebibyte)[0] for limit in limits]
-        self.assertEqual(statuses, sorted(statuses, reverse=True))  # out_of_memory ..., then ok ...
+        self.assertEqual(statuses, sorted(statuses, reverse=True))  # first out_of_memory, then ok
         self.assertEqual((statuses[0], statuses[-1]), ("out_of_memory", "ok"))
 
     def test_the_largest_model_has_a_row_with_arithmetic(self):

@@ -1,4 +1,4 @@
-"""Output never replaces what a command reads or keeps its records in, and never goes where somebody else points it."""
+"""Output never replaces the inputs or the store of a command, and never follows links planted by other users."""
 
 import json
 import os
@@ -24,14 +24,14 @@ class Overwrite(ProgramTest):
         self.assertIn(part, text)
 
     def other_names(self):
-        """Names of the store: its own, of a link, of a hard link, of a link to a link, relative ones."""
+        """Names of the store: its path, a link, a hard link, a link to a link, and relative paths."""
         (self.folder / "link").symlink_to(self.store)
         (self.folder / "second").symlink_to("link")
         os.link(self.store, self.folder / "hard")
         (self.folder / "inner").mkdir()
         return [self.store, "link", "second", "hard", f"./{self.store.name}", f"inner/../{self.store.name}"]
 
-    def test_the_store_is_not_replaced_by_any_name(self):
+    def test_does_not_replace_the_store_under_any_name(self):
         for name in self.other_names():
             for form in FORMS:
                 for words in (["bench", *PREDICTED, *ONE_STEP], ["show"]):
@@ -42,7 +42,7 @@ class Overwrite(ProgramTest):
                           self.store, "--output-file", name], "this is the store")
         self.assertEqual(self.store.read_bytes(), self.before)
 
-    def test_a_store_that_is_not_there_yet(self):
+    def test_does_not_write_to_the_path_of_a_future_store(self):
         (self.folder / "dangling").symlink_to("new.sqlite")
         for form in FORMS:
             for store, output in (("new.sqlite", "./new.sqlite"), ("dangling", "new.sqlite"),
@@ -51,14 +51,14 @@ class Overwrite(ProgramTest):
                               output], "this is the store")
                 self.assertFalse((self.folder / "new.sqlite").exists())
 
-    def test_the_files_of_sqlite_beside_the_store(self):
+    def test_does_not_replace_sqlite_files_of_the_store(self):
         (self.folder / "link").symlink_to(self.store)
         for end in ("-journal", "-wal", "-shm"):
             for store in (self.store, "link"):
                 self.refused(["bench", *PREDICTED, *ONE_STEP, "--store", store, "--output-file",
                               f"{self.store.name}{end}"], "of the store")
 
-    def test_standard_streams_that_go_to_the_store(self):
+    def test_rejects_standard_streams_redirected_to_the_store(self):
         for words in (["bench", *PREDICTED, *ONE_STEP], ["show"], ["explain", *PREDICTED]):
             with open(self.store, "ab") as end:
                 self.refused([*words, "--store", self.store], "standard output goes to the store", stdout=end)
@@ -67,7 +67,7 @@ class Overwrite(ProgramTest):
                 self.assertEqual(done.returncode, 2)
         self.assertEqual(self.store.read_bytes(), self.before)
 
-    def test_inputs_are_not_replaced(self):
+    def test_does_not_replace_inputs(self):
         (self.folder / "sweep.toml").write_text("seed = [1, 2]\n")
         (self.folder / "text.txt").write_bytes(bytes(range(1, 60)) * 10)
         kernels = self.laptime("show", "--store", self.store, "--output", "json").stdout
@@ -89,15 +89,15 @@ class Overwrite(ProgramTest):
                       "--output-file", "w.safetensors"], "the weights file")
         self.assertEqual((self.folder / "w.safetensors").read_bytes(), b"weights")
 
-    def test_an_output_beside_the_store_is_allowed(self):
+    def test_allows_an_output_next_to_the_store(self):
         for form in FORMS:
             self.assert_ok(self.bench(*PREDICTED, *ONE_STEP, "--output", form, "--output-file",
                                       f"{self.store.name}.{form}"))
 
 
 class Links(ProgramTest):
-    def test_planted_links_are_not_followed(self):
-        """Another user cannot know the name of the temporary file; even links at all likely names are left alone."""
+    def test_does_not_follow_planted_links(self):
+        """Another user cannot guess the name of the temporary file. Links under all likely names are left alone."""
         victim = self.folder / "victim"
         victim.write_text("foreign")
         inner = self.folder / "shared"
@@ -115,7 +115,7 @@ class Links(ProgramTest):
         self.assertFalse((inner / "out.json").is_symlink())
         self.assertEqual(len(json.loads((inner / "out.json").read_text())), 60)
 
-    def test_the_permissions_of_the_replaced_file_stay(self):
+    def test_keeps_the_permissions_of_a_replaced_file(self):
         output = self.folder / "out.csv"
         output.write_text("private")
         output.chmod(0o600)
@@ -124,7 +124,7 @@ class Links(ProgramTest):
         self.assertIn("status", output.read_text())
 
     @unittest.skipIf(os.geteuid() == 0, "root may write anywhere")
-    def test_a_write_protected_file_is_not_replaced(self):
+    def test_does_not_replace_a_write_protected_file(self):
         output = self.folder / "out.csv"
         output.write_text("protected")
         output.chmod(0o400)
@@ -134,7 +134,7 @@ class Links(ProgramTest):
 
 
 class Pipes(ProgramTest):
-    def test_a_named_pipe_is_written_once_its_reader_is_there(self):
+    def test_writes_to_a_named_pipe_once_it_has_a_reader(self):
         pipe = self.folder / "pipe"
         os.mkfifo(pipe)
         for form in FORMS:
@@ -144,14 +144,14 @@ class Pipes(ProgramTest):
                 self.assertIn("custom", reader.communicate(timeout=20)[0], form)
         self.assertTrue(stat.S_ISFIFO(pipe.stat().st_mode))
 
-    def test_a_named_pipe_that_nobody_reads_is_an_error(self):
+    def test_a_named_pipe_without_a_reader_is_an_error(self):
         os.mkfifo(self.folder / "pipe")
         for form in FORMS:
             done = self.bench(*PREDICTED, *ONE_STEP, "--output", form, "--output-file", "pipe")
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn("nobody reads this pipe", done.stderr)
 
-    def test_a_store_or_an_output_of_another_kind(self):
+    def test_rejects_other_kinds_of_files(self):
         os.mkfifo(self.folder / "pipe")
         for words in (["bench", *PREDICTED, *ONE_STEP], ["show"], ["explain", *PREDICTED]):
             for store in ("pipe", "/dev/zero", "/dev/null", "/dev/full", "."):

@@ -1,4 +1,4 @@
-"""laptime plan and calibrate: predictions add up, follow what was measured, and say what fits."""
+"""laptime plan and calibrate: predictions add up, follow measurements, and state what fits."""
 
 import json
 import re
@@ -21,7 +21,7 @@ class Plan(ProgramTest):
     def rows(self, *words) -> list[dict]:
         return self.plan(*words)["tables"]["plan"]
 
-    def test_plan_predicts_what_bench_predicts_for_a_data_sheet(self):
+    def test_plan_and_bench_predict_the_same_for_a_data_sheet(self):
         words = ["--model", "small", "--device", "roofline:h100", "--pass", "forward,step"]
         done = self.bench(*words, "--warmup", "0", "--steps", "1", "--output", "json")
         self.assert_ok(done)
@@ -32,7 +32,7 @@ class Plan(ProgramTest):
             self.assertEqual(row["peak_bytes"], record["memory"]["predicted_peak_bytes"])
             self.assertEqual((row["fits"], row["basis"]), ("yes", "reached rates"))
 
-    def test_what_does_not_fit_has_its_bytes_and_what_fits(self):
+    def test_a_point_that_does_not_fit_states_its_bytes_and_what_fits(self):
         words = ["--model", "small", "--num-layers", "4", "--device", "roofline:l4", "--memory-limit", "3.5GiB", "--store",
                  "none", "--recompute", "none"]
         sizes = {"--batch": "8", "--context": "1024"}
@@ -47,21 +47,21 @@ class Plan(ProgramTest):
             self.assertEqual(fits, "yes", key)
             self.assertNotEqual(next_one, "yes", key)
 
-    def test_the_first_line_says_what_fits_into_which_memory(self):
+    def test_first_line_states_what_fits_into_which_memory(self):
         words = ["plan", "--model", "small,medium", "--pass", "inference,step", "--device", "h100", "--store", "none"]
         first = lambda *more: self.laptime(*words, *more).stdout.splitlines()[0]
         self.assertEqual(first("--grid"), "all 4 points fit into 76.0 GiB (95 % of 80.0 GiB)")
         self.assertRegex(first("--grid", "--memory-limit", "4GiB"), r"^\d of 4 points fit into 4.00 GiB \(--memory-limit\); not: ")
 
-    def test_the_grid_alone(self):
+    def test_grid_shows_only_peaks(self):
         words = ["--model", "small,medium", "--pass", "inference,step", "--device", "h100", "--store", "none"]
         whole, grid = self.plan(*words), self.plan(*words, "--grid")
         self.assertEqual(list(grid["tables"]), ["peaks_by_pass"])
         self.assertEqual(grid["tables"]["peaks_by_pass"], whole["tables"]["peaks_by_pass"])
         single = self.plan("--model", "small,medium", "--device", "h100", "--store", "none", "--grid")
-        self.assertEqual(list(single["tables"]), ["plan"])  # one pass makes no grid
+        self.assertEqual(list(single["tables"]), ["plan"])  # a grid needs more than one pass
 
-    def test_a_point_is_a_short_answer(self):
+    def test_one_point_is_a_short_answer(self):
         words = ["plan", "--model", "small", "--num-layers", "2", "--device", "h100", "--store", "none"]
         lines = self.lines_at(80, *words)
         self.assertLess(len(lines), 12, lines)
@@ -72,14 +72,14 @@ class Plan(ProgramTest):
         self.assertRegex(text, r"largest batch [\d,]+, largest context [\d,]+")
         self.assertLess(sum(line.startswith("!") for line in lines), 2)
         self.assertGreater(len(self.lines_at(80, *words, "--view", "all")), 60)
-        self.assertGreater(len(self.plan(*words[1:])["tables"]), 5)  # programs get all of it
+        self.assertGreater(len(self.plan(*words[1:])["tables"]), 5)  # JSON has all tables
 
-    def test_tokens_set_the_training_that_is_told(self):
+    def test_tokens_set_the_length_of_the_training(self):
         words = ["--model", "small", "--device", "h100", "--store", "none"]
         training = lambda *more: next(one for one in self.plan(*words, *more)["findings"] if one["kind"] == "training_time")
-        self.assertAlmostEqual(training("--tokens", "3e11")["time_s"] / training()["time_s"], 300, delta=1e-3)  # whole steps
+        self.assertAlmostEqual(training("--tokens", "3e11")["time_s"] / training()["time_s"], 300, delta=1e-3)
 
-    def test_a_value_of_recompute_that_fits_can_be_typed(self):
+    def test_suggested_recompute_value_is_a_valid_option(self):
         words = ["--model", "small", "--num-layers", "4", "--device", "roofline:l4", "--store", "none", "--memory-limit",
                  "1GiB"]
         row = self.rows(*words, "--recompute", "none")[0]
@@ -87,7 +87,7 @@ class Plan(ProgramTest):
         self.assertEqual(self.rows(*words, "--recompute", value)[0]["fits"], "yes", row)
         self.assertEqual(value == "auto", choice != "", row)
 
-    def test_compile_mode_is_offered_where_it_is_better(self):
+    def test_suggests_compile_mode_if_it_is_better(self):
         words = ["--model", "small", "--num-layers", "2", "--device", "roofline:l4", "--store", "none"]
         row, compiled = self.rows(*words)[0], self.rows(*words, "--mode", "compile")[0]
         self.assertEqual((row["compile_s"], row["compile_peak_bytes"]), (compiled["predicted_s"], compiled["peak_bytes"]))
@@ -96,13 +96,13 @@ class Plan(ProgramTest):
         for both in self.rows(*words, "--mode", "eager,compile"):
             self.assertIsNone(both["compile_s"])
 
-    def test_nothing_is_predicted_from_nothing(self):
+    def test_predicts_no_time_without_measurements(self):
         row = self.rows(*TINY, "--store", "none")[0]
         self.assertIsNone(row["predicted_s"])
         self.assertIn("laptime calibrate", row["basis"])
         self.assertGreater(row["peak_bytes"], 0)
 
-    def test_calibrated_launches_are_what_a_step_is_predicted_from(self):
+    def test_calibrated_launches_predict_a_step(self):
         store = self.folder / "store.sqlite"
         done = self.laptime("calibrate", *MODEL, "--dtype", "float32", "--context", "16,32",
                             "--store", store, "--output", "json")
@@ -126,7 +126,7 @@ class Plan(ProgramTest):
         self.check_that_nobody_is_shown_the_calibration(store)
 
     def check_that_nobody_is_shown_the_calibration(self, store):
-        """Of a store with one run of bench and, as its newest one, a calibration."""
+        """The store has one run of bench, followed by a calibration."""
         self.assert_ok(self.laptime("calibrate", *TINY, "--dtype", "float32", "--mode", "eager", "--store", store))
         lines = lambda *words: self.laptime(*words, "--store", store).stdout.splitlines()
         sweeps = lambda *words: lines("show", *words, "--columns", "sweep", "--output", "csv")[1:]
@@ -139,7 +139,7 @@ class Plan(ProgramTest):
         self.assert_ok(self.laptime("report", "--html", "page.html", "--store", store))
         self.assertEqual(len(self.page_of(self.folder / "page.html")["points"]), 1)
 
-    def test_a_machine_of_ones_own_is_a_file(self):
+    def test_a_user_machine_is_a_file(self):
         machine = self.folder / "mine.toml"
         figures = {"title": '"mine"', "source": '"a note"', "memory": '"8GiB"', "bandwidth": "100e9", "launch": "1e-6",
                    "float32": "1e12"}
@@ -153,7 +153,7 @@ class Plan(ProgramTest):
         self.assertEqual(done.returncode, 2, done.stdout)
         self.assertIn("mine.toml:1: unknown key 'speed'", done.stderr)
 
-    def test_other_programs_are_predicted_for_described_machines(self):
+    def test_predicts_other_programs_for_described_machines(self):
         words = ["--model", "small", "--num-layers", "2", "--device", "h100", "--store", "none"]
         seconds = {}
         for program in ("laptime", "pytorch-eager", "pytorch-compile"):
@@ -170,7 +170,7 @@ class Plan(ProgramTest):
         self.assertEqual(done.returncode, 2, done.stdout)
         self.assertIn("--as pytorch-eager: predictions of other programs are for described machines", done.stderr)
 
-    def test_an_interrupt_keeps_the_rows_that_are_planned(self):
+    def test_interrupt_keeps_the_planned_rows(self):
         models = "small,medium,large,xl,2.7B"
         rows_of = lambda table: lambda out: json.loads(out)[0]["tables"][table]
         for words, rows in ((["plan", "--largest"], rows_of("plan")), (["memory"], rows_of("peaks")),
@@ -182,7 +182,7 @@ class Plan(ProgramTest):
                 process.send_signal(signal.SIGINT)
                 out, err = process.communicate(timeout=120)
                 if process.returncode == -signal.SIGINT:
-                    continue  # it had not begun
+                    continue  # it had not started yet
                 self.assertEqual(process.returncode, 130, err)
                 planned = int(re.search(r"interrupted: (\d+) of 15 points planned", err)[1])
                 if planned == 0:
@@ -193,7 +193,7 @@ class Plan(ProgramTest):
             else:
                 self.fail(f"{words}: no row was planned")
 
-    def test_plan_and_memory_name_the_limit_alike(self):
+    def test_plan_and_memory_state_the_same_limit(self):
         words = ["--model", "small", "--device", "h100", "--batch", "512", "--context", "1024", "--recompute", "none",
                  "--store", "none"]
         for limit, usable in (([], "76.0 GiB (95 % of 80.0 GiB)"), (["--memory-limit", "3GiB"], "3.00 GiB (--memory-limit)")):
@@ -207,7 +207,7 @@ class Plan(ProgramTest):
             fit = self.plan(*words, *limit)["findings"][0]
             self.assertEqual(fit["missing_bytes"], record["bytes_requested"] - record["bytes_available"])
 
-    def test_bad_input_is_refused(self):
+    def test_rejects_bad_input(self):
         for words, text in ((["plan", "--resume"], "--resume"), (["plan", "--view", "kernel"], "kernels"),
                             (["plan", "x"], "x"), (["calibrate", "--store", "none"], "--store")):
             with self.subTest(words=words):

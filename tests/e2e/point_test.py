@@ -29,7 +29,7 @@ class BadEnd(ProgramTest):
         self.assertIsNotNone(records[1]["memory"]["predicted_peak_bytes"])
         self.assertEqual(code, 1, errors)
 
-    def test_a_kill_by_another_process_is_distinguished_from_one_by_the_kernel(self):
+    def test_distinguishes_kills_by_processes_from_kills_by_the_kernel(self):
         records, code, errors = self.sweep_with_victim(signal.SIGKILL)
         if "oom_kill" not in Path("/proc/vmstat").read_text():
             self.skipTest("this kernel does not count its kills")
@@ -51,7 +51,7 @@ class BadEnd(ProgramTest):
 
 class Terminal(ProgramTest):
     def on_terminal(self, *words) -> str:
-        """The text that the program sends to a terminal of 80 columns."""
+        """The text that the program sends to a terminal with 80 columns."""
         pid, terminal = pty.fork()
         if pid == 0:
             os.chdir(self.folder)
@@ -69,7 +69,7 @@ class Terminal(ProgramTest):
         self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), 0)
         return text.decode()
 
-    def test_progress_is_one_line_that_rows_replace(self):
+    def test_rows_replace_the_progress_line(self):
         self.environment["TERM"] = "xterm"
         text = self.on_terminal("bench", "--store", "none", *PREDICTED, "--steps", "1")
         self.assertIn("\r\x1b[K[1/1]", text)
@@ -91,14 +91,14 @@ class Other(ProgramTest):
         for dump in ("graph", "plan"):
             self.assert_ok(self.laptime("explain", *TINY, "--dump", dump))
 
-    def test_lists(self):
+    def test_list_prints_every_topic(self):
         for topic, word in {"models": "small", "devices": "roofline:h100", "kernels": "matmul", "metrics": "median",
                             "options": "num-layers"}.items():
             done = self.laptime("list", topic)
             self.assert_ok(done)
             self.assertIn(word, done.stdout)
 
-    def test_help_and_version(self):
+    def test_prints_help_and_version(self):
         for words in (["--help"], ["help", "bench"], ["bench", "--help"], ["--version"], []):
             done = self.laptime(*words)
             self.assert_ok(done)

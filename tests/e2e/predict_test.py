@@ -1,6 +1,6 @@
-"""The exact text of whole commands on a virtual clock, where every figure follows from the model and a data sheet.
+"""The exact output of whole commands on a virtual clock, where every number follows from the model and a data sheet.
 
-Expected texts lie in expected/. After a change that is meant to alter them:
+Expected texts are in expected/. To update them after an intended change:
 LAPTIME_BINARY=.../laptime LAPTIME_WRITE_EXPECTED=1 python3 -m unittest predict_test
 """
 
@@ -28,7 +28,7 @@ COMMANDS = {
 
 
 class Predicted(ProgramTest):
-    def test_exact_text(self):
+    def test_exact_output(self):
         for name, words in COMMANDS.items():
             with self.subTest(name):
                 store = self.folder / ("passes.txt" if words[0] == "show" else name)

@@ -32,11 +32,11 @@ class Profile(ProgramTest):
                     launches = sum(row["total_s"] for row in phases[:-2])
                     self.assertAlmostEqual(total(tables[view]), launches, delta=1e-9)
 
-    def test_a_filter_selects_launches(self):
+    def test_filter_selects_launches(self):
         tables = self.profile("op = matmul and phase = forward", "--store", "none", "--view", "ops")[0]["tables"]
         self.assertEqual([(row["phase"], row["op"]) for row in tables["ops"]], [("forward", "matmul")])
 
-    def test_a_selection_of_nothing_is_a_sentence(self):
+    def test_empty_selection_is_a_sentence(self):
         words = ["class = matmull", "--phase", "backward", "--store", "none"]
         (point,) = self.profile(*words)
         self.assertEqual(list(point["tables"]), ["phases"])
@@ -44,7 +44,7 @@ class Profile(ProgramTest):
         self.assertRegex(first, r"^no launch matches 'phase = backward and \(class = matmull\)'; "
                          r"values of class here: .*matmul.*; values of phase here: forward, backward, optimizer$")
 
-    def test_attention_alone_and_layers(self):
+    def test_profiles_the_attention_model_and_layers(self):
         done = self.laptime("profile", "--model", "attention", "--d-model", "16", "--context", "32", "--batch", "2",
                             *QUICK, "--store", "none", "--view", "attention")
         self.assert_ok(done)
@@ -52,26 +52,26 @@ class Profile(ProgramTest):
         layers = self.profile("--store", "none", "--view", "layers")[0]["tables"]["layers"]
         self.assertTrue(any(row["scope"] == "layers.*" and row["layer_count"] == 2 for row in layers))
 
-    def test_modes_side_by_side(self):
+    def test_compares_modes_side_by_side(self):
         points = self.profile("--store", "none", "--compare-modes")
         self.assertEqual(len(points), 3)
-        for table in points[0]["tables"].values():  # what the reader asked for comes first
+        for table in points[0]["tables"].values():  # the comparison comes first
             rows = table
             for side in ("eager_s", "compile_s"):
                 self.assertAlmostEqual(sum(row[side] or 0 for row in rows[:-1]), rows[-1][side], delta=1e-9)
             for row in rows:
-                if row["part"] != "residue":  # which may round to nothing
+                if row["part"] != "residue":  # a residue may round to zero
                     self.assertEqual(row["speedup"] is None, row["eager_s"] is None or row["compile_s"] is None, row)
-                self.assertIsNone(row["speedup_low"])  # of two traced steps
+                self.assertIsNone(row["speedup_low"])  # two traced steps are too few for an interval
         done = self.laptime("profile", *TINY, "--warmup", "1", "--steps", "2", "--traced-steps", "8", "--output", "json",
                             "--store", "none", "--compare-modes")
         self.assert_ok(done)
         table = json.loads(done.stdout)[0]["tables"]["compared_classes"]
         step = table[-1]
         self.assertGreater(step["speedup_low"], 0)
-        self.assertLessEqual(step["speedup_low"], step["speedup_high"])  # a median of few steps may lie outside
+        self.assertLessEqual(step["speedup_low"], step["speedup_high"])  # the median of few steps may lie outside
 
-    def test_passes_stand_side_by_side_before_each_of_them(self):
+    def test_compares_passes_side_by_side_first(self):
         points = self.profile("--store", "none", "--pass", "inference,step")
         self.assertEqual([point["name"].split("/")[0] for point in points], ["passes side by side", "inference", "step"])
         self.assertIn("class_shares", points[0]["tables"])
@@ -94,7 +94,7 @@ class Profile(ProgramTest):
                     rows = report["tables"][view]
                     self.assertEqual({row["bound"] for row in rows} - {"compute", "memory"}, set())
                     for row in rows:
-                        # Operands that fit the cache move up to three times as fast as the memory's bandwidth.
+                        # Operands that fit in the cache move up to three times as fast as the memory bandwidth.
                         most = 3 if row["bound"] == "memory" else 1
                         self.assertTrue(0 < row["of_roofline"] <= most, row)
         (rates,) = (one for one in report["findings"] if one["kind"] == "rates")
@@ -106,7 +106,7 @@ class Profile(ProgramTest):
         self.assertEqual(bounds["forward", "matmul"], "compute")
         self.assertEqual(bounds["optimizer", "optimizer"], "memory")
 
-    def test_the_first_line_is_the_answer(self):
+    def test_first_line_is_the_answer(self):
         for words in ([], ["--pass", "forward"], ["--device", "h100"]):
             lines = self.lines_at(80, "profile", *TINY, *QUICK, "--store", "none", *words)
             self.assertLessEqual(len(lines), 16, lines)
@@ -116,7 +116,7 @@ class Profile(ProgramTest):
         self.assertRegex(lines[0], r"^softmax takes .* as long as the two products")
 
     def test_headers_select_launches(self):
-        words = ["--store", "none", "--reproducible", "--view", "kernels"]  # the same kernels in both runs
+        words = ["--store", "none", "--reproducible", "--view", "kernels"]  # both runs use the same kernels
         rows = self.profile("Class = matmul and Phase = backward", *words, "--sort", "Calls")[0]["tables"]["kernels"]
         self.assertTrue(rows)
         self.assertEqual([row["calls"] for row in rows], sorted((row["calls"] for row in rows), reverse=True))
@@ -124,7 +124,7 @@ class Profile(ProgramTest):
         chosen = self.profile(f"name = {name}", *words)[0]["tables"]["kernels"]
         self.assertEqual([row["kernel"] for row in chosen], [name])
 
-    def test_number_types_side_by_side(self):
+    def test_compares_number_types_side_by_side(self):
         sizes = [*TINY, *QUICK, "--seed", "1,2", "--store", "none", "--output", "json", "--compare-dtypes"]
         done = self.laptime("profile", *sizes, "--view", "kernels")
         self.assert_ok(done)
@@ -135,7 +135,7 @@ class Profile(ProgramTest):
             self.assertGreater(row["cast_share"], 0)
         self.assertEqual([list(point["tables"]) for point in points[1:3]], [["compared_kernels"]] * 2)
 
-    def test_phases_are_apart_and_alone(self):
+    def test_splits_and_selects_phases(self):
         (point,) = self.profile("--store", "s.sqlite", "--view", "kernels", "--by", "phase")
         kernels = point["tables"]["kernels"]
         for phase in point["tables"]["phases"][:3]:
@@ -144,24 +144,24 @@ class Profile(ProgramTest):
         (point,) = self.profile("--store", "s.sqlite", "--resume", "--phase", "backward")
         self.assertLess(total(point["tables"]["kernels"]), total(kernels))
 
-    def test_a_stored_profile_is_resumed(self):
+    def test_resumes_a_stored_profile(self):
         first = self.profile("--store", "s.sqlite")
         again = self.profile("--store", "s.sqlite", "--resume")
         self.assertEqual(first, again)
         self.assert_ok(self.laptime("bench", *TINY, "--warmup", "1", "--steps", "2", "--store", "t.sqlite"))
-        fresh = self.profile("--store", "t.sqlite", "--resume")  # bench's record has no trace
+        fresh = self.profile("--store", "t.sqlite", "--resume")  # a record of bench has no trace
         self.assertIn("phases", fresh[0]["tables"])
 
-    def test_a_stored_trace_has_the_steps_that_are_asked_for(self):
+    def test_resume_requires_enough_traced_steps(self):
         self.assert_ok(self.laptime("memory", "--run", *TINY, "--warmup", "1", "--steps", "2", "--store", "s.sqlite"))
-        done = self.laptime("profile", *TINY, *QUICK, "--store", "s.sqlite", "--resume", "--verbose")  # memory traces one
+        done = self.laptime("profile", *TINY, *QUICK, "--store", "s.sqlite", "--resume", "--verbose")  # `memory` traces one step
         self.assert_ok(done)
         self.assertIn("2 traced steps in turn with 2 untraced", done.stdout)
         fewer = self.laptime("profile", *TINY, "--warmup", "1", "--steps", "2", "--traced-steps", "1", "--store",
                              "s.sqlite", "--resume", "--verbose")
         self.assertEqual(fewer.stdout, done.stdout)
 
-    def test_a_row_for_each_layer(self):
+    def test_by_layer_has_a_row_for_each_layer(self):
         for words in (["--by", "layer"], ["layer = 1"]):
             rows = self.profile("--store", "none", "--view", "layers", *words)[0]["tables"]["layers"]
             scopes = [row["scope"] for row in rows]
@@ -169,13 +169,13 @@ class Profile(ProgramTest):
             self.assertNotIn("layers.*", scopes)
             self.assertEqual("layers.0" in scopes, words == ["--by", "layer"])
 
-    def test_a_point_without_memory_is_a_row(self):
+    def test_a_point_without_enough_memory_has_a_row(self):
         done = self.laptime("profile", *TINY, *QUICK, "--store", "none", "--memory-limit", "4KiB", "--recompute",
                             "none")
         self.assert_ok(done)
         self.assertIn("out_of_memory: predicted", done.stdout)
 
-    def test_wrong_input_is_refused(self):
+    def test_rejects_invalid_input(self):
         for words, text in ((["--view", "kernel"], "kernels"), (["--traced-steps", "0"], "traced-steps"),
                             (["--sort", "nothing"], "nothing"), (["--compare-modes", "--mode", "eager"], "--mode"),
                             (["--top", "-1"], "--top"), (["--phase", "all,forward"], "--phase"), (["opp = matmul"], "did you mean 'op'"),

@@ -1,4 +1,4 @@
-"""Runs the built program from tests, each with its own folder and home directory."""
+"""Runs the built program in tests. Each test has its own folder and home directory."""
 
 import fcntl
 import json
@@ -16,7 +16,7 @@ from unittest import mock
 
 BINARY = os.environ["LAPTIME_BINARY"]
 
-# The smallest useful model: a point takes milliseconds.
+# The smallest useful model; a point takes milliseconds.
 MODEL = "--d-model 32 --d-ff 64 --num-layers 1 --num-heads 2 --vocab 64 --batch 1".split()
 TINY = [*MODEL, "--context", "16"]
 # The same model on a virtual clock, where times are exact.
@@ -32,7 +32,7 @@ def children(process: subprocess.Popen) -> list[int]:
 
 
 def busy_child(process: subprocess.Popen, seconds: float = 0.7, limit: float = 60) -> int:
-    """The process of a point, after it has used enough CPU time that its steps have begun."""
+    """The process of a point, once it has used enough CPU time to have started its steps."""
     deadline = time.monotonic() + limit
     while time.monotonic() < deadline:
         for child in children(process):
@@ -47,7 +47,7 @@ def busy_child(process: subprocess.Popen, seconds: float = 0.7, limit: float = 6
 
 
 def without_date(text: str) -> str:
-    """A report without the program's commit, the date and the load, which differ from run to run."""
+    """A report without the commit, the date and the load, which differ between runs."""
     return re.sub(r"laptime [0-9a-f]+(\+dirty)?, [^,\n]* UTC(, load [0-9.]+)?", "laptime COMMIT, DATE", text)
 
 
@@ -71,7 +71,7 @@ class ProgramTest(unittest.TestCase):
                                 **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options})
 
     def lines_at(self, width: int, *words) -> list[str]:
-        """The lines that the program prints on a terminal of so many columns, which must succeed."""
+        """The lines that the program prints on a terminal with this many columns. The program must succeed."""
         leader, terminal = pty.openpty()
         self.addCleanup(os.close, leader)
         fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
@@ -81,7 +81,7 @@ class ProgramTest(unittest.TestCase):
         while True:
             try:
                 piece = os.read(leader, 65536)
-            except OSError:  # the program has ended
+            except OSError:  # the program has exited
                 break
             if not piece:
                 break
@@ -99,12 +99,12 @@ class ProgramTest(unittest.TestCase):
         return json.loads(done.stdout)
 
     def stored_meanwhile(self) -> list[dict]:
-        """The records so far of a store that a program writes to, and may not have made yet."""
+        """The records so far in a store that a running program writes to; empty if it does not exist yet."""
         done = self.laptime("show", "--store", self.store, "--output", "json")
         return json.loads(done.stdout) if done.returncode == 0 else []
 
     def page_of(self, path: Path) -> dict:
-        """The data of a page of laptime report."""
+        """The data in a page made by laptime report."""
         text = path.read_text()
         return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])
 
@@ -113,7 +113,7 @@ class ProgramTest(unittest.TestCase):
 
 
 class ModuleTest(ProgramTest):
-    """Calls the Python module in this process, whose home is the test's folder meanwhile."""
+    """Calls the Python module in this process. During a test, HOME is the test's folder."""
 
     def setUp(self):
         super().setUp()

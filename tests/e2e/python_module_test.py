@@ -28,7 +28,7 @@ PREDICTED = {"model": "small", "device": "h100"}
 
 
 class Module(ModuleTest):
-    def test_lists_are_swept_and_keys_have_units(self):
+    def test_sweeps_lists_and_names_keys_with_units(self):
         records = laptime.bench(**PREDICTED, context=[128, 256], dtype="bfloat16", mode=("eager", "compile"))
         self.assertEqual([(record["context_length"], record["mode"]) for record in records],
                          [(128, "eager"), (128, "compile"), (256, "eager"), (256, "compile")])
@@ -41,7 +41,7 @@ class Module(ModuleTest):
         (record,) = laptime.bench(**TINY, threads=1, warmup=0, steps=3, reproducible=False, clip_norm=None)
         self.assertEqual((record["status"], record["count"], record["predicted"]), ("ok", 3, False))
 
-    def test_progress_of_a_sweep_counts_points_and_grows(self):
+    def test_sweep_progress_counts_points_and_grows(self):
         shown = []
         view = types.SimpleNamespace(show=lambda *what: shown.append(what), message=lambda text: None, close=lambda: None)
         with mock.patch("laptime.progress._view", return_value=view):
@@ -50,7 +50,7 @@ class Module(ModuleTest):
         self.assertEqual([fraction for _, fraction in shown], sorted(fraction for _, fraction in shown))
         self.assertGreaterEqual(shown[-1][1], 0.5)
 
-    def test_pass_takes_an_underscore_and_all_columns_are_nested(self):
+    def test_accepts_pass_underscore_and_returns_nested_columns(self):
         (record,) = laptime.bench(**TINY, pass_="inference", warmup=0, steps=1, columns="all")
         self.assertEqual(record["config"]["pass"], "inference")
 
@@ -59,7 +59,7 @@ class Module(ModuleTest):
         laptime.bench(**PREDICTED, seed=3)
         self.assertEqual([record["seed"] for record in laptime.show("seed != 1")], [2, 3])
         self.assertEqual([record["seed"] for record in laptime.show(last=True)], [3])
-        laptime.bench(**PREDICTED, seed=4, store=self.store)  # a path
+        laptime.bench(**PREDICTED, seed=4, store=self.store)  # as a path
         self.assertEqual([record["seed"] for record in laptime.show(store=self.store)], [4])
 
     def test_a_missing_value_is_an_empty_cell_in_a_notebook(self):
@@ -141,7 +141,7 @@ class Module(ModuleTest):
         three = {"median_s": 0.1, "mean_s": 0.1, "std_s": 0.01, "count": 3}
         self.assertEqual(ratio_to({"median_s": 0.2, "predicted": True}, three), "2.0x (1.6-2.5)")
 
-    def test_compare_gives_ratios(self):
+    def test_compare_returns_ratios(self):
         (report,) = laptime.compare(**TINY, dtype=["float32", "bfloat16"], budget=1, store="none")
         step = report.tables["phases"][-1]
         self.assertEqual(step.phase, "step")
@@ -224,7 +224,7 @@ class Shown(unittest.TestCase):
         self.assertNotIn("name  median", text)
         self.assertTrue(text.endswith("\r\x1b[K"))
 
-    def test_notebook_shows_a_bar_if_there_are_widgets(self):
+    def test_notebook_shows_a_bar_if_widgets_are_installed(self):
         for has_widgets in (True, False):
             shown, updates = [], []
             handle = types.SimpleNamespace(update=lambda data, raw: updates.append(data["text/plain"]))

@@ -1,4 +1,4 @@
-"""The Python module in an editor and in a notebook: its stubs, its types, its displays."""
+"""The Python module in an editor and in a notebook: stubs, types and displays."""
 
 import json
 import os

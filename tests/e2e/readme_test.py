@@ -1,4 +1,4 @@
-"""The commands of README.md and docs: all have options and values that exist, examples print what the page shows, cheap
+"""The commands in README.md and docs: all use existing options and values, examples print what the page shows, cheap
 commands run, and the pandas recipe works."""
 
 import csv
@@ -17,13 +17,13 @@ RUNS_NOTHING = ("--device h100", "laptime list", "laptime memory", "laptime plan
 
 
 def printed_examples(page: str) -> list[tuple[str, str]]:
-    """Commands behind a `$` with the lines that follow them."""
+    """Commands after a `$`, with the lines that follow them."""
     pattern = re.compile(r"^    \$ laptime (.*)\n((?:(?!    \$ |    >>> )    .*\n|\n(?=    ))*)", re.MULTILINE)
     return [(words, re.sub("^    ", "", text, flags=re.MULTILINE).strip()) for words, text in pattern.findall(page)]
 
 
 def commands_of(page: str) -> list[list[str]]:
-    """The words behind `laptime` in blocks and in the text of a page, up to a pipe or an ellipsis."""
+    """The words after `laptime` in code blocks and in the text of a page, up to a pipe or an ellipsis."""
     lines = re.findall(r"^(?: {4,}|\$ )(?:\$ )?(?:\S*/)?laptime (.*)$", page.replace("\\\n", " "), re.MULTILINE)
     commands = []
     for line in lines + re.findall(r"`laptime ([^`]+)`", page):
@@ -36,7 +36,7 @@ def commands_of(page: str) -> list[list[str]]:
 
 
 def all_commands() -> list[tuple[str, list[str]]]:
-    """Every command once, with the page that has it first."""
+    """Every command once, with the first page that contains it."""
     first = {}
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         for words in commands_of(page.read_text()):
@@ -46,7 +46,7 @@ def all_commands() -> list[tuple[str, list[str]]]:
 
 class Documents(ProgramTest):
     def test_every_option_exists(self):
-        """The program names the first option that it does not know: it must be the one that is added here."""
+        """The program names the first unknown option, which must be the one that is appended here."""
         commands = all_commands()
         self.assertGreater(len(commands), 80)
         for page, words in commands:
@@ -55,7 +55,7 @@ class Documents(ProgramTest):
                     self.assertIn("'--no-such-option'", self.laptime(*words, "--no-such-option").stderr)
 
     def test_every_value_exists(self):
-        """One layer is planned for a machine of which only the data sheet is known, so that nothing runs."""
+        """Plans one layer for a machine that is known only by its data sheet, so that nothing runs."""
         for page, words in all_commands():
             needs_files = any(re.search(r"\.(json|toml|bin)\b|^\./|^[A-Z]+$", word) for word in words)
             if words[0] not in ("bench", "profile", "attention", "memory", "plan", "explain") or needs_files:
@@ -81,7 +81,7 @@ class Readme(ProgramTest):
                 self.assert_ok(done)
                 self.assertEqual([line.rstrip() for line in done.stdout.strip().splitlines()], text.splitlines())
 
-    def test_commands_that_run_no_step(self):
+    def test_commands_that_run_no_step_succeed(self):
         commands = [line.split("#")[0].strip() for line in README.splitlines() if line.startswith("    laptime ")]
         cheap = [line for line in commands if any(part in re.sub(" +", " ", line) for part in RUNS_NOTHING)]
         self.assertGreater(len(cheap), 1)
@@ -91,7 +91,7 @@ class Readme(ProgramTest):
                 self.assert_ok(done)
                 self.assertNotEqual(done.stdout, "")
 
-    def test_pandas_recipe(self):
+    def test_pandas_recipe_works(self):
         (words,) = [words for words, _ in printed_examples(EXPORTS) if "records.csv" in words]
         recipe = re.findall(r"^    >>> (.*)$", EXPORTS, flags=re.MULTILINE)
         self.assertEqual(len(recipe), 2)
@@ -103,7 +103,7 @@ class Readme(ProgramTest):
         for row in rows:
             self.assertGreater(float(row["median_s"]), 0)
             self.assertEqual(row["predicted"], "true")
-            self.assertTrue({"std_s", "count"}.isdisjoint(row))  # a prediction has none
+            self.assertTrue({"std_s", "count"}.isdisjoint(row))  # a prediction has neither
         if importlib.util.find_spec("pandas") is None:
             self.skipTest("pandas is not installed; the csv module has read the file")
         import pandas

@@ -1,4 +1,4 @@
-"""The page of laptime report in a real browser: what is drawn, selected, copied and printed."""
+"""The page of laptime report in a real browser: drawing, selection, copying and printing."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ import browser  # noqa: E402
 
 HOSTILE = "</script><script>document.title='taken'</script><img src=http://127.0.0.1:8/x onerror=alert(1)>"
 CHARTS = "[...document.querySelectorAll('.chart:not([hidden])')]"
-# The picture of each chart, without the numbers that the library gives to its elements.
+# The image of each chart, without the ids that the library assigns to its elements.
 DRAWN = f"Object.fromEntries({CHARTS}.map(one => [one.id, one.querySelector('svg').outerHTML.replace(/zr\\d+-[a-z]*-?\\d*/g, '')]))"
 WORDS = """(() => {
     const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT, node =>
@@ -29,7 +29,7 @@ WORDS = """(() => {
 
 @unittest.skipUnless(browser.find_chromium(), "needs Chromium")
 class InABrowser(ReportTest):
-    made = None  # the store and the page that all tests begin with
+    made = None  # the store and the page that all tests start from
 
     @classmethod
     def setUpClass(cls):
@@ -68,7 +68,7 @@ class InABrowser(ReportTest):
                 self.assertRegex(label, r"\.$", name)
             self.assertLessEqual(self.overflow(), 0)
 
-    def test_the_first_screen_has_the_answer_and_a_chart(self):
+    def test_first_screen_has_the_answer_and_a_chart(self):
         self.open()
         top, bottom, says = self.chromium.run("""["chart-time", "says-time"].flatMap(id => {
             const { top, bottom } = document.getElementById(id).getBoundingClientRect();
@@ -103,7 +103,7 @@ class InABrowser(ReportTest):
             self.assertNotEqual(before[name], after.get(name), name)
         texts = self.chromium.run("[...document.querySelectorAll('h2 small')].map(one => one.textContent).filter(Boolean)")
         self.assertEqual(len(set(texts)), 1)
-        # A value of an axis, the keyboard, and the name of a bar select a point too.
+        # A value of an axis, the keyboard and the name of a bar also select a point.
         self.chromium.run("document.querySelector('#selector [aria-pressed=false][data-axis=mode]').click()")
         chosen = self.chromium.run("document.querySelector('#compare tr[aria-selected=true]').dataset.index")
         self.chromium.run("""document.querySelector('#compare tr[aria-selected=false]').dispatchEvent(
@@ -124,7 +124,7 @@ class InABrowser(ReportTest):
             self.assertGreaterEqual(self.chromium.run(f"{CHARTS}.length"), 6)
         self.assertEqual(self.chromium.console, [])
 
-    def test_names_of_records_stay_text(self):
+    def test_record_names_stay_text(self):
         with closing(sqlite3.connect(self.store)) as database:
             for number, text in database.execute("SELECT id, json FROM records").fetchall():
                 record = dict(json.loads(text), label=HOSTILE)
@@ -150,7 +150,7 @@ class InABrowser(ReportTest):
         self.assertLessEqual(self.overflow(), 0)
         self.assertEqual(self.chromium.console, [])
 
-    def test_paper_has_every_chart_with_patterns(self):
+    def test_printed_page_has_every_chart_with_patterns(self):
         self.open()
         self.chromium.run("dispatchEvent(new Event('beforeprint'))")
         for name in ("chart-time", "chart-work", "chart-memory"):
@@ -162,7 +162,7 @@ class InABrowser(ReportTest):
         self.assertGreater(len(self.chromium.pdf()), 50_000)
         self.assertEqual(self.chromium.console, [])
 
-    def test_tables_sort_and_save_their_values(self):
+    def test_tables_sort_and_can_be_saved(self):
         self.open()
         saved = self.chromium.run("""(async () => {
             const texts = {}, blobs = new Map();

@@ -1,4 +1,4 @@
-"""laptime report: one page from stored records or a sweep file, and refusals."""
+"""laptime report: one page from stored records or a sweep file, and rejected input."""
 
 import json
 import sqlite3

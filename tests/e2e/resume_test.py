@@ -1,4 +1,4 @@
-"""--resume returns only what was measured under the same conditions, and programs that share a store share the points."""
+"""--resume reuses only records measured under the same conditions, and programs that share a store share the points."""
 
 import json
 import os
@@ -18,7 +18,7 @@ class Resume(ProgramTest):
         return json.loads(done.stdout)
 
     @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one core only")
-    def test_other_cores_are_another_measurement(self):
+    def test_measures_again_on_other_cores(self):
         one = min(os.sched_getaffinity(0))
         words = [*CPU, *ONE_STEP]
         self.resume(*words, preexec_fn=lambda: os.sched_setaffinity(0, {one}))
@@ -27,7 +27,7 @@ class Resume(ProgramTest):
         self.resume(*words, "--threads", "2")
         self.assertEqual(len(self.stored()), 4 if len(os.sched_getaffinity(0)) > 2 else 3)
 
-    def test_another_file_of_the_same_name_is_another_measurement(self):
+    def test_measures_again_if_a_file_has_changed(self):
         data = self.folder / "text.txt"
         words = [*MODEL[:-4], "--vocab", "256", "--batch", "1", "--context", "16", "--device", "cpu", "--threads", "1",
                  *ONE_STEP, "--data", data]
@@ -41,7 +41,7 @@ class Resume(ProgramTest):
         self.assertNotEqual(second["loss"], first["loss"])
         self.assertEqual(len(self.stored()), 2)
 
-    def test_a_point_refused_for_memory_is_tried_again(self):
+    def test_measures_again_after_out_of_memory(self):
         words = ("--d-model 256 --d-ff 1024 --num-layers 2 --num-heads 4 --vocab 10000 --context 16 --batch 1 "
                  "--device cpu --threads 1").split() + ONE_STEP
         limit = 150_000_000
@@ -51,14 +51,14 @@ class Resume(ProgramTest):
 
 
 class Shown(ProgramTest):
-    """What a command took from the store is part of what it shows, then and later."""
+    """Records that a command took from the store are part of its output, immediately and later."""
 
     def seeds(self, *words) -> list[str]:
         done = self.laptime("show", *words, "--store", self.store, "--columns", "seed", "--output", "csv")
         self.assert_ok(done)
         return done.stdout.split()[1:]
 
-    def test_the_last_run_is_the_whole_sweep(self):
+    def test_last_run_includes_resumed_points(self):
         self.assert_ok(self.bench(*PREDICTED, "--seed", "1,2"))
         self.assert_ok(self.bench(*PREDICTED, "--seed", "7"))
         self.assert_ok(self.bench(*PREDICTED, "--seed", "1,2,3,4", "--resume"))
@@ -70,7 +70,7 @@ class Shown(ProgramTest):
         self.assertEqual(self.seeds("--last"), ["9"])
         self.assertEqual(self.seeds(), ["1", "2", "7", "3", "4", "9"])
 
-    def test_rows_from_the_store_are_marked(self):
+    def test_marks_rows_from_the_store(self):
         self.assert_ok(self.bench(*PREDICTED, "--seed", "1,2"))
         for words in ([], ["--sort", "seed"]):
             done = self.bench(*PREDICTED, "--seed", "1,2,3", "--resume", "--columns", "seed", *words)
@@ -95,7 +95,7 @@ class Share(ProgramTest):
         self.assertEqual(sorted(record["config"]["seed"] for record in stored), list(range(1, points + 1)))
         self.assertGreater(len({record["run"] for record in stored}), 1)
 
-    def test_a_claim_dies_with_its_owner(self):
+    def test_a_claim_ends_with_its_owner(self):
         words = ["bench", "--store", self.store, *CPU, "--threads", "1", "--warmup", "0", "--resume", "--output",
                  "json", "--steps"]
         owner = self.start(*words, "1000000")
@@ -108,7 +108,7 @@ class Share(ProgramTest):
         output, errors = other.communicate(timeout=60)
         self.assertEqual(json.loads(output)[0]["status"], "timeout", errors)
 
-    def test_waiting_for_another_program_ends_with_control_c(self):
+    def test_control_c_ends_waiting_for_another_program(self):
         words = ["bench", "--store", self.store, *CPU, "--threads", "1", "--warmup", "0", "--resume", "--steps",
                  "1000000"]
         owner = self.start(*words)

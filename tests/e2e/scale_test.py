@@ -1,4 +1,4 @@
-"""Large stores, kernels files and models: time and memory grow with what is asked for, not with its square."""
+"""Large stores, kernels files and models: time and memory grow linearly with the request, not with its square."""
 
 import json
 import os
@@ -14,13 +14,13 @@ MODEL = "--model custom --d-model 16 --d-ff 32 --num-heads 2 --context 8 --batch
 
 
 def rows_of(text: str) -> int:
-    """Rows of a table, of Markdown or of CSV, whose names have the parts that differ."""
+    """Rows of a table, of Markdown or of CSV; their names have only the parts that differ."""
     return len(re.findall(r"^(?:\| )?(?:step/model:custom|step|eager|compile)\b", text, flags=re.MULTILINE))
 
 
 class Scale(ProgramTest):
     def cost_of(self, *words, code: int = 0) -> tuple[float, float, str]:
-        """CPU seconds, most resident MiB, and what the program printed."""
+        """CPU seconds, peak resident MiB, and the output of the program."""
         output = self.folder / "output"
         with open(output, "wb") as file:
             process = os.fork()
@@ -33,7 +33,7 @@ class Scale(ProgramTest):
         return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, output.read_text()
 
     def filled_store(self, count: int):
-        """A store of so many records, copies of two that were measured."""
+        """A store with `count` records, which are copies of two measured ones."""
         store = self.folder / f"store{count}.sqlite"
         self.assert_ok(self.laptime("bench", "--store", store, *PREDICTED, *ONE_STEP, "--mode", "eager,compile"))
         with closing(sqlite3.connect(store)) as database:
@@ -45,8 +45,8 @@ class Scale(ProgramTest):
             database.commit()
         return store
 
-    def test_show_holds_few_records_at_a_time(self):
-        """The memory of a list does not grow with the store, and reading it costs little per record."""
+    def test_show_keeps_few_records_in_memory(self):
+        """The memory of `show` does not grow with the store, and reading costs little per record."""
         small, large = self.filled_store(100), self.filled_store(4000)
         for words in ([], ["model = custom"], ["ctx > 8 and mode = eager"], ["--sort", "median:desc"],
                       ["--columns", "name,median,peak_memory", "--output", "csv"], ["--output", "markdown"],
@@ -54,11 +54,11 @@ class Scale(ProgramTest):
             _, memory_of_small, _ = self.cost_of("show", "--store", small, *words)
             seconds, memory, text = self.cost_of("show", "--store", large, *words)
             self.assertLess(memory, memory_of_small + 12, words)
-            self.assertLess(seconds, 4, words)  # 1 ms a record, with debug code on a slow machine
+            self.assertLess(seconds, 4, words)  # 1 ms per record, with debug code on a slow machine
             if "--output-file" not in words:
                 self.assertGreaterEqual(rows_of(text), 2000, words)
 
-    def test_records_are_a_line_each(self):
+    def test_each_record_is_one_line(self):
         for count in (50, 51):
             store = self.filled_store(count)
             for words in ([], ["--sort", "median"], ["--output-file", "table.txt"]):
@@ -67,7 +67,7 @@ class Scale(ProgramTest):
                 self.assertEqual(len(rows), count, (words, text))
                 self.assertLessEqual(len(text.splitlines()), count + 8, words)  # heading, machine and trust
 
-    def test_whole_records_pass_through_one_by_one(self):
+    def test_streams_whole_records(self):
         small, large = self.filled_store(50), self.filled_store(1000)
         for form in ("json", "jsonl", "csv"):
             _, memory_of_small, _ = self.cost_of("show", "--store", small, "--output", form)
@@ -75,7 +75,7 @@ class Scale(ProgramTest):
             self.assertLess(memory, memory_of_small + 12, form)
             self.assertGreaterEqual(text.count("step/model:custom"), 1000)
 
-    def test_a_store_of_an_older_schema_is_shown_in_as_little_memory(self):
+    def test_shows_a_store_of_an_older_schema_in_little_memory(self):
         store = self.filled_store(400)
         with closing(sqlite3.connect(store)) as database:
             for kind, name in database.execute("SELECT type, name FROM sqlite_schema WHERE type IN ('trigger', 'view')"
@@ -92,13 +92,13 @@ class Scale(ProgramTest):
         self.assertEqual(store.read_bytes(), before)
 
     def assert_linear(self, cost_of, small: int, large: int):
-        """Twice the time that a linear program takes is allowed; a quadratic one takes four times as long."""
+        """Allows twice the time of a linear program; a quadratic one takes four times as long."""
         start = cost_of(0)
         few = max(cost_of(small) - start, 0.02)
         many = cost_of(large) - start
         self.assertLess(many / few, 2 * large / small, f"{start:.2f}, {few:.2f} and {many:.2f} s")
 
-    def test_a_kernels_file_of_many_entries(self):
+    def test_reads_a_kernels_file_with_many_entries(self):
         name = self.folder / "choices.json"
 
         def cost_of(entries: int) -> float:
@@ -108,13 +108,13 @@ class Scale(ProgramTest):
 
         self.assert_linear(cost_of, 10_000, 80_000)
 
-    def test_a_model_of_many_layers(self):
+    def test_plans_a_model_with_many_layers(self):
         def cost_of(layers: int) -> float:
             return self.cost_of("explain", *MODEL, "--num-layers", layers + 1, "--store", "none")[0]
 
         self.assert_linear(cost_of, 50, 400)
 
-    def test_a_record_of_many_lists(self):
+    def test_reads_a_record_with_many_lists(self):
         self.assert_ok(self.bench(*PREDICTED, *ONE_STEP))
         record = self.stored()[0]
 

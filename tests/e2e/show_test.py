@@ -1,4 +1,4 @@
-"""laptime show: the records of a run, and what it says where a filter matches none."""
+"""laptime show: the records of a run, and the message if a filter matches none."""
 
 import sqlite3
 import unittest
@@ -18,18 +18,18 @@ class Show(ProgramTest):
         self.assert_ok(done)
         return done.stdout.split()[1:], done.stderr
 
-    def test_the_last_run(self):
+    def test_last_shows_the_last_run(self):
         self.assertEqual(self.shown("--last"), (["3"], ""))
         self.assertEqual(self.shown("--last", "seed in (1, 3)"), (["3"], ""))
 
-    def test_the_last_run_is_that_of_the_newest_record_that_has_one(self):
+    def test_last_run_is_the_newest_with_a_run_id(self):
         with closing(sqlite3.connect(self.store)) as database:
             for _ in range(20):
                 database.execute("INSERT INTO records (json) SELECT json_remove(json, '$.run') FROM records WHERE id = 1")
             database.commit()
         self.assertEqual(self.shown("--last"), (["3"], ""))
 
-    def test_a_run_is_found_by_part_of_its_name(self):
+    def test_finds_a_run_by_part_of_its_name(self):
         first, last = (self.stored()[i]["run"] for i in (0, 2))
         self.assertEqual(self.shown("--run", first), (["1", "2"], ""))
         self.assertEqual(self.shown("--run", last.rpartition("-")[2], "seed != 1"), (["3"], ""))
@@ -37,7 +37,7 @@ class Show(ProgramTest):
         self.assertEqual(done.returncode, 2)
         self.assertIn("--last or --run", done.stderr)
 
-    def test_several_runs_are_kept_apart(self):
+    def test_keeps_several_runs_apart(self):
         first, last = (self.stored()[i]["run"] for i in (0, 2))
         text = self.laptime("show", "--store", self.store, "--columns", "seed").stdout
         self.assertRegex(text, rf"\nrun {first}\n *1\n *2\nrun {last}\n *3\n")
@@ -45,9 +45,9 @@ class Show(ProgramTest):
             text = self.laptime("show", "--store", self.store, *words).stdout
             self.assertNotIn("run", text, words)
         text = self.laptime("show", "--store", self.store, "--sort", "seed:desc").stdout
-        self.assertNotIn("\nrun ", text)  # the order mixes them
+        self.assertNotIn("\nrun ", text)  # the order mixes the runs
 
-    def test_a_changed_size_is_found_by_its_name(self):
+    def test_finds_a_changed_size_by_its_name(self):
         self.assert_ok(self.bench("--model", "small,medium", "--num-layers", "2", "--device", "h100", "--steps", "1"))
         done = self.laptime("show", "model = small", "--store", self.store, "--columns", "model,seed,peak")
         self.assert_ok(done)

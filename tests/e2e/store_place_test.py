@@ -1,4 +1,4 @@
-"""Places where a store cannot be kept: a run measures all the same, or refuses before it measures; it never waits."""
+"""Places where a store cannot be kept: a run measures anyway or fails before it measures; it never waits."""
 
 import errno
 import json
@@ -10,7 +10,7 @@ import unittest
 
 from program import ONE_STEP, PREDICTED, ProgramTest
 
-# Locks fail as on NFS or Lustre without a lock manager; the error is that of LOCK_ERROR.
+# Locks fail as on NFS or Lustre without a lock manager, with the error in LOCK_ERROR.
 NO_LOCKS = r"""
 #define _GNU_SOURCE
 #include <errno.h>
@@ -65,7 +65,7 @@ class WithoutLocks(ProgramTest):
                 self.assertEqual(done.stderr.count("records are not kept"), 1, done.stderr)
                 self.assertIn("no locks", done.stderr)
                 self.assertLess(time.monotonic() - start, 25, "it waited for a lock")
-            self.assertEqual(len(self.stored()), 1)  # a store can be read all the same
+            self.assertEqual(len(self.stored()), 1)  # the store can still be read
 
 
 class Home(ProgramTest):
@@ -94,25 +94,25 @@ class Home(ProgramTest):
 
 
 class Path(ProgramTest):
-    def test_a_store_is_a_path_and_no_uri(self):
+    def test_a_store_is_a_path_and_not_a_uri(self):
         self.assert_ok(self.laptime("bench", "--store", "file:v.sqlite", *PREDICTED, *ONE_STEP))
         self.assertEqual([file.name for file in self.folder.glob("*v.sqlite*")], ["file:v.sqlite"])
         self.assertEqual(len(self.stored("file:v.sqlite")), 1)
 
-    def test_a_store_in_memory_is_refused(self):
+    def test_rejects_a_store_in_memory(self):
         for command in ("bench", "show", "plan"):
             words = [] if command == "show" else PREDICTED
             done = self.laptime(command, "--store", ":memory:", *words)
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn("would keep nothing", done.stderr)
 
-    def test_the_output_does_not_replace_the_store(self):
+    def test_output_does_not_replace_the_store(self):
         (self.folder / "inner").mkdir()
         (self.folder / "link").symlink_to("file:v.sqlite")
         (self.folder / "door").symlink_to(self.folder)
         spellings = ("file:v.sqlite", "./file:v.sqlite", "inner/../file:v.sqlite", "link", "door/file:v.sqlite",
                      self.folder / "file:v.sqlite")
-        for _ in range(2):  # without the store, and with it
+        for _ in range(2):  # without and with an existing store
             for spelling in spellings:
                 done = self.laptime("bench", "--store", "file:v.sqlite", "--output-file", spelling, "--output", "csv",
                                     *PREDICTED, *ONE_STEP)
@@ -120,7 +120,7 @@ class Path(ProgramTest):
                 self.assertIn("this is the store", done.stderr)
             self.assert_ok(self.laptime("bench", "--store", "file:v.sqlite", *PREDICTED, *ONE_STEP))
 
-    def test_what_cannot_be_a_store_is_refused_before_measuring(self):
+    def test_rejects_impossible_stores_before_measuring(self):
         (self.folder / "text.txt").write_text("some text\n" * 50)
         (self.folder / "short.csv").write_text("a,b\n")
         (self.folder / "inner").mkdir()

@@ -1,4 +1,4 @@
-"""A store that others remove, empty, replace, damage or fill while it is used: what was measured is not lost silently."""
+"""A store that others remove, empty, replace, damage or fill while it is in use: no measurement is lost silently."""
 
 import json
 import os
@@ -35,21 +35,21 @@ class Vanished(ProgramTest):
         self.assertEqual(sorted(stored), sorted(set(stored)), "a record is doubled")
         self.assertEqual(sorted(stored), list(range(1, POINTS + 1)))
 
-    def test_a_store_that_is_removed(self):
+    def test_reports_a_removed_store(self):
         self.assert_complete(*self.sweep_with(self.store.unlink))
 
-    def test_a_store_that_is_emptied(self):
+    def test_reports_an_emptied_store(self):
         self.assert_complete(*self.sweep_with(lambda: os.truncate(self.store, 0)))
 
-    def test_a_store_that_is_moved_away(self):
+    def test_reports_a_store_moved_away(self):
         self.assert_complete(*self.sweep_with(lambda: self.store.rename(self.folder / "elsewhere")))
 
-    def test_a_folder_that_is_removed(self):
+    def test_reports_a_removed_folder(self):
         store = self.folder / "inner" / "records.sqlite"
         store.parent.mkdir()
         self.assert_complete(*self.sweep_with(lambda: shutil.rmtree(store.parent), store), store=store)
 
-    def test_a_store_whose_records_are_deleted(self):
+    def test_reports_deleted_records(self):
         def delete():
             with closing(sqlite3.connect(self.store, timeout=30)) as store:
                 store.execute("DELETE FROM records")
@@ -57,7 +57,7 @@ class Vanished(ProgramTest):
 
         self.assert_complete(*self.sweep_with(delete))
 
-    def test_a_store_that_an_older_copy_replaces(self):
+    def test_reports_a_store_replaced_by_an_older_copy(self):
         older = self.folder / "older.sqlite"
         self.assert_ok(self.laptime("bench", "--store", older, *PREDICTED, *ONE_STEP, "--seed", "1000"))
         code, errors = self.sweep_with(lambda: shutil.copyfile(older, self.folder / "copy") and
@@ -67,7 +67,7 @@ class Vanished(ProgramTest):
         seeds = [record["config"]["seed"] for record in self.stored()]
         self.assertEqual(sorted(seeds), [*range(1, POINTS + 1), 1000])
 
-    def test_a_store_that_becomes_unreadable_is_a_failure_with_every_record_counted(self):
+    def test_an_unreadable_store_is_a_failure_that_counts_every_record(self):
         code, errors = self.sweep_with(lambda: self.store.write_bytes(b"something else" * 1000))
         self.assertEqual(code, 1)
         self.assertIn("not a laptime store", errors)
@@ -75,8 +75,8 @@ class Vanished(ProgramTest):
 
 
 class Full(ProgramTest):
-    def test_a_full_disk_under_the_store_and_the_output(self):
-        """Nothing that is said to be in the store is missing there."""
+    def test_reports_a_full_disk_under_store_and_output(self):
+        """Every record that is reported as stored is in the store."""
         self.assert_ok(self.bench(*PREDICTED, *ONE_STEP, "--seed", "1000"))
         size = self.store.stat().st_size
         for room in (0, 20_000, 60_000, 200_000):
@@ -106,7 +106,7 @@ class Damaged(ProgramTest):
             store.executemany("INSERT INTO records (json) VALUES (?)", [(text,) for text in texts])
             store.commit()
 
-    def test_rows_that_cannot_be_read_hide_no_others(self):
+    def test_unreadable_rows_hide_no_others(self):
         newer = self.stored()[0] | {"schema_version": 99}
         self.insert(json.dumps(newer), '{"schema_version": 1}', "[1, 2]")
         for words, rows in ((["--output", "jsonl"], POINTS), (["--output", "csv"], POINTS + 1),
@@ -120,8 +120,8 @@ class Damaged(ProgramTest):
             self.assertIn("schema version 99", done.stderr)
         self.assertIn("\nseed 20 ", self.laptime("show", "--store", self.store).stdout)
 
-    def test_flipped_bits(self):
-        """A flipped bit hides at most the records of a page, unless it hits the schema, which fits in a few pages."""
+    def test_flipped_bits_hide_few_records(self):
+        """A flipped bit hides at most the records of one page, unless it hits the schema, which occupies a few pages."""
         sound = self.store.read_bytes()
         generator = random.Random(1)
         hidden = in_schema = 0
@@ -145,7 +145,7 @@ class Damaged(ProgramTest):
         self.assertEqual(hidden, 0)
         self.assertLess(in_schema, 4)
 
-    def test_databases_of_others_are_left_alone(self):
+    def test_leaves_databases_of_other_programs_alone(self):
         foreign = self.folder / "foreign.sqlite"
         with closing(sqlite3.connect(foreign)) as database:
             database.execute("PRAGMA journal_mode = WAL")

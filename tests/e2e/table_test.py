@@ -1,4 +1,4 @@
-"""What tables show on terminals of 80, 120 and 200 columns, and that no line is wider."""
+"""The contents of tables on terminals with 80, 120 and 200 columns. No line is wider."""
 
 import re
 import unittest
@@ -20,7 +20,7 @@ class Table(ProgramTest):
             with self.subTest(width=width, words=words):
                 yield "\n".join(self.lines(width, *words))
 
-    def test_lists(self):
+    def test_lists_fit(self):
         for topic in "models editions devices kernels columns metrics options exports".split():
             for text in self.at_every_width("list", topic):
                 self.assertNotEqual(text, "")
@@ -35,7 +35,7 @@ class Table(ProgramTest):
             self.assertIn("too many", text)
             self.assertNotIn("..", text.replace(" ..", ""))
 
-    def test_a_pipe_is_as_wide_as_columns_says(self):
+    def test_columns_sets_the_width_of_a_pipe(self):
         self.assert_ok(self.bench(*MODEL, "--device", "h100", "--context", "8,16"))
         widths = {}
         for columns in ("80", "", "nonsense"):
@@ -47,13 +47,13 @@ class Table(ProgramTest):
         self.assertGreater(widths[""], 80)
         self.assertEqual(widths[""], widths["nonsense"])
 
-    def test_a_point_that_is_cut_down_says_so(self):
+    def test_a_shortened_point_says_so(self):
         words = [*MODEL, "--device", "h100", "--edition", "2024", "--context", "16", "--crop-context", "8", "--clip-norm", "1"]
         done = self.bench(*words)
         self.assert_ok(done)
         self.assertRegex(done.stdout, r"\ncustom, .*ctx 16, .*cropped to the first 8 positions, clip_norm 1")
 
-    def test_all_columns(self):
+    def test_shows_all_columns(self):
         self.assert_ok(self.bench(*PREDICTED, "--seed", "1,2"))
         for text in self.at_every_width("show", "--store", self.store, "--columns", "all"):
             self.assertNotIn("\n\n\n", text)
@@ -82,19 +82,19 @@ class Table(ProgramTest):
             self.assertRegex(row, r" [\d.]+x \([\d.]+-[\d.]+\)")
         self.assertLessEqual(len([line for line in lines if line.startswith("!")]), 1)
 
-    def test_columns_of_documents_are_a_table_at_80_columns(self):
+    def test_columns_of_documents_fit_80_columns(self):
         self.assert_ok(self.bench(*TINY, "--pass", "forward,forward_backward", "--warmup", "0", "--steps", "2"))
         for columns in ("2024", "2025a", "2025c", "2025d"):
             rows = self.lines(80, "show", "--store", self.store, "--columns", columns, "--quiet")
             self.assertLessEqual(len(rows), 8, rows)
 
-    def test_quiet_prints_rows_alone(self):
+    def test_quiet_prints_rows_only(self):
         self.assert_ok(self.bench(*PREDICTED, "--seed", "1,2"))
         for words, count in ((["--columns", "seed"], 2), ([], 2), (["--last", "seed = 1"], 2)):
             lines = self.lines(80, "show", "--store", self.store, "--quiet", *words)
             self.assertEqual(len(lines), count, lines)
 
-    def test_rows_that_look_alike_have_names(self):
+    def test_rows_with_equal_settings_have_names(self):
         self.assert_ok(self.bench(*PREDICTED, "--lr", "0.1,0.2"))
         for columns in ("mean_std", "avg_std", "attention", "median,peak"):
             text = "\n".join(self.lines(200, "show", "--store", self.store, "--columns", columns))

@@ -1,4 +1,4 @@
-"""Numbers of threads: the same losses on any, and how far more of them could help."""
+"""Thread counts: the losses are the same for all of them, and explain bounds the speed-up."""
 
 import json
 import unittest
@@ -10,7 +10,7 @@ MODEL = ["--model", "custom", "--d-model", "128", "--d-ff", "344", "--num-layers
 
 
 class Threads(ProgramTest):
-    def test_losses_are_the_same_bits_on_1_to_64_threads(self):
+    def test_losses_have_the_same_bits_on_1_to_64_threads(self):
         run = self.laptime("bench", "--store", "none", *MODEL, "--threads", "1,2,5,16,64", "--mode", "eager,compile", "--dtype",
                            "float32,bfloat16", "--reproducible", "--warmup", "1", "--steps", "2", "--output", "json")
         self.assert_ok(run)

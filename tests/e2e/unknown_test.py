@@ -1,4 +1,4 @@
-"""Unknown is not a number: a record or a machine that does not say something is shown without it, never as nan."""
+"""Unknown values of a record or a machine are left out, never printed as nan."""
 
 import json
 import re
@@ -8,12 +8,12 @@ from contextlib import closing
 
 from program import TINY, ProgramTest
 
-NOT_A_NUMBER = re.compile(r"(?<!value=)(?<!value=-)\b(nan|inf)\b", re.IGNORECASE)  # an op may have value=-inf
+NOT_A_NUMBER = re.compile(r"(?<!value=)(?<!value=-)\b(nan|inf)\b", re.IGNORECASE)  # an op may have the attribute value=-inf
 
 
 class Unknown(ProgramTest):
     def shown(self):
-        """What the commands say that show stored records."""
+        """The output of all commands that show stored records."""
         for words in (["show"], ["show", "--verbose"], ["show", "--columns", "name,mean,median,min,max,std,mfu,peak"],
                       ["show", "--columns", "mean_std"], ["show", "--output", "csv"],
                       ["show", "--output", "markdown"], ["history"], ["export", "csv"], ["export", "llama_bench"],
@@ -22,7 +22,7 @@ class Unknown(ProgramTest):
             self.assertIn(done.returncode, (0, 1, 2), (words, done.stderr))
             yield words, done.stdout + done.stderr
 
-    def test_numbers_that_are_null_or_zero(self):
+    def test_null_and_zero_numbers_are_not_printed_as_nan(self):
         self.assert_ok(self.bench(*TINY, "--device", "cpu", "--steps", "6", "--warmup", "0"))
         whole = self.stored()[0]
         for damage in ({"mean": None}, {"median": None}, {"min": None, "max": None}, {"mean": 0.0, "median": 0.0}):

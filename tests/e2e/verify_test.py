@@ -12,7 +12,7 @@ GOLDEN = Path(os.environ["LAPTIME_GOLDEN_DIR"]) / "tiny_2025.safetensors"
 
 
 def changed(content: bytes, tensor: str, factor: float) -> bytes:
-    """A copy of the file with the largest element of one float64 tensor multiplied."""
+    """A copy of the file in which the largest element of one float64 tensor is multiplied."""
     header_bytes = struct.unpack("<Q", content[:8])[0]
     stated = json.loads(content[8 : 8 + header_bytes])[tensor]
     begin, end = (8 + header_bytes + offset for offset in stated["data_offsets"])
@@ -32,7 +32,7 @@ class Verify(ProgramTest):
         self.assertIn("\npassed\n", done.stdout)
         self.assertGreater(done.stdout.count("\n"), 50)
 
-    def test_it_runs_what_bench_would_run(self):
+    def test_runs_the_same_kernels_as_bench(self):
         words = ["--mode", "compile", "--recompute", "block", "--threads", "2", "--store", self.store, "--verbose"]
         done = self.laptime("verify", GOLDEN, *words)
         self.assert_ok(done)
@@ -52,7 +52,7 @@ class Verify(ProgramTest):
                 self.assertEqual(done.returncode, 1, done.stdout)
                 self.assertIn("FAIL", done.stdout)
 
-    def test_every_file_is_read_before_any_is_verified(self):
+    def test_reads_every_file_before_it_verifies_any(self):
         done = self.laptime("verify", GOLDEN, "none.safetensors")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
 

@@ -1,4 +1,5 @@
-// Running plans: sources and outputs, states between steps, NaN in unwritten memory, find_nan, and timed phases.
+// Running plans: sources and outputs, states between steps, NaN in memory that was never written, find_nan, and timed
+// phases.
 #include "exec/executor.h"
 
 #include <fmt/format.h>
@@ -88,7 +89,7 @@ TEST_F(ExecutorOnCpu, StateKeepsItsValueBetweenSteps) {
   EXPECT_EQ(floats_of(step.read_output("next")), (std::vector<float>{8, -16, 4}));
 }
 
-// A CPU in the place of a device that records steps: a recording enqueues again what it was made from.
+// A CPU that behaves like a device with recorded steps: running a recording enqueues its launches again.
 class RecordingBackend : public cpu::CpuBackend {
  public:
   using CpuBackend::CpuBackend;
@@ -137,7 +138,7 @@ TEST(ExecutorOnARecordingDevice, ReplaysUntracedStepsAfterTheFirst) {
   EXPECT_EQ(floats_of(step.read_source("w")), (std::vector<float>{16, -32, 8}));
 }
 
-// A CPU that hands out the values of a step one by one, and overwrites what it gets back.
+// A CPU that allocates the values of a step one by one, and overwrites memory that is freed.
 class PoolingBackend : public RecordingBackend {
  public:
   using RecordingBackend::RecordingBackend;
@@ -194,7 +195,7 @@ TEST(ExecutorOnAPoolingDevice, AllocatesStepValuesFromThePool) {
   EXPECT_EQ(backend.handed_out.size(), 1U);  // the output
   EXPECT_EQ(floats_of(step.read_source("w")), (std::vector<float>{0, 1, 2}));
   EXPECT_FLOAT_EQ(floats_of(step.read_output("y"))[1], std::exp(-1.0F));
-  // From a recording the values are in an arena, and the state goes on.
+  // A recorded step keeps its values in an arena, and the state is kept.
   int inputs = 0;
   EXPECT_EQ(step.run_recorded(2, [&] { ++inputs; }).size(), 2U);
   EXPECT_EQ(inputs, 2);
@@ -350,7 +351,7 @@ TEST_F(ExecutorOnCpu, PhasesFillTheStep) {
   Seconds last = timeline.events[0].begin;
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(timeline.events[i].what, static_cast<int>(Phase::kForward) + static_cast<int>(i));
-    EXPECT_EQ(timeline.events[i].begin, last);  // no time between phases
+    EXPECT_EQ(timeline.events[i].begin, last);  // no time passes between phases
     EXPECT_GT(timeline.events[i].end, timeline.events[i].begin);
     last = timeline.events[i].end;
   }
@@ -403,7 +404,7 @@ TEST_F(ExecutorOnRoofline, RejectsOversizedPlanAndReleasesMemory) {
     build.output("y", exp(build, build.source("x", floats({elements}), Role::kInput)));
     return plan(build);
   };
-  const Plan large = plan_of(150'000);  // 600 kB resident, 600 kB in the arena; there is 1 MiB
+  const Plan large = plan_of(150'000);  // 600 kB resident and 600 kB in the arena exceed the 1 MiB of the device
   try {
     const Executor step(large, backend_);
     FAIL() << "no OutOfMemory";
@@ -416,7 +417,7 @@ TEST_F(ExecutorOnRoofline, RejectsOversizedPlanAndReleasesMemory) {
   EXPECT_EQ(backend_.peak_held_bytes(), small.predicted_peak_bytes());
 }
 
-// A product of bfloat16 factors may store its result in float32; the type of the factors decides.
+// A product of bfloat16 operands may store its result in float32; the type of the operands decides.
 TEST(Roofline, ProductsRunAtThePeakOfTheirOperandType) {
   const DataSheet fast{.name = "fast", .memory = 1 << 20, .bandwidth = 1e18, .float32 = 1e12, .bfloat16 = 4e12};
   const std::vector<const OpCard*> ops = all_ops();

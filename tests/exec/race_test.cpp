@@ -1,4 +1,4 @@
-// Races with stated times: the winner, and how often each candidate runs.
+// Races with given times: the winner, and how often each candidate runs.
 #include "exec/race.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@ namespace {
 
 using Times = std::vector<std::vector<double>>;
 
-// Candidates whose runs take stated milliseconds; the last time repeats.
+// Candidates with given run times in milliseconds; the last time repeats.
 class Track {
  public:
   explicit Track(Times milliseconds) : milliseconds_(std::move(milliseconds)) { runs.resize(milliseconds_.size()); }

@@ -1,4 +1,4 @@
-// The sampling loop on a virtual clock: the number and order of steps, and when it ends.
+// The sampling loop on a virtual clock: the number and order of steps, and when sampling ends.
 #include "exec/sampler.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,7 @@ TEST_F(SamplerOnRoofline, TakesTheRequestedSteps) {
   const Sampling sampling = sample(*step, {StoppingRule::fixed(2, 3), true}, hooks);
   EXPECT_EQ(sampling.steps.size(), 5U);
   EXPECT_EQ(sampling.warmup, 2);
-  EXPECT_EQ(sampling.steps_per_sample, 1);  // however short
+  EXPECT_EQ(sampling.steps_per_sample, 1);  // even for the shortest steps
   EXPECT_EQ(sampling.sample_count(), 3);
   EXPECT_EQ(sampling.reason, StopReason::kFixed);
   EXPECT_FALSE(sampling.interrupted);
@@ -60,7 +60,7 @@ TEST_F(SamplerOnRoofline, WarmupMayBeZero) {
 
 TEST_F(SamplerOnRoofline, TimesShortStepsInBatches) {
   const Sampling sampling = sample(*step_of(1), {StoppingRule(), false}, {});
-  EXPECT_EQ(sampling.steps_per_sample, 5);  // of 1 ms, for samples of 5 ms
+  EXPECT_EQ(sampling.steps_per_sample, 5);  // steps of 1 ms make samples of 5 ms
   EXPECT_EQ(sampling.reason, StopReason::kInterval);
   EXPECT_EQ(sampling.sample_count(), 10);
   EXPECT_EQ(static_cast<int64_t>(sampling.steps.size()), sampling.warmup + 50);
@@ -75,7 +75,8 @@ TEST_F(SamplerOnRoofline, LongStepIsOneSample) {
   EXPECT_EQ(sampling.reason, StopReason::kInterval);
 }
 
-// A step of 8 ms of which 1 ms is reported is a sample of five steps, and its spread decides when to stop.
+// Only 1 ms of each step of 8 ms is reported. A sample is five steps, and the spread of the reported times decides when
+// to stop.
 TEST_F(SamplerOnRoofline, StoppingFollowsTheReportedPhase) {
   const auto step = step_of(8);
   int64_t taken = 0;
@@ -95,7 +96,7 @@ TEST_F(SamplerOnRoofline, InterruptEndsSamplingBetweenSteps) {
   EXPECT_EQ(sampling.steps.size(), 3U);
 }
 
-// Marks of launches cost nothing on a virtual clock, so that only the request decides.
+// Marking launches costs nothing on a virtual clock, so only the request matters.
 TEST_F(SamplerOnRoofline, TracesTheFirstStepOnRequest) {
   const auto marked_steps = [&](double marks_below, bool marks_first) {
     std::vector<int64_t> marked;
@@ -146,7 +147,7 @@ TEST(Trial, TimesAKernelOnOperandsOfItsSignature) {
   EXPECT_LT(fastest, reference);
 }
 
-// A device with a clock of its own, which takes 50 ms to load the code of a kernel before its first launch.
+// A device with its own clock, which needs 50 ms to load the code of a kernel before the first launch.
 class LoadsCode : public roofline::RooflineBackend {
  public:
   using RooflineBackend::RooflineBackend;
@@ -178,7 +179,7 @@ TEST(Trial, LoadsDeviceCodeBeforeTiming) {
   EXPECT_GT(slow, 0.9e-3);
   EXPECT_LT(slow, 1.2e-3);
   EXPECT_EQ(slow_launches, 2);
-  // Short launches are timed together: one to load, one to see how short, and some more.
+  // Short launches are timed together: one launch loads the code, one shows how short they are, and the rest are timed.
   EXPECT_GT(time_on(Seconds{1e-9}).second, 4);
 }
 

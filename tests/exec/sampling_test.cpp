@@ -1,4 +1,4 @@
-// SampleSeries: steps that somebody else has timed, split into warm-up and samples.
+// SampleSeries: steps timed by another program, split into warm-up and samples.
 #include "exec/sampling.h"
 
 #include <gtest/gtest.h>
@@ -6,7 +6,7 @@
 namespace laptime {
 namespace {
 
-// Adds steps of these seconds, one right after the other, until the series is done. Returns how many.
+// Adds back-to-back steps of these durations until the series is done. Returns the number of steps.
 size_t add_steps(SampleSeries& series, double seconds, size_t most, double growth = 0) {
   Seconds at{};
   for (size_t i = 0; i < most; ++i) {
@@ -18,7 +18,7 @@ size_t add_steps(SampleSeries& series, double seconds, size_t most, double growt
   return most;
 }
 
-TEST(SampleSeries, EndsWithItsRule) {
+TEST(SampleSeries, EndsWhenItsRuleStops) {
   SampleSeries series(StoppingRule(), false);
   EXPECT_EQ(add_steps(series, 0.01, 100), 15U);
   const Sampling sampling = std::move(series).finish(false);
@@ -36,7 +36,7 @@ TEST(SampleSeries, TakesAFixedNumberOfShortSteps) {
   EXPECT_EQ(sampling.reason, StopReason::kFixed);
 }
 
-TEST(SampleSeries, ShortStepsAreTakenTogether) {
+TEST(SampleSeries, ShortStepsShareASample) {
   SampleSeries series(StoppingRule(), false);
   const size_t taken = add_steps(series, 0.001, 1000);
   EXPECT_EQ(taken, 2U + 15 * 5);
@@ -47,7 +47,7 @@ TEST(SampleSeries, ShortStepsAreTakenTogether) {
   EXPECT_EQ(sampling.sample_count(), 10);
 }
 
-TEST(SampleSeries, SampleIsOpenUntilItsLastStep) {
+TEST(SampleSeries, SampleIsIncompleteUntilItsLastStep) {
   SampleSeries series(StoppingRule(), false);
   add_steps(series, 0.001, 2);
   EXPECT_TRUE(series.is_between_samples());
@@ -55,24 +55,24 @@ TEST(SampleSeries, SampleIsOpenUntilItsLastStep) {
   EXPECT_FALSE(series.is_between_samples());
 }
 
-TEST(SampleSeries, StepsThatGrowHaveTheLongestWarmUp) {
+TEST(SampleSeries, GrowingStepsUseTheLongestWarmup) {
   SampleSeries series(StoppingRule({.budget = Seconds{1000}}), false);
   add_steps(series, 1, 60, 0.1);
   EXPECT_EQ(std::move(series).finish(true).warmup, 30);
 }
 
-TEST(SampleSeries, PausesBetweenStepsCountForTheBudget) {
+TEST(SampleSeries, PausesBetweenStepsCountTowardsTheBudget) {
   SampleSeries series(StoppingRule({.budget = Seconds{10}}), false);
   int64_t taken = 0;
   for (; !series.is_done(); ++taken) {
-    const Seconds begin{static_cast<double>(taken)};  // a second apart, though each takes a hundredth
+    const Seconds begin{static_cast<double>(taken)};  // steps start one second apart, although each takes 10 ms
     series.add({{}, begin, begin + Seconds{taken % 2 == 0 ? 0.01 : 0.02}});
   }
   EXPECT_EQ(std::move(series).finish(false).reason, StopReason::kTime);
   EXPECT_LE(taken, 12);
 }
 
-TEST(SampleSeries, EmptySeriesHasNoFigures) {
+TEST(SampleSeries, EmptySeriesHasNoStatistics) {
   const Sampling sampling = SampleSeries(StoppingRule(), false).finish(true);
   EXPECT_TRUE(sampling.interrupted);
   EXPECT_EQ(sampling.sample_count(), 0);

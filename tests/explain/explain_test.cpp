@@ -1,4 +1,4 @@
-// Explanations of points of any size on any device, without allocating their memory.
+// Explanations of points of any size on any device, which allocate no memory for the point.
 #include "explain/explain.h"
 
 #include <gmock/gmock.h>
@@ -57,7 +57,7 @@ TEST(Explain, CountsParametersAndModelFlops) {
   EXPECT_NEAR(small.model_flops_forward, 0.257e12, 0.001e12);
   EXPECT_EQ(small.model_flops_attention, 4.0 * 12 * 4 * 256 * 256 * 768);
   EXPECT_EQ(small.model_flops_head, 2.0 * 4 * 256 * 768 * 10'000);
-  // The formula counts exactly the matrix products of the model.
+  // The formula counts exactly the FLOPs of the model's matrix products.
   const Work* forward = find_work(small.kinds, "forward", "contraction");
   const Work* backward = find_work(small.kinds, "backward", "contraction");
   ASSERT_TRUE(forward != nullptr && backward != nullptr);
@@ -100,7 +100,7 @@ TEST(Explain, PartsAddUpToTotals) {
   EXPECT_EQ(decided, last.nodes - last.views);
 }
 
-TEST(Explain, NamesKernelsChosenAndRefused) {
+TEST(Explain, NamesChosenAndRejectedKernels) {
   const Explanation explanation = explain(tiny(), {});
   const auto matmul = std::find_if(explanation.kernels.begin(), explanation.kernels.end(),
                                    [](const KernelDecision& decision) { return decision.op == "matmul"; });
@@ -166,7 +166,7 @@ const CompositeUse* find_composite(const Explanation& explanation, const std::st
   return found == explanation.composites.end() ? nullptr : &*found;
 }
 
-// Composites that trade time for memory stay whole if the step recomputes, or if the user names them.
+// Composites that trade time for memory stay whole if the step recomputes or if the user names them.
 TEST(Explain, ListsCompositesThatStayWhole) {
   struct Row {
     Options options;
@@ -174,7 +174,7 @@ TEST(Explain, ListsCompositesThatStayWhole) {
   };
   for (const Row& row : std::vector<Row>{
            {{}, false},
-           {{{"recompute", "block"}}, false},  // eager mode never does
+           {{{"recompute", "block"}}, false},  // never in eager mode
            {{{"mode", "compile"}}, false},
            {{{"mode", "compile"}, {"recompute", "block"}}, true},
            {{{"mode", "compile"}, {"recompute", "every=2"}}, true},
@@ -197,7 +197,7 @@ TEST(Explain, ListsCompositesThatStayWhole) {
   EXPECT_THAT(print(compiled), HasSubstr("composites, with recompute none"));
 }
 
-// auto recomputes the logits before any layer.
+// `auto` recomputes the logits before it recomputes any layer.
 TEST(Explain, RecomputesTheLossBeforeAnyLayer) {
   const Options big{{"mode", "compile"}, {"vocab", "50000"}, {"context", "256"}, {"batch", "8"}};
   const auto needs = [&](const std::string& recompute) {
@@ -220,7 +220,7 @@ TEST(Explain, AblationLowersTheCompositesOfTheStep) {
   EXPECT_THAT(composites_of(tiny({{"mode", "compile"}}).config), Not(Contains("linear_cross_entropy")));
   EXPECT_THAT(composites_of(tiny({{"optimizer", "2025"}}).config), Contains("adamw"));
   EXPECT_THAT(composites_of(tiny({{"optimizer", "torch"}}).config),
-              Not(Contains("adamw")));  // one kernel in eager mode too
+              Not(Contains("adamw")));  // a single kernel in eager mode too
   const auto recomputed = composites_of(tiny({{"mode", "compile"}, {"recompute", "block"}}).config);
   EXPECT_THAT(recomputed, IsSupersetOf({"linear", "linear_cross_entropy"}));
   EXPECT_THAT(recomputed, Not(Contains("cross_entropy")));
@@ -257,7 +257,7 @@ TEST(Explain, ListsConstants) {
                                                        std::pair<std::string, int64_t>("causal_mask", 18 * 18)));
 }
 
-TEST(Explain, GivesTheReasonIfTheDeviceCannotRunAPoint) {
+TEST(Explain, StatesTheReasonIfTheDeviceCannotRunAPoint) {
   const Explanation explanation = explain(tiny({{"dtype", "tf32"}}), {});
   EXPECT_THAT(explanation.refused, HasSubstr("tf32"));
   EXPECT_GT(explanation.passes.size(), 3U);
@@ -267,7 +267,7 @@ TEST(Explain, GivesTheReasonIfTheDeviceCannotRunAPoint) {
   EXPECT_THROW(dump_plan(tiny({{"dtype", "tf32"}}), {}), Error);
 }
 
-TEST(Explain, GivesTheReasonIfAPointIsInvalid) {
+TEST(Explain, StatesTheReasonIfAPointIsInvalid) {
   Sweep sweep;
   set_option(sweep, "d-model", "test", {"100"});
   set_option(sweep, "num-heads", "test", {"10", "7"});
@@ -334,7 +334,7 @@ CompositeUse attention_of(const Options& options) {
   return {};
 }
 
-TEST(Explain, AttentionOfHeadsWiderThanTheSequenceIsLowered) {
+TEST(Explain, LowersAttentionWithHeadsWiderThanTheSequence) {
   const CompositeUse wide = attention_of({{"d-model", "512"}, {"context", "512"}});
   EXPECT_FALSE(wide.whole);
   EXPECT_THAT(wide.reason, HasSubstr("faster"));

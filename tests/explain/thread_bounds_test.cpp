@@ -1,4 +1,4 @@
-// How the kernels of steps divide among threads.
+// How the work of kernels is divided among threads.
 #include "explain/thread_bounds.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(ThreadBounds, StepIsBoundedByItsKernels) {
     double least = 1e9;
     double most = 0;
     for (const KernelDecision& kernel : step.kernels) {
-      if (kernel.threads.empty()) continue;  // runs in set-up only
+      if (kernel.threads.empty()) continue;  // only runs during set-up
       least = std::min(least, speed_up_at(kernel.threads, of_step.threads));
       most = std::max(most, speed_up_at(kernel.threads, of_step.threads));
     }
@@ -62,7 +62,7 @@ TEST(ThreadBounds, DevicesWithoutHostThreadsHaveNone) {
   EXPECT_TRUE(step.threads.empty());
 }
 
-// A kernel with several loops must state the work of each, else its bound would weigh them wrongly.
+// A kernel with several loops must state the work of each, otherwise its bound would weight them incorrectly.
 TEST(ThreadBounds, EveryKernelWithSeveralLoopsStatesTheirWork) {
   const Options small{{"model", "small"}, {"context", "512"}, {"device", "cpu"}, {"optimizer", "torch"}};
   int64_t several = 0;

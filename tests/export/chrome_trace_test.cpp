@@ -1,4 +1,4 @@
-// Trace event JSON: its shape, and what a long trace leaves out to stay small.
+// Trace event JSON: its structure, and what a long trace leaves out to stay small.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Slices of one row must nest or be disjoint. They are written outer before inner, in the order of time.
+// Slices in one row must nest or be disjoint. They are written in the order of time, outer slices first.
 void expect_nested(const Json& json) {
   std::vector<int64_t> ends;
   int64_t begin = 0;
@@ -41,7 +41,7 @@ int64_t launches_in(const Json& json) {
   return nanoseconds;
 }
 
-TEST(ChromeTrace, HasWhatTheReadersAskFor) {
+TEST(ChromeTrace, HasTheFieldsThatReadersNeed) {
   const TracedRecord traced = test::small_trace();
   const std::string text = chrome_trace({&traced, 1}, {});
   EXPECT_THAT(text, HasSubstr("\"rank\": 0"));  // HTA needs the space
@@ -60,8 +60,8 @@ TEST(ChromeTrace, HasWhatTheReadersAskFor) {
   EXPECT_EQ(Json::parse(chrome_trace({&traced, 1}, {.steps = ExportedSteps::kAll}))["laptime"]["left_out"].size(), 0U);
 }
 
-// HTA rounds begins up and ends down, so launches that follow each other must do so on whole microseconds.
-TEST(ChromeTrace, HasNoGapsBetweenLaunchesOfAMicrosecond) {
+// HTA rounds starts up and ends down, so consecutive launches must begin and end on whole microseconds.
+TEST(ChromeTrace, HasNoGapsBetweenMicrosecondLaunches) {
   const TracedRecord traced = test::long_trace(2);
   const std::vector<Json> kernels = events_of(Json::parse(chrome_trace({&traced, 1}, {})), "kernel");
   int64_t busy = kernels.front()["dur"].get<int64_t>();
@@ -75,7 +75,7 @@ TEST(ChromeTrace, HasNoGapsBetweenLaunchesOfAMicrosecond) {
   EXPECT_NEAR(static_cast<double>(busy), 1e-3 * static_cast<double>(expected), 1);
 }
 
-TEST(ChromeTrace, LinksTheKernelsOfSeveralStepsToTheirSteps) {
+TEST(ChromeTrace, LinksKernelsToTheirSteps) {
   const TracedRecord traced = test::small_trace();
   const Json json = Json::parse(chrome_trace({&traced, 1}, {.steps = ExportedSteps::kAll}));
   const std::vector<Json> steps = events_of(json, "user_annotation");
@@ -92,7 +92,7 @@ TEST(ChromeTrace, LinksTheKernelsOfSeveralStepsToTheirSteps) {
   }
 }
 
-TEST(ChromeTrace, LeavesOutOneThingAfterTheOtherToStaySmall) {
+TEST(ChromeTrace, OmitsMoreDetailAsTheLimitShrinks) {
   const TracedRecord traced = test::long_trace(50);
   int64_t expected = 0;
   for (const int64_t launch : traced.trace->steps[0].launches) expected += launch;
@@ -109,8 +109,8 @@ TEST(ChromeTrace, LeavesOutOneThingAfterTheOtherToStaySmall) {
   EXPECT_EQ(left_out, 4U);
 }
 
-TEST(ChromeTrace, SlowOfTheLongestStepIsBelowFiveMegabytes) {
-  const TracedRecord traced = test::long_trace(600);  // 12,000 launches, 9 MB with everything in it
+TEST(ChromeTrace, SlowLongestStepIsBelowFiveMegabytes) {
+  const TracedRecord traced = test::long_trace(600);  // 12,000 launches; 9 MB with all details
   EXPECT_LE(chrome_trace({&traced, 1}, {}).size(), kMaxTraceBytes);
 }
 

@@ -1,4 +1,4 @@
-// Adds up what was written in each format, and expects the same times and bytes in all of them.
+// Adds up the times and bytes in the output of each format, and expects the same totals in all of them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ inline Totals totals_of_stacks(const std::string& text) {
   return totals;
 }
 
-// The last cell and the total of each row.
+// Totals by kernel name, the last cell of each row.
 inline Totals totals_of_nsys(const std::string& text, size_t name_column) {
   Totals totals;
   std::istringstream lines(text);
@@ -82,7 +82,7 @@ inline void expect_equal_totals(const TracedRecord& traced, ExportedSteps steps)
   EXPECT_EQ(launches, expected);
 }
 
-// Most bytes that the counters of a trace show at once.
+// The peak of the byte counters in a trace.
 inline int64_t peak_of_counters(const std::string& text) {
   int64_t peak = 0;
   const Json json = Json::parse(text);

@@ -1,4 +1,4 @@
-// Exports of steps that really ran.
+// Exports of steps that have been run.
 #include <gtest/gtest.h>
 
 #include "expect_totals.h"
@@ -23,7 +23,7 @@ TEST(Measured, SlowSlicesNest) {
   }
 }
 
-TEST(Measured, SlowTimesAreTheSame) {
+TEST(Measured, SlowTimesMatchInEveryFormat) {
   for (const char* const mode : {"eager", "compile"}) {
     const TracedRecord traced = test::measured_trace(mode);
     ASSERT_TRUE(traced.trace.has_value()) << traced.record.reason;
@@ -32,7 +32,7 @@ TEST(Measured, SlowTimesAreTheSame) {
   }
 }
 
-TEST(Measured, SlowBytesAliveAtThePeak) {
+TEST(Measured, SlowPeakBytesMatch) {
   for (const char* const mode : {"eager", "compile"}) test::expect_the_peak(test::measured_trace(mode));
 }
 

@@ -1,4 +1,4 @@
-// A traced record of steps that really ran.
+// A traced record of steps that have been run.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace laptime::test {
 
-// Two traced steps of a model of two layers.
+// Two traced steps of a model with two layers.
 inline TracedRecord measured_trace(const std::string& mode) {
   const SweepPoint point = point_of({{"d-model", "32"},
                                      {"d-ff", "64"},

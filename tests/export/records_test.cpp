@@ -1,4 +1,4 @@
-// Formats of records alone: samples, tables, and what is left out.
+// Formats without traces: samples, tables, and omitted values.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ std::vector<TracedRecord> two_contexts_and_a_failure() {
 TEST(Records, GoogleBenchmarkHasARowForEachSample) {
   const Json json = Json::parse(google_benchmark(two_contexts_and_a_failure(), {}));
   EXPECT_EQ(json["context"]["json_schema_version"], 1);
-  ASSERT_EQ(json["benchmarks"].size(), 24U);  // two records of two times with six samples each
+  ASSERT_EQ(json["benchmarks"].size(), 24U);  // two records x two times x six samples
   const Json& row = json["benchmarks"][6];
   EXPECT_EQ(row["name"], "step/model:small/ctx:256/dtype:float32/mode:eager");
   EXPECT_EQ(row["real_time"], 500'000);
@@ -38,7 +38,7 @@ TEST(Records, GoogleBenchmarkHasARowForEachSample) {
   EXPECT_EQ(json["benchmarks"][0]["name"], "step/model:small/ctx:256/dtype:float32/mode:eager/phase:forward");
 }
 
-TEST(Records, GoogleBenchmarkIsOfOneMachine) {
+TEST(Records, GoogleBenchmarkRejectsRecordsOfTwoMachines) {
   std::vector<TracedRecord> records = two_contexts_and_a_failure();
   records[1].record.fingerprint = "another";
   try {
@@ -57,18 +57,18 @@ TEST(Records, HyperfineNamesTheParameterThatVaries) {
   EXPECT_EQ(json["results"][0]["median"], 0.51);
 }
 
-TEST(Records, HyperfineHasTheCpuTimeOfAStep) {
+TEST(Records, HyperfineStatesTheCpuTimePerStep) {
   std::vector<TracedRecord> records{{sample_record(), {}}};
   records[0].record.machine.json()["during"] = {{"user_seconds", 6.0}, {"system_seconds", 0.6}};
   records[0].record.stopping.steps_per_sample = 2;
   const Json result = Json::parse(hyperfine(records, {}))["results"][0];
-  EXPECT_DOUBLE_EQ(result["user"].get<double>(), 0.5);  // six samples of two steps
+  EXPECT_DOUBLE_EQ(result["user"].get<double>(), 0.5);  // six samples of two steps each
   EXPECT_DOUBLE_EQ(result["system"].get<double>(), 0.05);
   const std::vector<TracedRecord> unknown{{sample_record(), {}}};
   EXPECT_EQ(Json::parse(hyperfine(unknown, {}))["results"][0]["user"], 0);
 }
 
-// Records of one name that differ in label, build or threads are measurements of different things.
+// Records with the same name but another label, build or number of threads measure different things.
 std::vector<TracedRecord> records_of_one_name() {
   std::vector<TracedRecord> records(4, {sample_record(), {}});
   for (TracedRecord& traced : records) traced.record.config.json()["threads"] = 1;
@@ -89,7 +89,7 @@ TEST(Records, GoogleBenchmarkKeepsDifferentMeasurementsApart) {
   EXPECT_TRUE(names.contains(sample_record().name + "/label:small_step/build:fedcba9876543210/threads:2"));
 }
 
-TEST(Records, GoogleBenchmarkTakesRunsOfOneThingForRepetitions) {
+TEST(Records, GoogleBenchmarkMergesRunsOfOnePointIntoRepetitions) {
   std::vector<TracedRecord> records(2, {sample_record(), {}});
   records[0].record.config.json()["budget"] = 5;
   const Json json = Json::parse(google_benchmark(records, {}));
@@ -123,7 +123,7 @@ TEST(Records, LlamaBenchHasARowForEachPass) {
   EXPECT_THAT(text, HasSubstr("build: 3c201d2 (0.1.0)"));
 }
 
-TEST(Records, CsvIsFlatAndHasUnitsInItsNames) {
+TEST(Records, CsvIsFlatAndHasUnitsInColumnNames) {
   const std::string text = flat_csv(two_contexts_and_a_failure(), {});
   EXPECT_THAT(text, HasSubstr(",median_s,"));
   EXPECT_THAT(text, HasSubstr(",tokens_per_second,"));
@@ -133,8 +133,8 @@ TEST(Records, CsvIsFlatAndHasUnitsInItsNames) {
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 4);
 }
 
-// Bytes that would reach a terminal, and a formula that a spreadsheet would run.
-TEST(Records, EveryTextFormatEscapesWhatAFileMayHold) {
+// Bytes that a terminal would interpret, and a formula that a spreadsheet would run.
+TEST(Records, EveryTextFormatEscapesHostileText) {
   constexpr const char* kHostile = "=cmd|'/c calc'!A0\x1b[2J\nnext;\x9b\xff";
   TracedRecord traced = test::small_trace();
   for (std::string& text : traced.trace->texts) text.insert(0, kHostile);
@@ -167,7 +167,7 @@ TEST(Records, EveryTextFormatEscapesWhatAFileMayHold) {
   }
 }
 
-TEST(Records, PickleHasTheOpcodesOfTheViewer) {
+TEST(Records, PickleUsesOnlyOpcodesOfTheViewer) {
   const Json value{{"a", 1}, {"b", int64_t{0x7f} << 40U}, {"c", Json::array({"a", "a"})}, {"d", false}};
   using namespace std::string_literals;
   EXPECT_EQ(pickled(value),

@@ -1,4 +1,4 @@
-// Traced records made by hand.
+// Handmade traced records.
 #pragma once
 
 #include <map>
@@ -59,8 +59,9 @@ class TraceMaker {
   std::map<std::string, int64_t> indices_;
 };
 
-// Six launches; three traced steps, of which the last has the median time, 10 us: 1 us before its first launch, the
-// launches, and 0.5 us after them. Two buffers of 192 bytes in all are alive at the peak, beside 256 resident bytes.
+// Six launches and three traced steps. The last step has the median time of 10 us: 1 us before its first launch, the
+// launches, and 0.5 us after them. Two buffers of 192 bytes in total are alive at the peak, in addition to 256 resident
+// bytes.
 inline TracedRecord small_trace() {
   TraceMaker made;
   made.launch("forward", "layers.0.attn", "scaled dot product attention/computing attention scores", "matmul");
@@ -86,7 +87,7 @@ inline TracedRecord small_trace() {
   return traced;
 }
 
-// Every module `layers` times, so that it is long.
+// Repeats every module `layers` times to make the trace long.
 inline TracedRecord long_trace(int64_t layers) {
   TraceMaker made;
   for (const char* const phase : {"forward", "backward"}) {

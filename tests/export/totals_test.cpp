@@ -1,4 +1,4 @@
-// The same times and bytes in every format, added up from what was written.
+// Every format contains the same times and bytes, added up from its output.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace laptime {
 namespace {
 
-TEST(Totals, TimesOfATraceMadeByHand) {
+TEST(Totals, TimesOfAHandmadeTraceMatchInEveryFormat) {
   const TracedRecord traced = test::small_trace();
   test::expect_equal_totals(traced, ExportedSteps::kOne);
   test::expect_equal_totals(traced, ExportedSteps::kAll);
@@ -25,7 +25,7 @@ TEST(Totals, TimesOfATraceMadeByHand) {
             "step;residue 1500\n");
 }
 
-TEST(Totals, KernelsHaveTheColumnsOfNsys) {
+TEST(Totals, NsysHasTheColumnsOfNsys) {
   const TracedRecord traced = test::small_trace();
   EXPECT_EQ(nsys({&traced, 1}, {}),
             "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n"
@@ -35,9 +35,9 @@ TEST(Totals, KernelsHaveTheColumnsOfNsys) {
             "5.9,500,1,500.0,500.0,500,500,0.0,adamw:fused\n");
 }
 
-TEST(Totals, BytesAliveAtThePeak) { test::expect_the_peak(test::small_trace()); }
+TEST(Totals, PeakBytesOfAHandmadeTraceMatchInEveryFormat) { test::expect_the_peak(test::small_trace()); }
 
-TEST(Totals, JsonLinesAreTheRecordAndItsTrace) {
+TEST(Totals, JsonLinesContainTheRecordAndItsTrace) {
   const TracedRecord traced = test::small_trace();
   const std::string line = json_lines({&traced, 1}, {});
   EXPECT_EQ(parse_record(line), traced.record);

@@ -1,4 +1,4 @@
-// Slices of traced steps: which there are, and that they nest.
+// Slices of traced steps: their names and times, and how they nest.
 #include "export/traced_step.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ std::vector<std::string> texts_of(const std::vector<Slice>& slices) {
   return texts;
 }
 
-TEST(StepSlices, AreThePathOfEachLaunch) {
+TEST(StepSlices, FollowThePathOfEachLaunch) {
   const TracedRecord traced = test::small_trace();
   const StepSlices timeline = slices_of(traced, ExportedSteps::kOne);
   EXPECT_THAT(texts_of(timeline.slices),
@@ -29,11 +29,11 @@ TEST(StepSlices, AreThePathOfEachLaunch) {
                           "matmul 55000-57000", "backward 57000-59000", "layers.1 57000-59000", "ffn 57000-59000",
                           "w1 57000-59000", "matmul 57000-59000", "optimizer 59000-59500", "adamw 59000-59500"));
   ASSERT_EQ(timeline.steps.size(), 1U);
-  EXPECT_EQ(timeline.steps[0].step, &traced.trace->steps[2]);  // the median
+  EXPECT_EQ(timeline.steps[0].step, &traced.trace->steps[2]);  // the median step
   EXPECT_EQ(timeline.steps[0].first_launch, 51000);
 }
 
-TEST(StepSlices, AllStepsFollowOneAnother) {
+TEST(StepSlices, AllStepsAreInOrder) {
   const TracedRecord traced = test::small_trace();
   const StepSlices timeline = slices_of(traced, ExportedSteps::kAll);
   ASSERT_EQ(timeline.steps.size(), 3U);
@@ -42,7 +42,7 @@ TEST(StepSlices, AllStepsFollowOneAnother) {
   EXPECT_EQ(timeline.steps[2].end, 89000);
 }
 
-TEST(StepSlices, MissingTimesTakeNoTime) {
+TEST(StepSlices, MissingTimesCountAsZero) {
   TracedRecord traced = test::small_trace();
   traced.record.transient.warmup = {std::numeric_limits<double>::quiet_NaN(), -1, 1e300};
   EXPECT_EQ(slices_of(traced, ExportedSteps::kOne).steps[0].begin, 0);

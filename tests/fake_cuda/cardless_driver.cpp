@@ -1,5 +1,5 @@
-// A library in place of libcuda on a machine without a card, for what cuDNN asks of a driver while it makes plans: that
-// it loads the code that cuDNN has compiled. It wants the other functions only to be there; they refuse.
+// Replaces libcuda on a machine without a card while cuDNN makes plans. It loads the code that cuDNN has compiled.
+// cuDNN needs the other functions only to exist; they return an error.
 #include "backend/cuda/driver.h"
 
 namespace {
@@ -8,7 +8,7 @@ using namespace laptime::cuda;
 
 constexpr Status kRefused = 801;  // CUDA_ERROR_NOT_SUPPORTED
 
-// Every library and kernel.
+// Stands for every library and every kernel.
 int& loaded() {
   static int the_code = 0;
   return the_code;

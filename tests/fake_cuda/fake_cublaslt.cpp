@@ -1,6 +1,6 @@
-// A library with the functions of libcublasLt that laptime calls, for the card of fake_cuda.cpp. It proposes three
-// algorithms, which add the terms of a sum in different orders, and computes on the host when their turn in the stream
-// comes. What the documentation of cuBLASLt forbids is refused.
+// Replaces libcublasLt for the card of fake_cuda.cpp, with the functions that laptime calls. It proposes three
+// algorithms, which add the terms of a sum in different orders, and computes them on the host when the stream reaches
+// them. Calls that the documentation of cuBLASLt forbids are rejected.
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -47,9 +47,9 @@ constexpr BlasStatus kInvalidValue = 7;
 constexpr BlasStatus kExecutionFailed = 13;
 constexpr BlasStatus kNotSupported = 15;
 constexpr uint64_t kAlgorithms = 3;
-constexpr uint64_t kTwoParts = 2;  // the algorithm that adds two parts of a sum in the workspace
+constexpr uint64_t kTwoParts = 2;  // the algorithm that computes a sum in two parts, in the workspace
 
-// An element as float32.
+// An element converted to float32.
 float load(int type, const void* from, int64_t position) {
   switch (type) {
     case blas::kReal16: return static_cast<float>(static_cast<const Float16*>(from)[position]);
@@ -72,7 +72,7 @@ float rounded_to_tf32(float value) {
   return std::bit_cast<float>(bits >> kDropped << kDropped);
 }
 
-// Everything that a product needs when its turn comes.
+// All arguments of a product, kept until the stream reaches it.
 struct Task {
   BlasProductObject product;
   BlasLayoutObject a_layout, b_layout, c_layout, d_layout;
@@ -89,7 +89,7 @@ struct Task {
     return product.compute == blas::kComputeTf32 ? rounded_to_tf32(value) : value;
   }
   int64_t depth() const { return product.transpose_a != 0 ? a_layout.rows : a_layout.columns; }
-  // The sum of terms [begin, end) of an element.
+  // The sum of the terms [begin, end) of an element.
   float sum(int64_t batch, int64_t row, int64_t column, int64_t begin, int64_t end) const {
     float total = 0;
     for (int64_t at = begin; at < end; ++at) {
@@ -148,13 +148,13 @@ size_t workspace_of(uint64_t algorithm, const BlasLayoutObject& d) {
   return static_cast<size_t>(2 * d.rows * d.columns * d.batches) * sizeof(float);
 }
 
-// Every product that was enqueued: a graph may run it again at any time.
+// Every product that has been enqueued. None is removed, because a graph may run it again.
 std::deque<Task>& tasks() {
   static std::deque<Task> all;
   return all;
 }
 
-// Copies an attribute whose size must be that of the field.
+// Copies an attribute, which must have the size of the field.
 template <class T>
 BlasStatus take(T& field, const void* value, size_t bytes) {
   if (value == nullptr || bytes != sizeof(T)) return kInvalidValue;
@@ -162,7 +162,7 @@ BlasStatus take(T& field, const void* value, size_t bytes) {
   return kBlasSuccess;
 }
 
-// Where an algorithm keeps the alignments of A, B, C and D that it was proposed for.
+// The fields of an algorithm that store the alignments of A, B, C and D that it was proposed for.
 constexpr size_t kAlignments = 1;
 
 bool is_aligned(const void* address, uint64_t alignment) {
@@ -278,7 +278,7 @@ BlasStatus cublasLtMatmul(BlasHandle, BlasProductHandle product, const void* alp
   if (!is_possible(*product, *a_layout, *b_layout, *c_layout, *d_layout)) return kNotSupported;
   if (workspace_of(number, *d_layout) > workspace_bytes) return kInvalidValue;
   if (product->epilogue == blas::kEpilogueBias && product->bias == nullptr) return kInvalidValue;
-  // In place, C and D must be the same matrix.
+  // If the product is in place, C and D must be the same matrix.
   if (c == d && c_layout->column_stride != d_layout->column_stride) return kInvalidValue;
   const void* const operands[] = {a, b, c, d};
   for (size_t k = 0; k < 4; ++k) {

@@ -1,6 +1,6 @@
-// A library with the functions of libcuda that laptime calls, for one card that does not exist: memory is that of the
-// host, and kernels run on the host (support/cuda/host_grid.h). Work waits in its stream until somebody waits for it,
-// as on a card, so that a program that does not wait reads old bytes.
+// Replaces libcuda, with the functions that laptime calls, for one card that does not exist. Its memory is host memory,
+// and its kernels run on the host (support/cuda/host_grid.h). Work stays in its stream until the program waits for it,
+// as on a card, so a program that fails to wait reads old bytes.
 #include <unistd.h>
 
 #include <algorithm>
@@ -35,7 +35,7 @@ struct GraphExecObject {
 };
 struct StreamObject {
   std::deque<std::function<void()>> work;
-  GraphObject* capture = nullptr;  // what takes the work instead; null: the stream runs
+  GraphObject* capture = nullptr;  // the graph that records the work; null if the stream executes it
 
   void enqueue(std::function<void()> item) {
     if (capture != nullptr) {
@@ -48,7 +48,7 @@ struct StreamObject {
 struct PoolObject {
   std::map<DeviceAddress, size_t> handed_out;  // address -> bytes
   size_t used = 0, most_used = 0;
-  size_t reserved = 0;  // in whole granules; never given back, as the threshold says
+  size_t reserved = 0;  // in whole granules; never returned, because the release threshold is unlimited
   uint64_t threshold = 0;
 };
 struct EventObject {
@@ -74,14 +74,14 @@ constexpr Status kCaptureUnsupported = 900;
 constexpr size_t kMemoryBytes = size_t{4} << 30;
 constexpr size_t kPoolGranule = size_t{2} << 20;
 
-// LAPTIME_FAKE_CUDA_TAKEN: bytes of the card's memory that other programs hold.
+// LAPTIME_FAKE_CUDA_TAKEN: bytes of the card's memory that other programs use.
 size_t taken_bytes() {
   const char* const bytes = std::getenv("LAPTIME_FAKE_CUDA_TAKEN");
   return bytes == nullptr ? 0 : static_cast<size_t>(std::strtoull(bytes, nullptr, 10));
 }
 
 // LAPTIME_FAKE_CUDA_FAIL=STATUS@LAUNCH: the launch with this number, counted from 1 in each process, fails with this
-// status when its turn comes.
+// status when it is executed.
 struct PlannedFailure {
   Status status = kSuccess;
   long launch = 0;
@@ -92,15 +92,15 @@ struct PlannedFailure {
   }
 };
 
-// The state of the driver, which is the process's.
+// The state of the driver, one per process.
 struct FakeCard {
   std::mutex mutex;
-  pid_t owner = 0;  // the process that called cuInit; no other may use the driver
+  pid_t owner = 0;  // the process that called cuInit; no other process may use the driver
   ContextObject context;
   std::map<DeviceAddress, size_t> memory;  // address -> bytes
   size_t held = 0;
   std::map<std::string, FunctionObject> functions;
-  Status failed = kSuccess;  // as on a card, an error stays
+  Status failed = kSuccess;  // as on a card, an error persists
   PlannedFailure planned;
   long launches = 0;
 };
@@ -110,7 +110,7 @@ FakeCard& card() {
   return the_card;
 }
 
-// What fake_cupti.cpp wants to hear of: kinds as CUPTI numbers them, and nanoseconds.
+// A callback of fake_cupti.cpp for each piece of work, with its kind as CUPTI numbers it and its times in nanoseconds.
 using Watcher = void (*)(int kind, uint64_t begin, uint64_t end);
 Watcher& watcher() {
   static Watcher the_watcher = nullptr;
@@ -129,7 +129,7 @@ void run_watched(int kind, const Work& work) {
   if (watcher() != nullptr) watcher()(kind, begin, now());
 }
 
-// A card cannot be used in a process that a user of the card has forked.
+// A process that was forked after cuInit cannot use the card.
 bool is_usable() { return card().owner == getpid(); }
 
 Status run(StreamObject& stream) {
@@ -141,13 +141,13 @@ Status run(StreamObject& stream) {
   return card().failed;
 }
 
-// The pool of each address that a pool handed out.
+// The pool that handed out each address.
 std::map<DeviceAddress, PoolObject*>& pool_of() {
   static std::map<DeviceAddress, PoolObject*> all;
   return all;
 }
 
-// Whether the bytes are within one allocation.
+// Whether all bytes are within one allocation.
 bool is_allocated(DeviceAddress address, size_t bytes) {
   auto found = card().memory.upper_bound(address);
   if (found == card().memory.begin()) return false;
@@ -276,7 +276,7 @@ Status cuMemAllocFromPoolAsync(DeviceAddress* address, size_t bytes, PoolHandle 
   if (card().held + reserved - pool->reserved > kMemoryBytes - taken_bytes()) return kOutOfMemory;
   void* const memory = std::aligned_alloc(512, (bytes + 511) / 512 * 512);
   if (memory == nullptr) return kOutOfMemory;
-  std::memset(memory, 0xFF, bytes);  // what a pool hands out has any contents
+  std::memset(memory, 0xFF, bytes);  // memory from a pool has arbitrary contents
   *address = reinterpret_cast<DeviceAddress>(memory);
   pool->handed_out[*address] = bytes;
   pool_of()[*address] = pool;
@@ -287,7 +287,7 @@ Status cuMemAllocFromPoolAsync(DeviceAddress* address, size_t bytes, PoolHandle 
   card().memory[*address] = bytes;
   return kSuccess;
 }
-// The bytes are gone when the stream gets there, and not before: earlier launches may still use them.
+// The bytes are freed when the stream reaches this point, because earlier launches may still use them.
 Status cuMemFreeAsync(DeviceAddress address, StreamHandle stream) {
   const std::lock_guard lock(card().mutex);
   if (card().failed != kSuccess) return card().failed;
@@ -361,7 +361,7 @@ Status cuEventDestroy_v2(EventHandle event) {
 Status cuEventRecordWithFlags(EventHandle event, StreamHandle stream, unsigned flags) {
   const std::lock_guard lock(card().mutex);
   if (card().failed != kSuccess) return card().failed;
-  // An event of a graph has a time only if it is external (CU_EVENT_RECORD_EXTERNAL).
+  // An event in a graph has a time only if it is external (CU_EVENT_RECORD_EXTERNAL).
   if ((stream->capture != nullptr) != (flags == 1)) return kCaptureUnsupported;
   event->happened = false;
   event->stream = stream;
@@ -383,7 +383,7 @@ Status cuEventElapsedTime(float* milliseconds, EventHandle begin, EventHandle en
   return kSuccess;
 }
 
-// The image is not read: kernels are those that were compiled into this library.
+// The image is not read, because the kernels are compiled into this library.
 Status cuModuleLoadData(ModuleHandle* module, const void* image) {
   if (image == nullptr) return kInvalidValue;
   *module = new ModuleObject;
@@ -412,7 +412,7 @@ Status cuLaunchKernel(FunctionHandle function, unsigned grid_x, unsigned grid_y,
     return kInvalidValue;
   const test::HostKernel& kernel = *function->kernel;
   const auto* const first = static_cast<const std::byte*>(parameters[0]);
-  // Arguments are taken when the launch is enqueued. Doubles keep them aligned.
+  // Arguments are copied when the launch is enqueued. Storing them as doubles keeps them aligned.
   std::vector<double> args((kernel.args_bytes + sizeof(double) - 1) / sizeof(double));
   std::memcpy(args.data(), first, kernel.args_bytes);
   stream->enqueue([&kernel, grid_x, block_x, args = std::move(args)] {

@@ -1,7 +1,7 @@
-// A library with the functions of libcudnn that laptime calls, for the card of fake_cuda.cpp. It computes any graph of
-// tensors of rank 4, operation by operation on the host, when its turn in the stream comes. Of four engines that it
-// proposes, only the last one is good: the first adds in no fixed order, the second makes no plan, and the third asks
-// for a terabyte. What the documentation of cuDNN forbids is refused.
+// Replaces libcudnn for the card of fake_cuda.cpp, with the functions that laptime calls. It computes any graph of
+// tensors of rank 4, one operation after the other on the host, when the stream reaches it. It proposes four engines,
+// of which only the last is usable: the first adds in no fixed order, the second makes no plan, and the third requests
+// a terabyte. Calls that the documentation of cuDNN forbids are rejected.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -35,8 +35,8 @@ struct DnnDescriptorObject {
   int kind = 0;
   bool is_finalized = false;
   std::map<int, std::vector<std::byte>> attributes = {};
-  std::shared_ptr<const Program> program = nullptr;  // of graphs, and of what is made of them
-  int engine = 0;                                    // of a configuration, an engine or a plan
+  std::shared_ptr<const Program> program = nullptr;  // for graphs, and objects made from them
+  int engine = 0;                                    // for configurations, engines and plans
 
   bool has(int attribute) const { return attributes.contains(attribute); }
   template <class T>
@@ -65,7 +65,7 @@ struct Tensor {
   bool is_virtual = false, is_number = false;
 
   int64_t count() const { return sizes[0] * sizes[1] * sizes[2] * sizes[3]; }
-  // Where the element stands, in elements; axes of size 1 are broadcast.
+  // The offset of the element, in elements; axes of size 1 are broadcast.
   int64_t offset(const Sizes& index) const {
     int64_t offset = 0;
     for (size_t axis = 0; axis < 4; ++axis) offset += sizes[axis] == 1 ? 0 : index[axis] * strides[axis];
@@ -150,7 +150,7 @@ void store(int type, void* to, int64_t position, float value) {
   }
 }
 
-// Everything that a graph needs when its turn comes.
+// All arguments of a graph, kept until the stream reaches it.
 struct Task {
   std::shared_ptr<const Program> program;
   std::map<int64_t, void*> addresses = {};
@@ -205,7 +205,7 @@ struct Task {
         }
         return result;
       }
-      case dnn::kOperationReshape:  // the same memory with other strides
+      case dnn::kOperationReshape:  // the same memory with different strides
         return values.at(step.x)[static_cast<size_t>(program->tensors.at(step.y).offset(index))];
       default: break;
     }
@@ -225,7 +225,7 @@ struct Task {
   }
 };
 
-// Every graph that was enqueued: one that the driver has captured may run again at any time.
+// Every graph that has been enqueued. None is removed, because the driver may have captured it and run it again.
 std::deque<Task>& tasks() {
   static std::deque<Task> all;
   return all;
@@ -252,7 +252,7 @@ Attributes attributes_of(int kind) {
   }
 }
 
-// Adds an operation; false if it reads what no operation before it has computed.
+// Adds an operation. Returns false if it reads a tensor that no earlier operation has computed.
 bool add_step(DnnDescriptorHandle operation, Program& program, std::vector<int64_t>& computed) {
   const Attributes attributes = attributes_of(operation->kind);
   Step step{.kind = operation->kind};
@@ -281,7 +281,8 @@ bool add_step(DnnDescriptorHandle operation, Program& program, std::vector<int64
   return is_possible && step.x != 0 && step.y != 0;
 }
 
-// As the fused engines, which multiply 16-bit elements that lie together. Heads of the second factor may be shared.
+// Supports the same products as the fused engines: contiguous 16-bit elements, where several heads may share a head of
+// the second factor.
 bool is_supported(const Program& program) {
   if (std::getenv("LAPTIME_FAKE_CUDNN_REFUSES") != nullptr) return false;
   return std::ranges::all_of(program.steps, [&](const Step& step) {
@@ -339,7 +340,7 @@ DnnStatus finalize(DnnDescriptorObject& descriptor) {
 // NOLINTBEGIN(readability-identifier-naming): the names of libcudnn
 extern "C" {
 
-// LAPTIME_FAKE_CUDNN_VERSION: another version than a new one.
+// LAPTIME_FAKE_CUDNN_VERSION: the version to report instead of a recent one.
 size_t cudnnGetVersion() {
   const char* const version = std::getenv("LAPTIME_FAKE_CUDNN_VERSION");
   return version == nullptr ? 91900 : std::strtoull(version, nullptr, 10);
@@ -419,7 +420,7 @@ DnnStatus cudnnBackendExecute(DnnHandle handle, DnnDescriptorHandle plan, DnnDes
     if (tensor.is_virtual) continue;
     const auto found = task.addresses.find(id);
     if (found == task.addresses.end() || found->second == nullptr) return refuse(kBadParam, "an operand is missing");
-    // Numbers are the host's, and read at once.
+    // Scalars are in host memory and are read immediately.
     if (tensor.is_number) {
       task.numbers[id] = *static_cast<const float*>(found->second);
     } else if (reinterpret_cast<uintptr_t>(found->second) % 16 != 0) {

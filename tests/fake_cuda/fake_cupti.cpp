@@ -1,6 +1,6 @@
-// A library with the functions of libcupti that laptime calls: it keeps a record of each kernel, copy and fill that the
-// card of fake_cuda.cpp runs while its kind is enabled, and hands them over in buffers, as CUPTI does.
-// LAPTIME_FAKE_CUPTI_REFUSES: it refuses to record, as where the driver keeps profiling for administrators.
+// Replaces libcupti, with the functions that laptime calls. It records each kernel, copy and fill that the card of
+// fake_cuda.cpp runs while its kind is enabled, and delivers the records in buffers, as CUPTI does. If
+// LAPTIME_FAKE_CUPTI_REFUSES is set, it refuses to record, like a driver that restricts profiling to administrators.
 #include <cstdlib>
 #include <cstring>
 #include <set>
@@ -32,7 +32,7 @@ void note(int kind, uint64_t begin, uint64_t end) {
   if (state().enabled.contains(kind)) state().records.push_back({static_cast<uint32_t>(kind), {}, begin, end});
 }
 
-// Records have more fields than laptime reads, and each kind has its own size.
+// Records have more fields than laptime reads, and the size depends on the kind.
 size_t size_of_record(uint32_t kind) { return kind == 10 ? 192 : kind == 1 ? 96 : 80; }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A library with the functions of libnvidia-ml that laptime calls, for the card of fake_cuda.cpp: it draws 300 W, takes
-// two joules from one reading to the next, and is used by two processes.
+// Replaces libnvidia-ml, with the functions that laptime calls, for the card of fake_cuda.cpp. The card draws 300 W,
+// uses two joules between readings, and is in use by two processes.
 #include <cstdlib>
 #include <cstring>
 
@@ -42,7 +42,7 @@ NvmlStatus nvmlDeviceGetTotalEnergyConsumption(NvmlDevice device, unsigned long 
   *millijoules = device->millijoules += 2000;
   return kDone;
 }
-// LAPTIME_FAKE_NVML_REASONS: bits of nvmlClocksThrottleReasons.
+// LAPTIME_FAKE_NVML_REASONS: bits as in nvmlClocksThrottleReasons.
 NvmlStatus nvmlDeviceGetCurrentClocksThrottleReasons(NvmlDevice, unsigned long long* reasons) {
   const char* const bits = std::getenv("LAPTIME_FAKE_NVML_REASONS");
   *reasons = bits == nullptr ? 1 : std::strtoull(bits, nullptr, 10);

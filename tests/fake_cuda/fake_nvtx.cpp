@@ -1,5 +1,5 @@
-// A tool that listens to the ranges of NVTX: NVTX_INJECTION64_PATH names it. It appends the name of each range that
-// begins to the file LAPTIME_FAKE_NVTX_OUTPUT, with two spaces for each range around it.
+// An NVTX tool, loaded through NVTX_INJECTION64_PATH. It appends the name of each range that begins to the file named
+// by LAPTIME_FAKE_NVTX_OUTPUT, indented by two spaces for each enclosing range.
 #include <nvtx3/nvToolsExt.h>
 
 #include <cstdio>
@@ -25,7 +25,7 @@ int end() { return --depth(); }
 
 }  // namespace
 
-// NOLINTNEXTLINE(readability-identifier-naming): the name that NVTX looks for
+// NOLINTNEXTLINE(readability-identifier-naming): NVTX looks up this name
 extern "C" int InitializeInjectionNvtx2(NvtxGetExportTableFunc_t table_of) {
   const auto* const callbacks = static_cast<const NvtxExportTableCallbacks*>(table_of(NVTX_ETID_CALLBACKS));
   NvtxFunctionTable functions = nullptr;

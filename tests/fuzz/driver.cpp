@@ -1,4 +1,4 @@
-// Runs a fuzz target without a fuzzer: every seed, then a fixed number of mutants that are the same on every machine.
+// Runs a fuzz target without a fuzzer: every seed, then a fixed number of mutants, which are the same on every machine.
 //   fuzz_NAME [MUTANTS]              runs them; on a defect writes the input to fuzz_NAME.input and exits with 1
 //   fuzz_NAME --input FILE...        runs only these inputs
 //   fuzz_NAME --write-seeds FOLDER   writes the seeds as files, for libFuzzer
@@ -24,14 +24,14 @@ namespace laptime::fuzz {
 namespace {
 
 constexpr uint64_t kMutants = 2000;
-constexpr unsigned kPatience = 60;  // time limit in seconds for one input
+constexpr unsigned kPatience = 60;  // time limit for one input, in seconds
 
 void run(const std::string& input) {
   alarm(kPatience);
   LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(input.data()), input.size());
 }
 
-// The input with a number: first the seeds, then mutants.
+// The input with the given number: the seeds come first, then the mutants.
 class Inputs {
  public:
   explicit Inputs(uint64_t mutants) : count_(seeds_.size() + mutants) {}
@@ -58,7 +58,7 @@ void write(const std::string& path, const std::string& bytes) {
   if (!file.flush()) throw Error::format("cannot write '{}'; choose another folder", path);
 }
 
-// Runs inputs in a child process, so that the number of the input is known however the child ends.
+// Runs inputs in a child process, so that the number of the input is known even if the child crashes.
 int run_all(const std::string& name, uint64_t mutants) {
   const Inputs inputs(mutants);
   void* const shared =

@@ -1,4 +1,4 @@
-// The filter grammar and the order of records, on the stored records of the report tests.
+// The filter grammar and sort orders, on the stored records of the report tests.
 #include "report/columns.h"
 #include "report/filter.h"
 
@@ -49,7 +49,7 @@ std::vector<std::string> words() {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace laptime;
   static const std::vector<Record> kRecords = [] {
-    constexpr size_t kEnough = 2;  // each input is compared with all
+    constexpr size_t kEnough = 2;  // each input is compared with all records
     std::vector<Record> records = stored_records();
     records.resize(std::min(kEnough, records.size()));
     return records;

@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace laptime::fuzz {
 
-// Valid inputs, or nearly so.
+// Valid or almost valid inputs.
 std::vector<std::string> seeds();
 // Words that mutations insert; may be empty.
 std::vector<std::string> words();
@@ -31,11 +31,11 @@ template <class Parse>
 void accept_or_refuse(const Parse& parse) {
   try {
     parse();
-  } catch (const Error&) {  // rejected with a message
+  } catch (const Error&) {  // expected: the input was rejected with a message
   }
 }
 
-// Bytes as an in-memory file with a path.
+// The bytes as an in-memory file with a path.
 class InputAsFile {
  public:
   explicit InputAsFile(std::string_view bytes) : descriptor_(memfd_create("fuzz", MFD_CLOEXEC)) {

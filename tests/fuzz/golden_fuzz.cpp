@@ -1,4 +1,4 @@
-// Golden files. The input is the metadata up to the first zero byte; the bytes after it fill the tensors.
+// Golden files. The input up to the first zero byte is the metadata, and the remaining bytes fill the tensors.
 #include "base/json.h"
 #include "data/golden.h"
 
@@ -24,7 +24,7 @@ ModelConfig small_model() {
   return model;
 }
 
-// Names and shapes of the tensors of a file, which has two samples of each.
+// Names and shapes of the tensors in a file that has two samples of each.
 std::vector<std::pair<std::string, std::vector<int64_t>>> keys_of(const ModelConfig& model) {
   std::vector<std::pair<std::string, std::vector<int64_t>>> keys{
       {"logits", {model.batch_size, model.context_length, model.vocab_size}}};
@@ -72,7 +72,7 @@ std::string metadata() {
 }
 
 std::string file_bytes(std::string_view metadata, std::string_view numbers) {
-  constexpr int64_t kTensorBytes = 16;  // two of eight bytes
+  constexpr int64_t kTensorBytes = 16;  // two elements of eight bytes
   Json header{{"__metadata__", {{"laptime", metadata}}}};
   std::string data;
   for (const auto& [key, shape] : keys_of(small_model())) {

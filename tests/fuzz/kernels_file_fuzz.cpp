@@ -1,4 +1,4 @@
-// Kernels files: records of earlier runs in any of their forms, whole or reduced to their choices.
+// Kernels files: records of earlier runs in any of the accepted forms, complete or reduced to their choices.
 #include "prepare/kernel_choice.h"
 
 #include "fuzz/fuzz_target.h"

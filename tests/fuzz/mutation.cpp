@@ -49,7 +49,7 @@ class Mutator {
   size_t below(size_t count) { return splitmix64(key_ + counter_++) % count; }
   size_t position() { return below(text_.size() + 1); }
 
-  // A random range of a text, mostly short.
+  // A random range of a text, usually short.
   std::string_view piece_of(std::string_view text) {
     const size_t begin = below(text.size() + 1);
     const size_t longest = below(4) == 0 ? text.size() : 16;
@@ -100,7 +100,7 @@ class Mutator {
     text_.replace(begin, end - begin, kExtremes[below(kExtremes.size())]);
   }
 
-  // Replaces a random run of letters by a word.
+  // Replaces a random run of letters with a word.
   void replace_word() {
     constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz_-";
     const size_t begin = text_.find_first_of(kLetters, position());

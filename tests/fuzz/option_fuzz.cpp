@@ -1,4 +1,4 @@
-// Values of options and label patterns. The input has lines "flag=value,value", as on the command line.
+// Values of options, and label patterns. The input consists of lines "flag=value,value", as on the command line.
 #include "fuzz/fuzz_target.h"
 #include "points/expand.h"
 

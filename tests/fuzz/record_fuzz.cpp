@@ -1,4 +1,4 @@
-// Records as JSON. A record that is read must be written and read again without a change.
+// Records as JSON. A record that can be read must survive being written and read again unchanged.
 #include "record/record.h"
 
 #include "fuzz/fuzz_target.h"

@@ -1,4 +1,4 @@
-// Whole safetensors files; reads every tensor in each type that the program uses.
+// Whole safetensors files. Reads every tensor in each type that the program uses.
 #include "data/safetensors.h"
 #include "data/written_file.h"
 #include "fuzz/fuzz_target.h"

@@ -1,4 +1,4 @@
-// The JSON header of a safetensors file. The input is the header; enough data follows it.
+// The JSON header of a safetensors file. The input is the header, followed by enough data.
 #include "data/safetensors_header.h"
 
 #include "fuzz/fuzz_target.h"

@@ -1,4 +1,4 @@
-// Lines of steps that another program has run.
+// Lines that describe steps of another program.
 #include "measure/step_line.h"
 
 #include "fuzz/fuzz_target.h"

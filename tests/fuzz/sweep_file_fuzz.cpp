@@ -19,7 +19,7 @@ std::vector<std::string> seeds() {
     std::ifstream file(entry.path(), std::ios::binary);
     files.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
   }
-  std::sort(files.begin(), files.end());  // directory order is unspecified
+  std::sort(files.begin(), files.end());  // the order of directory entries is unspecified
   return files;
 }
 

@@ -1,4 +1,4 @@
-// Token files. The first byte of the input selects format and vocabulary, and the rest is the file.
+// Token files. The first byte of the input selects the format and the vocabulary, and the remaining bytes are the file.
 #include "data/tokens.h"
 #include "data/written_file.h"
 #include "fuzz/fuzz_target.h"

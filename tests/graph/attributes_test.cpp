@@ -1,4 +1,4 @@
-// Attributes: their text, equality, and the check of their type.
+// Attributes: how they are printed and compared, and the check of their type.
 #include "graph/attributes.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ TEST(Attributes, CompareByTypeAndFields) {
   const Attributes two(ScalarAttributes{2});
   EXPECT_TRUE(two == Attributes(ScalarAttributes{2}));
   EXPECT_EQ(two.hash(), Attributes(ScalarAttributes{2}).hash());
-  EXPECT_FALSE(two == Attributes(ScalarAttributes{2.0000000000000004}));  // the next double
+  EXPECT_FALSE(two == Attributes(ScalarAttributes{2.0000000000000004}));  // the next larger double
   EXPECT_FALSE(two == Attributes());
   EXPECT_FALSE(Attributes(ReshapeAttributes{{2, 3}}) == Attributes(PermuteAttributes{{2, 3}}));
   EXPECT_TRUE(Attributes() == Attributes());

@@ -1,4 +1,4 @@
-// Builder (views and the copies they need, constants, updates, names), Replay, and what follows from a finished graph.
+// Builder (views and the copies they need, constants, updates, names), Replay, and properties of a finished graph.
 #include "graph/builder.h"
 
 #include <gtest/gtest.h>
@@ -67,7 +67,7 @@ TEST(Builder, ConstantIsComputedOnceInSetUp) {
   EXPECT_EQ(maker(build, first.cos).annotations.phase, Phase::kSetup);
   EXPECT_EQ(maker(build, first.cos).annotations.scope, "");
   EXPECT_EQ(build.graph().value(first.sin).role, Role::kConstant);
-  // A fill is not a constant: each is a new value.
+  // A fill is not a constant: every fill is a new value.
   EXPECT_NE(fill(build, {2}, 0, DType::kFloat32), fill(build, {2}, 0, DType::kFloat32));
 }
 
@@ -79,7 +79,7 @@ TEST(Builder, UpdateKeepsStorageAndRole) {
   EXPECT_EQ(build.graph().value(next).role, Role::kParameter);
 }
 
-TEST(Builder, PointwiseKeepsTheOrderOfAxesInMemory) {
+TEST(Builder, PointwiseKeepsTheMemoryOrderOfAxes) {
   Builder build;
   const ValueId x = build.source("x", floats({2, 3}), Role::kInput);
   const ValueId y = exp(build, transpose(build, x, 0, 1));

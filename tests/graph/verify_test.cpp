@@ -1,4 +1,4 @@
-// verify: a graph that breaks a rule aborts with the name of the pass.
+// verify: a graph that breaks a rule aborts with a message that names the pass.
 #include <gtest/gtest.h>
 
 #include "graph/structural_ops.h"

@@ -1,4 +1,4 @@
-// Denormal numbers are counted by type, and a run that becomes slower is told from one that does not.
+// Denormal numbers are counted by type, and runs that become slower are detected.
 #include "measure/spoiled_values.h"
 
 #include <gtest/gtest.h>
@@ -35,7 +35,7 @@ Sampling sampling_of(const std::vector<double>& seconds) {
   return sampling;
 }
 
-TEST(Denormals, ARunThatBecomesSlowerIsNoticed) {
+TEST(Denormals, DetectsARunThatBecomesSlower) {
   EXPECT_TRUE(has_slowed_down(sampling_of({9, 1, 1, 1, 1, 1, 1.5, 1.5, 1.5})));
   EXPECT_FALSE(has_slowed_down(sampling_of({9, 1, 1, 1, 1, 1, 1.1, 1.1, 1.1})));
   EXPECT_FALSE(has_slowed_down(sampling_of({1, 1, 1, 9, 1, 1, 1, 1, 1})));

@@ -1,4 +1,4 @@
-// What counts as a disturbed run: time lost, samples that vary, traced steps longer than those beside them.
+// The signs of a disturbed run: lost time, samples that vary, and traced steps that take longer than untraced ones.
 #include "measure/make_record.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace laptime {
 namespace {
 
-// Ten steps of a second, of whose thread seconds a part was taken.
+// Ten steps of one second each, in which part of the thread time was lost.
 Measurement steps_with(std::optional<double> MachineState::*counter, double lost_per_step) {
   Measurement run;
   run.before.*counter = 5.0;
@@ -22,7 +22,7 @@ Measurement steps_with(std::optional<double> MachineState::*counter, double lost
   return run;
 }
 
-TEST(DisturbedRun, NamesLostTime) {
+TEST(DisturbedRun, StatesLostTime) {
   const std::vector<double> samples(10, 1.0);
   const auto text = [&](std::optional<double> MachineState::*counter, double lost) {
     return disturbance_of(steps_with(counter, lost), samples, std::nullopt, 2);
@@ -30,7 +30,7 @@ TEST(DisturbedRun, NamesLostTime) {
   EXPECT_EQ(text(&MachineState::stolen_seconds, 0.24), "12 % of the time was lost to other guests of the host");
   EXPECT_EQ(text(&MachineState::throttled_seconds, 0.2), "10 % of the time was lost to a CPU quota");
   EXPECT_EQ(text(&MachineState::waiting_seconds, 0.1), "5 % of the time was lost waiting for a core");
-  EXPECT_EQ(text(&MachineState::waiting_seconds, 0.04), "");  // within the limit of an unstable time
+  EXPECT_EQ(text(&MachineState::waiting_seconds, 0.04), "");  // allowed, because the limit is that of an unstable time
   EXPECT_EQ(disturbance_of(steps_with(&MachineState::stolen_seconds, 0.24), samples, std::nullopt, std::nullopt), "");
 }
 
@@ -43,14 +43,14 @@ TEST(DisturbedRun, IgnoresTicksOfAShortRun) {
   EXPECT_EQ(disturbance_of(run, std::vector<double>(10, 1e-3), std::nullopt, 2), "");
 }
 
-TEST(DisturbedRun, NamesASpreadBeyondTheLimit) {
+TEST(DisturbedRun, StatesSpreadAboveTheLimit) {
   const Measurement quiet = steps_with(&MachineState::waiting_seconds, 0);
   EXPECT_EQ(disturbance_of(quiet, {1, 1, 1, 1, 1, 1, 1, 2}, std::nullopt, 2),
             "steps varied by 31 % (standard deviation)");
-  EXPECT_EQ(disturbance_of(quiet, {1, 2}, std::nullopt, 2), "");  // too few to say so
+  EXPECT_EQ(disturbance_of(quiet, {1, 2}, std::nullopt, 2), "");  // too few samples to tell
 }
 
-TEST(DisturbedRun, NamesTracedStepsThatTookLonger) {
+TEST(DisturbedRun, StatesTracedStepsThatTookLonger) {
   StepTrace trace;
   trace.untraced = {1, 1, 1};
   for (const double seconds : {1.2, 1.3}) trace.steps.emplace_back().total = seconds;

@@ -1,4 +1,4 @@
-// Where a run stopped being finite: named from the state that the failing step had, for every pass.
+// Where a run first stopped being finite, found from the state at the start of the failing step, for every pass.
 #include "measure/spoiled_values.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ const test::Options kTwoLayers{{"d-model", "16"}, {"d-ff", "32"},  {"num-layers"
                                {"context", "8"},  {"batch", "2"},  {"vocab", "50"},     {"device", "cpu"},
                                {"threads", "1"},  {"warmup", "1"}, {"steps", "2"}};
 
-// The fresh weights of a point as a file, with one element of a tensor replaced.
+// The initial weights of a point as a file in which one element of a tensor is replaced.
 std::string weights_with(const RunConfig& config, const std::string& poisoned, float value) {
   const StartingWeights fresh(config);
   Json header;
@@ -64,15 +64,15 @@ TEST(FirstNan, NamesTheReaderOfABadWeightForEveryPass) {
   }
 }
 
-TEST(FirstNan, TellsInfinityFromNan) {
+TEST(FirstNan, DistinguishesInfinityFromNan) {
   const Record record =
       run_with("layers.0.attn.q_proj.weight", std::numeric_limits<float>::infinity(), {{"pass", "step"}});
   EXPECT_THAT(record.reason, HasSubstr("the first infinity is an output of"));
   EXPECT_EQ(record.scope, "layers.0.attn.q_proj");
 }
 
-// Weight decay far too strong multiplies the weights by -1e12 in every step, so the run fails some steps after its
-// start, in a step that has begun with finite weights.
+// Excessive weight decay multiplies the weights by -1e12 in every step, so the run fails a few steps after its start,
+// in a step that begins with finite weights.
 TEST(FirstNan, IsFoundInALaterStep) {
   const Record record =
       run_one(test::point_of(kTwoLayers, {{"lr", "1e6"}, {"weight-decay", "1e6"}, {"warmup", "0"}, {"steps", "9"}}), {})
@@ -99,7 +99,7 @@ TEST(FirstNan, IsEmptyForAHealthyRun) {
   }
 }
 
-TEST(FirstNan, StopsWhenAsked) {
+TEST(FirstNan, StopsOnRequest) {
   const RunConfig config = test::point_of(kTwoLayers).config;
   const Device device = find_device(config);
   const std::unique_ptr<Backend> backend = device.open();

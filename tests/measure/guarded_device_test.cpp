@@ -1,4 +1,4 @@
-// Whole points measured on a device whose memory the host cannot access.
+// Whole points, measured on a device whose memory the host cannot access.
 #include <gtest/gtest.h>
 
 #include <tuple>
@@ -87,7 +87,7 @@ TEST(GuardedDevice, TriesItsKernels) {
     EXPECT_NE(choice.device.find("guarded"), std::string::npos);
 }
 
-// The search for the first NaN must also use transfers instead of direct access.
+// The search for the first NaN must also use transfers and not access memory directly.
 TEST(GuardedDevice, FindsTheFirstNan) {
   const SweepPoint point =
       point_of(tiny({{"lr", "1e6"}, {"optimizer", "torch"}, {"weight-decay", "1e6"}, {"steps", "60"}}));

@@ -1,4 +1,4 @@
-// Which kernels a trial leaves out of later races.
+// Which kernels are excluded from later races of a trial.
 #include "measure/kernel_standings.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ TEST_F(HopelessKernelsTest, DropsKernelAfterTwoClearLosses) {
   EXPECT_FALSE(slow_takes_part(2e9));
 }
 
-TEST_F(HopelessKernelsTest, AKernelThatOnceCameCloseStays) {
+TEST_F(HopelessKernelsTest, KeepsAKernelThatOnceCameClose) {
   race_with(1.2, 1e9);
   race_with(10, 1e9);
   EXPECT_TRUE(slow_takes_part(2e9));

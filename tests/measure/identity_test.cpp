@@ -1,4 +1,4 @@
-// What makes two runs the same: what the options resolve to, and the content of files.
+// When two runs count as the same: resolved options and the contents of files.
 #include "measure/describe.h"
 
 #include <gtest/gtest.h>
@@ -63,22 +63,22 @@ TEST_F(Identity, DependsOnAllowedCores) {
   ASSERT_EQ(sched_setaffinity(0, sizeof(all), &all), 0);
   EXPECT_NE(after, before);
   EXPECT_NE(automatic_after, automatic_before);
-  EXPECT_EQ(predicted_after, predicted_before);  // a prediction does not depend on this machine's cores
+  EXPECT_EQ(predicted_after, predicted_before);  // a prediction does not depend on the cores of this machine
 }
 
-TEST_F(Identity, FilesCountByContent) {
+TEST_F(Identity, FilesAreComparedByContent) {
   for (const std::string flag : {"data", "weights"}) {
     const std::string path = file("a.txt", "0123456789");
     const std::string first = of({{"context", "8"}, {flag, path}});
     EXPECT_EQ(of({{"context", "8"}, {flag, file("b.txt", "0123456789")}}), first);
     const auto written = fs::last_write_time(path);
-    file("a.txt", "012345678x");  // as long, and as old
+    file("a.txt", "012345678x");  // same size and same time of modification
     fs::last_write_time(path, written);
     EXPECT_NE(of({{"context", "8"}, {flag, path}}), first) << flag;
   }
 }
 
-TEST_F(Identity, FormatFollowsFromTheFile) {
+TEST_F(Identity, FormatIsDetectedFromTheFile) {
   EXPECT_NE(of({{"context", "8"}, {"data", file("a.bin", "0123456789")}}),
             of({{"context", "8"}, {"data", file("a.txt", "0123456789")}}));
 }

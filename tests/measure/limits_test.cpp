@@ -1,4 +1,4 @@
-// Limits: taken from what is known, measured where nothing is, and measured again where a run exceeds them.
+// Limits: known ones are reused, unknown ones are measured, and those that a run exceeds are measured again.
 #include "measure/limits.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace laptime {
 namespace {
 
-// Measures the values that it is given, one after the other.
+// Returns the given values as measurements, one after the other.
 class ScriptedBackend : public roofline::RooflineBackend {
  public:
   explicit ScriptedBackend(std::vector<double> values, DeviceLimit::Kind kind = DeviceLimit::Kind::kProductFlops)
@@ -19,7 +19,7 @@ class ScriptedBackend : public roofline::RooflineBackend {
   std::vector<DeviceLimit> limits(DType) override {
     return {{kind_, "peak", "FLOP/s", [this] { return LimitReading(values_.at(measured_++), estimates); }}};
   }
-  bool estimates = false;  // as a machine does whose threads do not run together
+  bool estimates = false;  // as on a machine whose threads do not run at the same time
   size_t measured() const { return measured_; }
 
  private:
@@ -56,7 +56,7 @@ TEST(Limits, AreMeasuredAgainWhenExceeded) {
 
 const std::vector<MeasuredPeak> kProvisionalPeak{{"device", "peak/provisional", 100, "FLOP/s", "2026-01-01T00:00:00Z"}};
 
-TEST(Limits, EstimateIsMeasuredAgainByTheNextRun) {
+TEST(Limits, NextRunMeasuresAnEstimateAgain) {
   ScriptedBackend backend({100, 95, 90});
   backend.estimates = true;
   std::vector<MeasuredPeak> learned;
@@ -72,7 +72,7 @@ TEST(Limits, EstimateIsMeasuredAgainByTheNextRun) {
   backend.estimates = false;
   learned.clear();
   const MeasuredLimits third = measure_limits(backend, DType::kFloat32, {.reached = 50}, kProvisionalPeak, learned);
-  EXPECT_EQ(third.product_flops, 90);  // what was really reached
+  EXPECT_EQ(third.product_flops, 90);  // the measured rate
   EXPECT_FALSE(third.product_flops_estimated);
   ASSERT_EQ(learned.size(), 1U);
   EXPECT_EQ(learned[0].name, "peak");
@@ -85,7 +85,7 @@ TEST(Limits, EstimateNeverReplacesAMeasuredPeak) {
   EXPECT_EQ(measure_limits(backend, DType::kFloat32, {.reached = 120}, kKnown, learned).product_flops, 100);
 }
 
-TEST(Limits, BandwidthOfADisturbedRunIsMeasuredAgain) {
+TEST(Limits, MeasuresBandwidthOfADisturbedRunAgain) {
   ScriptedBackend backend({70, 90, 80}, DeviceLimit::Kind::kBandwidth);
   LimitsRequest request{.bandwidth = true, .disturbed = true};
   std::vector<MeasuredPeak> learned;
@@ -97,10 +97,10 @@ TEST(Limits, BandwidthOfADisturbedRunIsMeasuredAgain) {
   EXPECT_EQ(measure_limits(backend, DType::kFloat32, request, kProvisionalPeak, learned).bandwidth, 100);
   ASSERT_EQ(learned.size(), 1U);
   EXPECT_EQ(learned[0].name, "peak");
-  EXPECT_EQ(learned[0].value, 100);  // the highest ever seen
+  EXPECT_EQ(learned[0].value, 100);  // the highest value so far
 }
 
-// One launch that takes a microsecond.
+// A single launch that takes one microsecond.
 StepTrace trace_of_launch(int64_t bytes, std::optional<int64_t> cache_bytes) {
   StepTrace trace;
   trace.launches.op.push_back(0);
@@ -110,7 +110,7 @@ StepTrace trace_of_launch(int64_t bytes, std::optional<int64_t> cache_bytes) {
   return trace;
 }
 
-TEST(Limits, BandwidthIsAtLeastTheReachedOne) {
+TEST(Limits, BandwidthIsAtLeastTheReachedRate) {
   ScriptedBackend backend({70, 60, 65, 70}, DeviceLimit::Kind::kBandwidth);
   std::vector<MeasuredPeak> learned;
   const LimitsRequest request{.bandwidth = true, .reached_bandwidth = 120};
@@ -133,7 +133,7 @@ TEST(Limits, KeepTheLargestMeasurement) {
   EXPECT_EQ(backend.measured(), 4U);
 }
 
-TEST(Limits, AreMeasuredAgainUntilTheRunIsBelow) {
+TEST(Limits, AreMeasuredAgainUntilTheyExceedTheRun) {
   ScriptedBackend backend({60, 60, 125});
   std::vector<MeasuredPeak> learned;
   EXPECT_EQ(measure_limits(backend, DType::kFloat32, {.reached = 120}, {}, learned).product_flops, 125);

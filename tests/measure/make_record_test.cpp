@@ -47,7 +47,7 @@ class MakeRecord : public testing::Test {
     run_.limits.product_flops = 1e9;
   }
 
-  // Forward takes 1, backward 2, optimizer 0.5 and the residue 0.5 seconds, all times `scale`.
+  // Forward takes 1 second, backward 2, optimizer 0.5 and the residue 0.5, all multiplied by `scale`.
   static Timeline step(double scale) {
     Timeline timeline;
     timeline.begin = Seconds(100);
@@ -125,7 +125,7 @@ TEST_F(MakeRecord, ReportsProductsAbovePeak) {
   run_.limits.product_flops = 1.5e9;  // as if the peak had been measured in that arithmetic too
   run_.products.flops_per_second = 3.2e9;
   EXPECT_THAT(record().verdict.reasons, Contains(HasSubstr("2.000 GFLOP/s by the data sheet")));
-  run_.products.math = ProductMath::kBFloat16;  // the peak says nothing of it
+  run_.products.math = ProductMath::kBFloat16;  // the float32 peak does not apply to it
   EXPECT_THAT(record().verdict.reasons, Not(Contains(HasSubstr("arithmetic"))));
 }
 
@@ -178,7 +178,7 @@ TEST_F(MakeRecord, SplitsFirstStepExcessIntoParts) {
       {"forward", "", 4, 0.25}, {"backward", "", 8, 0.5}, {"optimizer", "", 2, 0.125}};
   EXPECT_EQ(result.transient.parts, by_phase);
 
-  // In the first step products of forward take 3 seconds more, and in no other.
+  // In the first step only, products of forward take 3 seconds longer.
   run_.classes.resize(5);
   const auto product = static_cast<size_t>(WorkClass::kMatmul);
   for (ClassTimes& times : run_.classes) times[static_cast<size_t>(Phase::kForward)][product] = 1;
@@ -187,7 +187,7 @@ TEST_F(MakeRecord, SplitsFirstStepExcessIntoParts) {
   EXPECT_EQ(result.transient.parts, (std::vector<ClassShare>{{"forward", "matmul", 3, 3.0 / 16}}));
   EXPECT_EQ(result.classes.size(), 1U);
 
-  // Marks that ended with the first step say nothing of the samples.
+  // If launches are marked only in the first step, the samples have no classes.
   run_.classes.resize(1);
   result = record();
   EXPECT_EQ(result.transient.parts, by_phase);

@@ -1,4 +1,4 @@
-// Steps of another program: what their record states, and that its figures are those of bench.
+// Steps of another program: their record states what is known, and its statistics match those of bench.
 #include "measure/recorded_steps.h"
 
 #include <gmock/gmock.h>
@@ -24,7 +24,7 @@ using Given = std::vector<GivenOption>;
 const SystemConfig kPyTorch{.system = "pytorch", .version = "2.15.0", .name = "", .tokens = {}};
 const Given kTinyModel{{"model", "custom"}, {"d-model", "32"}, {"num-layers", "1"}, {"num-heads", "2"},
                        {"vocab", "64"},     {"context", "16"}, {"batch", "2"},      {"dtype", "float32"}};
-const Given kOnCuda{{"device", "cuda"}};  // whose peak is not measured here
+const Given kOnCuda{{"device", "cuda"}};  // the peak of CUDA devices is not measured here
 
 Given with(Given given, const Given& more) {
   given.insert(given.end(), more.begin(), more.end());
@@ -49,14 +49,14 @@ StepLine line_of(double seconds, double forward = 0) {
   return line;
 }
 
-// Steps around 10 ms, the first ones slower.
+// Steps around 10 ms, of which the first are slower.
 double nth_step(int64_t n) { return 0.01 * (1 + 0.3 * std::exp(-static_cast<double>(n)) + 0.001 * ((n * 7) % 5)); }
 
 Record record_of(const RecordedPoint& point, RecordedSteps steps, std::string_view interrupted_by = "") {
   return recorded_result(point, describe_recorded(point), std::move(steps), interrupted_by, {}).record;
 }
 
-TEST(RecordedPoint, StatesOnlyWhatIsKnown) {
+TEST(RecordedPoint, StatesOnlyKnownFields) {
   const RecordedPoint point = recorded_point({}, {.system = "jax", .version = "", .name = "mine", .tokens = 512});
   EXPECT_EQ(point.name, "step/system:jax/implementation:mine/tokens:512");
   EXPECT_EQ(point.version, "jax");
@@ -81,7 +81,7 @@ TEST(RecordedPoint, StatesAKnownModel) {
   EXPECT_TRUE(point.stated.json().at("lr").is_null());
 }
 
-TEST(RecordedPoint, AGpuHasNoPeakHere) {
+TEST(RecordedPoint, GpuHasNoMeasuredPeak) {
   const RecordedPoint point = recorded_point({{"device", "cuda"}, {"dtype", "tf32"}}, kPyTorch);
   EXPECT_FALSE(point.device.has_value());
   EXPECT_EQ(point.name, "step/dtype:tf32/device:cuda/system:pytorch");
@@ -139,7 +139,7 @@ TEST(RecordedSteps, MatchBenchFigures) {
   EXPECT_EQ(recorded.config.json().at("warmup"), own.config.json().at("warmup"));
   std::vector<std::string> reasons = own.verdict.reasons;
   const bool is_release = reasons.empty() || !reasons.front().starts_with("measured with a");
-  if (!is_release) reasons.erase(reasons.begin());  // a debug build says nothing of another program
+  if (!is_release) reasons.erase(reasons.begin());  // a debug build concerns only our own record
   EXPECT_EQ(recorded.verdict.reasons, reasons);
   if (is_release) {
     EXPECT_EQ(recorded.verdict.rating, own.verdict.rating);
@@ -153,7 +153,7 @@ TEST(RecordedSteps, AreMarkedAsForeign) {
   const Record record = record_of(point, std::move(steps));
   EXPECT_EQ(system_of(record), "pytorch");
   EXPECT_EQ(record.binary.version, "pytorch 2.15.0");
-  EXPECT_EQ(record.binary.id, "pytorch 2.15.0");  // by which a history tells builds apart
+  EXPECT_EQ(record.binary.id, "pytorch 2.15.0");  // a history distinguishes builds by this id
   EXPECT_TRUE(record.binary.commit.empty() && record.config_hash.empty());
   EXPECT_TRUE(record.math_mode.empty() && record.kernels.empty() && record.classes.empty());
   EXPECT_TRUE(record.prediction.from.empty() && record.prediction.time.empty());
@@ -167,7 +167,7 @@ TEST(RecordedSteps, AreMarkedAsForeign) {
   EXPECT_EQ(system_of(Record{}), "");
 }
 
-TEST(RecordedSteps, StorePeaksOnly) {
+TEST(RecordedSteps, StorePeakMemoryOnly) {
   const RecordedPoint point = recorded_point(with(kTinyModel, kOnCuda), kPyTorch);
   RecordedSteps steps(point);
   while (!steps.is_done()) steps.add(line_of(0.01));
@@ -259,8 +259,8 @@ TEST(RecordedSteps, RejectContradictingLines) {
   line.begin = 5'000'000'000;
   steps.add(line);
   EXPECT_EQ(steps.progress(), "warm-up, step 1");
-  EXPECT_THROW(steps.add(line_of(1)), Error);  // without `begin`
-  line.begin = 5'500'000'000;                  // half a second before the first step has ended
+  EXPECT_THROW(steps.add(line_of(1)), Error);  // `begin` is missing
+  line.begin = 5'500'000'000;                  // half a second before the first step ends
   EXPECT_THROW(steps.add(line), Error);
   line.begin = 4'000'000'000;
   EXPECT_THROW(steps.add(line), Error);
@@ -283,7 +283,7 @@ TEST(RecordedSteps, KeepHighestMemory) {
   const Record record = record_of(point, std::move(steps));
   EXPECT_EQ(record.memory.peak_bytes, 300);
   EXPECT_FALSE(record.memory.peak_rss_bytes.has_value());
-  EXPECT_TRUE(record.machine.json().contains("during"));  // they ran now: counters of this machine concern them
+  EXPECT_TRUE(record.machine.json().contains("during"));  // the steps ran now, so the counters of this machine apply
   EXPECT_TRUE(record.machine.json()["during"]["minor_faults"].is_null());
   EXPECT_TRUE(record.machine.json()["during"]["user_seconds"].is_null());
 }

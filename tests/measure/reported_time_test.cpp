@@ -1,4 +1,4 @@
-// Which part of a step is the time of a pass.
+// Which phase of a step is the time of a pass.
 #include "measure/reported_time.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Lines of steps: what they may say, and what is said about those that do not.
+// Lines that describe steps: accepted fields, and the errors for invalid lines.
 #include "measure/step_line.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ TEST(StepLine, HasTimesInNanoseconds) {
   EXPECT_DOUBLE_EQ(line.step.count(), 0.012);
   EXPECT_THAT(line.phases, ElementsAre(Pair(Phase::kForward, Seconds{4000000.5 * 1e-9}),
                                        Pair(Phase::kOptimizer, Seconds{1000000 * 1e-9})));
-  EXPECT_EQ(line.begin, 9007199254740993);  // exact, beyond the whole numbers of a double
+  EXPECT_EQ(line.begin, 9007199254740993);  // exact, although a double cannot represent it
   EXPECT_EQ(line.loss, 9.25);
   EXPECT_EQ(line.peak_bytes, 7);
   EXPECT_EQ(line.peak_rss_bytes, 8);

@@ -1,4 +1,4 @@
-// Traces: every launch and buffer of the plan is in them, and their sums are those of the step.
+// Traces: they contain every launch and buffer of the plan, and their sums match the step.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ class Editions : public testing::TestWithParam<test::Options> {};
 
 TEST_P(Editions, LaunchesAndPhasesAddUpToTheStep) {
   test::Options options = GetParam();
-  options.emplace_back("device", "roofline:h100");  // its clock advances in launches alone
+  options.emplace_back("device", "roofline:h100");  // its clock advances only during launches
   const PointResult result = traced(options, 2);
   ASSERT_EQ(result.record.status, Status::kOk) << result.record.reason;
   ASSERT_TRUE(result.trace.has_value());
@@ -89,7 +89,7 @@ TEST(Trace, BuffersAliveAtThePeakAddUpToIt) {
 }
 
 TEST(Trace, AssignsWorkClasses) {
-  std::map<std::string, std::set<std::string>> ops;  // by class
+  std::map<std::string, std::set<std::string>> ops;  // by work class
   const PointResult eager = traced({{"device", "roofline:h100"}, {"dtype", "bfloat16"}}, 1);
   for (size_t i = 0; i < eager.trace->launch_count(); ++i) {
     const TraceLaunch launch = eager.trace->launch(i);
@@ -114,7 +114,7 @@ TEST(Trace, AssignsWorkClasses) {
   EXPECT_FALSE(ops.contains("softmax"));
 }
 
-TEST(Trace, RangesOfAttentionCarryTheirNames) {
+TEST(Trace, AttentionRangesHaveTheirNames) {
   std::set<std::string> ranges;
   const PointResult result = traced({{"device", "roofline:h100"}}, 1);
   for (size_t i = 0; i < result.trace->launch_count(); ++i) {
@@ -129,7 +129,7 @@ TEST(Trace, RangesOfAttentionCarryTheirNames) {
                                              whole + "/computing softmax", whole + "/final matmul"}));
 }
 
-// On a real device the marks enclose the launches, and a step that does not fit has a trace without times.
+// On a real device, the marks enclose the launches. A step that does not fit has a trace without times.
 TEST(Trace, TracesACpuStep) {
   const PointResult result = traced({{"device", "cpu"}, {"threads", "1"}}, 3);
   ASSERT_TRUE(result.trace.has_value());
@@ -154,7 +154,7 @@ TEST(Trace, MarksSamplesOnlyIfCheap) {
   EXPECT_NEAR(sum, 1, 1e-6);  // marks take no virtual time
 }
 
-TEST(Trace, ColumnsAreChecked) {
+TEST(Trace, CheckRejectsInconsistentColumns) {
   const RunConfig config = test::point_of(kTiny, {{"device", "roofline:h100"}}).config;
   const StepTrace good = trace_of(prepare(config, find_device(config), {}).plan);
   StepTrace trace = good;

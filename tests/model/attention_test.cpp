@@ -1,4 +1,4 @@
-// --model attention: values, gradients against central differences, and saved bytes.
+// --model attention: values, gradients compared with central differences, and saved bytes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -40,7 +40,7 @@ std::vector<ParameterSpec> sources_of(const RunConfig& config) {
   return sources;
 }
 
-using Values = std::map<std::string, std::vector<double>>;  // values of every source
+using Values = std::map<std::string, std::vector<double>>;  // the values of every source
 
 Values starting_values(const RunConfig& config) {
   Values values;
@@ -75,7 +75,7 @@ double total(const std::vector<double>& values) {
   return sum;
 }
 
-// softmax(q k^T / sqrt(C)) v in plain loops, B = 2, T = 5, C = 3.
+// softmax(q k^T / sqrt(C)) v in plain loops, with B = 2, T = 5, C = 3.
 std::vector<double> by_hand(const Values& values, bool causal) {
   constexpr size_t kT = 5, kC = 3;
   const auto& q = values.at("q");
@@ -134,15 +134,15 @@ TEST(Attention, GradientsMatchCentralDifferencesOfTheSum) {
   }
 }
 
-// Eager mode saves q, k, v, the exponentials and the weights (B T T each), each row's sum and index of its maximum
-// (int64), and the mask. Compile mode saves q, k, v, the output and each row's log-sum-exp.
+// Eager mode saves q, k, v, the exponentials and the weights (B T T each), for each row the sum and the index of the
+// maximum (int64), and the mask. Compile mode saves q, k, v, the output and the log-sum-exp of each row.
 TEST(Attention, SavedBytesMatchAHandCount) {
   RunConfig config = attention_config();
   config.model.context_length = 10;
   config.model.d_model = 6;
   const auto saved = [&](bool compile) { return saved_bytes(lowered(config, compile, DType::kFloat32)); };
   const int64_t batch = 2, positions = 10, width = 6;
-  const int64_t number = 4, index = 8;  // bytes
+  const int64_t number = 4, index = 8;  // sizes in bytes
   const int64_t rows = batch * positions;
   const int64_t inputs = 3 * number * rows * width;
   EXPECT_EQ(saved(false), inputs + 2 * number * rows * positions + (number + index) * rows + positions * positions);

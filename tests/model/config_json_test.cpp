@@ -1,4 +1,4 @@
-// Reading the config.json of a model: both versions, defaults of the library, and keys that are refused.
+// Reading the config.json of a model: both versions, the library's defaults, and rejected keys.
 #include "model/config_json.h"
 
 #include <gmock/gmock.h>
@@ -41,14 +41,14 @@ Json gpt_neox() {
               {"num_hidden_layers", 2},   {"num_attention_heads", 4}, {"vocab_size", 100}};
 }
 
-TEST(ConfigJson, BothVersionsDescribeOneModel) {
+TEST(ConfigJson, BothVersionsDescribeTheSameModel) {
   for (const char* name : test::kGoldenFolders) {
     const std::string folder = test::golden_folder(name);
     EXPECT_EQ(read_model_config(folder + "/config.json"), read_model_config(folder + "/config_v4.json")) << name;
   }
 }
 
-TEST(ConfigJson, ReadsTheNumbersOfLlama3) {
+TEST(ConfigJson, ReadsAConfigurationOfLlama3) {
   const ModelConfig model = read_model_config(test::golden_folder("llama3_tied") + "/config.json");
   EXPECT_EQ(model.edition, Edition::kLlama);
   EXPECT_EQ(model.rope_scaling, "llama3:32:1:4:64");
@@ -59,7 +59,7 @@ TEST(ConfigJson, ReadsTheNumbersOfLlama3) {
   EXPECT_EQ(model.context_length, 2048);
 }
 
-TEST(ConfigJson, TakesTheDefaultsOfTheLibrary) {
+TEST(ConfigJson, UsesTheDefaultsOfTheLibrary) {
   const ModelConfig model = parse(llama());
   EXPECT_EQ(model.kv_heads(), 4);
   EXPECT_EQ(model.d_head(), 16);
@@ -114,7 +114,7 @@ struct Refused {
   Json value;
 };
 
-TEST(ConfigJson, RefusesKeysThatChangeTheComputation) {
+TEST(ConfigJson, RejectsKeysThatChangeTheComputation) {
   Json qwen2 = llama();
   qwen2["model_type"] = "qwen2";
   qwen2["num_key_value_heads"] = 2;
@@ -194,7 +194,7 @@ TEST(ConfigJson, IgnoresKeysWithoutEffect) {
   EXPECT_EQ(parse(document), parse(llama()));
 }
 
-TEST(ConfigJson, BoundsTheContextByASlidingWindow) {
+TEST(ConfigJson, SlidingWindowLimitsTheContext) {
   Json mistral = llama();
   mistral["model_type"] = "mistral";
   mistral["num_key_value_heads"] = 2;
@@ -213,7 +213,7 @@ TEST(ConfigJson, BoundsTheContextByASlidingWindow) {
   EXPECT_EQ(parse(qwen).max_context, 128);
 }
 
-TEST(ConfigJson, NamesKeysThatAreMissingOrMalformed) {
+TEST(ConfigJson, ErrorNamesMissingOrMalformedKeys) {
   for (const char* key :
        {"hidden_size", "num_hidden_layers", "num_attention_heads", "vocab_size", "intermediate_size"}) {
     for (const Json& value :
@@ -238,7 +238,7 @@ TEST(ConfigJson, NamesKeysThatAreMissingOrMalformed) {
   EXPECT_THAT(of_text(std::string(100, '[')), HasSubstr("deep"));
 }
 
-TEST(ConfigJson, NamesTheKeyOfAValueOutOfRange) {
+TEST(ConfigJson, ErrorNamesTheKeyOfAValueOutOfRange) {
   const auto with = [](Json document, const char* key, const Json& value) {
     document[key] = value;
     return refusal(document);
@@ -268,8 +268,9 @@ TEST(ConfigJson, ReadsThePadToken) {
   EXPECT_FALSE(parse(neox).pad_token);
 }
 
-// The parameters that the library counts, which equal those of the published checkpoints (tests/golden_hf/models.csv).
-TEST(KnownModels, HaveTheParametersOfTheCheckpoints) {
+// Parameter counts computed by the library, which equal those of the published checkpoints
+// (tests/golden_hf/models.csv).
+TEST(KnownModels, HaveTheParameterCountsOfTheCheckpoints) {
   struct Known {
     const char* name;
     int64_t parameters;
@@ -294,7 +295,7 @@ TEST(KnownModels, HaveTheParametersOfTheCheckpoints) {
   }
 }
 
-TEST(KnownModels, AreFoundInAnyCase) {
+TEST(KnownModels, IgnoreCase) {
   EXPECT_EQ(canonical_model_name("--model", "smollm2-135m"), "SmolLM2-135M");
   EXPECT_EQ(canonical_model_name("--model", "PYTHIA-160M"), "pythia-160m");
   EXPECT_EQ(canonical_model_name("--model", "meta-llama/Llama-3.2-1B"), "Llama-3.2-1B");
@@ -304,7 +305,7 @@ TEST(KnownModels, AreFoundInAnyCase) {
   EXPECT_THROW(canonical_model_name("--model", "Llama-9-1B"), Error);
 }
 
-TEST(KnownModels, BecomeCustomWithAnotherDimension) {
+TEST(KnownModels, BecomeCustomIfADimensionChanges) {
   const ResolvedConfig resolved = resolve({{"model", "SmolLM2-135M"}, {"num-layers", "2"}, {"context", "64"}});
   EXPECT_EQ(resolved.invalid, "");
   EXPECT_EQ(resolved.config.model.name, "custom");
@@ -313,13 +314,13 @@ TEST(KnownModels, BecomeCustomWithAnotherDimension) {
   EXPECT_EQ(resolve({{"model", "SmolLM2-135M"}, {"context", "64"}}).config.model.name, "SmolLM2-135M");
 }
 
-TEST(KnownModels, RefuseAContextBeyondTheWindow) {
+TEST(KnownModels, RejectAContextBeyondTheWindow) {
   EXPECT_THAT(resolve({{"model", "Mistral-7B-v0.1"}, {"context", "8192"}}).invalid,
               HasSubstr("sliding window of 4096"));
   EXPECT_EQ(resolve({{"model", "Mistral-7B-v0.1"}, {"context", "4096"}}).invalid, "");
 }
 
-TEST(Families, RefuseOptionsOfOthers) {
+TEST(Families, RejectOptionsOfOtherFamilies) {
   const std::vector<GivenOption> custom{
       {"model", "custom"}, {"d-model", "64"}, {"num-layers", "1"}, {"num-heads", "4"}};
   const auto with = [&](const std::vector<GivenOption>& more) {

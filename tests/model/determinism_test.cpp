@@ -1,4 +1,4 @@
-// Results are bitwise equal from run to run and for any number of threads.
+// Results have identical bits in every run and for any number of threads.
 #include <gtest/gtest.h>
 
 #include "support/training.h"
@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kRuns = 20;
 
-// Loss, logits, every gradient and every weight after three steps.
+// The loss, the logits, every gradient and every weight after three steps.
 std::vector<std::byte> trained(const RunConfig& config, int threads) {
   Training training(config, {.threads = threads});
   std::vector<std::byte> all;
@@ -62,7 +62,7 @@ TEST(Dropout, StepAndSeedChangeTheDroppedElements) {
   training.step();
   const double first = training.loss();
   training.step();
-  EXPECT_NE(training.loss(), first);  // the same weights and batch
+  EXPECT_NE(training.loss(), first);  // with the same weights and the same batch
   config.seed = 12;
   config.model.embd_pdrop = config.model.attn_pdrop = config.model.resid_pdrop = 0;
   Training without(config);

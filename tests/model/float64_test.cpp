@@ -1,4 +1,4 @@
-// The graph without rounding: reference kernels in float64 against the float64 truth of the golden files.
+// The graph without rounding: reference kernels in float64 compared with the float64 values of the golden files.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,8 +14,8 @@ constexpr double kTolerance = 1e-10;
 
 GoldenCase golden_case(const std::string& name) { return read_golden(golden_path(name)); }
 
-// L2 norm of the difference relative to the norm of the truth; for a truth near zero, relative to a share of the
-// largest norm in its group.
+// The L2 norm of the difference relative to the norm of the true values, or, if those are near zero, relative to a
+// share of the largest norm in their group.
 double distance(const GoldenCase& golden, const std::string& key, const std::vector<double>& values) {
   const std::vector<double> truth = stored_tensor(golden, key).values;
   LAPTIME_CHECK(truth.size() == values.size(), "{}", key);
@@ -37,7 +37,8 @@ TEST_P(Float64, SlowReferencesMatchFloat64) {
     SCOPED_TRACE(parameter.name);
     EXPECT_LT(distance(golden, "grad/" + parameter.name, training.output(output::kGradient + parameter.name)),
               kTolerance);
-    if (parameter.name.find("k_proj.bias") != std::string::npos) continue;  // its gradient is rounding only
+    if (parameter.name.find("k_proj.bias") != std::string::npos)
+      continue;  // its gradient consists of rounding errors only
     // In its first step AdamW divides by |gradient| + eps, which amplifies gradients near zero.
     EXPECT_LT(distance(golden, "after1/" + parameter.name, training.source(parameter.name)), 1e-8);
   }

@@ -1,4 +1,5 @@
-// Properties that hold for any weights: causality, permuted batches, normalised attention, norms under RoPE, extremes.
+// Properties that hold for any weights: causality, permuted batches, normalised attention weights, norms under RoPE,
+// and extreme values.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -82,7 +83,7 @@ TEST(Metamorphic, LaterTokensDoNotChangeEarlierLogits) {
         if (i >= begin && i < end) {
           changed = changed || before[i] != after[i];
         } else {
-          ASSERT_EQ(before[i], after[i]) << "element " << i;  // the same bits
+          ASSERT_EQ(before[i], after[i]) << "element " << i;  // bit for bit
         }
       }
       EXPECT_TRUE(changed);
@@ -115,7 +116,7 @@ TEST(Metamorphic, AttentionWeightsSumToOneAndAreCausal) {
   }
 }
 
-// Norms of the d_head components of each head and position of (B, h, T, d_head), or of (B, T, h d_head).
+// Norms of the d_head components for each head and position of (B, h, T, d_head), or of (B, T, h d_head).
 std::vector<double> head_norms(const std::vector<double>& values, const Sizes& sizes, bool split) {
   std::vector<double> norms;
   for (int64_t b = 0; b < sizes.batch; ++b) {
@@ -148,7 +149,7 @@ TEST(Metamorphic, RopeKeepsNorms) {
   }
 }
 
-// With logits up to +-80 nothing overflows, and the loss agrees with exact arithmetic.
+// With logits up to +-80, nothing overflows, and the loss agrees with exact arithmetic.
 TEST(Metamorphic, LargeLogitsStayFinite) {
   for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
     RunConfig config = tiny_config(Edition::k2025, dtype);
@@ -176,7 +177,7 @@ TEST(Metamorphic, LargeLogitsStayFinite) {
     }
     EXPECT_NEAR(largest, 80, 0.5);
     expected /= static_cast<double>(training.targets().size());
-    // Under autocast the difference to the largest logit is rounded to bfloat16.
+    // Under autocast, the difference from the largest logit is rounded to bfloat16.
     EXPECT_NEAR(training.loss() / expected, 1, dtype == Precision::kFloat32 ? 1e-6 : 1e-3);
     for (const ParameterSpec& parameter : parameter_list(config.model)) {
       for (const double value : training.output("grad/" + parameter.name))
@@ -185,8 +186,8 @@ TEST(Metamorphic, LargeLogitsStayFinite) {
   }
 }
 
-// With a head of zeros all logits are equal, the loss is log V, and the gradient of the head is the mean of
-// (1/V - target) x.
+// With a head of zeros, all logits are equal, the loss is log V, and the gradient of the head is the mean of (1/V -
+// target) x.
 TEST(Metamorphic, UniformLogitsGiveLogVocabLoss) {
   for (const Edition edition : {Edition::k2024, Edition::k2025}) {
     RunConfig config = tiny_config(edition);
@@ -209,7 +210,7 @@ TEST(Metamorphic, UniformLogitsGiveLogVocabLoss) {
   }
 }
 
-// The whole backward pass against a central difference along its own gradient.
+// Compares the whole backward pass with a central difference along the computed gradient.
 TEST(Metamorphic, SlowGradientStepLowersLossAsPredicted) {
   for (const Edition edition : kEditions) {
     RunConfig config = tiny_config(edition);

@@ -1,4 +1,5 @@
-// Micro-batches: a step of several passes gives the loss, gradients and weights of one pass over the whole batch.
+// Micro-batches: a step with several passes gives the same loss, gradients and weights as one pass over the whole
+// batch.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +29,7 @@ TEST(MicroBatches, GiveTheLossesOfTheWholeBatch) {
       for (const bool compiles : {false, true}) {
         const auto passes = [&](const RunConfig& one) { return compiles ? compile_options(one) : eager_options(one); };
         const std::vector<double> whole = losses_of_steps(config, passes(config));
-        for (const int64_t count : {2, 3}) {  // of 3 sequences: 1 and 2, or one each
+        for (const int64_t count : {2, 3}) {  // 3 sequences split into 2 + 1, or into 1 + 1 + 1
           RunConfig divided = config;
           divided.micro_batches = count;
           const std::vector<double> found = losses_of_steps(divided, passes(divided));

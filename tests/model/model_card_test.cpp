@@ -42,7 +42,7 @@ TEST(ModelCard, EveryNamedModelHasACard) {
   EXPECT_EQ(card_of(kCustomModel).name, "gpt");
 }
 
-TEST(ModelCard, RefusedOptionsExist) {
+TEST(ModelCard, RejectedOptionsExist) {
   for (const ModelCard* card : all_models()) {
     for (const std::string_view flag : card->refused_options) {
       EXPECT_TRUE(find_option<RunConfig>(flag).has_value()) << card->name << " --" << flag;
@@ -52,7 +52,7 @@ TEST(ModelCard, RefusedOptionsExist) {
   }
 }
 
-// A new option has to be thought of for attention alone: it either means something there or is refused.
+// Every new option must be reviewed for the attention model: it either has an effect there or is rejected.
 TEST(ModelCard, AttentionAcceptsOnlyReviewedOptions) {
   const std::set<std::string_view> taken{
       "model", "edition", "d-model", "context",           "batch",        "causal", "projections", "dtype",  "mode",
@@ -73,7 +73,7 @@ TEST(ModelCard, DescribesTheModelInOneLine) {
             "attention alone, full, d 64, batch 8 x 256 positions, with projections");
 }
 
-TEST(ModelCard, EagerModeKeepsCompositesThatAFrameworkFuses) {
+TEST(ModelCard, EagerModeKeepsCompositesThatFrameworksFuse) {
   const auto kept = [](const ModelConfig& model) { return card_of(model).kept_by_eager(model); };
   EXPECT_THAT(kept(model_of({{"model", "gpt2-124M"}})), ElementsAre("layer_norm"));
   EXPECT_THAT(kept(model_of({})), IsEmpty());

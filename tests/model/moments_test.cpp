@@ -1,4 +1,4 @@
-// Moments of AdamW in bfloat16: half the bytes, and an update that reads them before they are rounded.
+// AdamW moments in bfloat16: they take half the bytes, and an update uses the new moments before they are rounded.
 #include <gtest/gtest.h>
 
 #include "support/training.h"
@@ -29,7 +29,7 @@ TEST(MomentsInBFloat16, RoundAfterTheUpdate) {
       const TrainingOptions options{.passes = passes};
       const std::vector<double> expected = losses(config, options, kSteps);
       const std::vector<double> found = losses(narrow, options, kSteps);
-      // The moments start at zero, so the first update reads nothing that was rounded.
+      // The moments start at zero, so the first update reads no rounded values.
       EXPECT_EQ(found[0], expected[0]);
       EXPECT_EQ(found[1], expected[1]);
       for (size_t i = 2; i < kSteps; ++i) EXPECT_NEAR(found[i], expected[i], 2e-2 * expected[i]) << "step " << i;

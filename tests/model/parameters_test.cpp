@@ -1,4 +1,4 @@
-// Names, shapes, order and initial values of parameters.
+// The names, shapes, order and initial values of parameters.
 #include "model/parameters.h"
 
 #include <gmock/gmock.h>
@@ -76,7 +76,7 @@ TEST(Parameters, FollowGpt2Order) {
                   "layers.0.ffn.w2.bias", "ln_final.weight", "ln_final.bias"));
 }
 
-TEST(Parameters, LinearWeightsAreOutByIn) {
+TEST(Parameters, LinearWeightsHaveShapeOutByIn) {
   const ModelConfig model = tiny(Edition::k2025);
   EXPECT_THAT(find(model, "layers.1.ffn.w1.weight").shape, ElementsAre(104, 40));
   EXPECT_THAT(find(model, "layers.1.ffn.w2.weight").shape, ElementsAre(40, 104));

@@ -1,4 +1,4 @@
-// Parameter and FLOP counts of graphs against formulas, and invalid models.
+// Parameter and FLOP counts of graphs compared with formulas, and invalid models.
 #include <fmt/format.h>
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ int64_t forward_flops(const ModelConfig& model) { return summarize(model).forwar
 
 bool has_three_matrices(Edition edition) { return edition == Edition::k2025 || edition == Edition::k2026; }
 
-// V d + d (+ V d) (+ T d) + L (4 d^2 + k d d_ff + 2 d), k matrices in the feed-forward, and the biases.
+// V d + d (+ V d) (+ T d) + L (4 d^2 + k d d_ff + 2 d), with k matrices in the feed-forward layer, plus the biases.
 int64_t expected_parameters(const ModelConfig& model) {
   const int64_t d = model.d_model, d_ff = model.d_ff, vocab = model.vocab_size;
   const bool modern = has_three_matrices(model.edition);
@@ -82,7 +82,7 @@ TEST(ModelSummary, CountsParametersOfGpt2) {
   EXPECT_EQ(parameter_count(resolved_model({{"model", "gpt2-1558M"}})), 1'557'611'200);
 }
 
-TEST(ModelSummary, CountsParametersOf2024ByItsFormula) {
+TEST(ModelSummary, CountsParametersOf2024ByTheFormula) {
   const ModelConfig small = resolved_model({{"model", "small"}, {"edition", "2024"}});
   const int64_t d = 768, d_ff = 3072, layers = 12, vocab = 10'000, context = 128;
   const int64_t untied = 2 * vocab * d + context * d + layers * (4 * d * d + 2 * d * d_ff + 2 * d) + d;
@@ -95,11 +95,11 @@ TEST(ModelSummary, CountsParametersOf2024ByItsFormula) {
   EXPECT_EQ(parameter_count(biased), untied + layers * (5 * d + d_ff) + vocab);
 }
 
-TEST(ModelSummary, EveryPresetInEveryEditionFollowsTheFormulas) {
+TEST(ModelSummary, EveryPresetInEveryEditionMatchesTheFormulas) {
   for (const ModelPreset& preset : model_presets()) {
     if (preset.name == kAttentionModel) continue;
     for (const auto& edition : choices_of(Edition{})) {
-      const bool is_of_library = gpt_edition(edition.value).is_of_library;  // whose counts config_json_test.cpp has
+      const bool is_of_library = gpt_edition(edition.value).is_of_library;  // config_json_test.cpp checks these counts
       if ((preset.only && *preset.only != edition.value) || is_of_library) continue;
       const ModelConfig model = resolved_model({{"model", preset.name}, {"edition", edition.name}});
       const ModelSummary summary = summarize(model);
@@ -112,7 +112,7 @@ TEST(ModelSummary, EveryPresetInEveryEditionFollowsTheFormulas) {
   }
 }
 
-TEST(ModelSummary, TiedHeadsAndBiasesFollowTheFormulas) {
+TEST(ModelSummary, TiedHeadsAndBiasesMatchTheFormulas) {
   for (const char* tied : {"true", "false"}) {
     for (const char* bias : {"true", "false"}) {
       const ModelConfig model = resolved_model({{"edition", "2024"}, {"weight-tie", tied}, {"bias", bias}});
@@ -122,7 +122,7 @@ TEST(ModelSummary, TiedHeadsAndBiasesFollowTheFormulas) {
   }
 }
 
-TEST(ModelSummary, AttentionFlopsAreThoseOfTheQueryHeads) {
+TEST(ModelSummary, AttentionFlopsDependOnTheQueryHeads) {
   for (const auto& [name, query_heads_width] :
        {std::pair{"Llama-3.2-1B", 32 * 64}, {"Qwen3-0.6B", 16 * 128}, {"pythia-160m", 768}, {"gpt2-124M", 768}}) {
     const ModelConfig model = resolved_model({{"model", name}, {"context", "64"}, {"batch", "2"}});
@@ -178,7 +178,7 @@ TEST(ModelSummary, OlderFeedForwardsHaveTwoMatrices) {
   EXPECT_EQ(forward_flops(three) - forward_flops(two), third);
 }
 
-TEST(Validate, RefusesInvalidModels) {
+TEST(Validate, RejectsInvalidModels) {
   ModelConfig model;
   EXPECT_EQ(refusal(model), "");
   model.num_heads = 5;
@@ -199,7 +199,7 @@ TEST(Validate, RefusesInvalidModels) {
   EXPECT_THAT(refusal(model), HasSubstr("always has biases"));
 }
 
-TEST(Validate, RefusesNumbersOutOfRange) {
+TEST(Validate, RejectsNumbersOutOfRange) {
   const auto with = [](int64_t ModelConfig::*field, int64_t value) {
     ModelConfig model;
     model.*field = value;
@@ -213,7 +213,7 @@ TEST(Validate, RefusesNumbersOutOfRange) {
   }
 }
 
-TEST(Validate, RefusesProductsThatOverflow) {
+TEST(Validate, RejectsProductsThatOverflow) {
   ModelConfig model;
   model.context_length = 2'147'483'647;
   model.batch_size = 2'147'483'647;

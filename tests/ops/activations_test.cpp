@@ -1,4 +1,4 @@
-// GELU, ReLU and the SwiGLU gate: kernels against the references.
+// GELU, ReLU and the SwiGLU gate: kernels compared with the references.
 #include "ops/gelu/gelu.h"
 #include "ops/relu/relu.h"
 #include "ops/swiglu/swiglu.h"
@@ -25,7 +25,7 @@ LAPTIME_CONFORMANCE(GeluErf, gelu_rows(kGelu, false));
 LAPTIME_CONFORMANCE(GeluTanh, gelu_rows(kGelu, true));
 LAPTIME_CONFORMANCE(GeluNew, gelu_rows(kGeluNew, true));
 
-TEST(Gelu, Gradient) {
+TEST(Gelu, GradientMatchesFiniteDifferences) {
   for (const bool tanh : {false, true}) {
     expect_gradient({.op = &kGelu, .attributes = GeluAttributes{tanh}, .inputs = {{.shape = {4, 9}}}});
   }
@@ -44,7 +44,7 @@ std::vector<ConformanceCase> relu_rows() {
 
 LAPTIME_CONFORMANCE(Relu, relu_rows());
 
-TEST(Relu, Gradient) { expect_gradient({.op = &kRelu, .inputs = {{.shape = {4, 9}}}}); }
+TEST(Relu, GradientMatchesFiniteDifferences) { expect_gradient({.op = &kRelu, .inputs = {{.shape = {4, 9}}}}); }
 
 std::vector<ConformanceCase> swiglu_rows() {
   const Operand x{.shape = {}};
@@ -64,7 +64,9 @@ std::vector<ConformanceCase> swiglu_rows() {
 
 LAPTIME_CONFORMANCE(Swiglu, swiglu_rows());
 
-TEST(Swiglu, Gradient) { expect_gradient({.op = &kSwiglu, .inputs = {{.shape = {4, 9}}, {.shape = {4, 9}}}}); }
+TEST(Swiglu, GradientMatchesFiniteDifferences) {
+  expect_gradient({.op = &kSwiglu, .inputs = {{.shape = {4, 9}}, {.shape = {4, 9}}}});
+}
 
 }  // namespace
 }  // namespace laptime::test

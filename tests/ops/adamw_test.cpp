@@ -1,4 +1,4 @@
-// AdamW: the kernel against the reference, in place, for the three rules.
+// AdamW: the kernel compared with the reference, in place, for the three update rules.
 #include "ops/adamw/adamw.h"
 
 #include <cstring>
@@ -53,7 +53,7 @@ std::vector<ConformanceCase> step_size_rows() {
 
 LAPTIME_CONFORMANCE(AdamStepSize, step_size_rows());
 
-// With the input that skips a step, true or false.
+// Adds the input that skips a step, once true and once false.
 std::vector<ConformanceCase> skippable_rows() {
   std::vector<ConformanceCase> rows;
   for (const ConformanceCase& row : adamw_rows()) {
@@ -67,7 +67,7 @@ std::vector<ConformanceCase> skippable_rows() {
 
 LAPTIME_CONFORMANCE(AdamWSkip, skippable_rows());
 
-// A skipped step leaves everything as it is, whatever the gradient holds: infinities and NaN too.
+// A skipped step changes nothing, even if the gradient contains infinities or NaN.
 TEST(AdamW, SkippedStepChangesNoBit) {
   constexpr int64_t kSize = 777;
   cpu::CpuBackend backend(cpu_kernels(cpu::widest_isa()), 2);
@@ -77,7 +77,7 @@ TEST(AdamW, SkippedStepChangesNoBit) {
     for (size_t i = 0; i < state.size(); ++i) state[i] = 0.25F + static_cast<float>(i);
     std::vector<float> grad(kSize, std::numeric_limits<float>::infinity());
     grad[3] = std::numeric_limits<float>::quiet_NaN();
-    int64_t step = 0;  // no step was applied before
+    int64_t step = 0;  // no step has been applied yet
     float lr = 1e-3F;
     uint8_t skip = 1;
     const std::vector<float> before = state;

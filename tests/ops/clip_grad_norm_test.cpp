@@ -1,4 +1,4 @@
-// The clipping coefficient: the kernel against the reference.
+// The clipping coefficient: the kernel compared with the reference.
 #include "ops/clip_grad_norm/clip_grad_norm.h"
 
 #include "support/conformance.h"

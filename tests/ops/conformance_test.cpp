@@ -1,4 +1,4 @@
-// The conformance test, which runs over the tables of all ops, and a check that no op with kernels lacks a table.
+// The conformance test, which runs the case tables of all ops, and a check that every op with kernels has a table.
 #include "support/conformance.h"
 
 #include <set>
@@ -11,7 +11,7 @@ namespace laptime::test {
 
 TEST_P(Conformance, MatchesReference) { check_conformance(GetParam()); }
 
-// Names of tests are MatchesReference/<op>_<dtype>_...
+// Test names are MatchesReference/<op>_<dtype>_...
 TEST(ConformanceTables, CoverEveryOpWithKernels) {
   std::set<std::string> tested;
   const testing::UnitTest& all = *testing::UnitTest::GetInstance();

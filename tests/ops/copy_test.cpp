@@ -1,4 +1,4 @@
-// Ops that move bytes: kernels against the references, bit for bit.
+// Ops that move bytes: kernels match the references bit for bit.
 #include "ops/copy/copy.h"
 
 #include "support/conformance.h"
@@ -91,7 +91,7 @@ LAPTIME_CONFORMANCE(Cast, cast_rows());
 LAPTIME_CONFORMANCE(Fill, fill_rows());
 LAPTIME_CONFORMANCE(SliceBackward, slice_backward_rows());
 
-TEST(Copy, Gradients) {
+TEST(Copy, GradientsMatchFiniteDifferences) {
   const Operand x{.shape = {3, 4}};
   expect_gradient({.op = &kReshape, .attributes = ReshapeAttributes{{2, 6}}, .inputs = {x}});
   expect_gradient({.op = &kPermute, .attributes = PermuteAttributes{{1, 0}}, .inputs = {x}});

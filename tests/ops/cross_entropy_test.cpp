@@ -1,4 +1,4 @@
-// Cross entropy: kernels against the references, gradients, casts that are folded.
+// Cross entropy: kernels compared with the references, gradients, and folded casts.
 #include "ops/cross_entropy/cross_entropy.h"
 
 #include <limits>
@@ -9,7 +9,7 @@
 namespace laptime::test {
 namespace {
 
-// Layouts that leave gaps in the targets or in log_sum_exp.
+// Layouts with gaps in the targets or in log_sum_exp.
 const std::vector<Arrangement> kCrossEntropyGaps{Arrangement::kReversed,  Arrangement::kTransposed,
                                                  Arrangement::kStrided,   Arrangement::kPadded,
                                                  Arrangement::kBroadcast, Arrangement::kMixed};
@@ -45,7 +45,7 @@ std::vector<ConformanceCase> cross_entropy_rows() {
                     .inputs = {grad, {.shape = shape}, targets_of(shape), {.shape = {9}, .dtype = DType::kFloat64}},
                     .arrangements = {Arrangement::kContiguous}});
   }
-  // exp(200) is no float32.
+  // exp(200) overflows float32.
   for (const Shape& equal : std::vector<Shape>{shape, {7, 5}, {3, 5003}}) {
     for (const double value : {0.0, 80.0, -200.0, -std::numeric_limits<double>::infinity()}) {
       rows.push_back({.op = &kCrossEntropy,
@@ -60,7 +60,7 @@ std::vector<ConformanceCase> cross_entropy_rows() {
 
 LAPTIME_CONFORMANCE(CrossEntropy, cross_entropy_rows());
 
-TEST(CrossEntropy, Gradient) {
+TEST(CrossEntropy, GradientMatchesFiniteDifferences) {
   for (const Shape& shape : std::vector<Shape>{{6, 5}, {2, 3, 4}}) {
     expect_gradient({.op = &kCrossEntropy,
                      .attributes = CrossEntropyAttributes{},

@@ -1,4 +1,4 @@
-// Dropout: kernels against the references, the share of zeros, gradients.
+// Dropout: kernels compared with the references, the share of zeros, and gradients.
 #include "ops/dropout/dropout.h"
 
 #include "support/conformance.h"
@@ -42,7 +42,7 @@ TEST(Dropout, ZeroesTheRequestedFraction) {
   }
 }
 
-TEST(Dropout, Gradient) {
+TEST(Dropout, GradientMatchesFiniteDifferences) {
   const Operand step{.shape = {}, .values = Values::kConstant, .dtype = DType::kInt64, .bound = 3};
   expect_gradient({.op = &kDropout, .attributes = DropoutAttributes{0.4, 1, 2}, .inputs = {{.shape = {5, 8}}, step}});
 }

@@ -1,4 +1,4 @@
-// Embedding: kernels against the references.
+// Embedding: kernels compared with the references.
 #include "ops/embedding/embedding.h"
 
 #include "support/conformance.h"
@@ -53,7 +53,7 @@ std::vector<ConformanceCase> embedding_rows() {
 
 LAPTIME_CONFORMANCE(Embedding, embedding_rows());
 
-TEST(Embedding, Gradient) {
+TEST(Embedding, GradientMatchesFiniteDifferences) {
   const Operand ids{.shape = {3, 4}, .values = Values::kIndices, .dtype = DType::kInt64, .bound = 5};
   expect_gradient({.op = &kEmbedding, .attributes = EmbeddingAttributes{}, .inputs = {{.shape = {5, 6}}, ids}});
 }

@@ -1,4 +1,4 @@
-// Gather and scatter: kernels against the references, bit for bit.
+// Gather and scatter: kernels match the references bit for bit.
 #include "ops/gather/gather.h"
 
 #include "support/conformance.h"
@@ -26,7 +26,7 @@ std::vector<ConformanceCase> gather_rows() {
 
 LAPTIME_CONFORMANCE(Gather, gather_rows());
 
-TEST(Gather, Gradient) {
+TEST(Gather, GradientMatchesFiniteDifferences) {
   const Operand index{.shape = {3, 4, 1}, .values = Values::kIndices, .dtype = DType::kInt64, .bound = 5};
   expect_gradient({.op = &kGather, .inputs = {{.shape = {3, 4, 5}}, index}});
 }

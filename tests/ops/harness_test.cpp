@@ -1,4 +1,4 @@
-// The test harnesses of kernels and gradients: they must report wrong ones.
+// The test harnesses of kernels and gradients must detect wrong ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest-spi.h>
 
@@ -35,7 +35,7 @@ TEST(ConformanceHarness, DetectsWrongValue) {
     data(call.out[0])[20] *= 1 + 0x1p-22F;
   };
   EXPECT_THAT(error_of(wrong), HasSubstr("element 20"));
-  EXPECT_EQ(error_of(wrong, 2), "");  // within two units of the input and two of the result
+  EXPECT_EQ(error_of(wrong, 2), "");  // within two units of the input plus two of the result
 }
 
 TEST(ConformanceHarness, DetectsUnwrittenElement) {
@@ -96,7 +96,7 @@ TEST(GradientHarness, DetectsWrongGradient) {
     OpCard card = kSquare;
     card.gradient = [](GradientContext& c) {
       c.grad_in[0] = mul(c.build, c.grad_out[0], c.in[0]);
-    };  // half of the right one
+    };  // half of the correct gradient
     return card;
   }();
   EXPECT_NONFATAL_FAILURE(expect_gradient({.op = &kWrong, .inputs = {{.shape = {1}}}}), "gradient of input 0");

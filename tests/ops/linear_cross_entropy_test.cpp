@@ -1,4 +1,5 @@
-// Cross entropy of a linear layer: kernels against the references, gradients, casts that are folded, decomposition.
+// Cross entropy of a linear layer: kernels compared with the references, gradients, folded casts, and the
+// decomposition.
 #include "ops/linear_cross_entropy/linear_cross_entropy.h"
 
 #include "support/conformance.h"
@@ -24,7 +25,7 @@ std::vector<Operand> operands(const LossSizes& sizes, bool backward) {
   operands.push_back({.shape = {sizes.columns, sizes.x.back()}, .values = values});
   operands.push_back(
       {.shape = rows, .values = Values::kIndices, .dtype = DType::kInt64, .bound = static_cast<double>(sizes.columns)});
-  // At least about the log-sum-exp of the logits, so that probabilities are hardly larger than 1.
+  // At least about the log-sum-exp of the logits, so that probabilities are at most slightly larger than 1.
   const double log_sum_exp = static_cast<double>(sizes.x.back());
   if (backward)
     operands.push_back({.shape = rows, .values = Values::kConstant, .dtype = DType::kFloat64, .bound = log_sum_exp});
@@ -40,7 +41,8 @@ ConformanceCase forward(const LossSizes& sizes, const LinearCrossEntropyAttribut
           .slack = 24,
           .absolute = 24};
 }
-// Where the factors are bfloat16, gradients of logits are rounded to bfloat16, and one of them may round the other way.
+// If the factors are bfloat16, gradients of logits are rounded to bfloat16, and one of them may round in the other
+// direction.
 ConformanceCase backward(const LossSizes& sizes, const LinearCrossEntropyBackwardAttributes& attributes = {},
                          double absolute = 2e4) {
   return {.op = &kLinearCrossEntropyBackward,
@@ -70,7 +72,7 @@ std::vector<ConformanceCase> linear_cross_entropy_rows() {
 }
 LAPTIME_CONFORMANCE(LinearCrossEntropy, linear_cross_entropy_rows());
 
-// Several tiles of rows and of columns, with smaller ones at the end.
+// Several tiles of rows and of columns, with smaller tiles at the end.
 std::vector<ConformanceCase> tiles() {
   std::vector<ConformanceCase> rows;
   for (const LossSizes& sizes : std::vector<LossSizes>{{{17, 100}, 10'007}, {{1030, 3}, 1'100, true}}) {
@@ -85,7 +87,7 @@ std::vector<ConformanceCase> tiles() {
 }
 LAPTIME_CONFORMANCE(LinearCrossEntropyTiles, tiles());
 
-// Several chunks of rows in the kernel of CUDA devices, with a smaller one at the end.
+// Several chunks of rows in the CUDA kernel, with a smaller chunk at the end.
 std::vector<ConformanceCase> chunks() {
   const LossSizes sizes{{150, 5}, 40, true};
   std::vector<ConformanceCase> rows{
@@ -111,7 +113,7 @@ std::vector<ConformanceCase> folded() {
 }
 LAPTIME_CONFORMANCE(LinearCrossEntropyFolded, folded());
 
-TEST(LinearCrossEntropy, Gradient) {
+TEST(LinearCrossEntropy, GradientMatchesFiniteDifferences) {
   for (const LossSizes& sizes : std::vector<LossSizes>{{{6, 3}, 5}, {{2, 3, 4}, 7, true}}) {
     expect_gradient(
         {.op = &kLinearCrossEntropy, .attributes = LinearCrossEntropyAttributes{}, .inputs = operands(sizes, false)});

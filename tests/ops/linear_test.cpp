@@ -1,4 +1,4 @@
-// Linear layer: kernels against the reference, gradients, and casts that are folded.
+// Linear layer: kernels compared with the reference, gradients, and folded casts.
 #include "ops/linear/linear.h"
 
 #include "support/conformance.h"
@@ -12,7 +12,7 @@ LinearAttributes attributes_of(bool bias, const ProductAttributes& product) {
   return {bias ? LinearForm::kLinear : LinearForm::kEinsum, product};
 }
 
-// Shapes that leave remainders in rows, inputs and outputs.
+// Shapes with remainders in rows, inputs and outputs.
 struct LinearSizes {
   Shape x;
   int64_t outputs;
@@ -32,7 +32,7 @@ std::vector<Operand> inputs_of(const LinearSizes& sizes, bool bias, bool addend)
   return inputs;
 }
 
-// The slack is large because the rounding errors of long sums exceed what a change of the factors makes.
+// The slack is large because rounding errors of long sums exceed the effect of a change of the factors.
 std::vector<ConformanceCase> linear_rows(const ProductAttributes& product) {
   std::vector<ConformanceCase> rows;
   for (const LinearSizes& sizes : all_sizes()) {
@@ -57,7 +57,7 @@ LAPTIME_CONFORMANCE(LinearRounded, linear_rows({.compute = DType::kBFloat16, .ou
 LAPTIME_CONFORMANCE(LinearFolded,
                     linear_rows({.compute = DType::kBFloat16, .output = DType::kFloat32, .addend = true}));
 
-TEST(Linear, Gradient) {
+TEST(Linear, GradientMatchesFiniteDifferences) {
   for (const bool bias : {false, true}) {
     for (const bool addend : {false, true}) {
       std::vector<Operand> inputs = inputs_of({{2, 3, 4}, 5}, bias, addend);
@@ -68,7 +68,7 @@ TEST(Linear, Gradient) {
   }
 }
 
-TEST(Linear, AttributesPrintFoldedPartsOnly) {
+TEST(Linear, AttributesPrintOnlyFoldedParts) {
   const Attributes plain = LinearAttributes{LinearForm::kLinear, {}};
   EXPECT_EQ(plain.text(), "form=linear");
   const Attributes in = *kLinear.fold_input_cast(plain, 2, DType::kBFloat16);

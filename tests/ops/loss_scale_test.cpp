@@ -1,4 +1,4 @@
-// Loss scaling: kernels against references, and scales and skipped steps against those of torch.amp.GradScaler.
+// Loss scaling: kernels compared with the references, and scales and skipped steps compared with torch.amp.GradScaler.
 #include "ops/loss_scale/loss_scale.h"
 
 #include <algorithm>
@@ -50,7 +50,7 @@ std::vector<ConformanceCase> assign_rows() {
 }
 LAPTIME_CONFORMANCE(AssignUnless, assign_rows());
 
-// The steps around a growth and after an overflow; numbers are exact.
+// The steps around a growth of the scale and after an overflow; the numbers are exact.
 std::vector<ConformanceCase> number_rows() {
   std::vector<ConformanceCase> rows;
   for (const double found : {0.0, 1.0}) {
@@ -79,7 +79,7 @@ TensorView view_of(T* data, DType dtype, const Shape& shape) {
   return {reinterpret_cast<std::byte*>(data), contiguous_type(dtype, shape)};
 }
 
-// One element that is not finite is found among many of the largest numbers, wherever it stands.
+// A single element that is not finite is found among many of the largest finite numbers, wherever it is.
 TEST(UnscaleGradient, FindsASingleOverflow) {
   constexpr int64_t kSize = 70000;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -110,7 +110,7 @@ nlohmann::json grad_scaler() {
   return nlohmann::json::parse(file);
 }
 
-// The scale and the count of good steps after every step, for overflows at the steps of the file.
+// The scale and the count of good steps after each step, for overflows at the steps listed in the file.
 TEST(UpdateLossScale, FollowsGradScaler) {
   const nlohmann::json file = grad_scaler();
   ASSERT_GE(file.at("rules").size(), 4U);

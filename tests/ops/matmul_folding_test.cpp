@@ -1,4 +1,4 @@
-// Matrix products with folded casts and an addend: the same as with separate casts and sums.
+// Matrix products with folded casts and an addend match products with separate casts and sums.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -119,7 +119,7 @@ TEST_P(MatmulFolding, FoldedOperandCastMatchesCast) {
   }
 }
 
-// The float32 sums are not rounded to bfloat16 in between: kernels that widen bfloat16 give the bits of a float32
+// The float32 sums are not rounded to bfloat16 in between, so kernels that widen bfloat16 give the bits of a float32
 // product.
 TEST_P(MatmulFolding, FoldedResultCastRoundsOnce) {
   cpu::Team team(2);
@@ -153,7 +153,7 @@ TEST_P(MatmulFolding, ResultMayOverwriteTheAddend) {
   }
 }
 
-// Against float64, on sizes that no block size divides.
+// Compares with float64, with sizes that are not divisible by any block size.
 TEST_P(MatmulFolding, IsCloseToFloat64) {
   cpu::Team team(2);
   const std::vector<std::array<int64_t, 3>> sizes{
@@ -182,7 +182,7 @@ TEST_P(MatmulFolding, IsCloseToFloat64) {
   }
 }
 
-TEST(MatmulAttributes, PrintFoldedPartsOnly) {
+TEST(MatmulAttributes, PrintOnlyFoldedParts) {
   EXPECT_EQ(Attributes(ProductAttributes{}).text(), Attributes().text());
   EXPECT_EQ(Attributes(ProductAttributes{}).hash(), Attributes().hash());
   const Attributes in = *kMatmul.fold_input_cast({}, 1, DType::kBFloat16);

@@ -1,5 +1,5 @@
-// Matrix products: kernels against the reference, exact on whole numbers, the same bits for any threads, no page
-// faults.
+// Matrix products: kernels compared with the reference, exact results on whole numbers, identical bits for any number
+// of threads, and no page faults.
 #include "ops/matmul/matmul.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@
 namespace laptime::test {
 namespace {
 
-// Large, because the rounding errors of long sums exceed what a change of the factors makes.
+// Large, because rounding errors of long sums exceed the effect of a change of the factors.
 constexpr double kSlack = 24;
 
 struct Sizes {
@@ -102,9 +102,9 @@ Layout placed(Shape shape, bool transposed, bool padded) {
 uint64_t bits_of(size_t k, int64_t i) { return hash_combine(k + 1, static_cast<uint64_t>(i)); }
 double number(size_t k, int64_t i) { return static_cast<double>(bits_of(k, i) >> 40U) * 0x1p-23 - 1; }
 
-// Whole numbers whose sums of products are below 2^24, so that they are exact in float32 in any order: from -3 to 3, or
-// numbers of 17 bits, or of 23, in one factor and a few -1 and 1 in the other. The long ones need all three bfloat16
-// terms.
+// Whole numbers whose sums of products are below 2^24, so that float32 sums are exact in any order: either numbers from
+// -3 to 3, or numbers of 17 or 23 bits in one factor and a few -1 and 1 in the other. The wide numbers need all three
+// bfloat16 terms.
 enum class Whole : uint8_t { kSmall, k17BitsInA, k17BitsInB, k23BitsInA, k23BitsInB };
 
 // Element `i` of input `k`. With a bias it is input 0.
@@ -119,7 +119,7 @@ int32_t whole_number(Whole kind, const Sizes& of, bool has_bias, size_t k, int64
     return static_cast<int32_t>(bits % static_cast<uint64_t>(2 * limit - 1)) - limit + 1;
   }
   const int32_t sign = (bits & 1U) != 0 ? 1 : -1;
-  if (few_bits) return (bits >> 8U) % 16 == 0 ? sign : 0;  // in at most 127 of the K elements that are tested
+  if (few_bits) return (bits >> 8U) % 16 == 0 ? sign : 0;  // at most 127 nonzero elements among the K that are tested
   const int64_t at = is_a ? i % of.k : i / of.n % of.k;
   const int64_t line = is_a ? i / of.k : i % of.n;
   return at == static_cast<int64_t>(bits_of(3, line) % static_cast<uint64_t>(of.k)) ? sign : 0;
@@ -147,7 +147,7 @@ std::vector<int32_t> exact_sums(Whole kind, const Sizes& of, bool has_bias) {
   return sums;
 }
 
-// One product with operands in memory of its own.
+// One product whose operands have separate memory.
 class Product {
  public:
   Product(const OpCard& op, DType dtype, const Sizes& sizes, const Placement& at)
@@ -172,12 +172,12 @@ class Product {
     }
   }
 
-  // Sets the elements of each input, in row-major order.
+  // Sets the elements of each input, given in row-major order.
   void fill_with(const std::array<std::vector<double>, 2>& values) {
     for (size_t k = 0; k < in_.size(); ++k)
       for (size_t i = 0; i < values[k].size(); ++i) in_[k].put(static_cast<int64_t>(i), values[k][i]);
   }
-  // Sets the bits of one element, as conversions may change NaN.
+  // Sets the bits of one element, because a conversion may change a NaN.
   void put(size_t input, int64_t i, float value) {
     std::byte* const to = in_[input].data + in_[input].position(i) * size_of(DType::kFloat32);
     std::memcpy(to, &value, sizeof(value));
@@ -185,7 +185,7 @@ class Product {
 
   const Signature& signature() const { return signature_; }
 
-  // The bytes of the result. `error` says where else the kernel wrote.
+  // The bytes of the result. `error` describes any writes outside it.
   std::vector<std::byte> run(const Kernel& kernel, cpu::Team& team, std::string& error) {
     GuardedTensor out(signature_.out[0]);
     const TensorView out_view = out.view();
@@ -200,7 +200,7 @@ class Product {
     return {out.bytes().begin(), out.bytes().end()};
   }
 
-  // The sums rounded once to the type of the result.
+  // The sums, rounded once to the type of the result.
   std::vector<std::byte> as_result(const std::vector<int32_t>& sums) const {
     std::vector<std::byte> bytes(static_cast<size_t>(signature_.out[0].bytes()));
     const TensorView view{bytes.data(), signature_.out[0]};
@@ -215,7 +215,8 @@ class Product {
   std::vector<TensorView> in_;
 };
 
-// More than one block of rows, of columns and of K of every kernel, with remainders; K, N or M of 1; batches.
+// Every kernel gets more than one block of rows, of columns and of K, with remainders; also K, N or M of 1, and
+// batches.
 const std::vector<Sizes>& block_sizes() {
   static const std::vector<Sizes> kSizes{{0, 525, 40, 30}, {0, 40, 790, 30}, {0, 30, 35, 1000}, {0, 345, 530, 390},
                                          {0, 130, 70, 1},  {0, 700, 1, 60},  {0, 700, 75, 401}, {0, 1, 900, 60},
@@ -250,7 +251,7 @@ void expect_exact(const Kernel& kernel) {
   }
   if (kernel.name == "onednn_bf16" && cpu::detect_isa() < cpu::Isa::kAvx512)
     GTEST_SKIP() << "oneDNN has no bfloat16 for this machine";
-  // No kernel may refuse contiguous rows or columns in its own type.
+  // No kernel may reject contiguous rows or columns in its own type.
   const int least = kernel.op == &kAddmm ? 8 : 10;
   EXPECT_GE(runs, static_cast<int>(placements().size()) * least) << "refused";
 }
@@ -302,8 +303,8 @@ TEST_P(MatmulKernel, SlowSameBitsForAnyThreadsAndRuns) {
   }
 }
 
-// How K is split depends on K alone, so the register tiles of different instruction sets give the same bits (those with
-// fused multiply-adds).
+// The split of K depends on K alone, so the register tiles of different instruction sets (with fused multiply-adds)
+// give the same bits.
 TEST(MatmulTiles, TileShapesGiveTheSameBits) {
   cpu::Team team(2);
   std::string error;
@@ -323,7 +324,7 @@ TEST(MatmulTiles, TileShapesGiveTheSameBits) {
   }
 }
 
-TEST(MatmulKernels, StateReasonForRefusal) {
+TEST(MatmulKernels, StateTheReasonForRejection) {
   Signature mixed{
       &kMatmul, {}, {contiguous_type(DType::kBFloat16, {4, 5}), contiguous_type(DType::kFloat32, {5, 6})}, {}};
   mixed.out = kMatmul.infer({}, mixed.in);
@@ -381,8 +382,8 @@ const Kernel* kernel_named(const std::vector<Kernel>& kernels, const std::string
   return found == kernels.end() ? nullptr : &*found;
 }
 
-// A float32 as three bfloat16 terms, and six products of terms: more exact than fused multiply-adds of float32. Where
-// elements differ by up to 2^40, the additions of the six products may round a little more.
+// A float32 as three bfloat16 terms, with six products of terms, is more exact than fused float32 multiply-adds. If
+// elements differ by up to 2^40, the additions of the six products may round slightly more.
 TEST(MatmulSplit, IsAsExactAsFloat32) {
   const std::vector<Kernel> kernels = kernels_of(kMatmul);
   const Kernel* const split = kernel_named(kernels, "amx_bf16x6");
@@ -451,7 +452,7 @@ int64_t page_faults() {
   return usage.ru_minflt + usage.ru_majflt;
 }
 
-// After warm-up a product must not fault a page, not even in the buffers of a library.
+// After warm-up, a product must not cause page faults, not even in the buffers of a library.
 TEST(MatmulKernels, FaultNoPagesOnceWarm) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer's own memory faults";

@@ -1,4 +1,4 @@
-// The gates of kernels: they must reject kernels that are wrong in the ways in which a fast kernel goes wrong.
+// The kernel tests must reject kernels with the typical errors of fast kernels.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -18,8 +18,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// A product of float32 as bfloat16 terms; `kPair` is the product of terms that is left out, or none, and `kTerms` how
-// many terms are used.
+// A float32 product computed from bfloat16 terms. `kPair` is the product of terms that is left out, if any, and
+// `kTerms` is the number of terms.
 template <int kTerms, int kPair>
 void launch_split(const KernelCall& call) {
   const Shape& a = call.in[0].shape();
@@ -58,7 +58,7 @@ TEST(ProductGate, RejectsADroppedProduct) {
   }
 }
 
-// The first kernel of an op, and its results times 1.01.
+// The first kernel of an op, with its results multiplied by 1.01.
 const Kernel& kernel_of(const OpCard& op) {
   static const std::vector<Kernel> kKernels = cpu_kernels(cpu::widest_isa());
   return *std::find_if(kKernels.begin(), kKernels.end(), [&](const Kernel& kernel) {

@@ -1,4 +1,4 @@
-// Negative log likelihood: kernels against the references.
+// Negative log likelihood: kernels compared with the references.
 #include "ops/nll_loss/nll_loss.h"
 
 #include "support/conformance.h"
@@ -27,7 +27,7 @@ std::vector<ConformanceCase> nll_loss_rows() {
 
 LAPTIME_CONFORMANCE(NllLoss, nll_loss_rows());
 
-TEST(NllLoss, Gradient) {
+TEST(NllLoss, GradientMatchesFiniteDifferences) {
   const Operand targets{.shape = {6}, .values = Values::kIndices, .dtype = DType::kInt64, .bound = 5};
   expect_gradient({.op = &kNllLoss, .inputs = {{.shape = {6, 5}}, targets}});
 }

@@ -1,4 +1,4 @@
-// RMSNorm and layer norm: kernels against the references, gradients, casts that RMSNorm folds.
+// RMSNorm and layer norm: kernels compared with the references, gradients, and casts folded into RMSNorm.
 #include "ops/norm/norm.h"
 
 #include "support/conformance.h"
@@ -21,7 +21,7 @@ std::vector<ConformanceCase> rms_norm_rows() {
     const Operand rstd{.shape = one, .values = Values::kPositive, .dtype = DType::kFloat32};
     const Operand weight{.shape = {shape.back()}};
     const Operand weight32{.shape = {shape.back()}, .dtype = DType::kFloat32};
-    const std::vector<DType> bfloat16{DType::kBFloat16};  // of the gradients or y, next to a float32 x
+    const std::vector<DType> bfloat16{DType::kBFloat16};  // types of the gradients or of y, with a float32 x
     rows.push_back({.op = &kRmsNorm, .attributes = as_x, .inputs = {x, weight}});
     rows.push_back({.op = &kRmsNorm, .attributes = narrow, .inputs = {x32, weight32}, .dtypes = bfloat16});
     for (const bool addend : {false, true}) {
@@ -39,12 +39,12 @@ std::vector<ConformanceCase> rms_norm_rows() {
 
 LAPTIME_CONFORMANCE(RmsNorm, rms_norm_rows());
 
-TEST(RmsNorm, Gradient) {
+TEST(RmsNorm, GradientMatchesFiniteDifferences) {
   expect_gradient(
       {.op = &kRmsNorm, .attributes = RmsNormAttributes{1e-5}, .inputs = {{.shape = {2, 3, 7}}, {.shape = {7}}}});
 }
 
-TEST(RmsNorm, RoundsItsOwnOutput) {
+TEST(RmsNorm, RoundsItsOutput) {
   const RmsNormAttributes as_x{1e-5};
   const std::vector<TensorType> in{contiguous_type(DType::kFloat32, {3, 4}), contiguous_type(DType::kFloat32, {4})};
   const auto narrow = kRmsNorm.fold_output_cast(as_x, 0, DType::kBFloat16);
@@ -62,7 +62,7 @@ std::vector<ConformanceCase> layer_norm_rows() {
   for (const Shape& shape : kRowShapes) {
     Shape one = shape;
     one[-1] = 1;
-    // Not broadcast along the only axis: a row of equal elements has no variance but rounding errors.
+    // Broadcasting along the only axis is excluded, because the variance of equal elements consists of rounding errors.
     const std::vector<Arrangement>& arrangements = shape.rank() == 1 ? dense_arrangements() : all_arrangements();
     const Operand x{.shape = shape};
     const Operand mean{.shape = one, .dtype = DType::kFloat32};
@@ -89,7 +89,7 @@ std::vector<ConformanceCase> layer_norm_rows() {
 
 LAPTIME_CONFORMANCE(LayerNorm, layer_norm_rows());
 
-TEST(LayerNorm, Gradient) {
+TEST(LayerNorm, GradientMatchesFiniteDifferences) {
   expect_gradient({.op = &kLayerNorm,
                    .attributes = LayerNormAttributes{1e-5},
                    .inputs = {{.shape = {2, 3, 7}}, {.shape = {7}}, {.shape = {7}}}});

@@ -1,4 +1,4 @@
-// Pointwise primitives: kernels against the references, gradients.
+// Pointwise primitives: kernels compared with the references, and gradients.
 #include "ops/pointwise/pointwise.h"
 
 #include <limits>
@@ -22,7 +22,7 @@ std::vector<ConformanceCase> binary(const OpCard& op) {
   return over_shapes({.op = &op, .inputs = kTwo}, pointwise_shapes());
 }
 
-// Broadcasting along the last axis, along leading axes, with a scalar, and of both operands at once; mixed types.
+// Broadcasting along the last axis, along leading axes, from a scalar, and of both operands; mixed types.
 std::vector<ConformanceCase> broadcasting(const OpCard& op) {
   const std::vector<std::pair<Shape, Shape>> shapes{
       {{3, 4, 65}, {3, 4, 1}}, {{3, 4, 65}, {65}}, {{2, 3, 5, 8}, {5, 8}},
@@ -72,7 +72,7 @@ std::vector<ConformanceCase> extremes() {
   return rows;
 }
 
-// Enough elements for several blocks of threads.
+// Enough elements to be divided among several threads.
 std::vector<ConformanceCase> large() {
   std::vector<ConformanceCase> rows;
   for (const OpCard* op : {&kExp, &kNeg}) {
@@ -103,7 +103,7 @@ LAPTIME_CONFORMANCE(Where, where_rows());
 LAPTIME_CONFORMANCE(PointwiseExtremes, extremes());
 LAPTIME_CONFORMANCE(PointwiseLarge, large());
 
-TEST(Pointwise, GradientsOfOneTensor) {
+TEST(Pointwise, GradientsOfUnaryOpsMatchFiniteDifferences) {
   for (const OpCard* op : {&kNeg, &kExp, &kSquare, &kSigmoid, &kSilu})
     expect_gradient({.op = op, .inputs = {{.shape = {3, 4}}}});
   for (const OpCard* op : {&kLog, &kSqrt, &kRsqrt}) {
@@ -117,7 +117,7 @@ TEST(Pointwise, GradientsOfOneTensor) {
   }
 }
 
-TEST(Pointwise, GradientsOfTwoTensors) {
+TEST(Pointwise, GradientsOfBinaryOpsMatchFiniteDifferences) {
   const std::vector<std::pair<Shape, Shape>> shapes{
       {{3, 4}, {3, 4}}, {{2, 3, 4}, {3, 1}}, {{4}, {2, 3, 1}}, {{2, 3}, {}}};
   for (const auto& [a, b] : shapes) {
@@ -127,7 +127,7 @@ TEST(Pointwise, GradientsOfTwoTensors) {
   }
 }
 
-TEST(Pointwise, GradientOfWhere) {
+TEST(Pointwise, GradientOfWhereMatchesFiniteDifferences) {
   const Operand mask{.shape = {3, 4}, .values = Values::kIndices, .dtype = DType::kBool, .bound = 2};
   expect_gradient({.op = &kWhere, .attributes = ScalarAttributes{-7}, .inputs = {mask, {.shape = {2, 3, 4}}}});
 }

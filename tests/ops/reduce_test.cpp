@@ -1,4 +1,4 @@
-// Sum, mean and max: kernels against the references, gradients.
+// Sum, mean and max: kernels compared with the references, and gradients.
 #include "ops/reduce/reduce.h"
 
 #include <limits>
@@ -40,7 +40,7 @@ std::vector<ConformanceCase> maxima() {
   std::vector<ConformanceCase> rows;
   for (const Shape& shape : std::vector<Shape>{{1}, {5}, {3, 4, 65}, {33, 64}, {2, 1100}, {3, 2049}, {1200, 3}}) {
     rows.push_back({.op = &kMax, .inputs = {{.shape = shape}}, .slack = 0});
-    // Only three different values, so that the index must be that of the first maximum.
+    // Only three distinct values, so that ties occur and the index must be that of the first maximum.
     rows.push_back({.op = &kMax, .inputs = {{.shape = shape, .values = Values::kIndices, .bound = 3}}, .slack = 0});
     rows.push_back(
         {.op = &kMax,
@@ -56,7 +56,7 @@ LAPTIME_CONFORMANCE(Sum, sums(kSum));
 LAPTIME_CONFORMANCE(Mean, sums(kMean));
 LAPTIME_CONFORMANCE(Max, maxima());
 
-TEST(Reduce, Gradients) {
+TEST(Reduce, GradientsMatchFiniteDifferences) {
   for (const OpCard* op : {&kSum, &kMean}) {
     for (const Dims& axes : std::vector<Dims>{{0}, {2}, {0, 1}, {0, 1, 2}}) {
       expect_gradient({.op = op, .attributes = AxesAttributes{axes}, .inputs = {{.shape = {2, 3, 4}}}});

@@ -1,4 +1,4 @@
-// Rotary position embedding: kernels against the references.
+// Rotary position embedding: kernels compared with the references.
 #include "ops/rope/rope.h"
 
 #include "support/conformance.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr RopeForm kForms[] = {RopeForm::kInterleaved, RopeForm::kHalves, RopeForm::kRotateHalf};
 
-// Columns of the tables that rotate whole rows of `width` elements.
+// Columns of tables that rotate whole rows of `width` elements.
 int64_t columns_for(RopeForm form, int64_t width) { return form == RopeForm::kRotateHalf ? width : width / 2; }
 
 std::vector<ConformanceCase> rope_rows() {
@@ -60,7 +60,7 @@ std::vector<ConformanceCase> rope_rows() {
 
 LAPTIME_CONFORMANCE(Rope, rope_rows());
 
-TEST(Rope, Gradient) {
+TEST(Rope, GradientMatchesFiniteDifferences) {
   for (const RopeForm form : kForms) {
     const Operand table{.shape = {3, columns_for(form, 8)}, .dtype = DType::kFloat32};
     expect_gradient(
@@ -68,14 +68,14 @@ TEST(Rope, Gradient) {
   }
 }
 
-TEST(Rope, GradientOfAPartOfTheRow) {
+TEST(Rope, GradientOfPartialRotationMatchesFiniteDifferences) {
   const Operand table{.shape = {3, 6}, .dtype = DType::kFloat32};
   expect_gradient({.op = &kRope,
                    .attributes = RopeAttributes{RopeForm::kRotateHalf},
                    .inputs = {{.shape = {2, 2, 3, 10}}, table, table}});
 }
 
-TEST(Rope, KeepsTheOrderOfTheAxes) {
+TEST(Rope, KeepsTheOrderOfAxes) {
   const TensorType x{DType::kBFloat16, permuted(Layout::contiguous({2, 5, 3, 8}), {0, 2, 1, 3})};
   const TensorType table = contiguous_type(DType::kFloat32, {5, 4});
   const std::vector<TensorType> in{x, table, table};
@@ -84,7 +84,7 @@ TEST(Rope, KeepsTheOrderOfTheAxes) {
   EXPECT_EQ(y.dtype, DType::kFloat32);
 }
 
-TEST(Rope, RoundsItsOwnOutput) {
+TEST(Rope, RoundsItsOutput) {
   const RopeAttributes open{};
   const auto read = kRope.fold_input_cast(open, 0, DType::kFloat32);
   ASSERT_TRUE(read.has_value());

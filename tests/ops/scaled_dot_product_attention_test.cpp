@@ -1,4 +1,4 @@
-// Attention: kernels against the references, gradients, layouts, dropout, and long and wide heads.
+// Attention: kernels compared with the references, gradients, layouts, dropout, and long and wide heads.
 #include "ops/scaled_dot_product_attention/scaled_dot_product_attention.h"
 
 #include <cmath>
@@ -18,7 +18,8 @@
 namespace laptime::test {
 namespace {
 
-// Layouts with contiguous rows. Each kernel takes only some widths of heads; that one of them does is tested below.
+// Layouts with contiguous rows. Each kernel supports only some head widths; a test below checks that one kernel
+// supports them.
 const std::vector<Arrangement> kContiguousRows{Arrangement::kContiguous, Arrangement::kPadded, Arrangement::kBroadcast};
 
 Shape row_shape(const Shape& shape) {
@@ -29,7 +30,7 @@ Shape row_shape(const Shape& shape) {
 
 const Operand kStep{.shape = {}, .values = Values::kConstant, .dtype = DType::kInt64, .bound = 3};
 
-// The shape of keys and values with `kv_heads` heads; 0: as many as queries.
+// The shape of keys and values with `kv_heads` heads; 0: as many heads as the queries.
 Shape kv_shape(const Shape& shape, int64_t kv_heads) {
   Shape keys = shape;
   if (kv_heads > 0) keys[1] = kv_heads;
@@ -44,7 +45,7 @@ std::vector<Operand> forward_operands(const Shape& shape, bool drops, int64_t kv
 }
 
 std::vector<Operand> backward_operands(const Shape& shape, bool drops, int64_t kv_heads = 0) {
-  // About the log-sum-exp of the scores, so that weights are hardly larger than 1.
+  // About the log-sum-exp of the scores, so that weights are at most slightly larger than 1.
   const Operand log_sum_exp{.shape = row_shape(shape), .values = Values::kPositive, .dtype = DType::kFloat32};
   const Operand keys{.shape = kv_shape(shape, kv_heads)};
   std::vector<Operand> operands{{.shape = shape}, keys, keys, {.shape = shape}};
@@ -114,7 +115,7 @@ std::vector<ConformanceCase> scaled_dot_product_attention_rows() {
 
 LAPTIME_CONFORMANCE(Attention, scaled_dot_product_attention_rows());
 
-TEST(Attention, Gradient) {
+TEST(Attention, GradientMatchesFiniteDifferences) {
   for (const bool causal : {true, false}) {
     for (const double dropout_p : {0.0, 0.3}) {
       expect_gradient({.op = &kScaledDotProductAttention,
@@ -131,7 +132,7 @@ Layout heads_within_positions(const Shape& shape) {
   return permuted(Layout::contiguous({shape[0], shape[2], shape[1], shape[3]}), {0, 2, 1, 3});
 }
 
-// A forward and a backward call on inputs whose heads lie within positions.
+// A forward and a backward call on inputs whose heads are adjacent within each position.
 class Attention {
  public:
   Attention(const AttentionAttributes& attributes, DType dtype, const Shape& shape, int64_t kv_heads)
@@ -221,7 +222,8 @@ double relative_distance(const std::vector<double>& a, const std::vector<double>
   return std::sqrt(difference / norm);
 }
 
-// Every kernel of every instruction set must be close to the references, and give the same bits for any threads.
+// Every kernel of every instruction set must match the references within tolerance and give identical bits for any
+// number of threads.
 void expect_close(const AttentionAttributes& attributes, const Shape& shape, int64_t kv_heads = 0) {
   const double accepted =
       2.5e-6 * std::max(1.0, static_cast<double>(shape.back()) / 512);  // wider heads have longer sums
@@ -241,7 +243,7 @@ void expect_close(const AttentionAttributes& attributes, const Shape& shape, int
         const Kernel& backward_kernel = backward[std::min(i, backward.size() - 1)];
         const auto results = attention.run(forward_kernel, backward_kernel, 2);
         for (size_t k = 0; k < results.size(); ++k) {
-          // In bfloat16 the rounded values are an input of backward.
+          // In bfloat16, backward reads the rounded output values.
           EXPECT_LT(relative_distance(results[k], truth[k]), dtype == DType::kFloat32 ? accepted : 8e-3)
               << forward_kernel.name << ", " << backward_kernel.name << ", result " << k;
         }
@@ -273,8 +275,8 @@ TEST(Attention, SlowSharesHeadsOfKeys) {
   expect_close({}, {1, 4, 140, 300}, 2);
 }
 
-// Kernels of CUDA devices read a head of keys for several query heads, in the layout of a model. They repeat neither
-// keys nor gradients of them: workspace does not grow where heads are shared.
+// CUDA kernels read one head of keys for several query heads, in the layout of a model. They repeat neither keys nor
+// their gradients, so shared heads need no additional workspace.
 TEST(Attention, SharesHeadsOfKeysOnCuda) {
   const Shape shape{2, 6, 20, 16};
   LibraryQueue queue;
@@ -300,8 +302,8 @@ TEST(Attention, SharesHeadsOfKeysOnCuda) {
   }
 }
 
-// In float16 the gradients of cuDNN for one of those query heads may overflow.
-TEST(Attention, RefusesSharedHeadsInFloat16OnCuda) {
+// In float16, cuDNN's gradients for one of the query heads may overflow.
+TEST(Attention, RejectsSharedHeadsInFloat16OnCuda) {
   for (const int64_t kv_heads : {2, 6}) {
     const Attention attention({}, DType::kFloat16, {2, 6, 20, 16}, kv_heads);
     const auto backward = supporting_kernels(cuda_kernels(), attention.backward_signature());
@@ -309,7 +311,7 @@ TEST(Attention, RefusesSharedHeadsInFloat16OnCuda) {
   }
 }
 
-TEST(Attention, SlowWideHeads) {
+TEST(Attention, SlowHandlesWideHeads) {
   expect_close({}, {1, 1, 33, 300});
   expect_close({}, {1, 1, 20, 1000});
   expect_close({}, {1, 1, 5, 16384});
@@ -343,7 +345,7 @@ TEST(Attention, HandlesLargeScores) {
   }
 }
 
-// Later positions must not change a bit of the rows before them.
+// Later positions must not change any bit of earlier rows.
 TEST(Attention, CausalMaskHidesLaterKeys) {
   for (const int64_t width : {64, 300}) {
     const Layout layout = heads_within_positions({1, 2, 40, width});
@@ -374,7 +376,7 @@ TEST(Attention, CausalMaskHidesLaterKeys) {
   }
 }
 
-// Values have the layout of the queries, so that merging heads that were split is a view.
+// The output has the layout of the queries, so that merging split heads is a view.
 TEST(Attention, OutputHasTheLayoutOfQueries) {
   const TensorType q{DType::kFloat32, heads_within_positions({2, 3, 5, 4})};
   const TensorType k = contiguous_type(DType::kFloat32, {2, 3, 5, 4});
@@ -388,8 +390,8 @@ TEST(Attention, OutputHasTheLayoutOfQueries) {
   EXPECT_EQ(grads[1].layout, k.layout);
 }
 
-// The whole op and its decomposition, on the references in float64, with a head of keys for each query head and with
-// shared ones.
+// The whole op compared with its decomposition, on the references in float64, with one head of keys per query head and
+// with shared heads.
 void expect_equal_decomposition(bool causal, AttentionForm form, int64_t kv_heads) {
   Builder build;
   const TensorType type = contiguous_type(DType::kFloat64, {2, 4, 6, 4});

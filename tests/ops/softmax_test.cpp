@@ -1,4 +1,4 @@
-// Softmax and log_softmax: kernels against the references, gradients.
+// Softmax and log_softmax: kernels compared with the references, and gradients.
 #include "ops/softmax/softmax.h"
 
 #include <limits>
@@ -27,7 +27,7 @@ std::vector<ConformanceCase> softmax_rows() {
 
 LAPTIME_CONFORMANCE(Softmax, softmax_rows());
 
-TEST(Softmax, Gradient) { expect_gradient({.op = &kSoftmax, .inputs = {{.shape = {4, 9}}}}); }
+TEST(Softmax, GradientMatchesFiniteDifferences) { expect_gradient({.op = &kSoftmax, .inputs = {{.shape = {4, 9}}}}); }
 
 std::vector<ConformanceCase> log_softmax_rows() {
   const Operand x{.shape = {}};
@@ -44,7 +44,9 @@ std::vector<ConformanceCase> log_softmax_rows() {
 
 LAPTIME_CONFORMANCE(LogSoftmax, log_softmax_rows());
 
-TEST(LogSoftmax, Gradient) { expect_gradient({.op = &kLogSoftmax, .inputs = {{.shape = {4, 9}}}}); }
+TEST(LogSoftmax, GradientMatchesFiniteDifferences) {
+  expect_gradient({.op = &kLogSoftmax, .inputs = {{.shape = {4, 9}}}});
+}
 
 }  // namespace
 }  // namespace laptime::test

@@ -1,4 +1,4 @@
-// Stack: the kernel against the reference, bit for bit.
+// Stack: the kernel matches the reference bit for bit.
 #include "ops/stack/stack.h"
 
 #include <tuple>
@@ -27,7 +27,7 @@ std::vector<ConformanceCase> stack_rows() {
 
 LAPTIME_CONFORMANCE(Stack, stack_rows());
 
-TEST(Stack, Gradient) {
+TEST(Stack, GradientMatchesFiniteDifferences) {
   for (const int axis : {0, 1, 2}) {
     expect_gradient(
         {.op = &kStack, .attributes = StackAttributes{axis}, .inputs = {{.shape = {3, 4}}, {.shape = {3, 4}}}});
@@ -46,7 +46,7 @@ std::vector<ConformanceCase> concat_rows() {
 
 LAPTIME_CONFORMANCE(Concat, concat_rows());
 
-TEST(Concat, Gradient) {
+TEST(Concat, GradientMatchesFiniteDifferences) {
   expect_gradient(
       {.op = &kConcat, .attributes = ConcatAttributes{1}, .inputs = {{.shape = {3, 4}}, {.shape = {3, 2}}}});
 }

@@ -1,4 +1,4 @@
-// Inputs of pages that are made by hand.
+// Handmade inputs of pages.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace laptime {
 
-// A step that takes `seconds` by each of its phases.
+// A step that takes `seconds` for each of its phases.
 inline Record made_record(const std::string& context, const std::string& dtype, const std::string& mode,
                           const std::map<std::string, double>& seconds) {
   Record record = stored_records().front();

@@ -1,4 +1,5 @@
-// The page: one record for each point, its ratios, traces on the clock of the point, and texts that stay text.
+// The page: one record per point, ratios, traces scaled to the time of their point, and texts that cannot become
+// markup.
 #include "page/page.h"
 
 #include <gmock/gmock.h>
@@ -36,12 +37,12 @@ TEST(Page, LoadsNothingAndAllowsNoOtherScript) {
   const std::string html = page_html(five_points());
   EXPECT_THAT(html, HasSubstr("default-src 'none'; script-src 'sha256-"));
   EXPECT_THAT(html, Not(HasSubstr("unsafe-")));
-  const size_t library = html.find("<script>");  // the chart library has such words in its own texts
+  const size_t library = html.find("<script>");  // the chart library contains such words in its own text
   for (const char* const loads : {" src=", "<link", "@import", "url(http", "{{"})
     EXPECT_EQ(html.substr(0, library).find(loads), std::string::npos) << loads;
 }
 
-TEST(Page, PrintsNoNumberWhereNoneIsKnown) {
+TEST(Page, PrintsNoNumberForUnknownValues) {
   for (const Json& number : unknown_numbers()) {
     PageInput input;
     input.records = records_with(number);
@@ -69,10 +70,10 @@ TEST(Page, HasOneRecordForEachPoint) {
   input.traces[1] = timed_trace();
   page = data_of(input);
   ASSERT_EQ(page["points"].size(), 1U);
-  EXPECT_EQ(page["points"][0]["time"]["median_s"], 1.5);  // the one whose launches were timed
+  EXPECT_EQ(page["points"][0]["time"]["median_s"], 1.5);  // the record whose launches were timed
 }
 
-TEST(Page, TimesOfATraceAddUpToTheMedianOfItsPoint) {
+TEST(Page, TraceTimesAddUpToTheMedianOfTheirPoint) {
   PageInput input = five_points();
   input.traces.front() = timed_trace();
   const nlohmann::ordered_json page = data_of(input);
@@ -87,7 +88,7 @@ TEST(Page, TimesOfATraceAddUpToTheMedianOfItsPoint) {
   EXPECT_EQ(trace["roofline"]["peak_flops_per_s"], 1e12);
 }
 
-TEST(Page, NamesWhatTellsPointsApart) {
+TEST(Page, NamesPointsByWhatDiffers) {
   const nlohmann::ordered_json page = data_of(five_points());
   EXPECT_EQ(page["axes"].size(), 3U);
   EXPECT_EQ(page["axes"][0]["title"], "context");
@@ -97,7 +98,7 @@ TEST(Page, NamesWhatTellsPointsApart) {
   EXPECT_THAT(page["title"].get<std::string>(), testing::StartsWith("small GPT, batch 4: one training step on "));
 }
 
-TEST(Page, ComparesPointsOfTheSameWorkWithTheirBase) {
+TEST(Page, ComparesPointsOfTheSameWorkWithABase) {
   const nlohmann::ordered_json page = data_of(five_points());
   EXPECT_THAT(page["groups"][0]["points"], ElementsAre(0, 1, 2, 3));
   EXPECT_EQ(page["groups"][0]["base"], 0);
@@ -121,7 +122,7 @@ TEST(Page, RatiosOfFewSamplesHaveAnInterval) {
   EXPECT_GT(ratio["high"], 2);
 }
 
-TEST(Page, SingleSamplesSayThatNothingIsKnownOfTheirSpread) {
+TEST(Page, SingleSamplesHaveAnUnknownSpread) {
   PageInput input = five_points();
   for (Record& record : input.records) record.time["step"] = make_time_stats(std::vector{1.0});
   const nlohmann::ordered_json page = data_of(input);
@@ -130,16 +131,16 @@ TEST(Page, SingleSamplesSayThatNothingIsKnownOfTheirSpread) {
   EXPECT_THAT(page["points"][0]["sentences"]["trust"].get<std::string>(), HasSubstr("single sample"));
 }
 
-TEST(Page, TellsHowLongATrainingTakes) {
+TEST(Page, StatesHowLongATrainingRunTakes) {
   PageInput input = five_points();
   const auto training_of = [&] { return data_of(input)["points"][0]["sentences"]["training"].get<std::string>(); };
   EXPECT_EQ(training_of(), "");
-  input.budget = {.tokens = 3600 * 4 * 128, .price_per_hour = 2};  // as many steps of one second as an hour has
+  input.budget = {.tokens = 3600 * 4 * 128, .price_per_hour = 2};  // as many steps of one second as fit into an hour
   EXPECT_THAT(training_of(), HasSubstr("60 min"));
   EXPECT_THAT(training_of(), HasSubstr("at 2/h"));
 }
 
-TEST(Page, SaysHowThePeakGrowsWithTheContext) {
+TEST(Page, StatesHowThePeakGrowsWithTheContext) {
   PageInput input = five_points();
   input.records = {input.records[0], input.records[4]};
   input.traces = {timed_trace(), timed_trace()};
@@ -158,7 +159,7 @@ TEST(Page, PointsOfDifferentWorkHaveNoRatio) {
   EXPECT_EQ(page["points"][1]["name"], "context 256");
 }
 
-TEST(Page, SaysWhatIsFastestAndWhereItSaves) {
+TEST(Page, StatesTheFastestPointAndWhereItSavesTime) {
   PageInput input = five_points();
   const nlohmann::ordered_json page = data_of(input);
   EXPECT_THAT(
@@ -176,7 +177,7 @@ TEST(Page, SaysWhatIsFastestAndWhereItSaves) {
   EXPECT_THAT(busy["headline"].get<std::string>(), HasSubstr("no difference seen"));
 }
 
-TEST(Page, ShowsPublishedTimesOfTheSameWorkOnly) {
+TEST(Page, ShowsOnlyPublishedTimesOfTheSameWork) {
   PageInput input{{stored_records().front()}, std::vector<std::optional<StepTrace>>(1)};
   EXPECT_GE(data_of(input)["published"].size(), 3U);
   input.records.front().config.json()["model"] = "custom";
@@ -196,7 +197,7 @@ TEST(Page, ShowsPointsWithoutTimeAndOfOtherPrograms) {
   EXPECT_FALSE(selected["time"].is_null());
 }
 
-TEST(Page, QuestionsAreTheHeadingsOfTheTutorial) {
+TEST(Page, QuestionsMatchTheHeadingsOfTheTutorial) {
   PageInput input = five_points();
   for (std::optional<StepTrace>& trace : input.traces) trace = timed_trace();
   std::ifstream file(LAPTIME_SOURCE_DIR "/docs/tutorial.md");

@@ -1,4 +1,4 @@
-// autocast: which values are cast, how often, and where the copies live.
+// autocast: which values are cast, how often, and how long the copies live.
 #include "passes/autocast.h"
 
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST(Autocast, CastsAParameterOnceBeforeItsViews) {
   EXPECT_EQ(dtype_of(graph, "y"), DType::kBFloat16);
   const Node& cast = graph.nodes[1];
   ASSERT_EQ(cast.op, &kCast);
-  EXPECT_EQ(cast.inputs[0], graph.find_source("w"));  // the root of the chain of views
+  EXPECT_EQ(cast.inputs[0], graph.find_source("w"));  // autocast caches it until forward ends
   EXPECT_EQ(graph.value(cast.outputs[0]).role, Role::kAutocastCopy);
   EXPECT_EQ(graph.value(cast.outputs[0]).annotations.held_by, ":w");  // autocast's cache, until forward ends
 }

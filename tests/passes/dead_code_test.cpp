@@ -1,4 +1,4 @@
-// dead_code: which nodes are dropped, and which must stay.
+// dead_code: which nodes are removed, and which must stay.
 #include "passes/dead_code.h"
 
 #include <gtest/gtest.h>

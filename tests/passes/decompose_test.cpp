@@ -1,4 +1,4 @@
-// decompose: composites and their decompositions give the same loss, and keep phases, scopes and names.
+// decompose: composites and their decompositions give the same loss and keep phases, scopes and names.
 #include "passes/decompose.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ std::set<std::string> composites_of(const Graph& graph) {
   return names;
 }
 
-// The composites of a model, and those that appear when one of them is lowered.
+// The composites of a model, including those that appear when another composite is lowered.
 std::set<std::string> composites_within(const Graph& model) {
   const std::set<std::string> written = composites_of(model);
   std::set<std::string> all = written;
@@ -85,7 +85,7 @@ TEST(Decompose, LowersEverythingThatIsNotKept) {
     const Graph lowered = decompose(model, {});
     verify(lowered, "decompose");
     for (const std::string& left : composites_of(lowered)) {
-      // Where PyTorch runs this form of a composite as one kernel, lowering again changes nothing.
+      // If PyTorch runs this form of a composite as one kernel, lowering it again changes nothing.
       EXPECT_EQ(decompose(lowered, {}).nodes.size(), lowered.nodes.size()) << left;
     }
     EXPECT_TRUE(composites_of(decompose(model, {"rms_norm", "layer_norm"}))

@@ -1,4 +1,4 @@
-// differentiate: gradients of small graphs against central differences, and the annotations of backward nodes.
+// differentiate: gradients of small graphs compared with central differences, and the annotations of backward nodes.
 #include "passes/differentiate.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 TensorType doubles(const Shape& shape) { return contiguous_type(DType::kFloat64, shape); }
 
 using Parameters = std::vector<ValueId>;
-// From parameters a (2, 3) and b (3) to a scalar loss.
+// A scalar loss computed from the parameters a (2, 3) and b (3).
 using MakeLoss = std::function<ValueId(Builder&, ValueId a, ValueId b)>;
 
 Graph differentiated(const MakeLoss& loss_of) {
@@ -82,7 +82,7 @@ TEST(Differentiate, AddsTheGradientsOfSeveralUses) {
   });
 }
 
-TEST(Differentiate, GoesThroughViews) {
+TEST(Differentiate, DifferentiatesViews) {
   expect_gradients([](Builder& build, ValueId a, ValueId b) {
     const ValueId turned = transpose(build, a, 0, 1);       // (3, 2)
     const ValueId part = slice(build, turned, 0, 0, 2, 2);  // rows 0 and 2
@@ -96,7 +96,7 @@ TEST(Differentiate, GoesThroughViews) {
   });
 }
 
-TEST(Differentiate, GoesThroughMatrixProductsAndReductions) {
+TEST(Differentiate, DifferentiatesMatrixProductsAndReductions) {
   expect_gradients([](Builder& build, ValueId a, ValueId b) {
     const ValueId product = matmul(build, a, transpose(build, mul(build, a, b), 0, 1));  // (2, 2)
     return mean_all(build, mul(build, product, max_last(build, product)[0]));
@@ -105,7 +105,7 @@ TEST(Differentiate, GoesThroughMatrixProductsAndReductions) {
 
 TEST(Differentiate, UnusedParameterGetsZeroGradient) {
   expect_gradients([](Builder& build, ValueId a, ValueId) { return sum_all(build, square(build, a)); });
-  // b is read, but not on a path to the loss.
+  // b is read, but it is not on a path to the loss.
   expect_gradients([](Builder& build, ValueId a, ValueId b) {
     build.output("aside", mul(build, a, b));
     return sum_all(build, square(build, a));

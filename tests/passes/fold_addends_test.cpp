@@ -1,4 +1,4 @@
-// fold_addends: which sums go into an op that makes an operand, and which stay.
+// fold_addends: which sums are folded into the op that produces an operand, and which stay.
 #include "passes/fold_addends.h"
 
 #include <gtest/gtest.h>
@@ -81,7 +81,7 @@ TEST(FoldAddends, FoldsResidualsAndGradientSums) {
     const RunConfig config = tiny_config(Edition::k2025, dtype);
     EXPECT_EQ(count(step_graph(config, compile_options(config)), "add"), 0) << name_of(dtype);
   }
-  // GPT-2 keeps the sum of its two embeddings.
+  // GPT-2 keeps the sum of its two embeddings as an op.
   const RunConfig config = tiny_config(Edition::kGpt2);
   EXPECT_EQ(count(step_graph(config, compile_options(config)), "add"), 1);
 }

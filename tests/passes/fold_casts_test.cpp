@@ -1,4 +1,4 @@
-// fold_casts: which casts go into the op before or after them, and which stay.
+// fold_casts: which casts are folded into the op before or after them, and which stay.
 #include "passes/fold_casts.h"
 
 #include <gtest/gtest.h>
@@ -14,14 +14,14 @@
 namespace laptime::test {
 namespace {
 
-// Casts of inputs that every reader folds are left without a reader, for dead code to drop.
+// Runs the pass and dead code elimination, because casts that every reader folds have no reader left.
 Graph without_unread_casts(const Graph& graph) {
   Graph folded = dead_code(fold_casts(graph));
   verify(folded, "fold_casts");
   return folded;
 }
 
-// A norm, which can round its output, of a float32 tensor (4, 4).
+// An RMSNorm, which can round its output, of a float32 tensor (4, 4).
 struct NormModel {
   Builder build;
   ValueId x = build.source("x", floats({4, 4}), Role::kInput);
@@ -60,10 +60,10 @@ TEST(FoldCasts, SharesInputCastOnRequest) {
   EXPECT_EQ(count(dead_code(fold_casts(graph)), "cast"), 0);
   const Graph kept = dead_code(fold_casts(graph, SharedCasts::kKeep));
   verify(kept, "fold_casts");
-  EXPECT_EQ(count(kept, "cast"), 1);  // of the weight; that of x has one reader
+  EXPECT_EQ(count(kept, "cast"), 1);  // the cast of the weight; the cast of x has only one reader
 }
 
-TEST(FoldCasts, FoldsOutputCastBehindAView) {
+TEST(FoldCasts, FoldsOutputCastAfterAView) {
   NormModel model;
   const ValueId transposed = transpose(model.build, model.y, 0, 1);
   model.build.output("a", exp(model.build, cast(model.build, transposed, DType::kBFloat16)));

@@ -1,4 +1,4 @@
-// optimizer_in_backward: updates move as early as their gradients and the readers of the weight allow.
+// optimizer_in_backward: updates run as early as their gradients and the other readers of the weight allow.
 #include "passes/optimizer_in_backward.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(OptimizerInBackward, WaitsForTheLastReaderOfAWeight) {
   EXPECT_EQ(ops_in_order(graph), (std::vector<std::string>{"neg", "square", "sub", "assign", "sum", "reshape"}));
 }
 
-// Nodes that read states alone must not run long before the gradient comes.
+// Nodes that read only states must not run long before the gradient is ready.
 TEST(OptimizerInBackward, KeepsTheNodesOfAnUpdateTogether) {
   Builder build;
   const ValueId w = build.source("w", floats({4}), Role::kParameter);
@@ -73,12 +73,12 @@ TEST(OptimizerInBackward, ChangesNoLoss) {
   }
 }
 
-// The option saves memory or costs none, in every mode, by every rule of AdamW, and for shapes whose peak is in
-// forward, in backward or in the optimizer.
+// The option saves memory, or at least costs none, in every mode, with every variant of AdamW, and for shapes whose
+// peak is in forward, in backward or in the optimizer.
 TEST(OptimizerInBackward, SlowNeverRaisesThePeak) {
   struct Case {
     int64_t layers, d_model, context, batch, vocab;
-    bool saves;  // the gradients matter: most of the memory is parameters
+    bool saves;  // parameters take most of the memory, so gradients matter
   };
   const cpu::CpuBackend backend(reference_kernels(), 1);
   for (const Case shape : {Case{2, 32, 8, 1, 64, true}, Case{4, 64, 8, 1, 32, true}, Case{1, 32, 64, 4, 256, false},

@@ -1,4 +1,4 @@
-// The passes together: their order, the phases of a step, and compile mode against eager mode.
+// All passes together: their order, the phases of a step, and compile mode compared with eager mode.
 #include "passes/pipeline.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ TEST(Pipeline, ReportsItsPassesInOrder) {
             (std::vector<std::string>{"model", "decompose", "autocast", "differentiate", "dead_code", "cut_forward"}));
 }
 
-// `--pass backward` runs forward, too, because backward is timed within a step; only `step` has an optimizer.
+// `--pass backward` also runs forward, because backward is timed within a step; only `step` has an optimizer.
 TEST(Pipeline, StepHasThePhasesOfItsPass) {
   const cpu::CpuBackend backend(reference_kernels(), 1);
   const auto phases_of = [&](Pass pass) {
@@ -124,7 +124,7 @@ TEST(Compile, ComputesTheLossWithoutTheWholeLogits) {
   }
 }
 
-// Whatever passes do, a node stands in the layer that its scope names, and only there.
+// After every pass, each node is in the layer that its scope names.
 TEST(Passes, KeepRegionsAndScopesTogether) {
   for (const Edition edition : kEditions) {
     RunConfig config = tiny_config(edition, Precision::kBFloat16);

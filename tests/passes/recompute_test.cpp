@@ -1,4 +1,4 @@
-// recompute: no bit of a step changes, and what forward saves shrinks to what the rule says.
+// recompute: no bit of a step changes, and forward saves only what the rule allows.
 #include "passes/recompute.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ TEST(Recompute, BlockModeSavesBlockInputsOnly) {
   const ModelConfig& model = config.model;
   const int64_t tokens = model.batch_size * model.context_length;
   const int64_t residual = tokens * model.d_model * 4;
-  // Of the blocks only their inputs are saved; embedding, final norm and loss save as much as before.
+  // Blocks save only their inputs; the embedding, the final norm and the loss save as much as before.
   EXPECT_LT(saved_bytes(graph), local - 5 * residual);
   EXPECT_LE(saved_bytes(graph), (6 + 2) * residual + 2 * tokens * model.vocab_size * 4);
   for (const Node& node : graph.nodes) {
@@ -54,7 +54,7 @@ TEST(Recompute, BlockModeSavesBlockInputsOnly) {
   }
 }
 
-// A block of the 2025 model needs 4 (6 N d + 2 N d_ff + N h) bytes if norms and gates are recomputed.
+// A block of the 2025 model saves 4 (6 N d + 2 N d_ff + N h) bytes if norms and gates are recomputed.
 TEST(Recompute, Block2025SavesExpectedBytes) {
   RunConfig config = tiny_config(Edition::k2025);
   config.pass = Pass::kForwardBackward;
@@ -65,7 +65,7 @@ TEST(Recompute, Block2025SavesExpectedBytes) {
   const ModelConfig& model = config.model;
   const int64_t n = model.batch_size * model.context_length;
   const int64_t block = saved_with(3) - saved_with(2);
-  // The 1/rms of the two norms (2 N) is saved as well.
+  // The 1/rms of the two norms (2 N elements) is saved too.
   EXPECT_LE(block, 4 * (7 * n * model.d_model + 2 * n * model.d_ff + n * model.num_heads + 2 * n));
 }
 

@@ -1,4 +1,4 @@
-// What forward saves for backward, and the cut of a step after forward.
+// The values that forward saves for backward, and cutting a step after forward.
 #include "passes/saved.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 namespace laptime::test {
 namespace {
 
-// e = exp(w), s = e * e, loss = sum(s). The gradients of exp and of the product read e; none reads s.
+// e = exp(w), s = e * e, loss = sum(s). The gradients of exp and of the product read e, and no gradient reads s.
 TEST(Saved, IsReadByBackward) {
   Builder build;
   const ValueId w = build.source("w", floats({5}), Role::kParameter);
@@ -45,10 +45,10 @@ TEST(Saved, ParametersAreNotCounted) {
   build.current = {Phase::kBackward, {}, {}, false};
   const std::vector<ValueId> grads = gradients(build, loss, std::vector<ValueId>{w});
   build.output("grad", grads[0]);
-  EXPECT_EQ(saved_bytes(run_passes(build.finish(), {})), 5 * 4);  // x; not w
+  EXPECT_EQ(saved_bytes(run_passes(build.finish(), {})), 5 * 4);  // x is saved, w is not
 }
 
-// When forward alone ends, exactly the saved bytes are alive.
+// At the end of forward alone, exactly the saved bytes are alive.
 TEST(Saved, ForwardCutKeepsSavedBytes) {
   const cpu::CpuBackend backend(reference_kernels(), 1);
   for (const Edition edition : kEditions) {
@@ -71,7 +71,7 @@ TEST(Saved, ForwardCutKeepsSavedBytes) {
       for (const Node& node : forward.nodes) {
         EXPECT_TRUE(node.annotations.phase == Phase::kForward || node.annotations.phase == Phase::kSetup);
       }
-      // When the step ends, the plan holds the saved storages that the step has made, and the loss.
+      // At the end of the step, the plan holds the saved storages that the step created, and the loss.
       const Plan plan = make_plan(forward, first_kernel(backend));
       std::set<int> alive;
       int64_t resident = 0;
@@ -98,7 +98,7 @@ TEST(Saved, ForwardCutKeepsSavedBytes) {
   }
 }
 
-// A head of keys is saved once, for all the queries that share it.
+// A head of keys is saved once, even if several queries share it.
 TEST(Saved, CompileModeNeverRepeatsGroupedHeads) {
   RunConfig config = tiny_config(Edition::kLlama);
   config.model.num_heads = 4;
@@ -111,7 +111,7 @@ TEST(Saved, CompileModeNeverRepeatsGroupedHeads) {
   const int64_t keys_and_values = 2 * model.num_layers * head;
   EXPECT_EQ(saved(4, true) - saved(1, true), 3 * keys_and_values);
   EXPECT_EQ(saved(4, true) - saved(2, true), 2 * keys_and_values);
-  EXPECT_LT(saved(4, false) - saved(1, false), keys_and_values);  // as transformers, eager mode repeats them
+  EXPECT_LT(saved(4, false) - saved(1, false), keys_and_values);  // eager mode repeats them, like transformers
 }
 
 TEST(Saved, ForwardCutKeepsTheLoss) {

@@ -1,4 +1,4 @@
-// Elision of copies: which assignments need no copy, and which keep it.
+// Elision of copies: which assignments need no copy, and which must keep it.
 #include "plan/elide.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ struct Step {
   ValueId w = build.source("w", floats({2, 3}), Role::kParameter);
   ValueId other = build.source("other", floats({2, 3}), Role::kParameter);
 
-  // For each assign in order, whether it is dropped.
+  // Whether each assign is elided, in order.
   std::vector<bool> dropped() {
     const Graph graph = build.finish();
     verify(graph, "test");
@@ -90,7 +90,7 @@ TEST(Elide, NonPointwiseProducerKeepsTheCopy) {
   const ValueId vector = step.build.source("vector", floats({1, 3}), Role::kParameter);
   assign(step.build, vector, sum(step.build, step.other, {0}));
   const ValueId same = step.build.source("same", floats({2, 3}), Role::kInput);
-  assign(step.build, step.w, same);  // computed before the step
+  assign(step.build, step.w, same);  // computed outside of the step
   assign(step.build, step.other,
          reshape(step.build, exp(step.build, reshape(step.build, step.other, {6})), {2, 3}));  // a view
   EXPECT_EQ(step.dropped(), (std::vector<bool>{false, false, false}));
@@ -104,7 +104,7 @@ TEST(Elide, PlacesAValueInOneStateOnly) {
   EXPECT_EQ(step.dropped(), (std::vector<bool>{true, false}));
 }
 
-// The value of the first assignment shares the storage of the state, so a later read of it reads the state.
+// The value of the first assignment shares the storage of the state, so reading it later reads the state.
 TEST(Elide, ElidedValueReadInBetweenKeepsTheNextCopy) {
   Step step;
   const ValueId first = mul_scalar(step.build, step.w, 2);
@@ -115,7 +115,7 @@ TEST(Elide, ElidedValueReadInBetweenKeepsTheNextCopy) {
   EXPECT_EQ(step.dropped(), (std::vector<bool>{true, false}));
 }
 
-// An output stays valid until the step ends, so it must not share storage with a state that changes again.
+// An output stays valid until the step ends, so it must not share storage with a state that changes later.
 TEST(Elide, ElidedOutputKeepsTheNextCopy) {
   Step step;
   const ValueId first = mul_scalar(step.build, step.w, 2);
@@ -127,7 +127,7 @@ TEST(Elide, ElidedOutputKeepsTheNextCopy) {
   EXPECT_TRUE(dropped[1]);
 }
 
-// A value that is read after the second assignment must not have been overwritten by it.
+// The second assignment must not overwrite a value that is read after it.
 TEST(Elide, ValueReadAfterALaterUpdateKeepsItsCopy) {
   Step step;
   const ValueId first = mul_scalar(step.build, step.w, 2);

@@ -1,4 +1,4 @@
-// Bytes held between phases, counted by hand, and the buffers alive at the peak.
+// Bytes held between phases, compared with a count by hand, and the buffers alive at the peak.
 #include "plan/live_bytes.h"
 
 #include <gtest/gtest.h>
@@ -16,15 +16,15 @@ namespace laptime {
 namespace {
 
 const Kernel* any_kernel(const Signature& signature) {
-  static std::map<const OpCard*, Kernel> kernels;  // kernels of this test
+  static std::map<const OpCard*, Kernel> kernels;  // kernels that exist only in this test
   Kernel& kernel = kernels[signature.op];
   kernel.op = signature.op;
   kernel.name = "any";
   return &kernel;
 }
 
-// w [5] -> e = exp(w) -> s = e * e -> loss = sum(s). Between the phases w (64 aligned bytes), e for backward and the
-// loss are alive, and s is freed. At the end w, the loss and the gradient are alive.
+// w [5] -> e = exp(w) -> s = e * e -> loss = sum(s). Between the phases, w (64 aligned bytes), e (for backward) and the
+// loss are alive, and s has been freed. At the end, w, the loss and the gradient are alive.
 TEST(LiveBytes, CountsBytesBetweenPhases) {
   Builder build;
   const ValueId w = build.source("w", contiguous_type(DType::kFloat32, {5}), Role::kParameter);

@@ -1,4 +1,4 @@
-// Offsets in the arena: overlapping live ranges never share a byte, and sums match a hand count.
+// Offsets in the arena: overlapping live ranges never share a byte, and totals match counts by hand.
 #include "plan/memory_plan.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ int64_t peak_by_hand(const std::vector<LiveBytes>& intervals, int& at) {
   return peak;
 }
 
-// The lowest offset at which an interval meets none of those placed before, the largest first.
+// Places the intervals, the largest first, at the lowest offset that overlaps none of those already placed.
 std::vector<int64_t> first_fit_by_hand(const std::vector<LiveBytes>& intervals) {
   std::vector<size_t> order(intervals.size());
   std::iota(order.begin(), order.end(), size_t{0});
@@ -87,7 +87,7 @@ TEST(MemoryPlan, DisjointLiveRangesShareBytes) {
   EXPECT_EQ(plan.peak_at, 0);
 }
 
-// Ranges that end and begin at the same step overlap, because the step reads one and writes the other.
+// Ranges that end and begin in the same step overlap, because the step reads one buffer and writes the other.
 TEST(MemoryPlan, TouchingLiveRangesDoNotShare) {
   const std::vector<LiveBytes> intervals{{64, 0, 1}, {64, 1, 2}};
   const MemoryPlan plan = place(intervals);
@@ -98,7 +98,7 @@ TEST(MemoryPlan, TouchingLiveRangesDoNotShare) {
 }
 
 TEST(MemoryPlan, FillsGaps) {
-  // The large buffer is placed first; the two small ones follow each other in time and share one offset.
+  // The large buffer is placed first; the two small ones are alive one after the other and share one offset.
   const std::vector<LiveBytes> intervals{{1024, 0, 9}, {128, 0, 3}, {128, 4, 9}, {64, 2, 5}};
   const MemoryPlan plan = place(intervals);
   expect_sound(intervals, plan);

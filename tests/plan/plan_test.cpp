@@ -1,4 +1,4 @@
-// Plans: peaks computed by hand, sufficient live ranges, and properties of the plans of real steps.
+// Plans: peaks computed by hand, long enough live ranges, and properties of the plans of real steps.
 #include "plan/plan.h"
 
 #include <gmock/gmock.h>
@@ -25,9 +25,9 @@ namespace {
 
 using test::floats;
 
-// One kernel for every op, with no workspace or 100 bytes.
+// One kernel for every op, with a workspace of either 0 or 100 bytes.
 const Kernel* one_kernel(const Signature& signature) {
-  static std::map<const OpCard*, Kernel> kernels;  // kernels of this test
+  static std::map<const OpCard*, Kernel> kernels;  // kernels that exist only in this test
   Kernel& kernel = kernels[signature.op];
   kernel.op = signature.op;
   kernel.name = "any";
@@ -70,7 +70,7 @@ std::vector<Life> lives_of(const Plan& plan) {
   return lives;
 }
 
-// Checks the properties that hold for any plan.
+// Checks properties that every plan must have.
 void expect_sound(const Plan& plan) {
   const std::vector<Life> lives = lives_of(plan);
   std::set<int> used;
@@ -90,7 +90,7 @@ void expect_sound(const Plan& plan) {
       EXPECT_GE(life.last, static_cast<int>(i)) << "step " << i << " reads or writes after the bytes are gone";
     }
   }
-  // Buffers stay inside their block, and buffers that are alive at the same time do not overlap.
+  // Buffers stay inside their block, and buffers alive at the same time do not overlap.
   std::vector<size_t> in_arena;
   int64_t resident_end = 0;
   int64_t by_role = 0;
@@ -120,7 +120,7 @@ void expect_sound(const Plan& plan) {
           << in_arena[a] << " and " << in_arena[b];
     }
   }
-  // Walking the actions gives the same peak.
+  // Replaying the actions gives the same peak.
   int64_t alive = 0;
   int64_t peak = 0;
   for (const Action& action : plan.actions) {
@@ -146,7 +146,7 @@ TEST(Plan, PeakOfAChainMatchesHandCount) {
   build.output("loss", sum_all(build, add(build, a, b)));
   const Plan plan = make_plan(build.finish(), one_kernel);
   expect_sound(plan);
-  EXPECT_EQ(plan.live_peak_bytes, 3 * 4000);  // a, b and c at the addition
+  EXPECT_EQ(plan.live_peak_bytes, 3 * 4000);  // a, b and c are alive at the addition
   EXPECT_EQ(plan.peak_step, 2);
   EXPECT_EQ(plan.arena_bytes, 3 * 4032);
   EXPECT_EQ(plan.resident_bytes, 4032);
@@ -168,7 +168,7 @@ TEST(Plan, ViewKeepsItsBaseAlive) {
   build.output("y", sum_all(build, mul(build, turned, b)));
   const Plan plan = make_plan(build.finish(), one_kernel);
   expect_sound(plan);
-  // Alive at the multiplication: a, the end of the chain, and the product.
+  // At the multiplication, a, the end of the chain and the product are alive.
   EXPECT_EQ(plan.live_peak_bytes, 3 * 400);
   EXPECT_EQ(plan.steps[4].in[0].buffer, plan.steps[0].out[0].buffer);
   EXPECT_EQ(plan.steps[4].in[0].type.layout.strides, (Dims{1, 10}));
@@ -253,7 +253,7 @@ TEST(Plan, ValueAssignedTwiceReachesBothStates) {
   EXPECT_EQ(plan.steps[1].out[0].buffer, plan.find_source("b"));
 }
 
-TEST(Plan, ConstantsAreComputedInSetUpAndStay) {
+TEST(Plan, ConstantsAreComputedInSetUpAndKept) {
   Builder build;
   const ValueId x = build.source("x", floats({8, 2}), Role::kInput);
   build.output("y", sum_all(build, mul(build, x, rope_table(build, {8, 4, 10'000, DType::kFloat32}).cos)));
@@ -280,7 +280,7 @@ TEST(Plan, WorkspaceLivesForItsStep) {
   EXPECT_EQ(plan.live_peak_bytes, 4000 + 4 + 100);
 }
 
-// A value held by a variable stays alive until the function ends or the variable is assigned again.
+// A value that is held by a variable stays alive until the function ends or the variable is assigned again.
 TEST(Plan, EagerVariableKeepsItsValue) {
   const auto peak = [](bool held, bool again) {
     Builder build;
@@ -355,7 +355,7 @@ Plan plan_of(const Point& point, const ChooseKernel& choose) {
   return make_plan(run_passes(build_train_step(config), options), choose);
 }
 
-TEST(Plan, EveryPlanOfARealStepIsSound) {
+TEST(Plan, PlansOfRealStepsAreValid) {
   for (const Edition edition : {Edition::k2024, Edition::k2025, Edition::k2026, Edition::kGpt2}) {
     for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
       for (const Pass pass : {Pass::kForward, Pass::kBackward, Pass::kForwardBackward, Pass::kStep, Pass::kInference}) {

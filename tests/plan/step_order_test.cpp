@@ -1,4 +1,4 @@
-// Order of steps in several queues, and the live ranges that follow from it.
+// The order of steps in several queues, and the resulting live ranges.
 #include "plan/step_order.h"
 
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ TEST(StepOrder, QueuesAreOrderedOnlyByWaits) {
   EXPECT_EQ(order.last_concurrent(both), 4);
 }
 
-// Stands for a copy to another device.
+// Represents a copy to another device.
 const OpCard kSend = {
     .name = "send",
     .kind = OpKind::kCommunication,

@@ -1,4 +1,4 @@
-// Expansion of sweeps: order, names, labels, invalid points, limits.
+// Expansion of sweeps: order, names, labels, invalid points and limits.
 #include "points/expand.h"
 
 #include <gmock/gmock.h>
@@ -50,7 +50,7 @@ TEST(Sweep, LastAxisChangesFastest) {
                           "step/model:2.7B/ctx:512/dtype:float32/mode:eager"));
 }
 
-TEST(Sweep, NamesContainWhatIsSweptAndWhatChangesTheWork) {
+TEST(Sweep, NamesContainSweptOptionsAndChangesOfTheWork) {
   EXPECT_THAT(names_of(sweep_of({{"pass", "forward,inference"}, {"seed", "1,2"}, {"batch", "1"}, {"steps", "3"}})),
               ElementsAre("forward/model:small/ctx:256/dtype:float32/mode:eager/seed:1/batch:1",
                           "forward/model:small/ctx:256/dtype:float32/mode:eager/seed:2/batch:1",
@@ -60,7 +60,7 @@ TEST(Sweep, NamesContainWhatIsSweptAndWhatChangesTheWork) {
               ElementsAre("step/model:small/ctx:256/dtype:float32/mode:eager/layers:2/threads:2"));
 }
 
-TEST(Sweep, NamesAreUniqueAlsoForCustomModels) {
+TEST(Sweep, NamesAreUniqueEvenForCustomModels) {
   const Sweep sweep = sweep_of({{"model", "small,medium"}, {"num-layers", "1,2"}});
   const std::vector<std::string> names = names_of(sweep);
   EXPECT_EQ(std::set<std::string>(names.begin(), names.end()).size(), 4U);
@@ -68,7 +68,7 @@ TEST(Sweep, NamesAreUniqueAlsoForCustomModels) {
   EXPECT_EQ(expand(sweep).front().config.model.name, "custom");
 }
 
-TEST(Sweep, EachPointTakesTheDefaultsOfItsEdition) {
+TEST(Sweep, EachPointUsesTheDefaultsOfItsEdition) {
   const std::vector<SweepPoint> points = expand(sweep_of({{"edition", "2024,2026"}, {"steps", "3"}}));
   ASSERT_EQ(points.size(), 2U);
   EXPECT_EQ(points[0].config.model.batch_size, 16);
@@ -95,7 +95,7 @@ TEST(Sweep, LabelsFollowThePattern) {
   EXPECT_EQ(points[1].config.dtype, Precision::kMixed);
 }
 
-TEST(Sweep, RefusesBadLabels) {
+TEST(Sweep, RejectsBadLabels) {
   for (const char* pattern : {"{modl}", "{", "}", "{model", "model}", "{{model}}", "{}", "a{b{c}"}) {
     Sweep sweep;
     EXPECT_THAT(refusal([&] { set_option(sweep, "label", "--label", {pattern}); }), StartsWith("--label: ")) << pattern;
@@ -114,7 +114,7 @@ TEST(Sweep, InvalidPointsKeepTheirReason) {
   EXPECT_EQ(points[1].invalid, "");
 }
 
-TEST(Sweep, RefusesASweepWithoutAValidPoint) {
+TEST(Sweep, RejectsASweepWithoutAValidPoint) {
   EXPECT_THAT(refusal([] {
                 expand(sweep_of({{"num-heads", "5"}}));
               }),
@@ -122,7 +122,7 @@ TEST(Sweep, RefusesASweepWithoutAValidPoint) {
   EXPECT_THAT(refusal([] { expand(sweep_of({{"num-heads", "5,7"}})); }), StartsWith("no point of the sweep can run: "));
 }
 
-TEST(Sweep, RefusesTooManyPoints) {
+TEST(Sweep, RejectsTooManyPoints) {
   std::string list = "1";
   for (int i = 2; i <= 200; ++i) list += "," + std::to_string(i);
   const Sweep sweep = sweep_of({{"batch", list}, {"context", list}, {"seed", list}});
@@ -131,7 +131,7 @@ TEST(Sweep, RefusesTooManyPoints) {
   EXPECT_THROW(expand(sweep_of({{"batch", list}}), 199), Error);
 }
 
-TEST(Sweep, RefusesBadOptions) {
+TEST(Sweep, RejectsBadOptions) {
   Sweep sweep;
   const auto set = [&](std::string_view flag, const std::vector<std::string>& values) {
     return refusal([&] { set_option(sweep, flag, "here", values); });

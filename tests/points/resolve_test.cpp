@@ -58,7 +58,7 @@ TEST(Resolve, DefaultsOfThe2026AndGpt2Editions) {
   EXPECT_EQ(gpt2.optimizer, Optimizer::kTorch);
 }
 
-// Help texts such as "256; 2024: 128; 8B: 32768" of --context state the defaults that resolve fills in.
+// Help texts such as "256; 2024: 128; 8B: 32768" for --context state the defaults that resolve fills in.
 TEST(Resolve, HelpStatesTheResolvedDefaults) {
   for (const std::string_view flag : {"vocab", "context", "batch", "weight-tie", "bias", "seed"}) {
     std::string words(find_option<RunConfig>(flag).value().otherwise);
@@ -85,7 +85,7 @@ TEST(Resolve, GivenOptionsOverrideTheEdition) {
   EXPECT_EQ(config.optimizer, Optimizer::k2025);
 }
 
-TEST(Resolve, WarmupOrStepsAloneTakesTheOtherFromTheEdition) {
+TEST(Resolve, WarmupOrStepsAloneKeepsTheOtherDefault) {
   EXPECT_EQ(config_of({{"steps", "3"}}).warmup, 5);
   EXPECT_EQ(config_of({{"warmup", "0"}}).steps, 10);
   EXPECT_EQ(config_of({{"edition", "2024"}, {"steps", "3"}}).warmup, 1);
@@ -154,7 +154,7 @@ TEST(Resolve, BatchesFollowTheData) {
   EXPECT_THAT(reason({{"data-format", "bytes"}}), HasSubstr("--data-format needs --data"));
 }
 
-TEST(Resolve, CroppingNeedsAPositionTable) {
+TEST(Resolve, CroppingRequiresAPositionTable) {
   const RunConfig cropped = config_of({{"edition", "2024"}, {"crop-context", "64"}});
   EXPECT_EQ(cropped.step_context(), 64);
   EXPECT_EQ(cropped.step_model().context_length, 64);
@@ -179,7 +179,7 @@ TEST(Resolve, AttentionModelHasItsOwnDefaults) {
   EXPECT_EQ(config_of({{"model", "attention"}, {"causal", "false"}, {"mode", "compile"}}).model.causal, false);
 }
 
-TEST(Resolve, AttentionModelRefusesOptionsThatDoNotApply) {
+TEST(Resolve, AttentionModelRejectsOptionsThatDoNotApply) {
   for (const std::string_view flag : card_of(kAttentionModel).refused_options) {
     ASSERT_TRUE(find_option<RunConfig>(flag).has_value()) << flag;
     const std::string text = option_text(RunConfig(), flag).value();
@@ -196,7 +196,7 @@ TEST(Resolve, AttentionModelRefusesOptionsThatDoNotApply) {
   EXPECT_THAT(reason({{"projections", "true"}}), HasSubstr("--projections needs --model attention"));
 }
 
-TEST(Resolve, RefusesBadOptions) {
+TEST(Resolve, RejectsBadOptions) {
   EXPECT_THROW(resolve({{"contxt", "1"}}), Error);
   EXPECT_THROW(resolve({{"context", "x"}}), Error);
 }

@@ -1,4 +1,4 @@
-// fit_recompute: finds the least recomputation that fits, on plans without a device.
+// fit_recompute: finds the smallest amount of recomputation that fits, using plans without a device.
 #include "prepare/fit_recompute.h"
 
 #include <gmock/gmock.h>
@@ -64,7 +64,7 @@ TEST_F(FitRecompute, RecomputesTheFewestLayersThatFit) {
   }
 }
 
-TEST_F(FitRecompute, AdvisesWhatNeedsLessIfNothingFits) {
+TEST_F(FitRecompute, AdvisesOptionsThatNeedLessIfNothingFits) {
   const FittedRecompute fitted = fit(1, {{"mode", "compile"}});
   EXPECT_THAT(fitted.advice, HasSubstr("no recomputation needs less than --recompute " + typed_recompute(fitted.text)));
   EXPECT_THAT(fitted.advice, HasSubstr("--optimizer-in-backward"));
@@ -76,7 +76,7 @@ TEST(TypedRecompute, IsAValueOfTheOption) {
   EXPECT_EQ(typed_recompute("loss"), "auto (the loss alone)");
 }
 
-TEST_F(FitRecompute, AFixedChoiceIsKeptWhateverTheBound) {
+TEST_F(FitRecompute, KeepsAFixedChoiceForAnyBound) {
   const FittedRecompute fitted = fit(1, {{"recompute", "every=2"}});
   EXPECT_EQ(fitted.text, "every=2");
   EXPECT_EQ(fitted.rule.group, 2);

@@ -1,4 +1,4 @@
-// --float32-precision and --reproducible: which kernels they allow, and what the arithmetic of a run is called.
+// --float32-precision and --reproducible: which kernels they allow, and how the arithmetic of a run is named.
 #include "prepare/kernel_rules.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ ProductMath always(const Signature&) {
   return math;
 }
 
-// Kernels of matmul that run nothing.
+// Kernels of matmul that are never run.
 const Kernel kSplit{.op = &kMatmul,
                     .name = "split",
                     .product_math = always<ProductMath::kSplit>,
@@ -57,14 +57,14 @@ TEST(KernelRules, DecideWhichKernelsMayRun) {
   EXPECT_EQ(names(kernels, {.reproducible = true}), (Names{"ours"}));
 }
 
-TEST(KernelRules, SplitLeavesWhatNoKernelSplits) {
+TEST(KernelRules, SplitKeepsProductsThatNoKernelSplits) {
   EXPECT_EQ(names(KernelTable({kLibrary, kOurs}), {.float32_precision = Float32Precision::kSplit}),
             (Names{"library", "ours"}));
   const KernelTable bfloat16({kSplit, kBFloat16});
   EXPECT_EQ(names(bfloat16, {.float32_precision = Float32Precision::kSplit}), (Names{"split", "bfloat16"}));
 }
 
-TEST(KernelRules, SayWhyAKernelMayNotRun) {
+TEST(KernelRules, StateWhyAKernelIsForbidden) {
   const KernelTable kernels({kSplit, kLibrary, kOurs});
   EXPECT_THAT(refusal(kernels.of(kMatmul)[0], kernels, product(), {.float32_precision = Float32Precision::kIeee}),
               HasSubstr("--float32-precision ieee"));
@@ -79,8 +79,8 @@ TEST(KernelRules, ArePartOfTheKeyOfStoredChoices) {
   EXPECT_NE(identity({{"reproducible", "true"}}), identity({}));
 }
 
-// A pinned kernel that the options forbid is an error, as one that cannot run is.
-TEST(KernelRules, HoldForPinnedKernels) {
+// A pinned kernel that the options forbid is an error, like a pinned kernel that cannot run.
+TEST(KernelRules, ApplyToPinnedKernels) {
   const KernelTable kernels({kLibrary, kOurs});
   KernelChoices choices;
   choices.rules.reproducible = true;
@@ -105,7 +105,7 @@ Plan plan_of(std::initializer_list<const Kernel*> kernels) {
   return plan;
 }
 
-TEST(MathMode, IsThatOfTheKernelsThatRun) {
+TEST(MathMode, IsTheModeOfTheKernelsThatRun) {
   Device device;
   device.requested_math = "float32";
   const auto mode = [&](std::initializer_list<const Kernel*> kernels) { return math_mode(plan_of(kernels), device); };
@@ -124,7 +124,7 @@ TEST(MathMode, IsThatOfTheKernelsThatRun) {
   EXPECT_EQ(mode({&kOurs}), "float32, predicted");
 }
 
-// Every kernel of the CPU that multiplies matrices states its arithmetic; for bfloat16 it is not that of float32.
+// Every CPU kernel that multiplies matrices states its arithmetic; for bfloat16 it differs from float32.
 TEST(MathMode, EveryProductKernelStatesIt) {
   const Device device = find_device(point_of({{"device", "cpu"}}).config);
   for (const OpCard* op : device.kernels->ops()) {
@@ -157,8 +157,8 @@ TEST(Float32Precision, SplitNeedsAmx) {
   EXPECT_EQ(reason({{"float32-precision", "ieee"}, {"reproducible", "true"}}), "");
 }
 
-// No kernel with bits of its own is in the plan, and none is missing.
-TEST(Reproducible, PlansOnlyKernelsThatShareTheirBits) {
+// The plan contains no kernel with different bits, and no step lacks a kernel.
+TEST(Reproducible, PlansOnlyKernelsWithTheSameBits) {
   for (const char* mode : {"eager", "compile"}) {
     for (const char* dtype : {"float32", "bfloat16"}) {
       const RunConfig config = point_of({{"d-model", "32"},

@@ -88,7 +88,7 @@ TEST_F(KernelsFile, NeedsOnlyTheKernelsOfARecord) {
   EXPECT_EQ(read_kernels_file(file(record_with(choices).dump())), choices);
 }
 
-TEST_F(KernelsFile, RefusesOtherFiles) {
+TEST_F(KernelsFile, RejectsOtherFiles) {
   const auto missing = [&](const std::string& path) {
     try {
       read_kernels_file(path);
@@ -119,7 +119,7 @@ TEST_F(KernelsFile, RefusesOtherFiles) {
   EXPECT_THAT(missing(path), HasSubstr("more than the limit of"));
 }
 
-TEST_F(KernelsFile, RefusesMalformedAndConflictingChoices) {
+TEST_F(KernelsFile, RejectsMalformedAndConflictingChoices) {
   for (const char* use : {"\"tiles\"", "{}", "{\"op\": \"matmul\", \"signature\": \"matmul(a)\"}",
                           "{\"op\": \"matmul\", \"signature\": \"matmul(a)\", \"kernel\": 3}",
                           "{\"op\": \"mul\", \"signature\": \"matmul(a)\", \"kernel\": \"tiles\"}",
@@ -148,7 +148,7 @@ SweepPoint one_layer(const Options& more = {}) {
                   more);
 }
 
-// A signature of the point that several kernels support, with the last of them before the reference.
+// A signature of the point that several kernels support, with the last of them that is not the reference.
 std::pair<std::string, std::string> unlikely_choice() {
   const SweepPoint point = one_layer();
   const Device device = find_device(point.config);
@@ -186,7 +186,7 @@ TEST_F(KernelsFile, PinnedKernelRunsUnmeasured) {
     return use.signature == text && use.kernel == name;
   }));
   for (const KernelChoice& choice : result.learned.kernel_choices) EXPECT_NE(choice.signature, signature);
-  EXPECT_FALSE(result.learned.kernel_choices.empty());  // signatures that the file does not name
+  EXPECT_FALSE(result.learned.kernel_choices.empty());  // kernels of signatures that the file does not list
   EXPECT_EQ(result.record.config.text("kernels_file"), path);
 }
 
@@ -213,7 +213,7 @@ TEST_F(KernelsFile, PinnedChoicesOverrideMeasuredOnes) {
   EXPECT_THAT(print(explanation), HasSubstr("pinned by --kernels"));
 }
 
-TEST_F(KernelsFile, ImpossibleChoicesAreRefusedBeforeAnythingRuns) {
+TEST_F(KernelsFile, RejectsImpossibleChoicesBeforeAnythingRuns) {
   const auto [signature, kernel] = unlikely_choice();
   const auto problem = [&](const KernelsBySignature& choices, const std::string& device = "cpu") {
     return problem_of(one_layer({{"kernels", file(record_with(choices).dump())}, {"device", device}}));
@@ -237,12 +237,12 @@ TEST_F(KernelsFile, ErrorStatesWhyAPinnedKernelIsUnsupported) {
   const std::string expected =
       fmt::format("kernel '{}' refuses {}: {}", refused.kernel, decision->example, refused.reason);
   EXPECT_THAT(problem_of(point), HasSubstr(expected));
-  const PointResult result = run_one(point, {});  // without check_inputs
+  const PointResult result = run_one(point, {});  // check_inputs is not called
   EXPECT_EQ(result.record.status, Status::kFailed);
   EXPECT_THAT(result.record.reason, HasSubstr(expected));
 }
 
-TEST_F(KernelsFile, IdentityOfARunFollowsTheChoicesNotTheFileName) {
+TEST_F(KernelsFile, RunIdentityDependsOnTheChoicesNotTheFileName) {
   const auto hash = [&](const std::string& path) { return describe_point(one_layer({{"kernels", path}})).config_hash; };
   const std::string one = record_with({{"matmul(a)", "tiles"}}).dump();
   const std::string first = hash(file(one));
@@ -251,7 +251,8 @@ TEST_F(KernelsFile, IdentityOfARunFollowsTheChoicesNotTheFileName) {
   EXPECT_NE(hash(file(record_with({{"matmul(a)", "tiles"}, {"matmul(b)", "tiles"}}).dump())), first);
   EXPECT_EQ(hash(file(one)), first);
   EXPECT_NE(describe_point(one_layer()).config_hash, first);
-  EXPECT_NE(hash((folder_ / "none.json").string()), first);  // the file does not exist, but the point is described
+  EXPECT_NE(hash((folder_ / "none.json").string()),
+            first);  // the file does not exist, but the identity must still be computed
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The bound on the memory of a step, and that explain and bench respect it.
+// The memory bound of a step, and that explain and bench respect it.
 #include "prepare/memory_check.h"
 
 #include <gmock/gmock.h>
@@ -55,7 +55,7 @@ TEST(MemoryBound, IsTheSmallerOfLimitAndDeviceMemory) {
   EXPECT_EQ(bound_with({{"memory-limit", "1TiB"}}).text, device.text);
 }
 
-TEST(MemoryBound, ADeviceThatPoolsStepsHoldsWhatIsAlive) {
+TEST(MemoryBound, PoolingDeviceHoldsOnlyLiveBytes) {
   const SweepPoint point = on_l4();
   Device device = find_device(point.config);
   const Prepared placed = prepare(point.config, device, {});
@@ -88,8 +88,9 @@ TEST(MemoryLimit, SlowExplainAndBenchRespectItForEveryRecomputation) {
   }
 }
 
-// Two blocks of several MiB, each held in whole huge pages: limits between the sum of their bytes and what is held.
-TEST(MemoryLimit, SlowIsKeptToTheByteOnAProcessor) {
+// Two blocks of several MiB, each held in whole huge pages, with limits between the sum of their sizes and the bytes
+// held.
+TEST(MemoryLimit, SlowIsExactToTheByteOnACpu) {
   const auto on_cpu = [](const Options& more) {
     return point_of({{"model", "custom"},
                      {"d-model", "96"},
@@ -128,7 +129,7 @@ TEST(MemoryLimit, AutoAdviceStatesThePlannedPeak) {
   EXPECT_THAT(advice, HasSubstr("with --optimizer-in-backward needs " + format_bytes(advised)));
 }
 
-TEST(MemoryLimit, AutoAdvisesWhatNeedsLess) {
+TEST(MemoryLimit, AutoAdvisesOptionsThatNeedLess) {
   const SweepPoint point = on_l4({{"memory-limit", "1kB"}, {"mode", "compile"}});
   EXPECT_EQ(point.config.recompute, "auto");
   const Explanation explanation = explain(point, {});

@@ -44,8 +44,8 @@ Prepared prepared(const Options& more = {}, const MachineKnowledge& known = {}) 
   return prepare(config, find_device(config), known);
 }
 
-// Most of the memory of this shape are scores, so that each tensor that backward of softmax holds beside the others
-// shows. The bytes are those of PyTorch 2.15, beyond parameters and batch.
+// Scores take most of the memory of this shape, so every extra tensor that backward of softmax keeps alive is
+// visible. The bytes are those of PyTorch 2.15, without parameters and batch.
 TEST(Prepare, EagerPeakOfManyHeadsMatchesPyTorch) {
   RunConfig config;
   config.device = "cpu";
@@ -69,7 +69,7 @@ TEST(Prepare, EagerPeakOfManyHeadsMatchesPyTorch) {
   }
 }
 
-// Shapes whose buffers leave gaps with updates in backward, so that their placement would need 7,936 bytes more.
+// With updates in backward, the buffers of these shapes would leave gaps and need 7,936 more bytes.
 TEST(Prepare, UpdatesInBackwardNeverNeedMoreMemory) {
   for (const char* edition : {"2025", "2026"}) {
     for (const char* optimizer : {"2025", "2026", "torch"}) {
@@ -98,7 +98,7 @@ TEST(Prepare, UpdatesInBackwardNeverNeedMoreMemory) {
   }
 }
 
-TEST(Prepare, PlansAndForecasts) {
+TEST(Prepare, PlansAndPredicts) {
   const Prepared point = prepared();
   EXPECT_FALSE(point.plan.steps.empty());
   EXPECT_EQ(point.memory.predicted_peak_bytes, predicted_peak_bytes(point.plan, point.bound));
@@ -107,8 +107,8 @@ TEST(Prepare, PlansAndForecasts) {
   EXPECT_NO_THROW(point.require_fit());
 }
 
-// The first kernel of an op wants more workspace than its others.
-TEST(Prepare, PlanThatFitsWithOtherKernelsIsNotRefused) {
+// The first kernel of an op needs more workspace than the others.
+TEST(Prepare, AcceptsAPlanThatFitsWithOtherKernels) {
   const RunConfig config = tiny({{"recompute", "block"}}).config;
   Device device = find_device(config);
   const int64_t peak = predicted_peak_bytes(prepare(config, device, {}).plan, memory_bound(config, device));
@@ -160,7 +160,7 @@ TEST(Prepare, UsesStoredKernelChoices) {
   FAIL() << "no step has a choice";
 }
 
-// What the store says of a kernel that no longer exists is forgotten, and the signature is contested again.
+// A stored choice of a kernel that no longer exists is ignored, and a new trial decides.
 TEST(Prepare, MeasuresAgainIfAChosenKernelIsGone) {
   const Options inference{{"pass", "inference"}};
   const PointResult first = run_one(tiny(inference), {});
@@ -180,12 +180,12 @@ TEST(Prepare, MeasuresAgainIfAChosenKernelIsGone) {
   EXPECT_FALSE(choice.created.empty());
 }
 
-TEST(Prepare, MeasurementsAreKeptForTheKernelsOfTheBuild) {
+TEST(Prepare, MeasurementsAreStoredForTheKernelsOfTheBuild) {
   EXPECT_EQ(kernels_id().size(), 16U);
   EXPECT_THAT(device_key(find_device(tiny().config)), testing::EndsWith(fmt::format("/kernels:{}", kernels_id())));
 }
 
-// A device with one more kernel for linear, which is always the fastest and wants a huge workspace.
+// A device with one additional kernel for linear, which is always the fastest and needs a huge workspace.
 Device find_greedy_device(const RunConfig& config) {
   Device device = find_device(config);
   std::vector<Kernel> kernels;
@@ -218,14 +218,15 @@ TEST(Prepare, UsesChosenKernelOnlyIfItsWorkspaceFits) {
   const auto is_greedy = [](const KernelChoice& choice) { return choice.kernel == "greedy"; };
   ASSERT_TRUE(std::any_of(free.learned.kernel_choices.begin(), free.learned.kernel_choices.end(), is_greedy));
   Options limited = fixed;
-  limited.push_back({"memory-limit", std::to_string(kHuge) + "B"});  // no room for weights beside the workspace
+  limited.push_back(
+      {"memory-limit", std::to_string(kHuge) + "B"});  // no room for the weights in addition to the workspace
   const Record record = run_one({tiny(limited), find_greedy_device}, free.learned).record;
   EXPECT_EQ(record.status, Status::kOk) << record.reason;
   EXPECT_FALSE(uses_greedy(record));
   EXPECT_LE(*record.memory.predicted_peak_bytes, kHuge);
 }
 
-// Memory of the trial itself counts too, and what it held is not what the step holds.
+// The memory of the trial itself counts too, and it is not part of the memory that the step holds.
 TEST(Prepare, KernelTrialRespectsTheMemoryLimit) {
   const std::string limit = std::to_string(kHuge);
   const PointResult result = run_one({tiny({{"memory-limit", limit}, {"recompute", "none"}}), find_greedy_device}, {});
@@ -235,7 +236,7 @@ TEST(Prepare, KernelTrialRespectsTheMemoryLimit) {
   for (const KernelChoice& choice : result.learned.kernel_choices) EXPECT_NE(choice.kernel, "greedy");
 }
 
-// The logits of a loss that never makes them as a whole are no part of its trial.
+// If the loss never materialises the logits, they are not part of its trial.
 TEST(Prepare, TrialSkipsUnreadOutputs) {
   const PointResult result = run_one(point_of({{"d-model", "16"},
                                                {"num-layers", "1"},

@@ -1,4 +1,4 @@
-// Points with the device that they run on.
+// Points together with the device that they run on.
 #include "prepare/resolved_point.h"
 
 #include <gmock/gmock.h>
@@ -16,7 +16,7 @@ using testing::HasSubstr;
 const test::Options kTiny{{"d-model", "16"}, {"d-ff", "32"}, {"num-layers", "1"}, {"num-heads", "2"}, {"vocab", "32"},
                           {"context", "8"},  {"batch", "1"}, {"warmup", "0"},     {"steps", "1"},     {"threads", "1"}};
 
-TEST(ResolvedPoint, FindsTheDeviceOnceForARun) {
+TEST(ResolvedPoint, FindsTheDeviceOncePerRun) {
   int searches = 0;
   const ResolvedPoint point(test::point_of(kTiny), [&](const RunConfig& config) {
     ++searches;
@@ -33,7 +33,7 @@ TEST(ResolvedPoint, FindsTheDeviceOnceForARun) {
   EXPECT_EQ(searches, 1);
 }
 
-TEST(ResolvedPoint, SaysWhyItCannotRun) {
+TEST(ResolvedPoint, StatesWhyItCannotRun) {
   const ResolvedPoint unsupported(test::point_of(kTiny, {{"device", "cpu"}, {"dtype", "tf32"}}));
   EXPECT_EQ(unsupported.invalid, "");
   EXPECT_THAT(unsupported.refusal, HasSubstr("tensor cores"));

@@ -45,7 +45,7 @@ TEST(StepGraph, EagerRunsPrimitivesAndCompileRunsComposites) {
   EXPECT_THAT(compiled, Not(Contains("exp"))) << "softmax belongs to a composite";
 }
 
-TEST(StepGraph, KeepAndLowerChooseByName) {
+TEST(StepGraph, KeepAndLowerSelectCompositesByName) {
   const std::set<std::string> kept = ops_of({{"mode", "compile"}, {"keep", "rms_norm"}});
   EXPECT_THAT(kept, Contains("rms_norm"));
   EXPECT_THAT(kept, Not(Contains("rope")));
@@ -88,7 +88,7 @@ TEST(StepGraph, RecomputeAddsClonedNodes) {
   EXPECT_EQ(recomputed({{"recompute", "auto"}}), 0) << "auto is decided by fit_recompute";
 }
 
-// An ablation lowers each composite of the model that has a decomposition.
+// An ablation lowers each composite of the model that can be decomposed.
 TEST(StepGraph, ListsTheCompositesOfAPoint) {
   const std::vector<std::string> modern = composites_of(config_with({{"mode", "compile"}}));
   EXPECT_THAT(modern, Contains("rms_norm"));

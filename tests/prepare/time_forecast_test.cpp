@@ -1,4 +1,4 @@
-// TimeForecast: data sheet, launches that were measured, and sizes between them.
+// TimeForecast: data sheets, measured launches, and sizes between measured ones.
 #include "prepare/time_forecast.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 namespace laptime {
 namespace {
 
-constexpr double kRate = 1e9;  // FLOP/s and bytes/s of the machine that the tests invent
+constexpr double kRate = 1e9;  // FLOP/s and bytes/s of the machine that the tests use
 
 SweepPoint tiny(const test::Options& more = {}) {
   return test::point_of({{"d-model", "32"},
@@ -78,7 +78,7 @@ Prediction predicted(const ResolvedPoint& point) {
   return predict(*forecast, ready.plan, forecast->of(ready.plan), point.config.pass);
 }
 
-TEST(TimeForecast, DescribedMachineIsWhatTheRooflineRuns) {
+TEST(TimeForecast, DescribedMachineMatchesTheRooflineDevice) {
   for (const char* mode : {"eager", "compile"}) {
     for (const auto& [device, basis] :
          {std::pair("roofline:h100", "reached rates"), std::pair("roofline:epyc-9554", "data sheet")}) {
@@ -93,13 +93,13 @@ TEST(TimeForecast, DescribedMachineIsWhatTheRooflineRuns) {
   }
 }
 
-TEST(TimeForecast, LaunchesOfADescribedMachineAddUpToTheirPhases) {
+TEST(TimeForecast, LaunchesOfADescribedMachineAddUpToThePhases) {
   const Prediction prediction = predicted(as_program(tiny({{"device", "roofline:h100"}}), Program::kPyTorchEager));
   expect_parts_add_up(prediction);
 }
 
-// Kernels of a tiny model take less time than a host of PyTorch needs to launch them.
-TEST(TimeForecast, HostOfTheProgramBoundsTinySteps) {
+// The kernels of a tiny model take less time than PyTorch's host needs to launch them.
+TEST(TimeForecast, HostTimeBoundsTinySteps) {
   const SweepPoint point = tiny({{"device", "roofline:h100"}, {"mode", "eager"}, {"pass", "forward"}});
   const DataSheet machine = find_machine("h100");
   const auto launches = [](const Prediction& prediction) { return static_cast<double>(*prediction.launches); };
@@ -135,16 +135,16 @@ TEST(TimeForecast, LargeProductsReachTheirShareOfThePeak) {
   EXPECT_GT(reached, 0.8 * machine.reached_tensor);
 }
 
-TEST(TimeForecast, OtherProgramsArePredictedForDescribedMachinesOnly) {
+TEST(TimeForecast, PredictsOtherProgramsForDescribedMachinesOnly) {
   EXPECT_THROW(as_program(tiny(), Program::kPyTorchEager), Error);
   EXPECT_EQ(predicted(as_program(tiny({{"device", "roofline:h100"}}), Program::kLaptime)).time,
             predicted(tiny({{"device", "roofline:h100"}})).time);
 }
 
-TEST(TimeForecast, NoneWithoutMeasurements) {
+TEST(TimeForecast, IsAbsentWithoutMeasurements) {
   const Prepared ready = prepared();
   EXPECT_FALSE(TimeForecast::of(ready.device, {}).has_value());
-  EXPECT_FALSE(TimeForecast::of(ready.device, costs_of(ready.plan, 2)).has_value());  // another number of threads
+  EXPECT_FALSE(TimeForecast::of(ready.device, costs_of(ready.plan, 2)).has_value());  // a different number of threads
 }
 
 TEST(TimeForecast, MeasuredLaunchesAddUp) {
@@ -157,7 +157,7 @@ TEST(TimeForecast, MeasuredLaunchesAddUp) {
   expect_parts_add_up(prediction);
 }
 
-TEST(TimeForecast, SaysHowMuchWasMeasuredOnADisturbedMachine) {
+TEST(TimeForecast, StatesTheShareMeasuredOnADisturbedMachine) {
   const Prepared ready = prepared();
   MachineKnowledge known = costs_of(ready.plan);
   const auto predicted = [&](const Plan& plan) {
@@ -177,12 +177,12 @@ TEST(TimeForecast, SaysHowMuchWasMeasuredOnADisturbedMachine) {
   ASSERT_GT(disturbed, 0);
   EXPECT_NEAR(*predicted(ready.plan).disturbed_share, disturbed / invented_seconds(ready.plan), 1e-9);
   EXPECT_EQ(predicted(ready.plan).disturbance, "12 % of the time was stolen");
-  EXPECT_GT(predicted(prepared({{"batch", "8"}}).plan).disturbed_share.value_or(0), 0.1);  // from launches like these
+  EXPECT_GT(predicted(prepared({{"batch", "8"}}).plan).disturbed_share.value_or(0), 0.1);  // based on similar launches
   for (LaunchCost& cost : known.launch_costs) cost.disturbance = "steps varied by 20 %";
   EXPECT_NEAR(*predicted(ready.plan).disturbed_share, 1, 1e-9);
 }
 
-TEST(TimeForecast, OtherSizesFollowTheNearestOnes) {
+TEST(TimeForecast, OtherSizesFollowTheNearestMeasuredOnes) {
   const auto forecast = TimeForecast::of(prepared().device, costs_of(prepared().plan));
   for (const test::Options& other : {test::Options{{"context", "64"}}, {{"batch", "8"}}, {{"d-model", "48"}}}) {
     const Plan plan = prepared(other).plan;
@@ -190,7 +190,7 @@ TEST(TimeForecast, OtherSizesFollowTheNearestOnes) {
     EXPECT_NEAR(prediction.time.at("step") / invented_seconds(plan), 1, 0.02);
     EXPECT_LT(*prediction.measured_share, 0.9);
   }
-  const Plan eager = prepared({{"mode", "eager"}}).plan;  // ops of which no launch was measured
+  const Plan eager = prepared({{"mode", "eager"}}).plan;  // no launch of these ops was measured
   EXPECT_NEAR(predict(*forecast, eager, forecast->of(eager), Pass::kStep).time.at("step") / invented_seconds(eager), 1,
               0.25);
 }
@@ -216,7 +216,7 @@ TEST(LaunchCosts, AddUpToTheStep) {
   EXPECT_NEAR(whole, expected, 1e-9 * expected);
 }
 
-TEST(LaunchCosts, KnowTheFastestProductThatWasTimedWell) {
+TEST(LaunchCosts, KnowTheFastestWellTimedProduct) {
   const Plan plan = prepared().plan;
   LaunchCosts costs(plan);
   EXPECT_EQ(costs.products().flops_per_second, 0);
@@ -226,7 +226,7 @@ TEST(LaunchCosts, KnowTheFastestProductThatWasTimedWell) {
     const Signature signature = step.signature();
     const bool is_product = product_flops_of(signature) > 0 && product_flops_of(signature) == flops_of(signature);
     if (is_product) best = std::max(best, step.flops);
-    // Attention has other FLOPs too, and is faster than any product here.
+    // Attention also has FLOPs outside of products, and is faster than any product here.
     times.push_back(times.back() + Seconds{is_product ? 1 : 1e-4});
   }
   costs.add(times);
@@ -238,7 +238,7 @@ TEST(LaunchCosts, KnowTheFastestProductThatWasTimedWell) {
   EXPECT_EQ(of_short_launches.products().flops_per_second, 0);
 }
 
-TEST(LaunchCosts, ARunLearnsWhatThePredictionOfTheNextUses) {
+TEST(LaunchCosts, RunsLearnLaunchCostsForTheNextPrediction) {
   const SweepPoint point = tiny();
   const PointResult first = run_one(point, {}, {}, {.wanted = true, .traced_steps = 2});
   ASSERT_EQ(first.record.status, Status::kOk) << first.record.reason;

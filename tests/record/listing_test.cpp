@@ -1,4 +1,4 @@
-// Fields that are read from the listing equal those of the whole record.
+// Fields that are read from the listing are equal to those of the whole record.
 #include "record/listing.h"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ class ListingTest : public testing::Test {
   }
   ~ListingTest() override { fs::remove_all(directory_); }
 
-  // The records as they are read from a store in this extent.
+  // Reads the records from a store in the given extent.
   std::vector<Record> read(const std::vector<Record>& records, Extent extent) const {
     const fs::path path = directory_ / "store.sqlite";
     fs::remove(path);
@@ -68,9 +68,9 @@ Record with_every_phase() {
   return record;
 }
 
-TEST_F(ListingTest, TheWholeRecordIsExact) { EXPECT_EQ(read(with_every_phase(), Extent::kWhole), with_every_phase()); }
+TEST_F(ListingTest, WholeRecordsAreExact) { EXPECT_EQ(read(with_every_phase(), Extent::kWhole), with_every_phase()); }
 
-TEST_F(ListingTest, EveryMetricIsExactFromItsExtentOn) {
+TEST_F(ListingTest, EveryMetricIsExactInItsExtent) {
   for (const char* const pass : {"step", "forward", "backward", "forward_backward", "inference"}) {
     Record whole = with_every_phase();
     whole.config.json()["pass"] = pass;
@@ -145,8 +145,8 @@ TEST_F(ListingTest, HasTheTimeOfThePassAndMediansOfPhases) {
   EXPECT_TRUE(names.time.empty());
 }
 
-// Such a time is shown for the pass (Record::main_time).
-TEST_F(ListingTest, HasTheOnlyTimeWhateverItsName) {
+// Record::main_time shows such a time for the pass.
+TEST_F(ListingTest, UsesTheOnlyTimeWhateverItsName) {
   Record whole = sample_record();
   whole.time = {{"evaluation", make_time_stats(std::vector{0.25})}};
   ASSERT_EQ(whole.config.text("pass"), "step");
@@ -159,14 +159,14 @@ TEST_F(ListingTest, ReadsARecordWholeIfNoTimeIsOfThePass) {
   EXPECT_EQ(read(record, Extent::kListed), record);
 }
 
-TEST_F(ListingTest, ReadsATimeWhoseNameHasAQuote) {
+TEST_F(ListingTest, ReadsATimeWhoseNameContainsAQuote) {
   Record record = sample_record();
   record.time["a \" quote"] = make_time_stats(std::vector{0.5});
   EXPECT_EQ(read(record, Extent::kWhole), record);
   EXPECT_EQ(read(record, Extent::kListed).main_time()->median, record.main_time()->median);
 }
 
-// A batch of rows is read into the records of the batch before.
+// Each batch of rows is read into the record objects of the previous batch.
 TEST_F(ListingTest, KeepsNothingOfAnEarlierRow) {
   Record nothing;
   nothing.name = "nothing";
@@ -196,7 +196,7 @@ TEST_F(ListingTest, ListsAnEmptyRecord) {
   EXPECT_EQ(read(record, Extent::kWithConfig), record);
 }
 
-TEST_F(ListingTest, ReadsWholeWhatIsNoListing) {
+TEST_F(ListingTest, ReadsUnexpectedRowsWhole) {
   const fs::path path = directory_ / "store.sqlite";
   Store store = Store::open(path);
   store.append(with_every_phase());
@@ -209,7 +209,7 @@ TEST_F(ListingTest, ReadsWholeWhatIsNoListing) {
   }
 }
 
-TEST(ExtentOf, IsTheLeastThatHasTheColumn) {
+TEST(ExtentOf, IsTheSmallestExtentWithTheColumn) {
   EXPECT_EQ(extent_of("status"), Extent::kNames);
   EXPECT_EQ(extent_of("math_mode"), Extent::kNames);
   EXPECT_EQ(extent_of("config.pass"), Extent::kNames);

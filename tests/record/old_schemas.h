@@ -1,4 +1,4 @@
-// The store's schemas of earlier versions as they were, each with a row in every table of its own.
+// The store's schemas of earlier versions, each with one row in each of its tables except records.
 #pragma once
 
 #include <array>
@@ -6,7 +6,7 @@
 
 namespace laptime {
 
-// Of version 6, without its number.
+// The schema of version 6, without its number.
 inline const std::string kSchema6 =
     R"sql(
       CREATE TABLE records (
@@ -191,7 +191,7 @@ inline const std::string kListing10 = R"sql(
       CREATE INDEX listing_by_run ON listing (run);
     )sql";
 
-// SQL that makes a store of version 1, 2, ... The record is added by the test: its JSON is not part of the schema.
+// SQL that creates a store of version 1, 2, ... The test adds the record, because its JSON is not part of the schema.
 inline const std::array<std::string, 10> kOldSchemas{
     R"sql(
       CREATE TABLE records (

@@ -1,4 +1,4 @@
-// Records to JSON and back, and what is refused.
+// Records to JSON and back, and rejected JSON.
 #include "record/record.h"
 
 #include <gmock/gmock.h>
@@ -41,7 +41,7 @@ std::string parse_error_of(const std::string& text) {
   return "no error";
 }
 
-// The paths of all keys of a written record, "*" for the names that are free.
+// The paths of all keys in a written record, with "*" for names that are not fixed.
 void add_paths(const Json& json, const std::string& path, std::set<std::string>& paths) {
   if (!path.empty() && !path.ends_with("[]")) paths.insert(path);
   if (path == "config" || path == "machine") return;
@@ -207,10 +207,10 @@ TEST(Record, DatesAreIso8601) {
 
 TEST(Record, HashOfAConfigurationIsStable) {
   EXPECT_EQ(config_hash(""), "cbf29ce484222325");
-  EXPECT_EQ(config_hash("a"), "af63dc4c8601ec8c");  // the published test value of FNV-1a
+  EXPECT_EQ(config_hash("a"), "af63dc4c8601ec8c");  // a published test vector of FNV-1a
 }
 
-TEST(Schema, EveryKeyOfAWrittenRecordIsStated) {
+TEST(Schema, StatesEveryKeyOfAWrittenRecord) {
   std::set<std::string> stated;
   for (const SchemaKey& key : schema_keys()) stated.insert(key.path);
   std::set<std::string> written;
@@ -220,8 +220,8 @@ TEST(Schema, EveryKeyOfAWrittenRecordIsStated) {
   }
 }
 
-// A row "| `key` | type | unit | meaning |" with no cell empty, under the exact path.
-TEST(Schema, EveryKeyIsDocumentedWithItsTypeAndUnit) {
+// Expects a row "| `key` | type | unit | meaning |" without empty cells for the exact path.
+TEST(Schema, DocumentsEveryKeyWithItsTypeAndUnit) {
   std::ifstream file(LAPTIME_SOURCE_DIR "/docs/record_schema.md");
   struct Row {
     std::string type;
@@ -246,7 +246,7 @@ TEST(Schema, EveryKeyIsDocumentedWithItsTypeAndUnit) {
   }
 }
 
-TEST(Schema, TheDocumentedExampleIsARecord) {
+TEST(Schema, DocumentedExampleIsARecord) {
   std::ifstream file(LAPTIME_SOURCE_DIR "/docs/record_schema.md");
   std::stringstream stream;
   stream << file.rdbuf();
@@ -272,7 +272,7 @@ TEST(Metrics, ReadFromTheRecord) {
     EXPECT_TRUE(tags.insert(metric.tag).second) << metric.tag;
     EXPECT_FALSE(metric.description.empty()) << metric.tag;
     EXPECT_FALSE(metric.formula.empty()) << metric.tag;
-    if (metric.tag == "backward_time" || metric.tag == "optimizer_time") continue;  // not in this record
+    if (metric.tag == "backward_time" || metric.tag == "optimizer_time") continue;  // this record has no such phases
     EXPECT_TRUE(metric.read(record).has_value()) << metric.tag;
   }
   EXPECT_EQ(find_metric("median")->read(record), 0.51);

@@ -1,4 +1,4 @@
-// A record with every key filled, for tests of what is written and read, and the records of a store.
+// A record in which every key is filled, for tests of reading and writing, and the records of a store.
 #pragma once
 
 #include <string>
@@ -78,7 +78,7 @@ inline Record sample_record(const std::string& name = "step/model:small/ctx:256/
   return record;
 }
 
-// All records of a store, oldest first. Error if one cannot be read.
+// All records of a store, oldest first. Throws Error if one cannot be read.
 inline std::vector<Record> whole_records(const Store& store) {
   std::vector<Record> records;
   const auto keep = [&](int64_t, const Record& record) {

@@ -1,4 +1,4 @@
-// StoreTest: a store in a folder of its own, with SQL around it.
+// StoreTest: a store in its own folder, with access by plain SQL.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What a store keeps of devices: kernel choices, costs of launches, peaks, and how good predictions were.
+// Stored knowledge of devices: kernel choices, costs of launches, peaks, and errors of predictions.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -56,7 +56,7 @@ TEST_F(StoreTest, KeepsTheBestPeakEverMeasured) {
   EXPECT_EQ(peaks[1].value, 2e11);
 }
 
-TEST_F(StoreTest, TheCostOfALaunchIsTheMeanOfRunsThatWereAlike) {
+TEST_F(StoreTest, LaunchCostIsTheMeanOfSimilarRuns) {
   Store store = Store::open(path_);
   const auto put = [&](double seconds, const std::string& kernel = "blocked") {
     store.put(std::vector<LaunchCost>{{"m1/cpu", 2, "matmul a", kernel, "matmul float32", 6e9, 300, seconds, "2025"}});
@@ -66,12 +66,12 @@ TEST_F(StoreTest, TheCostOfALaunchIsTheMeanOfRunsThatWereAlike) {
   };
   EXPECT_EQ(put(1.0), std::pair(1.0, int64_t{1}));
   EXPECT_EQ(put(1.25), std::pair(1.125, int64_t{2}));
-  EXPECT_EQ(put(2.0), std::pair(1.125, int64_t{2}));  // beside another program
-  EXPECT_EQ(put(0.5), std::pair(0.5, int64_t{1}));    // what came before was
+  EXPECT_EQ(put(2.0), std::pair(1.125, int64_t{2}));  // slowed by another program
+  EXPECT_EQ(put(0.5), std::pair(0.5, int64_t{1}));    // faster, so the earlier runs were the slowed ones
   EXPECT_EQ(put(4.0, "tiles"), std::pair(4.0, int64_t{1}));
 }
 
-TEST_F(StoreTest, ALaunchThatWasMeasuredUndisturbedCountsAlone) {
+TEST_F(StoreTest, UndisturbedLaunchReplacesDisturbedOnes) {
   Store store = Store::open(path_);
   const auto put = [&](double seconds, const std::string& disturbance) {
     LaunchCost cost{"m1/cpu", 2, "matmul a", "blocked", "matmul float32", 6e9, 300, seconds, "2025"};
@@ -86,7 +86,7 @@ TEST_F(StoreTest, ALaunchThatWasMeasuredUndisturbedCountsAlone) {
   EXPECT_EQ(put(1.2, "steps varied by 20 %"), std::pair(1.3, std::string()));
 }
 
-TEST_F(StoreTest, EarlierPredictionsAreHeldAgainstTheirMeasurements) {
+TEST_F(StoreTest, ComparesEarlierPredictionsWithMeasurements) {
   Store store = Store::open(path_);
   Record record = sample_record();
   record.fingerprint = "m1";

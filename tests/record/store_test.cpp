@@ -1,4 +1,4 @@
-// The store: what is written stays, whatever happens to the process, the file or the disk.
+// The store: written records survive, whatever happens to the process, the file or the disk.
 #include "record/store.h"
 
 #include <gmock/gmock.h>
@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::HasSubstr;
 
-// Runs `body` in a child process; true if it ended by itself without an exception.
+// Runs `body` in a child process; true if the child exits normally and throws nothing.
 template <class Body>
 pid_t in_child(Body body) {
   const pid_t child = fork();
@@ -59,7 +59,7 @@ TEST_F(StoreTest, KeepsRecordsInOrder) {
   EXPECT_EQ(records[1], sample_record("second"));
 }
 
-TEST_F(StoreTest, FindsWhatIsFinished) {
+TEST_F(StoreTest, FindsTheNewestFinishedRecord) {
   Store store = Store::open(path_);
   Record record = sample_record("older");
   store.append(record);
@@ -76,7 +76,7 @@ TEST_F(StoreTest, FindsWhatIsFinished) {
   EXPECT_FALSE(store.find_finished(record.config_hash, record.binary.id, "other"));
 }
 
-TEST_F(StoreTest, AFinishedTraceHasTheStepsThatAreAskedFor) {
+TEST_F(StoreTest, FinishedTraceHasTheRequestedSteps) {
   Store store = Store::open(path_);
   Record record = sample_record("three");
   StepTrace trace;
@@ -122,12 +122,12 @@ TEST_F(StoreTest, RecordsWithoutAHashAreNeverFinished) {
   EXPECT_FALSE(store.find_finished("", record.binary.id, record.fingerprint));
 }
 
-TEST_F(StoreTest, SaysBeforehandWhetherItCanBeWritten) {
+TEST_F(StoreTest, ReportsBeforehandWhetherItCanBeWritten) {
   Store store = Store::open(path_);
   store.append(sample_record());
   store.check_writable();
   EXPECT_EQ(whole_records(store).size(), 1U);
-  // Without its directory there is no place for a journal.
+  // Without its directory, the store has no place for a journal.
   const fs::path moved = directory_.string() + "_moved";
   fs::rename(directory_, moved);
   EXPECT_THROW(store.check_writable(), Error);
@@ -135,7 +135,7 @@ TEST_F(StoreTest, SaysBeforehandWhetherItCanBeWritten) {
   store.check_writable();
 }
 
-TEST_F(StoreTest, ColumnsFollowFromTheJson) {
+TEST_F(StoreTest, ColumnsAreDerivedFromTheJson) {
   Store::open(path_).append(sample_record("the/name"));
   sqlite3* handle = nullptr;
   ASSERT_EQ(sqlite3_open(path_.c_str(), &handle), SQLITE_OK);
@@ -149,8 +149,8 @@ TEST_F(StoreTest, ColumnsFollowFromTheJson) {
   EXPECT_EQ(row, "the/name ok fedcba9876543210");
 }
 
-// A child appends and says so on a pipe after each append; it is killed at some instant; what it said is all there.
-TEST_F(StoreTest, KillLosesNothingThatWasAppended) {
+// A child reports each append through a pipe and is killed at a random instant; every reported record must be there.
+TEST_F(StoreTest, KillLosesNoAppendedRecord) {
   std::srand(7);
   size_t written_before = 0;
   for (int round = 0; round < 25; ++round) {
@@ -165,7 +165,7 @@ TEST_F(StoreTest, KillLosesNothingThatWasAppended) {
     });
     close(pipe_ends[1]);
     std::vector<std::string> confirmed;
-    if (round % 5 == 4) {  // on a busy machine the child may not even open the store before its end in other rounds
+    if (round % 5 == 4) {  // in other rounds, on a busy machine, the child may be killed before it opens the store
       int first = 0;
       ASSERT_EQ(read(pipe_ends[0], &first, sizeof first), static_cast<ssize_t>(sizeof first));
       confirmed.push_back(fmt::format("round{}/{}", round, first));
@@ -186,7 +186,7 @@ TEST_F(StoreTest, KillLosesNothingThatWasAppended) {
   EXPECT_GT(written_before, 0U);
 }
 
-TEST_F(StoreTest, FiveProcessesWriteAtOnce) {
+TEST_F(StoreTest, FiveProcessesWriteConcurrently) {
   constexpr int kEach = 20;
   const auto writer = [&](const char* who) {
     return in_child([this, who] {
@@ -201,7 +201,7 @@ TEST_F(StoreTest, FiveProcessesWriteAtOnce) {
   EXPECT_EQ(names.size(), writers.size() * kEach);
 }
 
-// Fills a store on a disk without room. Throws unless it says so and its records can still be read.
+// Fills a store on a full disk. Throws unless an error is reported and the records can still be read.
 void fill(const fs::path& path, const char* expected) {
   Store store = Store::open(path);
   store.append(sample_record("kept"));
@@ -215,12 +215,12 @@ void fill(const fs::path& path, const char* expected) {
   if (whole_records(store).front().name != "kept") throw Error("the first record is gone");
 }
 
-TEST_F(StoreTest, DiskFullIsAnErrorAndKeepsWhatWasThere) {
+TEST_F(StoreTest, FullDiskIsAnErrorAndKeepsRecords) {
   constexpr int kNotPermitted = 77;
   const uid_t user = geteuid();
   const gid_t group = getegid();
   const pid_t child = in_child([&] {
-    // A small disk of our own, as far as the system lets us have one.
+    // Mounts a small disk, if the system allows it.
     const bool alone = unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0;
     std::ofstream("/proc/self/setgroups") << "deny";
     std::ofstream("/proc/self/uid_map") << "0 " << user << " 1";
@@ -233,7 +233,7 @@ TEST_F(StoreTest, DiskFullIsAnErrorAndKeepsWhatWasThere) {
   EXPECT_EQ(status, 0);
 }
 
-TEST_F(StoreTest, FileSizeLimitIsAnErrorAndKeepsWhatWasThere) {
+TEST_F(StoreTest, FileSizeLimitIsAnErrorAndKeepsRecords) {
   const pid_t child = in_child([this] {
     std::signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{256 << 10, RLIM_INFINITY};
@@ -246,23 +246,24 @@ TEST_F(StoreTest, FileSizeLimitIsAnErrorAndKeepsWhatWasThere) {
   EXPECT_EQ(records.front().name, "kept");
 }
 
-TEST_F(StoreTest, DeviceThatIsFullIsAnError) { EXPECT_THAT(open_error("/dev/full"), HasSubstr("--store")); }
+TEST_F(StoreTest, FullDeviceIsAnError) { EXPECT_THAT(open_error("/dev/full"), HasSubstr("--store")); }
 
-TEST_F(StoreTest, OtherFilesAreRefused) {
+TEST_F(StoreTest, RejectsOtherFiles) {
   std::ofstream(path_) << "name,time\n" << std::string(4096, 'x');
   EXPECT_THAT(open_error(), HasSubstr("not a laptime store"));
-  EXPECT_EQ(std::ifstream(path_).get(), 'n');  // and left as they are
+  EXPECT_EQ(std::ifstream(path_).get(), 'n');  // the file is unchanged
 }
 
-TEST_F(StoreTest, OtherDatabasesAreRefused) {
+TEST_F(StoreTest, RejectsOtherDatabases) {
   execute("CREATE TABLE songs (title TEXT)");
   EXPECT_THAT(open_error(), HasSubstr("a database of another program"));
 }
 
 static_assert(kOldSchemas.size() + 1 == Store::kSchemaVersion, "keep the schema that was newest until now");
 
-// Records stay, choices and peaks too unless their old tables do not say enough; reading leaves the file alone.
-TEST_F(StoreTest, StoresOfEveryEarlierSchemaAreReadAndBroughtUpToDate) {
+// Records are kept, and so are choices and peaks unless their old tables lack information. Reading leaves the file
+// unchanged.
+TEST_F(StoreTest, ReadsAndUpgradesStoresOfEveryEarlierSchema) {
   for (size_t version = 1; version <= kOldSchemas.size(); ++version) {
     fs::remove(path_);
     execute(kOldSchemas[version - 1].c_str());
@@ -291,7 +292,7 @@ TEST_F(StoreTest, StoresOfEveryEarlierSchemaAreReadAndBroughtUpToDate) {
     store.put(costs);
     std::vector<LaunchCost> slower = costs;
     slower[0].seconds *= 2;
-    store.put(slower);  // a busy machine
+    store.put(slower);  // a measurement on a busy machine
     const bool has_runs = version >= 6;
     EXPECT_EQ(store.launch_costs("m0").size(), has_runs ? 1U : 0U) << version;
     store.append(sample_record("new"));
@@ -302,8 +303,8 @@ TEST_F(StoreTest, StoresOfEveryEarlierSchemaAreReadAndBroughtUpToDate) {
   }
 }
 
-// A command that took everything from the store leaves no record of its own.
-TEST_F(StoreTest, RunsHaveTheRecordsThatTheyResumed) {
+// A command that takes every point from the store adds no record of its own.
+TEST_F(StoreTest, RunsIncludeTheRecordsThatTheyResumed) {
   Store store = Store::open(path_);
   EXPECT_FALSE(store.newest_resumed());
   EXPECT_TRUE(store.resumed_by("").empty());
@@ -318,7 +319,7 @@ TEST_F(StoreTest, RunsHaveTheRecordsThatTheyResumed) {
   EXPECT_EQ(store.newest_resumed()->newest_id, second);
 }
 
-TEST_F(StoreTest, AnUpdateMakesTheSchemaOfANewFile) {
+TEST_F(StoreTest, UpgradedStoreHasTheSchemaOfANewOne) {
   const auto schema = [&] {
     std::string text;
     const auto add = [](void* out, int, char** values, char**) {
@@ -339,15 +340,15 @@ TEST_F(StoreTest, AnUpdateMakesTheSchemaOfANewFile) {
   }
 }
 
-TEST_F(StoreTest, NewerSchemaIsRefused) {
+TEST_F(StoreTest, RejectsNewerSchemas) {
   Store::open(path_);
   execute("PRAGMA user_version = 99");
   EXPECT_THAT(open_error(), HasSubstr("schema version 99"));
   EXPECT_THAT(open_error(), HasSubstr("newer laptime"));
 }
 
-// A write-ahead log is switched off by opening the file for writing, which is for its owner to decide.
-TEST_F(StoreTest, DatabasesOfOthersAreNotTouched) {
+// Opening a file for writing ends its write-ahead log mode, which only its owner may decide.
+TEST_F(StoreTest, LeavesDatabasesOfOtherProgramsUntouched) {
   execute("PRAGMA journal_mode = WAL; CREATE TABLE songs (title TEXT); INSERT INTO songs VALUES ('a')");
   const std::string before = bytes_of(path_);
   for (const Store::Access access : {Store::Access::kRead, Store::Access::kWrite}) {
@@ -365,7 +366,7 @@ TEST_F(StoreTest, ReadingKeepsTheModeOfTheFile) {
   EXPECT_EQ(bytes_of(path_), before);
 }
 
-TEST_F(StoreTest, OneRowThatCannotBeReadHidesNoOther) {
+TEST_F(StoreTest, UnreadableRowHidesNoOther) {
   Store store = Store::open(path_);
   store.append(sample_record("first"));
   Record newer = sample_record("newer");
@@ -382,8 +383,8 @@ TEST_F(StoreTest, OneRowThatCannotBeReadHidesNoOther) {
   }
 }
 
-// A bit that flips anywhere behind the first page, which has the schema, costs at most the records of a page.
-TEST_F(StoreTest, ADamagedPageHidesOnlyItsRecords) {
+// A flipped bit anywhere after the first page, which contains the schema, hides at most the records of one page.
+TEST_F(StoreTest, DamagedPageHidesOnlyItsRecords) {
   constexpr int kRecords = 60;
   {
     Store store = Store::open(path_);
@@ -391,7 +392,7 @@ TEST_F(StoreTest, ADamagedPageHidesOnlyItsRecords) {
   }
   const std::string sound = bytes_of(path_);
   constexpr size_t kPage = 16384;
-  constexpr char kLeaf = 13;  // of a table that is one page
+  constexpr char kLeaf = 13;  // type of a table that fits in one page
   ASSERT_EQ(sound.at(100), kLeaf) << "the first page holds the whole schema";
   uint64_t state = 5;
   for (int round = 0; round < 60; ++round) {
@@ -443,13 +444,13 @@ TEST_F(StoreTest, TruncatedFileIsAnError) {
   EXPECT_THAT(open_error(), HasSubstr("damaged"));
 }
 
-TEST_F(StoreTest, RowThatIsNoRecordIsNamed) {
+TEST_F(StoreTest, ErrorNamesRowThatIsNotARecord) {
   Store::open(path_).append(sample_record());
   execute("INSERT INTO records (json) VALUES ('{\"schema_version\": 1}')");
   EXPECT_THAT(open_error(), HasSubstr("row 2 of table records: record: 'status' is missing"));
 }
 
-TEST_F(StoreTest, DirectoriesAndMissingFilesAreNamed) {
+TEST_F(StoreTest, ErrorsNameDirectoriesAndMissingFiles) {
   EXPECT_THAT(open_error(directory_), HasSubstr("is a directory"));
   EXPECT_THAT(open_error(Store::Access::kRead), HasSubstr("no such file"));
   EXPECT_FALSE(fs::exists(path_));
@@ -459,12 +460,12 @@ TEST_F(StoreTest, DirectoriesAndMissingFilesAreNamed) {
   EXPECT_THAT(open_error(directory_ / "file" / "records.db"), HasSubstr("there is no folder"));
 }
 
-TEST_F(StoreTest, NoPermissionIsAnErrorAndReadingStillWorks) {
+TEST_F(StoreTest, MissingPermissionIsAnErrorButReadingWorks) {
   Store::open(path_).append(sample_record());
   fs::permissions(path_, fs::perms(0444));
   fs::permissions(directory_, fs::perms(0755));
   const pid_t child = in_child([this] {
-    if (geteuid() == 0 && seteuid(65534) != 0) return;  // root may do anything
+    if (geteuid() == 0 && seteuid(65534) != 0) return;  // root may write anywhere
     const std::string message = open_error();
     if (message.find("no permission to write") == std::string::npos) throw Error(message);
     if (whole_records(Store::open(path_, Store::Access::kRead)).size() != 1) throw Error("cannot be read");

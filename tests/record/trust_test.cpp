@@ -1,4 +1,4 @@
-// Trust: the figures that people get beside a time.
+// Trust: the indicators of reliability that are shown with a time.
 
 #include <gtest/gtest.h>
 
@@ -65,7 +65,7 @@ TEST(Trust, DriftAndDebugBuildAreNotGood) {
   EXPECT_FALSE(trust_of(record)->is_good());
 }
 
-TEST(Trust, PredictionAndFailureHaveNone) {
+TEST(Trust, PredictionsAndFailuresHaveNone) {
   EXPECT_FALSE(trust_of(record_of(kCalm, "predicted")).has_value());
   EXPECT_FALSE(trust_of(Record{}).has_value());
 }

@@ -1,4 +1,4 @@
-// Whatever a table prints as a header is listed, and can stand in --columns, --sort and filters.
+// Every table header is listed and can be used in --columns, --sort and filters.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -15,9 +15,9 @@
 namespace laptime {
 namespace {
 
-TEST(ColumnWords, EveryHeaderOfEverySetCanBeTyped) {
+TEST(ColumnWords, EveryHeaderOfEverySetIsAccepted) {
   std::set<std::string> listed;
-  for (const OptionRow& row : option_rows<RunConfig>()) listed.emplace(row.option.flag);  // stands beside its key
+  for (const OptionRow& row : option_rows<RunConfig>()) listed.emplace(row.option.flag);  // shown next to its key
   for (const ColumnWord& word : column_words()) {
     listed.insert(word.name);
     EXPECT_FALSE(word.help.empty()) << word.name;

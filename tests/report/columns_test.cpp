@@ -34,7 +34,7 @@ std::string column_error(const std::string& columns) {
   return "no error";
 }
 
-// Every header that a table prints can be typed as a column, a sort key and a column of a filter.
+// Every table header can be used as a column, as a sort key and in a filter.
 TEST(Columns, AcceptEveryHeaderAsAName) {
   const std::vector<Record> records = stored_records();
   const RecordList list(records);
@@ -57,7 +57,7 @@ TEST(Columns, AcceptEveryHeaderAsAName) {
   }
 }
 
-TEST(Columns, ShowADuplicateOnce) {
+TEST(Columns, ShowDuplicatesOnce) {
   const std::vector<Record> records = stored_records();
   const RecordList list(records);
   const Speedups speedups;
@@ -68,7 +68,7 @@ TEST(Columns, ShowADuplicateOnce) {
   };
   EXPECT_EQ(titles("mean_std,min,max"), titles("mean_std"));
   EXPECT_EQ(titles("speedup,median,speedup"), (std::vector<std::string>{"speedup", "median"}));
-  EXPECT_EQ(titles("std,std_population").size(), 2U);  // divided by another number
+  EXPECT_EQ(titles("std,std_population").size(), 2U);  // the divisor differs
   for (const ColumnSet& set : column_sets()) {
     const std::string list_of_set(set.name);
     EXPECT_EQ(titles(list_of_set.c_str()).size(), set.columns().size()) << set.name;
@@ -145,7 +145,7 @@ TEST(Columns, DocumentsKeepTheirStandardDeviation) {
   EXPECT_EQ(value("2025d", "fwd std (sec)"), *record.time.at("forward").std);
 }
 
-TEST(Columns, DocumentsKeepTheirHeadersInOrder) {
+TEST(Columns, DocumentsKeepTheOrderOfTheirHeaders) {
   const std::pair<const char*, const char*> cases[] = {
       {"2024", "name,computation,times,mean_time,median_time,std_dev,min_time,max_time,total_time,profile_steps"},
       {"2025a", "model,forward_only,warmup_steps,benchmark_steps,avg,std"},
@@ -171,7 +171,7 @@ TEST(Columns, MeanStdDividesBySamplesMinusOne) {
   EXPECT_THAT(csv(records, "mean_std"), HasSubstr(fmt::format("{},{},", step.mean, *step.std)));
 }
 
-TEST(Columns, ShortenTheArithmetic) {
+TEST(Columns, AbbreviateTheArithmetic) {
   const auto cell = [](const char* math_mode) {
     Record record = stored_records().front();
     record.math_mode = math_mode;

@@ -1,4 +1,4 @@
-// Comparisons of made rounds and records: their findings, and tables that add up.
+// Comparisons of handmade rounds and records: their findings, and tables that add up.
 #include "report/comparison.h"
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ PointAnswer answer_of(const std::vector<ComparedRound>& rounds) {
   return comparison_answer({"mode eager", "mode compile", "step"}, rounds, 0.01);
 }
 
-// The table as programs read it.
+// The table as a program would read it.
 Table table_named(const PointAnswer& answer, const std::string& name) {
   for (const AnswerPart& part : answer.parts) {
     if (part.for_data && part.table.name == name) return part.table;
@@ -93,8 +93,8 @@ TEST(Comparison, PartsAddUpToTheDifference) {
   EXPECT_EQ(cell(parts, parts.rows.size() - 1, "part"), "step");
 }
 
-// An op in several parts of the model, each of which differs less than noise makes another part differ.
-TEST(Comparison, AddsAnOpUpOverAllParts) {
+// An op occurs in several parts of the model, and in each its difference is smaller than the noise of another part.
+TEST(Comparison, AddsUpAnOpOverAllParts) {
   std::vector<ComparedRound> rounds;
   for (int i = 0; i < 9; ++i) {
     ComparedRound round{figures(0.1, 0.2, 0.05), figures(0.1, 0.206, 0.05)};
@@ -117,7 +117,7 @@ TEST(Comparison, AddsAnOpUpOverAllParts) {
   expect_sum(ops, "difference_s");
 }
 
-TEST(Comparison, ThePassIsTheLastPhase) {
+TEST(Comparison, PassIsTheLastPhase) {
   const Table phases = table_named(answer_of(rounds_of(1.1, 9)), "phases");
   ASSERT_EQ(phases.rows.size(), 3U);
   EXPECT_EQ(cell(phases, 0, "phase"), "forward");
@@ -136,7 +136,7 @@ TEST(Comparison, FewRoundsHaveARatioButDecideNothing) {
             "undecided: 0.833 times the time of A (3 rounds are too few for an interval, which takes 8)");
 }
 
-// Shares of a difference that there is not would be those of noise.
+// Without a difference, shares of it would only show noise.
 TEST(Comparison, UndecidedTimesHaveNoCauses) {
   EXPECT_TRUE(cell(table_named(answer_of(rounds_of(0.7, 9)), "ops"), 0, "of_difference").is_number());
   for (const PointAnswer& answer : {answer_of(rounds_of(0.7, 3)), answer_of(rounds_of(1, 9))}) {
@@ -146,7 +146,7 @@ TEST(Comparison, UndecidedTimesHaveNoCauses) {
   }
 }
 
-TEST(Comparison, APartWithOtherOpsIsOneRow) {
+TEST(Comparison, PartWithDifferentOpsIsOneRow) {
   std::vector<ComparedRound> rounds = rounds_of(1, 9);
   for (ComparedRound& round : rounds) {
     round.b.parts["backward layers.*.attn"] = {{"scaled_dot_product_attention", 0.05}};
@@ -166,7 +166,7 @@ StoredPair stored_pair(const std::string& name, double ratio, Interval interval)
       .name = name, .a = 2, .b = 2 * ratio, .a_processes = 6, .b_processes = 6, .ratio = ratio, .interval = interval};
 }
 
-TEST(StoredComparison, ShowsTheRatiosAndWhyAPairCannotBeJudged) {
+TEST(StoredComparison, ShowsRatiosAndWhyAPairCannotBeJudged) {
   std::vector<StoredPair> pairs{stored_pair("step", 1.25, {1.125, 1.375}), stored_pair("forward", 1, {0.99, 1.01})};
   StoredPair failed = stored_pair("step 2", 1, {0.99, 1.01});
   failed.unjudged = "out_of_memory";
@@ -195,7 +195,7 @@ TEST(StoredComparison, ShowsTheRatiosAndWhyAPairCannotBeJudged) {
   EXPECT_EQ(rows.at(3).at("reason"), "B lacks it");
 }
 
-TEST(StoredComparison, SaysTheRatioOfAPairInItsFirstLine) {
+TEST(StoredComparison, FirstLineStatesTheRatioOfAPair) {
   const auto line = [](const StoredPair& pair) {
     return stored_comparison_answer("'a'", "'b'", {pair}, 0.01, 0.99).parts.at(0).lines.at(0);
   };

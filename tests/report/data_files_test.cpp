@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Reads CSV as RFC 4180 says.
+// Parses CSV according to RFC 4180.
 std::vector<std::vector<std::string>> read_csv(const std::string& text) {
   std::vector<std::vector<std::string>> rows(1, std::vector<std::string>(1));
   bool quoted = false;
@@ -70,8 +70,8 @@ TEST(Csv, NegativeNumbersStayNumbers) {
   EXPECT_EQ(cell("kernels"), "no such column");
 }
 
-// Cells of numbers are plain numbers, and the order of the columns does not depend on the records.
-TEST(Csv, NarrowFormHasTheColumnsWithAValueInOneOrder) {
+// Numeric cells are plain numbers, and the order of the columns does not depend on the records.
+TEST(Csv, NarrowFormHasColumnsWithValuesInAFixedOrder) {
   const auto rows = read_csv(csv(stored_records()));
   ASSERT_EQ(rows.size(), 11U);
   std::vector<std::string> all = read_csv(csv({}))[0];
@@ -94,7 +94,7 @@ TEST(Csv, NarrowFormHasTheColumnsWithAValueInOneOrder) {
                                               "backward_s", "optimizer_s", "peak_bytes", "context_length", "dtype"}));
 }
 
-TEST(JsonLines, HaveTheNarrowColumnsOrWholeRecords) {
+TEST(JsonLines, HaveNarrowColumnsOrWholeRecords) {
   const std::vector<Record> records = stored_records();
   const RecordList list(records);
   JsonLines narrow("default", list);
@@ -125,7 +125,7 @@ TEST(Samples, HaveALineForEachPhaseOfEachSample) {
   EXPECT_EQ(std::stod(rows[1].back()), records[0].time.begin()->second.samples[0]);
 }
 
-TEST(Json, IsReadBackAsItWas) {
+TEST(Json, RoundTrips) {
   const std::vector<Record> records = stored_records();
   const Json array = Json::parse(json(records));
   ASSERT_EQ(array.size(), records.size());

@@ -1,4 +1,4 @@
-// The filter grammar and the order of records.
+// The filter grammar and the sort order of records.
 #include "report/filter.h"
 #include "report/columns.h"
 
@@ -16,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// How many of the ten stored records match.
+// The number of stored records that match, out of ten.
 size_t matching(const std::string& text) { return records_matching(Filter(text), stored_records()).size(); }
 
 std::string error_of(const std::string& text) {
@@ -28,7 +28,7 @@ std::string error_of(const std::string& text) {
   return "no error";
 }
 
-TEST(Filter, Matches) {
+TEST(Filter, MatchesRecords) {
   const std::pair<const char*, size_t> cases[] = {
       {"", 10},
       {"  \n ", 10},
@@ -97,7 +97,7 @@ TEST(Filter, Matches) {
   }
 }
 
-TEST(Filter, Narrows) {
+TEST(Filter, NarrowAddsACondition) {
   for (const auto& [text, count] : {std::pair{"", 5}, std::pair{"status = ok or status = timeout", 3}}) {
     Filter filter(text);
     filter.narrow("model", "smal");
@@ -112,7 +112,7 @@ TEST(Filter, KeepsTheOrder) {
   EXPECT_THAT(models, ElementsAre("10B", "small", "small", "medium", "2.7B"));
 }
 
-TEST(Filter, ErrorsPointAtTheirPlace) {
+TEST(Filter, ErrorsShowTheirPosition) {
   const std::pair<const char*, const char*> cases[] = {
       {"model", "position 6, after 'model': expected one of = != < <= > >= ~ in after column 'model'"},
       {"model =", "position 8, after 'model =': expected a value"},
@@ -136,7 +136,7 @@ TEST(Filter, ErrorsPointAtTheirPlace) {
   for (const auto& [text, message] : cases) EXPECT_THAT(error_of(text), HasSubstr(message)) << text;
 }
 
-TEST(Filter, UnknownColumnsNameTheNearest) {
+TEST(Filter, UnknownColumnsSuggestTheNearest) {
   EXPECT_THAT(error_of("dtpye = small"), HasSubstr("unknown column 'dtpye'; did you mean 'dtype'?"));
   EXPECT_THAT(error_of("config.d_modle = 1"), HasSubstr("did you mean 'config.d_model'?"));
   EXPECT_THAT(error_of("memory.peak_byte = 1"), HasSubstr("did you mean 'memory.peak_bytes'?"));
@@ -146,7 +146,7 @@ TEST(Filter, UnknownColumnsNameTheNearest) {
   EXPECT_THAT(error_of("time.step = 1"), HasSubstr("'time.step' is a group of columns"));
 }
 
-TEST(Filter, OrderNeedsNumbers) {
+TEST(Filter, OrderComparisonsNeedNumbers) {
   EXPECT_THAT(error_of("ctx < many"), HasSubstr("column 'ctx' holds numbers, but 'many' is not a number"));
 }
 
@@ -165,7 +165,7 @@ TEST(Filter, HasLimits) {
   EXPECT_THAT(error_of(many), HasSubstr("more than 256 comparisons"));
 }
 
-// Texts made of the grammar's own pieces: every one is a filter or an Error.
+// Texts made of pieces of the grammar: every text is either a filter or an Error.
 TEST(Filter, AnyTextIsAFilterOrAnError) {
   const std::vector<std::string> pieces{"model", "ctx",  "loss", "(",  ")",    "and",  "or",
                                         "=",     "<",    "~",    "!=", "'",    "\"",   "1e999",
@@ -204,7 +204,7 @@ std::string sort_error_of(const std::string& order) {
   return "no error";
 }
 
-TEST(Sort, PutsInOrder) {
+TEST(Sort, SortsByColumnsAndDirections) {
   EXPECT_THAT(sorted_by("", "pass"), ElementsAre("step", "step", "forward_backward", "forward", "inference"));
   EXPECT_THAT(sorted_by("median", "pass"), ElementsAre("inference", "step", "forward", "step", "forward_backward"));
   EXPECT_THAT(sorted_by("median:desc", "pass"),
@@ -223,14 +223,14 @@ TEST(Sort, PutsRecordsWithoutAValueLast) {
   }
 }
 
-TEST(Sort, NamesWhatIsWrong) {
+TEST(Sort, ErrorNamesBadKey) {
   EXPECT_THAT(sort_error_of("medain"), HasSubstr("sort: unknown column 'medain'; did you mean 'median'?"));
   EXPECT_THAT(sort_error_of("median:down"), HasSubstr("unknown direction 'down'"));
   EXPECT_THAT(sort_error_of(":desc"), HasSubstr("expected a column"));
   EXPECT_THAT(sort_error_of("median,,model"), HasSubstr("expected a column"));
 }
 
-TEST(Filter, FindsAChangedSizeByWhatWasTyped) {
+TEST(Filter, FindsAChangedSizeByItsModelName) {
   std::vector<Record> records = stored_records();
   records.resize(2);
   records[0].name = "step/model:small/ctx:256/dtype:float32/mode:eager/layers:2/d_model:512";
@@ -251,7 +251,7 @@ TEST(Filter, FindsAChangedSizeByWhatWasTyped) {
   EXPECT_EQ(found("model = small"), 1U);
 }
 
-TEST(Filter, NamesTheColumnThatWasBegun) { EXPECT_THAT(error_of("speed > 1"), HasSubstr("did you mean 'speedup'?")); }
+TEST(Filter, SuggestsColumnForAPrefix) { EXPECT_THAT(error_of("speed > 1"), HasSubstr("did you mean 'speedup'?")); }
 
 }  // namespace
 }  // namespace laptime

@@ -1,5 +1,5 @@
-// Every format of one set of stored records, against golden files. LAPTIME_UPDATE_GOLDEN=1 test_report writes them
-// again after an intended change; read the difference.
+// All formats of one set of stored records, compared with golden files. After an intended change, update them with
+// LAPTIME_UPDATE_GOLDEN=1 test_report, and review the difference.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ TEST(Golden, TablesOfNarrowTerminals) {
   }
 }
 
-TEST(Golden, TableThatPrintsAsItGoes) {
+TEST(Golden, TablesForNarrowTerminals) {
   const std::vector<Record> records = stored_records();
   std::vector<Record> planned(records.size());
   for (size_t i = 0; i < records.size(); ++i) {

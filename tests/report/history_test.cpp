@@ -1,4 +1,4 @@
-// Histories of made records: builds, levels, and what is left out.
+// Histories of handmade records: builds, levels, and omitted records.
 #include "report/history.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ HistoryOptions options() { return {.metric = find_metric("median"), .least = 0.0
 
 std::string first_line(const PointAnswer& answer) { return answer.parts.front().lines.front(); }
 
-TEST(History, MarksTheBuildAtWhichALevelMoves) {
+TEST(History, MarksTheBuildThatChangedTheLevel) {
   std::vector<Record> records;
   for (int build = 0; build < 12; ++build) {
     for (const double noise : {0.0, 0.002, -0.002}) records.push_back(made(build, (build < 7 ? 1.0 : 0.9) + noise));
@@ -44,7 +44,7 @@ TEST(History, MarksTheBuildAtWhichALevelMoves) {
   EXPECT_TRUE(table.rows[6].cells[4].value.is_null());
 }
 
-TEST(History, EachRecordCanBeAFigure) {
+TEST(History, CanTreatEachRecordSeparately) {
   std::vector<Record> records;
   for (int i = 0; i < 8; ++i) records.push_back(made(0, 1.0));
   HistoryOptions each = options();

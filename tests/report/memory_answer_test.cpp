@@ -1,4 +1,4 @@
-// Memory answers on a trace made by hand, whose sums are known.
+// Memory answers for a handmade trace with known sums.
 #include "report/memory_answer.h"
 
 #include <fmt/format.h>
@@ -17,8 +17,8 @@ namespace {
 
 using testing::HasSubstr;
 
-// Two equal layers, a head, and their backward and optimizer. The peak is 1000 + 2000 + 8 of the run, and at launch 4
-// 2 x 300 saved by the layers + 50 saved by the head + 500 of a gradient.
+// Two equal layers, a head, and their backward and optimizer. The peak is at launch 4: 1000 + 2000 + 8 bytes of the
+// run, 2 x 300 saved by the layers, 50 saved by the head, and 500 of a gradient.
 StepTrace two_layers() {
   MadeTrace made;
   made.launch("forward", "layers.0.attn.scores", "matmul", 0, "attn");   // 0
@@ -59,7 +59,7 @@ Table table_named(const PointAnswer& answer, const std::string& name) {
   throw Error::format("no table {}", name);
 }
 
-TEST(MemoryAnswer, SummaryIsTheAnswerInItsFirstLine) {
+TEST(MemoryAnswer, FirstLineOfSummaryIsTheAnswer) {
   const PointAnswer answer = memory_answer(held_record(), two_layers(), {});
   EXPECT_EQ(text_of(answer, {.unicode = false, .width = 60}), R"(4.27 KiB at the peak, in backward, by matmul at lm_head
   optimizer state 1.95 KiB 46 %   parameters 1000 B 23 %
@@ -104,7 +104,7 @@ TEST(MemoryAnswer, PlanHasNoHeldBytes) {
             2U);
 }
 
-TEST(MemoryAnswer, PointThatDoesNotFitSaysByHowMuch) {
+TEST(MemoryAnswer, PointThatDoesNotFitStatesTheShortage) {
   Record record;
   record.name = "made";
   record.status = Status::kOutOfMemory;
@@ -115,7 +115,7 @@ TEST(MemoryAnswer, PointThatDoesNotFitSaysByHowMuch) {
               HasSubstr("\n! does not fit: 1.00 KiB more than the 3.27 KiB (--memory-limit) that the step may use\n"));
 }
 
-TEST(MemoryAnswer, LargestSavedTensorsLeaveTheRestTogether) {
+TEST(MemoryAnswer, LargestSavedTensorsGroupTheRest) {
   MadeTrace made;
   made.launch("forward", "layers.0.ffn", "mul", 0, "ffn");
   for (const int64_t bytes : {300, 300, 200, 200, 200, 200, 200, 10})
@@ -146,7 +146,7 @@ Record named(const std::string& pass, const std::string& context, const std::str
   return record;
 }
 
-TEST(MemoryPeaks, HasARowForEachPointAndOneForEachPass) {
+TEST(MemoryPeaks, HasARowPerPointAndATablePerPass) {
   MemoryPeaks peaks("");
   peaks.add(named("step", "128", "float32"), two_layers());
   peaks.add(named("step", "256", "float32"), two_layers());
@@ -173,7 +173,7 @@ TEST(MemoryPeaks, HasARowForEachPointAndOneForEachPass) {
   EXPECT_TRUE(by_pass.rows[1].cells[2].value.is_null());
 }
 
-TEST(MemoryPeaks, MarksThePeaksThatDoNotFit) {
+TEST(MemoryPeaks, MarksPeaksThatDoNotFit) {
   Record refused = named("step", "128", "float32");
   refused.status = Status::kOutOfMemory;
   refused.memory.predicted_peak_bytes = 4372;
@@ -182,12 +182,12 @@ TEST(MemoryPeaks, MarksThePeaksThatDoNotFit) {
   const std::optional<Table> marked = peaks_by_pass({&refused, &fits});
   ASSERT_TRUE(marked.has_value());
   EXPECT_EQ(marked->rows[0].cells[1].text, "4.27 KiB *");
-  fits.memory.predicted_peak_bytes = 5000;  // the same bytes fit elsewhere: no limit separates the cells
+  fits.memory.predicted_peak_bytes = 5000;  // the larger point fits elsewhere, so no single limit separates the cells
   EXPECT_EQ(peaks_by_pass({&refused, &fits})->rows[0].cells[1].text, "");
   EXPECT_FALSE(peaks_by_pass({&refused}).has_value());
 }
 
-TEST(MemoryPeaks, RowsFollowTheOrderThatIsAskedFor) {
+TEST(MemoryPeaks, FollowsTheRequestedOrder) {
   MemoryPeaks peaks("point:desc");
   peaks.add(named("step", "128", "float32"), two_layers());
   peaks.add(named("step", "256", "float32"), two_layers());

@@ -1,4 +1,4 @@
-// Rows in the order of a column.
+// Sorting rows by a column.
 #include "report/columns.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ Table made() {
   return table;
 }
 
-TEST(TableOrder, TakesKeysAndTitlesInAnyCase) {
+TEST(TableOrder, AcceptsKeysAndTitlesInAnyCase) {
   for (const char* column : {"total_s", "time", "Time:asc"})
     EXPECT_EQ(row_order(made(), TableOrder(made(), column, false)), (std::vector<size_t>{2, 0, 1})) << column;
   EXPECT_EQ(row_order(made(), TableOrder(made(), "name:desc", false)), (std::vector<size_t>{2, 0, 1}));

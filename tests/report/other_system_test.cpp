@@ -1,4 +1,4 @@
-// Steps that another program ran: every table and file says so.
+// Steps that another program ran: every table and file states its name.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// A row of this program, and the same steps as another one ran them.
+// A row of this program, and a row with the same steps run by another program.
 std::vector<Record> two_records() {
   std::vector<Record> records = stored_records();
   records.resize(1);
@@ -37,11 +37,11 @@ TEST(OtherSystem, IsNamedInEveryTable) {
     EXPECT_THAT(markdown(records, columns), HasSubstr("jax")) << columns;
     EXPECT_THAT(table(std::span(records).first(1), {}, columns), Not(HasSubstr("jax"))) << columns;
   }
-  EXPECT_THAT(table(records, {}, "dtype,median"), HasSubstr("system jax"));  // rows that look alike have names
+  EXPECT_THAT(table(records, {}, "dtype,median"), HasSubstr("system jax"));  // rows with equal settings have names
   EXPECT_THAT(table(std::span(records).last(1), {.verbose = true}), HasSubstr("jax 0.10.2"));
 }
 
-TEST(OtherSystem, IsAColumnOfData) {
+TEST(OtherSystem, IsAColumnOfDataFiles) {
   const std::vector<Record> records = two_records();
   JsonLines lines("default", RecordList(records));
   EXPECT_EQ(Json::parse(lines.line(records[0]))["system"], "laptime");

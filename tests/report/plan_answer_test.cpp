@@ -1,4 +1,4 @@
-// Answers about planned points, and predictions beside measured times.
+// Answers about planned points, and predictions compared with measured times.
 #include "report/plan_answer.h"
 
 #include <gmock/gmock.h>
@@ -76,7 +76,7 @@ Table plan_of_points(const std::vector<PlannedPoint>& points) {
   return {};
 }
 
-TEST(PlanAnswer, SaysFitTimeAndRateFirst) {
+TEST(PlanAnswer, StatesFitTimeAndRateFirst) {
   PlannedPoint point{.record = planned(), .largest_batch = 7, .largest_context = 3780};
   EXPECT_EQ(text(point), R"(fits: 1.00 MiB
 3.00 s per step   341 tokens/s   1B tokens: 976,563 steps, 34 days
@@ -100,7 +100,7 @@ TEST(PlanAnswer, DataSheetIsABoundThatPublishedRunsExceed) {
   EXPECT_THAT(text({record}), HasSubstr("as published runs went"));
 }
 
-TEST(PlanAnswer, ReachedRatesSayHowManyPublishedTimesStandBehindThem) {
+TEST(PlanAnswer, ReachedRatesStateTheNumberOfPublishedTimes) {
   Record record = planned();
   record.config.json()["device"] = "roofline:h100";
   record.config.json()["mode"] = "eager";
@@ -115,7 +115,7 @@ TEST(PlanAnswer, ReachedRatesSayHowManyPublishedTimesStandBehindThem) {
   EXPECT_EQ(finding({record}, "published_figures").number("median_error"), find_machine("h100").eager.error);
 }
 
-TEST(PlanAnswer, PointThatDoesNotFitSaysWhatWould) {
+TEST(PlanAnswer, PointThatDoesNotFitStatesWhatWould) {
   const PlannedPoint point{.record = refused(), .fitting_recompute = "block", .largest_batch = 7, .largest_context = 0};
   EXPECT_THAT(text(point), testing::StartsWith("does not fit: 1.00 MiB of 3.00 GiB, 2.00 GiB too many; fits with "
                                                "--recompute block\n"));
@@ -123,7 +123,7 @@ TEST(PlanAnswer, PointThatDoesNotFitSaysWhatWould) {
   EXPECT_EQ(finding(point, "fit").integer("missing_bytes"), int64_t{2} << 30);
 }
 
-TEST(PlanAnswer, LimitIsNamed) {
+TEST(PlanAnswer, StatesTheMemoryLimit) {
   Record record = planned();
   record.verdict.rating = kPredicted;
   record.bytes_available = int64_t{76} << 30;
@@ -134,7 +134,7 @@ TEST(PlanAnswer, LimitIsNamed) {
   EXPECT_THAT(text({record}), HasSubstr("(95 % of 80.0 GiB)"));
 }
 
-TEST(PlanAnswer, CompileModeIsOfferedWhereItIsBetter) {
+TEST(PlanAnswer, SuggestsCompileModeIfItIsBetter) {
   PlannedPoint faster{.record = planned(), .compiled = planned()};
   faster.compiled->prediction.time["step"] = 2;
   EXPECT_THAT(text(faster), HasSubstr("\n--mode compile is faster: 2.00 s, 1.00 MiB\n"));
@@ -143,7 +143,7 @@ TEST(PlanAnswer, CompileModeIsOfferedWhereItIsBetter) {
   EXPECT_THAT(text(faster), HasSubstr("\n--mode compile fits: "));
 }
 
-TEST(PlanAnswer, DisturbedLaunchesAreADoubt) {
+TEST(PlanAnswer, WarnsAboutDisturbedLaunches) {
   Record record = planned();
   EXPECT_EQ(disturbed_prediction_line(record.prediction), "");
   record.prediction.disturbed_share = 0.58;
@@ -165,7 +165,7 @@ TEST(PlanAnswer, SeveralPointsAreATable) {
   EXPECT_EQ(table.rows[1].cells[0].text, "large");
 }
 
-TEST(PlanAnswer, PointThatCannotRunSaysWhyBelow) {
+TEST(PlanAnswer, TableNotesWhyAPointCannotRun) {
   Record record = planned();
   record.status = Status::kUnsupported;
   record.reason = "the CPU has no tf32 arithmetic; use float32 or bfloat16";
@@ -174,7 +174,7 @@ TEST(PlanAnswer, PointThatCannotRunSaysWhyBelow) {
   EXPECT_THAT(table.notes.at(0), HasSubstr(record.reason));
 }
 
-TEST(Prediction, IsHeldAgainstEachPart) {
+TEST(Prediction, IsComparedWithEachPart) {
   const std::vector<PredictedPart> parts = predicted_parts(measured());
   EXPECT_EQ(parts.front().part, "forward matmul");
   EXPECT_EQ(parts.back().part, "step");
@@ -183,7 +183,7 @@ TEST(Prediction, IsHeldAgainstEachPart) {
             "predicted 3.00 s, measured 5.00 s: -40.0 %; most of it backward matmul -40.0 %");
 }
 
-TEST(Prediction, IsEmptyWithoutOne) {
+TEST(Prediction, IsEmptyIfThereIsNone) {
   Record record = measured();
   record.prediction = {};
   EXPECT_FALSE(prediction_table(record).has_value());

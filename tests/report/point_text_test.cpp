@@ -1,4 +1,4 @@
-// Sentences about first steps, and about what does not fit.
+// Sentences about first steps, and about points that do not fit.
 #include "report/point_text.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace laptime {
 namespace {
 
-TEST(FirstSteps, TellHowMuchLongerTheyTook) {
+TEST(FirstSteps, StateHowMuchLongerTheyTook) {
   Record record;
   Transient& transient = record.transient;
   transient.steps = 1;
@@ -38,7 +38,7 @@ Record smallest_of(const std::vector<Record>& records) {
   return smallest.value();
 }
 
-TEST(Shortage, WorksOutTheSmallest) {
+TEST(Shortage, ExplainsTheSmallestPoint) {
   Record small = without_memory(8192, 5000);
   small.memory.predicted_peak_bytes = 5000;
   small.memory.largest = {{"", "exp", "attn.weights", "backward", "activation", "float32", {8, 1, 16}, 512},
@@ -60,7 +60,7 @@ TEST(Shortage, WorksOutTheSmallest) {
             "  4.883 KiB                     in all\n");
 }
 
-TEST(Shortage, IsAReasonAloneWhereNothingWasPlanned) {
+TEST(Shortage, IsOnlyTheReasonIfNothingWasPlanned) {
   const std::vector<Record> records{without_memory(64, 1), Record()};
   EXPECT_EQ(explain_shortage(smallest_of(records)),
             "\nthe smallest that does not fit: forward attention ctx 64 d_model 16\n"

@@ -1,4 +1,4 @@
-// Profiles of a trace made by hand: every table adds up to the step, and the text is as in the golden text.
+// Profiles of a handmade trace: every table adds up to the step, and the text matches the golden text.
 #include "report/profile_answer.h"
 
 #include <gmock/gmock.h>
@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 const LaunchTest kBackward = [](const TraceLaunch& launch) { return launch.phase == "backward"; };
 
-TEST_F(Profile, SummaryIsTheAnswerInItsFirstLine) {
+TEST_F(Profile, FirstLineOfSummaryIsTheAnswer) {
   EXPECT_EQ(text({.top = 2}), R"(1.70 us per step: matmul 88 %, optimizer 6 %, all else 6 %
   forward    950 ns  ########################################  95 % matmul
   backward   600 ns  #########################                 100 % matmul
@@ -58,11 +58,11 @@ TEST_F(Profile, KernelsHaveTheStatisticsOfTheirInstances) {
   EXPECT_NEAR(cell(kernels, "matmul:k", "min_s").get<double>(), 100e-9, 1e-15);
   EXPECT_NEAR(cell(kernels, "matmul:k", "max_s").get<double>(), 700e-9, 1e-15);
   EXPECT_NEAR(cell(kernels, "matmul:k", "time_share").get<double>(), 1500.0 / 1700, 1e-12);
-  EXPECT_EQ(cell(kernels, "mul:k", "bound"), "memory");  // 8000 bytes at 80 GB/s: 100 ns of 100
+  EXPECT_EQ(cell(kernels, "mul:k", "bound"), "memory");  // 8000 bytes at 80 GB/s take 100 ns, as long as measured
   EXPECT_NEAR(cell(kernels, "mul:k", "of_roofline").get<double>(), 1, 1e-12);
 }
 
-TEST_F(Profile, FasterThanTheBoundIsNotANumberForPeople) {
+TEST_F(Profile, CapsSharesAboveTheBoundInText) {
   trace_.bandwidth = 8e9;
   const Table kernels = view({.view = ProfileView::kKernels});
   EXPECT_NEAR(cell(kernels, "mul:k", "of_roofline").get<double>(), 10, 1e-9);
@@ -85,14 +85,14 @@ TEST_F(Profile, ByShapeLayerAndPhaseSplitRows) {
   EXPECT_NEAR(cell(classes, "matmul layers.0", "total_s").get<double>(), 200e-9, 1e-15);
 }
 
-TEST_F(Profile, ByIsKnownToSplitAViewOrNot) {
+TEST_F(Profile, KnowsWhichViewsCanBeSplit) {
   EXPECT_TRUE(splits(ProfileView::kClasses, ProfileBy::kLayer));
   EXPECT_FALSE(splits(ProfileView::kClasses, ProfileBy::kShape));
   EXPECT_FALSE(splits(ProfileView::kLayers, ProfileBy::kShape));
   EXPECT_FALSE(splits(ProfileView::kAttention, ProfileBy::kLayer));
 }
 
-TEST_F(Profile, EmptySelectionSaysWhatThereIs) {
+TEST_F(Profile, EmptySelectionListsTheValuesThatExist) {
   ProfileQuery query{.selection = "'class = matmull'", .selection_columns = {"class"}};
   query.test = [](const TraceLaunch& launch) { return launch.work_class == "matmull"; };
   for (const Choice<ProfileView>& of : choices_of(ProfileView{})) {
@@ -114,7 +114,7 @@ TEST_F(Profile, EqualLayersAreOneRowWithTheirSpread) {
   EXPECT_EQ(cell(view(query), "layers.1", "layer_count"), 1);
 }
 
-TEST_F(Profile, RowsAreCutAndSortedAsAsked) {
+TEST_F(Profile, RowsAreCutAndSortedAsRequested) {
   const Table cut = view({.view = ProfileView::kKernels, .top = 1});
   EXPECT_EQ(cut.rows.size(), 1U);
   EXPECT_EQ(cut.notes.at(0), "  ... 2 more, 8.8 %");
@@ -126,7 +126,7 @@ TEST_F(Profile, RowsAreCutAndSortedAsAsked) {
 
 TEST_F(Profile, CutTreeCountsNothingTwice) {
   const Table two = view({.view = ProfileView::kLayers, .top = 2});
-  ASSERT_EQ(two.rows.size(), 2U);  // in the order of the tree: "layers.*" has 550 ns, "lm_head" 1100 ns
+  ASSERT_EQ(two.rows.size(), 2U);  // in tree order: "layers.*" has 550 ns, and "lm_head" has 1100 ns
   EXPECT_EQ(two.rows[0].cells[0].value, "layers.*");
   EXPECT_EQ(two.rows[1].cells[0].value, "lm_head");
   EXPECT_EQ(two.notes.at(0), "  ... 3 more, 0 %");
@@ -134,13 +134,13 @@ TEST_F(Profile, CutTreeCountsNothingTwice) {
   EXPECT_EQ(one.notes.at(0), "  ... 4 more, 32 %");  // 550 of 1700 ns
 }
 
-TEST_F(Profile, SharesStayThoseOfTheWholeStep) {
+TEST_F(Profile, SharesAreRelativeToTheWholeStep) {
   const Table table = view({.view = ProfileView::kKernels, .test = kBackward});
   ASSERT_EQ(table.rows.size(), 1U);
   EXPECT_NEAR(cell(table, "matmul:k", "time_share").get<double>(), 600.0 / 1700, 1e-12);
 }
 
-TEST_F(Profile, EveryViewKeepsItsNamesAt80Columns) {
+TEST_F(Profile, EveryViewFitsIn80Columns) {
   for (const Choice<ProfileView>& of : choices_of(ProfileView{})) {
     const std::string all = text({.view = of.value});
     for (size_t begin = 0; begin < all.size(); begin = all.find('\n', begin) + 1)
@@ -159,7 +159,7 @@ TEST_F(Profile, JsonHasFindingsAndRows) {
   EXPECT_NEAR(phases.back().at("total_s").get<double>(), 1700e-9, 1e-15);
 }
 
-TEST_F(Profile, ComparisonGivesTheRatioAndTheParts) {
+TEST_F(Profile, ComparisonHasTheRatioAndTheParts) {
   StepTrace faster = trace_;
   for (TracedStep& step : faster.steps) {
     step.launches[3] /= 2;

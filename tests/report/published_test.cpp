@@ -1,4 +1,4 @@
-// The published figures that the program carries.
+// The published figures that are built into the program.
 #include "report/published.h"
 
 #include <gmock/gmock.h>

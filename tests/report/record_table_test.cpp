@@ -1,4 +1,4 @@
-// Records as tables and sentences for people.
+// Records as tables and sentences for users.
 #include "report/record_table.h"
 
 #include <gmock/gmock.h>
@@ -37,7 +37,7 @@ std::vector<size_t> widths(const std::string& text) {
   return widths;
 }
 
-// A float32 eager step and a bfloat16 one.
+// One float32 and one bfloat16 step, both in eager mode.
 std::vector<Record> two_dtypes() {
   std::vector<Record> records = stored_records();
   records.resize(2);
@@ -61,7 +61,7 @@ std::string streamed(const std::vector<Record>& records, const TableStyle& style
   return text + stream.end();
 }
 
-TEST(RecordTable, SharesThePeakByTheRuleThatIsAskedFor) {
+TEST(RecordTable, ShowsTheShareOfThePeakByTheRequestedRule) {
   std::vector<Record> records = two_dtypes();
   for (Record& record : records) {
     record.flops.forward = 100;
@@ -73,10 +73,10 @@ TEST(RecordTable, SharesThePeakByTheRuleThatIsAskedFor) {
   EXPECT_THAT(table(records, causal), AllOf(HasSubstr("of peak (causal)"), HasSubstr("40 %"), Not(HasSubstr("50 %"))));
   records.resize(1);
   EXPECT_THAT(table(records, causal), HasSubstr("40 % of peak (causal)"));
-  EXPECT_THAT(table(records, {.mfu = "mfu_6n"}), Not(HasSubstr("of peak")));  // the parameters are not known
+  EXPECT_THAT(table(records, {.mfu = "mfu_6n"}), Not(HasSubstr("of peak")));  // the number of parameters is unknown
 }
 
-TEST(RecordTable, NoReportHasAControlByte) {
+TEST(RecordTable, NoFormatHasControlBytes) {
   const std::vector<Record> records = stored_records();
   for (const std::string& text :
        {table(records, {}), markdown(records), csv(records), csv(records, "all"), json(records)}) {
@@ -86,11 +86,11 @@ TEST(RecordTable, NoReportHasAControlByte) {
   }
 }
 
-TEST(RecordTable, AsciiIsAscii) {
+TEST(RecordTable, AsciiTablesAreAscii) {
   for (const char c : table(stored_records(), {.unicode = false})) EXPECT_TRUE(c == '\n' || (c >= 0x20 && c < 0x7F));
 }
 
-TEST(RecordTable, NothingRunsPastTheEdge) {
+TEST(RecordTable, LinesFitTheTerminal) {
   for (const char* const columns : {"default", "all", "mean_std", "first_steps", "avg_std", "min_max",
                                     "forward_backward", "attention_memory", "default,speedup,mean"}) {
     for (const size_t width : {60U, 80U, 120U}) {
@@ -100,7 +100,7 @@ TEST(RecordTable, NothingRunsPastTheEdge) {
   }
 }
 
-TEST(RecordTable, NoRecordsPrintNothing) { EXPECT_EQ(table({}, {}), ""); }
+TEST(RecordTable, EmptyListPrintsNothing) { EXPECT_EQ(table({}, {}), ""); }
 
 TEST(RecordTable, PhasesAreColumns) {
   const std::vector<std::string> lines = lines_in(table(two_dtypes(), {}));
@@ -111,7 +111,7 @@ TEST(RecordTable, PhasesAreColumns) {
   EXPECT_THAT(lines[2], ContainsRegex("^bfloat16 .*201 ms"));
 }
 
-TEST(RecordTable, SpeedupIsShownWhereRowsCompare) {
+TEST(RecordTable, ShowsSpeedupIfRowsCanBeCompared) {
   for (const std::string& text : {table(two_dtypes(), {}), streamed(two_dtypes(), {})}) {
     EXPECT_THAT(text, HasSubstr("vs float32"));
     EXPECT_THAT(text, ContainsRegex("1\\.8[0-9]*x \\("));
@@ -123,7 +123,7 @@ TEST(RecordTable, SpeedupIsShownWhereRowsCompare) {
   EXPECT_THAT(table(contexts, {}), Not(HasSubstr("vs ")));
 }
 
-TEST(RecordTable, AnAskedRatioIsNeverDropped) {
+TEST(RecordTable, RequestedRatioIsNeverDropped) {
   EXPECT_THAT(table(two_dtypes(), {.width = 60}, "default,speedup"), ContainsRegex("1\\.8[0-9]*x \\("));
 }
 
@@ -137,7 +137,7 @@ TEST(RecordTable, OnePointIsAFewLinesWithTheAnswerFirst) {
   EXPECT_THAT(streamed(records, {}), HasSubstr("small, ctx 256, float32, eager · Example, 2 threads"));
 }
 
-TEST(RecordTable, AFailedPointSaysWhy) {
+TEST(RecordTable, FailedPointStatesTheReason) {
   Record record = stored_records().front();
   record.status = Status::kOutOfMemory;
   record.reason = "needs 3 GiB";
@@ -149,7 +149,7 @@ TEST(RecordTable, AFailedPointSaysWhy) {
   EXPECT_THAT(table(records, {}, "dtype,median"), HasSubstr("out_of_memory: needs 3 GiB"));
 }
 
-TEST(RecordTable, AnInterruptedPointShowsTheTimesOfItsSamples) {
+TEST(RecordTable, InterruptedPointShowsTheTimesOfItsSamples) {
   std::vector<Record> records = two_dtypes();
   records[1].status = Status::kInterrupted;
   records[1].reason = "stopped by a signal";
@@ -157,7 +157,7 @@ TEST(RecordTable, AnInterruptedPointShowsTheTimesOfItsSamples) {
   EXPECT_THAT(text, ContainsRegex("201 ms +interrupted: stopped by a signal"));
 }
 
-TEST(RecordTable, OneLineSaysHowFarTimesCanBeTrusted) {
+TEST(RecordTable, OneLineStatesHowFarTimesCanBeTrusted) {
   std::vector<Record> records = two_dtypes();
   for (Record& record : records) {
     record.verdict = {"stable", {}};
@@ -182,12 +182,12 @@ TEST(RecordTable, OneLineSaysHowFarTimesCanBeTrusted) {
   EXPECT_EQ(warnings(table(records, {.quiet = true})).size(), 0U);
 }
 
-TEST(RecordTable, QuietPrintsRowsAlone) {
+TEST(RecordTable, QuietPrintsRowsOnly) {
   EXPECT_EQ(lines_in(table(two_dtypes(), {.quiet = true})).size(), 2U);
   EXPECT_EQ(lines_in(table(two_dtypes(), {.quiet = true}, "name,median")).size(), 2U);
 }
 
-TEST(RecordTable, VerboseSaysWhatTheTimesAreMadeOf) {
+TEST(RecordTable, VerboseExplainsTheTimes) {
   Record record = stored_records().front();
   record.verdict = {"untested", {"4 steps are too few"}};
   const auto text = [&](bool verbose) { return table({&record, 1}, {.verbose = verbose}); };
@@ -216,7 +216,7 @@ TEST(RecordTable, MarksPredictions) {
   }
 }
 
-TEST(RecordTable, NamesRowsThatHaveTheSameSettings) {
+TEST(RecordTable, NamesRowsWithEqualSettings) {
   std::vector<Record> records = two_dtypes();
   records[1].config = records[0].config;
   EXPECT_THAT(table(records, {}, "model,median"), HasSubstr("bfloat16 "));
@@ -224,7 +224,7 @@ TEST(RecordTable, NamesRowsThatHaveTheSameSettings) {
   EXPECT_THAT(table(records, {}, "model,median"), Not(HasSubstr("float32 ")));
 }
 
-TEST(RecordTable, AStreamHasTheRowsOfTheWholeTable) {
+TEST(RecordTable, StreamedTableMatchesTheWholeTable) {
   const std::vector<Record> records = stored_records();
   TableStream stream({}, "mean_std", records);
   std::string text;

@@ -1,4 +1,4 @@
-// The stored records that reports are tested with.
+// The stored records that tests of reports use.
 #pragma once
 
 #include <fstream>
@@ -23,7 +23,7 @@ inline std::vector<Record> stored_records() {
   return records;
 }
 
-// Gathers the pieces that a function gives to a sink.
+// Collects the pieces that a function passes to a sink.
 template <class Produce>
 std::string text_from(const Produce& produce) {
   std::string text;
@@ -44,7 +44,7 @@ inline std::string json(std::span<const Record> records) {
   return text_from([&](const TextSink& sink) { json(RecordList(records), sink); });
 }
 
-// The records that match, in their order.
+// The matching records in their original order.
 inline std::vector<Record> records_matching(const Filter& filter, std::span<const Record> records) {
   filter.check(RecordList(records));
   std::vector<Record> kept;

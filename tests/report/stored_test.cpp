@@ -1,4 +1,4 @@
-// Passes over the records of a store.
+// Reading the records of a store several times.
 #include "report/filter.h"
 
 #include <gtest/gtest.h>
@@ -36,14 +36,14 @@ class StoredRecordsTest : public StoreTest {
     return names;
   }
 
-  // Another program adds a record, or removes the first.
+  // Acts as another program that adds a record or removes the first one.
   void add() const { execute("INSERT INTO records (json) SELECT json FROM records LIMIT 1"); }
   void remove() const { execute("DELETE FROM records WHERE id = 1"); }
 
   Store store_ = Store::open(path_);
 };
 
-TEST_F(StoredRecordsTest, ReadsTheRecordsThatWereThereFirst) {
+TEST_F(StoredRecordsTest, IgnoresRecordsAddedAfterTheFirstPass) {
   const StoredRecords stored = records();
   for (const Extent extent : kExtents) EXPECT_EQ(names(stored, extent), "bca");
   remove();
@@ -66,8 +66,8 @@ TEST_F(StoredRecordsTest, FiltersAndSorts) {
   }
 }
 
-// The store leaves records out by the columns of its listing, before any is read.
-TEST_F(StoredRecordsTest, FindsWhatTheFilterMatches) {
+// The store skips records by the columns of its listing, before it reads any of them.
+TEST_F(StoredRecordsTest, FindsMatchesOfAFilter) {
   Store store = Store::open(directory_ / "kinds.db");
   std::vector<Record> all;
   for (int i = 0; i < 6; ++i) {
@@ -142,13 +142,13 @@ TEST_F(StoredRecordsTest, FindsWhatTheFilterMatches) {
   EXPECT_EQ(Filter("mode = eager or p90 > 0").condition(), "");
 }
 
-TEST_F(StoredRecordsTest, ReportsNoRecordWithTheWordsOfItsFilter) {
+TEST_F(StoredRecordsTest, ExplainsWhyNoRecordMatches) {
   StoredRecords stored = records("name = none");
   EXPECT_EQ(names(stored, Extent::kNames), "");
   EXPECT_EQ(stored.why_none(Filter("name = none")), "0 of 3 records match: name is a, b, c");
 }
 
-TEST_F(StoredRecordsTest, SortLeavesOutARecordThatBecameUnreadable) {
+TEST_F(StoredRecordsTest, SortOmitsARecordThatBecameUnreadable) {
   StoredRecords stored{store_, Filter(""), [](const std::string&) {}};
   EXPECT_EQ(names(stored, Extent::kNames), "bca");
   execute("UPDATE records SET json = '{}' WHERE id = 1");

@@ -1,4 +1,4 @@
-// Reads the tables of the profile of a trace made by hand.
+// Reads the tables in the profile of a handmade trace.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ class Profile : public TraceTest {
     return sum;
   }
 
-  // The value of a column in the first row that has this text.
+  // The value of a column in the first row with this text.
   static Json cell(const Table& table, const std::string& row_text, std::string_view key) {
     for (const TableRow& row : table.rows) {
       bool found = false;

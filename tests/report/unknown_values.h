@@ -1,4 +1,4 @@
-// Records and traces whose numbers are unknown, and what no text may make of them.
+// Records and traces with unknown numbers, and a check that no text shows one.
 #pragma once
 
 #include <cctype>
@@ -16,13 +16,13 @@
 
 namespace laptime {
 
-// The values that stand for "not known" in records and in the programs that write them.
+// The values that mean "unknown" in records and in the programs that write them.
 inline std::vector<Json> unknown_numbers() {
   return {nullptr, 0, -1, std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()};
 }
 
-// Every number in `json` becomes `number`, except the counts that a parser holds against the lengths of lists. A whole
-// number cannot be null: it becomes 0.
+// Replaces every number in `json` by `number`, except counts that a parser compares with the lengths of lists. An
+// integer cannot be null, so it becomes 0 instead.
 inline void replace_numbers(Json& json, const Json& number) {
   if (json.is_number()) json = json.is_number_integer() && number.is_null() ? Json(0) : number;
   if (json.is_array()) {
@@ -35,7 +35,7 @@ inline void replace_numbers(Json& json, const Json& number) {
   }
 }
 
-// The stored records with `number` in place of every number that is not of their configuration.
+// The stored records, with `number` in place of every number outside of their configuration.
 inline std::vector<Record> records_with(const Json& number) {
   std::vector<Record> records;
   std::ifstream file(kReportGolden + "records.jsonl");
@@ -47,7 +47,8 @@ inline std::vector<Record> records_with(const Json& number) {
   return records;
 }
 
-// A trace that took no time, whose rates are all `number`. Times that are no numbers are refused where they are read.
+// A trace that took no time and whose rates are all `number`. Times that are not finite are rejected when a trace is
+// read.
 inline StepTrace trace_with(StepTrace trace, double number) {
   for (TracedStep& step : trace.steps) {
     step.total = 0;
@@ -58,7 +59,7 @@ inline StepTrace trace_with(StepTrace trace, double number) {
   return trace;
 }
 
-// The first word of `text` that is a number that is none, or a size that no machine has; empty without one.
+// The text around the first nan, infinity or impossible size; empty if there is none.
 inline std::string impossible_word(std::string_view text) {
   for (size_t begin = 0; begin < text.size();) {
     size_t end = begin;

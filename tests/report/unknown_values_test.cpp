@@ -1,4 +1,4 @@
-// No table, file or sentence prints a number where none is known.
+// No table, file or sentence prints a number for an unknown value.
 #include "report/unknown_values.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ std::vector<std::string> texts_of(const PointAnswer& answer) {
   return {text_of(answer, {}), markdown_of(answer), json_of(answer).dump(), csv_of({answer})};
 }
 
-TEST(UnknownValues, HaveNoNumberInTablesOfRecords) {
+TEST(UnknownValues, TablesOfRecordsShowNoNumber) {
   for (const Json& number : unknown_numbers()) {
     const std::vector<Record> records = records_with(number);
     for (const ColumnSet& set : column_sets()) {
@@ -46,7 +46,7 @@ TEST(UnknownValues, HaveNoNumberInTablesOfRecords) {
   }
 }
 
-TEST(UnknownValues, HaveNoNumberInSentencesOfRecords) {
+TEST(UnknownValues, SentencesAboutRecordsShowNoNumber) {
   for (const Json& number : unknown_numbers()) {
     for (Record record : records_with(number)) {
       EXPECT_EQ(impossible_word(prediction_words(record)), "") << record.name << number.dump();
@@ -74,7 +74,7 @@ TEST(UnknownValues, HaveNoNumberInSentencesOfRecords) {
   }
 }
 
-TEST(UnknownValues, HaveNoNumberInHistory) {
+TEST(UnknownValues, HistoryShowsNoNumber) {
   for (const Json& number : unknown_numbers()) {
     std::vector<Record> records;
     for (int i = 0; i < 12; ++i) {
@@ -92,7 +92,7 @@ TEST(UnknownValues, HaveNoNumberInHistory) {
 
 class UnknownValuesOfTraces : public TraceTest {};
 
-TEST_F(UnknownValuesOfTraces, HaveNoNumberInAnyView) {
+TEST_F(UnknownValuesOfTraces, ViewsShowNoNumber) {
   for (const double number : {0.0, kNaN, kInfinity}) {
     const StepTrace trace = trace_with(trace_, number);
     for (const Choice<ProfileView>& view : choices_of(ProfileView{})) {
@@ -104,7 +104,7 @@ TEST_F(UnknownValuesOfTraces, HaveNoNumberInAnyView) {
   }
 }
 
-TEST(UnknownValues, HaveNoNumberInWordsOfFindings) {
+TEST(UnknownValues, FindingsShowNoNumber) {
   for (const double number : {0.0, kNaN, kInfinity, -kInfinity}) {
     JsonObject values;
     for (const char* const key : {"total_s",

@@ -6,7 +6,7 @@
 namespace laptime::test {
 
 void CardMemory::put(GuardedTensor& tensor) {
-  constexpr size_t kAlignment = 64;  // of the elements, as on the host
+  constexpr size_t kAlignment = 64;  // alignment of the elements, as on the host
   const std::span<std::byte> bytes = tensor.with_guards();
   const size_t before = static_cast<size_t>(tensor.view().data - bytes.data());
   Copy copy{&tensor, card_.allocate(static_cast<int64_t>(bytes.size() + kAlignment)), nullptr};

@@ -1,4 +1,4 @@
-// CardMemory: copies of tensors in the memory of a device, guard zones included.
+// CardMemory: copies of tensors in device memory, including their guard zones.
 #pragma once
 
 #include <cstddef>
@@ -15,9 +15,9 @@ class CardMemory {
  public:
   explicit CardMemory(Backend& card) : card_(card) {}
 
-  // Copies a tensor to the device. It must outlive this object.
+  // Copies a tensor to the device. The tensor must outlive this object.
   void put(GuardedTensor& tensor);
-  // The copy of a view of such a tensor; a view without memory stays so.
+  // The device copy of a view of such a tensor. A view without memory is returned unchanged.
   TensorView on_card(const TensorView& view) const;
   std::vector<TensorView> on_card(const std::vector<TensorView>& views) const;
   // Copies all tensors back to the host.
@@ -27,11 +27,11 @@ class CardMemory {
   struct Copy {
     GuardedTensor* tensor = nullptr;
     std::unique_ptr<DeviceMemory> memory;
-    std::byte* begin = nullptr;  // of the guard zone before the elements
+    std::byte* begin = nullptr;  // start of the guard zone before the elements
   };
 
   Backend& card_;
-  std::map<const std::byte*, Copy> copies_;  // by the address of the elements on the host
+  std::map<const std::byte*, Copy> copies_;  // keyed by the address of the elements on the host
 };
 
 }  // namespace laptime::test

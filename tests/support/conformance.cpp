@@ -1,4 +1,4 @@
-// Runs a kernel and the reference on the same inputs, and compares the results.
+// Runs a kernel and the reference on the same inputs and compares the results.
 #include "support/conformance.h"
 
 #include <algorithm>
@@ -18,8 +18,8 @@
 namespace laptime::test {
 namespace {
 
-// Fibers are slow, so CUDA kernels run at points with few elements, and in float16, whose elements they load and store
-// as those of bfloat16, only where operands are contiguous.
+// Fibers are slow, so CUDA kernels run only at points with few elements. In float16, which they load and store like
+// bfloat16, they run only with contiguous operands.
 bool runs_cuda(const ConformancePoint& point, const Signature& signature) {
   constexpr int64_t kMostElements = 6000;
   for (const TensorType& type : signature.in) {
@@ -28,13 +28,13 @@ bool runs_cuda(const ConformancePoint& point, const Signature& signature) {
   return point.dtype != DType::kFloat16 || point.arrangement == Arrangement::kContiguous;
 }
 
-// One launch with its own operand memory.
+// One launch with operands in its own memory.
 class Launch {
  public:
   // `overwrites`: outputs that overwrite an input.
   Launch(Point& point, const Kernel& kernel, const KernelDevice& device, int way, bool optional_outputs,
          std::span<const Update> overwrites = {});
-  // Describes what is wrong with the result; empty if it is correct.
+  // Describes the error in the result; empty if it is correct.
   std::string error(Point& point, const Kernel& kernel);
   bool same_bits(const Launch& other) const;
 
@@ -47,7 +47,7 @@ class Launch {
   std::vector<GuardedTensor> inputs_;
   std::vector<GuardedTensor> outputs_;
   std::vector<TensorView> out_;
-  std::vector<bool> overwritten_;  // per input: whether an output overwrites it
+  std::vector<bool> overwritten_;  // for each input, whether an output overwrites it
   const OpCard& op_;
 };
 
@@ -121,7 +121,7 @@ std::string Launch::value_error(Point& point, const Kernel& kernel, size_t outpu
   const std::vector<double>& tolerances = point.tolerance(kernel)[output];
   const TensorView& view = out_[output];
   const DType dtype = view.type.dtype;
-  // What tolerances count are units of float32, of which a unit of TF32 has 2^13.
+  // Tolerances are in units of float32; one unit of TF32 equals 2^13 of them.
   const double units = kernel.math_of_products(point.signature) == ProductMath::kTf32 ? 0x1p13 : 1;
   for (int64_t i = 0; i < view.numel(); ++i) {
     const double got = view.at(i);
@@ -137,7 +137,7 @@ std::string Launch::value_error(Point& point, const Kernel& kernel, size_t outpu
   return "";
 }
 
-// The L2 error of a contraction, and its largest error compared with that of plain loops.
+// The L2 error of a contraction, and the ratio of its largest error to that of plain loops.
 std::string Launch::norm_error(const Point& point, const Kernel& kernel, size_t output) {
   const TensorView& view = out_[output];
   const std::vector<double>& truth = point.truth[output];
@@ -149,7 +149,7 @@ std::string Launch::norm_error(const Point& point, const Kernel& kernel, size_t 
   double largest = 0;
   for (int64_t i = 0; i < view.numel(); ++i) {
     const double exact = truth[static_cast<size_t>(i)];
-    if (!std::isfinite(view.at(i))) continue;  // too large for the type, as value_error has checked
+    if (!std::isfinite(view.at(i))) continue;  // too large for the type; value_error has checked it
     const double error = std::abs(view.at(i) - exact);
     error_squares += error * error;
     squares += exact * exact;
@@ -161,7 +161,7 @@ std::string Launch::norm_error(const Point& point, const Kernel& kernel, size_t 
            kernel.math_of_products(point.signature) == math_of_factors(dtype);
   };
   const bool tf32 = kernel.math_of_products(point.signature) == ProductMath::kTf32;
-  // What tf32 rounds between up to three products in a row adds up.
+  // The rounding of tf32 in up to three consecutive products adds up.
   const double products = tf32 && kernel.rounds_between_products ? 3 : 1;
   const double limit = rounds_to(DType::kBFloat16)          ? kBFloat16Limit
                        : rounds_to(DType::kFloat16) || tf32 ? products * kFloat16Limit
@@ -169,7 +169,7 @@ std::string Launch::norm_error(const Point& point, const Kernel& kernel, size_t 
   if (std::sqrt(error_squares) > limit * std::sqrt(squares))
     return fmt::format("output {}: the L2 error is {:.3g} of the norm, accepted is {:.3g}", output,
                        std::sqrt(error_squares / squares), limit);
-  // One unit in the last place more, because plain loops are exact for some small products.
+  // Allows one more unit in the last place, because plain loops are exact for some small products.
   const double accepted = 2 * point.largest_plain_error + largest * kFloatUnit;
   if (output == 0 && point.has_plain && !tf32 && largest_error > accepted)
     return fmt::format("output {}: the largest error is {:.3g}, accepted is {:.3g}, twice that of plain loops", output,
@@ -184,7 +184,7 @@ bool Launch::same_bits(const Launch& other) const {
   return std::ranges::equal(outputs_, other.outputs_, same) && std::ranges::equal(inputs_, other.inputs_, same);
 }
 
-// Each permission to overwrite that the types allow, first alone, then as many as can be combined.
+// Every permission to overwrite that the types allow: first each alone, then as many as can be combined.
 std::vector<std::vector<Update>> overwrites_of(const Signature& signature) {
   std::vector<std::vector<Update>> sets;
   std::vector<Update> together;
@@ -204,7 +204,7 @@ std::vector<std::vector<Update>> overwrites_of(const Signature& signature) {
   return sets;
 }
 
-// Launches with outputs that overwrite inputs; describes what is wrong, or returns an empty text.
+// Launches with outputs that overwrite inputs. Describes the error, or returns an empty string.
 std::string run_overwriting(Point& point, const Kernel& kernel, const KernelDevice& device) {
   for (const std::vector<Update>& overwrites : overwrites_of(point.signature)) {
     Launch launch(point, kernel, device, 1, true, overwrites);
@@ -214,7 +214,7 @@ std::string run_overwriting(Point& point, const Kernel& kernel, const KernelDevi
   return "";
 }
 
-// Runs all checks of one kernel at one point; describes what is wrong, or returns an empty text.
+// Runs all checks of one kernel at one point. Describes the error, or returns an empty string.
 std::string run_kernel(Point& point, const Kernel& kernel, const KernelDevice& device) try {
   Launch first(point, kernel, device, 0, true);
   if (std::string error = first.error(point, kernel); !error.empty()) return error;
@@ -287,7 +287,8 @@ void check_conformance(const ConformancePoint& point) {
   for (const auto& [kernel, device] : kernels) {
     if (device->is_slow && !runs_on_cuda) continue;
     const std::string refusal = kernel.refusal(prepared.signature);
-    if (!refusal.empty() && kernel.library != nullptr) continue;  // our own kernel runs where the library cannot
+    if (!refusal.empty() && kernel.library != nullptr)
+      continue;  // if a library does not support a point, our own kernel runs
     if (!refusal.empty() && contains(point.row.may_refuse, point.arrangement)) continue;
     const std::string error = refusal.empty() ? run_kernel(prepared, kernel, *device) : "refuses: " + refusal;
     EXPECT_EQ(error, "") << kernel.name << " of " << prepared.signature.text()

@@ -18,40 +18,38 @@ const std::vector<Arrangement>& all_arrangements();
 // Arrangements without broadcasting, for tensors that are updated in place.
 const std::vector<Arrangement>& dense_arrangements();
 
-// Limits of the L2 error of a contraction over the norm of the exact result.
+// Limits of the L2 error of a contraction, relative to the norm of the exact result.
 constexpr double kFloat32Limit = 1e-5;
 constexpr double kBFloat16Limit = 8e-3;
-constexpr double kFloat16Limit = 1e-3;  // of TF32 too, which has as many bits
+constexpr double kFloat16Limit = 1e-3;  // also for TF32, which has as many bits
 
-// The result of plain loops of float32 (support/products.h).
+// The result of plain float32 loops (support/products.h).
 using PlainLoops = std::vector<double> (*)(const Signature& signature, std::span<const TensorView> in);
 
-// One row of a test file. Every kernel of every instruction set of this machine, and every CUDA kernel, which runs on
+// One row of a case table. Every kernel of every instruction set of this machine, and every CUDA kernel, which runs on
 // the host (support/cuda/host_grid.h), must
 //   - agree with the reference on the same inputs in float64, within the tolerance below,
-//   - where the op is a contraction, also in the L2 norm (kFloat32Limit, ...) and, with `plain`, in its
-//   largest
-//     error, which is at most twice that of the plain loops,
-//   - give the same bits with 1, 2 and 3 threads, or as a CUDA kernel for any order of the threads of a block, and when
-//   it
+//   - for a contraction, also agree in the L2 norm (kFloat32Limit, ...) and, with `plain`, have a largest error of
+//     at most twice that of the plain loops,
+//   - give the same bits with 1, 2 and 3 threads (a CUDA kernel: for any order of the threads of a block), and when it
 //     runs again,
 //   - write all elements of its outputs and nothing else, and read nothing but its inputs,
-//   - also do so when an output overwrites an input, where the card permits it.
+//   - do all this also if an output overwrites an input, where the card permits it.
 struct ConformanceCase {
   const OpCard* op = nullptr;
   Attributes attributes{};
   std::vector<Operand> inputs{};
   std::vector<DType> dtypes{DType::kFloat32, DType::kBFloat16, DType::kFloat16};
   std::vector<Arrangement> arrangements = all_arrangements();
-  // Arrangements that kernels may refuse, so that the reference runs instead.
+  // Arrangements that kernels may reject, so that the reference runs instead.
   std::vector<Arrangement> may_refuse{};
   // Accepted error: the change of the exact result when every input changes by `slack` units in the last place of
   // float32, plus `slack` such units of the result, plus rounding to the type of the output. Reductions and products
-  // are allowed four times as much, because partial sums are rounded too. 0 requires the same bits. For a kernel that
-  // rounds between products, the change when the inputs change by half a unit of bfloat16 is accepted as well, also
-  // four times.
+  // may have four times this error, because partial sums are rounded too. With 0, the bits must be equal. A kernel that
+  // rounds between products may also have four times the change that results when the inputs change by half a unit of
+  // bfloat16.
   double slack = 3;
-  // Additional error in units in the last place of 1, for results that are differences of numbers near 1.
+  // Additional error, in units in the last place of 1, for results that are differences of numbers near 1.
   double absolute = 0;
   PlainLoops plain = nullptr;  // for the first output of a product
 };
@@ -70,10 +68,10 @@ class Conformance : public testing::TestWithParam<ConformancePoint> {};
 std::vector<ConformancePoint> conformance_points(const std::vector<ConformanceCase>& cases);
 std::string conformance_name(const testing::TestParamInfo<ConformancePoint>& parameter);
 void check_conformance(const ConformancePoint& point);
-// Describes what is wrong with one kernel at one point; empty if the kernel is correct.
+// Describes the error of one kernel at one point; empty if the kernel is correct.
 std::string conformance_error(const ConformancePoint& point, const Kernel& kernel);
 
-// One case per shape, used for all inputs.
+// One case per shape, with this shape for all inputs.
 std::vector<ConformanceCase> over_shapes(const ConformanceCase& row, const std::vector<Shape>& shapes);
 // Shapes with remainders at every level of blocking.
 const std::vector<Shape>& pointwise_shapes();

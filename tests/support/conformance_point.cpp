@@ -1,4 +1,4 @@
-// Runs the reference of an op, and finds how much its results change with its inputs.
+// Runs the reference of an op, and determines how sensitive its results are to changes of the inputs.
 #include "support/conformance_point.h"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ const std::vector<std::vector<double>>& Point::tolerance(const Kernel& kernel) {
   if (!kernel.rounds_between_products || !is_16_bit_float(signature.in[0].dtype)) return tolerance_;
   if (tolerance_of_rounding_.empty()) {
     const double half_unit = signature.in[0].dtype == DType::kBFloat16 ? 0x1p-8 : 0x1p-11;
-    constexpr double kSlack = 4;  // changes of terms may cancel in every draw
+    constexpr double kSlack = 4;  // changes of terms may cancel in every random draw
     tolerance_of_rounding_ = tolerance_;
     add_sensitivity(half_unit, kSlack, tolerance_of_rounding_);
   }
@@ -73,7 +73,7 @@ void Point::add_plain(PlainLoops plain) {
         std::max(largest_plain_error, std::abs(rounded(values[i], signature.out[0].dtype) - truth[0][i]));
 }
 
-// Uses float64 outputs, so that results are not rounded.
+// Outputs are float64, so that results are not rounded.
 std::vector<std::vector<double>> Point::reference(std::vector<GuardedTensor>& from) {
   std::vector<GuardedTensor> out;
   for (size_t k = 0; k < signature.out.size(); ++k) {
@@ -91,8 +91,8 @@ std::vector<std::vector<double>> Point::reference(std::vector<GuardedTensor>& fr
 }
 
 void Point::add_sensitivity(double unit, double slack, std::vector<std::vector<double>>& tolerance) {
-  // One random draw is enough for pointwise ops, whose elements depend on one element of each input. In sums the
-  // changes of terms may cancel in one draw.
+  // One random draw is enough for pointwise ops, because each element depends on one element of each input. In sums,
+  // the changes of terms may cancel in a single draw.
   for (size_t k = 0; k < inputs.size(); ++k) {
     if (is_floating(signature.in[k].dtype)) add_sensitivity_to(k, unit, slack, reduces() ? 6 : 1, tolerance);
   }

@@ -1,4 +1,4 @@
-// Runs a graph node by node on the reference implementations.
+// Runs a graph node by node with the reference implementations.
 #include "support/evaluate.h"
 
 #include "graph/op.h"

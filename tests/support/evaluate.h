@@ -1,4 +1,4 @@
-// Runs a graph on the reference implementations. With float64 sources all values are float64.
+// Runs a graph with the reference implementations. If the sources are float64, all values are float64.
 #pragma once
 
 #include <map>
@@ -9,12 +9,12 @@
 
 namespace laptime::test {
 
-// Executes the nodes in order; each storage has its own memory.
+// Runs the nodes in order; each storage has its own memory.
 class Evaluation {
  public:
   explicit Evaluation(const Graph& graph);
 
-  // Sets the elements of a source, in row-major order, before `run`.
+  // Sets the elements of a source, in row-major order. Call it before `run`.
   void set(ValueId source, const std::vector<double>& values);
   void run();
   // The elements of a value in row-major order.

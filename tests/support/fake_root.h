@@ -1,4 +1,4 @@
-// FakeRoot: a temporary folder used as the root of another file system.
+// FakeRoot: a temporary folder that acts as the root of another file system.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 namespace laptime {
 
-// Created empty, and removed by the destructor.
+// The folder is created empty, and the destructor removes it.
 class FakeRoot {
  public:
   FakeRoot() {

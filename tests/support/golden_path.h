@@ -1,4 +1,4 @@
-// Paths of the golden files, and of the folders of models with golden values.
+// Paths of the golden files, and of the model folders with golden values.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Compares the gradient that a card builds with central differences.
+// Compares the gradient that an OpCard builds with central differences.
 #include "support/gradient_check.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,7 @@ double loss(const GradientCase& test, const Forward& forward, const std::vector<
   return loss;
 }
 
-// Sums over the axes along which an input was broadcast, as the differentiation pass would.
+// Sums over the axes along which an input was broadcast, as differentiation would.
 std::vector<double> summed_to(const Shape& shape, const Shape& from, const std::vector<double>& values) {
   std::vector<double> sums(static_cast<size_t>(shape.product()), 0.0);
   const TensorView target{nullptr, {DType::kFloat64, expanded(Layout::contiguous(shape), from)}};
@@ -73,7 +73,7 @@ std::vector<double> summed_to(const Shape& shape, const Shape& from, const std::
   return sums;
 }
 
-// The gradient that the card builds for each input; empty for an input without gradient.
+// The gradient that the card builds for each input; empty for an input without a gradient.
 std::vector<std::vector<double>> built_gradients(const GradientCase& test) {
   Forward forward = forward_of(test);
   Builder& build = forward.build;
@@ -124,7 +124,7 @@ void expect_gradient(const GradientCase& test) {
       inputs[k][i] = x - step;
       measured.push_back((above - loss(test, forward, inputs)) / (2 * step));
     }
-    // At least 1e-3, because the gradient of an input without influence consists of rounding errors.
+    // At least 1e-3, because the gradient of an input without influence consists only of rounding errors.
     double max_element = 1e-3;
     for (const double value : measured) max_element = std::max(max_element, std::abs(value));
     for (size_t i = 0; i < measured.size(); ++i) {

@@ -1,4 +1,4 @@
-// Checks the gradient of a card against central differences, in float64 on the reference implementations.
+// Compares the gradient of an OpCard with central differences, in float64 with the reference implementations.
 #pragma once
 
 #include "graph/op.h"
@@ -9,13 +9,13 @@ namespace laptime::test {
 struct GradientCase {
   const OpCard* op = nullptr;
   Attributes attributes{};
-  // Floating operands without a type are float64 and their gradients are checked.
+  // Floating-point operands without a type are float64, and their gradients are checked.
   std::vector<Operand> inputs{};
-  // Outputs on which the loss depends.
+  // The outputs that the loss depends on.
   std::vector<int> outputs{0};
 };
 
-// The loss is the sum of all elements of the outputs, times random weights. For each element of each input, the
+// The loss is the sum of all output elements, multiplied by random weights. For each element of each input, the
 // gradient that the card builds must equal the derivative of the loss, within 1e-6 of the largest element of that
 // gradient.
 void expect_gradient(const GradientCase& test);

@@ -35,7 +35,7 @@ class GuardedBackend::Memory : public DeviceMemory {
   void* data_;
 };
 
-// Makes all memory accessible while an object exists.
+// Makes all memory accessible for the lifetime of an object.
 class GuardedBackend::Open {
  public:
   explicit Open(GuardedBackend& backend) : backend_(backend) {

@@ -44,7 +44,7 @@ class GuardedBackend : public Backend {
   int64_t peak_ = 0;
 };
 
-// The device from find_device, with guarded memory.
+// The device that find_device returns, with guarded memory.
 Device find_guarded_device(const RunConfig& config);
 
 }  // namespace laptime::test

@@ -1,4 +1,4 @@
-// The place in a JSON value that a pointer of RFC 6901 names, such as "/steps/0/loss".
+// The position in a JSON value that an RFC 6901 pointer names, such as "/steps/0/loss".
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace laptime {
 
-// Adds members that are missing. Without the escapes ~0 and ~1.
+// Missing members are added. The escapes ~0 and ~1 are not supported.
 inline Json& at_pointer(Json& json, std::string_view pointer) {
   if (pointer.empty()) return json;
   const size_t end = std::min(pointer.find('/', 1), pointer.size());

@@ -1,4 +1,4 @@
-// Teams of threads, CUDA kernels on the host, the library of tests/fake_cuda, and a card.
+// CPU thread teams, CUDA kernels on the host, the libraries of tests/fake_cuda, and a real card.
 #include "support/kernel_devices.h"
 
 #include <dlfcn.h>
@@ -38,7 +38,8 @@ const KernelDevice kOnCpu{.queue = [](int way) -> Queue& { return team_of(way + 
                                 return kNames[way];
                               }};
 
-// On the host, the threads of a block taking their turns in three orders; one way follows all accesses, which is slow.
+// On the host, the threads of a block take turns in three different orders. One of the three ways tracks all accesses,
+// which is slow.
 const KernelDevice kAsOnCuda{.queue = [](int way) -> Queue& {
                                static HostQueue queues[kWays]{HostQueue({.turns = Turns::kForward, .checked = false}),
                                                               HostQueue({.turns = Turns::kBackward, .checked = false}),
@@ -54,7 +55,7 @@ const KernelDevice kAsOnCuda{.queue = [](int way) -> Queue& {
                              .first_again = 1,
                              .is_slow = true};
 
-// With the library of tests/fake_cuda, which knows one way.
+// With the libraries of tests/fake_cuda, which run kernels in only one way.
 const KernelDevice kByLibrary{.queue = [](int way) -> Queue& {
                                 static LibraryQueue queues[kWays];
                                 return queues[way];
@@ -63,13 +64,13 @@ const KernelDevice kByLibrary{.queue = [](int way) -> Queue& {
                               .first_again = 1,
                               .is_slow = true};
 
-// Whether a function is one of the libraries of tests/fake_cuda, which the run path of a test names.
+// Whether a function comes from a library of tests/fake_cuda, which is on the run path of a test.
 bool is_stand_in(const void* function) {
   Dl_info info{};
   return dladdr(function, &info) != 0 && std::string_view(info.dli_fname).find("/fake_cuda/") != std::string_view::npos;
 }
 
-// The libraries for the first card of this machine. Where one is not installed, its stand-in does not take its place.
+// The libraries for the first card of this machine. If one is not installed, its fake is not used instead.
 cuda::CudaLibraries libraries_of_card() {
   const cuda::FoundDriver found = cuda::find_driver();
   cuda::CudaLibraries libraries = cuda::find_libraries();
@@ -89,7 +90,7 @@ const KernelDevice kOnCard{.name_of = [](int) { return "another launch"; },
                                const cuda::FoundDriver found = cuda::find_driver();
                                if (found.driver == nullptr) throw Error(found.missing);
                                const cuda::Card card = cuda::first_card(*found.driver);
-                               fmt::print("kernels run on {}\n", card.name);  // tools/gpu_check reads it
+                               fmt::print("kernels run on {}\n", card.name);  // tools/gpu_check reads this line
                                return std::make_unique<cuda::CudaBackend>(found.driver, libraries_of_card(), card,
                                                                           std::make_shared<KernelTable>(cuda_kernels()),
                                                                           cuda_image());

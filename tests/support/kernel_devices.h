@@ -8,19 +8,19 @@
 
 namespace laptime::test {
 
-// Ways to run a kernel that must give the same bits.
+// Number of ways to run a kernel, which must all give the same bits.
 constexpr int kWays = 3;
 
-// A kind of device whose kernels run here.
+// A kind of device on which this program can run kernels.
 struct KernelDevice {
   Queue& (*queue)(int way) = nullptr;
   const char* (*name_of)(int way) = nullptr;
-  int first_again = 0;           // 0: way 0 runs twice
-  bool is_slow = false;          // kernels run on few elements only
-  Backend& (*card)() = nullptr;  // a device with memory of its own, which takes the place of the queues
+  int first_again = 0;           // the first way to run again; 0 means that way 0 runs twice
+  bool is_slow = false;          // if true, kernels run with few elements only
+  Backend& (*card)() = nullptr;  // a device with its own memory, which replaces the queues
 };
 
-// On 1, 2 and 3 threads.
+// Runs kernels on 1, 2 and 3 threads.
 const KernelDevice& on_cpu();
 
 struct KernelOnDevice {
@@ -28,8 +28,8 @@ struct KernelOnDevice {
   const KernelDevice* device = nullptr;
 };
 
-// The kernels of an op for every instruction set of this machine and, on the host, for CUDA devices; without
-// references. Where the environment says LAPTIME_CONFORMANCE=card, only those for CUDA devices, on the first card of
+// The kernels of an op for every instruction set of this machine and, on the host, for CUDA devices, without the
+// references. If the environment variable LAPTIME_CONFORMANCE is `card`, only the CUDA kernels, on the first card of
 // this machine.
 const std::vector<KernelOnDevice>& kernels_to_check(const OpCard& op);
 

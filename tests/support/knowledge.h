@@ -1,4 +1,4 @@
-// What a test says is stored of any device.
+// Stored knowledge that a test states for any device.
 #pragma once
 
 #include <string>

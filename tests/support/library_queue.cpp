@@ -1,4 +1,4 @@
-// Opens the libraries of tests/fake_cuda, and waits after each launch of them.
+// Opens the libraries of tests/fake_cuda, and waits after each of their launches.
 #include "support/library_queue.h"
 
 #include <string>

@@ -1,4 +1,4 @@
-// LibraryQueue: a queue of CUDA launches on the host with the cuBLASLt and the cuDNN of tests/fake_cuda.
+// LibraryQueue: a queue that runs CUDA launches on the host with the cuBLASLt and cuDNN of tests/fake_cuda.
 #pragma once
 
 #include <memory>
@@ -9,10 +9,10 @@
 
 namespace laptime::test {
 
-// Each launch has ended when launch() returns.
+// launch() returns when the launch has ended.
 class LibraryQueue : public HostQueue {
  public:
-  // Error if the libraries of tests/fake_cuda are not found.
+  // Throws Error if the libraries of tests/fake_cuda are not found.
   LibraryQueue();
   ~LibraryQueue() override;
   void prepare(const cuda::BlasProduct& product) override;

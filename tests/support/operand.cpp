@@ -1,4 +1,4 @@
-// Fills test operands, and checks their guard zones.
+// Fills test operands and checks their guard zones.
 #include "support/operand.h"
 
 #include <array>
@@ -57,7 +57,7 @@ const char* name_of(Arrangement arrangement) {
 Layout arranged(const Shape& shape, Arrangement arrangement, int operand) {
   const int rank = shape.rank();
   if (rank == 0) return Layout::contiguous(shape);
-  // Axis order[k] of the shape becomes the k-th axis in memory.
+  // Axis order[k] of the shape becomes axis k in memory.
   const auto reordered = [&](const Dims& order) {
     Shape memory;
     Dims back = order;

@@ -1,4 +1,4 @@
-// Operands of tests: values, layouts, and memory with guard zones.
+// Operands of tests: values, layouts, and memory between guard zones.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 namespace laptime::test {
 
 enum class Values : uint8_t {
-  kSigned,    // of both signs, up to 3
+  kSigned,    // positive and negative, with absolute values up to 3
   kPositive,  // from 0.25 to 3
   kUnit,      // strictly between 0 and 1
-  kExtreme,   // as kSigned, half replaced by zeros, infinities, NaN, denormals, the largest floats, +-80 ...
-  kRare,      // as kSigned, one in 32 replaced by such a value except the largest floats
+  kExtreme,   // like kSigned, but half are zeros, infinities, NaN, denormals, the largest floats, +-80 ...
+  kRare,      // like kSigned, but one in 32 is such a value, except for the largest floats
   kIndices,   // whole numbers in [0, bound)
   kConstant,  // every element is `bound`
 };
@@ -24,30 +24,30 @@ enum class Values : uint8_t {
 struct Operand {
   Shape shape;
   Values values = Values::kSigned;
-  std::optional<DType> dtype{};  // none: the type of the case
+  std::optional<DType> dtype{};  // if absent, the type of the case
   double bound = 0;
 };
 
-// How a tensor is laid out in memory.
+// The layout of a tensor in memory.
 enum class Arrangement : uint8_t {
   kContiguous,
   kTransposed,  // the last two axes swapped
   kReversed,    // the order of all axes reversed
-  kStrided,     // the last axis with stride 2, from its second element on
-  kPadded,      // rows with a gap after each
+  kStrided,     // the last axis with stride 2, starting at its second element
+  kPadded,      // rows followed by gaps
   kBroadcast,   // one axis with stride 0
-  kMixed,       // each operand has another of these arrangements
+  kMixed,       // a different arrangement for each operand
 };
 const char* name_of(Arrangement arrangement);
 
-// Arrangements that a kernel for contiguous operands may refuse.
+// Arrangements that a kernel for contiguous operands may reject.
 inline const std::vector<Arrangement> kGaps{Arrangement::kTransposed, Arrangement::kReversed,  Arrangement::kStrided,
                                             Arrangement::kPadded,     Arrangement::kBroadcast, Arrangement::kMixed};
 
-// `operand` is the index of the operand, which selects the axis of kBroadcast and the arrangement of kMixed.
+// `operand` is the index of the operand, which selects the axis for kBroadcast and the arrangement for kMixed.
 Layout arranged(const Shape& shape, Arrangement arrangement, int operand);
 
-// A tensor in exactly as much storage as its layout needs, between guard zones. Bytes outside elements hold NaN, or -1
+// A tensor in exactly as much storage as its layout needs, between guard zones. Bytes between elements are NaN, or -1
 // for integers.
 class GuardedTensor {
  public:
@@ -55,7 +55,7 @@ class GuardedTensor {
 
   TensorView view();
   void fill(const Operand& operand, uint64_t seed);
-  void copy_from(const GuardedTensor& other);  // `other` has the same type
+  void copy_from(const GuardedTensor& other);  // `other` must have the same type
 
   bool guards_intact() const;
   std::span<std::byte> with_guards() { return memory_; }

@@ -1,5 +1,5 @@
-// Products of one element after the other, and TDPBF16PS (Intel 64 and IA-32 Architectures Software Developer's Manual,
-// volume 2) emulated element by element.
+// Products computed element by element, and an element-by-element emulation of TDPBF16PS (Intel 64 and IA-32
+// Architectures Software Developer's Manual, volume 2).
 #include "support/products.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct Product {
   ProductAttributes attributes;
   int64_t batches = 1, m = 0, n = 0, k = 0;
   const TensorView* bias = nullptr;    // [n]
-  const TensorView* addend = nullptr;  // of the result's shape
+  const TensorView* addend = nullptr;  // has the shape of the result
 };
 
 template <class A, class B>
@@ -55,13 +55,13 @@ std::vector<double> multiply_matrices(const Signature& signature, std::span<cons
       [&](int64_t batch, int64_t k, int64_t j) { return b.at((batch * product.k + k) * product.n + j); });
 }
 
-constexpr int64_t kTileK = 32;  // elements of K in one tile product
+constexpr int64_t kTileK = 32;  // number of K elements in one tile product
 
-// The instruction takes denormal operands as zero, and makes zeros of denormal results.
+// The instruction treats denormal operands and results as zero.
 float flushed(float value) {
   return std::abs(value) < std::numeric_limits<float>::min() ? std::copysign(0.0F, value) : value;
 }
-// As a bfloat16 holds it. The terms of a finite number fit; the upper half of a NaN is one.
+// Converts to bfloat16 without rounding: the terms of a finite number fit, and the upper half of a NaN is a NaN.
 float stored(float term) { return flushed(std::bit_cast<float>(std::bit_cast<uint32_t>(term) & cpu::kUpperHalf)); }
 
 }  // namespace
@@ -103,7 +103,7 @@ std::vector<float> split_product(std::span<const float> a, std::span<const float
       for (int64_t begin = 0; begin < k; begin += kTileK) {
         const int64_t end = std::min(begin + kTileK, k);
         for (const cpu::TermPair& pair : pairs) {
-          std::array<float, 2> parts{};  // of even and of odd elements of K
+          std::array<float, 2> parts{};  // sums of even and of odd elements of K
           for (int64_t i = begin; i < end; ++i) {
             const float x = terms_of(a[static_cast<size_t>(row * k + i)])[static_cast<size_t>(pair.a)];
             const float y = terms_of(b[static_cast<size_t>(i * n + column)])[static_cast<size_t>(pair.b)];

@@ -1,4 +1,4 @@
-// Matrix products in plain C++, with which the results of kernels are compared.
+// Matrix products in plain C++, used to check the results of kernels.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace laptime::test {
 
-// Products by plain loops of float32: the result by row-major index, before it is rounded to the type of the output, of
+// Products computed by plain float32 loops: the row-major result, before it is rounded to the type of the output, of
 // a signature of
 //   plain_matmul  kMatmul (a, b[, addend])
 //   plain_addmm   kAddmm (bias, a, b[, addend])
@@ -21,8 +21,8 @@ std::vector<double> plain_matmul(const Signature& signature, std::span<const Ten
 std::vector<double> plain_addmm(const Signature& signature, std::span<const TensorView> in);
 std::vector<double> plain_linear(const Signature& signature, std::span<const TensorView> in);
 
-// A product of float32 as bfloat16 terms, as amx_bf16x6 computes it: the same split and order, and the tile instruction
-// of AMX by its definition. c [m, n] = a [m, k] b [k, n], row-major, as the sum of the given products of the first
+// A float32 product computed from bfloat16 terms, with the same split and order as amx_bf16x6, and with the AMX tile
+// instruction by its definition. c [m, n] = a [m, k] b [k, n], row-major, as the sum of the given products of the first
 // `terms` terms.
 std::vector<float> split_product(std::span<const float> a, std::span<const float> b, int64_t m, int64_t n, int64_t k,
                                  std::span<const cpu::TermPair> pairs, int terms = 3);

@@ -40,7 +40,7 @@ inline RunConfig tiny_config(Edition edition, Precision dtype = Precision::kFloa
   return config;
 }
 
-// Sizes that are not multiples of any block size of a kernel.
+// Sizes that are not multiples of any kernel's block size.
 inline RunConfig odd_config(Precision dtype = Precision::kFloat32) {
   RunConfig config = tiny_config(Edition::k2025, dtype);
   config.model.d_model = 100;
@@ -57,7 +57,7 @@ inline PipelineOptions eager_options(const RunConfig& config) {
           .forward_only = config.pass == Pass::kForward};
 }
 
-// `trades`: composites that trade time for memory stay whole, too.
+// `trades`: also keep composites whole that trade time for memory.
 inline PipelineOptions compile_options(const RunConfig& config, bool trades = false) {
   PipelineOptions options = eager_options(config);
   options.keep.clear();
@@ -69,7 +69,7 @@ inline PipelineOptions compile_options(const RunConfig& config, bool trades = fa
   return options;
 }
 
-// Only the reference implementations, which support every type.
+// Uses only the reference implementations, which support every type.
 inline std::vector<Kernel> reference_kernels() {
   std::vector<Kernel> kernels;
   for (const OpCard* op : all_ops()) {
@@ -78,7 +78,7 @@ inline std::vector<Kernel> reference_kernels() {
   return kernels;
 }
 
-// Chooses the first kernel of the backend that supports a node.
+// Chooses the first kernel of the backend that supports the node.
 inline ChooseKernel first_kernel(const Backend& backend) {
   return [&backend](const Signature& signature) -> const Kernel* {
     for (const Kernel& kernel : backend.kernels(*signature.op)) {
@@ -92,12 +92,13 @@ struct TrainingOptions {
   int threads = 1;
   bool references = false;                     // use only reference implementations
   DType real = DType::kFloat32;                // type of parameters; float64 needs `references`
-  std::optional<PipelineOptions> passes = {};  // none: those of eager mode
+  std::optional<PipelineOptions> passes = {};  // if absent, the options of eager mode
   std::vector<std::string> shown = {};         // named values that become outputs
-  std::vector<Kernel> kernels = {};            // in order of preference; empty: those of this machine
+  std::vector<Kernel> kernels = {};            // in order of preference; if empty, the kernels of this machine
 };
 
-// Weights come from the streams, and so do tokens and targets until `set_batch`. Logits and gradients are kept.
+// Weights come from the streams, and so do tokens and targets until `set_batch` is called. Logits and gradients are
+// kept.
 class Training {
  public:
   explicit Training(const RunConfig& config, const TrainingOptions& options = {})
@@ -158,7 +159,7 @@ class Training {
   }
   double loss() const { return output(output::kLoss).at(0); }
 
-  // The bytes of loss, logits, gradients and weights.
+  // The bytes of the loss, logits, gradients and weights.
   std::vector<std::byte> everything() const {
     std::vector<std::byte> all;
     const auto append = [&](const std::vector<std::byte>& more) { all.insert(all.end(), more.begin(), more.end()); };

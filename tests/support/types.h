@@ -1,4 +1,4 @@
-// Short names for types that tests of several layers use.
+// Short names of types for tests of several layers.
 #pragma once
 
 #include "tensor/layout.h"

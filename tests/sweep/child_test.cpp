@@ -1,4 +1,4 @@
-// The process of a point: however it ends, there is a record.
+// The process of a point: there is a record, however the process ends.
 #include "sweep/child.h"
 
 #include <gmock/gmock.h>
@@ -91,7 +91,7 @@ TEST(Child, SendsLargeRecords) {
   EXPECT_EQ(record.loss.values.size(), 300'000U);
 }
 
-TEST(Child, ReportsProgressButNotForEveryShortStep) {
+TEST(Child, ReportsProgressButNotEveryShortStep) {
   std::vector<PointProgress> heard;
   ChildCallbacks callbacks;
   callbacks.progress = [&](const PointProgress& progress, Seconds elapsed) {
@@ -144,7 +144,7 @@ TEST(Child, ReportsFailedCheck) {
   EXPECT_THAT(printed, HasSubstr("internal check failed"));
 }
 
-TEST(Child, TellsForeignKillFromOomKill) {
+TEST(Child, DistinguishesForeignKillFromOomKill) {
   const Record record = record_of([](const PointHooks&) {
     raise(SIGKILL);
     return finished();
@@ -258,7 +258,7 @@ TEST(Child, SlowKillsStoppedChild) {
   EXPECT_THAT(record.reason, HasSubstr("hung"));
 }
 
-// Computes without sending anything.
+// Computes without sending any messages.
 void compute(std::chrono::milliseconds time) {
   const auto end = std::chrono::steady_clock::now() + time;
   while (std::chrono::steady_clock::now() < end) {}
@@ -287,7 +287,7 @@ TEST(Child, SlowEndlessStepIsDetectedFromEarlierSteps) {
   EXPECT_THAT(record.reason, AllOf(HasSubstr("slowest before"), HasSubstr("after step 2 of 9")));
 }
 
-TEST(Child, ChildOutputIsNotForwarded) {
+TEST(Child, DiscardsOutputOfTheChild) {
   std::string printed;
   ChildCallbacks callbacks;
   callbacks.output = [&](std::string_view text) { printed += text; };
@@ -399,7 +399,7 @@ TEST(Child, DiesWithItsParent) {
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
   const pid_t parent = fork();
-  if (parent == 0) {  // another sweep, killed while its child sleeps
+  if (parent == 0) {  // acts as another sweep, which is killed while its child sleeps
     StopSignals signals;
     ChildCallbacks callbacks;
     callbacks.progress = [](const PointProgress&, Seconds) { raise(SIGKILL); };
@@ -415,7 +415,7 @@ TEST(Child, DiesWithItsParent) {
   }
   close(ends[1]);
   char byte = 0;
-  EXPECT_EQ(read(ends[0], &byte, 1), 0);  // returns once every process has closed the other end
+  EXPECT_EQ(read(ends[0], &byte, 1), 0);  // returns when every process has closed the other end
   close(ends[0]);
 }
 

@@ -1,4 +1,4 @@
-// The estimate of the time that a sweep still takes.
+// The estimate of the remaining time of a sweep.
 #include "sweep/duration.h"
 
 #include <gtest/gtest.h>
@@ -17,14 +17,14 @@ TEST(TimeLeft, FollowsTheCostOfThePoints) {
   EXPECT_DOUBLE_EQ(left.estimate(2, std::nullopt, Seconds(0))->count(), 30);
 }
 
-TEST(TimeLeft, KnowsTheFirstPointByItsOwnSteps) {
+TEST(TimeLeft, EstimatesTheFirstPointFromItsSteps) {
   const TimeLeft left({4, 4});
   EXPECT_EQ(left.estimate(0, std::nullopt, Seconds(3)), std::nullopt);
-  // 1 s of set-up and 2 s of steps, 3 s more of steps, and 6 s for the other point.
+  // 1 s of set-up, 2 s of steps, 3 s for the remaining steps, and 6 s for the other point.
   EXPECT_DOUBLE_EQ(left.estimate(0, Seconds(3), Seconds(3))->count(), 3 + 6);
 }
 
-TEST(TimeLeft, ExpectedSecondsCountUntilAPointIsSeen) {
+TEST(TimeLeft, UsesExpectedSecondsUntilAPointHasRun) {
   TimeLeft left({10, 20}, /*are_seconds=*/true);
   EXPECT_DOUBLE_EQ(left.estimate(0, std::nullopt, Seconds(4))->count(), 6 + 20);
   left.finished(0, Seconds(15));

@@ -1,4 +1,4 @@
-// Claims: one owner at a time, and none after its death.
+// Claims: one owner at a time, released when the owner dies.
 #include "sweep/point_claim.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ TEST_F(Claim, DoesNotBlockWritesToTheStore) {
   Store::open(store_).check_writable();
   const std::optional<PointClaim> claim = PointClaim::take(store_, point("a"));
   Store::open(store_).check_writable();
-  EXPECT_FALSE(PointClaim::take(store_, point("a")).has_value());  // the store's own locks come and go without it
+  EXPECT_FALSE(PointClaim::take(store_, point("a")).has_value());  // the store's own locks are independent of the claim
   EXPECT_TRUE(claim.has_value());
 }
 

@@ -1,4 +1,4 @@
-// Whole sweeps on a virtual clock: order, durability, resuming, and failing stores.
+// Whole sweeps on a virtual clock: order, durability, resuming, and stores that fail.
 #include "sweep/run_sweep.h"
 
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ class Bench : public testing::Test {
   fs::path store_ = folder_ / "records.sqlite";
 };
 
-// Points on a roofline device; `contexts` is the axis.
+// Points on a roofline device, one for each value of `contexts`.
 std::vector<ResolvedPoint> points_of(const std::vector<std::string>& contexts,
                                      const std::vector<std::pair<std::string, std::string>>& more = {}) {
   Sweep sweep;
@@ -113,7 +113,7 @@ TEST_F(Bench, RecordsInvalidPoints) {
   EXPECT_EQ(whole_records(Store::open(store_)).size(), 2U);
 }
 
-TEST_F(Bench, ASweepWithoutASupportedPointFails) {
+TEST_F(Bench, SweepWithoutASupportedPointFails) {
   Seen seen;
   const auto points = points_of({"8", "16"}, {{"device", "cpu"}, {"dtype", "tf32"}});
   EXPECT_TRUE(run_sweep(points, {store_, false, ""}, seen.callbacks()).failed);
@@ -204,7 +204,8 @@ TEST_F(Bench, ResumeLeavesPointsToTheProgramThatMeasuresThem) {
   const auto points = points_of({"8", "16", "24"});
   Store::open(store_).check_writable();
   const Record described = describe_point(points[0]);
-  // Another program that holds the claim of the first point until the others are done, and has then stored it.
+  // Acts as another program that holds the claim of the first point until the others are done, and then stores that
+  // point.
   std::optional<PointClaim> claim = PointClaim::take(store_, described);
   ASSERT_TRUE(claim.has_value());
   std::vector<size_t> order;
@@ -246,7 +247,7 @@ TEST_F(Bench, ResumeMeasuresAPointWhoseOwnerGaveUp) {
 
 TEST_F(Bench, ResumeNeedsAStore) { EXPECT_THROW(run_sweep(points_of({"8"}), {std::nullopt, true, ""}), Error); }
 
-TEST_F(Bench, AReadOnlyStoreIsAnErrorBeforeAnythingRuns) {
+TEST_F(Bench, ReadOnlyStoreIsAnErrorBeforeAnythingRuns) {
   std::ofstream(folder_ / "file") << "not a directory";
   bool begun = false;
   SweepCallbacks callbacks;
@@ -264,11 +265,11 @@ TEST_F(Bench, FailingStoreIsReportedOnce) {
     remember(index, result, source, elapsed);
     if (index == 0) {
       fs::remove(store_);
-      fs::create_directory(store_);  // makes every write fail
+      fs::create_directory(store_);  // every write fails now
     }
   };
   const SweepOutcome outcome = run_sweep(points_of({"8", "16", "24"}), {store_, false, ""}, callbacks);
-  EXPECT_EQ(outcome.lost, 3U);  // the first one was removed with the store
+  EXPECT_EQ(outcome.lost, 3U);  // the first record was removed with the store
   EXPECT_EQ(seen.records.size(), 3U);
   EXPECT_EQ(seen.warnings.size(), 1U);
   EXPECT_THAT(statuses(seen.records), ElementsAre(Status::kOk, Status::kOk, Status::kOk));

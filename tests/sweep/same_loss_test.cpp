@@ -1,4 +1,4 @@
-// A run that does not reproduce the losses of an earlier run has no timing.
+// A run that does not reproduce the losses of an earlier run loses its timing.
 #include "sweep/run_sweep.h"
 
 #include <gtest/gtest.h>
@@ -35,21 +35,21 @@ TEST(SameLoss, DifferentBitRemovesTheTiming) {
   EXPECT_TRUE(record.time.empty());
 }
 
-TEST(SameLoss, RunsWithOtherKernelsAreNotCompared) {
+TEST(SameLoss, DoesNotCompareRunsWithOtherKernels) {
   Record record = measured({4.5});
   record.kernels[0].kernel = "onednn";
   require_same_loss(measured({4.75}), record);
   EXPECT_EQ(record.status, Status::kOk);
 }
 
-TEST(SameLoss, RunsInAnotherArithmeticAreNotCompared) {
+TEST(SameLoss, DoesNotCompareRunsInAnotherArithmetic) {
   Record record = measured({4.5});
   record.math_mode = "float32, products of three bfloat16 terms";
   require_same_loss(measured({4.75}), record);
   EXPECT_EQ(record.status, Status::kOk);
 }
 
-TEST(SameLoss, RunsOfAnotherConfigurationOrFileAreNotCompared) {
+TEST(SameLoss, DoesNotCompareOtherConfigurationsOrFiles) {
   Record record = measured({4.5});
   record.config_hash = "fedcba9876543210";
   require_same_loss(measured({4.75}), record);

@@ -1,4 +1,4 @@
-// The table of ending signals is complete, and counted signals end nothing.
+// The table of terminating signals is complete, and counted signals do not terminate the program.
 #include "sweep/stop_signals.h"
 
 #include <gtest/gtest.h>
@@ -10,13 +10,14 @@
 namespace laptime {
 namespace {
 
-// signal(7): the signals that are ignored or stop and continue a process by default, and those that cannot be caught.
+// According to signal(7): signals that are ignored or that stop and continue a process by default, and signals that
+// cannot be caught.
 bool ends_no_program(int number) {
   constexpr std::array kOthers{SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH, SIGKILL, SIGSTOP};
   return std::find(kOthers.begin(), kOthers.end(), number) != kOthers.end();
 }
 
-TEST(StopSignals, TableHasEverySignalThatEndsAProgram) {
+TEST(StopSignals, TableHasEverySignalThatTerminates) {
   const std::vector<EndingSignal> signals = ending_signals();
   for (int number = 1; number <= SIGRTMAX; ++number) {
     const auto count = std::count_if(signals.begin(), signals.end(),
@@ -42,7 +43,7 @@ TEST(StopSignals, CountsEveryStopSignalAndRestoresItsAction) {
   }
 }
 
-TEST(StopSignals, LeavesAHangupIgnoredUnderNohup) {
+TEST(StopSignals, KeepsHangupIgnoredUnderNohup) {
   std::signal(SIGHUP, SIG_IGN);
   {
     StopSignals signals;
@@ -52,7 +53,7 @@ TEST(StopSignals, LeavesAHangupIgnoredUnderNohup) {
   std::signal(SIGHUP, SIG_DFL);
 }
 
-TEST(StopSignals, LeavesASignalToItsProfiler) {
+TEST(StopSignals, LeavesProfilingSignalToTheProfiler) {
   static int samples = 0;
   std::signal(SIGPROF, [](int) { ++samples; });
   {

@@ -13,11 +13,9 @@ TEST(Aligned, ColumnsAreAsWideAsTheirWidestCell) {
             "add\n");
 }
 
-TEST(Aligned, WidthsAreThoseOfATerminal) {
-  EXPECT_EQ(aligned({{"é", "b"}, {"漢字", "b"}}, {}, 2), "  é     b\n  漢字  b\n");
-}
+TEST(Aligned, UsesDisplayWidths) { EXPECT_EQ(aligned({{"é", "b"}, {"漢字", "b"}}, {}, 2), "  é     b\n  漢字  b\n"); }
 
-TEST(Aligned, BreaksWhatGoesBeyondTheWidth) {
+TEST(Aligned, BreaksLinesWiderThanTheTerminal) {
   const std::vector<Cells> rows{{"device", "what it is", "from"},
                                 {"roofline:h100", "a machine of a data sheet", "a page"}};
   EXPECT_EQ(aligned(rows, {}, 0, 39),
@@ -28,7 +26,7 @@ TEST(Aligned, BreaksWhatGoesBeyondTheWidth) {
   EXPECT_EQ(aligned(rows, {}, 0, 80), aligned(rows));
 }
 
-TEST(Aligned, NothingIsNoText) { EXPECT_EQ(aligned({}), ""); }
+TEST(Aligned, NoRowsGiveNoText) { EXPECT_EQ(aligned({}), ""); }
 
 }  // namespace
 }  // namespace laptime

@@ -62,7 +62,7 @@ TEST(Table, BreaksTitlesBeforeItDropsColumns) {
             "small     1.25\n");
 }
 
-TEST(Table, NothingRunsPastTheEdge) {
+TEST(Table, LinesFitTheTerminal) {
   Table table{.title = "a title that is longer than the terminal is wide, with many words",
               .columns = {text_of_rows("name", "name")},
               .notes = {"a note that is longer than the terminal is wide, with many words"}};
@@ -76,7 +76,7 @@ TEST(Table, NothingRunsPastTheEdge) {
     EXPECT_THAT(widths(text_of(table, {.width = width})), Each(Le(width))) << width;
 }
 
-TEST(Table, RemarkTakesThePlaceOfMissingCells) {
+TEST(Table, RemarkReplacesMissingCells) {
   Table table = steps();
   table.rows.push_back({.cells = {"large"}, .remark = "out of memory: needs 3.0 GiB of 2.0 GiB"});
   EXPECT_THAT(text_of(table, {}), testing::HasSubstr("large    out of memory: needs 3.0 GiB of 2.0 GiB\n"));
@@ -129,7 +129,7 @@ TEST(Table, DescribedJsonHasUnitsAndTexts) {
   EXPECT_EQ(json["remarks"][1], "fastest");
 }
 
-TEST(GrowingTable, PrintsRowsAsTheyCome) {
+TEST(GrowingTable, PrintsRowsAsTheyArrive) {
   Table start = steps();
   const std::vector<TableRow> rows = std::move(start.rows);
   start.rows = {{.cells = {"a longer name"}}};

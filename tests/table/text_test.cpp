@@ -14,24 +14,24 @@ TEST(Text, EscapesControlBytes) {
   EXPECT_EQ(printable("a\nb\tc\rd"), "a\\nb\\tc\\x0dd");
   EXPECT_EQ(printable(std::string_view("\0", 1)), "\\x00");
   EXPECT_EQ(printable("\x7f"), "\\x7f");
-  EXPECT_EQ(printable("\u009b2J"), "\\u{9b}2J");      // C1: the one-byte form of ESC [
+  EXPECT_EQ(printable("\u009b2J"), "\\u{9b}2J");      // C1 control: the one-byte form of ESC [
   EXPECT_EQ(printable("\u202egpj"), "\\u{202e}gpj");  // right-to-left override
   EXPECT_EQ(printable("\u2028\ufeff\u200b"), "\\u{2028}\\u{feff}\\u{200b}");
 }
 
 TEST(Text, EscapesInvalidUtf8) {
   EXPECT_EQ(printable("\xff"), "\\xff");
-  EXPECT_EQ(printable("\xc3"), "\\xc3");                             // cut short
+  EXPECT_EQ(printable("\xc3"), "\\xc3");                             // truncated
   EXPECT_EQ(printable("\xc0\xaf"), "\\xc0\\xaf");                    // overlong
   EXPECT_EQ(printable("\xe0\x80\xaf"), "\\xe0\\x80\\xaf");           // overlong
-  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");           // a surrogate
-  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");  // beyond Unicode
+  EXPECT_EQ(printable("\xed\xa0\x80"), "\\xed\\xa0\\x80");           // surrogate
+  EXPECT_EQ(printable("\xf4\x90\x80\x80"), "\\xf4\\x90\\x80\\x80");  // above the Unicode range
   EXPECT_EQ(printable("\x9b"
                       "2J"),
             "\\x9b2J");
 }
 
-TEST(Text, AsciiFormEscapesEverythingElse) { EXPECT_EQ(printable("é 漢 \xff", true), "\\u{e9} \\u{6f22} \\xff"); }
+TEST(Text, AsciiFormEscapesAllOtherCharacters) { EXPECT_EQ(printable("é 漢 \xff", true), "\\u{e9} \\u{6f22} \\xff"); }
 
 TEST(Text, EscapesRandomBytes) {
   std::mt19937 random(3);

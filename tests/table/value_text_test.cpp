@@ -22,7 +22,7 @@ TEST(Percents, HaveAtLeastTwoDigits) {
   EXPECT_EQ(percent_text(0), "0 %");
 }
 
-TEST(ValueText, ShowsNoNumberForAnUnknownOne) {
+TEST(ValueText, UnknownNumbersAreDashes) {
   for (const double unknown : {std::nan(""), -std::nan(""), std::numeric_limits<double>::infinity()}) {
     for (const Unit unit : {Unit::kSeconds, Unit::kBytes, Unit::kFraction, Unit::kRatio, Unit::kFlops, Unit::kNone}) {
       EXPECT_EQ(value_text(unknown, unit), "-");
@@ -35,7 +35,7 @@ TEST(ValueText, ShowsNoNumberForAnUnknownOne) {
   }
 }
 
-TEST(ValueText, TakesTheEndsOfTheIntegersForUnknownBytes) {
+TEST(ValueText, ExtremeIntegersAreUnknownBytes) {
   for (const int64_t unknown : {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()}) {
     EXPECT_EQ(value_text(unknown, Unit::kBytes), "-");
     EXPECT_FALSE(common_scale(std::vector{static_cast<double>(unknown)}, Unit::kBytes));
@@ -43,7 +43,7 @@ TEST(ValueText, TakesTheEndsOfTheIntegersForUnknownBytes) {
   EXPECT_EQ(value_text(int64_t{1} << 50, Unit::kBytes), "1.00 PiB");
 }
 
-TEST(Percents, AreWholeOrChanges) {
+TEST(Percents, FormatWholePercentsAndChanges) {
   EXPECT_EQ(whole_percent_text(0.621), "62 %");
   EXPECT_EQ(change_text(0.0341), "+3.4 %");
   EXPECT_EQ(change_text(-0.0341), "-3.4 %");
@@ -51,7 +51,7 @@ TEST(Percents, AreWholeOrChanges) {
 }
 
 TEST(Percents, WholePercentsAddUpTo100) {
-  EXPECT_THAT(whole_percents({455, 305, 240}), ElementsAre(46, 30, 24));  // rounded singly they would be 101
+  EXPECT_THAT(whole_percents({455, 305, 240}), ElementsAre(46, 30, 24));  // rounding each separately would give 101
   EXPECT_THAT(whole_percents({1, 1, 1}), ElementsAre(34, 33, 33));
   EXPECT_THAT(whole_percents({0, 7}), ElementsAre(0, 100));
   EXPECT_THAT(whole_percents({0, 0}), ElementsAre(0, 0));
@@ -81,17 +81,17 @@ TEST(ValueText, KeepsTheScaleOfItsColumn) {
   EXPECT_EQ(value_text(0, Unit::kSeconds, ms), "0 ms");
 }
 
-TEST(ValueText, RoundsToWhatTheUncertaintyIsWorth) {
+TEST(ValueText, RoundsToTheUncertainty) {
   EXPECT_EQ(value_text(0.2726, Unit::kSeconds, {}, 0.07), "273 ms");  // half width 19 ms
-  EXPECT_EQ(value_text(0.6823, Unit::kSeconds, {}, 0.09), "680 ms");  // 61 ms
+  EXPECT_EQ(value_text(0.6823, Unit::kSeconds, {}, 0.09), "680 ms");  // half width 61 ms
   EXPECT_EQ(value_text(0.6823, Unit::kSeconds, {}, 0.001), "682 ms");
-  EXPECT_EQ(value_text(0.2726, Unit::kSeconds, {}, 0.5), "270 ms");  // 136 ms
+  EXPECT_EQ(value_text(0.2726, Unit::kSeconds, {}, 0.5), "270 ms");  // half width 136 ms
   EXPECT_EQ(value_text(0.2726, Unit::kSeconds, {}, 3), "270 ms");
   EXPECT_EQ(value_text(4.64, Unit::kSeconds, {}, 0.1), "4.6 s");
   EXPECT_EQ(value_text(31498.7, Unit::kTokensPerSecond, {}, 0.02), "31,500");
 }
 
-TEST(ValueText, OneScaleForValuesSideBySide) {
+TEST(ValueText, NeighbouringValuesShareAScale) {
   EXPECT_EQ(common_scale(std::vector{0.5, 0.02, 0.0003}, Unit::kSeconds)->name, "ms");
   EXPECT_EQ(common_scale(std::vector{0.0, 3.0}, Unit::kSeconds)->name, "s");
   EXPECT_FALSE(common_scale(std::vector{0.0}, Unit::kSeconds));

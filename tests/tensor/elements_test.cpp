@@ -1,4 +1,4 @@
-// Elements of tensors as plain numbers.
+// Reading tensor elements as plain numbers.
 #include "tensor/elements.h"
 
 #include <gtest/gtest.h>

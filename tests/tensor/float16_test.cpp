@@ -1,4 +1,4 @@
-// float16 and bfloat16: every value survives the way to float32 and back, and rounding is to nearest even.
+// float16 and bfloat16: every value survives the conversion to float32 and back, and rounding is to nearest even.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,13 +15,13 @@ float half(uint16_t bits) {
   return static_cast<float>(value);
 }
 
-TEST(Float16, KnownValues) {
+TEST(Float16, ConvertsKnownValues) {
   EXPECT_EQ(half(0x3C00), 1.0F);
   EXPECT_EQ(half(0xC000), -2.0F);
   EXPECT_EQ(half(0x7BFF), 65504.0F);
   EXPECT_EQ(half(0x0400), 0x1p-14F);
   EXPECT_EQ(half(0x0001), 0x1p-24F);
-  EXPECT_EQ(half(0x2E66), 0.0999755859375F);  // the nearest to 0.1
+  EXPECT_EQ(half(0x2E66), 0.0999755859375F);  // the nearest value to 0.1
   EXPECT_TRUE(std::signbit(half(0x8000)));
   EXPECT_EQ(half(0x8000), 0.0F);
   EXPECT_EQ(half(0xFC00), -std::numeric_limits<float>::infinity());
@@ -40,7 +40,7 @@ TEST(Float16, EveryValueSurvivesFloat32) {
 }
 
 TEST(Float16, RoundsToNearestEven) {
-  // Between each value and the next: below half way, half way, above half way.
+  // Between each value and the next: below, exactly at, and above the midpoint.
   for (uint16_t bits = 0; bits < 0x7BFF; ++bits) {
     const auto next = static_cast<uint16_t>(bits + 1);
     const float middle = 0.5F * (half(bits) + half(next));
@@ -56,7 +56,7 @@ TEST(Float16, RoundsToNearestEven) {
 
 TEST(BFloat16, RoundsToNearestEven) {
   EXPECT_EQ(BFloat16(1.0F).bits, 0x3F80);
-  EXPECT_EQ(BFloat16(1.00390625F).bits, 0x3F80);  // half way, to even
+  EXPECT_EQ(BFloat16(1.00390625F).bits, 0x3F80);  // the midpoint rounds to even
   EXPECT_EQ(BFloat16(1.01171875F).bits, 0x3F82);
   EXPECT_EQ(BFloat16(std::nextafter(1.00390625F, 2.0F)).bits, 0x3F81);
   EXPECT_TRUE(std::isnan(static_cast<float>(BFloat16(std::nanf("")))));

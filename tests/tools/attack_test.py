@@ -1,4 +1,4 @@
-"""tools/attack finds what a broken program does, and its table says so."""
+"""tools/attack detects the faults of a broken program and reports them in its table."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ from attacks.outcome import Outcome, records_of, table  # noqa: E402
 
 
 class StoredRecords:
-    """A setting whose store holds these records."""
+    """A setting whose store contains these records."""
 
     folder = Path("/nowhere")
 
@@ -33,18 +33,18 @@ class Findings(unittest.TestCase):
         current.check("kill 1")
         return outcome
 
-    def test_a_record_stored_once_is_no_problem(self):
+    def test_a_record_stored_once_is_not_a_problem(self):
         self.assertEqual(self.check({"a"}, "a", "b").problems, [])
 
-    def test_a_lost_record_is_found(self):
+    def test_finds_a_lost_record(self):
         outcome = self.check({"a", "c"}, "a", "b")
         self.assertEqual((outcome.figures["lost"], outcome.figures["doubled"], len(outcome.problems)), (1, 0, 1))
 
-    def test_a_doubled_record_is_found(self):
+    def test_finds_a_duplicated_record(self):
         outcome = self.check({"a"}, "a", "b", "b")
         self.assertEqual((outcome.figures["lost"], outcome.figures["doubled"], len(outcome.problems)), (0, 1, 1))
 
-    def test_a_line_that_is_cut_off_is_no_record(self):
+    def test_ignores_a_truncated_line(self):
         self.assertEqual(records_of('{"name": "a"}\n{"na'), [{"name": "a"}])
 
 
@@ -63,12 +63,12 @@ class Command(unittest.TestCase):
         return subprocess.run([ROOT / "tools" / "attack", *map(str, words)], text=True, capture_output=True, check=False,
                               timeout=120)
 
-    def test_a_program_that_is_not_there(self):
+    def test_reports_a_missing_program(self):
         done = self.attack("--binary", "/nowhere/laptime")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertIn("/nowhere/laptime", done.stderr)
 
-    def test_a_program_that_crashes(self):
+    def test_reports_a_program_that_crashes(self):
         with tempfile.TemporaryDirectory() as folder:
             program = Path(folder) / "laptime"
             program.write_text('#!/bin/sh\nfor word; do case $word in *whole.sqlite) echo x > "$word" ;; esac; done\n'

@@ -1,4 +1,4 @@
-"""The layer check allows what the table allows and names what it does not."""
+"""The layer check allows the includes in the table and names all others."""
 
 import subprocess
 import sys
@@ -34,22 +34,22 @@ class CheckLayers(unittest.TestCase):
         self.assertEqual(code, 0 if allowed else 1, output)
         self.assertEqual(path in output, not allowed, output)
 
-    def test_knows_the_sources_of_kernels_by_their_names(self):
+    def test_recognises_kernel_sources_by_name(self):
         self.expect("ops/one/one_cpu.cpp", "backend/cpu/a.h", allowed=True)
         self.expect("ops/one/two_avx512_bf16.cpp", "backend/cpu/a.h", allowed=True)
         self.expect("ops/one/three.cpp", "backend/cpu/a.h", allowed=False)
 
-    def test_reaches_down_through_what_is_named(self):
+    def test_includes_are_transitive(self):
         self.expect("distribution/b.cpp", "base/a.h", allowed=True)
         self.expect("exec/b.cpp", "graph/a.h", allowed=True)
 
-    def test_refuses_a_higher_layer(self):
+    def test_rejects_a_higher_layer(self):
         self.expect("graph/b.cpp", "record/a.h", allowed=False)
 
-    def test_refuses_a_layer_beside(self):
+    def test_rejects_another_layer_of_the_same_level(self):
         self.expect("graph/b.cpp", "backend/cpu/a.h", allowed=False)
 
-    def test_report_sees_records_and_statistics_alone(self):
+    def test_report_sees_only_records_and_statistics(self):
         self.expect("report/b.cpp", "record/a.h", allowed=True)
         self.expect("report/b.cpp", "graph/a.h", allowed=False)
 
@@ -62,12 +62,12 @@ class CheckLayers(unittest.TestCase):
         self.expect("ops/one/one.cpp", "ops/two/two.h", allowed=True)
         self.expect("ops/one/one.cpp", "backend/cpu/a.h", allowed=False)
 
-    def test_refuses_what_is_no_layer(self):
+    def test_rejects_files_outside_of_layers(self):
         self.expect("elsewhere/b.cpp", "base/a.h", allowed=False)
         (self.root / "src/elsewhere/b.cpp").unlink()
         self.expect("graph/b.cpp", "a.h", allowed=False)
 
-    def test_refuses_a_table_with_a_cycle(self):
+    def test_rejects_a_table_with_a_cycle(self):
         table = (ROOT / "cmake/layers.cmake").read_text()
         row = '"tensor           | base"'
         self.assertIn(row, table)

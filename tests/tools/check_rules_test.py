@@ -1,4 +1,4 @@
-"""The check of the rules finds a file that breaks each of them, and accepts what the rules allow."""
+"""The rule check finds a violation of each rule and accepts code that the rules allow."""
 
 import importlib.util
 import subprocess
@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = ROOT / "tools/check_rules.py"
 
-# (file, line that breaks the rule, file in which the same line is allowed or None), by name of the rule.
+# (file, line that breaks the rule, file in which the same line is allowed or None), keyed by rule name.
 BREAKING = {
     "an op's header outside the op": [
         ("src/passes/fuse.cpp", '#include "ops/rope/rope.h"', "src/model/gpt.cpp"),
@@ -62,7 +62,7 @@ BREAKING = {
     ],
 }
 
-# (file, line that no rule forbids there).
+# (file, line that no rule forbids in it).
 ACCEPTED = [
     ("src/passes/fuse.cpp", "if (node.op->is_cast) fold();  // not node.op == &kCast"),
     ("src/passes/differentiate.cpp", '#include "ops/pointwise/pointwise.h"'),
@@ -79,7 +79,7 @@ ACCEPTED = [
 def load_tool():
     spec = importlib.util.spec_from_file_location("check_rules", TOOL)
     module = importlib.util.module_from_spec(spec)
-    sys.modules["check_rules"] = module  # dataclasses look their module up
+    sys.modules["check_rules"] = module  # dataclasses look up their module
     spec.loader.exec_module(module)
     return module
 
@@ -89,7 +89,7 @@ check_rules = load_tool()
 
 class CheckRules(unittest.TestCase):
     def check(self, path: str, text: str) -> list[str]:
-        """What the tool prints for a tree with one op, rope, and one more file."""
+        """The output of the tool for a tree with one op, rope, and one more file."""
         return self.check_files({"src/ops/rope/rope.cpp": 'const OpCard kRope = {\n    .name = "rope"};\n', path: text})
 
     def check_files(self, files: dict[str, str]) -> list[str]:
@@ -103,7 +103,7 @@ class CheckRules(unittest.TestCase):
     def test_every_rule_has_a_case(self):
         self.assertEqual({rule.name for rule in check_rules.RULES}, BREAKING.keys())
 
-    def test_finds_what_breaks_a_rule(self):
+    def test_finds_violations(self):
         for rule, cases in BREAKING.items():
             for path, line, allowed in cases:
                 with self.subTest(rule=rule, line=line):
@@ -116,7 +116,7 @@ class CheckRules(unittest.TestCase):
         found = self.check("src/measure/peaks.cpp", "dynamic_cast<Own*>(backend.get());")
         self.assertTrue(found[-1].startswith("dynamic_cast: What a caller needs"), found)
 
-    def test_accepts_what_no_rule_forbids(self):
+    def test_accepts_allowed_code(self):
         for path, line in ACCEPTED:
             with self.subTest(line=line):
                 self.assertEqual(self.check(path, line), [])
@@ -132,10 +132,10 @@ class CheckRules(unittest.TestCase):
         self.assertIn("tests/data/long_test.cpp:501: 501 lines", self.check("tests/data/long_test.cpp", "\n" * 500))
 
     def of_two_files(self, first: str, second: str) -> list[str]:
-        """The types in `second`, a header of another folder, that `first` has too."""
+        """The types in `second`, a header in another folder, that are also in `first`."""
         return check_rules.doubled_types({"src/cli/a.h": first.splitlines(), "src/plan/b.h": second.splitlines()})
 
-    def test_finds_two_types_of_one_name(self):
+    def test_finds_two_types_with_the_same_name(self):
         first = "namespace laptime {\nstruct Interval {\n  double low = 0;\n};\n}"
         for second in ("struct Interval {", "class Interval final : public Base<int> {", "enum class Interval : uint8_t {",
                        "template <class T>\nstruct alignas(64) Interval {", "union Interval {"):
@@ -146,7 +146,7 @@ class CheckRules(unittest.TestCase):
         self.assertIn("src/plan/b.h:2: Interval is the name of a type in src/cli/a.h too",
                       self.check_files({"src/cli/a.h": first, "src/plan/b.h": "namespace laptime {\nstruct Interval {};\n}"}))
 
-    def test_accepts_types_of_one_name_in_scopes_of_their_own(self):
+    def test_accepts_equal_names_in_different_scopes(self):
         first = "namespace laptime {\nstruct Interval {\n  double low = 0;\n};\n}"
         for second in ("namespace laptime { namespace { struct Interval {}; } }",
                        "namespace laptime::plan { struct Interval {}; }",
@@ -157,11 +157,11 @@ class CheckRules(unittest.TestCase):
             with self.subTest(second=second):
                 self.assertEqual(self.of_two_files(first, second), [])
 
-    def test_finds_an_allowance_that_nothing_needs(self):
+    def test_finds_an_unnecessary_allowance(self):
         found = self.check("src/passes/differentiate.cpp", "// This file includes no op.")
         self.assertTrue(found[0].startswith("src/passes/differentiate.cpp:1: an op's header outside the op: the file no"), found)
 
-    def test_exits_with_1_where_a_rule_is_broken(self):
+    def test_exits_with_1_if_a_rule_is_broken(self):
         with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, TOOL, folder]
             self.assertEqual(subprocess.run(command, capture_output=True, check=False).returncode, 0)
@@ -173,7 +173,7 @@ class CheckRules(unittest.TestCase):
 
 
 class Riddles(unittest.TestCase):
-    def test_new_comments_that_open_like_a_riddle_are_refused(self):
+    def test_rejects_new_comments_that_open_like_a_riddle(self):
         diff = """--- a/src/plan/plan.cpp
 +++ b/src/plan/plan.cpp
 @@ -3,0 +4,3 @@
@@ -184,7 +184,7 @@ class Riddles(unittest.TestCase):
         self.assertEqual([found.split(": ")[0] for found in check_rules.riddles(diff)],
                          ["src/plan/plan.cpp:4", "src/plan/plan.cpp:6"])
 
-    def test_moved_and_plain_comments_and_documents_pass(self):
+    def test_accepts_moved_comments_plain_comments_and_documents(self):
         diff = """--- a/src/plan/old.cpp
 +++ /dev/null
 @@ -1 +0,0 @@

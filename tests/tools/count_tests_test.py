@@ -1,4 +1,4 @@
-"""count_tests.py: cases of GoogleTest and unittest that passed, failed and were skipped."""
+"""count_tests.py counts the GoogleTest and unittest cases that passed, failed or were skipped."""
 
 import pathlib
 import subprocess
@@ -54,7 +54,7 @@ class CountTests(unittest.TestCase):
         self.assertIn("skipped: Product.Amx: this machine has no AMX\n", names)
         self.assertIn("skipped: e2e test_page: needs Chromium\n", names)
 
-    def test_a_program_that_ends_early_has_failed(self):
+    def test_a_program_that_exits_early_has_failed(self):
         counts, names = self.counts([("test_ops", "fail", "[==========] Running 3 tests from 1 test suite.\n")])
         self.assertEqual(counts, "0 1 0")
         self.assertIn("ended before its time", names)

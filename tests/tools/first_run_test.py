@@ -38,14 +38,14 @@ class FirstRun(unittest.TestCase):
         self.assertEqual(first_run.size(first), "129 M parameters, batch 4 x 256")
         self.assertEqual(first_run.machine(first), "AMD EPYC, 2 cores, AVX-512")
 
-    def test_a_loss_that_does_not_fall_is_a_failure(self):
+    def test_fails_if_the_loss_does_not_fall(self):
         self.assertEqual(first_run.learning(record("float32", 1)),
                          "loss 5.92 -> 3.20 in 3 steps on this repository's sources")
         flat = record("float32", 1) | {"loss": {"values": [5.9, 5.8]}}
         with self.assertRaises(first_run.Failed):
             first_run.learning(flat)
 
-    def test_warns_of_other_programs(self):
+    def test_warns_about_other_programs(self):
         self.assertEqual(first_run.warning([record("float32", 1)]), "")
         said = first_run.warning([record("float32", 1), record("bfloat16", 1, load=2.8)])
         self.assertIn("load 2.8 on 2 cores", said)

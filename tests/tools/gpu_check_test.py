@@ -1,4 +1,4 @@
-"""Tests of what tools/gpu_check makes of measurements, and of its steps."""
+"""tools/gpu_check: the verdicts that it derives from measurements, and its steps."""
 
 import sys
 import unittest
@@ -30,7 +30,7 @@ def found(verdicts):
 
 
 class Speed(unittest.TestCase):
-    def test_the_fastest_opponent_of_each_kind_counts(self):
+    def test_compares_with_the_fastest_peer_of_each_kind(self):
         text = compared(row("laptime-compile", 1.0, 2.0, 1.0), row("pytorch-reference", 9.0, 9.0, 9.0),
                         row("pytorch-tuned", 3.1, 6.2, 9.0), row("pytorch-tuned-compile", 1.4, 2.8, 1.4))
         got = gpu_verdicts.against_pytorch("small", "bfloat16", text)
@@ -39,7 +39,7 @@ class Speed(unittest.TestCase):
         large = gpu_verdicts.against_pytorch("2.7B", "tf32", text)
         self.assertEqual(found(large), [("3.10 x", "ok"), ("1.40 x", "ok")])
 
-    def test_a_peer_without_memory_is_beaten_and_ours_is_not(self):
+    def test_out_of_memory_beats_a_peer_but_not_us(self):
         full = row("pytorch-tuned-compile", status="out_of_memory")
         text = compared(row("laptime-compile", 1.0), row("pytorch-tuned", 4.0), full)
         got = gpu_verdicts.against_pytorch("small", "tf32", text)
@@ -47,12 +47,12 @@ class Speed(unittest.TestCase):
         ours = gpu_verdicts.against_pytorch("small", "tf32", compared(row("laptime-compile", status="out_of_memory"), full))
         self.assertEqual({v.verdict for v in ours}, {"not measured"})
 
-    def test_wrong_losses_and_no_run(self):
+    def test_wrong_losses_miss_and_missing_runs_are_not_measured(self):
         text = compared(row("laptime-compile", 1.0), row("pytorch-tuned", 9.0), fine=False)
         self.assertEqual(gpu_verdicts.against_pytorch("small", "tf32", text)[0].verdict, "missed")
         self.assertEqual(found(gpu_verdicts.against_pytorch("small", "tf32", "")), [("", "not measured")] * 2)
 
-    def test_mfu_and_attention(self):
+    def test_judges_mfu_and_attention(self):
         records = [record(model="gpt2-124M", mode="compile", dtype="bfloat16")]
         self.assertEqual(found(gpu_verdicts.mfu(records, "gpt2-124M", 0.45)), [("46.0 %", "ok"), ("44.0 %", "missed")])
         self.assertEqual(gpu_verdicts.mfu([], "gpt2-124M", 0.45)[0].verdict, "not measured")
@@ -75,20 +75,20 @@ class Kernels(unittest.TestCase):
         "a,kernels,,0.1,0.1,,0.7,3,rms_norm:rows\n"
     )
 
-    def test_the_share_of_the_bandwidth_is_that_of_all_launches(self):
+    def test_bandwidth_share_covers_all_launches(self):
         adamw = gpu_verdicts.of_bandwidth("AdamW", self.CSV, ("adamw",))
         self.assertEqual((adamw.got, adamw.verdict), ("80.0 %", "missed"))
         self.assertEqual(gpu_verdicts.of_bandwidth("norms", self.CSV, ("rms_norm",)).got, "70.0 %")
         self.assertEqual(gpu_verdicts.of_bandwidth("norms", "", ("rms_norm",)).verdict, "not measured")
 
-    def test_products(self):
+    def test_judges_the_worst_product(self):
         text = "180 products, 2 below 95.0 % of the best; least 93.2 % (bfloat16 small head forward)"
         self.assertEqual(found([gpu_verdicts.products(text)]), [("93.2 %", "missed")])
         self.assertEqual(gpu_verdicts.products("").verdict, "not measured")
 
 
 class Memory(unittest.TestCase):
-    def test_the_worst_point_counts_and_small_ones_do_not(self):
+    def test_judges_the_worst_point_except_small_ones(self):
         def point(predicted, reserved):
             return record() | {"memory": {"predicted_peak_bytes": predicted, "reserved_bytes": reserved}}
 
@@ -111,13 +111,13 @@ class Memory(unittest.TestCase):
 
 
 class Steps(unittest.TestCase):
-    def test_states(self):
+    def test_states_decide_the_verdict(self):
         self.assertEqual(gpu_verdicts.of_steps("x", ["passed", "passed"]).verdict, "ok")
         self.assertEqual(gpu_verdicts.of_steps("x", ["passed", "open"]).verdict, "not measured")
         self.assertEqual(gpu_verdicts.of_steps("x", ["failed", "open"]).verdict, "missed")
         self.assertEqual(gpu_verdicts.of_steps("x", []).verdict, "not measured")
 
-    def test_every_verdict_names_a_step_that_exists(self):
+    def test_every_verdict_names_an_existing_step(self):
         steps = gpu_steps.steps(Path("folder"), Path("laptime"), True) + gpu_steps.wishes(Path("folder"), Path("laptime"), True)
         names = {step.name for step in steps}
         asked = []
@@ -132,7 +132,7 @@ class Steps(unittest.TestCase):
         self.assertEqual({v.verdict for v in rows}, {"not measured"})
         self.assertEqual(len(gpu_verdicts.table(rows).splitlines()), len(rows) + 1)
 
-    def test_names_of_files_differ(self):
+    def test_file_names_are_unique(self):
         files = [s.file for s in [*gpu_steps.numbers(), *gpu_steps.wishes(Path("f"), Path("l"), True), *gpu_steps.tables(Path("f"))]]
         self.assertEqual(len(files), len(set(files)))
 

@@ -1,4 +1,4 @@
-"""The launcher of instruction-set copies keeps their shared inline functions apart, and refuses code before main."""
+"""The compiler launcher for instruction-set copies isolates their shared inline functions and rejects code that runs before main."""
 
 import os
 import subprocess
@@ -46,13 +46,13 @@ class IsolateSymbols(unittest.TestCase):
     def output(self, *command: str) -> str:
         return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=True).stdout
 
-    def test_the_linker_never_shares_a_copy(self):
+    def test_linker_never_shares_a_copy(self):
         for name, flags in (("avx512", ["-mavx512f"]), ("plain", [])):
             source = COPY.replace("NAME", name)
             done = self.compile(name, source, flags, name if flags else None)
             self.assertEqual(done.returncode, 0, done.stderr)
         self.compile("program", PROGRAM, [])
-        # The copy with instructions that a machine may lack stands first on purpose.
+        # The copy with instructions that a machine may lack is first on purpose.
         self.output(COMPILER, "avx512.o", "program.o", "plain.o", "-o", "program")
         code = self.output("objdump", "--disassemble", "--demangle", "--no-show-raw-insn", "program")
         for function in ("shared(double const*, int)", "Shape::area(double)", "Shape::~Shape()"):
@@ -61,14 +61,14 @@ class IsolateSymbols(unittest.TestCase):
             self.assertNotRegex("".join(shared_copy), r"\bv[a-z]+[sp]d\b", function)
         self.output("./program")
 
-    def test_refuses_code_that_runs_before_main(self):
+    def test_rejects_code_that_runs_before_main(self):
         source = "#include <string>\nconst std::string name = \"a name that is too long to be kept in place\";\n"
         done = self.compile("early", source + "const void* use() { return &name; }\n", ["-mavx2"], "avx2")
         self.assertEqual(done.returncode, 1)
         self.assertIn("before main", done.stderr)
         self.assertFalse((self.folder / "early.o").exists())
 
-    def test_passes_on_a_failed_compilation(self):
+    def test_propagates_a_failed_compilation(self):
         done = self.compile("wrong", "int main() { return nothing; }\n", [], "avx2")
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("nothing", done.stderr)

@@ -1,4 +1,4 @@
-"""The id of the kernels: another one for other kernel sources or another compiler, the same for other commits."""
+"""The id of the kernels changes with the kernel sources and the compiler, and not with other commits."""
 
 import re
 import shutil
@@ -32,7 +32,7 @@ class KernelsId(unittest.TestCase):
                        check=True)
         return re.search(r'\b' + name + r'\(\) { return "([0-9a-f]{16})"; }', self.output.read_text())[1]
 
-    def test_it_follows_what_decides_about_kernels(self):
+    def test_changes_with_kernel_sources_and_compiler(self):
         before = self.kernels_id()
         self.write("src/report/csv.cpp", "changed")
         self.assertEqual(self.kernels_id(), before)
@@ -43,7 +43,7 @@ class KernelsId(unittest.TestCase):
         self.write("src/ops/matmul/matmul_avx512_bf16.cpp", "new")
         self.assertNotEqual(self.kernels_id(), changed)
 
-    def test_devices_have_ids_of_their_own(self):
+    def test_devices_have_separate_ids(self):
         cpu, cuda = self.kernels_id(), self.kernels_id(name="cuda_kernels_id")
         self.write("src/ops/matmul/matmul_cpu.cpp", "changed")
         self.assertNotEqual(self.kernels_id(), cpu)

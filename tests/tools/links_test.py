@@ -1,4 +1,4 @@
-"""Every relative link in a Markdown page leads to a file of the repository, and to a heading that exists."""
+"""Every relative link in a Markdown page leads to an existing file and heading of the repository."""
 
 import re
 import subprocess
@@ -17,7 +17,7 @@ def without_code(text: str) -> str:
 
 
 def anchors(text: str) -> set[str]:
-    """The names that GitHub gives to headings: lower case, punctuation dropped, spaces as hyphens."""
+    """The anchors that GitHub creates for headings: lower case, without punctuation, with hyphens for spaces."""
     headings = re.findall(r"^#+ +(.*)$", re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -35,7 +35,7 @@ def broken_links(page: Path) -> list[str]:
 
 
 class Links(unittest.TestCase):
-    def test_every_page(self):
+    def test_links_of_every_page_exist(self):
         listed = subprocess.run(["git", "ls-files", "*.md"], cwd=ROOT, capture_output=True, text=True, check=False)
         pages = [ROOT / name for name in listed.stdout.split()] or sorted(ROOT.glob("*.md")) + sorted(ROOT.glob("docs/**/*.md"))
         self.assertGreater(len(pages), 10)

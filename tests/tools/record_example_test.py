@@ -1,4 +1,4 @@
-"""The example in the description of records: laid out without loss, and by the command that stands beside it."""
+"""The example in the documentation of records: its layout loses nothing, and it comes from the command next to it."""
 
 import importlib.util
 import json
@@ -28,7 +28,7 @@ class RecordExample(unittest.TestCase):
             self.assertTrue(len(line) <= 120 or '"signature"' in line, line)
         self.assertEqual(sum('"signature"' in line for line in text.splitlines()), 3)
 
-    def test_the_document_states_the_command_and_holds_its_layout(self):
+    def test_document_has_the_command_and_its_output(self):
         text = record_example.DOCUMENT.read_text()
         self.assertIn("laptime bench " + " ".join(record_example.OPTIONS), " ".join(text.split()))
         example = text.partition(record_example.BEGIN)[2].partition(record_example.END)[0]

@@ -1,4 +1,4 @@
-"""tools/report_pictures.py: the pictures in docs/images are those that it makes, from a sweep with every axis of a page."""
+"""tools/report_pictures.py: docs/images has the pictures that it makes, and its sweep varies every axis of a page."""
 
 import sys
 import tomllib
@@ -11,10 +11,10 @@ import report_pictures  # noqa: E402
 
 
 class Pictures(unittest.TestCase):
-    def test_the_folder_has_these_pictures(self):
+    def test_folder_has_these_pictures(self):
         self.assertEqual({path.name for path in report_pictures.IMAGES.glob("*.png")}, {one.name for one in report_pictures.PICTURES})
 
-    def test_the_sweep_varies_what_a_page_compares(self):
+    def test_sweep_varies_every_axis_of_a_page(self):
         sweep = tomllib.loads(report_pictures.SWEEP.read_text())
         for option in ("context", "dtype", "mode", "pass"):
             self.assertGreater(len(sweep[option]), 1, option)

@@ -1,4 +1,4 @@
-"""tools/reproducible_bits: the program keeps its promise over threads and runs, and a program that breaks it is found out."""
+"""tools/reproducible_bits: the program gives equal bits for all threads and runs, and a program that does not is detected."""
 
 import os
 import subprocess
@@ -38,12 +38,12 @@ class ReproducibleBits(unittest.TestCase):
             program.chmod(0o755)
             return self.tool(program, "--edition", "2026", "--runs", "4", "--threads", "1,3", *words, **environment)
 
-    def test_the_program_keeps_its_promise(self):
+    def test_program_is_reproducible(self):
         done = self.tool(os.environ["LAPTIME_BINARY"], "--runs", "2", "--threads", "1,2", "--edition", "2025,gpt2")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("24 runs of 12 combinations: all losses are bitwise equal", done.stdout)
 
-    def test_a_last_bit_that_depends_on_the_threads_is_found(self):
+    def test_finds_a_bit_that_depends_on_the_threads(self):
         done = self.fake(DEVIATES="3")
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("24 runs of 6 combinations: 2 combinations differ", done.stdout)
@@ -52,14 +52,14 @@ class ReproducibleBits(unittest.TestCase):
         self.assertIn("2 avx2", rows[0])
         self.assertIn("0x1p+0 0x1.000002p-1", rows[1])
 
-    def test_runs_elsewhere_are_compared_too(self):
+    def test_compares_runs_on_another_processor(self):
         other = ["--by", "env ISA=avx512 DEVIATES=2"]
         done = self.fake(*other, "--by-threads", "1")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("4 avx2, 1 avx512", done.stdout)
         self.assertEqual(self.fake(*other, "--by-threads", "1,2").returncode, 1)
 
-    def test_a_run_that_fails_is_no_comparison(self):
+    def test_a_failed_run_is_not_compared(self):
         done = self.fake(FAIL="compile")
         self.assertEqual(done.returncode, 2, done.stdout)
         self.assertIn("laptime: no memory", done.stderr)

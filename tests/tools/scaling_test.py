@@ -1,4 +1,4 @@
-"""tools/scaling: a step on several numbers of threads."""
+"""tools/scaling: a step with several thread counts."""
 
 import os
 import subprocess
@@ -17,7 +17,7 @@ def scaling(*words: str) -> subprocess.CompletedProcess:
 
 
 class Scaling(unittest.TestCase):
-    def test_it_has_a_row_for_each_number_of_threads(self):
+    def test_has_a_row_for_each_thread_count(self):
         done = scaling("--threads", "8,1,2", "--rounds", "1", *POINT)
         self.assertEqual(done.returncode, 0, done.stderr)
         rows = [line.split("|")[1:-1] for line in done.stdout.splitlines() if line.startswith("| ")]
@@ -26,7 +26,7 @@ class Scaling(unittest.TestCase):
         self.assertEqual(rows[2][5].strip(), "")  # explain has no bound for 2 threads
         self.assertGreater(float(rows[3][5]), 0)
 
-    def test_wrong_input_is_refused(self):
+    def test_rejects_invalid_input(self):
         for words, problem in ((["--threads", "0,1"], "whole numbers"), (["--rounds", "0", *POINT], "at least 1"),
                                (["--no-such-option"], "laptime explain failed")):
             with self.subTest(words):

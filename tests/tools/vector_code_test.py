@@ -1,4 +1,4 @@
-"""The loops of strip kernels are vector code: a branch that the compiler cannot turn into a mask makes them scalar."""
+"""The loops of strip kernels are compiled to vector code. A branch that cannot become a mask would make them scalar."""
 
 import os
 import re

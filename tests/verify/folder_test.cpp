@@ -1,4 +1,4 @@
-// Folders of models of transformers: our engine gives PyTorch's values, in every mode.
+// Model folders of transformers: our engine reproduces PyTorch's values in every mode.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -31,7 +31,7 @@ TEST_P(VerifyFolder, PassesInEveryComparison) {
   for (const VerifiedGroup& group : file.groups) {
     for (const Comparison& comparison : group.comparisons) compared += comparison.skipped ? 0 : 1;
   }
-  // In two types: five losses, and every key once; and the two versions of the configuration.
+  // Five losses and every key once, in two types, and for both versions of the configuration.
   EXPECT_EQ(compared, 2 * (5 + golden.keys.size()) + 1);
 }
 
@@ -42,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(Recomputed, VerifyFolder,
                          testing::Combine(testing::ValuesIn(test::kGoldenFolders),
                                           testing::Values(Mode::kEager, Mode::kCompile), testing::Values("block")));
 
-// A copy of a folder, gone when the object dies.
+// A copy of a folder, removed by the destructor.
 class FolderCopy {
  public:
   explicit FolderCopy(const std::string& name) : path_(testing::TempDir() + "/laptime_folder_" + name) {
@@ -87,7 +87,7 @@ TEST(GoldenFolder, FindsAWrongFrequency) {
   EXPECT_FALSE(file.groups.front().pass()) << "the older configuration describes another model now";
 }
 
-TEST(GoldenFolder, NamesWhatIsDamaged) {
+TEST(GoldenFolder, ErrorNamesTheDamagedFile) {
   const FolderCopy folder("llama");
   folder.replace("config.json", "\"vocab_size\": 97", "\"vocab_size\": 98");
   EXPECT_NE(reading_error(folder.path()).find("parameters"), std::string::npos) << reading_error(folder.path());

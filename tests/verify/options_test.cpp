@@ -1,4 +1,4 @@
-// Engine options of verify: those that bench refuses are refused, and those that were used are named.
+// Engine options of verify: those that bench rejects are rejected, and the options in use are stated.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ std::string refusal_of_options(const RunConfig& machine, const char* name) {
   return {};
 }
 
-TEST(Verify, RefusesOptionsThatBenchRefuses) {
+TEST(Verify, RejectsOptionsThatBenchRejects) {
   RunConfig machine = on_two_threads();
   machine.mode = Mode::kCompile;
   machine.keep = "linear";
@@ -51,7 +51,7 @@ TEST(Verify, RefusesOptionsThatBenchRefuses) {
   EXPECT_EQ(refusal_of_options(in_backward, "tiny_2025"), "");
 }
 
-TEST(Verify, NamesOptionsAndSkipsTypesThatTheyExclude) {
+TEST(Verify, StatesOptionsAndSkipsTypesThatTheyExclude) {
   RunConfig machine = on_two_threads();
   machine.optimizer_in_backward = true;
   machine.reproducible = true;

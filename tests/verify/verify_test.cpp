@@ -1,4 +1,5 @@
-// Verification of golden files: they pass with every kernel, everything is compared, and any changed number is noticed.
+// Verification of golden files: they pass with every kernel, everything is compared, and any changed number is
+// detected.
 #include "verify/verify.h"
 
 #include <gmock/gmock.h>
@@ -48,7 +49,7 @@ std::map<std::string, size_t> counts_of(const VerifiedFile& file) {
   return counts;
 }
 
-// Names of the groups with a failing comparison.
+// Names of the groups in which a comparison fails.
 std::vector<std::string> failing_groups(const VerifiedFile& file) {
   std::vector<std::string> names;
   for (const VerifiedGroup& group : file.groups) {
@@ -98,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(Slow, VerifyFile,
                                          "small_2025"),
                          name_of_case);
 
-// The golden files in each engine mode with and without recomputation, with the kernels that a measurement takes.
+// The golden files in each engine mode, with and without recomputation, using the kernels that are fastest in a trial.
 class VerifyEngine : public testing::TestWithParam<std::tuple<const char*, Mode, const char*>> {};
 
 RunConfig engine(Mode mode, const char* recompute) {
@@ -147,8 +148,8 @@ TEST(VerifyKernelChoices, AreLookedUpByDevice) {
   EXPECT_EQ(asked, std::set<std::string>{device_key(find_device(on_threads(2)))});
 }
 
-// One pinned kernel that belongs to a step in bfloat16: it is followed there, and is no error in float32.
-TEST(VerifyKernelChoices, FollowKernelsFile) {
+// The pinned kernel belongs to a bfloat16 step: it is used there, and it is not an error in float32.
+TEST(VerifyKernelChoices, FollowTheKernelsFile) {
   const GoldenCase golden = read_golden(golden_path("head64_2025"));
   const auto verify_with = [&](const std::string& signature, const std::string& kernel) {
     const Json use{{"op", signature.substr(0, signature.find('('))}, {"signature", signature}, {"kernel", kernel}};
@@ -173,7 +174,7 @@ TEST(VerifyKernelChoices, FollowKernelsFile) {
               HasSubstr("chooses nothing for"));
 }
 
-// A device with the kernels of each op rotated by `number`, or with only the references.
+// A device on which the kernels of each op are rotated by `number`, or only the references remain.
 FindDevice reordered(size_t number, bool references) {
   return [=](const RunConfig& config) {
     Device device = find_device(config);
@@ -209,7 +210,7 @@ TEST(Verify, PassesWithEveryKernel) {
   }
 }
 
-// A device whose gradients of the embedding are 1 % too large.
+// A device on which the embedding gradients are 1 % too large.
 Device device_with_scaled_gradient(const RunConfig& config) {
   static const Kernel kOriginal = [&] {
     const Device device = find_device(config);
@@ -266,7 +267,7 @@ TEST(Verify, PassesOnADeviceWithGuardedMemory) {
   }
 }
 
-// A copy of tiny_2025_clip with its metadata, or bytes of one tensor, changed.
+// A copy of tiny_2025_clip with changed metadata, or with changed bytes in one tensor.
 class ChangedGolden {
  public:
   ChangedGolden() : bytes_(bytes_of_file(golden_path("tiny_2025_clip"))) {
@@ -279,7 +280,7 @@ class ChangedGolden {
 
   Json metadata;
 
-  // Adds to one element of a float64 tensor.
+  // Adds a number to one element of a float64 tensor.
   void add_to(const std::string& tensor, size_t element, double difference) {
     const auto begin = header_[tensor]["data_offsets"][0].get<size_t>() + element * sizeof(double);
     double value = 0;
@@ -400,7 +401,7 @@ TEST(VerifyText, ListsEveryComparison) {
   EXPECT_THAT(text, Not(HasSubstr("FAIL")));
 }
 
-TEST(VerifyText, SummaryIsALineAndTheFailures) {
+TEST(VerifyText, SummaryIsOneLineAndTheFailures) {
   VerifiedFile file{"a.safetensors: a model", "cpu", {{"logits", {}}, {"gradients", {}}}, {}};
   file.groups[0].comparisons.push_back({"logits", 1, 10, true, false, ""});
   file.groups[1].comparisons.push_back({"grad/a", 2, 4, true, false, ""});
@@ -439,7 +440,7 @@ TEST(VerifyText, FileWithoutComparisonsFails) { EXPECT_FALSE(VerifiedFile{}.pass
 
 TEST(Verify, CountsConstantsComputedInsideAStep) {
   Builder build;
-  rope_table(build, {8, 4, 10'000, DType::kFloat32});  // a module buffer
+  rope_table(build, {8, 4, 10'000, DType::kFloat32});  // a buffer of the module
   EXPECT_EQ(constant_bytes_of_step(build.graph()), 0);
   arange(build, 8);  // positions, int64
   EXPECT_EQ(constant_bytes_of_step(build.graph()), 8 * 8);
@@ -450,7 +451,7 @@ TEST(Verify, ReportsProgress) {
   Seconds last{};
   verify_golden(read_golden(golden_path("tiny_2026")), on_threads(1), [&](const std::string& stage, Seconds elapsed) {
     stages.push_back(stage);
-    EXPECT_GE(elapsed, last);  // across all precisions
+    EXPECT_GE(elapsed, last);  // the elapsed time covers all precisions
     last = elapsed;
   });
   ASSERT_EQ(stages.size(), 33U);

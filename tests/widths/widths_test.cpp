@@ -1,6 +1,6 @@
-// Loss, logits, gradients and weights have the same bits for any width of the vectors, on all processors with fused
-// multiply-adds: for the instruction sets of this machine, and for the kernels compiled with 4 lanes and, if no
-// instruction set here has 16, with 16 lanes.
+// The loss, logits, gradients and weights have identical bits for any vector width, on all processors with fused
+// multiply-adds. This is tested for the instruction sets of this machine, for kernels compiled with 4 lanes and, if no
+// instruction set here has 16 lanes, with 16 lanes.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -28,7 +28,7 @@ struct Table {
   std::vector<Kernel> kernels;
 };
 
-// The kernels that --reproducible allows, then the references.
+// The kernels that --reproducible allows, followed by the references.
 Table reproducible(const std::string& name, std::vector<Kernel> kernels) {
   std::erase_if(kernels, [](const Kernel& kernel) { return !kernel.reproducible || kernel.name == kReferenceName; });
   for (const Kernel& reference : reference_kernels()) kernels.push_back(reference);
@@ -52,7 +52,7 @@ struct Case {
   std::string name;
   RunConfig config;
   bool compile = false;
-  bool trades = false;  // the loss without logits, too
+  bool trades = false;  // also compute the loss without the logits
 };
 void PrintTo(const Case& value, std::ostream* stream) { *stream << value.name; }
 

@@ -25,7 +25,7 @@ namespace laptime::cpu {
 namespace {
 
 // Keeps freed memory mapped, so that a library that allocates buffers in every launch does not cause page faults each
-// time: malloc does not use mmap below 32 MiB (the largest threshold of glibc) and rarely trims the heap.
+// time: malloc does not use mmap below 32 MiB (the largest threshold in glibc) and rarely trims the heap.
 void keep_freed_memory() {
   mallopt(M_MMAP_THRESHOLD, 32 << 20);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
@@ -53,9 +53,10 @@ void warm_thread() {
   grow_heap();
 }
 
-// Prepares the process and the calling thread for a team of so many threads, which must not exist yet: they take
-// address space while it is measured here. Throws OutOfMemory unless there is room for the stack, heap and scratch of
-// each. A stack that cannot grow and an OpenMP runtime that cannot allocate would end the process without an error.
+// Prepares the process and the calling thread for a team with this many threads. The team must not exist yet, because
+// its threads would take address space that is measured here. Throws OutOfMemory if there is no room for the stack,
+// heap and scratch of each thread. Otherwise a stack that cannot grow or an OpenMP runtime that cannot allocate would
+// end the process without an error.
 int prepared_for(int threads) {
   constexpr int64_t kRoomOfThread = int64_t{16} << 20;
   keep_freed_memory();
@@ -74,8 +75,8 @@ int prepared_for(int threads) {
 }
 
 // Touches every page, divided among the threads. Fresh pages are zero, so one write per page is enough for kZeros.
-// Threads touch blocks in turn, which spreads the pages evenly over NUMA nodes: every thread works on a part of each
-// tensor, so that no page belongs to one thread.
+// Threads touch alternating blocks, which spreads the pages evenly over NUMA nodes. Every thread works on a part of
+// each tensor, so that no page belongs to one thread.
 void touch(Team& team, const Pages& pages, Contents contents) {
   constexpr int64_t kBlockBytes = int64_t{8} << 20;
   team.parallel_for(ceil_div(pages.bytes(), kBlockBytes), [&](int64_t block) {

@@ -1,11 +1,11 @@
-// Rounds allocations up to the bytes that they hold.
+// Rounds the sizes of allocations up to the bytes that they really occupy.
 #pragma once
 
 #include <cstdint>
 
 namespace laptime::cpu {
 
-// The bytes that Pages(bytes) holds: whole pages, from 2 MiB on huge ones.
+// The bytes that Pages(bytes) occupies: whole pages, which are huge pages from 2 MiB on.
 int64_t held_bytes(int64_t bytes);
 
 }  // namespace laptime::cpu

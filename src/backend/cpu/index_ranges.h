@@ -1,4 +1,4 @@
-// IndexRanges: indices that threads take one at a time, each from a range of its own first.
+// IndexRanges: indices that threads take one at a time, starting with their own range.
 #pragma once
 
 #include <atomic>
@@ -8,14 +8,14 @@
 
 namespace laptime::cpu {
 
-// Threads that take neighbouring indices at the same time read neighbouring memory, and where their cores share no
-// cache, the prefetcher of one core takes lines that the other one needs. With ranges they are far apart until the end.
+// Threads that take adjacent indices at the same time read adjacent memory. If their cores share no cache, the
+// prefetcher of one core then fetches lines that the other one needs. Ranges keep the threads far apart until the end.
 class IndexRanges {
  public:
   explicit IndexRanges(int most_ranges) : ranges_(std::make_unique<Range[]>(static_cast<size_t>(most_ranges))) {}
 
-  // [0, count) in `ranges` ranges, as equal as can be. From one range all threads take indices in order. No thread may
-  // be taking indices meanwhile.
+  // Divides [0, count) into `ranges` ranges of nearly equal size. From a single range, all threads take indices in
+  // order. No thread may take indices during this call.
   void divide(int64_t count, int ranges) {
     ranges_in_use_ = ranges;
     for (int i = 0; i < ranges; ++i) {
@@ -25,11 +25,12 @@ class IndexRanges {
     }
   }
 
-  // Hands indices to one thread.
+  // Provides one thread with indices.
   class Taker {
    public:
     Taker(IndexRanges& ranges, int thread) : ranges_(ranges), thread_(thread) {}
-    // The next index of the thread's own range or, when that is empty, of those after it; none where all are taken.
+    // The next index of the thread's own range or, when that is empty, of the ranges after it; none if all indices are
+    // taken.
     std::optional<int64_t> next() {
       for (; empty_ < ranges_.ranges_in_use_; ++empty_) {
         Range& range = ranges_.ranges_[static_cast<size_t>((thread_ + empty_) % ranges_.ranges_in_use_)];
@@ -43,11 +44,11 @@ class IndexRanges {
    private:
     IndexRanges& ranges_;
     int thread_;
-    int empty_ = 0;  // ranges of which nothing is left
+    int empty_ = 0;  // ranges that are empty
   };
 
  private:
-  // Indices from `next` to `end` are still to be taken.
+  // Indices from `next` to `end` have not been taken yet.
   struct alignas(64) Range {
     std::atomic<int64_t> next{0};
     int64_t end = 0;

@@ -3,7 +3,7 @@
 
 #include <string>
 
-// The build defines it (cmake/op_files.cmake); the default serves tools that parse a single file.
+// The build defines it (cmake/op_files.cmake). The default is for tools that parse a single file.
 #ifndef LAPTIME_ISA
 #define LAPTIME_ISA plain
 #endif

@@ -41,7 +41,7 @@ std::vector<LaunchLoop> loops_of_launch(const Kernel& kernel, const Signature& s
   int64_t bytes = std::max<int64_t>(kernel.workspace_bytes(signature), 1);
   for (const TensorType& type : signature.in) bytes = std::max(bytes, bytes_of(type));
   for (const TensorType& type : signature.out) bytes = std::max(bytes, bytes_of(type));
-  const AddressSpace space(bytes);  // of every operand: what they hold does not matter
+  const AddressSpace space(bytes);  // shared by all operands, because their contents do not matter
   std::vector<TensorView> operands;
   for (const TensorType& type : signature.in) operands.push_back({space.start(), type});
   for (const TensorType& type : signature.out) operands.push_back({space.start(), type});

@@ -9,8 +9,8 @@ namespace laptime::cpu {
 
 constexpr int64_t kPage = 4096;
 
-// Owns zero-filled anonymous memory that is not yet touched. From 2 MiB on it is aligned to 2 MiB and uses huge pages;
-// smaller memory is aligned to 4 KiB. Throws OutOfMemory if the system has no memory.
+// Owns zero-filled anonymous memory that has not been touched yet. From 2 MiB on it is aligned to 2 MiB and uses huge
+// pages; smaller memory is aligned to 4 KiB. Throws OutOfMemory if the system has no memory.
 class Pages {
  public:
   explicit Pages(int64_t bytes);

@@ -1,9 +1,9 @@
-// Keeps oneDNN, which would start OpenMP threads of its own, on the calling thread.
+// Keeps oneDNN on the calling thread. Otherwise it would start its own OpenMP threads.
 #pragma once
 
 namespace laptime::cpu {
 
-// From now on, OpenMP parallel regions that the calling thread enters run on it alone.
+// From now on, OpenMP parallel regions that the calling thread enters run only on this thread.
 void use_one_openmp_thread();
 
 }  // namespace laptime::cpu

@@ -1,6 +1,6 @@
-// Implements parallel runs. The caller opens a run, workers that are awake join it, and all take indices until none is
-// left, each from its own range first. Then the caller closes the run and waits only for workers that joined, so a
-// worker that wakes late delays no one.
+// Implements parallel runs. The caller opens a run, workers that are awake join it, and all take indices until none are
+// left, starting with their own ranges. Then the caller closes the run and waits only for workers that have joined, so
+// a worker that wakes up late delays no one.
 #include "backend/cpu/team.h"
 
 #include <x86intrin.h>
@@ -11,7 +11,7 @@ namespace laptime::cpu {
 namespace {
 
 // How long a thread polls before it sleeps, in ticks of the time stamp counter. The resulting 30 to 50 us are longer
-// than the gap between two kernels of a step, and short enough not to disturb other work on the machine.
+// than the gap between two kernels of a step, and too short to disturb other work on the machine.
 constexpr uint64_t kSpinTicks = 100'000;
 
 // The fields of Team::state_: number of joined workers, whether the run is open, and the number of the run.

@@ -21,17 +21,17 @@ namespace laptime::cpu {
 // the number of threads, so that results do not depend on it. Only one thread may call, and loops must not be nested.
 class Team : public Queue {
  public:
-  // Scratch bytes per thread: one huge page, which holds a packed block of a GEMM.
+  // Scratch bytes per thread: one huge page, which can contain a packed block of a GEMM.
   static constexpr int64_t kScratchBytes = int64_t{2} << 20;
 
   explicit Team(int threads);
-  // A team that runs no loop. It records in `loops` how each would divide among that many threads.
+  // A team that runs no loops. It records in `loops` how each loop would be divided among that many threads.
   Team(int threads, std::vector<LaunchLoop>& loops);
   ~Team() override;
 
   int size() const { return static_cast<int>(scratch_.size()); }
 
-  // Calls body(index) or body(index, thread) for every index of [0, count); indices are handed out one at a time, in
+  // Calls body(index) or body(index, thread) for every index of [0, count); indices are assigned one at a time, in
   // order. `thread` in [0, size()) is the thread that runs the index, 0 for the caller. Use it to find scratch, never
   // to divide work. A kernel with several loops states the work of each.
   template <class Body>
@@ -39,16 +39,16 @@ class Team : public Queue {
     loop(count, 1, body, work);
   }
 
-  // For loops over memory: each thread starts with its own range of indices, the same range in every loop of that
-  // count, and steals work when it is done. Data written by one loop is then in the cache of the core that reads it in
-  // the next, even if cores share no cache.
+  // For loops over memory: each thread starts with its own range of indices, which is the same in every loop with that
+  // count, and steals work when its range is done. Data written by one loop is then in the cache of the core that reads
+  // it in the next loop, even if cores share no cache.
   template <class Body>
   void parallel_ranges(int64_t count, const Body& body, const LoopWork& work = {}) {
     loop(count, size(), body, work);
   }
 
-  // Calls body(begin, end) for blocks of `grain` items of [0, count), for items that are too small to hand out singly.
-  // Threads have ranges of blocks.
+  // Calls body(begin, end) for blocks of `grain` items of [0, count), for items that are too small to assign one by
+  // one. Each thread has a range of blocks.
   template <class Body>
   void parallel_blocks(int64_t count, int64_t grain, const Body& body, const LoopWork& work = {}) {
     const int64_t blocks = ceil_div(count, grain);
@@ -129,14 +129,14 @@ class Team : public Queue {
   std::unordered_map<const void*, std::shared_ptr<void>> residents_;
   Task task_ = nullptr;
   const void* context_ = nullptr;
-  IndexRanges indices_;  // of the current run
+  IndexRanges indices_;  // the indices of the current run
   // State of the current run: its number, whether workers may still join, and how many are working.
   alignas(64) std::atomic<uint32_t> state_{0};
   std::atomic<bool> stopping_{false};
   std::vector<std::thread> workers_;
 };
 
-// The team of a kernel call on the CPU.
+// The team that runs a kernel call on the CPU.
 inline Team& team_of(const KernelCall& call) { return static_cast<Team&>(call.queue); }
 
 }  // namespace laptime::cpu

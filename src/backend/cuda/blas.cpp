@@ -9,7 +9,7 @@
 namespace laptime::cuda {
 namespace {
 
-// Versions whose interface is that of Blas, the newest first.
+// Versions with the interface of Blas, newest first.
 constexpr const char* kLibraries[] = {"libcublasLt.so.13", "libcublasLt.so.12"};
 
 void find_functions(Library& library, Blas& functions) {

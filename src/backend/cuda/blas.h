@@ -1,4 +1,5 @@
-// Blas: the functions of cuBLASLt that we call, loaded at run time. It serves matrix products beside our own kernel.
+// Blas: the functions of cuBLASLt that we call, loaded at run time. Used for matrix products in addition to our own
+// kernel.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +11,7 @@
 
 namespace laptime::cuda {
 
-// The types of the library's interface, as its ABI has them; the toolkit's header is not needed to build.
+// The types of the library's interface, as in its ABI; the toolkit's header is not needed to build.
 using BlasStatus = int;
 using BlasHandle = struct BlasObject*;
 using BlasProductHandle = struct BlasProductObject*;
@@ -29,7 +30,7 @@ struct BlasHeuristic {
 
 inline constexpr BlasStatus kBlasSuccess = 0;
 
-// Numbers of the interface: types of elements and of computation, and attributes of descriptors.
+// Constants of the interface: types of elements and of computation, and attributes of descriptors.
 namespace blas {
 inline constexpr int kReal32 = 0, kReal16 = 2, kRealBFloat16 = 14;
 inline constexpr int kComputeFloat32 = 68, kComputeTf32 = 77;
@@ -43,7 +44,7 @@ inline constexpr int kPreferWorkspaceBytes = 1, kPreferReductions = 3, kPreferAl
 inline constexpr uint32_t kReductionsInOrder = 2;
 }  // namespace blas
 
-// A member has the name of a function of libcublasLt. Matrices are column-major.
+// Each member is named after a function of libcublasLt. Matrices are column-major.
 struct Blas {
   // NOLINTBEGIN(readability-identifier-naming): the names of libcublasLt
   BlasStatus (*cublasLtCreate)(BlasHandle* handle) = nullptr;
@@ -76,14 +77,14 @@ struct Blas {
 
   // The message for a failed call, such as "cuda: cublasLtMatmul failed: ...".
   std::string failure(BlasStatus status, const char* what) const;
-  // Throws Error unless `status` is kBlasSuccess.
+  // Throws Error if `status` is not kBlasSuccess.
   void check(BlasStatus status, const char* what) const;
 };
 
-// In Kernel::library.
+// The value of Kernel::library.
 inline constexpr const char* kBlasName = "cuBLASLt";
 
-// Loads libcublasLt; null where it is not installed. Never throws.
+// Loads libcublasLt. Returns null if it is not installed. Never throws.
 std::shared_ptr<const Blas> find_blas();
 
 }  // namespace laptime::cuda

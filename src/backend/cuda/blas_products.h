@@ -1,4 +1,4 @@
-// BlasProducts: the matrix products of cuBLASLt in one stream, each prepared before it runs.
+// BlasProducts: matrix products by cuBLASLt in one stream, each prepared before it runs.
 #pragma once
 
 #include <cstdint>
@@ -12,16 +12,16 @@
 
 namespace laptime::cuda {
 
-// How many of the algorithms that the library proposes for a product are tried.
+// The number of algorithms proposed by the library that are tried for a product.
 inline constexpr int kBlasAlgorithms = 3;
 
 // A batch of matrices in memory: one of the two strides is 1, and the other is `leading`.
 struct BlasMatrix {
   DType dtype = DType::kFloat32;
-  bool columns_adjacent = true;  // the column stride is 1, else the row stride is
+  bool columns_adjacent = true;  // the column stride is 1; otherwise the row stride is
   int64_t leading = 0;
   int64_t batch_stride = 0;  // in elements
-  uint32_t alignment = 16;   // of its first byte
+  uint32_t alignment = 16;   // alignment of the first byte
 
   friend auto operator<=>(const BlasMatrix&, const BlasMatrix&) = default;
 };
@@ -34,10 +34,10 @@ struct BlasProduct {
   bool has_bias = false;
   DType bias = DType::kFloat32;
   bool adds_c = false;
-  bool tf32 = false;  // float32 factors keep the 10 bits of mantissa of TF32
-  int algorithm = 0;  // index of the algorithm among those the library proposes, the fastest by its estimate first
-  // Also algorithms whose partial sums are added in no fixed order, and rounded between: to compare with, since their
-  // bits change from run to run. An index beyond the library's proposals is then an error.
+  bool tf32 = false;  // round float32 factors to the 10 mantissa bits of TF32
+  int algorithm = 0;  // index among the algorithms that the library proposes, fastest first by its estimate
+  // Also allow algorithms that add partial sums in no fixed order, or round them in between. They are only for
+  // comparison, because their bits vary between runs. An index beyond the library's proposals is then an error.
   bool any_order = false;
 
   friend auto operator<=>(const BlasProduct&, const BlasProduct&) = default;
@@ -54,20 +54,20 @@ struct BlasOperands {
 
 class BlasProducts {
  public:
-  // Bytes of device memory that all products of a stream share, as much as NVIDIA recommends.
+  // Bytes of device memory shared by all products of a stream, as recommended by NVIDIA.
   static constexpr size_t kWorkspaceBytes = size_t{32} << 20;
 
   // The context of the stream must be current. `workspace` has kWorkspaceBytes, aligned to 256, and must outlive the
-  // object. Error if the library cannot start.
+  // object. Throws Error if the library cannot start.
   BlasProducts(std::shared_ptr<const Blas> blas, StreamHandle stream, DeviceAddress workspace);
   BlasProducts(const BlasProducts&) = delete;
   BlasProducts& operator=(const BlasProducts&) = delete;
   ~BlasProducts();
 
-  // Chooses the algorithm, which stays the same as long as this object exists. Where the library proposes fewer
-  // algorithms, its last one. Error if it proposes none.
+  // Chooses the algorithm, which stays the same for the lifetime of this object. If the library proposes fewer
+  // algorithms, the last one is used. Throws Error if it proposes none.
   void prepare(const BlasProduct& product);
-  // Enqueues a prepared product. Returns what failed; empty: nothing.
+  // Enqueues a prepared product. Returns the error; empty if there is none.
   std::string run(const BlasProduct& product, const BlasOperands& operands);
 
  private:

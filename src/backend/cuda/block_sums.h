@@ -1,11 +1,11 @@
-// Sums and maxima over the threads of a block, in an order that depends on the size of the block alone.
+// Sums and maxima over the threads of a block, in an order that depends only on the size of the block.
 #pragma once
 
 #include "backend/cuda/device_code.h"
 
 namespace laptime::cuda {
 
-// Threads of a block that works on one row.
+// Number of threads in a block that processes one row.
 constexpr int row_threads(int64_t columns) {
   constexpr int64_t kMost = 128;
   return columns >= kMost ? kMost : static_cast<int>((columns + kWarp - 1) / kWarp * kWarp);
@@ -14,8 +14,8 @@ constexpr int row_threads(int64_t columns) {
 template <class T>
 using WarpParts = SharedArray<T, kMaxBlock / kWarp>;  // one number per warp
 
-// The values of all threads joined by `join`, which must be commutative and associative but for rounding; every thread
-// gets the result. Ends with a barrier, so that `parts` can be used again.
+// The values of all threads combined by `join`, which must be commutative and, except for rounding, associative. Every
+// thread gets the result. Ends with a barrier, so that `parts` can be reused.
 template <class T, class Join>
 LAPTIME_DEVICE T join_block(const Thread& thread, WarpParts<T>& parts, T value, const Join& join) {
   for (int mask = kWarp / 2; mask > 0; mask /= 2) value = join(value, thread.exchange(value, mask));
@@ -32,7 +32,7 @@ LAPTIME_DEVICE T block_sum(const Thread& thread, WarpParts<T>& parts, T value) {
   return join_block(thread, parts, value, [](T a, T b) { return a + b; });
 }
 
-// NaN where a value is.
+// NaN if any value is NaN.
 template <class T>
 LAPTIME_DEVICE T block_max(const Thread& thread, WarpParts<T>& parts, T value) {
   return join_block(thread, parts, value, [](T a, T b) { return a != a || a > b ? a : b; });

@@ -1,4 +1,4 @@
-// Forks, asks the driver in the child, and passes what it says through a pipe.
+// Forks, queries the driver in the child, and passes the answer through a pipe.
 #include "backend/cuda/card_search.h"
 
 #include <fcntl.h>
@@ -22,7 +22,7 @@
 namespace laptime::cuda {
 namespace {
 
-constexpr int kTimeoutMs = 60'000;  // a driver that starts its cards first may take many seconds
+constexpr int kTimeoutMs = 60'000;  // a driver that has to initialise the cards may take many seconds
 constexpr char kSeparator = '\0';   // between fields
 
 CardSearch ask_driver() {
@@ -81,7 +81,7 @@ CardSearch search_of(std::string_view text) {
   _exit(write(pipe_end, text.data(), text.size()) == static_cast<ssize_t>(text.size()) ? 0 : 1);
 }
 
-// Everything until the other end is closed; nothing if that takes too long.
+// Reads until the other end is closed; returns nothing if that takes too long.
 std::optional<std::string> read_all(int pipe_end) {
   std::string text;
   while (true) {

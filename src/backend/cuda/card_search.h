@@ -1,4 +1,4 @@
-// The search for a card, in a process of its own.
+// The search for a card, in a separate process.
 #pragma once
 
 #include <cstdint>
@@ -9,15 +9,16 @@
 
 namespace laptime::cuda {
 
-// The first card that the driver shows, or the reason why none can be used.
+// The first card that the driver reports, or the reason why none can be used.
 struct CardSearch {
   std::optional<Card> card;
   std::string missing;
-  int64_t blas_version = 0;  // of cuBLASLt, 130002 for 13.0.2; 0: it is not installed
-  int64_t dnn_version = 0;   // of cuDNN, 91900 for 9.19.0; 0: it is not installed, or too old for us or for the card
+  int64_t blas_version = 0;  // version of cuBLASLt, 130002 for 13.0.2; 0 if it is not installed
+  int64_t dnn_version =
+      0;  // version of cuDNN, 91900 for 9.19.0; 0 if it is not installed or too old for us or for the card
 };
 
-// Asks the driver in a short-lived process. A process that has initialised the driver cannot use it in the processes
+// Queries the driver in a short-lived process. A process that has initialised the driver cannot use it in processes
 // that it forks later, and each point runs in such a process.
 CardSearch search_card();
 

@@ -1,4 +1,4 @@
-// Memory, launches, marks and transfers by the driver interface.
+// Memory, launches, marks and transfers through the driver interface.
 #include "backend/cuda/cuda_backend.h"
 
 #include <fmt/format.h>
@@ -46,8 +46,8 @@ class CudaBackend::Memory : public DeviceMemory {
   int64_t bytes_;
 };
 
-// A pool of the driver for one stream. It keeps what it has until it is destroyed, because giving memory back to the
-// device and asking for it again would wait for the device in every step.
+// A pool of the driver for one stream. It keeps its memory until it is destroyed, because returning memory to the
+// device and requesting it again would wait for the device in every step.
 class CudaBackend::Pool : public StepPool {
  public:
   explicit Pool(CudaBackend& owner) : owner_(owner) {
@@ -200,7 +200,7 @@ CudaBackend::~CudaBackend() {
   driver_->cuEventDestroy(origin_);
   driver_->cuEventDestroy(next_origin_);
   stream_.reset();
-  // The primary context is left to the process: memory may outlive the backend.
+  // The primary context belongs to the process, because memory may outlive the backend.
 }
 
 void CudaBackend::make_current() const { driver_->check(driver_->cuCtxSetCurrent(context_), "cuCtxSetCurrent"); }
@@ -259,7 +259,7 @@ void CudaBackend::launch(const Launch& launch) {
   kernel.launch({*kernel.op, *launch.attributes, launch.in, launch.out, launch.workspace, *stream_});
 }
 
-// A function of the host in the stream: what follows waits for it.
+// A host callback in the stream; later stream work waits for it.
 void CudaBackend::pause(Seconds time) {
   const auto sleep = [](void* data) {
     std::this_thread::sleep_for(std::chrono::duration<double>(static_cast<const Seconds*>(data)->count()));

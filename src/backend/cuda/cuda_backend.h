@@ -22,22 +22,22 @@ namespace laptime::cuda {
 
 struct CudaOptions {
   bool records_steps = false;  // steps run as graphs
-  bool pools_steps = false;    // step_pool() makes pools, which the card must have
-  bool tf32 = false;           // products of float32 are those of tf32, also for their limit
+  bool pools_steps = false;    // step_pool() makes pools, which the card must support
+  bool tf32 = false;           // float32 products use tf32, also for their limit
 };
 
-// Libraries of the kernels; null where no kernel of the table takes one.
+// Libraries that kernels use; null if no kernel of the table uses it.
 struct CudaLibraries {
   std::shared_ptr<const Blas> blas;
   std::shared_ptr<const Dnn> dnn;
 };
 
-// Finds the installed libraries.
+// Loads the installed libraries.
 CudaLibraries find_libraries();
 
 class CudaBackend : public Backend {
  public:
-  // `image`: the compiled kernels of the table (fatbin). Error if the card cannot load them.
+  // `image`: the compiled kernels of the table (fatbin). Throws Error if the card cannot load them.
   CudaBackend(std::shared_ptr<const Driver> driver, CudaLibraries libraries, const Card& card,
               std::shared_ptr<const KernelTable> kernels, std::span<const std::byte> image, CudaOptions options = {});
   ~CudaBackend() override;
@@ -55,7 +55,7 @@ class CudaBackend : public Backend {
   void mark(size_t index) override;
   bool records_steps() const override { return options_.records_steps; }
   std::unique_ptr<Recording> record(const std::function<void()>& enqueue) override;
-  void synchronize() override;  // Error if a launch failed since the last call
+  void synchronize() override;  // throws Error if a launch has failed since the last call
   Seconds time_of_mark(size_t index) const override { return marks_.at(index).time; }
   bool has_own_clock() const override { return true; }
   Seconds now() override;
@@ -69,7 +69,7 @@ class CudaBackend : public Backend {
   void read(std::byte* host, const std::byte* device, int64_t bytes) override;
 
  private:
-  // Launches into the stream. A failure is kept for synchronize(), because launches do not throw.
+  // Launches into the stream. An error is stored for synchronize(), because launches do not throw.
   class Stream : public Queue {
    public:
     Stream(CudaBackend& owner, CudaLibraries libraries, std::span<const std::byte> image);
@@ -90,10 +90,9 @@ class CudaBackend : public Backend {
     ModuleHandle module_ = nullptr;
     std::unordered_map<std::string_view, FunctionHandle> functions_;
     std::unique_ptr<BlasProducts> products_;  // null: the library is missing
-    DeviceAddress workspace_ = 0;             // of products_; not among the held bytes, as little as the context is
+    DeviceAddress workspace_ = 0;             // workspace of products_; not counted as held, like the context
     std::shared_ptr<const Dnn> dnn_;
-    std::unique_ptr<DnnAttentions>
-        attentions_;  // made when it is first needed, because its start takes time and memory
+    std::unique_ptr<DnnAttentions> attentions_;  // created on first use, because it takes time and memory to start
   };
   struct Mark {
     EventHandle event = nullptr;
@@ -114,10 +113,10 @@ class CudaBackend : public Backend {
   void check_allocation(Status status, size_t bytes, const char* what) const;  // throws OutOfMemory, Error
   EventHandle new_event() const;
   Seconds since_origin(EventHandle event) const;
-  // The best FLOP/s of square products of cuBLASLt, and the best bytes/s, read and written, of a copy.
+  // The highest FLOP/s of square products by cuBLASLt, and the highest bytes/s, read and written, of a copy.
   double measure_products(DType factors);
   double measure_copies();
-  // The shortest of many runs of what is enqueued.
+  // The shortest of many runs of the work that is enqueued.
   Seconds shortest_run(const std::function<void()>& enqueue);
   void note_failure(Status status, const char* what);
   void note_failure(const std::string& failure);
@@ -128,17 +127,17 @@ class CudaBackend : public Backend {
   std::shared_ptr<const KernelTable> kernels_;
   std::shared_ptr<Held> held_ = std::make_shared<Held>();
   std::unique_ptr<Stream> stream_;
-  std::unique_ptr<CardSensors> sensors_;  // null: NVML is missing
+  std::unique_ptr<CardSensors> sensors_;  // null if NVML is missing
   CudaOptions options_;
   bool names_ranges_ = nvtx_is_heard();
-  Graph* recording_ = nullptr;  // what the stream records now; null: the stream runs
+  Graph* recording_ = nullptr;  // the graph that the stream records into; null if the stream executes
   std::vector<Mark> marks_;
-  // Events tell times in float32 milliseconds since another event, so the origin moves along: at the time
-  // `origin_time_` of the device's clock.
+  // Events measure float32 milliseconds since another event, so the origin is moved along; it is at `origin_time_` of
+  // the device's clock.
   EventHandle origin_ = nullptr, next_origin_ = nullptr;
   Seconds origin_time_{};
-  std::vector<std::unique_ptr<Seconds>> pauses_;  // their lengths, which a recording may read again
-  std::string failure_;                           // of a launch since the last synchronize()
+  std::vector<std::unique_ptr<Seconds>> pauses_;  // lengths of the pauses, which a recording may read again
+  std::string failure_;                           // the error of a launch since the last synchronize()
 };
 
 }  // namespace laptime::cuda

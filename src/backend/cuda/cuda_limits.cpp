@@ -1,4 +1,4 @@
-// Measures what a card can do at most: matrix products in each arithmetic, and copies within its memory.
+// Measures the highest rates of a card: matrix products in each arithmetic, and copies within its memory.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,12 +13,12 @@ namespace laptime::cuda {
 namespace {
 
 constexpr int64_t kSmallestProduct = 128, kLargestProduct = 8192;
-constexpr Seconds kLongEnough{1e-3};                  // a product that takes so long keeps the whole card busy
-constexpr Seconds kTimeOfEach{0.05};                  // for repetitions
+constexpr Seconds kLongEnough{1e-3};                  // a product of this length keeps the whole card busy
+constexpr Seconds kTimeOfEach{0.05};                  // time for repetitions
 constexpr int64_t kCopiedBytes = int64_t{256} << 20;  // more than the caches of any card
 
-// Fills memory with elements between -1 and 1: with zeros a card draws less power, and its clock is higher than in a
-// step.
+// Fills memory with elements between -1 and 1. With zeros a card would draw less power and run at a higher clock than
+// in a step.
 void fill(CudaBackend& backend, DeviceMemory& memory, DType dtype, int64_t count) {
   constexpr int64_t kPattern = int64_t{1} << 16;
   const int64_t element = size_of(dtype);

@@ -14,7 +14,7 @@
 namespace laptime::cuda {
 namespace {
 
-// Versions whose interface is that of Cupti, the newest first; the toolkit's folder is not always one of the loader's.
+// Versions with the interface of Cupti, newest first. The loader does not always search the toolkit's folder.
 constexpr const char* kCuptiLibraries[] = {"libcupti.so.13", "libcupti.so.12", "/usr/local/cuda/lib64/libcupti.so",
                                            "/usr/local/cuda/extras/CUPTI/lib64/libcupti.so"};
 constexpr CuptiStatus kCuptiDone = 0;
@@ -22,12 +22,12 @@ constexpr int kCopy = 1, kFill = 2, kKernel = 10;  // CUPTI_ACTIVITY_KIND_MEMCPY
 constexpr std::array kKinds{kKernel, kCopy, kFill};
 constexpr uint32_t kAlsoUnfinishedBuffers = 1;  // CUPTI_ACTIVITY_FLAG_FLUSH_FORCED
 
-// The library hands its records to functions that get no argument of ours, on threads of its own. So what they need is
-// one object of the process.
+// The library passes its records to functions without a user argument, on its own threads. So the state that they need
+// is one object per process.
 struct Collected {
   std::mutex mutex;
   Cupti functions;
-  std::string missing;  // why there is no library
+  std::string missing;  // why the library cannot be used
   std::vector<ActivityRecord> records;
   bool is_open = false;
 };
@@ -91,7 +91,7 @@ std::string open_library() {
   return all.missing;
 }
 
-// Turns the records on, all kinds or none. Returns why that failed; empty: they are on.
+// Turns all kinds of records on or off. Returns the error; empty if there is none.
 std::string begin_records(const Cupti& functions) {
   for (size_t i = 0; i < kKinds.size(); ++i) {
     const CuptiStatus status = functions.cuptiActivityEnable(kKinds.at(i));

@@ -1,4 +1,4 @@
-// Records the kernels and copies that ran on a card, by CUPTI, which is loaded at run time.
+// Records the kernels and copies that run on a card, using CUPTI, which is loaded at run time.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,15 @@
 namespace laptime::cuda {
 
 using CuptiStatus = int;
-// The beginning that the records of kernels, copies and fills have in common since CUDA 8 (CUpti_ActivityKernel4 and
-// later, CUpti_ActivityMemcpy, CUpti_ActivityMemset).
+// The initial fields that the records of kernels, copies and fills have had in common since CUDA 8
+// (CUpti_ActivityKernel4 and later, CUpti_ActivityMemcpy, CUpti_ActivityMemset).
 struct ActivityRecord {
   uint32_t kind;
   unsigned char other[12];
   uint64_t begin, end;  // nanoseconds
 };
 
-// A member has the name of a function of libcupti.
+// Each member is named after a function of libcupti.
 struct Cupti {
   // NOLINTBEGIN(readability-identifier-naming): the names of libcupti
   CuptiStatus (*cuptiActivityRegisterCallbacks)(void (*requested)(uint8_t** buffer, size_t* bytes,
@@ -35,8 +35,8 @@ struct Cupti {
   // NOLINTEND(readability-identifier-naming)
 };
 
-// Runs `work`, which must wait for the card, and returns what ran on the card meanwhile. Where the library is missing
-// or refuses, `work` runs without records.
+// Runs `work`, which must wait for the card, and returns what ran on the card in the meantime. If the library is
+// missing or refuses, `work` runs without records.
 Activities watch_card(const std::function<void()>& work);
 
 }  // namespace laptime::cuda

@@ -1,22 +1,23 @@
-// The vocabulary in which CUDA kernels are written, so that one source compiles for the card and for the host.
+// The vocabulary of CUDA kernels, with which one source compiles for the card and for the host.
 //
 // A kernel is a struct:
 //
 //   struct RowSums {
-//     static constexpr const char* kName = "row_sums";     // unique among all kernels; stands in ops/cuda_kernels.inc
+//     static constexpr const char* kName = "row_sums";     // unique among all kernels; listed in ops/cuda_kernels.inc
 //     struct Args { ... };                                 // plain values and addresses on the device
 //     struct Shared { SharedArray<float, 32> partials; };  // memory of a block
 //     LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared);
 //   };
 //
-// Grids and blocks have one axis. Every access to memory goes through the thread. On the card that is a plain load or
-// store; on the host it lets whoever runs the kernel (HostThread) see which thread touches what.
+// Grids and blocks have one axis. Every access to memory goes through the thread. On the card this is a plain load or
+// store; on the host it lets the emulation (HostThread) see which thread accesses which memory.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 
-// LAPTIME_UNROLL stands before a loop over a small array: an array that is indexed by a variable lies in memory.
+// LAPTIME_UNROLL is used before a loop over a small array, because an array that is indexed by a variable is kept in
+// memory.
 #if defined(__CUDACC__)
 #define LAPTIME_DEVICE __device__ inline
 #define LAPTIME_UNROLL _Pragma("unroll")
@@ -29,7 +30,7 @@ namespace laptime::cuda {
 
 constexpr int kWarp = 32;               // threads that exchange values by shuffles
 constexpr int kMaxBlock = 1024;         // threads of a block
-constexpr int kSharedBytes = 48 << 10;  // of a block, without asking the driver for more
+constexpr int kSharedBytes = 48 << 10;  // per block, without requesting more from the driver
 
 // Elements that the threads of a block share. Uninitialised when the block starts.
 template <class T, int kSize>
@@ -38,7 +39,7 @@ class SharedArray {
   T elements_[kSize];
 };
 
-// Memory of a kernel that shares nothing.
+// For kernels without shared memory.
 struct NothingShared {};
 
 #if defined(__CUDACC__)
@@ -51,9 +52,9 @@ class Thread {
   __device__ int64_t block() const { return blockIdx.x; }
   __device__ int64_t blocks() const { return gridDim.x; }
 
-  // Waits for all threads of the block, which then see what the others wrote before. All must call it, at one place.
+  // Waits for all threads of the block, which then see all earlier writes. All threads must call it at the same place.
   __device__ void synchronize() const { __syncthreads(); }
-  // The value that the lane of the warp with the index XOR `mask` passes. All lanes of the warp must call it.
+  // The value that is passed by the lane of the warp with the index XOR `mask`. All lanes of the warp must call it.
   template <class T>
   __device__ T exchange(T value, int mask) const {
     return __shfl_xor_sync(0xFFFFFFFFU, value, mask);
@@ -79,8 +80,7 @@ class Thread {
 
 #else
 
-// Source location; as a default argument, that of the caller. (clang 14 has no
-// std::source_location.)
+// The source location; as a default argument, that of the caller. (clang 14 does not have std::source_location.)
 struct Place {
   const char* file = "";
   int line = 0;

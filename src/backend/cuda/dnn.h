@@ -1,4 +1,4 @@
-// Dnn: the functions of cuDNN that we call, loaded at run time. It serves attention beside our own kernels.
+// Dnn: the functions of cuDNN that we call, loaded at run time. Used for attention in addition to our own kernels.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,20 @@
 
 namespace laptime::cuda {
 
-// The types of the library's interface, as its ABI has them; no header of the library is needed to build.
+// The types of the library's interface, as in its ABI; no header of the library is needed to build.
 using DnnStatus = int;
 using DnnHandle = struct DnnObject*;
 using DnnDescriptorHandle = struct DnnDescriptorObject*;
 
 inline constexpr DnnStatus kDnnSuccess = 0;
-// From this version on, backward attention can add in a fixed order on every card since Ampere, and takes any number of
-// positions.
+// From this version on, backward attention can add in a fixed order on every card since Ampere, and supports any number
+// of positions.
 inline constexpr size_t kOldestDnn = 91800;
-// Ampere, the first cards with bfloat16.
+// Ampere, the first generation of cards with bfloat16.
 inline constexpr int kOldestDnnCard = 80;
 
-// Numbers of the interface, with its words: kinds of descriptors, their attributes, and types and values of these.
+// Constants of the interface, named as in the library: kinds of descriptors, their attributes, and attribute types and
+// values.
 namespace dnn {
 // Descriptors.
 inline constexpr int kPointwise = 0, kEngine = 2, kEngineConfig = 3, kHeuristic = 4, kPlan = 5,
@@ -57,14 +58,14 @@ inline constexpr int kFloat = 0, kHalf = 2, kInt32 = 4, kBFloat16 = 9, kBoolean 
 inline constexpr int kAdd = 0, kMul = 1, kDiv = 6, kSub = 9, kExp = 13, kLog = 15, kGreaterOrEqual = 303, kIndex = 501,
                      kSelect = 601;
 inline constexpr int kReduceAdd = 0, kReduceMax = 3;
-// Modes of the heuristic: the fast estimate, and engines that take what the others refuse.
+// Modes of the heuristic: the fast estimate, and engines for graphs that no other engine supports.
 inline constexpr int kHeuristicFallback = 2, kHeuristicA = 3;
 // Numerical notes.
 inline constexpr int kNondeterministic = 4;
 inline constexpr int kNotes = 10;
 }  // namespace dnn
 
-// A member has the name of a function of libcudnn.
+// Each member is named after a function of libcudnn.
 struct Dnn {
   // NOLINTBEGIN(readability-identifier-naming): the names of libcudnn
   size_t (*cudnnGetVersion)() = nullptr;
@@ -83,17 +84,17 @@ struct Dnn {
   DnnStatus (*cudnnBackendExecute)(DnnHandle handle, DnnDescriptorHandle plan, DnnDescriptorHandle pack) = nullptr;
   // NOLINTEND(readability-identifier-naming)
 
-  // The message for a failed call, with what the library says about it.
+  // The message for a failed call, with the library's description of the error.
   std::string failure(DnnStatus status, const char* what) const;
-  // Throws Error unless `status` is kDnnSuccess.
+  // Throws Error if `status` is not kDnnSuccess.
   void check(DnnStatus status, const char* what) const;
 };
 
-// In Kernel::library.
+// The value of Kernel::library.
 inline constexpr const char* kDnnName = "cuDNN";
 
-// Loads libcudnn, from a file where one is named; null where it is not installed or older than kOldestDnn. Never
-// throws.
+// Loads libcudnn, from the given file if there is one. Returns null if it is not installed or older than kOldestDnn.
+// Never throws.
 std::shared_ptr<const Dnn> find_dnn(const char* library = "libcudnn.so.9");
 
 }  // namespace laptime::cuda

@@ -1,5 +1,5 @@
-// Attention as graphs of cuDNN, in the form in which the library recognises it and runs it as one kernel or a few: that
-// of the composite nodes of NVIDIA's cudnn-frontend (scaled_dot_product_flash_attention.h).
+// Attention as cuDNN graphs, in the form that the library recognises and runs as one kernel or a few: the form of the
+// composite nodes in NVIDIA's cudnn-frontend (scaled_dot_product_flash_attention.h).
 #include "backend/cuda/dnn_attention.h"
 
 #include <cmath>
@@ -74,8 +74,8 @@ DnnGraph forward_graph(const DnnAttention& attention) {
 }
 
 // The gradients as in scaled_dot_product_attention.cpp. Operands: q, k, v, values, log_sum_exp, grad_values, grad_q,
-// grad_k, grad_v, and the sums of grad_values times values, in float32. That grad_q is the result of its product, and
-// not of parts that are added in memory, is what asks for a fixed order of sums.
+// grad_k, grad_v, and the sums of grad_values times values, in float32. A fixed order of additions is requested
+// by making grad_q the result of its product, and not of parts that are added in memory.
 DnnGraph backward_graph(const DnnAttention& attention) {
   DnnGraph graph;
   const int type = element_type(attention);
@@ -106,8 +106,8 @@ DnnGraph backward_graph(const DnnAttention& attention) {
   return graph;
 }
 
-// The most that a plan may take. In a fixed order backward adds gradients of scores from memory, in 16 bits and whole
-// tiles of 64 queries and 128 keys; the rest is little.
+// The limit on the workspace of a plan. With a fixed order, backward adds gradients of scores from memory, in 16 bits
+// and in whole tiles of 64 queries and 128 keys; the rest is small.
 int64_t plan_bytes(const DnnAttention& attention) {
   constexpr int64_t kRest = 4096;
   if (!attention.backward) return kRest;
@@ -117,8 +117,8 @@ int64_t plan_bytes(const DnnAttention& attention) {
 
 // The parts of the workspace.
 struct Pieces {
-  void* sums = nullptr;  // an operand of backward
-  void* rest = nullptr;  // of the plan
+  void* sums = nullptr;  // operand of backward
+  void* rest = nullptr;  // workspace of the plan
   int64_t bytes = 0;
 
   Pieces(const DnnAttention& attention, std::byte* memory) {

@@ -13,19 +13,19 @@
 namespace laptime::cuda {
 
 // Attention over q [batch, heads, positions, width] and k and v [batch, kv_heads, positions, width], or its gradient.
-// Query head i reads head floor(i kv_heads / heads). All are of one 16-bit type and aligned to 16 bytes, and the
-// elements of a row are adjacent.
+// Query head i reads head floor(i kv_heads / heads). All tensors have the same 16-bit type, are aligned to 16 bytes,
+// and have contiguous rows.
 struct DnnAttention {
-  using Strides = std::array<int64_t, 3>;  // of batch, head and position, in elements
+  using Strides = std::array<int64_t, 3>;  // strides of batch, head and position, in elements
 
   int64_t batch = 1, heads = 1;
-  int64_t kv_heads = 1;  // in backward as many as heads
+  int64_t kv_heads = 1;  // equal to heads in backward
   int64_t positions = 1, width = 1;
   DType dtype = DType::kBFloat16;
   bool causal = true;
   bool backward = false;
   Strides q{}, k{}, v{}, values{};
-  Strides grad_values{}, grad_q{}, grad_k{}, grad_v{};  // of backward
+  Strides grad_values{}, grad_q{}, grad_k{}, grad_v{};  // only in backward
 
   friend auto operator<=>(const DnnAttention&, const DnnAttention&) = default;
 };
@@ -44,24 +44,24 @@ struct DnnAttentionOperands {
   std::byte* workspace = nullptr;  // workspace_of() bytes
 };
 
-// The most bytes of workspace that attention may take.
+// The limit on the workspace of attention, in bytes.
 int64_t workspace_of(const DnnAttention& attention);
 
-// The plan for a device. Error if the library has none that adds in a fixed order within the workspace.
+// The plan for a device. Throws Error if the library has none that adds in a fixed order within the workspace.
 std::unique_ptr<DnnPlan> plan_of(const DnnAttention& attention, const std::shared_ptr<const Dnn>& dnn,
                                  const DnnTarget& target);
 
 class DnnAttentions {
  public:
-  // The context of the stream must be current. Error if the library cannot start.
+  // The context of the stream must be current. Throws Error if the library cannot start.
   DnnAttentions(std::shared_ptr<const Dnn> dnn, StreamHandle stream);
   DnnAttentions(const DnnAttentions&) = delete;
   DnnAttentions& operator=(const DnnAttentions&) = delete;
   ~DnnAttentions();
 
-  // Error as plan_of().
+  // Throws Error like plan_of().
   void prepare(const DnnAttention& attention);
-  // Enqueues what was prepared. Returns what failed; empty: nothing.
+  // Enqueues a prepared call. Returns the error; empty if there is none.
   std::string run(const DnnAttention& attention, const DnnAttentionOperands& operands);
 
  private:

@@ -9,7 +9,7 @@
 namespace laptime::cuda {
 namespace {
 
-constexpr int64_t kAlignment = 16;  // of operands, in bytes: the widest load of a CUDA thread
+constexpr int64_t kAlignment = 16;  // alignment of operands in bytes: the widest load of a CUDA thread
 constexpr size_t kMostProposals = 16;
 
 DnnSizes packed_strides(const DnnSizes& sizes) {
@@ -32,14 +32,14 @@ bool adds_in_fixed_order(const std::shared_ptr<const Dnn>& dnn, const DnnDescrip
   return std::ranges::find(known, dnn::kNondeterministic) == known.end();
 }
 
-// The configurations of engines that a heuristic proposes, the fastest by its estimate first.
+// The engine configurations that a heuristic proposes, fastest first by its estimate.
 std::vector<DnnDescriptor> proposals(const std::shared_ptr<const Dnn>& dnn, const DnnDescriptor& graph,
                                      const DnnTarget& target, int mode) {
   DnnDescriptor heuristic(dnn, dnn::kHeuristic);
   heuristic.set(dnn::kHeuristicGraph, graph);
   heuristic.set(dnn::kHeuristicMode, dnn::kHeuristicModeValue, mode);
   if (target.device != nullptr) heuristic.set(dnn::kHeuristicDevice, *target.device);
-  // A graph that no engine of this mode takes is refused here.
+  // A graph that no engine of this mode supports is rejected here.
   if (dnn->cudnnBackendFinalize(heuristic.handle()) != kDnnSuccess) return {};
   std::vector<DnnDescriptor> configs;
   std::vector<DnnDescriptorHandle> handles;
@@ -253,7 +253,7 @@ std::unique_ptr<DnnPlan> DnnGraph::plan(const std::shared_ptr<const Dnn>& dnn, c
       plan.set(dnn::kPlanConfig, config);
       if (target.handle != nullptr) plan.set(dnn::kPlanHandle, dnn::kHandleValue, target.handle);
       if (target.device != nullptr) plan.set(dnn::kPlanDevice, *target.device);
-      // The heuristic also proposes what then turns out not to be possible.
+      // The heuristic also proposes configurations that turn out to be impossible.
       if (dnn->cudnnBackendFinalize(plan.handle()) != kDnnSuccess) continue;
       const int64_t workspace = workspace_of(*dnn, plan);
       if (workspace > most_workspace) continue;
@@ -277,7 +277,7 @@ std::unique_ptr<DnnPlan> DnnGraph::plan(const std::shared_ptr<const Dnn>& dnn, c
 std::string DnnPlan::run(DnnHandle handle, std::span<void* const> operands, void* workspace) {
   LAPTIME_CHECK(operands.size() + numbers_.size() == ids_.size(), "{} operands", operands.size());
   std::ranges::copy(operands, addresses_.begin());
-  // The library wants a new pack for each call.
+  // The library requires a new pack for each call.
   try {
     DnnDescriptor pack(dnn_, dnn::kVariantPack);
     pack.set(dnn::kPackIds, dnn::kInt64Value, std::span<const int64_t>(ids_));

@@ -1,4 +1,4 @@
-// DnnGraph: tensors and operations of cuDNN, and the plan that the library makes of them.
+// DnnGraph: cuDNN tensors and operations, and the plan that the library makes from them.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace laptime::cuda {
 
-// Owns a descriptor of cuDNN.
+// Owns a cuDNN descriptor.
 class DnnDescriptor {
  public:
   DnnDescriptor(std::shared_ptr<const Dnn> dnn, int kind);
@@ -24,7 +24,7 @@ class DnnDescriptor {
   DnnDescriptor& operator=(const DnnDescriptor&) = delete;
   ~DnnDescriptor();
 
-  // `type`: of the values, as the library numbers types of attributes. All throw Error.
+  // `type`: the type of the values, as the library numbers attribute types. All functions throw Error.
   template <class T>
   void set(int attribute, int type, std::span<const T> values) {
     set(attribute, type, static_cast<int64_t>(values.size()), values.data());
@@ -45,7 +45,7 @@ class DnnDescriptor {
   DnnDescriptorHandle handle_ = nullptr;
 };
 
-// For which device plans are made: that of a handle or, without a device, what a descriptor says of one.
+// The device for which plans are made: that of a handle or, without a device, one described by a descriptor.
 struct DnnTarget {
   DnnHandle handle = nullptr;
   const DnnDescriptor* device = nullptr;
@@ -56,7 +56,7 @@ class DnnPlan {
  public:
   int64_t workspace_bytes() const { return workspace_bytes_; }
   // Enqueues the plan in the stream of the handle. `operands`: the addresses of the graph's operands, in their order.
-  // Returns what failed; empty: nothing.
+  // Returns the error; empty if there is none.
   std::string run(DnnHandle handle, std::span<void* const> operands, void* workspace);
 
  private:
@@ -65,24 +65,24 @@ class DnnPlan {
 
   std::shared_ptr<const Dnn> dnn_;
   DnnDescriptor plan_;
-  std::vector<DnnDescriptor> parts_;  // of the graph, to which the plan may refer
+  std::vector<DnnDescriptor> parts_;  // parts of the graph that the plan may refer to
   int64_t workspace_bytes_ = 0;
   std::vector<float> numbers_;
-  std::vector<int64_t> ids_;      // of operands, then of numbers
-  std::vector<void*> addresses_;  // of the same
+  std::vector<int64_t> ids_;      // ids of the operands, followed by the scalars
+  std::vector<void*> addresses_;  // addresses in the same order
 };
 
 using DnnSizes = std::array<int64_t, 4>;
 
-// Operands in device memory, numbers, and operations in the order in which they are added. What an operation computes
+// Operands in device memory, scalars, and operations in the order in which they are added. The result of an operation
 // exists only within the kernels that cuDNN makes, unless it is stored to an operand.
 class DnnGraph {
  public:
   using Tensor = size_t;
 
-  // Aligned to 16 bytes. `type`: of the elements, as the library numbers it. Strides are in elements.
+  // Aligned to 16 bytes. `type`: the element type, as the library numbers it. Strides are in elements.
   Tensor operand(int type, const DnnSizes& sizes, const DnnSizes& strides);
-  // A float32 that the plan holds.
+  // A float32 scalar that is stored in the plan.
   Tensor number(float value);
 
   // [B, h, m, k] x [B, h, k, n], in float32.
@@ -94,19 +94,19 @@ class DnnGraph {
   Tensor index(Tensor x, int64_t axis);
   // A boolean for each pair of elements.
   Tensor compare(int mode, Tensor x, Tensor b);
-  // x where the mask holds, else b.
+  // x if the mask is true, otherwise b.
   Tensor select(Tensor x, Tensor b, Tensor mask);
-  // Along the last axis.
+  // Reduces along the last axis.
   Tensor reduce(int mode, Tensor x);
-  // With the last two axes exchanged.
+  // x with the last two axes swapped.
   Tensor transposed(Tensor x);
 
-  // The operation that made x, which must be the last one, rounds it to this type, or stores it to an operand.
+  // Makes the operation that produced x, which must be the last one, round it to this type, or store it to an operand.
   Tensor rounded(Tensor x, int type);
   void store(Tensor x, Tensor operand);
 
-  // The first of the library's proposals that adds in a fixed order and fits into `most_workspace` bytes; null if none
-  // does. Error if the library refuses the graph itself.
+  // The first of the library's proposals that adds in a fixed order and fits into `most_workspace` bytes; null if there
+  // is none. Throws Error if the library rejects the graph itself.
   std::unique_ptr<DnnPlan> plan(const std::shared_ptr<const Dnn>& dnn, const DnnTarget& target,
                                 int64_t most_workspace) const;
 
@@ -119,9 +119,9 @@ class DnnGraph {
   };
   struct Operation {
     int kind = 0;
-    int mode = 0;       // of a pointwise operation or a reduction
-    int math = 0;       // the type in which it computes
-    int64_t axis = -1;  // of an index
+    int mode = 0;       // mode of a pointwise operation or a reduction
+    int math = 0;       // the type of the computation
+    int64_t axis = -1;  // axis of an index operation
     std::optional<Tensor> x = {}, b = {}, t = {};
     Tensor y = 0;
   };
@@ -131,7 +131,7 @@ class DnnGraph {
   Tensor emit(Operation operation, const Value& result);
   Value like(Tensor x, int type) const;
   DnnDescriptor describe(const std::shared_ptr<const Dnn>& dnn, Tensor tensor) const;
-  // Adds the descriptors of the operation; the last one is its own.
+  // Adds the descriptors of the operation, its own descriptor last.
   static void describe(const std::shared_ptr<const Dnn>& dnn, const Operation& operation,
                        std::vector<DnnDescriptor>& parts);
 

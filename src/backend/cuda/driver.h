@@ -1,4 +1,4 @@
-// Driver: the functions of libcuda that we call, loaded at run time, so that one program serves machines with and
+// Driver: the functions of libcuda that we call, loaded at run time, so that the same program runs on machines with and
 // without a card.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace laptime::cuda {
 
-// The types of the driver's interface, as its ABI has them; the toolkit's header is not needed to build.
+// The types of the driver's interface, as in its ABI; the toolkit's header is not needed to build.
 using Status = int;
 using DeviceNumber = int;
 using DeviceAddress = unsigned long long;
@@ -27,7 +27,7 @@ struct DeviceUuid {
 
 // Properties of a memory pool (CUmemPoolProps): memory of one device, not shared with other processes.
 struct PoolProperties {
-  int allocation_type = 1;  // CU_MEM_ALLOCATION_TYPE_PINNED, the only one there is for a device
+  int allocation_type = 1;  // CU_MEM_ALLOCATION_TYPE_PINNED, the only one for devices
   int handle_types = 0;
   int location_type = 1;  // CU_MEM_LOCATION_TYPE_DEVICE
   DeviceNumber device = 0;
@@ -35,13 +35,13 @@ struct PoolProperties {
   size_t most_bytes = 0;
   unsigned char reserved[56] = {};
 };
-// Numbers of CUmemPool_attribute; their values are of 64 bits.
+// Constants of CUmemPool_attribute; their values have 64 bits.
 inline constexpr int kPoolReleaseThreshold = 4, kPoolReservedHigh = 6, kPoolUsedHigh = 8;
 
 inline constexpr Status kSuccess = 0;
 inline constexpr Status kOutOfMemory = 2;
 
-// A member has the name of a function of libcuda; driver.cpp states the version of its ABI.
+// Each member is named after a function of libcuda; driver.cpp states the version of its ABI.
 struct Driver {
   // NOLINTBEGIN(readability-identifier-naming): the names of libcuda
   Status (*cuInit)(unsigned flags) = nullptr;
@@ -94,22 +94,22 @@ struct Driver {
   Status (*cuGraphExecDestroy)(GraphExecHandle exec) = nullptr;
   // NOLINTEND(readability-identifier-naming)
 
-  // Message with the call, the driver's description and, if known, advice.
+  // A message with the call, the driver's description of the error and, if there is any, advice.
   std::string failure(Status status, const char* what) const;
-  // Throws Error with the failure, unless `status` is kSuccess.
+  // Throws Error if `status` is not kSuccess.
   void check(Status status, const char* what) const;
 };
 
 // A driver with at least one card, or the reason why there is none.
 struct FoundDriver {
-  std::shared_ptr<const Driver> driver;  // null: `missing` says why
+  std::shared_ptr<const Driver> driver;  // null if `missing` states a reason
   std::string missing;
 };
 
 // Loads libcuda.so.1 and initialises it. Never throws.
 FoundDriver find_driver();
 
-// A card as the driver describes it.
+// A card as described by the driver.
 struct Card {
   DeviceNumber number = 0;
   std::string name;            // "NVIDIA H200"
@@ -117,11 +117,11 @@ struct Card {
   int compute_capability = 0;  // 90 for 9.0
   int driver_version = 0;      // 13000 for 13.0
   int64_t memory_bytes = 0;
-  int64_t cache_bytes = 0;  // of the last level
-  bool has_pools = false;   // allocates in the order of a stream
+  int64_t cache_bytes = 0;  // size of the last-level cache
+  bool has_pools = false;   // supports allocation in stream order
 };
 
-// The first card that the driver shows.
+// The first card that the driver reports.
 Card first_card(const Driver& driver);
 
 }  // namespace laptime::cuda

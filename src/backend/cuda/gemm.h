@@ -7,27 +7,27 @@
 
 namespace laptime::cuda {
 
-// C [batches, m, n] = A [batches, m, k] B [batches, k, n]. Row-major C without gaps.
+// C [batches, m, n] = A [batches, m, k] B [batches, k, n]. C is row-major without gaps.
 struct GemmArgs {
   int64_t batches = 1, m = 0, n = 0, k = 0;
   DeviceData a;
-  Walk<1> a_rows;  // of batch * m + i
+  Walk<1> a_rows;  // walk over batch * m + i
   int64_t a_column = 1;
   DeviceData b;
   int64_t b_batch = 0, b_row = 0, b_column = 0;
-  DType compute = DType::kFloat32;  // to which factors and bias are rounded first
+  DType compute = DType::kFloat32;  // type to which factors and bias are rounded first
   DeviceData bias;                  // [n], may be absent
   int64_t bias_stride = 1;
   DeviceRows addend;  // [batches * m, n], may be absent
   DeviceData c;
 };
 
-// A block computes a tile of C, each thread kPerThread x kPerThread elements of it. The terms of a sum are added in the
-// order of k, so that bits do not depend on the tile.
+// A block computes a tile of C, and each thread computes kPerThread x kPerThread elements of it. The terms of a sum are
+// added in the order of k, so bits do not depend on the tile.
 struct Gemm {
   static constexpr const char* kName = "gemm";
   static constexpr int kTile = 64;
-  static constexpr int kDepth = 16;  // of A and B that shared memory holds at a time
+  static constexpr int kDepth = 16;  // columns of A and rows of B in shared memory at a time
   static constexpr int kPerThread = 4;
   static constexpr int kSide = kTile / kPerThread;  // threads along each axis of the tile
   static constexpr int kThreads = kSide * kSide;
@@ -39,8 +39,8 @@ struct Gemm {
   };
   LAPTIME_DEVICE static int place(int depth, int index) { return depth * (kTile + 1) + index; }
 
-  // Loads kDepth columns of A and rows of B from `depth` on; zeros beyond the matrices. Neighbouring threads load
-  // neighbouring elements of whichever axis has stride 1.
+  // Loads kDepth columns of A and rows of B starting at `depth`, with zeros beyond the matrices. Adjacent threads load
+  // adjacent elements of whichever axis has stride 1.
   LAPTIME_DEVICE static void load_tiles(const Thread& thread, const Args& args, Shared& shared, int64_t batch,
                                         int64_t row, int64_t column, int64_t depth) {
     const bool a_rows_adjacent = args.a_column != 1;

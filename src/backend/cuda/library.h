@@ -1,17 +1,17 @@
-// Library: a library of NVIDIA that is loaded at run time.
+// Library: an NVIDIA library that is loaded at run time.
 #pragma once
 
 #include <dlfcn.h>
 
 namespace laptime::cuda {
 
-// It stays loaded: these libraries do not support being unloaded while their threads run.
+// It is never unloaded, because these libraries do not support that while their threads run.
 class Library {
  public:
   explicit Library(const char* name) : handle_(dlopen(name, RTLD_NOW | RTLD_LOCAL)) {}
 
   bool is_loaded() const { return handle_ != nullptr; }
-  // Sets `function` to the library's function of that name; null if there is none. The library must be loaded.
+  // Sets `function` to the library's function with that name, or to null if there is none. The library must be loaded.
   template <class Result, class... Args>
   void find(Result (*&function)(Args...), const char* name) {
     function = reinterpret_cast<Result (*)(Args...)>(dlsym(handle_, name));

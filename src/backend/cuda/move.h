@@ -1,4 +1,4 @@
-// Kernels that move elements: copies with or without a change of type, and fills.
+// Kernels that move elements: copies, with or without a change of type, and fills.
 #pragma once
 
 #include "backend/cuda/tensor.h"
@@ -7,7 +7,7 @@ namespace laptime::cuda {
 
 struct CopyElements {
   static constexpr const char* kName = "copy_elements";
-  using Args = Elements<2>;  // to, from
+  using Args = Elements<2>;  // operands: to, from
   using Shared = NothingShared;
 
   template <class Word>
@@ -37,7 +37,7 @@ struct CopyElements {
     const auto& from = args.operand[1];
     const bool same = to.dtype == from.dtype;
     const int64_t bytes = size_of(to.dtype);
-    // Words are copied where the types agree, so that a NaN keeps its bits. A cast converts values.
+    // If the types are equal, words are copied, so that a NaN keeps its bits. A cast converts values.
     if (args.in_fours && !same)
       return map_elements<1, 1>(thread, args, [](const float(&in)[1], float(&out)[1]) { out[0] = in[0]; });
     if (args.in_fours) return copy_fours(thread, args, bytes);

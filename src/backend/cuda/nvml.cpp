@@ -15,7 +15,8 @@ constexpr int kClockOfProcessor = 1, kClockOfMemory = 2;  // NVML_CLOCK_SM, NVML
 constexpr int kTemperatureOfGpu = 0;                      // NVML_TEMPERATURE_GPU
 constexpr int kUncorrected = 1, kSinceReset = 0;          // NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_VOLATILE_ECC
 
-// Bits of nvmlClocksThrottleReasons that mean a lower clock; others say that the card idles or follows a setting.
+// Bits of nvmlClocksThrottleReasons that mean a reduced clock. The other bits mean that the card is idle or follows a
+// setting.
 struct Slowdown {
   unsigned long long bit;
   const char* name;
@@ -84,7 +85,7 @@ Sensors CardSensors::read() const {
   std::array<NvmlProcess, 64> processes{};
   unsigned count = processes.size();
   const NvmlStatus status = nvml_.nvmlDeviceGetComputeRunningProcesses(device_, &count, processes.data());
-  // This process is one of them; in a container it may have another number there.
+  // One of them is this process, which may have a different number in a container.
   if (status == kNvmlSuccess || status == kNvmlInsufficientSize)
     sensors.other_processes = std::max(int64_t{count} - 1, int64_t{0});
   return sensors;

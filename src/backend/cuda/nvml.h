@@ -1,4 +1,4 @@
-// CardSensors: clocks, power, temperature and users of a card by NVML, which is loaded at run time.
+// CardSensors: clocks, power, temperature and users of a card, read through NVML, which is loaded at run time.
 #pragma once
 
 #include <memory>
@@ -17,7 +17,7 @@ struct NvmlProcess {
   unsigned gpu_instance, compute_instance;
 };
 
-// A member has the name of a function of libnvidia-ml; nvml.cpp states the version of its ABI.
+// Each member is named after a function of libnvidia-ml; nvml.cpp states the version of its ABI.
 struct Nvml {
   // NOLINTBEGIN(readability-identifier-naming): the names of libnvidia-ml
   NvmlStatus (*nvmlInit)() = nullptr;

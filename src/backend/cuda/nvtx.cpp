@@ -1,4 +1,5 @@
-// Calls of NVTX, which is a header alone: it loads the tool that its environment variable names, and nothing otherwise.
+// Calls of NVTX, a header-only library: it loads the tool that its environment variable names, and does nothing
+// otherwise.
 #include "backend/cuda/nvtx.h"
 
 #if __has_include(<nvtx3/nvToolsExt.h>)
@@ -8,7 +9,7 @@
 namespace laptime::cuda {
 
 bool nvtx_is_heard() {
-  // A range has a depth of 0 or more where a tool keeps account of it, and a negative number where none does.
+  // A range has a depth of 0 or more if a tool tracks it, and a negative number otherwise.
   const bool is_heard = nvtxRangePushA("laptime") >= 0;
   if (is_heard) nvtxRangePop();
   return is_heard;

@@ -8,11 +8,11 @@
 
 namespace laptime::cuda {
 
-// A grid of blocks that all run one kernel.
+// A grid of blocks that all run the same kernel.
 struct GridLaunch {
   const char* kernel = "";  // its kName
   int64_t blocks = 0;       // at least 1
-  int threads = 0;          // of a block; a multiple of kWarp, at most kMaxBlock
+  int threads = 0;          // per block; a multiple of kWarp, at most kMaxBlock
   const void* args = nullptr;
   size_t args_bytes = 0;
 };
@@ -21,7 +21,8 @@ class Queue : public laptime::Queue {
  public:
   // Launches are executed in order.
   virtual void launch(const GridLaunch& launch) = 0;
-  // Matrix products by cuBLASLt and attention by cuDNN, for kernels whose Kernel::library says so. prepare() may throw.
+  // Matrix products by cuBLASLt and attention by cuDNN, for kernels whose Kernel::library names them. prepare() may
+  // throw.
   virtual void prepare(const BlasProduct& product) = 0;
   virtual void launch(const BlasProduct& product, const BlasOperands& operands) = 0;
   virtual void prepare(const DnnAttention& attention) = 0;
@@ -35,7 +36,7 @@ void launch(const KernelCall& call, int64_t blocks, int threads, const typename 
 
 constexpr int kElementThreads = 256;
 
-// One thread per element. Beyond the largest grid, each thread takes several elements.
+// One thread per element. If that exceeds the largest grid, each thread takes several elements.
 template <class K>
 void launch_elements(const KernelCall& call, int64_t count, const typename K::Args& args) {
   constexpr int64_t kMostBlocks = int64_t{1} << 20;

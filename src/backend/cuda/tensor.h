@@ -1,4 +1,4 @@
-// Tensors as kernels read and write them, in any number type and layout.
+// Tensors that kernels read and write, with any number type and layout.
 #pragma once
 
 #include "backend/cuda/device_code.h"
@@ -10,7 +10,7 @@ constexpr int kMaxAxes = 6;  // kMaxRank of tensor/shape.h, which device code ca
 
 // Elements in device memory.
 struct DeviceData {
-  std::byte* data = nullptr;  // of the first element; null: absent
+  std::byte* data = nullptr;  // address of the first element; null if absent
   DType dtype = DType::kFloat32;
 
   template <class T>
@@ -19,7 +19,7 @@ struct DeviceData {
   }
 };
 
-// An element as Value, a type that holds it without rounding unless the element is wider.
+// An element as Value, a type that represents it exactly unless the element is wider.
 template <class Value = float>
 LAPTIME_DEVICE Value load(const Thread& thread, const DeviceData& x, int64_t position) {
   switch (x.dtype) {
@@ -34,7 +34,7 @@ LAPTIME_DEVICE Value load(const Thread& thread, const DeviceData& x, int64_t pos
   return 0;
 }
 
-// Rounds to the type of the element; a bool becomes whether the value is not 0.
+// Rounds to the type of the element; for a bool, tests whether the value is nonzero.
 template <class Value>
 LAPTIME_DEVICE void store(const Thread& thread, const DeviceData& y, int64_t position, Value value) {
   switch (y.dtype) {
@@ -48,8 +48,8 @@ LAPTIME_DEVICE void store(const Thread& thread, const DeviceData& y, int64_t pos
   }
 }
 
-// Elements of one type that are loaded together, before the first of them is converted: a thread that waits for each
-// element before it asks for the next leaves memory idle.
+// Elements of one type that are loaded together, before the first one is converted: if a thread waited for each element
+// before requesting the next one, memory would be idle.
 template <class T, int kCount>
 LAPTIME_DEVICE void load_of_type(const Thread& thread, const DeviceData& x, const int64_t (&positions)[kCount],
                                  float (&out)[kCount]) {
@@ -71,7 +71,7 @@ LAPTIME_DEVICE void load_many(const Thread& thread, const DeviceData& x, const i
   }
 }
 
-// Four elements side by side, which a thread moves at once.
+// Four adjacent elements, which a thread moves at once.
 constexpr int kFour = 4;
 template <class T>
 struct alignas(kFour * sizeof(T)) Four {
@@ -83,8 +83,8 @@ constexpr bool moves_fours(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kBFloat16 || dtype == DType::kFloat16;
 }
 
-// Elements [position, position + 4) of a type for which moves_fours() holds. Their address is a multiple of the bytes
-// of four.
+// Elements [position, position + 4) of a type for which moves_fours() is true. Their address is a multiple of the size
+// of four elements.
 LAPTIME_DEVICE void load_four(const Thread& thread, const DeviceData& x, int64_t position, float (&out)[kFour]) {
   const auto load_as = [&]<class T>(T) {
     const auto four = thread.load(reinterpret_cast<const Four<T>*>(x.at<T>(position)));
@@ -104,19 +104,19 @@ LAPTIME_DEVICE void store_four(const Thread& thread, const DeviceData& y, int64_
   return y.dtype == DType::kBFloat16 ? store_as(BFloat16{}) : store_as(Float16{});
 }
 
-// The value rounded to `dtype` where that is narrower than float32.
+// The value rounded to `dtype`, if that is narrower than float32.
 LAPTIME_DEVICE float rounded_to(DType dtype, float value) {
   if (dtype == DType::kBFloat16) return static_cast<float>(BFloat16(value));
   return dtype == DType::kFloat16 ? static_cast<float>(Float16(value)) : value;
 }
 
-// a / b of numbers that are not negative. A division of 64 bits takes several times as long as one of 32.
+// a / b for nonnegative numbers. A 64-bit division takes several times as long as a 32-bit one.
 LAPTIME_DEVICE int64_t quotient(int64_t a, int64_t b) {
   if (((a | b) >> 32) == 0) return static_cast<uint32_t>(a) / static_cast<uint32_t>(b);
   return a / b;
 }
 
-// Axes that several operands are walked along together; the last one varies fastest.
+// Axes along which several operands are walked together; the last one varies fastest.
 template <int kOperands>
 struct Walk {
   int rank = 0;
@@ -141,14 +141,14 @@ struct Walk {
 
 // A tensor [..., columns] as rows.
 struct DeviceRows : DeviceData {
-  Walk<1> walk{};  // of the axes before the last
+  Walk<1> walk{};  // over the axes before the last
   int64_t column_stride = 1;
 
   LAPTIME_DEVICE int64_t row(int64_t index) const { return walk.at(index).of[0]; }
 };
 
-// body(column, count) for the columns of a row that this thread of a block takes: four at a time and then one by one
-// or, where they cannot be moved in fours, all one by one.
+// Calls body(column, count) for the columns of a row that this thread of a block takes: first four at a time and then
+// one by one or, if they cannot be moved in fours, all one by one.
 template <class Body>
 LAPTIME_DEVICE void for_columns(const Thread& thread, int64_t columns, bool in_fours, const Body& body) {
   const int64_t fours = in_fours ? columns / kFour : 0;
@@ -156,7 +156,7 @@ LAPTIME_DEVICE void for_columns(const Thread& thread, int64_t columns, bool in_f
   for (int64_t column = fours * kFour + thread.index(); column < columns; column += thread.threads()) body(column, 1);
 }
 
-// `count` columns from `position` on, as for_columns() tells them.
+// `count` columns starting at `position`, as passed by for_columns().
 LAPTIME_DEVICE void load_columns(const Thread& thread, const DeviceData& x, int64_t position, int64_t column_stride,
                                  int64_t column, int count, float (&out)[kFour]) {
   if (count == kFour) return load_four(thread, x, position + column, out);
@@ -168,31 +168,32 @@ LAPTIME_DEVICE void store_columns(const Thread& thread, const DeviceData& y, int
   store(thread, y, position, values[0]);
 }
 
-// Tensors of one shape, walked together.
+// Tensors of the same shape, walked together.
 template <int kOperands>
 struct Elements {
   DeviceData operand[kOperands] = {};
   Walk<kOperands> walk{};
   int64_t count = 0;
-  bool in_fours = false;  // element i stands at position i of every operand, four of which can be moved at once
+  bool in_fours = false;  // element i is at position i of every operand, and four elements can be moved at once
 };
 
-// body(index) for those of the indices [0, count) that this thread takes: as many apart as the grid has threads.
+// Calls body(index) for the indices in [0, count) that this thread takes, with the number of threads in the grid as
+// distance.
 template <class Body>
 LAPTIME_DEVICE void for_indices(const Thread& thread, int64_t count, const Body& body) {
   const int64_t step = thread.blocks() * thread.threads();
   for (int64_t index = thread.block() * thread.threads() + thread.index(); index < count; index += step) body(index);
 }
 
-// body(positions) for the elements of this thread.
+// Calls body(positions) for the elements of this thread.
 template <int kOperands, class Body>
 LAPTIME_DEVICE void for_elements(const Thread& thread, const Elements<kOperands>& elements, const Body& body) {
   for_indices(thread, elements.count, [&](int64_t flat) { body(elements.walk.at(flat)); });
 }
 
-// body(in, out) computes the elements of this thread: the last kIn operands give `in`, and `out` goes to the first
+// body(in, out) computes the elements of this thread: `in` has the last kIn operands, and `out` is stored to the first
 // kOut. All of `in` is loaded before `out` is stored, so that a result may overwrite an operand. An absent operand
-// gives 0.
+// reads as 0.
 template <int kOut, int kIn, class Body>
 LAPTIME_DEVICE void map_elements(const Thread& thread, const Elements<kOut + kIn>& elements, const Body& body) {
   const auto one = [&](const int64_t(&positions)[kOut + kIn]) {

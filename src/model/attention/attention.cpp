@@ -1,4 +1,4 @@
-// The card of --model attention: scaled dot-product attention alone, with or without projections. Shapes: B batch,
+// The card of --model attention: only scaled dot-product attention, with or without projections. Shapes: B batch,
 // T positions, C d_model; the single head has width C.
 #include <array>
 #include <cmath>
@@ -92,7 +92,7 @@ class Attention {
         Projections{projection("q_proj"), projection("k_proj"), projection("v_proj"), projection("output_proj")});
   }
 
-  // Output of shape [B, 1, T, C], or [B, T, C] with projections.
+  // Output with shape [B, 1, T, C], or [B, T, C] with projections.
   ValueId run() {
     build_.current.frame = "forward";
     const AttentionAttributes attributes{.causal = model_.causal};

@@ -1,4 +1,4 @@
-// Small graphs that show what number types do: sums, a toy model under autocast, and layer norm.
+// Small graphs that demonstrate the effects of number types: sums, a toy model under autocast, and layer norm.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace laptime {
 
-// One turn of the loop `sum += element`: the sum is the source "sum", and the element is added as it is, or widened to
-// the type of the sum first. The output "element" is the element.
+// One iteration of the loop `sum += element`. The sum is the source "sum". The element is added unchanged, or widened
+// to the type of the sum first. The output "element" is the element.
 struct Accumulation {
   DType sum = DType::kFloat32;
   DType element = DType::kFloat32;
@@ -18,15 +18,16 @@ struct Accumulation {
 Graph accumulation_graph(const Accumulation& accumulation);
 
 // Linear(5, 10, no bias) -> ReLU -> LayerNorm(10) -> Linear(10, 20, no bias) on the row "x" [1, 5], the mean squared
-// error against "targets" [1, 20], and the gradients of all parameters, before any pass. `real` is the type of the
+// error with "targets" [1, 20], and the gradients of all parameters, before any pass. `real` is the type of the
 // parameters. The outputs are "first layer", "layer norm", "logits", "loss", and "grad/" + parameter.
 struct ToySizes {
   static constexpr int64_t kInputs = 5, kHidden = 10, kOutputs = 20;
 };
 Graph toy_model_graph(DType real);
 
-// Layer norm over "x" [1, width], without weight and bias, in the outputs "variance" and "y": operation by operation
-// in `dtype`, or by the kernel of the op, which keeps its statistics in float32 and has no output "variance".
+// Layer norm over "x" [1, width], without weight and bias, with the outputs "variance" and "y". It is computed
+// operation by operation in `dtype`, or by the kernel of the op, which keeps its statistics in float32 and has no
+// output "variance".
 enum class NormForm : uint8_t { kWrittenOut, kKernel };
 Graph layer_norm_graph(DType dtype, int64_t width, NormForm form);
 

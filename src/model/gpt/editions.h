@@ -1,4 +1,4 @@
-// The editions of the GPT-style model: modules, initialisation and default options of each.
+// The editions of the GPT-style model: the modules, initialisation and default options of each.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace laptime {
 
 enum class FeedForward : uint8_t {
   kSwiglu,    // w2(silu(w1 x) * w3 x)
-  kSilu,      // the same; a framework runs silu as one kernel
+  kSilu,      // the same, but a framework runs silu as one kernel
   kGeluErf,   // w2(gelu(w1 x))
   kGeluTanh,  // w2(gelu(w1 x)) with the tanh approximation of GELU
-  kGeluNew,   // the same; a framework runs the approximation op by op
+  kGeluNew,   // the same, but a framework runs the approximation op by op
 };
 
 struct GptInit {
-  Distribution distribution = Distribution::kNormal;  // of linear and embedding weights
+  Distribution distribution = Distribution::kNormal;  // distribution of linear and embedding weights
   double embedding_std = 0;
   std::optional<double> linear_std = {};  // none: sqrt(2 / (d_in + d_out))
   bool scales_residuals = false;          // projections into the residual stream start at std / sqrt(2 num_layers)
@@ -53,12 +53,12 @@ struct GptEdition {
   FeedForward feed_forward = FeedForward::kSwiglu;
   LinearForm linear = LinearForm::kEinsum;
   CrossEntropyForm loss = CrossEntropyForm::kWrittenOut;
-  bool qkv_bias = false;                                 // q, k and v have biases whatever the options say
+  bool qkv_bias = false;                                 // q, k and v always have biases, regardless of the options
   bool head_bias = false;                                // the head has a bias if the other linear layers have one
   bool head_norms = false;                               // each head of q and k is normalised before RoPE
   bool drops_residuals = false;                          // resid_pdrop follows w2 instead of GELU
-  bool is_of_library = false;                            // lowered as transformers runs it
-  std::span<const std::string_view> takes = {};          // flags of the options that only some editions have
+  bool is_of_library = false;                            // lowered as in transformers
+  std::span<const std::string_view> takes = {};          // flags of options that only some editions have
   std::span<const std::string_view> kept_by_eager = {};  // composites that a framework runs as one kernel
   GptInit init = {};
   GptDefaults defaults = {};

@@ -1,5 +1,5 @@
-// The GPT-style language model: its card, and its forward graph in composites according to the edition. Shapes: B
-// batch, T positions, C d_model, h heads, g heads of keys and values, d width of a head, F d_ff, V vocabulary.
+// The GPT-style language model: its card, and its forward graph built from composites according to the edition. Shapes:
+// B batch, T positions, C d_model, h heads, g heads of keys and values, d width of a head, F d_ff, V vocabulary.
 #include <algorithm>
 #include <cmath>
 #include <optional>
@@ -30,7 +30,7 @@ constexpr const char* kHead = "lm_head";
 
 struct Attention {
   nn::Linear q_proj;
-  std::optional<nn::Norm> q_norm;  // of each head, as k_norm
+  std::optional<nn::Norm> q_norm;  // norms of each head, like k_norm
   nn::Linear k_proj;
   std::optional<nn::Norm> k_norm;
   nn::Linear v_proj, output_proj;
@@ -48,7 +48,7 @@ struct Block {
   FeedForwardModule feed_forward;
 };
 
-// Elements of a head that RoPE rotates.
+// Number of elements of a head that RoPE rotates.
 int64_t rotated_width(const ModelConfig& model) {
   const double share = model.rotary_share.value_or(1);
   return static_cast<int64_t>(share * static_cast<double>(model.d_head()));
@@ -69,7 +69,7 @@ class Gpt {
     for (size_t layer = 0; layer < blocks_.size(); ++layer) {
       if (edition_.is_of_library && layer > 0) build_.hold(x, "hidden_states");
       const auto scope = build_.layer(static_cast<int64_t>(layer));
-      std::optional<ModelBuilder::Framed> function;  // whose variables die with it
+      std::optional<ModelBuilder::Framed> function;  // its variables die with it
       if (edition_.is_of_library) function.emplace(build_, build_.function("layer"));
       const Block& block = blocks_[layer];
       if (model_.parallel_residual) {
@@ -86,12 +86,13 @@ class Gpt {
     build_.name(head.loss, kLoss);
     build_.name(head.logits, "logits");
     build_.current.frame = build_.function(kLoss);
-    build_.hold(head.logits, "logits");  // the caller of the eager program holds the logits until the loss is done
+    build_.hold(head.logits,
+                "logits");  // the caller of the eager program keeps the logits alive until the loss is done
     return {head.loss, head.logits};
   }
 
  private:
-  // Declares every parameter in the order of the modules.
+  // Declares all parameters in the order of the modules.
   void declare() {
     token_table_ = embedding_table("token_embeddings", {.rows = model_.vocab_size, .tied = model_.weight_tie});
     if (!edition_.rope) {
@@ -144,7 +145,7 @@ class Gpt {
     return {build_, {.name = name, .d_out = d_out, .d_in = d_in, .init = init, .bias = bias, .form = edition_.linear}};
   }
 
-  // A projection into the residual stream; each layer has two of them.
+  // A projection into the residual stream; each layer has two.
   nn::Linear residual_module(const char* name, int64_t d_in, bool bias) {
     ParameterInit init = linear_init(model_.d_model, d_in);
     if (edition_.init.scales_residuals) init.std /= std::sqrt(2.0 * static_cast<double>(model_.num_layers));
@@ -212,7 +213,7 @@ class Gpt {
   ValueId attention(size_t layer, ValueId y) {  // (B, T, C) -> (B, T, C)
     const Attention& module = blocks_[layer].attention;
     std::string outer = build_.current.frame;
-    std::optional<ModelBuilder::Framed> function;  // whose variables die with it
+    std::optional<ModelBuilder::Framed> function;  // its variables die with it
     if (edition_.is_of_library) function.emplace(build_, build_.function("attn"));
     const auto scope = build_.scope("attn");
     const Shape shape = build_.shape(y);
@@ -233,7 +234,7 @@ class Gpt {
     }
     const ValueId step = model_.attn_pdrop > 0 ? inputs_.step : ValueId{};
     const ValueId values = [&] {
-      // The library returns the weights, so that the function of the layer holds them.
+      // The library returns the weights, so the function of the layer keeps them alive.
       std::swap(build_.current.frame, outer);
       const ValueId all = scaled_dot_product_attention(
           build_, q, k, v, step,
@@ -267,7 +268,7 @@ class Gpt {
     return dropped(y2, edition_.drops_residuals ? model_.resid_pdrop : 0);
   }
 
-  // Head and loss as one op; kept whole, it belongs to the frame of the loss.
+  // Head and loss as one op. If it is kept whole, it belongs to the frame of the loss.
   LinearCrossEntropy head_and_loss(ValueId x) {  // (B, T, C)
     const NodeAnnotations outer = build_.current;
     build_.current.scope = kLoss;
@@ -297,7 +298,7 @@ class Gpt {
 // The loss is the mean cross entropy over all positions.
 ModelOutputs build_gpt(ModelBuilder& build, const ModelConfig& model) { return Gpt(build, model).run(); }
 
-// A model of a family sets everything that was not given; if anything given differs, the model becomes custom.
+// A model of a family sets every option that was not given. If a given option differs, the model becomes custom.
 void fill_architecture(PartialConfig& partial, const NamedModel& named) {
   ModelConfig& model = partial.config.model;
   bool as_named = true;
@@ -315,7 +316,7 @@ void fill_architecture(PartialConfig& partial, const NamedModel& named) {
   model.name = as_named ? named.model.name : std::string(kCustomModel);
 }
 
-// A named model sets the dimensions that were not given; if a given one differs, the model becomes custom.
+// A named model sets the dimensions that were not given. If a given one differs, the model becomes custom.
 void fill_dimensions(PartialConfig& partial, const ModelPreset* preset) {
   ModelConfig& model = partial.config.model;
   const bool own_width = partial.is_given(model.d_model);
@@ -364,7 +365,7 @@ bool takes(const GptEdition& edition, std::string_view flag) {
   return std::ranges::find(edition.takes, flag) != edition.takes.end();
 }
 
-// "2024 or gpt2": the editions that have an option; empty for one that every edition has.
+// "2024 or gpt2": the editions that have an option; empty if every edition has it.
 std::string editions_with(std::string_view flag) {
   std::vector<std::string_view> names;
   for (const GptEdition& edition : gpt_editions()) {
@@ -373,7 +374,7 @@ std::string editions_with(std::string_view flag) {
   return joined(names, " or ");
 }
 
-// Error if an option differs from its usual value although the edition does not have it.
+// Throws Error if an option differs from its default although the edition does not have it.
 void check_edition(const ModelConfig& model, const GptEdition& edition) {
   const ModelConfig usual;
   ModelConfig::visit_fields(model, [&](const Option& option, const auto& field) {
@@ -402,7 +403,7 @@ void check_heads(const ModelConfig& model, const GptEdition& edition) {
   }
 }
 
-// A number of heads that divides d_model, of 64 columns where that is possible, else as near as possible.
+// A number of heads that divides d_model, with heads of 64 columns if possible, or else as close to 64 as possible.
 int64_t fitting_heads(int64_t d_model) {
   constexpr int64_t kUsualHead = 64;
   int64_t heads = std::max<int64_t>(1, d_model / kUsualHead);

@@ -56,7 +56,7 @@ void reference_step_size(const OpCall& call) {
 }
 
 // The optimizer of the 2025 and 2026 editions, operation by operation. The fused optimizer of torch is a single kernel
-// and stays whole.
+// and is not lowered.
 std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std::span<const ValueId> in) {
   const auto& a = attributes.as<AdamWAttributes>();
   if (a.rule == AdamRule::kTorch) return {};
@@ -66,7 +66,8 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   const ValueId step_size = build.emit_one(kAdamStepSize, attributes, {in[kStep], in[kLr]});
   const ValueId decay_size = mul_scalar(build, in[kLr], a.weight_decay);
   const DType real = build.type(in[kW]).dtype;
-  // beta state + (1 - beta) news, and the state that keeps it. The update reads the value before it is rounded.
+  // Returns beta state + (1 - beta) news, and updates the state with it. The update of the weight reads the value
+  // before it is rounded.
   struct Moment {
     ValueId value, state;
   };

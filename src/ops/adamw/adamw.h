@@ -1,17 +1,17 @@
-// AdamW (Loshchilov and Hutter 2019), one tensor at a time, by three rules.
+// AdamW (Loshchilov and Hutter 2019), for one tensor at a time, in three variants.
 #pragma once
 
 #include "graph/builder.h"
 
 namespace laptime {
 
-// When the weight decays and what eps is added to; the formulas are in adamw.cpp.
+// When the weight decays, and where eps is added; the formulas are in adamw.cpp.
 enum class AdamRule : uint8_t { k2025, k2026, kTorch };
 const char* name_of(AdamRule rule);
 
 // (w [...], grad [...], m [...], v [...], step int64 [] counted from 1, lr float32 [][, skip bool []]) -> (w, m, v),
-// updated in place; they keep their values where skip is true. m and v may have a narrower type than w, to which they
-// are rounded when they are kept; the update of w reads them before.
+// updated in place; they keep their values if skip is true. m and v may have a narrower type than w, to which they
+// are rounded when they are stored; the update of w reads them before rounding.
 extern const OpCard kAdamW;
 // (step int64 [], lr float32 []) -> float32 []: lr sqrt(1 - beta2^step) / (1 - beta1^step)
 extern const OpCard kAdamStepSize;
@@ -35,10 +35,10 @@ struct AdamWAttributes {
 struct AdamState {
   ValueId w, m, v;
 };
-// The inputs that all parameters share.
+// Inputs that are the same for all parameters.
 struct AdamInputs {
   ValueId step, lr;
-  ValueId skip{};  // invalid: no step is skipped
+  ValueId skip{};  // invalid if no step is ever skipped
 };
 // The next values of a parameter and its state.
 AdamState adamw(Builder& build, const AdamState& state, ValueId grad, const AdamInputs& inputs,

@@ -1,4 +1,4 @@
-// Kernel of AdamW: w, m and v read and written in one pass.
+// Kernel of AdamW: reads and writes w, m and v in one pass.
 #include "ops/adamw/adamw.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ Step step_of(const AdamWAttributes& a, int64_t count, double lr) {
           static_cast<float>(a.eps),   static_cast<float>(lr * a.weight_decay)};
 }
 
-// Leaves w, m and v as they are.
+// Leaves w, m and v unchanged.
 void skipped_strip(const Strip& strip) {
   const auto keep = [&](int to, int from) {
     if (strip.floats(to) != strip.floats(from)) std::copy_n(strip.floats(from), strip.size, strip.floats(to));
@@ -40,7 +40,7 @@ void skipped_strip(const Strip& strip) {
   keep(2, 6);
 }
 
-// A branch in the loop would keep the compiler from using vectors.
+// A branch in the loop would prevent vectorisation.
 template <bool decay_first>
 void strip(const Strip& strip) {
   const Step s = *static_cast<const Step*>(strip.parameters);
@@ -52,7 +52,7 @@ void strip(const Strip& strip) {
   const float* m = strip.floats(5);
   const float* v = strip.floats(6);
   constexpr int64_t kGroup = 64;
-  // 2 KB ahead: the hardware prefetcher does not keep up with four streams.
+  // 2 KB ahead, because the hardware prefetcher does not keep up with four streams.
   constexpr int64_t kPrefetchDistance = 512;
   for (int64_t begin = 0; begin < strip.size; begin += kGroup) {
     const int64_t end = strip.size - begin < kGroup ? strip.size : begin + kGroup;

@@ -13,11 +13,11 @@ struct AdamNumbers {
   float size, root_scale, decay, skip;
 };
 
-// w, m and v read and written in one pass. The numbers of step t are computed by one thread of each block.
+// Reads and writes w, m and v in one pass. One thread of each block computes the numbers of step t.
 struct AdamUpdate {
   static constexpr const char* kName = "adam_update";
   static constexpr int64_t kMostBlocks =
-      2048;  // as many as a card runs at once, so that few blocks compute the numbers
+      2048;  // as many as a card runs at the same time, so that few blocks compute the numbers
   struct Args {
     Elements<7> elements;       // the next w, m, v; w, grad, m, v
     DeviceData step, lr, skip;  // skip may be absent
@@ -46,7 +46,7 @@ struct AdamUpdate {
     if (thread.index() == 0) thread.store(shared.numbers, 0, numbers_of(thread, args));
     thread.synchronize();
     const AdamNumbers numbers = thread.load(shared.numbers, 0);
-    if (numbers.skip != 0) return;  // the next values are in the bytes of the old ones
+    if (numbers.skip != 0) return;  // the next values share the bytes of the old ones
     const auto beta1 = static_cast<float>(args.beta1);
     const auto beta2 = static_cast<float>(args.beta2);
     const auto one_minus_beta1 = static_cast<float>(1 - args.beta1);

@@ -1,4 +1,4 @@
-// The card of the clipping coefficient, and clipping as nodes.
+// The card of the clipping coefficient, and the nodes that clip gradients.
 #include "ops/clip_grad_norm/clip_grad_norm.h"
 
 #include <algorithm>

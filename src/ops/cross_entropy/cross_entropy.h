@@ -5,12 +5,12 @@
 
 namespace laptime {
 
-// How the module is written: with max, exp, sum, log and gather, or as log_softmax and nll_loss.
+// How the module is written: with max, exp, sum, log and gather, or with log_softmax and nll_loss.
 enum class CrossEntropyForm : uint8_t { kWrittenOut, kLogSoftmax };
 const char* name_of(CrossEntropyForm form);
 
 // (logits [..., V], targets int64 [...]) -> (loss [] float32, log_sum_exp [...] float64). The log-sum-exp is float64
-// because its rounding error enters every probability of the row.
+// because its rounding error affects every probability in the row.
 extern const OpCard kCrossEntropy;
 // (grad_loss [], logits [..., V], targets [...], log_sum_exp [...])
 //   -> grad_logits [..., V] = (softmax(logits) - onehot(targets)) grad_loss / rows

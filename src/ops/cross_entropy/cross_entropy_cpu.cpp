@@ -23,7 +23,7 @@ void launch_forward(const KernelCall& call) {
       if (log_sum_exps != nullptr) log_sum_exps[row] = log_sum_exp;
     }
   });
-  double loss = 0;  // added in the order of the rows, whatever the threads
+  double loss = 0;  // summed in the order of the rows, independent of the threads
   for (int64_t row = 0; row < rows.count(); ++row) loss += losses[row];
   put_float(static_cast<float>(loss / static_cast<double>(rows.count())), call.out[0], call.out[0].type.layout.offset);
 }
@@ -33,7 +33,7 @@ int64_t forward_workspace(const Signature& signature) {
 }
 
 // (grad_loss [], logits [..., V], targets [...], log_sum_exp [...]) -> grad_logits [..., V]. The gradient may overwrite
-// the logits: the logit of the target is read before its row is written.
+// the logits, because the logit of the target is read before its row is written.
 void launch_backward(const KernelCall& call) {
   const TensorView& logits = call.in[1];
   const auto* targets = call.in[2].as<const int64_t>();

@@ -7,7 +7,7 @@
 
 namespace laptime {
 
-// (x [...], step int64 []) -> (y [...] = x mask / (1 - p), mask bool [...]). Element i is kept where the top 24 bits of
+// (x [...], step int64 []) -> (y [...] = x mask / (1 - p), mask bool [...]). Element i is kept if the top 24 bits of
 // splitmix64(key + i), times 2^-24, are at least p; key = splitmix64(splitmix64(seed + step) XOR place).
 extern const OpCard kDropout;
 // (grad_y [...], mask bool [...]) -> grad_x [...] = grad_y mask / (1 - p)
@@ -33,13 +33,13 @@ constexpr bool dropout_keeps(uint64_t key, int64_t element, double p) {
 }
 // Factor of a kept element.
 constexpr double dropout_scale(double p) { return p >= 1 ? 0 : 1 / (1 - p); }
-// dropout_keeps as a comparison of whole numbers: an element is kept where its top 24 bits are at least this.
+// dropout_keeps as a comparison of integers: an element is kept if its top 24 bits are at least this.
 constexpr uint32_t dropout_threshold(double p) {
   const auto whole = static_cast<uint32_t>(p * 0x1p24);
   return static_cast<double>(whole) < p * 0x1p24 ? whole + 1 : whole;
 }
 
-// The place is the builder's current scope.
+// The place is the current scope of the builder.
 ValueId dropout(Builder& build, ValueId x, ValueId step, double p, uint64_t seed);
 
 std::span<const OpCard* const> dropout_cards();

@@ -21,7 +21,7 @@ void mask_line(uint64_t key, int64_t first, int64_t size, uint32_t threshold, ui
 struct Forward {
   const TensorView& x;
   const TensorView& y;
-  uint8_t* mask;  // null where nobody reads it
+  uint8_t* mask;  // null if nothing reads it
   uint64_t key;
   uint32_t threshold;
   float scale;
@@ -41,7 +41,7 @@ void forward_strip(const Forward& f, int64_t begin, int64_t size) {
 #pragma omp simd
   for (int64_t i = 0; i < size; ++i) {
     const float scaled =
-        from[i] * scale;  // computed for dropped elements too, so that the compiler selects instead of branching
+        from[i] * scale;  // also computed for dropped elements, so that the compiler uses a select instead of a branch
     to[i] = mask[i] != 0 ? scaled : 0.0F;
   }
   if (!direct) store_elements(result.data(), size, f.y, f.y.type.layout.offset + begin, 1);

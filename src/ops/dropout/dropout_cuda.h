@@ -6,7 +6,8 @@
 
 namespace laptime::cuda {
 
-// y = x scale where the top 24 bits of splitmix64(key + i) are at least `threshold`, else 0; i is the row-major index.
+// y = x scale if the top 24 bits of splitmix64(key + i) are at least `threshold`, otherwise 0; i is the row-major
+// index.
 struct DropoutForward {
   static constexpr const char* kName = "dropout_forward";
   struct Args {
@@ -32,7 +33,7 @@ struct DropoutForward {
   }
 };
 
-// grad_x = grad_y scale where the mask is true, else 0
+// grad_x = grad_y scale if the mask is true, otherwise 0
 struct DropoutBackward {
   static constexpr const char* kName = "dropout_backward";
   struct Args {

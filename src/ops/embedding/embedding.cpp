@@ -52,7 +52,7 @@ void reference_arange(const OpCall& call) {
 // Only the rows that the ids select are read.
 int64_t embedding_bytes(const Signature& s) { return (Size(s.out[0].bytes()) * 2 + s.in[1].bytes()).value(); }
 
-// Written over the addend, only the rows that the ids select are read and written.
+// If the result overwrites the addend, only the rows that the ids select are read and written.
 int64_t backward_bytes(const Signature& s) {
   const bool addend = s.attributes.as<EmbeddingBackwardAttributes>().addend;
   const Size rows(s.in[0].bytes());

@@ -1,15 +1,15 @@
-// Embedding: rows of a table by index; and the indices 0 ... n-1 as a constant.
+// Embedding: table rows selected by index; and the indices 0 ... n-1 as a constant.
 #pragma once
 
 #include "graph/builder.h"
 
 namespace laptime {
 
-// (weight [V, C], ids int64 [...]) -> [..., C]: row ids[...] of the weight. The row `pad`, if there is one, gets no
+// (weight [V, C], ids int64 [...]) -> [..., C]: row ids[...] of the weight. The row `pad`, if it is set, gets no
 // gradient (PyTorch's padding_idx).
 extern const OpCard kEmbedding;
 // (grad_y [..., C], ids int64 [...][, addend [V, C]]) -> grad_weight [V, C]: the addend, or zero, plus the rows of
-// grad_y with each id but `pad`, in their order
+// grad_y with each id except `pad`, in order
 extern const OpCard kEmbeddingBackward;
 // () -> int64 [n]: 0, 1, ..., n-1
 extern const OpCard kArange;

@@ -1,4 +1,4 @@
-// Kernels of the embedding: forward copies rows; backward gives each task a range of ids, whose rows it adds in their
+// Kernels of the embedding: forward copies rows. In backward, each task has a range of ids, whose rows it adds in
 // order.
 #include "ops/embedding/embedding.h"
 
@@ -37,7 +37,7 @@ std::string forward_refusal(const Signature& signature) {
   return "";
 }
 
-// (grad_y [..., C], ids [...][, addend [V, C]]) -> grad_weight [V, C], which may be the addend's storage
+// (grad_y [..., C], ids [...][, addend [V, C]]) -> grad_weight [V, C], which may share the addend's storage
 void launch_backward(const KernelCall& call) {
   const TensorView& grad = call.in[0];
   const int64_t* ids = ids_of(call.in[1]);

@@ -1,4 +1,4 @@
-// CUDA kernels of the embedding. Backward adds rows in their order, without atomics.
+// CUDA kernels of the embedding. Backward adds rows in order, without atomics.
 #pragma once
 
 #include "backend/cuda/block_sums.h"
@@ -26,8 +26,8 @@ struct EmbeddingForward {
   }
 };
 
-// A block per position: the next position with the same id, or the number of positions where there is none, and whether
-// an earlier position has the id.
+// A block per position: finds the next position with the same id (or the number of positions if there is none), and
+// whether an earlier position has the id.
 struct EmbeddingNext {
   static constexpr const char* kName = "embedding_next";
   struct Args {
@@ -59,7 +59,7 @@ struct EmbeddingNext {
 };
 
 // A block per position. The block of the first position with an id writes the gradient of the id's row: the sum over
-// all positions with it, in their order, after what the row holds already where `adds`. Other rows keep their values.
+// all positions with the id, in order, added to the existing row if `adds`. Other rows keep their values.
 struct EmbeddingBackward {
   static constexpr const char* kName = "embedding_backward";
   struct Args {

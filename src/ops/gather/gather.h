@@ -5,16 +5,16 @@
 
 namespace laptime {
 
-// (x [..., C], index int64 [..., 1]) -> [..., 1]: x at the index of each row
+// (x [..., C], index int64 [..., 1]) -> [..., 1]: the element of x at the index of each row
 extern const OpCard kGather;
-// (grad [..., 1], x [..., C] for its shape and type alone, index [..., 1]) -> [..., C]: grad at the index, zero
+// (grad [..., 1], x [..., C] only for its shape and type, index [..., 1]) -> [..., C]: grad at the index, zero
 // elsewhere
 extern const OpCard kGatherBackward;
 // (grad [..., 1], index [..., 1]) -> [..., size]: grad at the index, zero elsewhere
 extern const OpCard kScatter;
 
 struct ScatterAttributes {
-  int64_t size = 0;  // of the last axis
+  int64_t size = 0;  // size of the last axis
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("size", self.size);

@@ -23,12 +23,12 @@ struct GatherRows {
   }
 };
 
-// out[row, column] = grad[row] where the column is index[row], else 0
+// out[row, column] = grad[row] if the column is index[row], otherwise 0
 struct ScatterRows {
   static constexpr const char* kName = "scatter_rows";
   struct Args {
     DeviceRows grad;   // a row per element
-    DeviceRows index;  // likewise
+    DeviceRows index;  // a row per element
     DeviceData out;    // [rows, columns]
     int64_t columns, count;
   };

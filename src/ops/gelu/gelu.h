@@ -1,13 +1,14 @@
-// GELU, exact (erf) or by the tanh approximation (Hendrycks and Gimpel 2016).
+// GELU, exact (erf) or with the tanh approximation (Hendrycks and Gimpel 2016).
 #pragma once
 
 #include "graph/builder.h"
 
 namespace laptime {
 
-// x -> y = x Phi(x), Phi being the normal distribution function, or 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
+// x -> y = x Phi(x), where Phi is the normal distribution function, or 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715
+// x^3)))
 extern const OpCard kGelu;
-// GELU by the tanh approximation, which transformers writes out op by op (its NewGELUActivation). GeluAttributes.
+// GELU with the tanh approximation, which transformers writes op by op (its NewGELUActivation). GeluAttributes.
 extern const OpCard kGeluNew;
 // (grad_y, x) -> grad_x
 extern const OpCard kGeluBackward;

@@ -1,4 +1,4 @@
-// Kernels of GELU. The tanh form is computed by a logistic function: 0.5 (1 + tanh(u)) = sigmoid(2 u).
+// Kernels of GELU. The tanh form is computed with the logistic function: 0.5 (1 + tanh(u)) = sigmoid(2 u).
 #include "ops/gelu/gelu.h"
 
 #include "backend/cpu/vector/strips.h"
@@ -12,7 +12,7 @@ constexpr float kTanhCubic = 0.044715F;
 constexpr float kDensityScale = 0.398942280F;  // 1 / sqrt(2 pi)
 
 float value_erf(float x) { return x * normal_f32(x).below; }
-// -2 u, u being the argument of the tanh.
+// -2 u, where u is the argument of tanh.
 float tanh_exponent(float x) { return x * (-kTwiceTanhScale - kTwiceTanhScale * kTanhCubic * (x * x)); }
 float value_tanh(float x) { return x / (1.0F + exp_f32(tanh_exponent(x))); }
 

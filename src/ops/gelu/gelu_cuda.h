@@ -7,7 +7,7 @@
 
 namespace laptime::cuda {
 
-// y = x Phi(x), or its approximation by tanh; the formulas are in gelu.cpp.
+// y = x Phi(x), or its tanh approximation; the formulas are in gelu.cpp.
 struct GeluForward {
   static constexpr const char* kName = "gelu_forward";
   struct Args {
@@ -19,7 +19,7 @@ struct GeluForward {
   static constexpr float kTanhScale = 0.7978845608028654F;  // sqrt(2 / pi)
   static constexpr float kTanhCubic = 0.044715F;
   static constexpr float kSqrtHalf = 0.7071067811865476F;
-  // Twice the argument of tanh. 0.5 (1 + tanh(z)) is the sigmoid of 2 z, in which nothing cancels.
+  // Twice the argument of tanh. 0.5 (1 + tanh(z)) is the sigmoid of 2 z, which has no cancellation.
   LAPTIME_DEVICE static float argument(float x) { return 2 * kTanhScale * (x + kTanhCubic * x * x * x); }
   LAPTIME_DEVICE static float sigmoid(float x) { return 1 / (1 + expf(-x)); }
   // Phi(x); erfc keeps the digits of small probabilities.
@@ -49,7 +49,7 @@ struct GeluBackward {
     const float above = GeluForward::sigmoid(GeluForward::argument(x));
     const float tail = x * (2 * above * GeluForward::sigmoid(-GeluForward::argument(x)));
     const float inner = GeluForward::kTanhScale * (1 + 3 * GeluForward::kTanhCubic * x * x);
-    return above + (tail == 0 ? 0 : tail * inner);  // inner may be infinite where the tail is 0
+    return above + (tail == 0 ? 0 : tail * inner);  // inner may be infinite if the tail is 0
   }
 
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {

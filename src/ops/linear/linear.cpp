@@ -9,7 +9,7 @@ namespace {
 
 const ProductAttributes& product_of(const Attributes& attributes) { return attributes.as<LinearAttributes>().product; }
 
-// The position of the bias among `inputs` inputs, or 0 where there is none.
+// The position of the bias among `inputs` inputs, or 0 if there is none.
 size_t bias_at(const Attributes& attributes, size_t inputs) {
   return inputs > 2 + (product_of(attributes).addend ? size_t{1} : 0) ? 2 : 0;
 }
@@ -91,7 +91,7 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   return {product.output ? cast(build, y, *product.output) : y};
 }
 
-// Input 2 may be the addend, which is not rounded; where there is an addend, no cast of input 2 is folded.
+// Input 2 may be the addend, which is not rounded. If there is an addend, no cast of input 2 is folded.
 std::optional<Attributes> fold_input_cast(const Attributes& attributes, int input, DType to) {
   if (input > 2 || (input == 2 && product_of(attributes).addend)) return std::nullopt;
   const std::optional<ProductAttributes> product = product_of(attributes).with_operand_cast(to);
@@ -115,7 +115,7 @@ std::optional<Attributes> fold_addend(const Attributes& attributes) {
 
 const char* name_of(LinearForm form) { return form == LinearForm::kEinsum ? "einsum" : "linear"; }
 
-// The result may overwrite the addend, input 2 or 3. A bias never has the shape of the result.
+// The result may overwrite the addend, which is input 2 or 3. A bias never has the shape of the result.
 const OpCard kLinear = {.name = "linear",
                         .kind = OpKind::kContraction,
                         .infer = infer,

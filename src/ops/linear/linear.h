@@ -6,8 +6,8 @@
 
 namespace laptime {
 
-// How the module is written: with einsum, which torch runs as a batched product of one batch, or with
-// torch.nn.functional.linear, a plain product.
+// How the module is written: with einsum, which torch runs as a batched product with one batch, or with
+// torch.nn.functional.linear, which is a plain product.
 enum class LinearForm : uint8_t { kEinsum, kLinear };
 const char* name_of(LinearForm form);
 

@@ -45,7 +45,7 @@ std::vector<TensorType> infer_backward(const Attributes& attributes, std::span<c
   return out;
 }
 
-// The operands of a reference call, rounded to the type in which they are multiplied.
+// The operands of a reference call, rounded to the type of the products.
 class Problem {
  public:
   Problem(std::optional<DType> compute, const TensorView& x, const TensorView& weight, const TensorView* bias)
@@ -158,7 +158,7 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   return {cross_entropy(build, logits, in[2], a.loss), {}, logits};
 }
 
-// A cast of one factor is folded for all of them.
+// A folded cast of one factor applies to all factors.
 std::optional<Attributes> fold_input_cast(const Attributes& attributes, int input, DType to) {
   auto a = attributes.as<LinearCrossEntropyAttributes>();
   const auto product = ProductAttributes{a.compute, {}, false}.with_operand_cast(to);
@@ -176,7 +176,7 @@ std::optional<DType>* grad_type(LinearCrossEntropyBackwardAttributes& attributes
   }
 }
 
-// The gradients keep their types when a cast of an operand goes.
+// The gradients keep their types when a cast of an operand is removed.
 std::optional<Attributes> fold_input_cast_backward(const Attributes& attributes, int input, DType to) {
   auto a = attributes.as<LinearCrossEntropyBackwardAttributes>();
   const auto product = ProductAttributes{a.compute, {}, false}.with_operand_cast(to);
@@ -203,7 +203,7 @@ double logits_count(const TensorType& x, const TensorType& weight) {
 
 }  // namespace
 
-// Model FLOPs are those of linear and cross_entropy: computing the logits again in backward is no part of the model.
+// Model FLOPs are those of linear and cross_entropy: recomputing the logits in backward does not count.
 const OpCard kLinearCrossEntropy = {
     .name = "linear_cross_entropy",
     .kind = OpKind::kContraction,

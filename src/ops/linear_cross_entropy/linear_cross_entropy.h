@@ -12,11 +12,11 @@ namespace laptime {
 
 // (x [..., d], weight [V, d], targets int64 [...][, bias [V]])
 //   -> (loss [] float32, log_sum_exp [...] float64, logits [..., V])
-// loss = cross_entropy(x weight^T + bias, targets). The logits are written only where they are read. x has at least two
+// loss = cross_entropy(x weight^T + bias, targets). The logits are written only if they are read. x has at least two
 // axes. The op is lowered in two parts, linear and cross_entropy.
 extern const OpCard kLinearCrossEntropy;
 // (grad_loss [], x [..., d], weight [V, d], targets [...], log_sum_exp [...][, bias [V]])
-//   -> (grad_x [..., d], grad_weight [V, d][, grad_bias [V]]), each only where it is read
+//   -> (grad_x [..., d], grad_weight [V, d][, grad_bias [V]]), each only if it is read
 // Before it is multiplied, the gradient of the logits is rounded like the other factors.
 extern const OpCard kLinearCrossEntropyBackward;
 struct LinearCrossEntropyBackwardInputs {

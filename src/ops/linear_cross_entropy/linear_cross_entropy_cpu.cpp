@@ -1,5 +1,5 @@
 // Kernels of the cross entropy of a linear layer. A tile of logits is computed by one of the backend's products, used
-// while it is in the cache, and overwritten by the next tile. The order of tiles is fixed, and with it that of all
+// while it is in the cache, and overwritten by the next tile. The order of tiles is fixed, and so is the order of all
 // sums.
 #include "ops/linear_cross_entropy/linear_cross_entropy.h"
 
@@ -18,7 +18,7 @@ using logit_tiles::TileGemms;
 using logit_tiles::Tiling;
 using In = LinearCrossEntropyBackwardInputs;
 
-// The logits [rows, columns] of a tile as a tensor, and one row of it.
+// The logits [rows, columns] of a tile as a tensor, and one of its rows.
 RowView tile_line(const TensorView& tile, int64_t row) { return {&tile, row * tile.shape()[1], 1}; }
 TensorView tile_view(const Tile& tile, float* logits) {
   return {reinterpret_cast<std::byte*>(logits), contiguous_type(DType::kFloat32, {tile.rows, tile.columns})};
@@ -37,7 +37,7 @@ class Forward {
 
   void run(const KernelCall& call) const {
     const Tiling tiling = gemms_.tiling();
-    double loss = 0;  // added in the order of the rows
+    double loss = 0;  // summed in the order of the rows
     for (int64_t row_tile = 0; row_tile < tiling.row_tiles(); ++row_tile) {
       for (int64_t column_tile = 0; column_tile < tiling.column_tiles(); ++column_tile)
         add_tile(call, tiling.tile(row_tile, column_tile));
@@ -111,8 +111,8 @@ class Backward {
   }
   int64_t bytes() const { return workspace_.bytes(); }
 
-  // Goes over the row tiles of one column tile after the other: grad_weight and grad_bias are summed over the row tiles
-  // of a column tile, grad_x over all column tiles.
+  // Processes all row tiles of a column tile before the next column tile: grad_weight and grad_bias are summed over the
+  // row tiles of a column tile, and grad_x over all column tiles.
   void run(const KernelCall& call) const {
     const Tiling tiling = gemms_.tiling();
     for (int64_t column_tile = 0; column_tile < tiling.column_tiles(); ++column_tile) {
@@ -190,7 +190,7 @@ class Backward {
     });
   }
 
-  // Elements [at, at + count) of `to`, from sums.
+  // Elements [at, at + count) of `to`, converted from sums.
   static void write_rounded(const KernelCall& call, const float* sums, int64_t count, int64_t at,
                             const TensorView& to) {
     if (to.data == nullptr) return;
@@ -204,8 +204,8 @@ class Backward {
   const TileGemms& gemms_;
   Workspace workspace_;
   float* logits_ = nullptr;
-  float* x_sums_ = nullptr;       // [N, d], where grad_x is not float32
-  float* weight_sums_ = nullptr;  // [columns of a tile, d], where grad_weight is not float32
+  float* x_sums_ = nullptr;       // [N, d], if grad_x is not float32
+  float* weight_sums_ = nullptr;  // [columns of a tile, d], if grad_weight is not float32
   double* bias_sums_ = nullptr;   // [columns of a tile]
   std::byte* product_ = nullptr;
 };
@@ -219,7 +219,7 @@ std::optional<TileGemms> backward_gemms(const Attributes& attributes, std::span<
                          in.size() > In::kBias ? &in[In::kBias] : nullptr);
 }
 
-// The products of a signature, whose operands have no memory.
+// The products of a signature; their operands have no memory.
 template <class GemmsOfCall>
 std::optional<TileGemms> gemms_without_memory(const Signature& signature, const GemmsOfCall& gemms_of_call) {
   std::vector<TensorView> in;
@@ -227,7 +227,7 @@ std::optional<TileGemms> gemms_without_memory(const Signature& signature, const 
   return gemms_of_call(signature.attributes, in);
 }
 
-// The products of a call that differ in their form: those of the first and the last tile of rows and of columns.
+// The products of a call that differ in form: those of the first and the last tile of rows and of columns.
 template <class GemmsOfTile>
 std::vector<cpu::Gemm> distinct_gemms(const TileGemms& gemms, const GemmsOfTile& gemms_of_tile) {
   const Tiling tiling = gemms.tiling();

@@ -1,5 +1,5 @@
 // Launches of the cross entropy of a linear layer on a CUDA device. The logits exist for one chunk of rows at a time.
-// The order of chunks is fixed, and with it that of all sums.
+// The order of chunks is fixed, and so is the order of all sums.
 #include "ops/linear_cross_entropy/linear_cross_entropy.h"
 
 #include <algorithm>
@@ -25,19 +25,19 @@ TensorView transposed(TensorView matrix) {
   return matrix;
 }
 
-// x as a matrix [rows, depth]; nothing where that needs a copy.
+// x as a matrix [rows, depth]; nothing if that requires a copy.
 std::optional<Layout> matrix_of(const TensorType& x) {
   const int64_t depth = x.shape().back();
   return reshaped(x.layout, {x.numel() / depth, depth});
 }
 
-// The sizes of a problem, and how its rows are divided into chunks. They depend on shapes alone.
+// The sizes of a problem, and how its rows are divided into chunks. Both depend only on shapes.
 struct Chunks {
   int64_t rows, columns, depth;
   int64_t chunk_rows;
 
-  // A chunk of float32 logits has at most as many elements as the larger factor, but at least 64 rows, so that the
-  // matrix products have whole tiles.
+  // A chunk of float32 logits has at most as many elements as the larger factor, but at least 64 rows, so that matrix
+  // products have whole tiles.
   Chunks(const TensorType& x, const TensorType& weight)
       : rows(x.numel() / x.shape().back()), columns(weight.shape()[0]), depth(weight.shape()[1]) {
     constexpr int64_t kTile = Gemm::kTile;
@@ -52,7 +52,7 @@ TensorView rows_from(const TensorView& x, int64_t first, int64_t count) {
   return {x.data, {x.type.dtype, sliced(*matrix_of(x.type), 0, first, count, 1)}};
 }
 
-// The factors of the logits of a call.
+// The factors that produce the logits of a call.
 struct Factors {
   const TensorView& x;
   const TensorView& weight;
@@ -110,7 +110,7 @@ void forward(const KernelCall& call) {
 struct BackwardWorkspace {
   Workspace pieces;
   float* logits;                 // [chunk_rows, columns]; their gradient overwrites them
-  float* weight_sums = nullptr;  // [columns, depth], where several chunks add to a grad_weight that is not float32
+  float* weight_sums = nullptr;  // [columns, depth], if several chunks add to a grad_weight that is not float32
   double* bias_sums = nullptr;   // [columns]
 
   BackwardWorkspace(const Chunks& chunks, DType grad_weight, bool bias, std::byte* memory)
@@ -163,7 +163,7 @@ void backward(const KernelCall& call) {
     launch_move(call, contiguous_view(workspace.bias_sums, DType::kFloat64, {chunks.columns}), call.out[2]);
 }
 
-// ---- what the kernels state
+// ---- supported cases and workspace
 
 std::string refusal(const TensorType& x) { return matrix_of(x) ? "" : "x is not a matrix of rows"; }
 

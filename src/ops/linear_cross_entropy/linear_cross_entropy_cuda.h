@@ -1,12 +1,12 @@
-// CUDA kernel of the gradient of the bias before a cross entropy.
+// CUDA kernel of the gradient of the bias in front of a cross entropy.
 #pragma once
 
 #include "backend/cuda/tensor.h"
 
 namespace laptime::cuda {
 
-// A thread per column: sums += the sum of the rows of a chunk, added in the order of the rows; the first chunk starts
-// the sums.
+// A thread per column: adds the rows of a chunk to sums, in the order of the rows; the first chunk initialises the
+// sums.
 struct AddColumnSums {
   static constexpr const char* kName = "add_column_sums";
   struct Args {

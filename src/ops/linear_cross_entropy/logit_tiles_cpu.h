@@ -16,7 +16,7 @@ struct Tile {
   int64_t rows = 0, columns = 0;
 };
 
-// Tiles of about 4 MiB of float32, as square as the logits allow. They depend on the shape of the logits alone.
+// Tiles of about 4 MiB of float32, as square as the logits allow. They depend only on the shape of the logits.
 class Tiling {
  public:
   Tiling(int64_t rows, int64_t columns) : rows_(rows), columns_(columns) {
@@ -24,7 +24,7 @@ class Tiling {
     constexpr int64_t kMaxRows = 1024;
     row_tiles_ = ceil_div(rows, kMaxRows);
     tile_rows_ = std::min(rows, align_up(ceil_div(rows, row_tiles_), 8));
-    // Whole pieces of a line, so that the sums of a line do not depend on the tiles.
+    // Tiles consist of whole pieces of a line, so that the sums of a line do not depend on the tiles.
     tile_columns_ = std::min(columns, kElements / tile_rows_ / kStripSize * kStripSize);
     row_tiles_ = ceil_div(rows, tile_rows_);
     column_tiles_ = ceil_div(columns, tile_columns_);
@@ -37,7 +37,7 @@ class Tiling {
     const int64_t column = column_tile * tile_columns_;
     return {row, column, std::min(tile_rows_, rows_ - row), std::min(tile_columns_, columns_ - column)};
   }
-  // No tile is larger.
+  // The upper bound of the size of a tile.
   Tile largest() const { return tile(0, 0); }
 
  private:
@@ -105,7 +105,7 @@ class TileGemms {
     return operand;
   }
 
-  // A product with the gradient as its left factor, without shapes and the right factor.
+  // A product with the gradient as its left factor; shapes and the right factor are not set yet.
   cpu::Gemm gradient_gemm(const float* grad, float* to, bool add) const {
     cpu::Gemm gemm;
     gemm.compute = compute_;

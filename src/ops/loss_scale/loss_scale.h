@@ -1,5 +1,5 @@
-// Loss scaling (Micikevicius et al. 2018): what turns the gradients of a scaled loss back into those of the loss, skips
-// a step whose gradients overflow, and changes the scale.
+// Loss scaling (Micikevicius et al. 2018): turns the gradients of a scaled loss back into those of the loss, skips a
+// step whose gradients overflow, and changes the scale.
 #pragma once
 
 #include "graph/builder.h"
@@ -7,15 +7,15 @@
 namespace laptime {
 
 // (grad [...], scale float32 [], found_inf bool []) -> (grad / scale [...], found_inf bool []): the second result is
-// true where an element of grad is not finite, or found_inf is
+// true if an element of grad is not finite or the input found_inf is true
 extern const OpCard kUnscaleGradient;
-// (applied int64 [], found_inf bool []) -> applied int64 [], updated in place: one more unless found_inf
+// (applied int64 [], found_inf bool []) -> applied int64 [], updated in place: incremented unless found_inf
 extern const OpCard kCountApplied;
-// (scale float32 [], good_steps int64 [], found_inf bool []) -> (scale, good_steps), updated in place by the rule of
-// torch.amp.GradScaler: after an overflow scale *= backoff_factor; after growth_interval good steps in a row scale *=
-// growth_factor, unless that is infinite
+// (scale float32 [], good_steps int64 [], found_inf bool []) -> (scale, good_steps), updated in place as in
+// torch.amp.GradScaler: after an overflow, scale *= backoff_factor; after growth_interval consecutive good steps, scale
+// *= growth_factor, unless that is infinite
 extern const OpCard kUpdateLossScale;
-// (state [...], value [...], skip bool []) -> state [...], updated in place: the value unless skip
+// (state [...], value [...], skip bool []) -> state [...], updated in place: set to the value unless skip
 extern const OpCard kAssignUnless;
 
 // The defaults are those of torch.amp.GradScaler.
@@ -35,7 +35,7 @@ struct UnscaledGradients {
   std::vector<ValueId> gradients;
   ValueId found_inf;  // bool []
 };
-// Unscales the gradients one after the other. `scopes[i]` is the value whose place the i-th node has.
+// Unscales the gradients one after the other. Node i takes its scope from `scopes[i]`.
 UnscaledGradients unscale(Builder& build, std::span<const ValueId> gradients, ValueId scale,
                           std::span<const ValueId> scopes);
 ValueId count_applied(Builder& build, ValueId applied, ValueId found_inf);

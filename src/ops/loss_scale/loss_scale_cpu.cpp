@@ -12,7 +12,7 @@ namespace {
 
 struct Unscaling {
   float factor;
-  std::atomic<uint32_t>* found;  // not 0 where an element is not finite
+  std::atomic<uint32_t>* found;  // nonzero if an element is not finite
 };
 
 void unscale_strip(const Strip& strip) {

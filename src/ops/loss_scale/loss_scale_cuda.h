@@ -8,7 +8,7 @@
 
 namespace laptime::cuda {
 
-// y = grad / scale, and for each block whether it saw an element that is not finite.
+// y = grad / scale; for each block, records whether it saw an element that is not finite.
 struct UnscaleGradient {
   static constexpr const char* kName = "unscale_gradient";
   struct Args {
@@ -32,7 +32,7 @@ struct UnscaleGradient {
   }
 };
 
-// One block: found_inf is whether any block saw one, or `before`.
+// One block: found_inf is true if any block saw one, or if `before` is true.
 struct CombineFoundInf {
   static constexpr const char* kName = "combine_found_inf";
   struct Args {
@@ -52,7 +52,7 @@ struct CombineFoundInf {
   }
 };
 
-// One thread: one more step, unless found_inf.
+// One thread: increments the count of steps, unless found_inf.
 struct CountApplied {
   static constexpr const char* kName = "count_applied";
   struct Args {
@@ -66,7 +66,7 @@ struct CountApplied {
   }
 };
 
-// One thread: the next scale and count of good steps.
+// One thread: computes the next scale and count of good steps.
 struct UpdateLossScale {
   static constexpr const char* kName = "update_loss_scale";
   struct Args {
@@ -88,7 +88,7 @@ struct UpdateLossScale {
   }
 };
 
-// The state takes the value unless skip. Its next value is in its own bytes.
+// Sets the state to the value unless skip. The next value shares the bytes of the state.
 struct AssignUnless {
   static constexpr const char* kName = "assign_unless";
   struct Args {

@@ -73,8 +73,8 @@ bool column_major(const TensorType& type) {
 
 ValueId transposed(Builder& build, ValueId x) { return transpose(build, x, -2, -1); }
 
-// As in torch, the gradient of a factor has the factor's memory order in torch.mm, so that the gradient of a weight
-// needs no copy, but not in torch.bmm.
+// As in torch, the gradient of a factor has the factor's memory order for torch.mm, so that the gradient of a weight
+// needs no copy, but not for torch.bmm.
 ValueId grad_left(Builder& build, ValueId grad, ValueId a, ValueId b) {
   if (build.shape(a).rank() == 2 && column_major(build.type(a)))
     return transposed(build, matmul(build, b, transposed(build, grad)));
@@ -123,7 +123,7 @@ std::optional<Attributes> as_attributes(const std::optional<ProductAttributes>& 
   return Attributes(*product);
 }
 
-// Only casts of the `operands` inputs before the addend are folded, and of the result.
+// Only casts of the `operands` inputs before the addend, and of the result, are folded.
 template <int operands>
 std::optional<Attributes> fold_input_cast(const Attributes& attributes, int input, DType to) {
   if (input >= operands) return std::nullopt;
@@ -155,7 +155,7 @@ double ProductAttributes::operand(double value) const {
   return compute == DType::kFloat32 ? static_cast<float>(value) : value;
 }
 
-// All factors have one compute type: a cast that is folded must agree with those folded before.
+// All factors have the same compute type, so a cast can be folded only if it agrees with earlier ones.
 std::optional<ProductAttributes> ProductAttributes::with_operand_cast(DType to) const {
   if (!foldable(to) || compute.value_or(to) != to) return std::nullopt;
   ProductAttributes folded = *this;
@@ -163,7 +163,7 @@ std::optional<ProductAttributes> ProductAttributes::with_operand_cast(DType to) 
   return folded;
 }
 
-// Results are rounded once: a second cast cannot be folded.
+// Results are rounded only once, so a second cast cannot be folded.
 std::optional<ProductAttributes> ProductAttributes::with_result_cast(DType to) const {
   if (!foldable(to) || output.value_or(to) != to) return std::nullopt;
   ProductAttributes folded = *this;
@@ -171,7 +171,7 @@ std::optional<ProductAttributes> ProductAttributes::with_result_cast(DType to) c
   return folded;
 }
 
-// The result may overwrite the addend: each element is read before it is written, by one thread.
+// The result may overwrite the addend: each element is read before it is written, by the same thread.
 const OpCard kMatmul = {.name = "matmul",
                         .kind = OpKind::kContraction,
                         .infer = infer_matmul,

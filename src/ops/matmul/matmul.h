@@ -1,4 +1,4 @@
-// Matrix products: plain, batched, and with a bias. Transposition is a matter of strides.
+// Matrix products: plain, batched, and with a bias. Transposition is expressed by strides.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 
 namespace laptime {
 
-// The types in which a product is computed and stored, and whether it adds a further matrix. Products of an eager step
+// The types in which a product is computed and stored, and whether another matrix is added. Products of an eager step
 // have no attributes.
 struct ProductAttributes {
   // The type to which factors and bias are rounded before the product; absent: the promoted type of the factors.
@@ -32,11 +32,11 @@ struct ProductAttributes {
   // An element of a factor or of the bias, rounded to `compute`.
   double operand(double value) const;
 
-  // These attributes with a cast of an operand, or of the result, to `to` folded in.
+  // These attributes after folding in a cast of an operand or of the result to `to`.
   std::optional<ProductAttributes> with_operand_cast(DType to) const;
   std::optional<ProductAttributes> with_result_cast(DType to) const;
 };
-ProductAttributes product_attributes(const Attributes& attributes);  // defaults where there are none
+ProductAttributes product_attributes(const Attributes& attributes);  // defaults if there are none
 
 // (a [M, K], b [K, N][, addend [M, N]]) -> contiguous [M, N] = a b + addend, or batched
 // (a [B, M, K], b [B, K, N][, addend [B, M, N]]) -> contiguous [B, M, N]. Attributes: ProductAttributes, or none.

@@ -1,4 +1,4 @@
-// Kernels of the matrix products: those of the CPU backend and oneDNN's.
+// Kernels of the matrix products, from the CPU backend and from oneDNN.
 #include "backend/cpu/gemm/gemm_kernels.h"
 #include "ops/matmul/matmul.h"
 

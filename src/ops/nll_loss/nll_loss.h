@@ -7,7 +7,7 @@ namespace laptime {
 
 // (log_p [N, V], targets int64 [N]) -> (loss [] = -mean(log_p[n, targets[n]]), total_weight [] = N)
 extern const OpCard kNllLoss;
-// (grad_loss [], log_p [N, V] for its shape alone, targets [N], total_weight [])
+// (grad_loss [], log_p [N, V] only for its shape, targets [N], total_weight [])
 //   -> grad_log_p [N, V]: -grad_loss / total_weight at the targets, zero elsewhere
 extern const OpCard kNllLossBackward;
 

@@ -30,7 +30,7 @@ struct NllLossForward {
   }
 };
 
-// grad[row, column] = -grad_loss / total_weight where the column is the target, else 0
+// grad[row, column] = -grad_loss / total_weight if the column is the target, otherwise 0
 struct NllLossBackward {
   static constexpr const char* kName = "nll_loss_backward";
   struct Args {

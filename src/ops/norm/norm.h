@@ -31,8 +31,8 @@ struct LayerNormAttributes {
 struct RmsNormAttributes {
   static constexpr bool kCentred = false;
   double eps = 1e-5;
-  std::optional<DType> y_dtype{};  // absent: the type of x, or with `weighs_last` the promoted type of x and weight
-  bool weighs_last = false;        // x rstd is rounded to the type of x before the weight multiplies it
+  std::optional<DType> y_dtype{};  // if absent, the type of x or, with `weighs_last`, the promoted type of x and weight
+  bool weighs_last = false;        // x rstd is rounded to the type of x before it is multiplied by the weight
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("eps", self.eps);
@@ -42,7 +42,7 @@ struct RmsNormAttributes {
 };
 
 struct NormBackwardAttributes {
-  bool addend = false;  // a gradient that reaches x past the norm, along a residual stream, is added to grad_x
+  bool addend = false;  // a gradient that bypasses the norm, along a residual stream, is added to grad_x
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("addend", self.addend);

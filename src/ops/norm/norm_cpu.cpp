@@ -1,5 +1,5 @@
-// Kernels of layer norm and RMSNorm: forward row by row; backward in parts of some rows, each part with sums of its own
-// of the gradients of weight and bias, so that the order of additions does not depend on the threads.
+// Kernels of layer norm and RMSNorm: forward processes row by row. Backward divides the rows into parts, each with its
+// own sums for the gradients of weight and bias, so that the order of additions does not depend on the threads.
 #include "ops/norm/norm.h"
 
 #include "backend/cpu/vector/rows.h"
@@ -32,10 +32,10 @@ float rstd_of(double squares, int64_t columns, double eps) {
   return static_cast<float>(1 / __builtin_sqrt(squares / static_cast<double>(columns) + eps));
 }
 
-// Traits that distinguish the two norms. `parameters` has one or two vectors of C sums: grad_weight and grad_bias.
+// Traits of the two norms. `parameters` consists of one or two vectors of C sums: grad_weight and grad_bias.
 struct LayerNorm {
   using Attributes = LayerNormAttributes;
-  static constexpr int64_t kParameters = 2;  // weight and bias; as many as there are statistics
+  static constexpr int64_t kParameters = 2;  // weight and bias; equal to the number of statistics
 
   static Statistics statistics(const RowView& x, int64_t columns, double eps) {
     const auto mean = static_cast<float>(line_sum(x, columns) / static_cast<double>(columns));
@@ -51,7 +51,7 @@ struct LayerNorm {
     return (x - s.mean) * s.rstd * weight + bias;
   }
 
-  // Means over the row of g = grad_y weight and of g xhat, xhat = (x - mean) rstd.
+  // Means over the row of g = grad_y weight and of g xhat, where xhat = (x - mean) rstd.
   struct Means {
     double g, g_xhat;
   };
@@ -101,7 +101,7 @@ struct RmsNorm {
   }
   static float y(const Statistics& s, float x, float weight, float) { return weight * (x * s.rstd); }
 
-  // rstd mean(g xhat), g = grad_y weight and xhat = x rstd.
+  // rstd mean(g xhat), where g = grad_y weight and xhat = x rstd.
   using Means = float;
   static Means add_row(const BackwardRow& row, float* grad_weight_sums) {
     alignas(64) ChunkBuffer grad_buffer;

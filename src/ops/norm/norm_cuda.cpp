@@ -68,7 +68,7 @@ void backward(const KernelCall& call) {
                   is_row_in_fours(args.weight, args.weight_stride) && has_rows_in_fours(args.grad_x, args.columns);
   const int64_t tiles = (args.columns + kElementThreads - 1) / kElementThreads;
   constexpr int64_t kSummed = NormParameterSums::kColumns;
-  // grad_x may overwrite what the sums read.
+  // grad_x may overwrite an input of the sums.
   launch<NormParameterParts>(call, tiles * args.parts, kElementThreads, args);
   launch<NormParameterSums>(call, (args.columns + kSummed - 1) / kSummed, NormParameterSums::kThreads, args);
   launch<NormGradX>(call, args.rows, row_threads(args.columns), args);

@@ -20,7 +20,7 @@ struct NormForward {
     int64_t columns;
     float eps;
     bool centred;
-    bool in_fours;  // the columns of x, weight, bias and y
+    bool in_fours;  // applies to the columns of x, weight, bias and y
   };
   struct Shared {
     WarpParts<float> parts;
@@ -74,16 +74,16 @@ struct NormBackwardArgs {
   int64_t rows, columns;
   int64_t parts, rows_per_part;
   double* partials;  // [2, parts, columns]
-  bool in_fours;     // the columns of grad_y, x, weight, addend and grad_x
+  bool in_fours;     // applies to the columns of grad_y, x, weight, addend and grad_x
 
   LAPTIME_DEVICE float mean_of(const Thread& thread, int64_t row) const {
     return mean.data == nullptr ? 0 : load(thread, mean, mean.row(row));
   }
 };
 
-// A block per row: grad_x = rstd (g - mean(g) - xhat mean(g xhat)) + addend, with g = grad_y weight; RMSNorm without
-// the mean of g. A block reads its rows of grad_y, x and addend before it writes that of grad_x, which may overwrite
-// one.
+// A block per row: grad_x = rstd (g - mean(g) - xhat mean(g xhat)) + addend, with g = grad_y weight; for RMSNorm
+// without the mean of g. A block reads its rows of grad_y, x and addend before it writes its row of grad_x, which may
+// overwrite one of them.
 struct NormGradX {
   static constexpr const char* kName = "norm_grad_x";
   using Args = NormBackwardArgs;
@@ -96,7 +96,7 @@ struct NormGradX {
     const float mean = args.mean_of(thread, thread.block());
     const float rstd = load(thread, args.rstd, args.rstd.row(thread.block()));
     const int64_t addend_row = args.addend.data == nullptr ? 0 : args.addend.row(thread.block());
-    // g and xhat of some columns.
+    // g and xhat for some columns.
     const auto columns = [&](const auto& body) {
       for_columns(thread, args.columns, args.in_fours, [&](int64_t column, int count) {
         float grad[kFour];
@@ -147,7 +147,7 @@ struct NormParameterParts {
     const int64_t end = begin + args.rows_per_part < args.rows ? begin + args.rows_per_part : args.rows;
     double weight_sum = 0;
     double bias_sum = 0;
-    // Rows are loaded together and added in their order.
+    // Rows are loaded together and added in order.
     constexpr int kTogether = 8;
     const auto add = [&](float grad, float x, float rstd, float mean) {
       weight_sum += static_cast<double>(grad) * static_cast<double>((x - mean) * rstd);
@@ -180,8 +180,8 @@ struct NormParameterParts {
   }
 };
 
-// A block per kColumns columns, with kLanes threads for each: a thread adds every kLanes-th part in their order, and
-// then the sums of the lanes are added in theirs.
+// A block per kColumns columns, with kLanes threads for each: a thread adds every kLanes-th part in order, and then the
+// sums of the lanes are added in order.
 struct NormParameterSums {
   static constexpr const char* kName = "norm_parameter_sums";
   static constexpr int kColumns = 32;

@@ -68,8 +68,9 @@ void gradient_mul(GradientContext& c) {
   if (c.wanted[1]) c.grad_in[1] = mul(c.build, c.grad_out[0], c.in[0]);
 }
 
-// grad / y for x, and -grad ((x / y) / y) for y, in the order of torch's DivBackward. That is one C++ expression, whose
-// temporaries live until it ends: x / y is held beside both factors and their product.
+// The gradients grad / y for x and -grad ((x / y) / y) for y, in the order of torch's DivBackward. That is a single C++
+// expression, whose temporaries live until it ends, so x / y is alive at the same time as both factors and their
+// product.
 void gradient_div(GradientContext& c) {
   if (c.wanted[1]) {
     const auto frame = c.build.frame(fmt::format("div_backward {}", c.grad_out[0].index));
@@ -87,7 +88,7 @@ void gradient_mul_scalar(GradientContext& c) {
 void gradient_div_scalar(GradientContext& c) {
   c.grad_in[0] = div_scalar(c.build, c.grad_out[0], c.attributes.as<ScalarAttributes>().value);
 }
-// grad (n x^(n-1)); as in torch, there is a node for the power even where n - 1 is 1.
+// grad (n x^(n-1)). As in torch, there is a node for the power even if n - 1 is 1.
 void gradient_pow(GradientContext& c) {
   const double exponent = c.attributes.as<ScalarAttributes>().value;
   const ValueId power = pow(c.build, c.in[0], static_cast<int>(exponent) - 1);

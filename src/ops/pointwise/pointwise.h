@@ -5,11 +5,11 @@
 
 namespace laptime {
 
-// (a, b), broadcast, of the promoted type: a + b, a - b, a * b, a / b.
+// (a, b), broadcast, with the promoted type: a + b, a - b, a * b, a / b.
 extern const OpCard kAdd, kSub, kMul, kDiv;
 // x + value, x * value, x / value, for a constant value.
 extern const OpCard kAddScalar, kMulScalar, kDivScalar;
-// x^value, for a whole number as the exponent.
+// x^value, for an integer exponent.
 extern const OpCard kPow;
 extern const OpCard kNeg, kExp, kLog, kSqrt, kRsqrt, kSquare, kSigmoid;
 // x sigmoid(x)
@@ -18,7 +18,7 @@ extern const OpCard kSilu;
 extern const OpCard kSiluBackward;
 // (grad_y, y = sigmoid(x)) -> grad_x = grad_y y (1 - y)
 extern const OpCard kSigmoidBackward;
-// (mask bool, x), broadcast -> x where the mask is true, else value
+// (mask bool, x), broadcast -> x if the mask is true, otherwise value
 extern const OpCard kWhere;
 
 struct ScalarAttributes {

@@ -1,4 +1,4 @@
-// Pointwise kernels: one float32 loop per op. run_strips takes care of types, layouts and broadcasting.
+// Pointwise kernels: one float32 loop per op. run_strips handles types, layouts and broadcasting.
 #include "ops/pointwise/pointwise.h"
 
 #include <cmath>
@@ -55,7 +55,7 @@ void scalar_strip(const Strip& strip) {
   for (int64_t i = 0; i < strip.size; ++i) y[i] = formula(x[i], value);
 }
 
-// x^n by repeated squaring, for the same n in all elements.
+// x^n by repeated squaring, with the same n for all elements.
 void pow_strip(const Strip& strip) {
   const auto exponent = static_cast<int>(*static_cast<const float*>(strip.parameters));
   float* y = strip.floats(0);
@@ -87,7 +87,8 @@ void where_strip(const Strip& strip) {
   const float* x = strip.floats(2);
 #pragma omp simd
   for (int64_t i = 0; i < strip.size; ++i) {
-    const float value = x[i];  // loaded for masked elements too, so that the compiler selects instead of branching
+    const float value =
+        x[i];  // also loaded for masked elements, so that the compiler uses a select instead of a branch
     y[i] = mask[i] != 0 ? value : otherwise;
   }
 }

@@ -1,4 +1,4 @@
-// CUDA kernel of the pointwise primitives: one kernel, and a formula for each op.
+// CUDA kernel of the pointwise primitives: one kernel for all ops, with a formula for each.
 #pragma once
 
 #include <cmath>
@@ -69,7 +69,7 @@ LAPTIME_DEVICE float value_of(Formula formula, float a, float b, float value) {
 struct Pointwise {
   static constexpr const char* kName = "pointwise";
   struct Args {
-    Elements<3> elements;  // y, a, b; b is absent where `value` stands for it
+    Elements<3> elements;  // y, a, b; b is absent if `value` replaces it
     Formula formula;
     float value;
   };

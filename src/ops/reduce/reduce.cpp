@@ -10,7 +10,7 @@
 namespace laptime {
 namespace {
 
-// The shape with the axes reduced to size 1.
+// The shape, with the reduced axes set to size 1.
 Shape reduced_shape(Shape shape, const Dims& axes) {
   for (const int64_t axis : axes) shape[static_cast<int>(axis)] = 1;
   return shape;
@@ -29,7 +29,7 @@ std::vector<TensorType> infer_max(const Attributes&, std::span<const TensorType>
 
 double input_flops(const Signature& s) { return static_cast<double>(s.in[0].numel()); }
 
-// out = scale * sum over the reduced axes, the terms of each sum in row-major order.
+// out = scale * sum over the reduced axes; the terms of each sum are in row-major order.
 void reduce_reference(const OpCall& call, double scale) {
   const TensorView& out = call.out[0];
   std::vector<double> sums(static_cast<size_t>(out.numel()), 0.0);

@@ -5,9 +5,9 @@
 
 namespace laptime {
 
-// Sum over a set of axes, which stay with size 1; accumulated in float32 or better, whatever the type.
+// Sum over a set of axes, which remain with size 1; accumulated in float32 or wider.
 extern const OpCard kSum;
-// Mean over a set of axes, which stay with size 1.
+// Mean over a set of axes, which remain with size 1.
 extern const OpCard kMean;
 // x [..., C] -> (values [..., 1], indices int64 [..., 1]): the maximum of each row and its first index.
 extern const OpCard kMax;

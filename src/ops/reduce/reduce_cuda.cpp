@@ -12,13 +12,13 @@ namespace {
 constexpr int64_t kTermsPerPart = 1024;
 constexpr int64_t kMostParts = 256;
 
-// How a reduction is divided, which its workspace depends on.
+// How a reduction is divided, which determines its workspace.
 struct Division {
   int64_t parts = 1, terms_per_part = 1;
 };
 
 Division division_of(int64_t outputs, int64_t terms) {
-  // With many outputs there is work enough without parts.
+  // With many outputs there is enough work without parts.
   const int64_t wanted = std::clamp<int64_t>(kMostParts * kElementThreads / outputs, 1, kMostParts);
   const int64_t parts = std::min(wanted, (terms + kTermsPerPart - 1) / kTermsPerPart);
   const int64_t per_part = (terms + parts - 1) / parts;

@@ -1,4 +1,5 @@
-// CUDA kernels of sum, mean and max. The terms of a sum are divided into parts by shape alone, and added in float64.
+// CUDA kernels of sum, mean and max. The terms of a sum are divided into parts based only on shape, and added in
+// float64.
 #pragma once
 
 #include "backend/cuda/block_sums.h"
@@ -6,15 +7,15 @@
 
 namespace laptime::cuda {
 
-// The axes of x, kept or reduced: element (output, term) stands at kept(output) + reduced(term).
+// The axes of x, kept or reduced: element (output, term) is at kept(output) + reduced(term).
 struct ReduceArgs {
   DeviceData x;
   Walk<1> kept, reduced;
   int64_t outputs = 0, terms = 0;
   int64_t parts = 1, terms_per_part = 0;
   double scale = 1;
-  DeviceData y;                // [outputs], where there is one part
-  double* partials = nullptr;  // [parts, outputs], where there are more
+  DeviceData y;                // [outputs], if there is one part
+  double* partials = nullptr;  // [parts, outputs], if there are more
 
   LAPTIME_DEVICE double term(const Thread& thread, int64_t base, int64_t index) const {
     return load<double>(thread, x, base + reduced.at(index).of[0]);
@@ -32,7 +33,7 @@ struct ReduceArgs {
   }
 };
 
-// A block per output and part: for terms that stand side by side.
+// A block per output and part, for terms that are adjacent in memory.
 struct ReduceTerms {
   static constexpr const char* kName = "reduce_terms";
   using Args = ReduceArgs;
@@ -51,7 +52,7 @@ struct ReduceTerms {
   }
 };
 
-// A thread per output and part: for outputs that stand side by side.
+// A thread per output and part, for outputs that are adjacent in memory.
 struct ReduceOutputs {
   static constexpr const char* kName = "reduce_outputs";
   using Args = ReduceArgs;
@@ -67,7 +68,7 @@ struct ReduceOutputs {
   }
 };
 
-// Adds the parts of each output, in their order.
+// Adds the parts of each output in order.
 struct ReduceParts {
   static constexpr const char* kName = "reduce_parts";
   using Args = ReduceArgs;
@@ -90,7 +91,7 @@ struct MaxOfRows {
     DeviceData values;   // [rows]
     DeviceData indices;  // [rows]; may be absent
   };
-  // A value and its column. `none`: of a thread without columns.
+  // A value and its column. `none`: the value of a thread without columns.
   struct Best {
     float value;
     int column;

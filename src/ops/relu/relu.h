@@ -7,7 +7,7 @@ namespace laptime {
 
 // x -> y = max(x, 0); NaN stays NaN
 extern const OpCard kRelu;
-// (grad_y, y) -> grad_x = grad_y where y > 0, else 0
+// (grad_y, y) -> grad_x = grad_y if y > 0, otherwise 0
 extern const OpCard kReluBackward;
 
 ValueId relu(Builder& build, ValueId x);

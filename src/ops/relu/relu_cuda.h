@@ -18,7 +18,7 @@ struct ReluForward {
   }
 };
 
-// grad_x = grad_y where y > 0, else 0
+// grad_x = grad_y if y > 0, otherwise 0
 struct ReluBackward {
   static constexpr const char* kName = "relu_backward";
   using Args = Elements<3>;  // grad_x, grad_y, y

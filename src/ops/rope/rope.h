@@ -1,4 +1,4 @@
-// Rotary position embedding (Su et al. 2021): each pair (x1, x2) of a head is rotated by an angle that grows with the
+// Rotary position embedding (Su et al. 2021): each pair (x1, x2) in a head is rotated by an angle that grows with the
 // position: (x1 cos - x2 sin, x1 sin + x2 cos).
 #pragma once
 
@@ -9,12 +9,12 @@ namespace laptime {
 
 const char* name_of(RopeForm form);
 
-// () -> (cos [T, n / 2], sin [T, n / 2]) of the angles t f_i, f_i being the scaled frequency theta^(-2i / n). If
-// `repeated`, the tables have n columns, the second half being equal to the first.
+// () -> (cos [T, n / 2], sin [T, n / 2]) of the angles t f_i, where f_i is the scaled frequency theta^(-2i / n). If
+// `repeated`, the tables have n columns, and the second half equals the first.
 extern const OpCard kRopeTable;
 // (x [..., T, d_head], cos, sin) -> y [..., T, d_head] in the memory order of x; the tables of kRotateHalf are repeated
 extern const OpCard kRope;
-// (grad_y [..., T, d_head], cos, sin) -> grad_x [..., T, d_head]: the inverse rotation, back to the places of x
+// (grad_y [..., T, d_head], cos, sin) -> grad_x [..., T, d_head]: the inverse rotation, back to the positions in x
 extern const OpCard kRopeBackward;
 
 struct RopeTableAttributes {

@@ -9,11 +9,11 @@
 namespace laptime::LAPTIME_ISA {
 namespace {
 
-constexpr int64_t kRowBuffers = 4;  // of x, y, cos and sin, for rows that have to be converted
+constexpr int64_t kRowBuffers = 4;  // buffers for x, y, cos and sin in rows that must be converted
 constexpr int64_t kMaxWidth = cpu::Team::kScratchBytes / (kRowBuffers * static_cast<int64_t>(sizeof(float)));
 
-// Rows of `half` pairs and `rest` elements that are copied, with strides in elements. y may overwrite x; where that
-// also moves elements within a row, `copy` has room for the pairs, and it is null otherwise.
+// Rows of `half` pairs and `rest` copied elements, with strides in elements. y may overwrite x. If that also moves
+// elements within a row, `copy` has room for the pairs; otherwise it is null.
 struct RowRun {
   const std::byte* x;
   std::byte* y;
@@ -21,12 +21,12 @@ struct RowRun {
   const float* sin;
   int64_t x_stride, y_stride, cos_stride, sin_stride;
   int64_t rows, half, rest;
-  float sign;  // of sin: -1 rotates back
+  float sign;  // factor of sin: -1 rotates back
   std::byte* copy;
 };
 using RotateRows = void (*)(const RowRun& run);
 
-// The places of pairs in x and y are those of RopePlaces.
+// RopePlaces gives the positions of pairs in x and y.
 template <class In, class Out, bool from_halves, bool to_halves>
 void rotate_rows(const RowRun& run) {
   const int64_t half = run.half;
@@ -77,7 +77,7 @@ RotateRows rotate_rows_for(DType in, DType out, RopePlaces places) {
   return has_float16 ? rotate_rows_for<Float16>(in, out, places) : rotate_rows_for<BFloat16>(in, out, places);
 }
 
-// A tensor whose rows rotate_rows accesses directly, or through a buffer of float32.
+// A tensor whose rows rotate_rows accesses directly, or through a float32 buffer.
 struct Operand {
   const TensorView* tensor;
   int64_t stride;
@@ -100,7 +100,7 @@ Layout leading(const TensorView& view) {
   return layout;
 }
 
-// Cuts a nest of rows into strips of whole rows.
+// Divides a nest of rows into strips of whole rows.
 StripCut cut_rows(const LoopNest& nest, int64_t elements_of_row) {
   const int64_t rows = nest.columns();
   StripCut cut;
@@ -130,7 +130,8 @@ struct Rotation {
         sign(inverse ? -1.0F : 1.0F) {
     const DType from = x.rotated_type();
     const DType to = y.rotated_type();
-    if (is_16_bit_float(from) && is_16_bit_float(to) && from != to) x.direct = false;  // only one 16-bit type at a time
+    if (is_16_bit_float(from) && is_16_bit_float(to) && from != to)
+      x.direct = false;  // only one 16-bit type can be accessed directly
     const RopePlaces places(call.attributes.as<RopeAttributes>().form, inverse);
     rows = rotate_rows_for(x.rotated_type(), y.rotated_type(), places);
     overwrites = places.from_halves != places.to_halves && call.in[0].data == call.out[0].data;

@@ -8,8 +8,8 @@
 
 namespace laptime::cuda {
 
-// cos and sin of the angles t theta^(-2i / n), n = 2 half; a repeated table has them twice in a row. Frequencies and
-// angles are rounded to float32, as torch rounds them.
+// cos and sin of the angles t theta^(-2i / n), n = 2 half; a repeated table contains them twice in a row. As in torch,
+// frequencies and angles are rounded to float32.
 struct RopeAngles {
   static constexpr const char* kName = "rope_angles";
   struct Args {
@@ -34,7 +34,7 @@ struct RopeAngles {
   }
 };
 
-// The places of a pair in a row of d_head elements, and its rotation.
+// The positions of a pair in a row of d_head elements, and its rotation.
 struct RopePair {
   int64_t from1, from2, to1, to2;
 
@@ -46,8 +46,8 @@ struct RopePair {
   }
 };
 
-// Rotates each pair, a thread per pair: a block works on as many whole rows as it has threads for, and reads them all
-// before it writes, so that y may overwrite x.
+// Rotates each pair, one thread per pair. A block processes as many whole rows as it has threads for, and reads them
+// all before it writes, so that y may overwrite x.
 struct RopePairs {
   static constexpr const char* kName = "rope_pairs";
   struct Args {
@@ -56,7 +56,7 @@ struct RopePairs {
     int64_t rows, half, rest, positions;
     int rows_per_block;
     RopePlaces places;
-    float sign;  // of sin: -1 rotates back
+    float sign;  // factor of sin: -1 rotates back
   };
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
@@ -96,7 +96,7 @@ struct RopeRotate {
     RopePlaces places;
     float sign;
   };
-  static constexpr int kMaxHalf = 2048;  // pairs of a row
+  static constexpr int kMaxHalf = 2048;  // maximum number of pairs in a row
   struct Shared {
     SharedArray<float, 2 * kMaxHalf> row;
   };

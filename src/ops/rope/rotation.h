@@ -1,21 +1,21 @@
-// Which elements RoPE rotates, and by which frequencies: what the kernels of all devices share.
+// Which elements RoPE rotates, and with which frequencies. Shared by the kernels of all devices.
 #pragma once
 
 #include <cstdint>
 
 namespace laptime {
 
-// Where a pair stands in a row of x and of y. The n elements that are rotated come first; any others are copied.
+// The positions of a pair in a row of x and of y. The n elements that are rotated come first; any others are copied.
 //   kInterleaved: (2i, 2i + 1) in both; n = d_head
 //   kHalves:      (2i, 2i + 1) in x, (i, n / 2 + i) in y; n = d_head
 //   kRotateHalf:  (i, n / 2 + i) in both; n is the width of the tables
 enum class RopeForm : uint8_t { kInterleaved, kHalves, kRotateHalf };
 
-// Elements of a row that are rotated, from the width of the tables.
+// Number of elements of a row that are rotated, from the width of the tables.
 constexpr int64_t rotated_width(RopeForm form, int64_t table_width) {
   return form == RopeForm::kRotateHalf ? table_width : 2 * table_width;
 }
-// Whether pairs are (i, n / 2 + i), not (2i, 2i + 1), in what a rotation reads and in what it writes.
+// Whether a rotation reads (or writes) pairs as (i, n / 2 + i) instead of (2i, 2i + 1).
 struct RopePlaces {
   bool from_halves, to_halves;
   constexpr RopePlaces(RopeForm form, bool inverse)
@@ -23,9 +23,9 @@ struct RopePlaces {
         to_halves(form == RopeForm::kRotateHalf || (form == RopeForm::kHalves && !inverse)) {}
 };
 
-// Frequencies for contexts longer than those of pretraining (Llama 3): waves longer than `original_context` /
-// low_factor are stretched by `factor`, those shorter than original_context / high_factor are not, and those between
-// are by a mean. No scaling where `factor` is 1.
+// Frequencies for contexts longer than those of pretraining (Llama 3). Waves longer than `original_context` /
+// low_factor are stretched by `factor`, waves shorter than original_context / high_factor are unchanged, and those in
+// between are interpolated. No scaling if `factor` is 1.
 struct RopeScaling {
   double factor = 1;
   double low_factor = 1;
@@ -34,7 +34,7 @@ struct RopeScaling {
   bool operator==(const RopeScaling&) const = default;
 };
 
-// The frequency that `scaling` makes of `frequency`, in radians per position.
+// `frequency` after scaling, in radians per position.
 template <class Real>
 constexpr Real scaled_frequency(const RopeScaling& scaling, Real frequency) {
   if (scaling.factor == 1) return frequency;

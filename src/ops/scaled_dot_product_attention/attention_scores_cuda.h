@@ -1,4 +1,4 @@
-// CUDA kernels between the products of attention whose scores are stored.
+// CUDA kernels that run between the products of attention when scores are stored.
 #pragma once
 
 #include <cmath>
@@ -8,8 +8,8 @@
 
 namespace laptime::cuda {
 
-// A block per row of scores [rows, positions], products of q and k, which become weights: the softmax of the visible
-// scores times `scale`, and 0 elsewhere. Row r is that of query r % positions.
+// A block per row of scores [rows, positions], which are products of q and k. They become weights: the softmax of the
+// visible scores times `scale`, and 0 elsewhere. Row r belongs to query r % positions.
 struct AttentionWeights {
   static constexpr const char* kName = "attention_weights";
   struct Args {
@@ -42,8 +42,8 @@ struct AttentionWeights {
   }
 };
 
-// A block per row of scores and of grad_weights, products of grad_values and v: scores become weights, and grad_weights
-// the gradients of scores, weight (grad_weight - products) scale.
+// A block per row of scores and of grad_weights, which are products of grad_values and v: scores become weights, and
+// grad_weights become the gradients of scores, weight (grad_weight - products) scale.
 struct AttentionScoreGradients {
   static constexpr const char* kName = "attention_score_gradients";
   struct Args {

@@ -13,12 +13,12 @@ struct ScoreBlock {
   int64_t key, keys;
 };
 
-// The first block of keys that a thread will work on next.
+// The block of keys that a thread will process next.
 struct NextKeys {
   int64_t kv_head = 0, block = 0;
 };
 
-// Operands of one query head; q, k, v, values and all gradients [T, d], log_sum_exp [T].
+// Operands of one query head: q, k, v, values and all gradients are [T, d], log_sum_exp is [T].
 template <class Element>
 struct BackwardHead {
   const AttentionShape& shape;
@@ -38,19 +38,19 @@ struct BackwardHead {
         grad_k(head_rows<Element>(call.out[1], call_shape.kv_head(head))),
         grad_v(head_rows<Element>(call.out[2], call_shape.kv_head(head))) {}
 
-  // The first row that sees key `key`.
+  // The first row that can attend to key `key`.
   int64_t first_row(int64_t key) const { return shape.causal ? key : 0; }
-  // Keys from the block's first one on that row `i` of the block sees. If causal, the number may lie outside
-  // [0, block.keys].
+  // The number of keys, counted from the block's first one, that row `i` of the block can attend to. If causal, it may
+  // be outside [0, block.keys].
   int64_t visible_keys(const ScoreBlock& block, int64_t i) const {
     return shape.causal ? block.row + i + 1 - block.key : block.keys;
   }
-  // Keys of the block that at least one of the `rows` rows from `i` on sees.
+  // The number of keys of the block that at least one of the `rows` rows starting at `i` can attend to.
   int64_t keys_of_rows(const ScoreBlock& block, int64_t i, int64_t rows) const {
     return shape.causal ? std::min(block.keys, visible_keys(block, i) + rows - 1) : block.keys;
   }
 
-  // Per row of the block: grad_values . values, and the log-sum-exp scaled by log2(e). Zeros up to `padded_rows`.
+  // For each row of the block: grad_values . values, and the log-sum-exp scaled by log2(e). Zeros up to `padded_rows`.
   void load_row_constants(const ScoreBlock& block, int64_t padded_rows, float* grad_dot_values,
                           float* scaled_log_sum_exp) const {
     for (int64_t i = 0; i < block.rows; ++i) {
@@ -60,7 +60,7 @@ struct BackwardHead {
     for (int64_t i = block.rows; i < padded_rows; ++i) grad_dot_values[i] = scaled_log_sum_exp[i] = 0;
   }
 
-  // Writes grad_q of the rows of the block whose last block of keys this is: sums [T, pitch] times `scale`.
+  // Writes grad_q of the rows for which this is the last block of keys: sums [T, pitch] times `scale`.
   void write_finished_rows(const ScoreBlock& block, const float* sums, int64_t pitch, float scale) const {
     const int64_t keys_end = block.key + block.keys;
     if (!shape.causal && keys_end < shape.positions) return;
@@ -70,18 +70,18 @@ struct BackwardHead {
   }
 };
 
-// A part's sums of grad_q: those of the first query head, and the distance in floats to those of the next one.
+// The sums of grad_q of a part: those of the first query head, and the distance in floats to those of the next one.
 struct QuerySums {
-  float* first = nullptr;  // null where they fit in the scratch
+  float* first = nullptr;  // null if they fit in the scratch
   int64_t stride = 0;
 };
 
 // Runs Part over all parts of all heads of keys. A Part has
-//   pitch(width), sum_floats(positions, width)   of its sums of grad_q of a query head
+//   pitch(width), sum_floats(positions, width)   of its grad_q sums for a query head
 //   sums_fit_scratch(parts, width)               whether they need no workspace
-//   sum_scale(shape)                             what the sums are multiplied by in the end
+//   sum_scale(shape)                             the final factor of the sums
 //   Part(call, shape, kv_head, sums, only_part, scratch).run(first_block, end_block, next);
-// The only part of a head writes grad_q itself.
+// If a head has only one part, that part writes grad_q itself.
 template <class Element, template <class> class Part>
 void launch_backward(const KernelCall& call) {
   const AttentionShape shape(call, kBackwardStep);
@@ -103,7 +103,7 @@ void launch_backward(const KernelCall& call) {
              {next / parts.count, parts.first_block(next % parts.count)});
   };
   constexpr int64_t kProducts = 5;
-  team.parallel_for(items, run_part, shape.work(kProducts, 1));  // parts of about equal work
+  team.parallel_for(items, run_part, shape.work(kProducts, 1));  // the parts have about equal work
   if (parts.count == 1) return;
   sum_parts<Element>(call, shape, parts, sums, floats, Part<Element>::pitch(shape.width),
                      Part<Element>::sum_scale(shape));

@@ -1,4 +1,4 @@
-// One call of an attention kernel: sizes, dropout, the rows of a head, and what every kernel refuses.
+// One call of an attention kernel: sizes, dropout, the rows of a head, and cases that no kernel supports.
 #pragma once
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 
 namespace laptime::LAPTIME_ISA::attention {
 
-// Position of the step among the inputs, where there is dropout.
+// Position of the step among the inputs, if there is dropout.
 constexpr size_t kForwardStep = 3;
 constexpr size_t kBackwardStep = 6;
 
@@ -38,10 +38,10 @@ HeadRows<Element> head_rows(const TensorView& view, int64_t head) {
   return {data + head / heads * view.strides()[0] + head % heads * view.strides()[1], view.strides()[2]};
 }
 
-// Sizes and options of one call.
+// The sizes and options of one call.
 struct AttentionShape {
-  int64_t heads = 0;      // B h: heads of queries of all batches
-  int64_t group = 1;      // h / g: query heads that share a head of keys and values
+  int64_t heads = 0;      // B h, the number of query heads in all batches
+  int64_t group = 1;      // h / g, the number of query heads that share a head of keys and values
   int64_t positions = 0;  // T
   int64_t width = 0;      // d
   bool causal = true;
@@ -64,27 +64,27 @@ struct AttentionShape {
     dropout_scale = static_cast<float>(laptime::dropout_scale(attributes.dropout_p));
   }
 
-  // Heads of keys and values are counted over all batches too.
+  // Heads of keys and values are also counted over all batches.
   int64_t kv_heads() const { return heads / group; }
   int64_t kv_head(int64_t head) const { return head / group; }
 
-  // The work of `products` products of scores and heads, divided into `groups` groups of rows of each head.
+  // The work of `products` products of scores and heads, divided into `groups` groups of rows for each head.
   LoopWork work(int64_t products, int64_t groups) const {
     const double scores = static_cast<double>(heads) * static_cast<double>(positions) *
                           static_cast<double>(causal ? ceil_div(positions + 1, 2) : positions);
-    // The rows of the last group of g see (2 g - 1) / g times as many keys as the rows of a mean one.
+    // The rows of the last of g groups attend to (2 g - 1) / g times as many keys as an average row.
     const double largest = causal ? static_cast<double>(2 * groups - 1) / static_cast<double>(groups) : 1;
     return {2.0 * static_cast<double>(products) * scores * static_cast<double>(width), largest};
   }
 
   float scale() const { return static_cast<float>(1 / std::sqrt(static_cast<double>(width))); }
 
-  // The factor by which dropout multiplies the weight of one key in one row: 0 or dropout_scale.
+  // The dropout factor for the weight of one key in one row: 0 or dropout_scale.
   float dropout_factor(int64_t head, int64_t row, int64_t key) const {
     const auto element = static_cast<uint64_t>((head * positions + row) * positions + key);
     return static_cast<uint32_t>(splitmix64(dropout_key + element) >> 40U) >= dropout_threshold ? dropout_scale : 0.0F;
   }
-  // The factors of keys [first, first + size).
+  // The dropout factors of keys [first, first + size).
   void dropout_factors(int64_t head, int64_t row, int64_t first, int64_t size, float* factors) const {
     const uint64_t start = dropout_key + static_cast<uint64_t>((head * positions + row) * positions + first);
     const uint32_t threshold = dropout_threshold;
@@ -97,23 +97,23 @@ struct AttentionShape {
   }
 };
 
-// Rows of queries of one head that a thread works on at a time.
+// The rows of queries of one head that a thread processes at a time.
 struct RowGroup {
   int64_t head = 0, first_row = 0;
 };
-// Group `index` of heads x groups. If causal, groups with many keys come first, so that no long one is started last.
+// Group `index` of heads x groups. If causal, groups with many keys come first, so that no long group starts last.
 inline RowGroup row_group(int64_t index, const AttentionShape& shape, int64_t group_rows) {
   const int64_t groups = ceil_div(shape.positions, group_rows);
   return {index % shape.heads, (groups - 1 - index / shape.heads) * group_rows};
 }
 
-// `size` elements times `scale`, rounded to the element's type.
+// Multiplies `size` elements by `scale` and rounds them to the element type.
 template <class Element>
 void write_row(const float* from, int64_t size, float scale, Element* to) {
   for (int64_t i = 0; i < size; ++i) to[i] = narrowed<Element>(from[i] * scale);
 }
 
-// The outputs of the forward op, row by row of one head.
+// The outputs of the forward op for one head, row by row.
 template <class Element>
 class ForwardOutput {
  public:
@@ -122,7 +122,7 @@ class ForwardOutput {
         values_(head_rows<Element>(call.out[0], head)),
         log_sum_exp_(call.out[1].data == nullptr ? nullptr : call.out[1].as<float>() + head * shape.positions) {}
 
-  // From sums of weights times values [d]; the weights are 2^(score - row_max), and row_sum is their sum.
+  // Writes a row from sums of weights times values [d]. The weights are 2^(score - row_max), and row_sum is their sum.
   void put(int64_t row, const float* sums, float row_max, float row_sum) const {
     write_row(sums, width_, 1 / row_sum, values_[row]);
     if (log_sum_exp_ != nullptr) log_sum_exp_[row] = row_max * kLn2 + log_f32(row_sum);
@@ -131,10 +131,10 @@ class ForwardOutput {
  private:
   int64_t width_;
   HeadRows<Element> values_;
-  float* log_sum_exp_;  // null where nobody reads it
+  float* log_sum_exp_;  // null if nothing reads it
 };
 
-// Why no kernel reads these operands: q, k, v and all others of rank 4 must have one type, float32, bfloat16 or
+// Why no kernel supports these operands: q, k, v and all others of rank 4 must have the same type, float32, bfloat16 or
 // float16, and contiguous rows.
 inline std::string attention_refusal(const Signature& signature) {
   constexpr size_t kLogSumExpInput = 4;

@@ -15,9 +15,9 @@
 namespace laptime::cuda {
 namespace {
 
-constexpr int64_t kWidest = 128;    // on every card; Hopper takes heads of up to 256
-constexpr int64_t kElements = 8;    // of 16 bits in 16 bytes, as the library loads them
-constexpr size_t kLogSumExpIn = 4;  // of backward
+constexpr int64_t kWidest = 128;    // supported on every card; Hopper supports widths up to 256
+constexpr int64_t kElements = 8;    // number of 16-bit elements in 16 bytes, which the library loads at once
+constexpr size_t kLogSumExpIn = 4;  // input of backward
 
 bool is_backward(const Signature& signature) { return signature.op == &kScaledDotProductAttentionBackward; }
 
@@ -81,11 +81,10 @@ DnnAttention attention_of(const Attributes& attributes, std::span<const TensorVi
           .values = strides_of(out[0])};
 }
 
-// Forward always writes the log-sum-exp (into the workspace if nothing reads it), so that one plan serves whether or
-// not it is read.
+// Forward always writes the log-sum-exp (into the workspace if nothing reads it), so that one plan works in both cases.
 struct Forward {
   DnnAttention attention;
-  std::byte* workspace = nullptr;  // of the library
+  std::byte* workspace = nullptr;  // workspace of the library
   void* log_sum_exp = nullptr;
   int64_t bytes = 0;
 
@@ -110,15 +109,15 @@ struct Forward {
   }
 };
 
-// (q, k, v, values, log_sum_exp, grad_values) -> (grad_q, grad_k, grad_v). Where query heads share keys, the library
-// itself would need memory for the gradients of the keys for every query head. So each call takes one query head of
-// each head of keys, and the gradients of the calls are added up in float32.
+// (q, k, v, values, log_sum_exp, grad_values) -> (grad_q, grad_k, grad_v). If query heads share keys, the library would
+// need memory for the gradients of the keys for every query head. So each call processes one query head for each head
+// of keys, and the gradients of the calls are added up in float32.
 struct Backward {
-  int64_t group;  // query heads that share a head of keys
+  int64_t group;  // number of query heads that share a head of keys
   DnnAttention attention;
-  std::byte* workspace = nullptr;    // of the library
-  TensorView log_sum_exp{};          // of the query heads of a call
-  std::array<TensorView, 2> sums{};  // of the gradients of keys and of values
+  std::byte* workspace = nullptr;    // workspace of the library
+  TensorView log_sum_exp{};          // log-sum-exp for the query heads of a call
+  std::array<TensorView, 2> sums{};  // sums for the gradients of keys and values
   int64_t bytes = 0;
 
   Backward(const Attributes& attributes, std::span<const TensorView> in, std::span<const TensorView> out,
@@ -142,7 +141,7 @@ struct Backward {
     bytes = pieces.bytes();
   }
 
-  // The `member`-th query head of each head of keys: [B, g, T, columns].
+  // Query head number `member` for each head of keys: [B, g, T, columns].
   TensorView of_member(TensorView heads, int64_t member) const {
     Layout& layout = heads.type.layout;
     layout.offset += member * layout.strides[1];
@@ -169,7 +168,7 @@ struct Backward {
     }
   }
 
-  // Adds the gradient for this member to the sum. With the last member the gradient becomes the sum.
+  // Adds this member's gradient to the sum. With the last member, the gradient is set to the sum.
   void add_up(const KernelCall& call, const TensorView& sum, const TensorView& gradient, int64_t member) const {
     if (member == 0) return launch_move(call, gradient, sum);
     const TensorView& to = member + 1 < group ? sum : gradient;

@@ -1,4 +1,4 @@
-// Attention by cuDNN, as kernels of the op.
+// cuDNN attention as kernels of the op.
 #pragma once
 
 #include "backend/kernel.h"

@@ -1,5 +1,5 @@
-// Backward's split of the keys: blocks of keys, and parts of several blocks where there are few heads of them. Each
-// part has sums of its own of grad_q, one for each query head, which are added up at the end.
+// How backward divides the keys: into blocks of keys and, if there are few heads, into parts of several blocks. Each
+// part has its own sums of grad_q, one for each query head, which are added up at the end.
 #pragma once
 
 #include "ops/scaled_dot_product_attention/call_cpu.h"
@@ -7,14 +7,14 @@
 namespace laptime::LAPTIME_ISA::attention {
 
 constexpr int64_t kKeyBlock = 256;               // keys that are packed together
-constexpr int64_t kMaxWidth = kWidestFusedHead;  // of a head, so that a packed block fits in the scratch
-constexpr int64_t kLeastParts = 16;              // with fewer heads than that, the keys of a head are split into parts
+constexpr int64_t kMaxWidth = kWidestFusedHead;  // maximum width of a head, so that a packed block fits in the scratch
+constexpr int64_t kLeastParts = 16;              // with fewer heads, the keys of a head are divided into parts
 
-// The parts of each head of keys, of about equal work. They depend on the shape alone, never on the number of threads.
+// The parts of each head of keys, with about equal work. They depend only on the shape, never on the number of threads.
 struct KeyParts {
   int64_t blocks = 0;
-  int64_t count = 0;  // parts of each head
-  int64_t group = 1;  // query heads of each head of keys
+  int64_t count = 0;  // number of parts per head
+  int64_t group = 1;  // number of query heads per head of keys
   int64_t positions = 0;
   bool causal = true;
 
@@ -29,19 +29,19 @@ struct KeyParts {
 
   // The first block of a part; first_block(count) is the end.
   int64_t first_block(int64_t part) const {
-    // If causal, the keys of block b are seen by about blocks - b blocks of rows.
+    // If causal, the keys of block b are visible to about blocks - b blocks of rows.
     const int64_t all = causal ? blocks * (blocks + 1) / 2 : blocks;
     int64_t work = 0;
     int64_t block = 0;
     for (; block < blocks && work * count < all * part; ++block) work += causal ? blocks - block : 1;
     return block;
   }
-  // The first row that sees a key of the part.
+  // The first row that can attend to a key of the part.
   int64_t first_row(int64_t part) const { return causal ? first_block(part) * kKeyBlock : 0; }
 };
 
-// grad_q [B, h, T, d] = `scale` times the sum over the parts that see a row, in their order. The sums of part p of head
-// h start at (h * parts.count + p) * part_floats, with rows `pitch` floats apart.
+// grad_q [B, h, T, d] = `scale` times the sum over the parts that a row can attend to, in order. The sums of part p for
+// head h start at (h * parts.count + p) * part_floats, with rows `pitch` floats apart.
 template <class Element>
 void sum_parts(const KernelCall& call, const AttentionShape& shape, const KeyParts& parts, const float* sums,
                int64_t part_floats, int64_t pitch, float scale) {

@@ -1,5 +1,5 @@
-// Attention as products of cuBLASLt, and its launches. Scores take memory and several passes over it, but tensor cores
-// multiply them; our own tiles do not.
+// Attention as cuBLASLt products, and its launches. Storing scores takes memory and several passes over them, but the
+// products use tensor cores, which our own tiles do not.
 #include "ops/scaled_dot_product_attention/product_attention_cuda.h"
 
 #include <cmath>
@@ -33,16 +33,16 @@ std::string refusal(const Signature& signature) {
   return scores.value() > kMostScoreBytes ? "scores take more than 1 GiB" : "";
 }
 
-// There is a matrix for each head of keys and values: its keys, or the queries of all heads that read it, one head
-// behind the other. So each product reads keys once, and adds up their gradients over those heads.
+// There is one matrix for each head of keys and values: its keys, or the queries of all heads that read it,
+// concatenated. So each product reads keys once and adds up their gradients over those heads.
 int64_t matrices_of(std::span<const TensorView> in) { return in[1].shape()[0] * in[1].shape()[1]; }
 
-// [matrices, rows, columns] with the rows of [B, heads, T, d]
+// [matrices, rows, columns], with the rows of [B, heads, T, d]
 Shape merged(const Shape& shape, int64_t matrices, int64_t columns) {
   return {matrices, shape[0] * shape[1] * shape[2] / matrices, columns};
 }
 
-// A tensor [B, heads, T, d] as matrices: where it lies if the library can read it there, else a copy.
+// A tensor [B, heads, T, d] as matrices: in place if the library can read it there, otherwise a copy.
 class Batches {
  public:
   Batches(Workspace& workspace, const TensorView& tensor, int64_t count) : tensor_(tensor), matrices(tensor) {
@@ -65,7 +65,7 @@ class Batches {
   }
 
  private:
-  // The copy in the shape of the tensor.
+  // The copy, in the shape of the tensor.
   TensorView in_four_axes() const { return {matrices.data, contiguous_type(tensor_.type.dtype, tensor_.shape())}; }
 
   TensorView tensor_;
@@ -75,7 +75,7 @@ class Batches {
   TensorView matrices;
 };
 
-// cuBLASLt writes results without gaps between rows. A result that has gaps is made in a copy.
+// cuBLASLt writes results without gaps between rows. A result with gaps is computed in a copy.
 class Result {
  public:
   Result(Workspace& workspace, const TensorView& tensor, int64_t count) : tensor_(tensor) {
@@ -213,7 +213,7 @@ Kernel kernel_of(const OpCard& op) {
               [](const Signature& signature, laptime::Queue& queue) {
                 const ViewsOfSignature views(signature);
                 for (const Product& product : Direction(views.in, views.out, nullptr).products()) {
-                  // A copy of an operand would lie where the scores are.
+                  // A copy of an operand would occupy the memory of the scores.
                   LAPTIME_CHECK(blas_workspace(product, kChoice) == 0, "a product of attention needs workspace");
                   prepare_blas(product, kChoice, static_cast<Queue&>(queue));
                 }

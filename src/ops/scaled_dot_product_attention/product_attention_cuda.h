@@ -1,4 +1,4 @@
-// Attention as products of cuBLASLt whose scores are stored, as kernels of the op.
+// Attention as cuBLASLt products whose scores are stored, as kernels of the op.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace laptime::cuda {
 
-// For float32: products in float32, and in tf32.
+// For float32 there are products in float32 and in tf32.
 std::vector<Kernel> product_attention_kernels();
 std::vector<Kernel> product_attention_backward_kernels();
 

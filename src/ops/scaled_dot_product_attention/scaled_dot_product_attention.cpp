@@ -50,7 +50,7 @@ std::vector<TensorType> infer_backward(const Attributes&, std::span<const Tensor
   return out;
 }
 
-// Queries, keys and values of a reference call; rows are counted over all batches and heads.
+// Queries, keys and values of a reference call. Rows are counted over all batches and heads.
 class Operands {
  public:
   Operands(const OpCall& call, size_t step_input)
@@ -68,7 +68,7 @@ class Operands {
   int64_t rows() const { return static_cast<int64_t>(q_.size()) / width_; }
   int64_t width() const { return width_; }
   double scale() const { return 1 / std::sqrt(static_cast<double>(width_)); }
-  // The query of `row` sees visible_keys(row) keys, from row first_key(row) on.
+  // The query in `row` attends to visible_keys(row) keys, starting at row first_key(row).
   int64_t first_key(int64_t row) const { return row / positions_ / group_ * positions_; }
   int64_t visible_keys(int64_t row) const { return attributes_.causal ? row % positions_ + 1 : positions_; }
 
@@ -82,7 +82,7 @@ class Operands {
     for (int64_t i = 0; i < width_; ++i) sum += a[i] * b[i];
     return sum;
   }
-  // Factor that dropout applies to the weight of a key.
+  // The dropout factor of the weight of a key.
   double dropout_factor(int64_t row, int64_t key) const {
     if (attributes_.dropout_p <= 0) return 1;
     return dropout_keeps(key_, row * positions_ + key, attributes_.dropout_p) ? dropout_scale(attributes_.dropout_p)
@@ -92,7 +92,7 @@ class Operands {
  private:
   std::vector<double> q_, k_, v_;
   int64_t positions_, width_;
-  int64_t group_;  // query heads of a head of keys
+  int64_t group_;  // number of query heads per head of keys
   const AttentionAttributes& attributes_;
   uint64_t key_ = 0;
 };
@@ -165,7 +165,7 @@ void gradient(GradientContext& c) {
   std::copy(grads.begin(), grads.end(), c.grad_in.begin());
 }
 
-// [B, g, T, d] -> [B, h, T, d], each head h / g times in turn.
+// [B, g, T, d] -> [B, h, T, d], with each head repeated h / g times.
 ValueId repeated(Builder& build, ValueId x, int64_t heads) {
   const Shape shape = build.shape(x);
   if (shape[1] == heads) return x;
@@ -206,7 +206,7 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
     masked = is_additive ? build.hold(add(build, scores, mask), "scores") : where(build, mask, scores, -kInfinity);
   }
   ValueId weights;
-  const char* const variable = is_additive ? "scores" : "weights";  // transformers has one variable for both
+  const char* const variable = is_additive ? "scores" : "weights";  // transformers uses one variable for both
   {
     const auto scope = build.scope("weights");
     const auto range = build.range("computing softmax");
@@ -223,13 +223,13 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   return {build.name(reshape(build, matmul(build, left, right), shape), ""), {}};
 }
 
-// 4 B h T^2 d: as is usual, masked scores count as well.
+// 4 B h T^2 d. By convention, masked scores count too.
 double attention_flops(const Signature& s) {
   return 4.0 * static_cast<double>(s.in[0].numel()) * static_cast<double>(s.in[0].shape()[-2]);
 }
 
-// Wide heads are multiplied as products of whole rows either way. Whole, backward computes the scores a second time, to
-// save memory that they hardly take where the sequence is not longer than a head is wide.
+// Wide heads are multiplied as products of whole rows in both cases. The whole op computes the scores again in
+// backward, to save memory that scores hardly need if the sequence is not longer than a head is wide.
 bool is_faster_lowered(const Attributes&, std::span<const TensorType> in) {
   const Shape& shape = in[0].shape();  // [B, h, T, d]
   return shape[3] > kWidestFusedHead && shape[2] <= shape[3];

@@ -7,22 +7,23 @@
 
 namespace laptime {
 
-// () -> bool [T, T]: element (query, key) is true where key <= query; or float32 [T, T], which is 0 there and the
-// lowest finite number elsewhere
+// () -> bool [T, T]: element (query, key) is true if key <= query; or float32 [T, T], which is 0 there and the lowest
+// finite number elsewhere
 extern const OpCard kCausalMask;
 // (q [B, h, T, d], k [B, g, T, d], v [B, g, T, d][, step int64 []])
 //   -> (values [B, h, T, d] in the memory order of q, log_sum_exp [B, h, T, 1] float32 = log(sum(exp(scores))))
 extern const OpCard kScaledDotProductAttention;
 // (q, k, v, values, log_sum_exp, grad_values [B, h, T, d][, step int64 []]) -> (grad_q, grad_k, grad_v), each in the
-// memory order of its input. The attributes are those of the forward op.
+// memory order of its input. The attributes are the same as in forward.
 extern const OpCard kScaledDotProductAttentionBackward;
 
-// The widest head whose scores are made block by block. Wider ones are multiplied as products of whole rows of scores.
+// The widest head whose scores are computed block by block. Wider heads are multiplied as products of whole rows of
+// scores.
 inline constexpr int64_t kWidestFusedHead = 256;
 
 struct CausalMaskAttributes {
   int64_t size = 0;          // T
-  bool is_additive = false;  // float32
+  bool is_additive = false;  // float32 instead of bool
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("size", self.size);
@@ -30,13 +31,13 @@ struct CausalMaskAttributes {
   }
 };
 
-// How a framework's code writes attention: as the modules of the source documents, or as transformers' eager attention,
-// which repeats keys and values for each query head, multiplies by 1 / sqrt(d) and adds a mask.
+// How a framework writes attention: as in the modules of the source documents, or as in the eager attention of
+// transformers, which repeats keys and values for each query head, multiplies by 1 / sqrt(d) and adds a mask.
 enum class AttentionForm : uint8_t { kModules, kTransformers };
 const char* name_of(AttentionForm form);
 
 struct AttentionAttributes {
-  bool causal = true;  // a query sees no later key
+  bool causal = true;  // apply a causal mask
   // Dropout of the attention weights [B, h, T, T], as dropout.h defines it.
   double dropout_p = 0;
   uint64_t seed = 0;
@@ -53,7 +54,7 @@ struct AttentionAttributes {
   DropoutAttributes dropout() const { return {dropout_p, seed, place}; }
 };
 
-// `step` may be invalid where dropout_p is 0. The place of the dropout is the scope `weights` within the current one.
+// `step` may be invalid if dropout_p is 0. The place of the dropout is the scope `weights` within the current scope.
 ValueId scaled_dot_product_attention(Builder& build, ValueId q, ValueId k, ValueId v, ValueId step,
                                      AttentionAttributes attributes);
 

@@ -1,4 +1,4 @@
-// The kernels of attention: products of packed pairs of bfloat16 where the machine has them, register tiles of packed
+// The kernels of attention: products of packed bfloat16 pairs if the machine supports them, register tiles of packed
 // blocks, and products of whole rows for wide heads.
 #include "ops/scaled_dot_product_attention/scaled_dot_product_attention.h"
 
@@ -38,13 +38,13 @@ template <class Element>
 void tiles_backward(const KernelCall& call) {
   attention::launch_backward<Element, attention::tiles::BackwardPart>(call);
 }
-// The sums are float32, whatever the elements are.
+// The sums are float32 for all element types.
 int64_t tiles_backward_workspace(const Signature& signature) {
   return attention::backward_workspace<float, attention::tiles::BackwardPart>(signature);
 }
 
-// Implementations of products that round a float32 factor to bfloat16 are not offered: weights are float32 for operands
-// of every type.
+// Product implementations that round a float32 factor to bfloat16 are excluded, because weights are float32 for all
+// operand types.
 template <class Implementation>
 std::string products_refusal(const Signature& signature) {
   if (width_of(signature) <= kMaxWidth) return fmt::format("heads are not wider than {}", kMaxWidth);

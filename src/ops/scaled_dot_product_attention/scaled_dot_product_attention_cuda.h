@@ -9,7 +9,7 @@
 
 namespace laptime::cuda {
 
-// element (query, key) is `seen` where key <= query, else `hidden`
+// element (query, key) is `seen` if key <= query, otherwise `hidden`
 struct FillCausalMask {
   static constexpr const char* kName = "fill_causal_mask";
   struct Args {
@@ -25,7 +25,7 @@ struct FillCausalMask {
   }
 };
 
-// q [B, h, T, d], k and v [B, g, T, d], and what belongs to them; rows are counted over batches, heads and positions.
+// q [B, h, T, d], k and v [B, g, T, d], and related operands; rows are counted over batches, heads and positions.
 struct AttentionArgs {
   DeviceRows q, k, v;
   DeviceRows values;       // [B, h, T, d]
@@ -33,9 +33,9 @@ struct AttentionArgs {
   DeviceRows grad_values, grad_q, grad_k, grad_v;
   float* products;  // workspace [rows]: rowsum(grad_values values)
   int64_t positions;
-  int64_t group;  // h / g query heads read one head of keys and values
+  int64_t group;  // h / g, the number of query heads that read one head of keys and values
   int width;
-  float scale;  // of scores, 1 / sqrt(d)
+  float scale;  // scale of the scores, 1 / sqrt(d)
   bool causal;
   // Dropout of the weights, as in dropout.h.
   bool drops;
@@ -44,13 +44,13 @@ struct AttentionArgs {
   uint32_t threshold;
   float dropout_scale;
 
-  // The first row of the head of keys and values that the query head with this first row reads.
+  // The first row of the head of keys and values that is read by the query head with this first row.
   LAPTIME_DEVICE int64_t key_row(int64_t head_row) const { return quotient(head_row, positions * group) * positions; }
   LAPTIME_DEVICE uint64_t dropout_key(const Thread& thread) const {
     if (!drops) return 0;
     return splitmix64(splitmix64(seed + static_cast<uint64_t>(load<int64_t>(thread, step, 0))) ^ place);
   }
-  // Factor that dropout applies to the weight of a key.
+  // The dropout factor of the weight of a key.
   LAPTIME_DEVICE float factor(uint64_t key, int64_t row, int64_t at) const {
     if (!drops) return 1;
     const uint64_t drawn = splitmix64(key + static_cast<uint64_t>(row * positions + at));
@@ -58,7 +58,7 @@ struct AttentionArgs {
   }
 };
 
-// A block works on tiles of 16 rows of a head, one thread for each pair of a query and a key.
+// A block processes tiles of 16 rows of a head, with one thread for each pair of a query and a key.
 constexpr int kAttentionTile = 16;
 constexpr int kAttentionThreads = kAttentionTile * kAttentionTile;
 constexpr int kMaxHeadWidth = 128;
@@ -68,7 +68,7 @@ constexpr int kColumnsPerThread = kMaxHeadWidth / kAttentionTile;
 using HeadTile = SharedArray<float, kAttentionTile * kHeadStride>;
 using ScoreTile = SharedArray<float, kAttentionThreads>;  // [query][key]
 
-// Rows [first, first + kAttentionTile) of a head; zeros from the `count`-th on.
+// Rows [first, first + kAttentionTile) of a head, with zeros from row `count` on.
 LAPTIME_DEVICE void load_head(const Thread& thread, const DeviceRows& from, int64_t first, int64_t count, int width,
                               HeadTile& to) {
   for (int at = thread.index(); at < kAttentionTile * width; at += thread.threads()) {
@@ -86,11 +86,11 @@ LAPTIME_DEVICE float dot(const Thread& thread, const HeadTile& a, int a_row, con
   return sum;
 }
 
-// The elements of one row of a head that a thread adds up: columns `lane`, `lane` + kAttentionTile, ...
+// The elements of one row of a head that a thread sums up: columns `lane`, `lane` + kAttentionTile, ...
 struct HeadSums {
   float of[kColumnsPerThread] = {};
 
-  // of += weight times row `row` of the tile
+  // for += weight times row `row` of the tile
   LAPTIME_DEVICE void add(const Thread& thread, float weight, const HeadTile& tile, int row, int lane, int width) {
     for (int j = 0; j < kColumnsPerThread; ++j) {
       const int column = lane + j * kAttentionTile;
@@ -107,12 +107,12 @@ struct HeadSums {
   }
 };
 
-// The tile of a block: which rows of which head.
+// The tile of a block: its head and its rows.
 struct AttentionPlace {
   int64_t head_row;  // first row of the head, over all heads
   int64_t first;     // first position of the tile
   int64_t count;     // positions from `first` to the end of the head
-  int row, lane;     // of the thread
+  int row, lane;     // position of this thread in the tile
 
   LAPTIME_DEVICE AttentionPlace(const Thread& thread, int64_t positions) {
     const int64_t tiles = (positions + kAttentionTile - 1) / kAttentionTile;
@@ -124,8 +124,8 @@ struct AttentionPlace {
   }
 };
 
-// A block per tile of queries. Each row keeps its maximum m and the sum l of exp(score - m) over the keys seen so far;
-// a larger maximum rescales what was added before.
+// A block per tile of queries. Each row keeps its maximum m and the sum l of exp(score - m) over the keys so far; a
+// larger maximum rescales the earlier sum.
 struct AttentionForward {
   static constexpr const char* kName = "attention_forward";
   using Args = AttentionArgs;
@@ -179,7 +179,7 @@ struct AttentionForward {
   }
 };
 
-// A block per row: the sum of grad_values times values.
+// A block per row: computes the sum of grad_values times values.
 struct AttentionProducts {
   static constexpr const char* kName = "attention_products";
   using Args = AttentionArgs;
@@ -270,7 +270,7 @@ struct AttentionGradKV {
     HeadSums v_sums;
     for (int64_t head = 0; head < args.group; ++head) {
       const int64_t head_row = at.head_row * args.group + head * args.positions;
-      // No query before the tile sees its keys.
+      // Queries before the tile do not attend to its keys.
       for (int64_t first_query = args.causal ? at.first : 0; first_query < args.positions;
            first_query += kAttentionTile) {
         const int64_t count = args.positions - first_query;
@@ -297,7 +297,7 @@ struct AttentionGradKV {
   }
 };
 
-// Adds the gradients of keys or values that come from two sets of query heads.
+// Adds the gradients of keys or values from two sets of query heads.
 struct AttentionGradSum {
   static constexpr const char* kName = "attention_grad_sum";
   using Args = Elements<3>;  // sum, a, b

@@ -1,4 +1,4 @@
-// Arithmetic on vectors that softmax needs: powers of two, maxima and sums of rows, masks.
+// Vector arithmetic for softmax: powers of two, maxima and sums of rows, and masks.
 #pragma once
 
 #include "ops/scaled_dot_product_attention/call_cpu.h"
@@ -43,8 +43,8 @@ inline Vector lane_sum(Vector x) {
   return x;
 }
 
-// Sums along a row have kRowLanes lanes on every instruction set, element i in lane i % kRowLanes, so that their bits
-// do not depend on the width of a vector. RowLanes holds them as kRowVectors vectors.
+// Sums along a row have kRowLanes lanes on every instruction set, with element i in lane i % kRowLanes, so that their
+// bits do not depend on the vector width. RowLanes stores them in kRowVectors vectors.
 constexpr int kRowLanes = 16;
 constexpr size_t kRowVectors = kRowLanes / kLanes;
 using RowLanes = std::array<Vector, kRowVectors>;
@@ -103,7 +103,7 @@ inline Vector sum_of_rows(LaneRows rows) {
   return rows[0];
 }
 
-// x in lanes below `count`, else `otherwise`.
+// x in lanes below `count`, `otherwise` in the others.
 inline Vector first_lanes(const Vector& x, int64_t count, float otherwise) {
   const Vector lanes = detail::lane_numbers(std::make_integer_sequence<int, kLanes>());
   return lanes < static_cast<float>(count) ? x : Vector{} + otherwise;

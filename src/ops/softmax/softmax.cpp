@@ -18,7 +18,7 @@ std::vector<TensorType> infer_backward(const Attributes&, std::span<const Tensor
   return {contiguous_type(in[1].dtype, in[1].shape())};
 }
 
-// y = formula(x, row_max, row_sum), row_sum being the sum of exp(x - row_max).
+// y = formula(x, row_max, row_sum), where row_sum is the sum of exp(x - row_max).
 template <double (*formula)(double x, double row_max, double row_sum)>
 void reference(const OpCall& call) {
   const TensorView& x = call.in[0];
@@ -32,7 +32,7 @@ void reference(const OpCall& call) {
   }
 }
 
-// grad_x = formula(grad_y, y, row_sum), row_sum being the sum of term(grad_y, y).
+// grad_x = formula(grad_y, y, row_sum), where row_sum is the sum of term(grad_y, y).
 template <double (*term)(double grad, double y), double (*formula)(double grad, double y, double row_sum)>
 void reference_backward(const OpCall& call) {
   const TensorView& grad = call.in[0];
@@ -54,7 +54,7 @@ void gradient_log_softmax(GradientContext& c) {
 
 std::vector<ValueId> decompose_softmax(Builder& build, const Attributes&, std::span<const ValueId> in) {
   const auto frame = build.frame("softmax");
-  build.hold(in[0], "x");  // the caller's argument lives until the function returns
+  build.hold(in[0], "x");  // the caller's argument is alive until the function returns
   const ValueId e = exp(build, sub(build, in[0], max_last(build, in[0])[0]));
   return {div(build, e, sum(build, e, {build.shape(e).rank() - 1}))};
 }

@@ -1,17 +1,18 @@
-// Stack and concat: two tensors side by side along a new axis, or along one that they have.
+// Stack and concat: join two tensors along a new axis, or along an existing one.
 #pragma once
 
 #include "graph/builder.h"
 
 namespace laptime {
 
-// (a [...], b [...]) -> contiguous [..., 2, ...], the new axis being `axis`
+// (a [...], b [...]) -> contiguous [..., 2, ...], where the new axis is `axis`
 extern const OpCard kStack;
-// (a [..., m, ...], b [..., n, ...]) -> contiguous [..., m + n, ...], the axis being `axis`; the other axes are equal
+// (a [..., m, ...], b [..., n, ...]) -> contiguous [..., m + n, ...], where the axis is `axis`; the other axes are
+// equal
 extern const OpCard kConcat;
 
 struct StackAttributes {
-  int axis = 0;  // of the result, not negative
+  int axis = 0;  // axis of the result, not negative
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("axis", self.axis);

@@ -1,4 +1,4 @@
-// Kernels of stack and concat: two strided copies, or one interleaving pass where the new axis is the last one.
+// Kernels of stack and concat: two strided copies, or one interleaving pass if the new axis is the last one.
 #include "ops/stack/stack.h"
 
 #include "backend/cpu/vector/copy_elements.h"

@@ -19,7 +19,7 @@ void forward(const Element* a, const Element* b, Element* y, int64_t size) {
   }
 }
 
-// A gradient may overwrite one of the inputs.
+// A gradient may overwrite an input.
 template <class Element>
 void backward(const Element* grad_y, const Element* a, const Element* b, Element* grad_a, Element* grad_b,
               int64_t size) {

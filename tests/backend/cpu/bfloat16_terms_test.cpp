@@ -1,5 +1,5 @@
-// float32 as three bfloat16 terms: bounds and range as docs/adr/0009 states them, on numbers and on whole products,
-// with the tile product of AMX emulated.
+// float32 split into three bfloat16 terms: tests the bounds and the range that docs/adr/0009 states, on numbers and on
+// whole products, with the tile product of AMX emulated.
 #include "backend/cpu/gemm/amx/bfloat16_terms.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ constexpr float kLargest = std::numeric_limits<float>::max();
 std::array<float, 3> terms_of(float value) { return cpu::bfloat16_terms<float, uint32_t>(value); }
 bool is_bfloat16(float value) { return (std::bit_cast<uint32_t>(value) & ~cpu::kUpperHalf) == 0; }
 
-// A random float32 of the given exponent, of either sign.
+// A random float32 with the given exponent and either sign.
 float number(uint64_t seed, int exponent) {
   const uint64_t bits = splitmix64(seed);
   const double fraction = 1 + static_cast<double>(bits >> 41U) * 0x1p-23;
@@ -43,7 +43,7 @@ TEST(Bfloat16Terms, TermsSumExactlyWithinBounds) {
   }
 }
 
-// The worst cases of the bounds lie at halves of a unit in the last place of a term.
+// The bounds are tightest at halves of a unit in the last place of a term.
 TEST(Bfloat16Terms, RoundsTheFirstTermToNearest) {
   EXPECT_EQ(terms_of(std::bit_cast<float>(0x3F808000U))[0], std::bit_cast<float>(0x3F810000U));
   EXPECT_EQ(terms_of(std::bit_cast<float>(0x3F807FFFU))[0], 1.0F);
@@ -74,7 +74,7 @@ TEST(Bfloat16Terms, PreservesInfinityAndNan) {
   EXPECT_EQ(terms_of(0.0F), (std::array<float, 3>{}));
 }
 
-// The same function on a vector of numbers, as the packing of AMX uses it.
+// The vector version of the function, which packing for AMX uses.
 TEST(Bfloat16Terms, VectorMatchesScalarBits) {
   using Vector = float __attribute__((vector_size(16)));
   using Bits = uint32_t __attribute__((vector_size(16)));
@@ -115,7 +115,7 @@ struct Factors {
   std::vector<float> product() const { return split_product(a, b, m, n, k, cpu::kTermPairs<3, 3>); }
 };
 
-// The exponents of A and of B are uniform in [exponent, exponent + spread].
+// The exponents of A and B are uniform in [exponent, exponent + spread].
 Factors random_factors(int64_t k, int a_exponent, int b_exponent, int spread) {
   Factors factors{.k = k, .a = {}, .b = {}};
   const auto draw = [&](uint64_t seed, int exponent) {
@@ -127,7 +127,7 @@ Factors random_factors(int64_t k, int a_exponent, int b_exponent, int spread) {
   return factors;
 }
 
-// |error| / |A||B|, the largest of all elements.
+// The largest |error| / |A||B| over all elements.
 double largest_error(const Factors& factors) {
   const std::vector<float> c = factors.product();
   double largest = 0;
@@ -140,8 +140,8 @@ double largest_error(const Factors& factors) {
   return largest;
 }
 
-// What is left out, and one rounding of 2^-24 for each addition: 32 within a tile product, one for each of the six tile
-// products of a step.
+// The omitted terms, and one rounding of 2^-24 for each addition: 32 within a tile product, and one for each of the six
+// tile products of a step.
 double bound(int64_t k) {
   const double steps = std::ceil(static_cast<double>(k) / 32);
   return 0x1p-24 * (1 + 0x1p-8 + 32 + 6 * steps);
@@ -155,7 +155,7 @@ TEST(SplitProduct, StaysWithinItsBound) {
   }
 }
 
-// A product alone shows what is left out: less than one unit in the last place, on average far less.
+// A single product shows the error of the omitted terms: less than one unit in the last place, and far less on average.
 TEST(SplitProduct, ScalarProductIsWithinOneRounding) {
   double largest = 0;
   for (uint64_t i = 0; i < 20'000; ++i) {
@@ -168,7 +168,7 @@ TEST(SplitProduct, ScalarProductIsWithinOneRounding) {
   EXPECT_LE(largest, 2.5 * 0x1p-24);
 }
 
-// Whole sums cancel: the error is still a fraction of |A||B|, as that of multiply-adds is.
+// Sums that cancel: as with fused multiply-adds, the error is still a fraction of |A||B|.
 TEST(SplitProduct, HandlesCancellation) {
   Factors factors = random_factors(200, 0, 0, 0);
   for (int64_t i = 0; i < factors.m; ++i) {
@@ -183,21 +183,21 @@ TEST(SplitProduct, HandlesCancellation) {
   EXPECT_LE(largest_error(factors), bound(200));
 }
 
-// Down to 2^-103 a number is the sum of its terms, as 1e-30 is. Below it terms below 2^-126 count as zero: the error of
-// a product is at most 2^-126 of each factor's partner, whatever that is of the product itself.
+// Down to 2^-103 a number, for example 1e-30, is the exact sum of its terms. Below that, terms smaller than 2^-126
+// count as zero. The error of a product is then at most 2^-126 times the other factor, however small the product is.
 TEST(SplitProduct, LosesTermsBelowTheSmallestNormalNumber) {
   const int tiny = static_cast<int>(std::floor(std::log2(1e-30)));
   EXPECT_LE(largest_error(random_factors(64, tiny, 0, 0)), bound(64));
   const int below = static_cast<int>(std::floor(std::log2(1e-36)));
   const Factors factors = random_factors(64, below, 0, 0);
   const double error = largest_error(factors);
-  EXPECT_GT(error, 1e-4);  // not within the bound
+  EXPECT_GT(error, 1e-4);  // outside the bound
   const std::vector<float> c = factors.product();
   for (int64_t i = 0; i < factors.m; ++i) {
     for (int64_t j = 0; j < factors.n; ++j) {
-      double partners = 0;  // of the factors below the range
+      double partners = 0;  // sum of the other factors of numbers below the range
       for (int64_t x = 0; x < factors.k; ++x) partners += std::abs(factors.b_at(x, j));
-      // 3 x 2^-126: two terms of a factor are lost at most, and sums of products below 2^-126.
+      // 3 x 2^-126: at most two terms of a factor are lost, and sums of products below 2^-126.
       EXPECT_LE(std::abs(c[static_cast<size_t>(i * factors.n + j)] - factors.exact(i, j)),
                 3 * 0x1p-126 * (partners + static_cast<double>(factors.k)));
     }
@@ -215,7 +215,7 @@ TEST(SplitProduct, ReachesTheLargestNumbers) {
   EXPECT_LE(largest_error(random_factors(50, 120, -60, 0)), bound(50));
 }
 
-// An infinite factor gives NaN where multiply-adds give infinity, never a finite number.
+// An infinite factor gives NaN where multiply-adds give infinity. It never gives a finite number.
 TEST(SplitProduct, PropagatesInfinityAndNan) {
   for (const float value : {kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN()}) {
     for (const float factor : {1.0F, -3.0F, 0.1F}) {

@@ -1,4 +1,4 @@
-// The frequency of a core, by a made-up clock and by a real one.
+// The frequency of a core, measured with a fake clock and with the real one.
 #include "base/host_clock.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ namespace laptime {
 namespace {
 
 TEST(ClockSpeed, DividesAdditionsByShortestRound) {
-  // Rounds appear to take 1 ms, the third 0.5 ms: 262,144 additions in 0.5 ms.
+  // Rounds appear to take 1 ms, except the third, which takes 0.5 ms for 262,144 additions.
   int reading = 0;
   double time = 0;
   const auto now = [&] {

@@ -18,7 +18,7 @@ using test::kMebibyte;
 const OpCard kDouble = {.name = "double"};
 const OpCard kOther = {.name = "other"};
 
-// out = 2 in, the workspace as a stop on the way.
+// A kernel that computes out = 2 in by way of the workspace.
 void launch_double(const KernelCall& call) {
   auto* const workspace = reinterpret_cast<float*>(call.workspace);
   const float* const in = call.in[0].as<const float>();
@@ -57,7 +57,7 @@ TEST(CpuBackend, CountsAllocatedBytes) {
   EXPECT_EQ(backend.allocate(0)->data(), nullptr);
 }
 
-TEST(CpuBackend, MemoryMayOutliveIt) {
+TEST(CpuBackend, MemoryMayOutliveTheBackend) {
   std::unique_ptr<DeviceMemory> memory;
   {
     CpuBackend backend(std::vector<Kernel>{}, 2);

@@ -1,4 +1,4 @@
-// The division of C into blocks, and matrix layouts as BLAS describes them.
+// How C is divided into blocks, and matrix layouts as BLAS describes them.
 #include "backend/cpu/gemm/gemm.h"
 
 #include <gtest/gtest.h>
@@ -66,8 +66,8 @@ TEST(BlasLayout, DescribesRowsOrColumns) {
   EXPECT_EQ(layout(0, 1, 3, 5), 0);    // one row, broadcast
   EXPECT_EQ(layout(10, 2, 3, 5), 0);   // every other column
   EXPECT_EQ(layout(4, 1, 3, 5), 0);    // rows overlap
-  EXPECT_EQ(layout(0, 1, 1, 5), 5);    // the stride of a single row has no meaning
-  EXPECT_EQ(layout(77, 4, 1, 5), -4);  // a single row with gaps is a transposed column
+  EXPECT_EQ(layout(0, 1, 1, 5), 5);    // the stride is irrelevant for a single row
+  EXPECT_EQ(layout(77, 4, 1, 5), -4);  // a single row with gaps equals a transposed column
   EXPECT_EQ(layout(3, 99, 4, 1), 3);
   EXPECT_EQ(layout(1, 99, 4, 1), 1);
   EXPECT_EQ(layout(0, 0, 1, 1), 1);

@@ -1,4 +1,4 @@
-// Bounds on speed-ups, and loops that are counted instead of run.
+// Bounds on speed-up, and loops that are counted but not run.
 #include "backend/launch_loop.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ TEST(LaunchLoop, WorkOutsideLoopsIsOneUnit) {
   EXPECT_EQ(largest_unit_share({}), 1);
 }
 
-TEST(LaunchLoop, CountingTeamRunsNoWork) {
+TEST(LaunchLoop, CountingTeamRunsNothing) {
   std::vector<LaunchLoop> loops;
   cpu::Team team(64, loops);
   EXPECT_EQ(team.size(), 64);

@@ -1,4 +1,4 @@
-// What the backend measures of the machine: cores, clock and peaks.
+// Properties of the machine that the backend measures: cores, clock and peaks.
 #include <gtest/gtest.h>
 #include <sched.h>
 

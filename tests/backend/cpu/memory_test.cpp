@@ -1,4 +1,4 @@
-// Pages: alignment, release, and the error when memory is short.
+// Pages: alignment, release, and the error if there is not enough memory.
 #include "backend/cpu/memory.h"
 
 #include <gtest/gtest.h>
@@ -67,13 +67,13 @@ int allocate_under_limit() {
     const Pages pages(65 * kMebibyte);
   } catch (const OutOfMemory& error) {
     if (error.bytes_requested() != 65 * kMebibyte || error.bytes_available() > 64 * kMebibyte) return 2;
-    const Pages pages(32 * kMebibyte);  // the failed request mapped nothing
+    const Pages pages(32 * kMebibyte);  // the failed request left nothing mapped
     return pages.data() != nullptr ? 42 : 3;
   }
   return 4;
 }
 
-TEST(PagesDeathTest, ErrorStatesTheBytes) {
+TEST(PagesDeathTest, ErrorStatesTheRequestedBytes) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(std::_Exit(allocate_under_limit()), testing::ExitedWithCode(42), "");
 }

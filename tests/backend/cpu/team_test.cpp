@@ -1,4 +1,4 @@
-// Team: every index runs once, for any number of threads and cores and beside any other work.
+// Team: every index runs exactly once, for any number of threads and cores and under any other load.
 #include "backend/cpu/team.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ TEST_P(TeamSizes, RunsEveryIndexOnce) {
   }
 }
 
-// Every thread waits in its first index for the others, so that none can take an index of another's range before.
+// In its first index each thread waits for the others, so that none can steal from another range before that.
 TEST_P(TeamSizes, ThreadsStartInSeparateRanges) {
   Team team(GetParam());
   const auto threads = static_cast<size_t>(team.size());
@@ -47,10 +47,10 @@ TEST_P(TeamSizes, ThreadsStartInSeparateRanges) {
   }
 }
 
-// The first index waits for all others, also for those of its own range.
+// The first index waits for all others, including those in its own range.
 TEST_P(TeamSizes, IdleThreadsStealWork) {
   Team team(GetParam());
-  if (team.size() == 1) return;  // there is nobody to help
+  if (team.size() == 1) return;  // there is no other thread to steal
   constexpr int64_t kCount = 100;
   std::atomic<int64_t> others{0};
   team.parallel_ranges(kCount, [&](int64_t index) {
@@ -72,7 +72,7 @@ TEST_P(TeamSizes, BlocksCoverTheRange) {
   }
 }
 
-// Each run reads what the run before wrote, possibly on another thread. Most of the 20,000 runs are too short for a
+// Each run reads what the previous run wrote, possibly on another thread. Most of the 20,000 runs are too short for a
 // worker to join.
 TEST_P(TeamSizes, ManyShortRuns) {
   Team team(GetParam());
@@ -92,7 +92,7 @@ TEST_P(TeamSizes, WakesSleepingThreads) {
   Team team(GetParam());
   std::atomic<int64_t> sum{0};
   for (int run = 0; run < 20; ++run) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // far longer than threads poll before they sleep
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));  // much longer than threads spin before they sleep
     team.parallel_for(100, [&](int64_t index) { sum += index; });
   }
   EXPECT_EQ(sum.load(), 20 * 4950);
@@ -128,7 +128,7 @@ TEST_P(TeamSizes, OnEachThreadRunsOncePerThread) {
   }
 }
 
-// Far more threads than this machine has cores, which another team keeps busy.
+// Far more threads than this machine has cores, while another team keeps the cores busy.
 TEST(Team, RunsMoreThreadsThanCores) {
   Team large(40);
   Team other(3);

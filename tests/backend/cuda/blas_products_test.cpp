@@ -1,4 +1,4 @@
-// Products of cuBLASLt on the library of tests/fake_cuda: which of its proposals are taken.
+// Products of cuBLASLt with the library of tests/fake_cuda: which of the proposed algorithms are used.
 #include "backend/cuda/blas_products.h"
 
 #include <gmock/gmock.h>
@@ -45,7 +45,7 @@ class Products : public testing::Test {
   std::unique_ptr<BlasProducts> products_;
 };
 
-TEST_F(Products, LastProposalServesLargerIndices) {
+TEST_F(Products, LastProposalServesAllLargerIndices) {
   products_->prepare(proposal(20, false));
   products_->prepare(proposal(2, true));
   try {

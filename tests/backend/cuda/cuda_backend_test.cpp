@@ -72,7 +72,7 @@ TEST_F(Cuda, AllocationBeyondDeviceMemoryThrows) {
   }
 }
 
-// y = x x, `times` times in place.
+// Computes y = x x in place, `times` times.
 class Squares {
  public:
   explicit Squares(CudaBackend& backend) : backend_(backend), memory_(backend.allocate(4 * kCount)) {
@@ -151,7 +151,7 @@ TEST_F(Cuda, ActivityRecordsGiveBusyTime) {
   const auto backend = open();
   Squares squares(*backend);
   squares.enqueue();
-  squares.values();  // before the card is watched
+  squares.values();  // before recording of the card's activity starts
   const Activities activities = backend->watch([&] {
     squares.enqueue();
     backend->pause(Seconds{0.05});
@@ -206,14 +206,14 @@ TEST_F(Cuda, MeasuresItsLimits) {
   for (const DType factors : {DType::kFloat32, DType::kBFloat16}) {
     for (const DeviceLimit& limit : backend->limits(factors)) values[limit.name] = limit.measure().value;
   }
-  EXPECT_THAT(values, testing::SizeIs(3));  // the bandwidth is that of both
+  EXPECT_THAT(values, testing::SizeIs(3));  // the bandwidth is the same for both
   for (const auto& [name, value] : values) EXPECT_GT(value, 0) << name;
   EXPECT_TRUE(values.contains("bfloat16_product_flops_per_second/cublaslt"));
   CudaBackend tf32(found_.driver, cuda::find_libraries(), cuda::first_card(*found_.driver), kernels_, kImage,
                    {.tf32 = true});
   EXPECT_EQ(tf32.limits(DType::kFloat32).back().name, "tf32_product_flops_per_second/cublaslt");
   CudaBackend without(found_.driver, {}, cuda::first_card(*found_.driver), kernels_, kImage);
-  EXPECT_EQ(without.limits(DType::kFloat32).size(), 1U);  // no products without cuBLASLt
+  EXPECT_EQ(without.limits(DType::kFloat32).size(), 1U);  // no limit for products without cuBLASLt
 }
 
 TEST_F(Cuda, ReadsTheSensorsOfTheCard) {
@@ -227,10 +227,10 @@ TEST_F(Cuda, ReadsTheSensorsOfTheCard) {
   EXPECT_DOUBLE_EQ(*after.joules - *before.joules, 2);
   EXPECT_EQ(before.other_processes, 1);
   EXPECT_FALSE(before.uncorrected_errors);
-  EXPECT_TRUE(before.slowed_by.empty());  // an idle card is not slowed
+  EXPECT_TRUE(before.slowed_by.empty());  // an idle card is not throttled
 }
 
-// A kernel whose launch no card has.
+// A kernel launch that no card supports.
 void launch_unknown(const KernelCall& call) {
   static_cast<cuda::Queue&>(call.queue).launch({.kernel = "unknown_kernel", .blocks = 1, .threads = 32});
 }

@@ -1,4 +1,4 @@
-// cuDNN: the loader and refusals with the library of tests/fake_cuda, and what the real library says without a card.
+// cuDNN: loading and refusals with the library of tests/fake_cuda, and plans of the real library without a card.
 #include "backend/cuda/dnn_attention.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ using cuda::DnnAttention;
 using cuda::DnnAttentions;
 using testing::HasSubstr;
 
-// Heads side by side in memory, as a model has them.
+// Heads next to each other in memory, as in a model.
 DnnAttention attention_of(int64_t batch, int64_t heads, int64_t kv_heads, int64_t positions, int64_t width) {
   const DnnAttention::Strides strides{positions * heads * width, width, heads * width};
   const DnnAttention::Strides of_keys{positions * kv_heads * width, width, kv_heads * width};
@@ -36,7 +36,7 @@ DnnAttention attention_of(int64_t batch, int64_t heads, int64_t kv_heads, int64_
           .grad_v = of_keys};
 }
 
-// Sets a variable of the environment until the end of its scope.
+// Sets an environment variable until the end of its scope.
 class Setting {
  public:
   Setting(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
@@ -81,7 +81,7 @@ TEST(DnnAttention, ErrorNamesFailedCall) {
   EXPECT_THAT(attentions.run(attention, {}), HasSubstr("cudnnBackendExecute failed: CUDNN_STATUS_BAD_PARAM"));
 }
 
-// What cuDNN is told of a card that is not here, in place of a handle.
+// Device properties for cuDNN in place of a handle, because there is no card.
 std::string device_text(int compute_capability, int processors, int shared_bytes) {
   return fmt::format(
       R"({{"deviceVer":{},"multiProcessorCount":{},"maxSharedMemoryPerBlockOptin":{},"driverVer":13000,)"
@@ -93,8 +93,9 @@ std::string device_text(int compute_capability, int processors, int shared_bytes
       10 * compute_capability, processors, shared_bytes);
 }
 
-// The library recognises our graphs and compiles its kernels for cards that are not here. Its kernels do not run.
-TEST(DnnAttention, SlowTheRealLibraryHasPlansForEveryGeneration) {
+// The real library accepts our graphs and compiles its kernels for cards that this machine does not have. The kernels
+// do not run.
+TEST(DnnAttention, SlowRealLibraryHasPlansForEveryGeneration) {
   const char* const library = std::getenv("LAPTIME_CUDNN");
   if (library == nullptr) GTEST_SKIP() << "runs as the test cudnn_plans, where cuDNN lies beside nvcc";
   const std::shared_ptr<const Dnn> dnn = cuda::find_dnn(library);
@@ -118,7 +119,7 @@ TEST(DnnAttention, SlowTheRealLibraryHasPlansForEveryGeneration) {
     DnnAttention backward = attention_of(4, 12, 12, 256, 64);
     backward.backward = true;
     expect_plan(backward);
-    // One query head for each head of keys, of 12 that share 4.
+    // The head of keys for each query head: 12 query heads in groups of 4.
     DnnAttention of_member = attention_of(4, 4, 4, 256, 64);
     of_member.backward = true;
     for (DnnAttention::Strides* const strides :

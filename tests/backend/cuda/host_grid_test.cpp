@@ -1,4 +1,4 @@
-// The host's way to run CUDA kernels: right ones give the numbers of a card, wrong ones are found.
+// Running CUDA kernels on the host: correct ones give the same numbers as a card, and wrong ones are detected.
 #include "support/cuda/host_grid.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 constexpr HostGridOptions kEveryOrder[] = {{Turns::kForward}, {Turns::kBackward}, {Turns::kDrawn}};
 
-// What run_grid says about a kernel; empty if nothing.
+// The error that run_grid reports for a kernel; empty if there is none.
 template <class K>
 std::string error_of(int64_t blocks, int threads, const typename K::Args& args, const HostGridOptions& options = {}) {
   try {
@@ -31,7 +31,7 @@ std::string error_of(int64_t blocks, int threads, const typename K::Args& args, 
   return "";
 }
 
-// The same error in every order of turns.
+// Expects the same error for every order of turns.
 template <class K>
 void expect_error(int64_t blocks, int threads, const typename K::Args& args, const std::string& text) {
   for (const HostGridOptions& options : kEveryOrder)
@@ -43,7 +43,7 @@ struct Numbers {
   int* out = nullptr;
 };
 
-// out[block] = the sum of the block's part of `in`. Left out: the barrier whose number is `without`.
+// out[block] = the sum of the block's part of `in`. The barrier with number `without` is left out.
 template <int without>
 struct BlockSum {
   static constexpr const char* kName = "block_sum";
@@ -74,7 +74,7 @@ class HostGrid : public testing::Test {
   Numbers args{in.data(), out.data()};
 };
 
-TEST_F(HostGrid, ThreadsOfABlockWorkTogether) {
+TEST_F(HostGrid, ThreadsOfABlockCooperate) {
   for (const HostGridOptions& options : kEveryOrder) {
     EXPECT_EQ(error_of<BlockSum<0>>(2, 128, args, options), "");
     EXPECT_EQ(out[0], 127 * 128 / 2);
@@ -117,7 +117,7 @@ struct Neighbours {
 
 TEST_F(HostGrid, FindsARaceBetweenBlocks) { expect_error<Neighbours>(2, 32, args, "race: thread 0 of block"); }
 
-// Threads below `args.out[0]` wait.
+// Only threads below `args.out[0]` wait.
 struct Leaving {
   static constexpr const char* kName = "leaving";
   using Args = Numbers;
@@ -182,7 +182,7 @@ TEST_F(HostGrid, FindsLanesMissingFromAShuffle) {
   expect_error<HalfAWarp>(1, 64, args, "thread 16 of block 0 is not at the exchange of its warp");
 }
 
-// Reads element `in[7]` of an array of 7, after writing it.
+// Writes an array of 7 elements and then reads its element `in[7]`.
 struct Beyond {
   static constexpr const char* kName = "beyond";
   using Args = Numbers;
@@ -216,7 +216,7 @@ TEST_F(HostGrid, FindsReadsOfUninitializedSharedMemory) {
   expect_error<Unwritten>(1, 32, args, "thread 9 of block 0 reads shared memory that no thread has written");
 }
 
-// What one interval reads, a later one may write.
+// A later interval may write the elements that an earlier one read.
 struct Reused {
   static constexpr const char* kName = "reused";
   using Args = Numbers;

@@ -1,4 +1,4 @@
-// Compares each access with those before it.
+// Compares each access with earlier ones.
 #include "support/cuda/access_log.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// AccessLog: who touched which element of memory during a launch, to find races.
+// AccessLog: which threads accessed each element of memory during a launch, to detect races.
 #pragma once
 
 #include <cstdint>
@@ -10,37 +10,38 @@
 
 namespace laptime::test {
 
-// A thread at one moment. Barriers divide the run of a block into intervals; what two threads of a block do in
-// different intervals is ordered.
+// A thread at a point in time. Barriers divide the run of a block into intervals; accesses by two threads of a block in
+// different intervals are ordered.
 struct Actor {
   int64_t block = 0;
   int thread = 0;
   int64_t interval = 0;
   cuda::Place place{};
 
-  // Whether nothing orders the two.
+  // Whether the two accesses are unordered.
   bool races_with(const Actor& other) const {
     if (block != other.block) return true;
     return thread != other.thread && interval == other.interval;
   }
 };
 
-// Elements are told apart by their first byte: a kernel must not access the same bytes in several types.
+// Elements are identified by their first byte, so a kernel must not access the same bytes as several types.
 class AccessLog {
  public:
-  // Notes an access; describes the race if there is one.
+  // Records an access. Describes the race if there is one.
   std::optional<std::string> load(const void* address, const Actor& actor);
   std::optional<std::string> store(const void* address, const Actor& actor);
   bool is_written(const void* address) const;
   void clear() { elements_.clear(); }
 
  private:
-  // Blocks take their turns one after the other, and intervals of a block only grow. So of the threads
-  // that read an element since its last write, two of the latest interval and two blocks are enough to find a race.
+  // Blocks run one after the other, and the interval of a block only increases. Of the threads that have read an
+  // element since its last write, it is therefore enough to store two of the latest interval, and one each of two
+  // blocks.
   struct Element {
     std::optional<Actor> writer;
-    std::optional<Actor> reader, other_thread;       // of the latest interval of the latest block
-    std::optional<Actor> first_reader, other_block;  // other_block: a reader whose block is not that of first_reader
+    std::optional<Actor> reader, other_thread;       // in the latest interval of the latest block
+    std::optional<Actor> first_reader, other_block;  // other_block: a reader in a block other than that of first_reader
   };
 
   std::unordered_map<const void*, Element> elements_;

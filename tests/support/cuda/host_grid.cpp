@@ -1,4 +1,4 @@
-// Runs the threads of a block in turns: each until it ends, or waits for others at a barrier or an exchange.
+// Runs the threads of a block in turns: each runs until it ends or must wait for others at a barrier or an exchange.
 #include "support/cuda/host_grid.h"
 
 #include <setjmp.h>  // NOLINT(modernize-deprecated-headers): _setjmp is not in <csetjmp>
@@ -39,7 +39,7 @@ bool same(const Place& a, const Place& b) { return a.line == b.line && std::stri
 
 class Block;
 
-// The memory and registers on which threads run, one thread at a time.
+// The stack and registers on which threads run, one thread at a time.
 class Fiber {
  public:
   explicit Fiber(Block& block) : block_(block) {
@@ -57,9 +57,9 @@ class Fiber {
   Fiber& operator=(const Fiber&) = delete;
   ~Fiber() { munmap(stack_, kStackBytes); }
 
-  // Runs until the fiber calls leave(). Called by the scheduler.
+  // Runs until the fiber calls leave(). The scheduler calls it.
   void resume();
-  // Back to the scheduler, until the next resume(). Called on the fiber.
+  // Returns to the scheduler until the next resume(). The fiber calls it.
   void leave();
 
  private:
@@ -70,7 +70,7 @@ class Fiber {
 
   Block& block_;
   void* stack_ = nullptr;
-  ucontext_t context_{};  // where the fiber begins
+  ucontext_t context_{};  // where the fiber starts
 #if defined(__SANITIZE_ADDRESS__)
   ucontext_t scheduler_{};
   void* scheduler_stack_ = nullptr;
@@ -84,7 +84,7 @@ class Fiber {
 
 #if defined(__SANITIZE_ADDRESS__)
 
-// The address sanitizer must be told which stack is in use.
+// The address sanitizer must know which stack is in use.
 void Fiber::resume() {
   __sanitizer_start_switch_fiber(&scheduler_stack_, stack_, kStackBytes);
   swapcontext(&scheduler_, &context_);
@@ -100,7 +100,8 @@ void Fiber::finish_switch(void* saved) { __sanitizer_finish_switch_fiber(saved, 
 
 #else
 
-// A context begins a fiber; then jumps are faster, because they leave the signal mask alone, which is a system call.
+// A context starts a fiber. After that, jumps are faster, because they do not save the signal mask, which takes a
+// system call.
 void Fiber::resume() {
   if (_setjmp(scheduler_) != 0) return;
   if (has_begun_) _longjmp(fiber_, 1);
@@ -152,7 +153,7 @@ class Block {
 
     State state = State::kNew;
     Fiber* fiber = nullptr;
-    Place place{};  // where it waits
+    Place place{};  // the barrier or exchange where it waits
     uint64_t passed = 0, received = 0;
     int partner = 0;
 
@@ -195,7 +196,7 @@ class Block {
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> idle_;
   std::vector<int> order_;
-  size_t started_ = 0;  // how many threads of order_
+  size_t started_ = 0;  // the number of threads of order_ that have started
   int64_t index_ = 0;
   int64_t interval_ = 0;
   std::exception_ptr error_;
@@ -214,7 +215,7 @@ void Fiber::enter(unsigned high, unsigned low) {
   }
 }
 
-// Runs threads that have not started yet. When one waits, the rest start on another fiber.
+// Runs threads that have not started yet. When one has to wait, the remaining ones start on another fiber.
 void Block::run_new_threads(Fiber& fiber) {
   while (started_ < order_.size() && error_ == nullptr) {
     const int index = order_[started_++];
@@ -288,7 +289,7 @@ void Block::run_waiting() {
   }
 }
 
-// Resumes the warps that wait at an exchange. Returns whether there were any.
+// Resumes the warps that wait at an exchange. Returns false if there are none.
 bool Block::resolve_exchanges() {
   bool any = false;
   for (size_t begin = 0; begin < lanes_.size(); begin += kWarp) {
@@ -313,7 +314,7 @@ bool Block::resolve_exchanges() {
   return any;
 }
 
-// Every thread waits at a barrier or has ended.
+// Every thread now waits at a barrier or has ended.
 void Block::resolve_barrier() {
   const auto waiting = std::ranges::find_if(lanes_, [](const auto& lane) { return lane->state == State::kBarrier; });
   const Place place = (*waiting)->place;

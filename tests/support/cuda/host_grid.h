@@ -1,6 +1,6 @@
-// HostGrid: runs a CUDA kernel on the host, block by block, the threads of a block as fibers. It finds what a card
-// would let pass or answer with wrong numbers: races, barriers that not all threads reach, shared memory out of bounds
-// or read before it is written.
+// HostGrid: runs a CUDA kernel on the host, block by block, with the threads of a block as fibers. It detects errors
+// that a card would ignore or answer with wrong numbers: races, barriers that not all threads reach, and shared memory
+// accessed out of bounds or read before it is written.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace laptime::test {
 
-// A kernel as the host can run it.
+// A kernel in a form that the host can run.
 struct HostKernel {
   const char* name = "";
   size_t args_bytes = 0;
@@ -26,10 +26,10 @@ constexpr HostKernel host_kernel() {
           }};
 }
 
-// In which order the threads of a block, and the blocks of a grid, take their turns.
+// The order in which the threads of a block, and the blocks of a grid, take turns.
 enum class Turns : uint8_t { kForward, kBackward, kDrawn };
 
-// `checked`: follow every access to memory, and report
+// `checked`: track every memory access, and report
 //   - two threads that access the same element with no barrier between them, one of them writing; threads of different
 //     blocks have none,
 //   - shared elements that are read before they are written.
@@ -39,7 +39,7 @@ struct HostGridOptions {
 };
 
 // Runs `blocks` blocks of `threads` threads. Throws Error with the kernel, the threads and the places in its source.
-// Whatever the options, it reports barriers and exchanges that not all threads reach, and indices out of bounds.
+// Barriers and exchanges that not all threads reach, and indices out of bounds, are always reported.
 void run_grid(const HostKernel& kernel, int64_t blocks, int threads, const void* args,
               const HostGridOptions& options = {});
 

@@ -1,4 +1,4 @@
-// Every CUDA kernel, compiled for the host.
+// Compiles every CUDA kernel for the host.
 #include <map>
 
 #include "ops/device_code_cuda.h"

@@ -1,4 +1,4 @@
-// HostQueue: a queue of CUDA launches that runs them on the host.
+// HostQueue: a queue that runs CUDA launches on the host.
 #pragma once
 
 #include <string_view>
@@ -9,10 +9,10 @@
 
 namespace laptime::test {
 
-// The kernel of ops/cuda_kernels.inc with this kName; null if there is none.
+// The kernel in ops/cuda_kernels.inc with this kName; null if there is none.
 const HostKernel* find_host_kernel(std::string_view name);
 
-// Each launch has ended when launch() returns; it throws what run_grid throws.
+// launch() returns when the launch has ended, and throws the errors of run_grid.
 class HostQueue : public cuda::Queue {
  public:
   explicit HostQueue(const HostGridOptions& options) : options_(options) {}

@@ -11,17 +11,17 @@ namespace laptime::cpu {
 constexpr int kSplitProducts = 6;
 
 struct Bfloat16Pairs {
-  // Takes what tiles_gemm takes, computed in bfloat16 by vdpbf16ps: denormals count as zeros, and results differ from
-  // those of tiles_gemm in the last bits.
+  // Has the same parameters as tiles_gemm and computes in bfloat16 with vdpbf16ps: denormals count as zeros, and
+  // results differ from those of tiles_gemm in the last bits.
   void (*gemm)(Team& team, const Gemm& gemm);
   PeakLoop peak_loop;
-  // By AMX, also for float32 factors, as three bfloat16 terms each. Null where the processor has no AMX or the
-  // operating system does not let this process use its registers.
+  // With AMX, also for float32 factors, as three bfloat16 terms each. Null if the processor has no AMX or the operating
+  // system does not let this process use its registers.
   void (*amx_gemm)(Team& team, const Gemm& gemm);
   PeakLoop amx_peak_loop;
 };
 
-// Null where this build or this processor has no such instructions.
+// Null if this build or this processor lacks such instructions.
 const Bfloat16Pairs* bfloat16_pairs();
 
 }  // namespace laptime::cpu

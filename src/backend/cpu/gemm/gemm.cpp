@@ -56,7 +56,7 @@ GemmBlock GemmCut::operator[](int64_t index) const {
 }
 
 std::optional<BlasLayout> blas_layout(const MatrixLayout& layout, int64_t rows, int64_t columns) {
-  // The stride of an axis of size 1 has no meaning, so it counts as if it left no gap.
+  // The stride of an axis of size 1 is irrelevant, so the axis counts as having no gap.
   const int64_t row_stride = rows == 1 ? columns : layout.row_stride;
   const int64_t column_stride = columns == 1 ? rows : layout.column_stride;
   if ((layout.column_stride == 1 || columns == 1) && row_stride >= columns) return BlasLayout{false, row_stride};

@@ -29,13 +29,13 @@ struct GemmShape {
   }
 };
 
-// The shape of a product of a [M, K] and b [K, N], or batched of a [B, M, K] and b [B, K, N].
+// The shape of a product of a [M, K] and b [K, N], or a batched one of a [B, M, K] and b [B, K, N].
 GemmShape gemm_shape(const Layout& a, const Layout& b);
 
 struct GemmOperand {
   bool present = false;
   DType dtype = DType::kFloat32;
-  const std::byte* data = nullptr;  // the first element; null where only a kernel's support is asked about
+  const std::byte* data = nullptr;  // the first element; null if only a kernel's support is queried
 };
 
 // c = a b + bias + addend, with the bias [N] added to every row of c, and an addend [batches, M, N]. The factors and
@@ -47,10 +47,10 @@ struct Gemm {
   MatrixLayout addend_layout;
   DType c_dtype = DType::kFloat32;
   std::byte* c = nullptr;
-  std::byte* workspace = nullptr;  // as many bytes as the kernel asked for
+  std::byte* workspace = nullptr;  // as many bytes as the kernel requires
 };
 
-// Empty where the factors, the bias and the result have type `dtype`, else the reason. The addend is not looked at.
+// Empty if the factors, the bias and the result have type `dtype`, otherwise the reason. The addend is not checked.
 std::string uniform_refusal(const Gemm& gemm, DType dtype);
 
 // An mc x nc block of C: rows [row, row + rows) and columns [column, column + columns) of one batch.
@@ -64,28 +64,28 @@ struct GemmBlock {
 // the shape and the limits alone, never on the number of threads.
 class GemmCut {
  public:
-  // The largest mc and nc that a kernel takes, and of what they should be multiples.
+  // The largest mc and nc that a kernel supports, and preferred divisors of mc and nc.
   struct Limits {
     int64_t rows = 512, columns = 768;
     int64_t row_multiple = 8, column_multiple = 48;
   };
-  // Makes at least `min_blocks` blocks where the product is large enough to be worth sharing.
+  // Makes at least `min_blocks` blocks if the product is large enough to be worth sharing.
   GemmCut(const GemmShape& shape, const Limits& limits, int64_t min_blocks = 8);
 
   int64_t count() const { return batches_ * row_blocks_ * column_blocks_; }
   GemmBlock operator[](int64_t index) const;
-  // The rows, and columns, of a block that is the last one along its side of C, or is not.
+  // The rows (columns) of a block, depending on whether it is the last one along its side of C.
   int64_t rows(bool last) const { return last ? m_ - (row_blocks_ - 1) * rows_ : std::min(rows_, m_); }
   int64_t columns(bool last) const { return last ? n_ - (column_blocks_ - 1) * columns_ : std::min(columns_, n_); }
 
  private:
   int64_t batches_, m_, n_;
-  int64_t rows_ = 0, columns_ = 0;  // of a block that is not at an edge
+  int64_t rows_ = 0, columns_ = 0;  // size of a block that is not at an edge
   int64_t row_blocks_ = 0, column_blocks_ = 0;
 };
 
-// A matrix as BLAS describes it: transposed or not, and the leading dimension, the distance from one row (of a
-// transposed matrix, one column) to the next.
+// A matrix as BLAS describes it: whether it is transposed, and its leading dimension, which is the distance between
+// rows (or columns, if it is transposed).
 struct BlasLayout {
   bool transposed = false;
   int64_t leading = 1;

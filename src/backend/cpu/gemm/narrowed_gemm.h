@@ -1,5 +1,5 @@
-// A bfloat16 GEMM by a library: float32 operands are rounded first, and the addend is copied to C before the product
-// is accumulated onto it.
+// A bfloat16 GEMM in a library: float32 operands are rounded first, and the addend is copied to C before the product is
+// accumulated onto it.
 #pragma once
 
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace laptime::LAPTIME_ISA {
 
-// oneDNN multiplies. Factors, bias and result may be float32 or bfloat16; with an addend, it and the result are
-// float32.
+// Multiplies with oneDNN. Factors, bias and result may be float32 or bfloat16. If there is an addend, it and the result
+// are float32.
 std::string narrowed_refusal(const cpu::Gemm& gemm);
-// Bytes, for the operands that must be rounded.
+// Bytes for the operands that must be rounded.
 int64_t narrowed_workspace(const cpu::Gemm& gemm);
-// To be called before the first GEMM of this form.
+// Call this before the first GEMM of this form.
 void prepare_narrowed(cpu::Team& team, const cpu::Gemm& gemm);
 void narrowed_gemm(cpu::Team& team, const cpu::Gemm& gemm);
 

@@ -10,7 +10,7 @@
 namespace laptime::LAPTIME_ISA {
 namespace {
 
-// A batch of matrices as contiguous lines: their rows or, where transposed, their columns.
+// A batch of matrices as contiguous lines: their rows or, if transposed, their columns.
 struct Lines {
   int64_t batches = 1, count = 0, size = 0;
   int64_t batch_stride = 0, stride = 0;
@@ -36,7 +36,7 @@ void round_line(const float* from, int64_t size, BFloat16* to) {
   for (; i < size; ++i) to[i] = narrowed<BFloat16>(from[i]);
 }
 
-// Rounds an operand to `to` and makes it point there.
+// Rounds an operand to `to` and makes it point to the result.
 void round_operand(cpu::Team& team, cpu::GemmOperand& operand, const Lines& lines, std::byte* to) {
   const auto* const from = reinterpret_cast<const float*>(operand.data);
   auto* const narrow = reinterpret_cast<BFloat16*>(to);
@@ -52,7 +52,7 @@ void round_operand(cpu::Team& team, cpu::GemmOperand& operand, const Lines& line
   operand.data = to;
 }
 
-// The factors as lines; none where a factor has neither contiguous rows nor contiguous columns.
+// The factors as lines; none if a factor has neither contiguous rows nor contiguous columns.
 struct FactorLines {
   std::optional<Lines> a, b;
   explicit FactorLines(const cpu::GemmShape& shape)

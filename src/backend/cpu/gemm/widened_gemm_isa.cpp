@@ -14,7 +14,7 @@ constexpr int64_t kKc = 256;
 static_assert((kLimits.rows * kLimits.columns + kKc * (kLimits.rows + kLimits.columns)) * 4 <=
               cpu::Team::kScratchBytes);
 
-// Widens a matrix to a contiguous one at `to`, transposed where the source is. Returns the layout of the result.
+// Widens a matrix to a contiguous one at `to`, which is transposed if the source is. Returns the layout of the result.
 template <class Narrow>
 cpu::BlasLayout widen(const Narrow* from, cpu::BlasLayout layout, int64_t rows, int64_t columns, float* to) {
   if (layout.transposed) std::swap(rows, columns);

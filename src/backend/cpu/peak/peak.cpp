@@ -1,4 +1,4 @@
-// Peak loops against the clock.
+// Times the peak loops.
 #include "backend/cpu/peak/peak.h"
 
 #include <time.h>
@@ -15,7 +15,7 @@
 namespace laptime::cpu {
 namespace {
 
-constexpr Seconds kBudget{0.075};  // for one number of threads
+constexpr Seconds kBudget{0.075};  // time per thread count
 
 PeakLoops loops_for(Isa isa) {
 #define LAPTIME_ISA_ROW(name) \
@@ -25,7 +25,7 @@ PeakLoops loops_for(Isa isa) {
   return plain::peak_loops();
 }
 
-// Work is handed out in pieces of about 0.1 ms, so that a thread that starts late costs little.
+// Work is distributed in pieces of about 0.1 ms, so that a thread that starts late costs little.
 constexpr Seconds kPiece{1e-4};
 
 // Repetitions of a loop that take about kPiece.
@@ -48,10 +48,10 @@ Seconds process_time() {
 
 struct Rate {
   double flops = 0;  // per second
-  double cores = 0;  // that the process had, on average
+  double cores = 0;  // cores that the process used, on average
 };
 
-// The rate of `threads` of the team over `pieces` pieces each.
+// The rate of `threads` threads of the team, with `pieces` pieces each.
 Rate rate(Team& team, int threads, PeakLoop loop, int64_t repetitions, int64_t pieces) {
   std::atomic<double> flops{0};
   const auto piece = [&](int64_t) {
@@ -69,7 +69,7 @@ Rate rate(Team& team, int threads, PeakLoop loop, int64_t repetitions, int64_t p
   return {flops.load() / wall.count(), (process_time() - used) / wall};
 }
 
-// The most FLOP/s and the most cores of runs of about 2 ms.
+// The highest FLOP/s and the largest number of cores in runs of about 2 ms.
 Rate best_rate(Team& team, int threads, PeakLoop loop) {
   constexpr int64_t kPieces = 20;
   const int64_t repetitions = repetitions_of(loop);
@@ -82,12 +82,12 @@ Rate best_rate(Team& team, int threads, PeakLoop loop) {
   return best;
 }
 
-// Threads that reach far less together than each alone had no core each, or share cores (SMT). The peak is then
-// measured again; whether they had a core each is known from their CPU time.
+// If threads together reach far less than each alone, they had to share cores, either with other programs or as SMT
+// siblings. The peak is then measured again. CPU time shows whether each thread had its own core.
 ComputePeak measure(Team& team, PeakLoop loop) {
   if (loop == nullptr) return {};
-  constexpr double kTogether = 0.75;  // of so many times the rate of one
-  constexpr double kHadCores = 0.95;  // of the threads
+  constexpr double kTogether = 0.75;  // share of the expected multiple of one thread's rate
+  constexpr double kHadCores = 0.95;  // share of the threads
   constexpr int kMostRuns = 5;
   ComputePeak peak;
   peak.one_core = peak.all_threads = best_rate(team, 1, loop).flops;

@@ -1,4 +1,4 @@
-// The loops that measure the bfloat16 peaks, of dot products of pairs (vdpbf16ps) and of tile products (AMX).
+// The loops that measure the bfloat16 peaks of dot products of pairs (vdpbf16ps) and of tile products (AMX).
 #include <immintrin.h>
 
 #include "backend/cpu/gemm/amx/amx_tiles.h"
@@ -18,7 +18,7 @@ double pairs_peak_loop(int64_t repetitions, float* value) {
   return 4.0 * kAccumulators * kLanes * static_cast<double>(repetitions);
 }
 
-// Four tile products, of two 16 x 32 tiles and two 32 x 16 tiles, which use the eight tile registers as a GEMM does.
+// Four tile products of two 16 x 32 tiles and two 32 x 16 tiles, which use the eight tile registers like a GEMM.
 LAPTIME_AMX double amx_peak_loop(int64_t repetitions, float* value) {
   constexpr size_t kRows = 16;
   constexpr size_t kRowBytes = 64;

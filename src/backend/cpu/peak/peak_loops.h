@@ -1,4 +1,4 @@
-// The loops that measure what a core can do at most, compiled once per instruction set.
+// The loops that measure the highest rates of a core, compiled once per instruction set.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Copies and fills of elements of any type; only the size of an element matters.
+// Copies and fills elements of any type; only the size of an element matters.
 #pragma once
 
 #include "backend/cpu/vector/strips.h"
@@ -11,8 +11,8 @@ void copy_elements(cpu::Team& team, const TensorView& from, const TensorView& to
 // Sets every element to `value`, rounded to the tensor's type.
 void fill_elements(cpu::Team& team, const TensorView& to, double value);
 
-// `size` elements from `position` on, `stride` elements apart: in memory if they are contiguous, else copied to
-// `buffer`. Word is an unsigned integer of the size of an element.
+// `size` elements starting at `position`, `stride` elements apart: their address if they are contiguous, otherwise a
+// copy in `buffer`. Word is an unsigned integer of the size of an element.
 template <class Word>
 const Word* raw_elements(const TensorView& from, int64_t position, int64_t stride, int64_t size, Word* buffer) {
   const Word* data = reinterpret_cast<const Word*>(from.data) + position;

@@ -61,8 +61,8 @@ void transpose_block(const Word* from, int64_t from_stride, Word* to, int64_t to
   }
 }
 
-// The axis along which operand 1 is contiguous, if that is not the innermost axis, along which operand 0 is. -1 where
-// there is none, or the axes are shorter than a tile.
+// The axis along which operand 1 is contiguous, if it differs from the innermost axis, along which operand 0 is
+// contiguous. -1 if there is none, or if the axes are shorter than a tile.
 int transposed_axis(const LoopNest& nest) {
   if (nest.column_stride(0) != 1 || nest.column_stride(1) <= 1 || nest.columns() < kTransposeTile) return -1;
   for (int axis = 0; axis < nest.rank - 1; ++axis) {

@@ -8,8 +8,8 @@ namespace laptime::LAPTIME_ISA {
 
 constexpr int64_t kSumLanes = 64;
 
-// Sum of term(i) for i in [0, size). Term i is added to lane i % kSumLanes; then the lanes are added pairwise, halving
-// their number each time.
+// Sum of term(i) for i in [0, size). Term i is added to lane i % kSumLanes. Then the lanes are added pairwise, which
+// halves their number each time.
 template <class Term>
 [[gnu::always_inline]] inline float lane_sum(int64_t size, Term term) {
   float lanes[kSumLanes] = {};
@@ -27,7 +27,7 @@ template <class Term>
   return lanes[0];
 }
 
-// The largest element of x; NaN is ignored; -inf where there is none.
+// The largest element of x, ignoring NaN; -inf if there is none.
 inline float lane_max(const float* x, int64_t size) {
   float lanes[kSumLanes];
   for (float& lane : lanes) lane = -__builtin_inff();
@@ -45,7 +45,8 @@ inline float lane_max(const float* x, int64_t size) {
   return lanes[0];
 }
 
-// The index of the first NaN in x, or else of the first largest element. `size` is at least 1 and below 2^31.
+// The index of the first NaN in x or, if there is none, of the first largest element. `size` is at least 1 and below
+// 2^31.
 inline int32_t lane_argmax(const float* x, int64_t size) {
   const float largest = lane_max(x, size);
   int32_t at = INT32_MAX;

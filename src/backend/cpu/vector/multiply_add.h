@@ -1,12 +1,12 @@
-// multiply_add of one float. The compiler contracts no products into sums by itself (cmake/op_files.cmake), because it
-// chooses differently for different vector widths, and results would then depend on the width.
+// multiply_add for one float. The compiler may not contract products into sums by itself (cmake/op_files.cmake),
+// because it chooses differently for different vector widths, and results would then depend on the width.
 #pragma once
 
 #include "backend/cpu/isa_namespace.h"
 
 namespace laptime::LAPTIME_ISA {
 
-// a b + c, rounded once; rounded twice where the instruction set has no fused multiply-add (plain x86-64).
+// a b + c, rounded once, or twice if the instruction set has no fused multiply-add (plain x86-64).
 [[gnu::always_inline]] inline float multiply_add(float a, float b, float c) {
 #if defined(__FMA__)
   return __builtin_fmaf(a, b, c);

@@ -1,5 +1,5 @@
-// Rows and vectors of tensors, read and written as float32 in chunks, and the reductions that kernels of whole rows
-// share.
+// Rows and vectors of tensors, read and written as float32 in chunks, and reductions shared by kernels that process
+// whole rows.
 #pragma once
 
 #include "backend/cpu/vector/lanes.h"
@@ -9,7 +9,7 @@
 
 namespace laptime::LAPTIME_ISA {
 
-// Buffer of one chunk of a row.
+// Buffer for one chunk of a row.
 using ChunkBuffer = std::array<float, kStripSize>;
 
 // Calls body(begin, size) for the chunks of a row of `columns` elements, in order.
@@ -23,8 +23,8 @@ void for_chunks(int64_t columns, const Body& body) {
 // A vector [C], or one row of a tensor [..., C].
 struct RowView {
   const TensorView* tensor;
-  int64_t position, stride;  // of the first element and between elements, in elements
-  // The elements in memory if they are contiguous float32, else a copy of them in `buffer`.
+  int64_t position, stride;  // position of the first element, and stride, in elements
+  // The elements in memory if they are contiguous float32, otherwise a copy in `buffer`.
   const float* chunk(int64_t begin, int64_t size, float* buffer) const {
     return float_elements(*tensor, position + begin * stride, stride, size, buffer);
   }
@@ -41,8 +41,8 @@ inline RowView row_view(const TensorView& tensor, int64_t position) {
   return {&tensor, position, tensor.strides().back()};
 }
 
-// Writes `size` elements of a contiguous row of `to` by make(pointer), which fills float32 elements; they are rounded
-// where `to` has another type.
+// Writes `size` elements of a contiguous row of `to` with make(pointer), which fills in float32 elements. They are
+// rounded if `to` has another type.
 template <class Make>
 void write_chunk(const TensorView& to, int64_t position, int64_t size, const Make& make) {
   if (to.type.dtype == DType::kFloat32) return make(reinterpret_cast<float*>(to.data) + position);
@@ -51,7 +51,7 @@ void write_chunk(const TensorView& to, int64_t position, int64_t size, const Mak
   store_elements(result.data(), size, to, position, 1);
 }
 
-// Empty where a kernel can read class ids, one for each row, else the reason.
+// Empty if a kernel can read class ids, one for each row, otherwise the reason.
 inline std::string targets_refusal(const TensorType& targets) {
   if (targets.dtype != DType::kInt64) return "targets are not int64";
   return targets.layout.is_contiguous() ? "" : "targets are not contiguous";
@@ -60,13 +60,13 @@ inline std::string targets_refusal(const TensorType& targets) {
 inline float float_at(const TensorView& from, int64_t position) {
   return reinterpret_cast<const float*>(from.data)[position];
 }
-// Writes nothing where the output is absent.
+// Writes nothing if the output is absent.
 inline void put_float(float value, const TensorView& to, int64_t position) {
   if (to.data != nullptr) reinterpret_cast<float*>(to.data)[position] = value;
 }
 
-// The largest of numbers x and the sum of exp(x - largest), accumulated online. If all x are -inf the sum is zero; if
-// one is NaN the sum is NaN.
+// The largest of the numbers x and the sum of exp(x - largest), accumulated online. If all x are -inf, the sum is zero;
+// if one is NaN, the sum is NaN.
 struct ExpSum {
   float largest = -__builtin_inff();
   double total = 0;
@@ -92,8 +92,8 @@ inline ExpSum row_exp_sum(const RowView& x, int64_t columns) {
   return sum;
 }
 
-// A gradient that is a sum over all rows is summed in parts of kRowsPerPart rows, which threads share, and then over
-// the parts.
+// A gradient that is a sum over all rows is first summed in parts of kRowsPerPart rows, which are distributed among
+// threads, and then over the parts.
 constexpr int64_t kRowsPerPart = 32;
 inline int64_t part_count(int64_t rows) { return ceil_div(rows, kRowsPerPart); }
 

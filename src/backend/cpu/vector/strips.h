@@ -1,5 +1,5 @@
-// Strips: short runs of elements, by which kernels process tensors of any layout and floating type in plain float32
-// loops.
+// Strips: short runs of elements. With them, kernels process tensors of any layout and floating-point type in plain
+// float32 loops.
 #pragma once
 
 #include "backend/cpu/isa_namespace.h"
@@ -8,21 +8,21 @@
 
 namespace laptime::LAPTIME_ISA {
 
-// A strip is part of one row (of the innermost axis), or several whole rows where they are short.
-constexpr int64_t kStripSize = 1024;  // most elements of a strip; a kernel's buffers of a strip stay in the L1 cache
+// A strip is part of one row (of the innermost axis), or several whole rows if they are short.
+constexpr int64_t kStripSize = 1024;  // maximum elements in a strip; a kernel's strip buffers stay in the L1 cache
 constexpr int64_t kBlockSize = int64_t{8} * 1024;  // elements that a thread takes at a time
 
-// The division of a nest into strips, which depends on its shape alone and never on the number of threads.
+// The division of a nest into strips, which depends only on its shape and never on the number of threads.
 struct StripCut {
   int cut_axis = 0;       // the innermost axis, or the one above it
-  int64_t length = 0;     // of the cut axis in one strip; the last strip of an axis may be shorter
+  int64_t length = 0;     // along the cut axis, in one strip; the last strip of an axis may be shorter
   int64_t per_axis = 0;   // strips along the cut axis
-  int64_t count = 0;      // strips in all
+  int64_t count = 0;      // total number of strips
   int64_t per_block = 0;  // strips that a thread takes at a time
 };
 StripCut cut_strips(const LoopNest& nest);
 
-// Iterates over the strips of a nest, from any strip on.
+// Iterates over the strips of a nest, starting at any strip.
 class StripWalk {
  public:
   StripWalk(const LoopNest& nest, const StripCut& cut, int64_t first);
@@ -39,7 +39,7 @@ class StripWalk {
   const LoopNest& nest_;
   const StripCut& cut_;
   bool by_rows_;
-  int64_t left_ = 0;  // of the cut axis, from this strip on
+  int64_t left_ = 0;  // along the cut axis, from this strip on
   std::array<int64_t, kMaxRank> index_{};
   std::array<int64_t, kMaxOperands> position_{};
 };
@@ -54,12 +54,12 @@ void for_strips(cpu::Team& team, const LoopNest& nest, const Body& body) {
   });
 }
 
-// Convert between contiguous float32 and `size` elements of a tensor, from `position` on and `stride` elements apart.
-// The tensor may be float32, bfloat16, float16 or, for loading, bool; stores round to nearest even.
+// Convert between contiguous float32 and `size` elements of a tensor, which start at `position` and are `stride`
+// elements apart. The tensor may be float32, bfloat16, float16 or, for loading, bool; stores round to nearest even.
 void load_elements(const TensorView& from, int64_t position, int64_t stride, int64_t size, float* to);
 void store_elements(const float* from, int64_t size, const TensorView& to, int64_t position, int64_t stride);
 
-// The elements in memory if they are contiguous float32, else a copy of them in `buffer`.
+// The elements in memory if they are contiguous float32, otherwise a copy in `buffer`.
 inline const float* float_elements(const TensorView& from, int64_t position, int64_t stride, int64_t size,
                                    float* buffer) {
   if (from.type.dtype == DType::kFloat32 && stride == 1) return reinterpret_cast<const float*>(from.data) + position;
@@ -79,7 +79,7 @@ class Rows {
     if (nest_.rank == 1) return nest_.offset[k] + row * nest_.stride[k][0];
     return strided_position(k, row);
   }
-  // Rows that a thread takes at a time where a row has `elements` elements.
+  // Number of rows that a thread takes at a time if a row has `elements` elements.
   static int64_t per_block(int64_t elements) {
     return elements <= 0 || elements > kBlockSize ? 1 : kBlockSize / elements;
   }
@@ -97,7 +97,7 @@ struct Strip {
   int64_t size = 0;
   int64_t columns = 0;
   const void* parameters = nullptr;
-  int repeated = -1;  // the operand, if any, that holds only one element for each row
+  int repeated = -1;  // the operand, if any, that has only one element for each row
   std::array<std::byte*, kMaxOperands> operands{};
 
   float* floats(int operand) const { return reinterpret_cast<float*>(operands[static_cast<size_t>(operand)]); }
@@ -110,15 +110,15 @@ struct StripProgram {
   bool takes_repeated = false;  // the function supports Strip::repeated
 };
 
-// Runs the function over all elements of the outputs, which have one shape, to which the inputs are broadcast. The
-// result of an output without data is discarded.
+// Runs the function over all elements of the outputs, which have the same shape; inputs are broadcast to it. The result
+// for an output without data is discarded.
 void run_strips(cpu::Team& team, std::span<const TensorView> out, std::span<const TensorView> in,
                 const StripProgram& program);
 
-// Empty where run_strips supports the types of all operands, else the reason.
+// Empty if run_strips supports the types of all operands, otherwise the reason.
 std::string strips_refusal(std::span<const TensorType> out, std::span<const TensorType> in);
 
-// The refusal of a pointwise op, all of whose inputs are broadcast.
+// The refusal of a pointwise op, whose inputs are all broadcast.
 inline std::string pointwise_refusal(const Signature& signature) { return strips_refusal(signature.out, signature.in); }
 
 }  // namespace laptime::LAPTIME_ISA

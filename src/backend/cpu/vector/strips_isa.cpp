@@ -9,10 +9,10 @@
 namespace laptime::LAPTIME_ISA {
 namespace {
 
-// In rows shorter than this a repeated element is expanded, because loops over single rows would be too short.
+// In rows shorter than this, a repeated element is expanded, because loops over single rows would be too short.
 constexpr int64_t kMinRepeatedColumns = 64;
 
-// Rows of a tensor that are copied to or from a contiguous buffer; position and strides in elements.
+// Rows of a tensor that are copied to or from a contiguous buffer, with position and strides in elements.
 struct StridedRows {
   int64_t position = 0;
   int64_t count = 1, row_stride = 0;
@@ -93,7 +93,7 @@ class StripOperand {
     constant_ = -1;
   }
 
-  // The strip's elements in memory, or null where they must be converted or gathered into the buffer.
+  // The strip's elements in memory, or null if they must be converted or gathered into the buffer.
   std::byte* in_place(const StripWalk& walk) const {
     const bool native = is_bytes_ || view_->type.dtype == DType::kFloat32;
     const bool dense = column_stride_ == 1 && (walk.rows() == 1 || row_stride_ == walk.columns());
@@ -140,7 +140,7 @@ class StripOperand {
   bool is_bytes_ = false;
   int64_t element_ = 0;
   int64_t column_stride_ = 0, row_stride_ = 0;
-  bool repeated_ = false;  // the buffer holds one element for each row
+  bool repeated_ = false;  // the buffer has one element for each row
   int64_t constant_ = -1;  // the position of the scalar that fills the buffer
   alignas(64) std::array<std::byte, kStripSize * sizeof(float)> buffer_;
 };
@@ -153,7 +153,7 @@ StripCut cut_strips(const LoopNest& nest) {
   cut.cut_axis = by_rows ? nest.rank - 2 : nest.rank - 1;
   const int64_t size = nest.size[static_cast<size_t>(cut.cut_axis)];
   const int64_t unit = by_rows ? (nest.columns() > 0 ? nest.columns() : 1) : 1;
-  // Strips have about equal length; cuts of the innermost axis are at multiples of a cache line.
+  // Strips have nearly equal lengths; the innermost axis is cut at multiples of a cache line.
   const int64_t most = kStripSize / unit;
   cut.per_axis = ceil_div(size, most);
   cut.length = cut.per_axis == 0 ? most : ceil_div(size, cut.per_axis);

@@ -6,7 +6,7 @@
 
 #include "backend/cpu/vector/multiply_add.h"
 
-// The polynomials are minimax fits (Remez) of the stated functions; their own error is given beside each.
+// The polynomials are minimax fits (Remez) of the stated functions; the error of each is stated next to it.
 namespace laptime::LAPTIME_ISA {
 
 // e^x within 1.2 ulp. The result is 0 below x = -86.64 (2^-125), inf above 88.73, and NaN for NaN.
@@ -29,7 +29,7 @@ inline float exp_f32(float x) {
   e_r = multiply_add(e_r, r, 0.4999999403953552F);
   e_r = multiply_add(e_r, r, 1.0F);
   e_r = multiply_add(e_r, r, 1.0F);
-  // e^r 2^n as (2 e^r) 2^(n-1), because 2^128 is no float32.
+  // e^r 2^n is computed as (2 e^r) 2^(n-1), because 2^128 is not a float32.
   const uint32_t whole = std::bit_cast<uint32_t>(shifted) - std::bit_cast<uint32_t>(kRound);
   const float y = (e_r + e_r) * std::bit_cast<float>((whole + 126U) << 23U);
   return x < kSmallest ? 0.0F : y;
@@ -68,8 +68,8 @@ inline float log_f32(float x) {
   return x >= 0.0F ? defined : __builtin_nanf("");
 }
 
-// Subtracts a double from floats before exp. It is held in two floats, because the rounding error of a single one would
-// scale every exponential alike.
+// Subtracts a double from floats before exp. The double is stored as two floats, because the rounding error of a single
+// float would scale every exponential in the same way.
 class Shift {
  public:
   explicit Shift(double value)

@@ -17,7 +17,7 @@
 
 namespace laptime::LAPTIME_ISA {
 
-#if defined(LAPTIME_LANES)  // a test of other widths than that of the instruction set
+#if defined(LAPTIME_LANES)  // tests define it to check other widths than that of the instruction set
 constexpr int kLanes = LAPTIME_LANES;
 constexpr int kRegisters = LAPTIME_LANES == 16 ? 32 : 16;
 #elif defined(__AVX512F__)
@@ -36,14 +36,14 @@ using Vector = float __attribute__((vector_size(kLanes * 4)));
 using Bits = uint32_t __attribute__((vector_size(kLanes * 4)));
 using HalfBits = uint16_t __attribute__((vector_size(kLanes * 2)));
 
-// Rounds each lane to bfloat16, to nearest even, left in the upper half of its 32 bits; NaN stays NaN.
+// Rounds each lane to bfloat16, to nearest even, and leaves it in the upper half of its 32 bits; NaN stays NaN.
 inline Bits rounded_bits(const Vector& value) {
   const Bits wide = std::bit_cast<Bits>(value);
   const Bits rounded = wide + 0x7FFFU + ((wide >> 16U) & 1U);
   return (value != value ? wide | 0x400000U : rounded) & 0xFFFF0000U;
 }
 
-// As for one float, in each lane.
+// Like the version for one float, in each lane.
 [[gnu::always_inline]] inline Vector multiply_add(const Vector& a, const Vector& b, const Vector& c) {
 #if defined(LAPTIME_LANES)
   Vector sums;
@@ -57,7 +57,7 @@ inline Bits rounded_bits(const Vector& value) {
   return a * b + c;
 #endif
 }
-// Subtracting zero changes no number, so the compiler leaves it out; adding zero would turn -0 into 0, and costs an
+// Subtracting zero changes no number, so the compiler omits it; adding zero would turn -0 into 0 and cost an
 // instruction.
 [[gnu::always_inline]] inline Vector multiply_add(float a, const Vector& b, const Vector& c) {
   return multiply_add(a - Vector{}, b, c);
@@ -81,8 +81,8 @@ inline void store(BFloat16* to, const Vector& value) {
   std::memcpy(to, &narrow, sizeof(narrow));
 }
 
-// A vector of float16 as its bits, to and from float32: by F16C, which AVX2 and AVX-512 machines have. With AVX-512
-// under a mask of all lanes, because gcc 12 takes the unmasked forms for uses of an uninitialised vector.
+// Converts a vector of float16 bits to and from float32 with F16C, which all AVX2 and AVX-512 machines have. With
+// AVX-512 it uses a mask of all lanes, because gcc 12 reports the unmasked forms as uses of an uninitialised vector.
 inline Vector widened_halves(const HalfBits& narrow) {
 #if defined(__F16C__) && !defined(LAPTIME_LANES)
 #if defined(__AVX512F__)
@@ -121,7 +121,7 @@ inline void store(Float16* to, const Vector& value) {
   std::memcpy(to, &narrow, sizeof(narrow));
 }
 
-// `size` contiguous elements as float32, and back.
+// Loads `size` contiguous elements as float32, and stores them.
 template <class Element>
 void widen_row(const Element* from, int64_t size, float* to) {
   int64_t i = 0;
@@ -137,8 +137,8 @@ void narrow_row(const float* from, int64_t size, Element* to) {
 
 namespace detail {
 
-// One exchange of a recursive transposition, on two rows kDistance apart: in every 2 kDistance x 2 kDistance block the
-// upper right quarter and the lower left quarter change places.
+// One exchange of a recursive transposition, on two rows kDistance apart: in every 2 kDistance x 2 kDistance block, the
+// upper right and the lower left quarter are swapped.
 template <int kDistance, int... kLane>
 inline void exchange(Vector& upper, Vector& lower, std::integer_sequence<int, kLane...>) {
   const Vector above = upper;
@@ -160,7 +160,7 @@ inline void transpose_blocks(std::array<Vector, kLanes>& rows) {
 
 }  // namespace detail
 
-// rows[i][j] and rows[j][i] change places.
+// Swaps rows[i][j] and rows[j][i].
 inline void transpose(std::array<Vector, kLanes>& rows) { detail::transpose_blocks<kLanes / 2>(rows); }
 
 }  // namespace laptime::LAPTIME_ISA

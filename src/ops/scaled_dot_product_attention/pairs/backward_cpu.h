@@ -1,5 +1,5 @@
-// Attention backward by products of packed pairs of bfloat16: one block of keys at a time against all blocks of rows
-// that see it.
+// Attention backward with products of packed bfloat16 pairs: processes one block of keys at a time, against all blocks
+// of rows that can attend to it.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,9 @@
 
 namespace laptime::LAPTIME_ISA::attention::pairs {
 
-constexpr int64_t kBlockRows = 4 * kMicroTile;  // of queries
+constexpr int64_t kBlockRows = 4 * kMicroTile;  // rows of queries
 
-// One part of one head of keys, against the query heads that read it, as launch_backward runs it.
+// One part of one head of keys, for the query heads that read it, as launch_backward runs it.
 template <class Element, class Unit>
 class BackwardPart {
  public:
@@ -19,7 +19,7 @@ class BackwardPart {
   using Score = typename FactorTerms<Element, Unit>::Score;
 
   static int64_t pitch(int64_t width) { return align_up(width, kMicroTile); }
-  // A part's sums of grad_q: [T in whole blocks, pitch].
+  // The sums of grad_q of a part: [T in whole blocks, pitch].
   static int64_t sum_floats(int64_t positions, int64_t width) {
     return (Size(align_up(positions, kBlockRows)) * pitch(width)).value();
   }
@@ -62,7 +62,7 @@ class BackwardPart {
     query_sums_ = {sums.first == nullptr ? next : sums.first, sums.stride};
   }
 
-  // Blocks [first, end) of keys.
+  // Processes the blocks [first, end) of keys.
   void run(int64_t first, int64_t end, NextKeys) {
     Unit::begin();
     for (int64_t block = first; block < end; ++block) add_keys(block * kKeyBlock, block > first);
@@ -70,7 +70,7 @@ class BackwardPart {
   }
 
  private:
-  // Floats that the constructor takes from the scratch, without the sums.
+  // Floats of scratch that the constructor uses, without the sums.
   static int64_t scratch_floats(int64_t width) {
     return 2 * Panels<Operand>::floats(kKeyBlock, width) + Panels<Operand>::floats(width, kKeyBlock) +
            2 * Panels<Operand>::floats(kBlockRows, width) + 2 * Panels<Operand>::floats(width, kBlockRows) +
@@ -78,14 +78,14 @@ class BackwardPart {
            2 * pitch(width) * kPitch + 4 * kMicroTile * kPitch + 2 * kBlockRows;
   }
 
-  // The query head `member` of the group is the one that the following functions work on.
+  // Selects query head `member` of the group for the following functions.
   void select_query(int64_t member) {
     head_ = kv_head_ * shape_.group + member;
     sums_ = query_sums_.first + member * query_sums_.stride;
     operands_.emplace(call_, shape_, head_);
   }
 
-  // `add`: to the sums of grad_q of the part's blocks before.
+  // If `add`, adds to the sums of grad_q from the part's earlier blocks.
   void add_keys(int64_t key, bool add) {
     const int64_t width = shape_.width;
     const int64_t keys = std::min(kKeyBlock, shape_.positions - key);
@@ -126,14 +126,15 @@ class BackwardPart {
     operands_->load_row_constants(block, kBlockRows, grad_dot_values_, log_sum_exp_);
   }
 
-  // Keys of the block that the 32 rows from `i` on see, in whole squares.
+  // The number of keys of the block that the 32 rows starting at `i` can attend to, in whole squares.
   int64_t end(const ScoreBlock& block, int64_t i) const {
     return align_up(operands_->keys_of_rows(block, i, kMicroTile), kMicroTile);
   }
   int64_t last_end(const ScoreBlock& block) const { return end(block, (block.rows - 1) / kMicroTile * kMicroTile); }
 
-  // Weights, gradients of the scores, and what these add to grad_q. While the scores of 32 rows become weights, the
-  // scores of the next 32 rows are multiplied, and the grad_scores of the 32 rows before are multiplied by the keys.
+  // Computes weights, gradients of the scores, and their contributions to grad_q. While the scores of 32 rows are
+  // turned into weights, the scores of the next 32 rows are multiplied, and the grad_scores of the previous 32 rows are
+  // multiplied by the keys.
   void compute_weights(const ScoreBlock& block, bool add) {
     auto nothing = no_work();
     multiply_scores(block, 0, nothing);
@@ -151,14 +152,14 @@ class BackwardPart {
     add_to_queries(block, (block.rows - 1) / kMicroTile * kMicroTile, add, nothing);
   }
 
-  // Each of two neighbours among the 32 rows has memory of its own.
+  // Consecutive groups of 32 rows use separate memory.
   float* scores(int64_t row) const { return scores_ + row / kMicroTile % 2 * 2 * kMicroTile * kPitch; }
   float* grad_weights(int64_t row) const { return scores(row) + kMicroTile * kPitch; }
   float* left_grad_scores(int64_t row) const {
     return left_grad_score_memory_ + row / kMicroTile % 2 * Panels<Score>::floats(kMicroTile, kKeyBlock);
   }
 
-  // scores = q k^T and grad_weights = grads v^T of 32 rows, not yet scaled.
+  // scores = q k^T and grad_weights = grads v^T for 32 rows, not yet scaled.
   template <class Work>
   void multiply_scores(const ScoreBlock& block, int64_t row, Interleaved<Work>& work) {
     for (int64_t column = 0; column < end(block, row); column += kMicroTile) {
@@ -170,7 +171,7 @@ class BackwardPart {
     }
   }
 
-  // grad_q = grad_scores k of 32 rows, or += if `add`.
+  // grad_q = grad_scores k for 32 rows, or += if `add`.
   template <class Work>
   void add_to_queries(const ScoreBlock& block, int64_t row, bool add, Interleaved<Work>& work) {
     for (int64_t column = 0; column < pitch_; column += kMicroTile)
@@ -179,8 +180,9 @@ class BackwardPart {
           square_at(sums_ + (block.row + row) * pitch_ + column, pitch_, add), work);
   }
 
-  // Weights 2^(score - log_sum_exp) and grad_scores of 32 rows, masked and after dropout, 32 columns of two rows at a
-  // time. Both are packed as right factors with K along the rows, grad_scores also as a left one with K along the keys.
+  // Computes weights 2^(score - log_sum_exp) and grad_scores of 32 rows, masked and after dropout, for 32 columns of
+  // two rows at a time. Both are packed as right factors with K along the rows, and grad_scores also as a left factor
+  // with K along the keys.
   class WeightsAndGradients {
    public:
     WeightsAndGradients(BackwardPart& part, const ScoreBlock& block, int64_t row)
@@ -221,7 +223,7 @@ class BackwardPart {
     struct Pair {
       Vector weight, grad_score;  // the weight after dropout
     };
-    // Columns [column, column + kLanes) of row i of the two.
+    // Columns [column, column + kLanes) of row i of the two rows.
     [[gnu::always_inline]] Pair pair_at(size_t i, int64_t column) const {
       const int64_t at = static_cast<int64_t>(i) * kPitch + column;
       Vector weight = exp2(load(scores_ + at) * part_.score_scale_ - log_sum_exp_[i]);
@@ -246,7 +248,7 @@ class BackwardPart {
                                        dropout_factors_[i].data());
       }
     }
-    // Zeros for the keys that later rows of the block see and none of these 32.
+    // Writes zeros for keys that later rows of the block can attend to and none of these 32 can.
     void clear_masked_squares() const {
       for (int64_t column = end_; column < part_.last_end(block_); column += kMicroTile) {
         std::fill_n(part_.weights_.at(column / kMicroTile, row_ / kMicroTile), Panels<Score>::kStepFloats, 0.0F);
@@ -257,7 +259,7 @@ class BackwardPart {
     BackwardPart& part_;
     ScoreBlock block_;
     int64_t row_, end_;
-    const float *scores_, *grad_weights_;  // of the current two rows
+    const float *scores_, *grad_weights_;  // scores and gradients of the current two rows
     float* left_;
     int64_t line_ = 0, column_ = 0;
     std::array<int64_t, 2> visible_keys_{};
@@ -269,7 +271,7 @@ class BackwardPart {
   void add_to_keys(const ScoreBlock& block, const Panels<Operand>& left, const Panels<Score>& right, float* sums) {
     auto nothing = no_work();
     for (int64_t key = 0; key < last_end(block); key += kMicroTile) {
-      // Rows before step `first` see none of these keys.
+      // Rows before step `first` attend to none of these keys.
       const int64_t first = shape_.causal ? std::max<int64_t>(0, block.key + key - block.row) / kTileK : 0;
       for (int64_t column = 0; column < pitch_; column += kMicroTile)
         Unit::template multiply<Operand, Score>(left.at(column / kMicroTile, first), right.at(key / kMicroTile, first),
@@ -278,7 +280,7 @@ class BackwardPart {
     }
   }
 
-  // Transposes sums [pitch_, kPitch] into rows [key, key + keys) of `to`, times `scale`.
+  // Transposes sums [pitch_, kPitch] into rows [key, key + keys) of `to`, multiplied by `scale`.
   void write_transposed(const float* sums, int64_t key, int64_t keys, float scale, const HeadRows<Element>& to) const {
     alignas(64) std::array<float, static_cast<size_t>(kLanes) * kMaxWidth> rows;
     for (int64_t i = 0; i < keys; i += kLanes) {
@@ -299,12 +301,12 @@ class BackwardPart {
   const AttentionShape& shape_;
   int64_t kv_head_;
   bool only_part_;
-  int64_t pitch_;  // of the sums of grad_q
+  int64_t pitch_;  // distance between rows of the grad_q sums
   float score_scale_;
   QuerySums query_sums_;
-  int64_t head_ = 0;  // of select_query, as operands_ and sums_
+  int64_t head_ = 0;  // set by select_query, like operands_ and sums_
   std::optional<BackwardHead<Element>> operands_;
-  // Packed factors: of a block of keys,
+  // Packed factors of a block of keys,
   Panels<Operand> keys_, values_;  // right factors k^T and v^T, K along the width
   Panels<Operand> key_rows_;       // right factor k, K along the keys
   // and of a block of rows.
@@ -314,11 +316,11 @@ class BackwardPart {
   float *key_memory_, *value_memory_, *key_row_memory_;
   float *query_memory_, *grad_memory_, *query_transposed_memory_, *grad_transposed_memory_;
   float *weight_memory_, *grad_score_memory_;
-  float* left_grad_score_memory_;          // grad_scores of 32 rows as a left factor, K along the keys, twice
-  float *grad_keys_, *grad_values_;        // transposed: [pitch_, kPitch]
-  float* scores_;                          // [2, 2, kMicroTile, kPitch]: scores of 32 rows, and gradients of weights
+  float* left_grad_score_memory_;    // packed A panels of grad_scores (K = keys), two buffers of 32 rows
+  float *grad_keys_, *grad_values_;  // transposed: [pitch_, kPitch]
+  float* scores_;                    // [2, 2, kMicroTile, kPitch]: scores and gradients of weights, each for 32 rows
   float *log_sum_exp_, *grad_dot_values_;  // [kBlockRows]
-  float* sums_ = nullptr;                  // of grad_q: [T in whole blocks, pitch_]
+  float* sums_ = nullptr;                  // grad_q: [T in whole blocks, pitch_]
 };
 
 }  // namespace laptime::LAPTIME_ISA::attention::pairs

@@ -1,4 +1,4 @@
-// Attention forward by products of packed pairs of bfloat16: groups of queries, blocks of keys, and an online softmax
+// Attention forward with products of packed bfloat16 pairs: groups of queries, blocks of keys, and an online softmax
 // (Dao et al. 2022).
 #pragma once
 
@@ -7,7 +7,8 @@
 
 namespace laptime::LAPTIME_ISA::attention::pairs {
 
-// Rows of a group. Each group packs the keys and values it sees, so groups are large where there are enough of them.
+// The rows of a group. Each group packs the keys and values that it reads, so groups are large if there are enough of
+// them.
 inline int64_t group_rows(const AttentionShape& shape) {
   constexpr int64_t kMany = 512;
   constexpr int64_t kFew = 256;
@@ -55,16 +56,16 @@ class ForwardGroup {
   }
 
  private:
-  // 32 rows of the group, and the keys of a block that they see.
+  // Groups of 32 rows, and the keys of a block that they can attend to.
   struct ScoreRows {
     int64_t row = 0;
     int64_t key = 0, keys = 0;
-    int64_t first_visible = 0;  // keys that the first row sees; if causal, each further row sees one more
-    int64_t end = 0;            // columns that some row sees, in whole squares
+    int64_t first_visible = 0;  // number of keys visible to the first row; if causal, each following row sees one more
+    int64_t end = 0;            // number of columns visible to any row, in whole squares
   };
 
-  // While the scores of 32 rows become weights, the scores of the next 32 rows are multiplied, and the weights of the
-  // 32 rows before are multiplied by the values.
+  // While the scores of 32 rows are turned into weights, the scores of the next 32 rows are multiplied, and the weights
+  // of the previous 32 rows are multiplied by the values.
   void add_keys(int64_t key, int64_t keys) {
     keys_ = Panels<Operand>::pack_right(right_factor_transposed(k_, key, keys, shape_.width), key_memory_);
     values_ = Panels<Operand>::pack_right(right_factor(v_, key, keys, shape_.width), value_memory_);
@@ -92,7 +93,7 @@ class ForwardGroup {
     add_values(before, nothing);
   }
 
-  // Each of two neighbours among the rows has memory of its own.
+  // Consecutive groups of 32 rows use separate memory.
   float* scores(const ScoreRows& rows) const { return scores_ + rows.row / kMicroTile % 2 * kMicroTile * kPitch; }
   float* weights(const ScoreRows& rows) const {
     return weight_memory_ + rows.row / kMicroTile % 2 * Panels<Score>::floats(kMicroTile, kKeyBlock);
@@ -120,7 +121,7 @@ class ForwardGroup {
     return pitch_ / kMicroTile * steps_of(rows.end) * kSlots<Score, Operand>;
   }
 
-  // Masks the scores of kLanes rows, and sets their row_max and the factor by which their running sums are rescaled.
+  // Masks the scores of kLanes rows, and sets their row_max and the factor that rescales their running sums.
   void update_row_max(const ScoreRows& rows, int64_t half) {
     LaneRows lane_max;
     for (int64_t i = 0; i < kLanes; ++i) {
@@ -140,7 +141,7 @@ class ForwardGroup {
     store(rescaling_.data() + half, exp2(before - row_max));
   }
 
-  // Turns the scores of 32 rows into packed weights 2^(score - row_max), 32 columns of one row at a time.
+  // Turns the scores of 32 rows into packed weights 2^(score - row_max), for 32 columns of one row at a time.
   class Softmax {
    public:
     Softmax(ForwardGroup& group, const ScoreRows& rows)
@@ -213,17 +214,18 @@ class ForwardGroup {
   const KernelCall& call_;
   const AttentionShape& shape_;
   int64_t head_, first_row_, rows_, padded_rows_;
-  int64_t pitch_;  // of the sums
-  float scale_;    // of the scores, log2(e) included
+  int64_t pitch_;  // distance between rows of the sums
+  float scale_;    // scale of the scores, including log2(e)
   HeadRows<const Element> k_, v_;
   Panels<Operand> queries_, keys_, values_;
   float *query_memory_, *key_memory_, *value_memory_;
-  float* weight_memory_;                                 // of 32 rows, twice
+  float* weight_memory_;                                 // two buffers of 32 rows
   float* scores_;                                        // [2, kMicroTile, kPitch]
   float* sums_;                                          // [padded_rows_, pitch_]: weights times values so far
   float* row_max_;                                       // [padded_rows_]: running maximum of each row
   float* row_sum_;                                       // [padded_rows_]: running sum of 2^(score - row_max)
-  alignas(64) std::array<float, kMicroTile> rescaling_;  // by the current block, of the running sums of 32 rows
+  alignas(64) std::array<float, kMicroTile> rescaling_;  // factors by which the current block rescales the running sums
+                                                         // of 32 rows
 };
 
 }  // namespace laptime::LAPTIME_ISA::attention::pairs

@@ -1,4 +1,4 @@
-// Vector work interleaved with AMX products, which keep the core busy for few instructions only.
+// Vector work interleaved with AMX products, which occupy the core with only a few instructions.
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace laptime::LAPTIME_ISA::attention::pairs {
 
-// Runs the units of `work` spread evenly over `slots` calls of run_due(). Work::next() does one unit and says whether
-// any is left.
+// Runs the units of `work`, spread evenly over `slots` calls of run_due(). Work::next() runs one unit and returns
+// whether any are left.
 template <class Work>
 class Interleaved {
  public:
@@ -24,7 +24,7 @@ class Interleaved {
  private:
   Work work_;
   int64_t units_, slots_;
-  int64_t due_ = 0;  // units that are due, times slots_
+  int64_t due_ = 0;  // units that are due, multiplied by slots_
   bool left_ = true;
 };
 

@@ -1,4 +1,4 @@
-// Launches of the kernels of attention that multiply pairs of bfloat16.
+// Launches the attention kernels that multiply bfloat16 pairs.
 #include "ops/scaled_dot_product_attention/pairs/backward_cpu.h"
 #include "ops/scaled_dot_product_attention/pairs/forward_cpu.h"
 #include "ops/scaled_dot_product_attention/pairs/pairs_cpu.h"

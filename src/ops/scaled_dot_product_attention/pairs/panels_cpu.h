@@ -1,4 +1,4 @@
-// Attention's factors packed as pairs of bfloat16, and products of 32 x 32 squares of sums.
+// The factors of attention, packed as bfloat16 pairs, and products that add to 32 x 32 squares of sums.
 #pragma once
 
 #include "ops/scaled_dot_product_attention/key_parts_cpu.h"
@@ -13,8 +13,8 @@ using gemm_amx::kTileK;
 // Rows of scores are kPitch floats apart: not a power of two, so that they do not share cache sets.
 constexpr int64_t kPitch = kKeyBlock + kLanes;
 
-// The bfloat16 terms into which factors are split: those of operands in memory, and those of weights and gradients of
-// scores, which are computed in float32.
+// The bfloat16 terms into which factors are split: the terms of operands in memory, and those of weights and gradients
+// of scores, which are computed in float32.
 template <class Element, class Unit>
 struct FactorTerms {
   using Operand = gemm_amx::OneTerm<BFloat16>;
@@ -28,7 +28,8 @@ struct FactorTerms<float, Unit> {
 
 inline int64_t steps_of(int64_t depth) { return ceil_div(depth, kTileK); }
 
-// A packed factor: a left one in panels of 32 rows, or a right one in panels of 32 columns, each of `steps` steps of K.
+// A packed factor: a left one in panels of 32 rows or a right one in panels of 32 columns, each with `steps` steps of
+// K.
 template <class Terms>
 struct Panels {
   static constexpr int64_t kStepFloats = Terms::kTerms * gemm_amx::kPanelStepWords;
@@ -37,7 +38,7 @@ struct Panels {
   int64_t steps = 0;
 
   float* at(int64_t panel, int64_t step = 0) const { return data + (panel * steps + step) * kStepFloats; }
-  // Floats that a factor of `lines` rows (or columns) and `depth` elements of K takes.
+  // The number of floats for a factor with `lines` rows (or columns) and `depth` elements of K.
   static int64_t floats(int64_t lines, int64_t depth) {
     return ceil_div(lines, kMicroTile) * steps_of(depth) * kStepFloats;
   }
@@ -67,7 +68,7 @@ struct Panels {
   }
 };
 
-// Rows [first, first + rows) of a head, a matrix X [rows, width], as a factor to pack.
+// Rows [first, first + rows) of a head, a matrix X [rows, width], to be packed as a factor.
 
 // X as a left factor.
 template <class Element>
@@ -92,23 +93,23 @@ gemm_amx::BPanelSource right_factor_transposed(const HeadRows<const Element>& he
   return {reinterpret_cast<const std::byte*>(head[first]), {1, head.stride}, width, rows};
 }
 
-// A 32 x 32 square within sums whose rows are `pitch` floats apart; the product is added to it, or overwrites it.
+// A 32 x 32 square of sums whose rows are `pitch` floats apart. The product is added to it or overwrites it.
 inline gemm_amx::MicroTile square_at(float* sums, int64_t pitch, bool add) {
   return {.from = add ? sums : nullptr, .ld_from = pitch, .to = sums, .ld_to = pitch};
 }
 
-// Calls of run_due() in a step of K.
+// Calls of run_due() per step of K.
 template <class Left, class Right>
 constexpr int64_t kSlots = gemm_amx::kTermPairs<Left::kTerms, Right::kTerms>.size();
 
-// Writer for Terms::along: 32 columns of row `row` of a left panel, at the step that begins at `step`.
+// A writer for Terms::along: 32 columns of row `row` of a left panel, at the step that begins at `step`.
 inline auto left_row(float* step, int64_t row) {
   float* const to = step + row / kTile * gemm_amx::kTileWords;
   return [to](int64_t term, int64_t line, const Vector& words) {
     store(to + term * gemm_amx::kPanelStepWords + line * kTile, words);
   };
 }
-// Writer for Terms::across: 16 columns, from `column` on, of two rows of a right panel.
+// A writer for Terms::across: 16 columns, starting at `column`, of two rows of a right panel.
 inline auto right_columns(float* step, int64_t column) {
   return [to = step + column](int64_t term, int64_t pair, const Vector& words) {
     store(to + term * gemm_amx::kPanelStepWords + pair * kMicroTile, words);

@@ -1,4 +1,4 @@
-// The two units that multiply packed pairs of bfloat16: AMX tiles, and vectors by vdpbf16ps.
+// The two units that multiply packed bfloat16 pairs: AMX tiles, and vectors with vdpbf16ps.
 #pragma once
 
 #include "backend/cpu/gemm/amx/micro_kernel.h"
@@ -8,14 +8,14 @@ namespace laptime::LAPTIME_ISA::attention::pairs {
 
 // A Unit has
 //   Computed            the terms of weights and gradients of scores for bfloat16 operands;
-//   begin(), end()      what a thread calls before and after its products;
+//   begin(), end()      called by a thread before and after its products;
 //   multiply<Left, Right>(left, right, steps, place, work)
-//                       a panel of a left factor times one of a right factor over `steps` steps of K; it may run the
-//                       vector work that is due meanwhile.
+//                       a panel of a left factor times one of a right factor over `steps` steps of K; it may run
+//                       vector work that is due at the same time.
 
-// The operating system saves configured tiles at every context switch, so a thread releases them at the end.
+// The operating system saves configured tiles at every context switch, so a thread releases them when it is done.
 struct AmxTiles {
-  // A product of tiles is cheap, so the second term costs little.
+  // A tile product is cheap, so the second term costs little.
   using Computed = gemm_amx::TwoTerms;
 
   static void begin() { gemm_amx::configure_tiles(); }
@@ -28,7 +28,7 @@ struct AmxTiles {
   }
 };
 
-// Products keep the vector unit busy, so no other work runs meanwhile.
+// Products keep the vector unit busy, so no other work runs at the same time.
 struct DotVectors {
   using Computed = gemm_amx::RoundedTerm;
 
@@ -45,7 +45,7 @@ struct DotVectors {
   }
 
  private:
-  // Two vectors of sums of each row: 16 sums hide the latency of a dot product, with 10 loads for 16 of them.
+  // Two vectors of sums for each row: 16 sums hide the latency of a dot product, with 10 loads for every 16 products.
   static constexpr int64_t kRows = 8;
   static_assert(gemm_amx::kTile % kRows == 0);
 

@@ -1,5 +1,5 @@
-// Attention as matrix products of whole rows of scores, for heads too wide to pack: a group of rows of one head at a
-// time, by every thread together. If causal, a group takes no keys behind its last row.
+// Attention as matrix products of whole rows of scores, for heads too wide to pack. All threads together process one
+// group of rows of one head at a time. If causal, a group skips the keys after its last row.
 #pragma once
 
 #include <initializer_list>
@@ -13,8 +13,8 @@
 
 namespace laptime::LAPTIME_ISA::attention::products {
 
-// Rows of queries in a group: few enough that a causal group multiplies few masked scores, and many enough that a
-// product is fast. They depend on the shape alone, and so do the bits of the gradients.
+// The rows of queries in a group: few enough that a causal group multiplies few masked scores, and many enough that a
+// product is fast. They depend only on the shape, and so do the bits of the gradients.
 constexpr int64_t kMostRows = 512;
 inline int64_t group_rows(int64_t positions) {
   constexpr int64_t kFewest = 128;
@@ -22,11 +22,11 @@ inline int64_t group_rows(int64_t positions) {
   return std::min(positions, std::clamp(align_up(ceil_div(positions, kGroups), int64_t{64}), kFewest, kMostRows));
 }
 
-// Rows [row, row + rows) of queries, and the keys [0, keys) that some of them sees.
+// Rows [row, row + rows) of queries, and the keys [0, keys) that any of them can attend to.
 struct Group {
   int64_t row = 0, rows = 0, keys = 0;
 
-  // Keys that row `i` of the group sees.
+  // Number of keys visible to row `i` of the group.
   int64_t visible_keys(bool causal, int64_t i) const { return causal ? row + i + 1 : keys; }
 };
 
@@ -39,8 +39,8 @@ void for_groups(const AttentionShape& shape, const Body& body) {
   }
 }
 
-// A factor of a product, or one for each of several heads: element (i, j) of the first is at
-// i * row_stride + j * column_stride, that of the next head_stride later.
+// A factor of a product, or one for each of several heads: element (i, j) of the first is at i * row_stride + j *
+// column_stride, and that of each following head is head_stride later.
 struct Factor {
   cpu::GemmOperand operand;
   int64_t head_stride = 0, row_stride = 0, column_stride = 1;
@@ -55,7 +55,7 @@ inline Factor factor(const float* rows, int64_t row_count, int64_t columns) {
   return {{true, DType::kFloat32, reinterpret_cast<const std::byte*>(rows)}, row_count * columns, columns, 1};
 }
 
-// The distance from one head of an operand [B, h, T, d] to the next, counted over all batches; none where it varies.
+// The distance between consecutive heads of an operand [B, h, T, d], counted over all batches; none if it varies.
 inline std::optional<int64_t> head_stride(const TensorType& type) {
   const Shape& shape = type.shape();
   const auto& strides = type.layout.strides;
@@ -64,17 +64,18 @@ inline std::optional<int64_t> head_stride(const TensorType& type) {
   return std::nullopt;
 }
 
-// Whether a product of this many heads may be written to a result itself: float32, without gaps.
+// Whether a product for this many heads can be written directly to a result, which must be float32 without gaps.
 inline bool is_direct(const TensorType& type, int64_t heads) {
   const Shape& shape = type.shape();
   return type.dtype == DType::kFloat32 && type.layout.strides[2] == shape[3] &&
          (heads == 1 || head_stride(type) == shape[2] * shape[3]);
 }
 
-// Heads that are multiplied together, where each is a single group: a product of few rows has too little work for
-// every thread. One where the distance between the heads of an operand varies, or query heads share keys.
+// The number of heads that are multiplied together if each is a single group, because a product of few rows has too
+// little work for every thread. One if the distance between the heads of an operand varies, or if query heads share
+// keys.
 inline int64_t heads_at_once(std::span<const TensorType> in, std::span<const TensorType> out) {
-  constexpr int64_t kMostFloats = int64_t{1} << 23U;  // of their scores and rows
+  constexpr int64_t kMostFloats = int64_t{1} << 23U;  // limit on their scores and rows
   const Shape& shape = in[0].shape();
   if (group_rows(shape[2]) < shape[2] || in[1].shape()[1] != shape[1]) return 1;
   for (const std::span<const TensorType>& types : {in, out}) {
@@ -85,7 +86,7 @@ inline int64_t heads_at_once(std::span<const TensorType> in, std::span<const Ten
   return std::clamp<int64_t>(kMostFloats / (shape[2] * (shape[2] + shape[3])), 1, shape[0] * shape[1]);
 }
 
-// Heads [first, first + count) and what they have in common.
+// Heads [first, first + count), and their common properties.
 struct Heads {
   int64_t first = 0, count = 1;
 
@@ -93,7 +94,7 @@ struct Heads {
   Heads of_keys(const AttentionShape& shape) const { return {shape.kv_head(first), count}; }
 };
 
-// An operand as a factor, from row `row` of the first head on.
+// An operand as a factor, starting at row `row` of the first head.
 template <class Element>
 Factor factor(const TensorView& view, const Heads& heads, int64_t row) {
   const HeadRows<const Element> rows = head_rows<const Element>(view, heads.first);
@@ -103,7 +104,7 @@ Factor factor(const TensorView& view, const Heads& heads, int64_t row) {
           1};
 }
 
-// The rows of a result where a product may be written to them itself, else null.
+// The rows of a result if a product can be written to them directly, otherwise null.
 template <class Element>
 float* direct_result(const TensorView& view, const Heads& heads, int64_t row) {
   if constexpr (std::is_same_v<Element, float>) {
@@ -113,8 +114,8 @@ float* direct_result(const TensorView& view, const Heads& heads, int64_t row) {
   }
 }
 
-// c [heads, m, n] = a [heads, m, k] b [heads, k, n], or that added to c, by Implementation, one of those of
-// gemm_kernels.h.
+// c [heads, m, n] = a [heads, m, k] b [heads, k, n], or added to c. Implementation is one of the GEMM implementations
+// in gemm_kernels.h.
 struct ProductSize {
   int64_t heads, m, n, k;
 };
@@ -137,7 +138,7 @@ void multiply(cpu::Team& team, const ProductSize& size, const Factor& a, const F
   Implementation::run(team, gemm);
 }
 
-// The first `count` elements as RowLanes, and `padding` behind them.
+// The first `count` elements as RowLanes, followed by `padding`.
 inline RowLanes load_lanes(const float* from, int64_t count, float padding) {
   RowLanes lanes;
   if (count >= kRowLanes) {
@@ -180,7 +181,7 @@ inline Vector power(const Vector& x, float factor, float shift) {
   return exp2(multiply_add(factor, x, Vector{} - shift));
 }
 
-// Turns the first `keys` of `end` scores into weights 2^(factor score - row_max) and the others into zeros. Returns
+// Turns the first `keys` of `end` scores into weights 2^(factor score - row_max), and the others into zeros. Returns
 // the sum of the weights.
 inline float softmax_row(float* scores, int64_t keys, int64_t end, float factor, float row_max) {
   RowLanes sums{};
@@ -207,7 +208,8 @@ inline void drop_row(const AttentionShape& shape, int64_t head, int64_t row, int
 }
 
 // Turns the scores of row `i` of a group into weights, after dropout, and grads . v into the gradients of the unscaled
-// scores: scale (dropout grads . v - values . grads) weight. Both become zero behind the keys that the row sees.
+// scores: scale (dropout grads . v - values . grads) weight. Both become zero after the keys that the row can attend
+// to.
 template <class Element>
 void differentiate_row(const BackwardHead<Element>& operands, int64_t head, const Group& group, int64_t i,
                        float* weights, float* grad_scores) {
@@ -236,7 +238,7 @@ void differentiate_row(const BackwardHead<Element>& operands, int64_t head, cons
   std::fill(grad_scores + keys, grad_scores + group.keys, 0.0F);
 }
 
-// Rows [row, row + count) of heads of a result from sums [heads, count, d].
+// Writes rows [row, row + count) of heads of a result from sums [heads, count, d].
 template <class Element>
 void write_rows(cpu::Team& team, const TensorView& view, const Heads& heads, int64_t row, int64_t count,
                 const AttentionShape& shape, const float* sums) {
@@ -247,7 +249,7 @@ void write_rows(cpu::Team& team, const TensorView& view, const Heads& heads, int
   team.parallel_ranges(heads.count * count, write, moving(2 * heads.count * count * shape.width));
 }
 
-// The workspace of a call, one part behind the other.
+// The workspace of a call, as consecutive parts.
 class Parts {
  public:
   explicit Parts(std::byte* workspace) : next_(reinterpret_cast<float*>(workspace)) {}
@@ -267,7 +269,8 @@ class Parts {
   float* next_;
 };
 
-// How a call is divided, and its floats of workspace. Sums and gradients need none where they go to a result itself.
+// How a call is divided, and its floats of workspace. Sums and gradients need none if they are written directly to a
+// result.
 struct Division {
   int64_t heads_at_once = 1;
   Size scores, sums, grad_k, grad_v;
@@ -279,7 +282,7 @@ struct Division {
     const Size of_head = Size(shape[2]) * shape[3] * heads_at_once;
     scores = rows * shape[2];
     sums = is_direct(out[0], heads_at_once) ? Size(0) : rows * shape[3];
-    if (out.size() < 3) return;  // forward
+    if (out.size() < 3) return;  // forward has two outputs
     grad_k = is_direct(out[1], heads_at_once) ? Size(0) : of_head;
     grad_v = is_direct(out[2], heads_at_once) ? Size(0) : of_head;
   }
@@ -362,7 +365,7 @@ void backward(const KernelCall& call) {
   float* const own_grad_v = parts.take(size.grad_v.value());   // [heads, T, d]
   for_heads(shape, size, [&](const Heads& heads) {
     const Heads of_keys = heads.of_keys(shape);
-    const bool begins = heads.first % shape.group == 0;  // the first query head of its group
+    const bool begins = heads.first % shape.group == 0;  // whether this is the first query head of its group
     const bool ends = heads.count > 1 || heads.first % shape.group == shape.group - 1;
     float* const direct_k = direct_result<Element>(call.out[1], of_keys, 0);
     float* const direct_v = direct_result<Element>(call.out[2], of_keys, 0);
@@ -383,7 +386,7 @@ void backward(const KernelCall& call) {
       team.parallel_ranges(heads.count * group.rows, differentiate, moving(4 * heads.count * group.rows * group.keys));
       const bool adds = group.row > 0 || !begins;
       if (!adds) {
-        // The first group writes the gradients of its keys, the others add to them. Keys behind it begin at zero.
+        // The first group writes the gradients of its keys, and the others add to them. Keys after it start at zero.
         const int64_t later = shape.positions - group.keys;
         const auto clear_row = [&](int64_t row) {
           std::fill_n(grad_k + (group.keys + row) * shape.width, shape.width, 0.0F);

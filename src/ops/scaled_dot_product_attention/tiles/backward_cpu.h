@@ -1,4 +1,5 @@
-// Attention backward in register tiles: one block of keys at a time against all blocks of rows that see it.
+// Attention backward in register tiles: processes one block of keys at a time, against all blocks of rows that can
+// attend to it.
 #pragma once
 
 #include <optional>
@@ -8,7 +9,7 @@
 
 namespace laptime::LAPTIME_ISA::attention::tiles {
 
-// Rows of queries that are summed before they are added to the gradients of the keys. They decide the bits of these
+// The rows of queries that are summed before they are added to the gradients of the keys. They affect the bits of these
 // gradients, so they are the same on every instruction set: whole tiles of 6 and of 13 rows.
 constexpr int64_t kBlockRows = 78;
 constexpr int64_t kBlockTileRows = ceil_div(kBlockRows, kTileRows) * kTileRows;
@@ -17,11 +18,11 @@ constexpr int64_t kBlockTileRows = ceil_div(kBlockRows, kTileRows) * kTileRows;
 struct BackwardScratch {
   float* keys;             // transposed: panels [width, kTileColumns]
   float* values;           // transposed: panels [width, kTileColumns]
-  float* key_rows;         // times the scale: panels [kKeyBlock, kTileColumns]
+  float* key_rows;         // multiplied by the scale: panels [kKeyBlock, kTileColumns]
   float* grad_keys;        // [kKeyRows, width in whole vectors]
   float* grad_values;      // [kKeyRows, width in whole vectors]
   float* queries;          // [kBlockTileRows, kPitch], times scale / ln 2
-  float* grads;            // [kBlockTileRows, kPitch]: of the forward op's values
+  float* grads;            // [kBlockTileRows, kPitch]: gradients of the forward op's values
   float* weights;          // [kBlockTileRows, kPitch]
   float* grad_scores;      // [kBlockTileRows, kPitch]
   float* log_sum_exp;      // [kBlockTileRows], scaled by log2(e)
@@ -48,19 +49,19 @@ struct BackwardScratch {
   float* end() const { return keys + kFloats; }
 };
 
-// One part of one head of keys, against the query heads that read it, as launch_backward runs it.
+// One part of one head of keys, for the query heads that read it, as launch_backward runs it.
 template <class Element>
 class BackwardPart {
  public:
   static int64_t pitch(int64_t width) { return align_up(width, kLanes); }
-  // A part's sums of grad_q: [T and one tile, pitch].
+  // The sums of grad_q of a part: [T and one tile, pitch].
   static int64_t sum_floats(int64_t positions, int64_t width) {
     return (Size(positions + kTileRows) * pitch(width)).value();
   }
   static bool sums_fit_scratch(const KeyParts& parts, int64_t width) {
     return parts.count == 1 && sum_floats(parts.positions, width) * parts.group <= BackwardScratch::kFloatsLeft;
   }
-  static float sum_scale(const AttentionShape&) { return 1; }  // the packed keys are scaled
+  static float sum_scale(const AttentionShape&) { return 1; }  // 1, because the packed keys are scaled
 
   BackwardPart(const KernelCall& call, const AttentionShape& shape, int64_t kv_head, QuerySums sums, bool only_part,
                std::byte* scratch)
@@ -72,7 +73,7 @@ class BackwardPart {
         scratch_(scratch),
         query_sums_{sums.first == nullptr ? scratch_.end() : sums.first, sums.stride} {}
 
-  // Blocks [first, end) of keys.
+  // Processes the blocks [first, end) of keys.
   void run(int64_t first, int64_t end, NextKeys next) {
     for (int64_t block = first; block < end; ++block)
       add_keys(block, block == first, block + 1 == end ? next : NextKeys{kv_head_, block + 1});
@@ -81,7 +82,7 @@ class BackwardPart {
  private:
   using Operands = BackwardHead<Element>;
 
-  // The query head `member` of the group is the one that the following functions work on.
+  // Selects query head `member` of the group for the following functions.
   void select_query(int64_t member) {
     head_ = kv_head_ * shape_.group + member;
     sums_ = query_sums_.first + member * query_sums_.stride;
@@ -139,7 +140,7 @@ class BackwardPart {
   void prefetch_rows(int64_t head, int64_t row) {
     for (const size_t input : {0U, 3U, 5U}) prefetch(input, head, row, kBlockRows);
   }
-  // A block of k and v, and the first rows that see it.
+  // A block of k and v, and the first rows that can attend to it.
   void prefetch_keys(NextKeys next) {
     prefetch(1, next.kv_head, next.block * kKeyBlock, kKeyBlock);
     prefetch(2, next.kv_head, next.block * kKeyBlock, kKeyBlock);
@@ -154,7 +155,7 @@ class BackwardPart {
                                   scratch_.log_sum_exp);
   }
 
-  // Keys of the block that some row of the tile from row `i` on sees.
+  // The number of keys of the block that any row of the tile starting at row `i` can attend to.
   int64_t keys_of_tile(const ScoreBlock& block, int64_t i) const {
     return operands_->keys_of_rows(block, i, kTileRows);
   }
@@ -195,7 +196,7 @@ class BackwardPart {
       store(tile + i * kPitch + operands_->visible_keys(block, row + i), Vector{});
   }
 
-  // grad_scores of a tile under dropout, which is applied to the weights as well.
+  // grad_scores of a tile under dropout, which also applies to the weights.
   void compute_dropped_grad_scores(const ScoreBlock& block, int64_t row, int64_t vectors) {
     float* const grad_scores = scratch_.grad_scores + row * kPitch;
     multiply_row<kPitch, 1, kTileColumns>(scratch_.grads + row * kPitch, scratch_.values, shape_.width * kTileColumns,
@@ -236,7 +237,7 @@ class BackwardPart {
     }
   }
 
-  // grad_q += grad_scores keys, or = for the part's first block of keys.
+  // grad_q += grad_scores keys, or = for the first block of keys of the part.
   template <bool kFirst>
   void add_to_queries(const ScoreBlock& block) {
     for (int64_t row = 0; row < block.rows; row += kTileRows) {
@@ -257,8 +258,8 @@ class BackwardPart {
   bool only_part_;
   BackwardScratch scratch_;
   QuerySums query_sums_;
-  int64_t head_ = 0;       // of select_query, as the next two
-  float* sums_ = nullptr;  // its grad_q of this part: [T and one tile, pitch_]
+  int64_t head_ = 0;       // set by select_query, like the next two
+  float* sums_ = nullptr;  // grad_q of this part: [T and one tile, pitch_]
   std::optional<Operands> operands_;
   Prefetcher prefetcher_;
 };

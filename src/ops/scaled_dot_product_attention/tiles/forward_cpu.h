@@ -6,10 +6,11 @@
 
 namespace laptime::LAPTIME_ISA::attention::tiles {
 
-// The scratch of one thread: packed keys and values of a block, queries and sums of a group of rows, scores of a tile.
+// The scratch of one thread: the packed keys and values of a block, the queries and sums of a group of rows, and the
+// scores of a tile.
 struct ForwardScratch {
   static constexpr int64_t kGroupRows = kKeyRows;
-  static constexpr int64_t kGroupLanes = kGroupRows / kTileRows * kLanes;  // a vector for each row of tiles
+  static constexpr int64_t kGroupLanes = kGroupRows / kTileRows * kLanes;  // one vector for each row of tiles
 
   float* keys;       // panels [width, kTileColumns]
   float* values;     // panels [kKeyBlock, kTileColumns]
@@ -38,7 +39,7 @@ struct ForwardScratch {
 template <class Element>
 class ForwardGroup {
  public:
-  // `next` is the group that this thread will probably run next.
+  // `next` is the group that this thread will probably process next.
   ForwardGroup(const KernelCall& call, const AttentionShape& shape, RowGroup group, RowGroup next, std::byte* scratch)
       : call_(call),
         shape_(shape),
@@ -84,9 +85,9 @@ class ForwardGroup {
     prefetch(2, next_.head, 0, kKeyBlock);
   }
 
-  // Adds keys [key, key + keys) to the sums of the tile of rows from `row` of the group on.
+  // Adds keys [key, key + keys) to the sums of the tile that starts at row `from` of the group.
   void add_tile(int64_t row, int64_t key, int64_t keys) {
-    // Keys of the block that the tile's first row sees; each further row sees one more.
+    // Number of keys of the block visible to the first row of the tile; each following row sees one more.
     const int64_t first_visible = shape_.causal ? first_row_ + row + 1 - key : keys;
     const int64_t visible = shape_.causal ? std::min(keys, first_visible + kTileRows - 1) : keys;
     if (visible <= 0) return;
@@ -126,7 +127,7 @@ class ForwardGroup {
   }
 
   // Turns the scores of a tile, up to column `end`, into weights 2^(score - row_max), and updates row_max, row_sum and
-  // rescaling. lane_max has the maximum of each lane of each row.
+  // rescaling. lane_max contains the maximum of each lane of each row.
   void softmax_tile(int64_t row, int64_t end, const LaneRows& lane_max) {
     float* const tile_max = scratch_.row_max + row / kTileRows * kLanes;
     const Vector before = load(tile_max);

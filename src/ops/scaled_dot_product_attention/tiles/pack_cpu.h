@@ -1,12 +1,12 @@
-// Packing of attention's operands into float32 panels for products of register tiles.
+// Packs the operands of attention into float32 panels for products of register tiles.
 #pragma once
 
 #include "ops/scaled_dot_product_attention/key_parts_cpu.h"
 
 namespace laptime::LAPTIME_ISA::attention::tiles {
 
-// A register tile: kTileRows x kTileColumns sums, which together with a row of the right factor and one element of the
-// left one fill the registers.
+// A register tile: kTileRows x kTileColumns sums, which fill the registers together with a row of the right factor and
+// one element of the left factor.
 constexpr int kTileVectors = 2;
 constexpr int kTileColumns = kTileVectors * kLanes;
 constexpr int kTileRows = kRegisters == 32 ? 13 : kLanes == 8 ? 6 : 4;
@@ -17,7 +17,7 @@ static_assert(kTileRows <= kLanes);
 constexpr int64_t kPitch = 272;
 constexpr int64_t kKeyRows = ceil_div(kKeyBlock, kTileRows) * kTileRows;  // a block of keys in whole tiles
 
-// `width` elements times `scale` as float32, then zeros up to a whole vector.
+// `width` elements times `scale` as float32, followed by zeros up to a whole vector.
 template <class Element>
 void pack_row(const Element* from, int64_t width, float scale, float* to) {
   int64_t i = 0;
@@ -27,15 +27,15 @@ void pack_row(const Element* from, int64_t width, float scale, float* to) {
   for (; i % kLanes != 0; ++i) to[i] = 0;
 }
 
-// A left factor, or a right one that is read by rows: [rows, kPitch] from [rows, width]. Rows up to a whole tile are
-// filled with zeros.
+// Packs a left factor, or a right one that is read by rows: [rows, kPitch] from [rows, width]. Rows up to a whole tile
+// are filled with zeros.
 template <class Element>
 void pack_rows(HeadRows<const Element> from, int64_t rows, int64_t width, float scale, float* to) {
   for (int64_t i = 0; i < rows; ++i) pack_row(from[i], width, scale, to + i * kPitch);
   for (int64_t i = rows; i % kTileRows != 0; ++i) std::fill_n(to + i * kPitch, align_up(width, kLanes), 0.0F);
 }
 
-// A right factor [rows, width] in panels of kTileColumns columns, [panels, kKeyBlock, kTileColumns].
+// Packs a right factor [rows, width] in panels of kTileColumns columns, [panels, kKeyBlock, kTileColumns].
 template <class Element>
 void pack_panels(HeadRows<const Element> from, int64_t rows, int64_t width, float scale, float* to) {
   for (int64_t k = 0; k < rows; ++k) {
@@ -46,8 +46,8 @@ void pack_panels(HeadRows<const Element> from, int64_t rows, int64_t width, floa
   }
 }
 
-// The transpose of [rows, width] as a right factor: panels of kTileColumns rows, [panels, width, kTileColumns]. Columns
-// up to a whole vector are filled with zeros.
+// Packs the transpose of [rows, width] as a right factor: panels of kTileColumns rows, [panels, width, kTileColumns].
+// Columns up to a whole vector are filled with zeros.
 template <class Element>
 void pack_panels_transposed(HeadRows<const Element> from, int64_t rows, int64_t width, float* to) {
   for (int64_t j = 0; j < rows; j += kLanes) {

@@ -1,12 +1,12 @@
-// Prefetching of rows between multiplications.
+// Prefetches rows between multiplications.
 #pragma once
 
 #include "ops/scaled_dot_product_attention/call_cpu.h"
 
 namespace laptime::LAPTIME_ISA::attention::tiles {
 
-// Fetches queued rows into the L2 cache, two cache lines at each call of fetch(): more at once would hold up the loads
-// of the multiplication.
+// Fetches queued rows into the L2 cache, two cache lines for each call of fetch(); more would delay the loads of the
+// multiplication.
 class Prefetcher {
  public:
   // Queues `width` elements of each of the rows [begin, end). A full queue ignores further rows.
@@ -36,9 +36,9 @@ class Prefetcher {
   struct Range {
     const char* row;
     int64_t stride, bytes, rows;
-    int64_t done = 0;  // bytes of the row
+    int64_t done = 0;  // bytes of the row that are done
   };
-  std::array<Range, kRanges> ranges_;  // a ring: those in [first_, last_) are left
+  std::array<Range, kRanges> ranges_;  // a ring, of which [first_, last_) remain
   size_t first_ = 0, last_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Our GEMM by the tiles of AMX, of bfloat16 or of float32 as three bfloat16 terms.
+// Our GEMM with AMX tiles, for bfloat16 or for float32 as three bfloat16 terms.
 #include <immintrin.h>
 
 #include "backend/cpu/gemm/amx/interleaved_work.h"
@@ -20,7 +20,7 @@ using gemm_tiles::BiasRow;
 using gemm_tiles::PanelQueue;
 using gemm_tiles::PartialSums;
 
-// Elements of K times terms; a panel of B over one chunk, and a block of A, then stay in the L2 cache.
+// Elements of K times terms. With this limit, a panel of B over one chunk and a block of A stay in the L2 cache.
 constexpr int64_t kMaxKcTerms = 768;
 constexpr int64_t kPanelWords = kMaxKcTerms / kTileK * kPanelStepWords;
 using MicroTileSums = std::array<float, static_cast<size_t>(kMicroTile) * kMicroTile>;
@@ -38,17 +38,17 @@ struct Task {
   const cpu::Gemm& gemm;
   PackTiles pack;
   MicroKernel micro_kernel;
-  int64_t calls_per_step = 1;  // of InterleavedWork::advance()
+  int64_t calls_per_step = 1;  // number of InterleavedWork::advance() calls
   int64_t kc = 0;
-  int64_t a_panels = 0;         // of a block of A
-  int64_t partial_columns = 0;  // of the partial sums
+  int64_t a_panels = 0;         // panels in a block of A
+  int64_t partial_columns = 0;  // columns of the partial sums
 };
 
-// Double buffers of a thread: it multiplies by one packed panel of B while it packs the other, and computes one
-// micro-tile while it stores the other.
+// Double buffers of a thread: while it multiplies by one packed panel of B, it packs the other, and while it computes
+// one micro-tile, it stores the other.
 class ThreadState {
  public:
-  static constexpr int64_t kPanels = 2;  // at the start of the thread's scratch
+  static constexpr int64_t kPanels = 2;  // two buffers at the start of the thread's scratch
 
   explicit ThreadState(std::byte* scratch) : panel_(reinterpret_cast<float*>(scratch)), next_(panel_ + kPanelWords) {}
 
@@ -84,7 +84,7 @@ class MacroKernel {
   void run(Queue& queue) {
     configure_tiles();
     int64_t k = 0;
-    do {  // runs once for K = 0 too, where C is bias and addend alone
+    do {  // also runs once for K = 0, where C is only bias and addend
       const int64_t kc = std::min(task_.kc, gemm_.shape.k - k);
       pack_a(a_block_source(gemm_, block_, k, kc));
       queue.open(this, k, kc, 0, ceil_div(block_.columns, kMicroTile));
@@ -95,7 +95,7 @@ class MacroKernel {
     release_tiles();
   }
 
-  // Multiplies panels of B of another thread's block while any are left; `scratch` is the helper's own.
+  // Multiplies panels of B of another thread's block while any are left. `scratch` belongs to the helper.
   static void help(Queue& queue, std::byte* scratch) {
     queue.join();
     if (const Queue::Panel panel = queue.take(); panel.block != nullptr) {
@@ -107,7 +107,7 @@ class MacroKernel {
   }
 
  private:
-  // Multiplies `panel` and as many more as are left to take; all belong to one block and one chunk of K.
+  // Multiplies `panel` and as many more as are left. All belong to one block and one chunk of K.
   static void multiply_panels(Queue& queue, Queue::Panel panel, std::byte* scratch) {
     if (panel.block == nullptr) return;
     ThreadState thread(scratch);
@@ -127,7 +127,7 @@ class MacroKernel {
     return {task_.pack, b_panel_source(gemm_, block_, panel.k, panel.kc, panel.index * kMicroTile), to};
   }
 
-  // Tile by tile along K; but where the columns of A have no gaps all tiles advance along K together, because one cache
+  // Packs tile by tile along K. If the columns of A have no gaps, all tiles advance along K together, because one cache
   // line of A may belong to two tiles.
   void pack_a(const ABlockSource& source) const {
     const int64_t tiles = 2 * panels_;
@@ -162,7 +162,7 @@ class MacroKernel {
                      tile.ld_addend * int64_t{sizeof(float)}};
   }
 
-  // Whether the AMX tiles can be loaded from the addend, or the bias, and stored to C without a buffer.
+  // Whether the AMX tiles can be loaded directly from the addend or the bias, and stored directly to C.
   static bool in_place(const CTile& tile) {
     return tile.c != nullptr && tile.rows == kMicroTile && tile.columns == kMicroTile &&
            tile.narrow_addend == nullptr && (tile.bias == nullptr || tile.addend == nullptr);
@@ -174,7 +174,7 @@ class MacroKernel {
     BPanelPacker next_packer = packer(next, thread.next_b_panel());
     ReadPrefetcher after_next =
         b_panel_prefetcher(gemm_, block_, panel.k, panel.kc, (std::max(next.index, panel.index) + 1) * kMicroTile);
-    const int64_t calls = std::max<int64_t>(1, steps * task_.calls_per_step);  // for one micro-tile
+    const int64_t calls = std::max<int64_t>(1, steps * task_.calls_per_step);  // calls per micro-tile
     const int64_t all_calls = calls * panels_;
     InterleavedWork work{
         .store = &thread.store,
@@ -228,7 +228,7 @@ class MacroKernel {
   const Task& task_;
   const cpu::Gemm& gemm_;
   const cpu::GemmBlock& block_;
-  int64_t panels_;  // of the block of A
+  int64_t panels_;  // number of panels in the block of A
   std::byte* scratch_;
   float* a_block_ = nullptr;
   PartialSums partial_sums_;

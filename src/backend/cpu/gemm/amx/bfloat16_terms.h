@@ -1,5 +1,5 @@
-// float32 as the sum of three bfloat16 terms, in plain C++: the split of one number or of a vector of them, and which
-// products of terms make a product of two numbers (Henry, Tang and Heinecke 2019). docs/adr/0009 states bound and
+// float32 as the sum of three bfloat16 terms, in plain C++: how a number or a vector is split, and which products of
+// terms make up the product of two numbers (Henry, Tang and Heinecke 2019). docs/adr/0009 states the bound and the
 // range.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace laptime::cpu {
 
 inline constexpr uint32_t kUpperHalf = 0xFFFF0000U;  // the bits of a float32 that a bfloat16 keeps
 
-// The terms of each number, of falling magnitude: value = terms[0] + terms[1] + terms[2] exactly, where none of the
+// The terms of each number, in decreasing magnitude: value = terms[0] + terms[1] + terms[2] exactly, if none of the
 // terms is denormal. `Number` is float and `Bits` uint32_t, or both are vectors of as many lanes.
 //
 // The first two terms are rounded to nearest, ties away from zero. Of the numbers that would become infinite, those
@@ -20,7 +20,7 @@ inline constexpr uint32_t kUpperHalf = 0xFFFF0000U;  // the bits of a float32 th
 // is. An infinite number has NaN as its other terms.
 template <class Number, class Bits>
 [[gnu::always_inline]] inline std::array<Number, 3> bfloat16_terms(const Number& value) {
-  constexpr uint32_t kHalf = 0x8000U;  // of a unit in the last place of a bfloat16
+  constexpr uint32_t kHalf = 0x8000U;  // half a unit in the last place of a bfloat16
   constexpr uint32_t kMagnitude = 0x7FFFFFFFU;
   constexpr uint32_t kRoundsToInfinity = 0x7F7F8000U;
   const Bits bits = std::bit_cast<Bits>(value);

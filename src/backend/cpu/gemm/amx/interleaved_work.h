@@ -17,7 +17,7 @@ using gemm_tiles::WritePrefetcher;
 // Stores the sums of a finished micro-tile to C, a few rows per call.
 class DeferredStore {
  public:
-  // `sums` must stay as it is until every row is stored.
+  // `sums` must not change until every row is stored.
   void begin(const float* sums, const CTile& tile) {
     sums_ = sums;
     tile_ = tile;
@@ -39,18 +39,18 @@ class DeferredStore {
 };
 
 // Work interleaved with the products of a micro-tile: storing the previous micro-tile, packing the next panel of B, and
-// prefetching later operands. Each field says how much of it one call of advance() does.
+// prefetching later operands. Each field states how much of it one call of advance() does.
 struct InterleavedWork {
   DeferredStore* store = nullptr;
   int64_t store_rows = 0;
   BPanelPacker* packer = nullptr;
-  int64_t pieces = 1, calls_per_packing = 1;  // packs `pieces` pieces once in so many calls
-  WritePrefetcher c;                          // of the next micro-tile
-  ReadPrefetcher addend;                      // of the next micro-tile
+  int64_t pieces = 1, calls_per_packing = 1;  // every `calls_per_packing` calls pack `pieces` pieces
+  WritePrefetcher c;                          // prefetches the next micro-tile
+  ReadPrefetcher addend;                      // prefetches the next micro-tile
   int64_t c_lines = 0;
   ReadPrefetcher* b_panel = nullptr;  // the panel of B that is packed after the next one
   int64_t b_lines = 0;
-  int64_t calls_left = 1;  // until pieces are packed again
+  int64_t calls_left = 1;  // calls until pieces are packed again
 
   void advance() {
     c.prefetch(c_lines);

@@ -18,7 +18,7 @@ static_assert(kMicroTile == gemm_tiles::kNr);
 
 namespace detail {
 
-// A copy of up to 16 lines of up to 32 elements of K, padded with zeros.
+// A copy of up to 16 lines with up to 32 elements of K each, padded with zeros.
 template <class Terms>
 struct PaddedLines {
   std::array<typename Terms::Element, static_cast<size_t>(kTile* kTileK)> elements{};
@@ -32,8 +32,8 @@ struct PaddedLines {
 
 }  // namespace detail
 
-// Packs one piece of a tile of A: rows [row, row + 16), elements [k, k + 32) of K. Rows and elements past the end are
-// zeros.
+// Packs one piece of a tile of A: rows [row, row + 16), elements [k, k + 32) of K. Rows and elements past the end
+// become zeros.
 template <class Terms>
 void pack_a_tile(const ABlockSource& source, int64_t row, int64_t k, int64_t piece, float* buffer, float* to) {
   const auto [row_stride, stride] = source.strides;
@@ -52,7 +52,7 @@ void pack_a_tile(const ABlockSource& source, int64_t row, int64_t k, int64_t pie
 }
 
 // Packs one piece of a tile of B: columns [column, column + 16) of a panel, elements [k, k + 32) of K. Columns and
-// elements past the end are zeros.
+// elements past the end become zeros.
 template <class Terms>
 void pack_b_tile(const BPanelSource& source, int64_t column, int64_t k, int64_t piece, float* buffer, float* to) {
   const auto [stride, column_stride] = source.strides;
@@ -77,12 +77,12 @@ struct PackTiles {
   void (*b_tile)(const BPanelSource& source, int64_t column, int64_t k, int64_t piece, float* buffer,
                  float* to) = nullptr;
   int64_t terms = 1;
-  int64_t pieces = 1;  // of each tile
+  int64_t pieces = 1;  // pieces per tile
 };
 template <class ATerms, class BTerms>
 constexpr PackTiles kPackTiles{pack_a_tile<ATerms>, pack_b_tile<BTerms>, ATerms::kTerms, ATerms::kPieces};
 
-// Packs a panel of B in as many calls as there are pieces of its tiles.
+// Packs a panel of B, in as many calls as its tiles have pieces.
 class BPanelPacker {
  public:
   BPanelPacker() = default;

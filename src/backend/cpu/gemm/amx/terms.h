@@ -1,5 +1,5 @@
-// Terms: the bfloat16 terms that each element of a factor is split into, packed as rows of AMX tiles. A row of a tile
-// is 16 words, each a pair of bfloat16 that are neighbours in K.
+// Terms: the bfloat16 terms into which each element of a factor is split, packed as rows of AMX tiles. A row of a tile
+// has 16 words, each a pair of bfloat16 that are adjacent in K.
 #pragma once
 
 #include <immintrin.h>
@@ -15,13 +15,13 @@ constexpr int64_t kTile = 16;          // rows of a tile, and words in each row
 constexpr int64_t kTileK = 2 * kTile;  // elements of K that one tile product covers
 static_assert(kTile == kLanes);
 
-// A Terms type packs 16 x 32 elements, 32 of them along K, into one tile for each of its kTerms terms. It hands out
-// whole rows of tiles as put(term, row, words). `stride` is the distance in memory, in elements, between
+// A Terms type packs 16 x 32 elements, 32 of them along K, into one tile for each of its kTerms terms. It passes
+// whole rows of tiles to put(term, row, words). `stride` is the distance in memory, in elements, between
 //   along_k   the 16 lines, each of 32 elements that are consecutive in K;
 //   across_k  the 32 lines, each of 16 elements at the same k.
 // Both make a tile whose rows are the lines (pairs of lines for across_k); the transposed forms make the transposed
 // tile, in which row i and word j change places. The packing of a tile is divided into kPieces calls, piece 0 first, so
-// that it can be interleaved with tile products. `buffer` holds kTransposeFloats from one piece to the next.
+// that it can be interleaved with tile products. `buffer` stores kTransposeFloats between the pieces.
 constexpr int64_t kTransposeFloats = kTile * kTileK;
 using TransposeBuffer = std::array<float, static_cast<size_t>(kTransposeFloats)>;
 
@@ -86,7 +86,7 @@ struct RoundedTerm {
   }
 };
 
-// float32 as the first kCount of its three bfloat16 terms. The tile product takes denormal terms as zeros.
+// float32 as the first kCount of its three bfloat16 terms. The tile product treats denormal terms as zeros.
 template <int64_t kCount>
 struct SplitTerms {
   static constexpr int64_t kTerms = kCount;
@@ -128,8 +128,8 @@ struct SplitTerms {
       across_k(load(line), load(line + stride), row, put);
     });
   }
-  // The two 16 x 16 halves are transposed as float32, before the split: transposing words would take one transposition
-  // for each term.
+  // The two 16 x 16 halves are transposed as float32, before the split. Transposing words would take one transposition
+  // per term.
   template <class Put>
   static void along_k_transposed(int64_t piece, const float* from, int64_t stride, float* buffer, const Put& put) {
     if (piece < kTransposePieces)
@@ -144,7 +144,7 @@ struct SplitTerms {
   }
 
  private:
-  static constexpr int64_t kTransposePieces = 2;  // the first pieces; those after them put rows
+  static constexpr int64_t kTransposePieces = 2;  // the first pieces transpose; the ones after them put rows
   static constexpr int64_t kRowsPerPiece = kTile / (kPieces - kTransposePieces);
 
   template <class PutRow>

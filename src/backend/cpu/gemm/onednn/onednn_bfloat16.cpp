@@ -1,4 +1,4 @@
-// Products of bfloat16 by oneDNN's matmul primitive: one primitive for each shape of block, kept with the team.
+// bfloat16 products with oneDNN's matmul primitive: one primitive for each shape of block, kept with the team.
 #include <dnnl.hpp>
 
 #include <array>
@@ -18,13 +18,13 @@ using dnnl::memory;
 // The float32 accumulator of a block, rows x columns, must fit the scratch of a thread.
 constexpr GemmCut::Limits kLimits{.rows = 512, .columns = 384, .row_multiple = 16, .column_multiple = 48};
 
-// All that a primitive depends on.
+// Everything that a primitive depends on.
 struct BlockKey {
   int64_t rows = 0, columns = 0, depth = 0;
   int64_t a_leading = 0, b_leading = 0, c_leading = 0;
   bool a_transposed = false, b_transposed = false, bias = false;
   bool wide = false;        // the result is float32
-  bool accumulate = false;  // onto what the result holds
+  bool accumulate = false;  // adds to the existing result
   friend auto operator<=>(const BlockKey&, const BlockKey&) = default;
 };
 
@@ -59,7 +59,7 @@ Descriptors descriptors(const BlockKey& key) {
           matrix(key.rows, key.columns, key.c_leading, false, key.wide), matrix(1, key.columns, key.columns, false)};
 }
 
-// The caller provides the scratchpad, because one that oneDNN allocates belongs to a single thread.
+// The caller provides the scratchpad, because one allocated by oneDNN belongs to a single thread.
 dnnl::matmul::primitive_desc describe(const BlockKey& key, const dnnl::engine& engine) {
   use_one_openmp_thread();
   const Descriptors operands = descriptors(key);

@@ -1,4 +1,5 @@
-// Products by oneDNN: one thread per call, on blocks fixed by shape, so that threads never change a bit.
+// Products with oneDNN: one thread per call, on blocks that depend only on the shape, so that the number of threads
+// never changes a bit.
 #pragma once
 
 #include <string>
@@ -8,7 +9,7 @@
 
 namespace laptime::cpu {
 
-// c (rows, columns) = a (rows, depth) b (depth, columns) + (accumulate ? c : 0), float32, on the calling thread alone.
+// c (rows, columns) = a (rows, depth) b (depth, columns) + (accumulate ? c : 0), float32, on the calling thread only.
 struct SgemmCall {
   int64_t rows = 0, columns = 0, depth = 0;
   const float* a = nullptr;
@@ -21,26 +22,26 @@ struct SgemmCall {
 };
 void onednn_sgemm(const SgemmCall& call);
 
-// Lets oneDNN generate the code of its sgemm, which its first call in a process does (some 25 ms). Later calls of this
-// function take microseconds.
+// Makes oneDNN generate the code of its sgemm, which takes some 25 ms in the first call of a process. Later calls take
+// microseconds.
 void prepare_onednn_sgemm();
 
-// Empty where oneDNN can read the operands, else the reason.
+// Empty if oneDNN can read the operands, otherwise the reason.
 std::string onednn_layout_refusal(const GemmShape& shape);
 
-// float32. onednn_layout_refusal must be empty.
+// For float32. onednn_layout_refusal must be empty.
 void onednn_float32_gemm(Team& team, const Gemm& gemm);
 
 // Options of a product with bfloat16 factors.
 struct BfloatForm {
   bool bias = false;         // bfloat16
-  bool wide_result = false;  // float32, else bfloat16
-  bool accumulate = false;   // onto what the result holds
+  bool wide_result = false;  // float32, otherwise bfloat16
+  bool accumulate = false;   // adds to the existing result
 };
 
-// bfloat16 factors, accumulated in float32 and rounded once; where there is an addend, c holds it already. The refusal
-// asks oneDNN for each block shape (some 0.1 ms). `prepare` makes the primitives that products of this shape and form
-// look up in the team.
+// Multiplies bfloat16 factors, accumulates in float32 and rounds once. If there is an addend, c already contains it.
+// The refusal queries oneDNN for each block shape (some 0.1 ms). `prepare` creates the primitives that products of this
+// shape and form look up in the team.
 std::string onednn_bfloat16_refusal(const GemmShape& shape, const BfloatForm& form);
 void prepare_onednn_bfloat16(Team& team, const GemmShape& shape, const BfloatForm& form);
 void onednn_bfloat16_gemm(Team& team, const Gemm& gemm);

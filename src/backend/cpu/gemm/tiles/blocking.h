@@ -1,4 +1,4 @@
-// Cache blocking: kc, mc and nc of a GEMM, and where blocks of A and panels of B lie in memory.
+// Cache blocking: kc, mc and nc of a GEMM, and where blocks of A and panels of B are in memory.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace laptime::LAPTIME_ISA::gemm_tiles {
 
-// The chunks of K are equal, rounded up to a multiple of `multiple`. They depend on K alone, and so do the order of
-// additions and every bit of the result.
+// The chunks of K are equal, rounded up to a multiple of `multiple`. They depend only on K, and therefore so do the
+// order of additions and every bit of the result.
 inline int64_t kc_of(int64_t k, int64_t max_kc, int64_t multiple) {
   const int64_t chunks = std::max<int64_t>(1, ceil_div(k, max_kc));
   return align_up(ceil_div(k, chunks), multiple);
@@ -22,19 +22,19 @@ int64_t kc_of(int64_t k) {
   return kc_of(k, kMaxKc<Words>, 16);
 }
 
-// Panels in a packed block of A: what fits into `percent` of a core's L2 cache.
+// Panels in a packed block of A: as many as fit into `percent` of a core's L2 cache.
 inline int64_t a_panels_per_block(int64_t panel_bytes, int percent, int64_t max_panels) {
   return std::clamp<int64_t>(cpu::second_level_cache() * percent / 100 / panel_bytes, 4, max_panels);
 }
 
-// How a thread's scratch is divided: one panel of B, one block of A, and the partial sums of the block of C where C has
-// a 16-bit type and K has several chunks.
+// How a thread's scratch is divided: one panel of B, one block of A and, if C has a 16-bit type and K has several
+// chunks, the partial sums of the block of C.
 struct ScratchLayout {
   static constexpr int64_t kBPanelFloats = kMaxKcWords * kNr;
   static constexpr int64_t kFloats = cpu::Team::kScratchBytes / 4;
 
-  int64_t a_panels = 0;         // of a block of A
-  int64_t partial_columns = 0;  // of the partial sums; the bound of nc
+  int64_t a_panels = 0;         // panels in a block of A
+  int64_t partial_columns = 0;  // columns of the partial sums, which bound nc
   explicit ScratchLayout(bool has_partial_sums) {
     constexpr int kCachePercent = 50;
     constexpr int64_t kMaxAPanels = 40;
@@ -45,8 +45,8 @@ struct ScratchLayout {
   }
 };
 
-// Limits on the blocks of C, and their overhead. Packing A costs as much as `pack_a` more columns, packing B as much as
-// `pack_b` more rows, and scheduling a block as much as `per_block` multiply-adds.
+// Limits on the blocks of C, and their overhead. Packing A costs as much as `pack_a` additional columns, packing B as
+// much as `pack_b` additional rows, and scheduling a block as much as `per_block` multiply-adds.
 struct BlockingCosts {
   int64_t max_mc = 0, max_nc = 0;
   int64_t row_multiple = 2;
@@ -54,8 +54,9 @@ struct BlockingCosts {
   double per_block = 3e5;
 };
 
-// The mc x nc blocks of C that take a number of threads the least time by these costs. Results do not depend on the
-// blocks, because K is cut by K alone; so this cut, unlike others, may depend on the number of threads.
+// The mc x nc blocks of C that take a number of threads the least time according to these costs. Results do not depend
+// on the blocks, because the chunks of K depend only on K. So this division, unlike others, may depend on the number of
+// threads.
 inline cpu::GemmCut cut_for(const cpu::GemmShape& shape, const BlockingCosts& costs, int threads) {
   constexpr double kTail = 0.05;  // the time threads wait for one another at the end, in blocks
   const int64_t min_row_blocks = ceil_div(shape.m, costs.max_mc);
@@ -111,7 +112,7 @@ inline ABlockSource a_block_source(const cpu::Gemm& gemm, const cpu::GemmBlock& 
           .readable = gemm.shape.m - block.row};
 }
 
-// The bytes of a panel of B that is packed next; none where it has gaps in both directions, or no column.
+// The bytes of the panel of B that is packed next; none if it has gaps in both directions or no columns.
 inline ReadPrefetcher b_panel_prefetcher(const cpu::Gemm& gemm, const cpu::GemmBlock& block, int64_t k, int64_t kc,
                                          int64_t column) {
   const BPanelSource source = b_panel_source(gemm, block, k, kc, column);

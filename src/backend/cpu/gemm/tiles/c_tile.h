@@ -10,8 +10,8 @@ namespace laptime::LAPTIME_ISA::gemm_tiles {
 
 constexpr int64_t kNarrowSize = 2;  // bytes of an element of a 16-bit type
 
-// c (rows, columns) = sums + bias + addend, rows ldc elements apart. At most one addend is set, and exactly one of `c`
-// and `narrow_c`.
+// c (rows, columns) = sums + bias + addend, with rows ldc elements apart. At most one addend is set, and exactly one of
+// `c` and `narrow_c`.
 struct CTile {
   int64_t rows = 0, columns = 0;
   const float* bias = nullptr;  // kNr numbers, one for each column
@@ -31,14 +31,14 @@ struct CTile {
   }
 };
 
-// The float32 sums of a block of C between two kc chunks, for a C of a 16-bit type, which cannot hold them.
+// The float32 sums of a block of C between two kc chunks, if C has a 16-bit type and cannot hold them itself.
 struct PartialSums {
   float* data = nullptr;
   int64_t ld = 0;
 };
 
-// The tile at (0, `column`) of a block for elements [k_begin, k_end) of K; rows and bias are left to be set. The first
-// chunk adds the addend, so that C may be the same memory as the addend; later chunks add the sums of those before.
+// The tile at (0, `column`) of a block for elements [k_begin, k_end) of K; the caller sets rows and bias. The first
+// chunk adds the addend, so that C may share its memory; later chunks add the sums of the previous ones.
 inline CTile c_tile(const cpu::Gemm& gemm, const cpu::GemmBlock& block, const PartialSums& partial, int64_t k_begin,
                     int64_t k_end, int64_t column) {
   const int64_t position = position_in_c(gemm.shape, block) + column;
@@ -71,7 +71,7 @@ inline CTile c_tile(const cpu::Gemm& gemm, const cpu::GemmBlock& block, const Pa
   return tile;
 }
 
-// The bias of `columns` columns of C from `column` on, rounded to the type that the product computes in.
+// The bias of `columns` columns of C starting at `column`, rounded to the type that the product computes in.
 using BiasRow = std::array<float, kNr>;
 inline BiasRow bias_row(const cpu::Gemm& gemm, int64_t column, int64_t columns) {
   BiasRow bias{};
@@ -141,7 +141,7 @@ void store_tile(const float* sums, const CTile& tile) {
 
 }  // namespace detail
 
-// `sums` holds rows of kNr numbers.
+// `sums` contains rows of kNr numbers.
 inline void store_c_tile(const float* sums, const CTile& tile) {
   tile.narrow == DType::kFloat16 ? detail::store_tile<Float16>(sums, tile) : detail::store_tile<BFloat16>(sums, tile);
 }

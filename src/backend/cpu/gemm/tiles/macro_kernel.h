@@ -37,13 +37,13 @@ class MacroKernel {
 
   void run(Queue& queue) {
     int64_t k = 0;
-    do {  // runs once for K = 0 too, where C is bias and addend alone
+    do {  // also runs once for K = 0, where C is only bias and addend
       add_chunk(k, std::min(task_.kc, gemm_.shape.k - k), queue);
       k += task_.kc;
     } while (k < gemm_.shape.k);
   }
 
-  // Multiplies panels of B of another thread's block while any are left; `scratch` is the helper's own.
+  // Multiplies panels of B of another thread's block while any are left. `scratch` belongs to the helper.
   static void help(Queue& queue, std::byte* scratch) {
     queue.join();
     for (typename Queue::Panel panel = queue.take(); panel.block != nullptr; panel = queue.take()) {
@@ -56,15 +56,15 @@ class MacroKernel {
 
  private:
   struct PanelOptions {
-    float* b_panel = nullptr;  // where the panel of B is packed
-    bool packs_a = false;      // packs each panel of A before its first product
+    float* b_panel = nullptr;  // where to pack the panel of B
+    bool packs_a = false;      // whether to pack each panel of A before its first product
     ReadPrefetcher* a_prefetches = nullptr;
   };
 
   void add_chunk(int64_t k, int64_t kc, Queue& queue) {
     const cpu::GemmShape& shape = gemm_.shape;
     source_ = a_block_source(gemm_, block_, k, kc);
-    // Rows without gaps are packed panel by panel, between the products with the first panel of B.
+    // If rows have no gaps, panels are packed one by one, between the products with the first panel of B.
     const bool packs_by_panel = shape.a.column_stride == 1;
     if (!packs_by_panel) {
       task_.pack_a.block(source_, panels_, a_block_);
@@ -97,7 +97,7 @@ class MacroKernel {
             source_.strides.row * size};
   }
 
-  // The products of all panels of the block of A with the panel of B that begins at `column`.
+  // The products of all panels of the block of A with the panel of B that starts at `column`.
   void multiply_panel(int64_t k, int64_t kc, int64_t column, const PanelOptions& options) {
     const BPanelSource source = b_panel_source(gemm_, block_, k, kc, column);
     const bool packs_in_kernel =
@@ -105,9 +105,9 @@ class MacroKernel {
     if (!packs_in_kernel) task_.pack_b.panel(source, options.b_panel);
     const int64_t kc_words = ceil_div(kc, Words::kSpan);
     const int64_t intervals = std::max<int64_t>(1, kc_words / kPrefetchInterval);
-    const int64_t b_panels_left = ceil_div(block_.columns - column, kNr);  // this one included
+    const int64_t b_panels_left = ceil_div(block_.columns - column, kNr);  // including this one
     ReadPrefetcher next_b = b_panel_prefetcher(gemm_, block_, k, kc, column + kNr);
-    constexpr int64_t kMaxLines = 4;  // in an interval
+    constexpr int64_t kMaxLines = 4;  // per interval
     Prefetches prefetches{.b_panel = &next_b,
                           .b_lines = std::min(kMaxLines, ceil_div(next_b.lines(), intervals * panels_.count())),
                           .a_block = options.a_prefetches,
@@ -115,7 +115,7 @@ class MacroKernel {
     if (options.packs_a) {
       prefetches.a_lines = ceil_div(a_rows_prefetcher(0).lines() + kMr, intervals);
     } else if (constexpr int64_t kLastPanels = 6; b_panels_left <= kLastPanels) {
-      // Earlier, the next block of A would evict this one from the cache.
+      // Any earlier, the next block of A would evict this one from the cache.
       prefetches.a_lines =
           std::min(kMaxLines, ceil_div(options.a_prefetches->lines(), intervals * panels_.count() * b_panels_left));
     }

@@ -7,24 +7,24 @@
 
 namespace laptime::LAPTIME_ISA::gemm_tiles {
 
-// The bytes of C that a tile is going to write.
+// The bytes of C that a tile will write.
 inline WritePrefetcher c_prefetcher(const CTile& tile) {
   if (tile.narrow_c != nullptr) return {tile.narrow_c, tile.rows, tile.columns * kNarrowSize, tile.ldc * kNarrowSize};
   return {tile.c, tile.rows, tile.columns * 4, tile.ldc * 4};
 }
 
-// Operands of later work that the micro-kernel prefetches, and how many cache lines of each per kPrefetchInterval words
-// of K.
+// Operands of later work that the micro-kernel prefetches, with the number of cache lines of each per kPrefetchInterval
+// words of K.
 struct Prefetches {
   ReadPrefetcher* b_panel = nullptr;  // the next panel of B
   int64_t b_lines = 0;
-  ReadPrefetcher* a_block = nullptr;  // what is packed next of A
+  ReadPrefetcher* a_block = nullptr;  // the part of A that is packed next
   int64_t a_lines = 0;
   int64_t c_lines = 0;
 };
 constexpr int64_t kPrefetchInterval = 16;
 
-// The two sources of the micro-kernel's rows of B: vector v of word w of the panel. This one reads a packed panel.
+// Two sources provide the micro-kernel with rows of B: vector v of word w of the panel. This one reads a packed panel.
 class PackedBPanel {
  public:
   explicit PackedBPanel(const float* words) : words_(words) {}
@@ -34,7 +34,7 @@ class PackedBPanel {
  private:
   const float* words_;
 };
-// This one reads a panel of B whose rows have no gaps, and packs it for the micro-kernel calls that follow.
+// This one reads a panel of B whose rows have no gaps, and packs it for the following micro-kernel calls.
 template <class Words, class Element>
 class PackingBPanel {
  public:
@@ -56,7 +56,7 @@ class PackingBPanel {
   float* words_;
 };
 
-// kRows rows of a packed panel of A times one panel of B, over kc_words words of K.
+// Multiplies kRows rows of a packed panel of A by one panel of B, over kc_words words of K.
 template <class Words, int kRows, class BPanel>
 void micro_kernel(const float* a, BPanel b, int64_t kc_words, const CTile& tile, const Prefetches& prefetches) {
   std::array<std::array<Vector, kNrVectors>, kRows> sums{};
@@ -121,7 +121,7 @@ void micro_kernel(const float* a, BPanel b, int64_t kc_words, const CTile& tile,
 using MicroKernel = void (*)(const float* a, PackedBPanel b, int64_t kc_words, const CTile& tile,
                              const Prefetches& prefetches);
 
-// The micro-kernel of a panel of `rows` rows, an even number up to mr.
+// The micro-kernel for a panel of `rows` rows, an even number up to mr.
 template <class Words>
 MicroKernel micro_kernel_of(int64_t rows) {
   static_assert(kMr % 2 == 0);
@@ -133,14 +133,14 @@ MicroKernel micro_kernel_of(int64_t rows) {
   (std::make_integer_sequence<int, kMr / 2>(), rows / 2);
 }
 
-// How a panel of B is packed: before it is used, or by the first micro-kernel call that uses it.
+// When a panel of B is packed: before it is used, or during the first micro-kernel call that uses it.
 struct PackB {
   void (*panel)(const BPanelSource& source, float* panel) = nullptr;
   void (*panel_and_multiply)(const float* a, const BPanelSource& source, float* panel, const CTile& tile,
                              const Prefetches& prefetches) = nullptr;
 };
 
-// Needs mr rows of A, nr columns of B without gaps in its rows, and a kc of whole words.
+// Requires mr rows of A, nr columns of B whose rows have no gaps, and a kc of whole words.
 template <class Words, class Element>
 void pack_b_panel_and_multiply(const float* a, const BPanelSource& source, float* panel, const CTile& tile,
                                const Prefetches& prefetches) {

@@ -16,16 +16,16 @@ constexpr int kMr = kRegisters == 32 ? 14 : kLanes == 8 ? 6 : 4;
 constexpr int64_t kMaxKcWords = 384;
 template <class Words>
 constexpr int64_t kMaxKc = kMaxKcWords* Words::kSpan;  // elements of K
-// Floats of one packed panel of A: mr x kc words, and what its last vector store writes past them.
+// Floats of one packed panel of A: mr x kc words, and the overrun of its last vector store.
 constexpr int64_t kAPanelFloats = kMr * kMaxKcWords + kLanes;
 
-// Distances from one row, or column, to the next, in elements.
+// Distances between adjacent rows, or columns, in elements.
 struct Strides {
   int64_t row = 0, column = 0;
 };
 
-// How the rows of a block of A are divided into panels of at most mr rows: evenly, an even number for each panel, of
-// which the last panel may use one fewer.
+// How the rows of a block of A are divided into panels of at most mr rows: evenly, with an even number of rows per
+// panel, of which the last panel may use one fewer.
 class RowPanels {
  public:
   explicit RowPanels(int64_t rows) : pairs_((rows + 1) / 2), count_((rows + kMr - 1) / kMr) {}
@@ -47,8 +47,8 @@ struct ABlockSource {
 };
 
 // Word w of row i of a panel of A is packed to panel[w * kMr + i]. Rows past the end of the block repeat its last row
-// and their sums are never stored. A panel is written by whole vectors in order, so that what one store writes past its
-// rows is overwritten by the next.
+// and their sums are never stored. A panel is written in order with whole vectors, so that each store overwrites the
+// overrun of the previous one.
 
 // Packs one panel of a block of A whose rows have no gaps, kLanes x kLanes words at a time, transposed in registers.
 template <class Words, class Element>
@@ -76,8 +76,8 @@ void pack_a_panel(const ABlockSource& source, const RowPanels& panels, int64_t i
   }
 }
 
-// Packs all panels of a block of A of any strides, meant for columns without gaps. All panels advance along K together,
-// so that each cache line of A is read once: the lines of one column may all map to one cache set.
+// Packs all panels of a block of A with any strides; intended for columns without gaps. All panels advance along K
+// together, so that each cache line of A is read once: the lines of one column may all map to one cache set.
 template <class Words, class Element>
 void pack_a_block(const ABlockSource& source, const RowPanels& panels, float* packed) {
   static_assert(kLanes >= kMr);
@@ -109,7 +109,7 @@ void pack_a_block(const ABlockSource& source, const RowPanels& panels, float* pa
   }
 }
 
-// How a block of A is packed: panel by panel where its rows have no gaps, else all at once.
+// How a block of A is packed: panel by panel if its rows have no gaps, otherwise all panels at once.
 struct PackA {
   void (*panel)(const ABlockSource& source, const RowPanels& panels, int64_t index, float* panel) = nullptr;
   void (*block)(const ABlockSource& source, const RowPanels& panels, float* packed) = nullptr;

@@ -1,4 +1,4 @@
-// Packed words: the 32-bit elements of packed panels, each one float32, or a pair of bfloat16 that are neighbours in K.
+// Packed words: the 32-bit elements of packed panels, each one float32, or a pair of bfloat16 that are adjacent in K.
 #pragma once
 
 #include "backend/cpu/vector/vectors.h"
@@ -11,9 +11,9 @@ namespace laptime::LAPTIME_ISA::gemm_tiles {
 
 // A Words type makes packed words from a factor in memory and multiplies them. `from` points to the first element;
 // `stride` is the distance, in elements, from one k to the next. kLanes words are made at once by
-//   along_k  from consecutive k of one row of A or column of B, which lie side by side in memory;
-//   across_k from kLanes rows or columns at the same k, which lie side by side in memory.
-// one() makes a single word where `depth` elements of K are left.
+//   along_k  from consecutive k of one row of A or column of B, which are adjacent in memory;
+//   across_k from kLanes rows or columns at the same k, which are adjacent in memory.
+// one() makes a single word if `depth` elements of K are left.
 struct FloatWords {
   static constexpr int64_t kSpan = 1;  // elements of K in a word
 
@@ -33,7 +33,7 @@ struct FloatWords {
 };
 
 #if defined(__AVX512BF16__)
-// The pair of an odd last k has a zero as its second element.
+// For an odd last k, the second element of the pair is zero.
 struct PairWords {
   static constexpr int64_t kSpan = 2;
 

@@ -22,7 +22,7 @@ class Prefetcher {
     bytes_ = row_bytes + past;
   }
 
-  // Cache lines that are left.
+  // Cache lines that have not been prefetched yet.
   int64_t lines() const { return rows_ * ceil_div(bytes_, kLine); }
   void prefetch(int64_t lines) {
     for (; lines > 0 && rows_ > 0; --lines) {

@@ -9,11 +9,11 @@
 
 namespace laptime::LAPTIME_ISA {
 
-// Takes factors of any strides, float32 or one 16-bit type in any mixture; the latter is widened while it is packed.
-// Sums are accumulated in float32 and rounded once. K is cut by K alone, so that the bits of the result depend neither
-// on block sizes nor on the number of threads. tiles_refusal must be empty.
+// Supports factors with any strides, in any mixture of float32 and one 16-bit type, which is widened during packing.
+// Sums are accumulated in float32 and rounded once. The chunks of K depend only on K, so the bits of the result depend
+// neither on block sizes nor on the number of threads. tiles_refusal must be empty.
 void tiles_gemm(cpu::Team& team, const cpu::Gemm& gemm);
-// Empty where tiles_gemm takes the operands, else the reason why not.
+// Empty if tiles_gemm supports the operands, otherwise the reason.
 std::string tiles_refusal(const cpu::Gemm& gemm);
 
 }  // namespace laptime::LAPTIME_ISA

@@ -1,4 +1,4 @@
-// The GEMM on packed words of two bfloat16, by the dot product instruction of AVX512_BF16 (vdpbf16ps).
+// The GEMM on packed words of two bfloat16, using the dot product instruction of AVX512_BF16 (vdpbf16ps).
 #include "backend/cpu/gemm/bfloat16_pairs.h"
 #include "backend/cpu/gemm/tiles/multiply.h"
 

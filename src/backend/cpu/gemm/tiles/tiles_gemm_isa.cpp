@@ -1,4 +1,4 @@
-// The GEMM on packed words of float32, and the types it takes.
+// The GEMM on packed words of float32, and the types that it supports.
 #include "backend/cpu/gemm/tiles/tiles_gemm.h"
 
 #include <optional>
@@ -10,7 +10,7 @@ namespace laptime::LAPTIME_ISA {
 using gemm_tiles::FloatWords;
 
 std::string tiles_refusal(const cpu::Gemm& gemm) {
-  std::optional<DType> narrow;  // the 16-bit type in which everything is that is not float32
+  std::optional<DType> narrow;  // the 16-bit type of everything that is not float32
   const auto takes = [&narrow](DType dtype) {
     if (dtype == DType::kFloat32) return true;
     if (!is_16_bit_float(dtype) || narrow.value_or(dtype) != dtype) return false;

@@ -1,5 +1,5 @@
-// Work stealing at the end of a GEMM: an idle thread multiplies panels of B of blocks whose packed A another thread
-// holds.
+// Work stealing at the end of a GEMM: an idle thread multiplies panels of B for blocks whose A another thread has
+// packed.
 #pragma once
 
 #include <immintrin.h>
@@ -17,19 +17,19 @@
 
 namespace laptime::LAPTIME_ISA::gemm_tiles {
 
-// The panels of B that one packed mc x kc block of A is still to be multiplied by. The thread that packed the block
+// The panels of B that are still to be multiplied by one packed mc x kc block of A. The thread that packed the block
 // (the owner) and helpers take them one by one. The owner packs the next kc chunk only when every helper has left, so
 // that the chunks of K are added to a tile of C in order, whichever thread adds them.
 template <class MacroKernel>
 class PanelQueue {
  public:
   struct Panel {
-    MacroKernel* block = nullptr;  // null where no panel is left
+    MacroKernel* block = nullptr;  // null if no panel is left
     int64_t k = 0, kc = 0;         // the chunk of K
     int64_t index = 0;             // the panel's number in the block
   };
 
-  // Called by the owner: panels [begin, end) may be taken from now on.
+  // Called by the owner: panels [begin, end) are now available.
   void open(MacroKernel* block, int64_t k, int64_t kc, int64_t begin, int64_t end) {
     chunk_ = {.block = block, .k = k, .kc = kc, .index = end};
     left_.store(end - begin, std::memory_order_release);
@@ -42,7 +42,7 @@ class PanelQueue {
     panel.index -= left;
     return panel;
   }
-  // Called by the owner once no panel is left: waits until every helper has left.
+  // Called by the owner when no panel is left: waits until every helper has left.
   void close() {
     while (helpers_.load(std::memory_order_acquire) != 0) _mm_pause();
   }
@@ -53,16 +53,16 @@ class PanelQueue {
  private:
   alignas(64) std::atomic<int64_t> left_{0};
   std::atomic<int> helpers_{0};
-  Panel chunk_;  // read only after left_ granted a panel
+  Panel chunk_;  // read only after left_ has granted a panel
 };
 
 // Multiplies all blocks of a GEMM: MacroKernel(task, block, scratch).run(queue) for each block, and
 // MacroKernel::help(queue, scratch) on threads for which no block is left. A panel of B has MacroKernel::kPanelColumns
-// columns. Each thread begins with a range of blocks of its own.
+// columns. Each thread starts with its own range of blocks.
 template <class MacroKernel, class Task>
 void multiply_blocks(cpu::Team& team, const Task& task, const cpu::GemmCut& cut) {
   const int64_t blocks = cut.count();
-  // Threads beyond the number of blocks take no part; the others share the panels of every block.
+  // Threads in excess of the number of blocks take no blocks; the others share the panels of every block.
   const int64_t units =
       blocks < team.size() ? blocks : blocks * ceil_div(cut.columns(false), MacroKernel::kPanelColumns);
   std::vector<PanelQueue<MacroKernel>> queues(static_cast<size_t>(team.size()));
