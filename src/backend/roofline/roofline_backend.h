@@ -1,4 +1,4 @@
-// RooflineBackend: computes nothing, and advances a virtual clock by the predicted time of what is launched.
+// RooflineBackend: computes nothing, and advances a virtual clock by the predicted time of each launch.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ namespace laptime::roofline {
 class RooflineBackend : public Backend {
  public:
   RooflineBackend(DataSheet machine, std::shared_ptr<const KernelTable> kernels, LaunchTimes times);
-  // Of launches one by one, as in eager mode.
+  // For launches one by one, as in eager mode.
   RooflineBackend(const DataSheet& machine, std::shared_ptr<const KernelTable> kernels, double product_peak);
   RooflineBackend(const DataSheet& machine, std::span<const OpCard* const> ops, double product_peak);
 
@@ -23,12 +23,12 @@ class RooflineBackend : public Backend {
   bool computes() const override { return false; }
   const KernelTable& kernel_table() const override { return *kernels_; }
   std::unique_ptr<DeviceMemory> allocate(
-      int64_t bytes, Contents contents = Contents::kZeros) override;  // Error beyond the memory of the device
+      int64_t bytes, Contents contents = Contents::kZeros) override;  // throws Error beyond the device's memory
   int64_t peak_held_bytes() const override { return usage_.peak; }
   void reset_peak_held_bytes() override { usage_.peak = usage_.held; }
   void prepare(const Kernel&, const Signature&) override {}
   void launch(const Launch& launch) override;
-  void pause(Seconds time) override { clock_ += time; }  // of the device and of the host
+  void pause(Seconds time) override { clock_ += time; }  // pauses device and host
   void mark(size_t index) override;
   void synchronize() override;
   Seconds time_of_mark(size_t index) const override { return marks_.at(index); }
@@ -50,7 +50,7 @@ class RooflineBackend : public Backend {
   std::shared_ptr<const KernelTable> kernels_;
   std::vector<Seconds> marks_;
   Seconds clock_{};
-  double kernels_time_ = 0, host_time_ = 0;  // seconds of launches since the device was last waited for
+  double kernels_time_ = 0, host_time_ = 0;  // seconds of launches since the last wait for the device
   MemoryUsage usage_;
 };
 
