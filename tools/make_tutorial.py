@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/tutorial.md: the questions of the source documents, each with one command and what it prints here.
+"""Writes docs/tutorial.md: the questions from the source documents, each with a command and its output on this machine.
 
 Usage: tools/make_tutorial.py BINARY [--options "--num-layers 2"] > docs/tutorial.md
 
@@ -21,7 +21,7 @@ import termios
 from pathlib import Path
 
 COLUMNS = 100
-LINES = 10  # of what a command prints; the rest is left out
+LINES = 10  # lines of output per command; the rest is omitted
 SOURCE = Path(__file__).resolve().parent.parent
 
 # (heading, text before, [command, ...], text after)
@@ -106,7 +106,7 @@ WRONG = """## What the documents got wrong
 
 
 def run(binary: str, words: list[str], folder: str) -> str:
-    """The text that the program shows on a terminal of COLUMNS columns."""
+    """Returns the text that the program prints on a terminal with COLUMNS columns."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
     environment = {**os.environ, "HOME": folder, "LC_ALL": "C.UTF-8", "TERM": "xterm"}

@@ -12,7 +12,8 @@
 
 namespace laptime {
 
-// What a buffer is used for. In the order in which charts stack them: those that live for the whole run come first.
+// The purpose of a buffer. Listed in the order in which charts stack them: those that live for the whole run come
+// first.
 enum class MemoryCategory : uint8_t {
   kParameters,
   kOptimizerState,

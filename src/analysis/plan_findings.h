@@ -20,7 +20,7 @@ struct PlannedPoint {
   std::string fitting_recompute{};
   std::optional<int64_t> largest_batch{};    // largest that fits; 0: none
   std::optional<int64_t> largest_context{};  // largest that fits; 0: none
-  // The same limits without recomputation, if the point uses as much recomputation as it needs.
+  // Both limits without recomputation, if the point uses as much recomputation as it needs.
   std::optional<int64_t> largest_batch_kept{}, largest_context_kept{};
   std::optional<int64_t> eager_bytes{};  // peak of the same point run one primitive op at a time, as in a framework
   std::optional<Record> compiled{};      // the same point with --mode compile, if that fits or is faster

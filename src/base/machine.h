@@ -13,7 +13,8 @@
 
 namespace laptime {
 
-// What a record states about CPU, memory and operating system. A field is empty if the machine does not report it.
+// Facts about CPU, memory and operating system that a record states. A field is empty if the machine does not report
+// it.
 struct Machine {
   std::optional<std::string> cpu_model;  // "AMD EPYC"
   std::optional<std::string> cpu_vendor;

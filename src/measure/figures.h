@@ -17,7 +17,7 @@ namespace laptime {
 // The event number of own_phases[i] in a timeline; own phases follow the phases of an engine.
 constexpr int own_phase_number(size_t i) { return kPhaseCount + static_cast<int>(i); }
 
-// What the results of a run depend on in addition to its measurements.
+// The facts other than measurements on which the results of a run depend.
 struct MeasuredWork {
   Pass pass = Pass::kStep;
   std::vector<Phase> phases{};                 // phases timed in every step, in order

@@ -20,7 +20,7 @@ void add_predicted_rates(const Device& device, StepTrace& trace);
 // The times of one step. `times` are its Executor::launch_times.
 TracedStep traced_step(const Timeline& timeline, const std::vector<Seconds>& times);
 
-// The same times, summed by phase and class of work.
+// Sums these times by phase and class of work.
 ClassTimes class_times(const Plan& plan, const std::vector<Seconds>& times);
 
 }  // namespace laptime

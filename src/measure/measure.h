@@ -52,7 +52,7 @@ struct PointHooks {
   std::function<bool()> interrupted;           // called between steps; true ends the point as `interrupted`
 };
 
-// What to trace in addition to the samples.
+// A request for traced steps in addition to the samples.
 struct TraceRequest {
   bool wanted = false;       // fill Measurement::trace
   int64_t traced_steps = 0;  // steps whose launches are timed, alternating with as many that are not

@@ -33,7 +33,7 @@ std::vector<double> per_sample(const Sampling& sampling, const ReportedTime& tim
 
 // The time of the pass in one step.
 ReportedTime reported_time(const Plan& plan, Pass pass);
-// The same for a step with these phases.
+// Likewise for a step with these phases.
 ReportedTime reported_time(std::span<const Phase> phases, Pass pass);
 
 // Model FLOPs of one step of the pass: full attention, recomputation not counted.

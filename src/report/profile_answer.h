@@ -30,8 +30,8 @@ constexpr auto choices_of(ProfileView) {
                                              {kAll, "all"}});
 }
 
-// What a row in the tables of kernels, ops, classes and scopes sums over: all launches with a name, or only those with
-// the same shapes, in the same layer or in the same phase.
+// How launches are grouped into rows in the tables of kernels, ops, classes and scopes: by name, or also by shape,
+// layer or phase.
 enum class ProfileBy : uint8_t { kName, kShape, kLayer, kPhase };
 
 constexpr auto choices_of(ProfileBy) {
