@@ -54,8 +54,7 @@ KernelsBySignature read_kernels_file(const std::string& path) {
   each_document(
       file, [&](const Json& record, const std::string& where) { add_choices(record, where, file.advice, choices); });
   if (choices.empty()) {
-    throw Error::format("{} contains no kernel choices: none of its records is of a point that ran; {}", text_of(file),
-                        file.advice);
+    throw Error::format("{} contains no kernel choices: none of its points ran; {}", text_of(file), file.advice);
   }
   return choices;
 }

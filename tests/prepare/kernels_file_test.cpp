@@ -112,8 +112,8 @@ TEST_F(KernelsFile, RefusesOtherFiles) {
   EXPECT_THAT(refusal("42"), HasSubstr("record 1 has no list 'kernels'"));
   EXPECT_THAT(refusal("[{\"kernels\": []}, {\"name\": \"x\"}]"), HasSubstr("record 2 has no list 'kernels'"));
   EXPECT_THAT(refusal("{\"kernels\": {\"matmul\": \"tiles\"}}"), HasSubstr("no list 'kernels'"));
-  EXPECT_THAT(refusal("[]"), HasSubstr("chooses nothing"));
-  EXPECT_THAT(refusal("{\"kernels\": []}"), HasSubstr("chooses nothing"));
+  EXPECT_THAT(refusal("[]"), HasSubstr("no kernel choices"));
+  EXPECT_THAT(refusal("{\"kernels\": []}"), HasSubstr("no kernel choices"));
   const std::string path = file("");
   fs::resize_file(path, kMaxKernelsFile + 1);  // a sparse file
   EXPECT_THAT(missing(path), HasSubstr("more than the limit of"));
