@@ -45,8 +45,7 @@ class Builder : public nlohmann::json_sax<Library> {
     return close();
   }
   bool parse_error(size_t byte, const std::string&, const nlohmann::detail::exception& error) override {
-    const bool has_byte =
-        error.id < 200;  // a parse_error; other errors, such as a number out of range, have no position
+    const bool has_byte = error.id < 200;  // other errors, such as a number out of range, have no position
     throw JsonError(error.what(), has_byte ? std::optional(byte) : std::nullopt);
   }
 

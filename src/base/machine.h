@@ -82,10 +82,9 @@ struct DeviceSensors {
   std::vector<double> power_watts;
   std::vector<double> temperature_celsius;
   std::optional<double> joules_per_step;
-  std::map<std::string, int64_t>
-      slowed_steps;  // keyed by the reason for a lower clock: number of steps after which it applied
-  std::optional<int64_t> other_processes;     // maximum number of processes that used the device at once
-  std::optional<int64_t> uncorrected_errors;  // memory errors during the samples
+  std::map<std::string, int64_t> slowed_steps;  // number of affected steps, by the reason for a lower clock
+  std::optional<int64_t> other_processes;       // maximum number of processes that used the device at once
+  std::optional<int64_t> uncorrected_errors;    // memory errors during the samples
 
   LAPTIME_FIELDS(clock_hz, memory_clock_hz, power_watts, temperature_celsius, joules_per_step, slowed_steps,
                  other_processes, uncorrected_errors)

@@ -173,7 +173,7 @@ Completions of_command(const Command& command, std::span<const std::string> word
   return has_none && text.empty() && !before.options_ended ? options : completions;
 }
 
-// All words that could replace the last one, regardless of what has been typed of it.
+// All words that are possible at this position, regardless of its first letters.
 Completions possible_words(std::span<const std::string> words) {
   constexpr std::string_view kHelp = "help";
   Completions first{.words = words_of(commands(), &Command::name, &Command::summary)};

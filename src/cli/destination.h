@@ -76,8 +76,8 @@ class Destination {
 class GrowingFile {
  public:
   explicit GrowingFile(std::string path);  // throws Error unless it can be written
-  void append(
-      std::string_view text);  // text is on disk on return; the first call empties an old file; throws OutputLost
+  // Text is on disk on return; the first call empties an old file. Throws OutputLost.
+  void append(std::string_view text);
 
  private:
   std::string path_;

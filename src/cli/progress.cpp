@@ -118,8 +118,7 @@ std::string announcement(const std::vector<ResolvedPoint>& points, const std::ve
     }
   }
   const bool runs = !is_known || whole.count() > 0;
-  const bool says_more =
-      points.size() > 1 || stored > 0;  // the progress line and the row of a single point already say this
+  const bool says_more = points.size() > 1 || stored > 0;  // a single point's row says the same
   if (!says_more || (!runs && too_large.empty() && stored == 0)) return "";
   std::string text = counted(points.size(), "point");
   if (stored > 0) {

@@ -8,8 +8,7 @@
 namespace laptime {
 
 struct Synonym {
-  std::string_view
-      flag;  // flag of the option that takes the word as a value; empty if the word is itself an option name
+  std::string_view flag;  // the option that takes the word; empty if the word is itself an option name
   std::string_view word;  // lower case, with '-' instead of '_'
   std::string_view meant;
 };

@@ -46,8 +46,7 @@ inline float log_of(float x) {
   return f + tail + 0.693359375F * e;
 }
 
-constexpr float kTail =
-    5;  // w = -log(1 - x^2) above which the first polynomial does not apply: 0.34 % of normal values
+constexpr float kTail = 5;  // w = -log(1 - x^2) above which the first polynomial fails: 0.34 % of normal values
 
 inline float erfinv_center(float x, float w) {
   constexpr std::array kPolynomial{2.81022636e-08F, 3.43273939e-07F, -3.5233877e-06F, -4.39150654e-06F, 0.00021858087F,

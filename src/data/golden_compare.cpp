@@ -11,9 +11,8 @@
 namespace laptime {
 namespace {
 
-constexpr double kFactor = 2;  // for losses, logits and gradients: factor over PyTorch's own distance
-constexpr double kWeightFactor =
-    6;  // for weights after steps, because AdamW's first steps amplify errors of small gradients
+constexpr double kFactor = 2;         // for losses, logits and gradients: factor over PyTorch's own distance
+constexpr double kWeightFactor = 6;   // after steps, because AdamW's first steps amplify errors of small gradients
 constexpr double kLeastShare = 1e-3;  // minimum denominator of a distance, as a share of the group's largest norm
 constexpr double kPeakShare = 0.05;
 constexpr double kSavedShare = 0.02;  // for editions that call library kernels, which may save more than they need

@@ -91,9 +91,8 @@ class HopelessKernels {
   static constexpr double kReach = 16;
   struct Races {
     int count = 0;
-    double closest =
-        std::numeric_limits<double>::infinity();  // time divided by the winner's time, minimum over all races
-    double flops = 0;                             // work of the largest contest
+    double closest = std::numeric_limits<double>::infinity();  // minimum ratio to the winner's time
+    double flops = 0;                                          // work of the largest contest
 
     // The more races it lost, the smaller the margin required.
     bool hopeless() const { return (count >= 2 && closest > 1.25) || (count >= 4 && closest > kClearLead); }

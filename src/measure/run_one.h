@@ -12,9 +12,8 @@ namespace laptime {
 
 struct PointResult {
   Record record;
-  MachineKnowledge learned{};  // new measurements, to be stored
-  std::optional<StepTrace>
-      trace{};  // set if requested and the point has a plan; without steps if the point did not run
+  MachineKnowledge learned{};        // new measurements, to be stored
+  std::optional<StepTrace> trace{};  // none without a request or a plan; no steps if the point did not run
 };
 
 // Errors of the point do not throw; the record contains their status and reason. Memory is predicted before it is

@@ -18,15 +18,14 @@ namespace laptime {
 inline constexpr size_t kMaxStepLineBytes = size_t{64} << 10U;
 
 struct StepLine {
-  std::set<std::string> keys{};                     // keys of the line
-  Seconds step{};                                   // the whole step; more than 0
-  std::vector<std::pair<Phase, Seconds>> phases{};  // phases timed within the step, in phase order
-  std::vector<std::pair<std::string, Seconds>>
-      own_phases{};                         // phases with other names ("data"), in the order of the line
-  std::optional<int64_t> begin{};           // ns, on any monotonic clock
-  std::optional<double> loss{};             // may be infinite
-  std::optional<int64_t> peak_bytes{};      // peak bytes of tensors so far
-  std::optional<int64_t> peak_rss_bytes{};  // peak resident bytes of the process so far
+  std::set<std::string> keys{};                               // keys of the line
+  Seconds step{};                                             // the whole step; more than 0
+  std::vector<std::pair<Phase, Seconds>> phases{};            // phases timed within the step, in phase order
+  std::vector<std::pair<std::string, Seconds>> own_phases{};  // other phases ("data"), in the order of the line
+  std::optional<int64_t> begin{};                             // ns, on any monotonic clock
+  std::optional<double> loss{};                               // may be infinite
+  std::optional<int64_t> peak_bytes{};                        // peak bytes of tensors so far
+  std::optional<int64_t> peak_rss_bytes{};                    // peak resident bytes of the process so far
 };
 
 // {"step": 12000000, "forward": 4000000, "begin": 81200345678, "loss": 9.25, "phases": {"data": 70000}}: durations and

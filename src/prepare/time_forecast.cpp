@@ -159,8 +159,7 @@ std::vector<ForecastLaunch> TimeForecast::of(const Plan& plan) const {
   if (described_) return described(plan);
   std::vector<ForecastLaunch> launches;
   launches.reserve(plan.steps.size());
-  std::unordered_map<std::string, ForecastLaunch>
-      estimates;  // keyed by signature, because layers repeat the same launches
+  std::unordered_map<std::string, ForecastLaunch> estimates;  // by signature, because layers repeat launches
   for (const PlanStep& step : plan.steps) {
     const auto [estimate, is_new] = estimates.try_emplace(step.signature().text());
     if (is_new) estimate->second = of(step);

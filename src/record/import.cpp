@@ -90,8 +90,7 @@ class Importer {
   Store& store_;
   std::vector<FoundRecord> batch_;
   std::map<int64_t, int64_t> ids_;
-  std::map<std::pair<std::string, std::string>, std::string>
-      runs_;  // run name in the store, keyed by name and fingerprint
+  std::map<std::pair<std::string, std::string>, std::string> runs_;  // name in the store, by name and fingerprint
   Imported imported_;
 };
 

@@ -208,8 +208,7 @@ struct Verdict {
   std::string rating;
   std::vector<std::string> reasons;
   std::optional<double> lost{};  // share of the threads' sampling time that the largest single cause took
-  std::string
-      lost_to{};  // that cause, such as "waiting for a core"; empty if no time was lost or losses are not counted
+  std::string lost_to{};         // that cause, such as "waiting for a core"; empty if none is known
 
   friend bool operator==(const Verdict&, const Verdict&) = default;
   LAPTIME_FIELDS(rating, reasons, (kFraction, lost), lost_to)
@@ -276,8 +275,7 @@ struct Record {
   LossValues loss;
   LossScalingUse loss_scaling;
   DataUse data;
-  std::optional<int64_t>
-      denormals;  // denormal values in weights and states after the last step, if later steps were slower
+  std::optional<int64_t> denormals;  // in weights and states after the last step, if later steps were slower
   SetupTimes setup;
   Transient transient;
   Stopping stopping;

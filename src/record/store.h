@@ -43,8 +43,8 @@ struct LaunchCost {
   int64_t threads = 0;  // 0 for a device without threads
   std::string signature;
   std::string kernel;
-  std::string
-      kind;  // op and operand types, "matmul float32,float32 > float32": equal for launches that differ only in shape
+  // Op and operand types, "matmul float32,float32 > float32": equal for launches that differ only in shape.
+  std::string kind;
   double flops = 0;   // model FLOPs
   int64_t bytes = 0;  // bytes that must be read and written
   double seconds = 0;

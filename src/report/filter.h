@@ -24,8 +24,8 @@ class Speedups;
 // term = {"not"} ("(" expression ")" | column operator value | column ["not"] "in" "(" value {"," value} ")")
 // operator = "=" | "==" | "!=" | "<" | "<=" | ">" | ">=" | "~"
 //
-// A column is any name that row.h knows, quoted if it contains spaces. A value is a word, or text in single or double
-// quotes. Numbers compare numerically and may have a unit (2GiB, 500ms, 40%); other text compares character by
+// A column is any name that columns.h resolves, quoted if it contains spaces. A value is a word, or text in single or
+// double quotes. Numbers compare numerically and may have a unit (2GiB, 500ms, 40%); other text compares character by
 // character; `~` tests whether the column contains the value. A list matches if one of its elements does. `null` stands
 // for a missing value; apart from `null`, a missing value matches only !=.
 using ColumnReader = std::function<Json(std::string_view column)>;

@@ -58,8 +58,8 @@ OtherProgram run_other_program(const std::vector<std::string>& words, Seconds ti
   const pid_t parent = getpid();
   const int stops_before = signals.count();
   const pid_t child = [&] {
-    const StopSignals::Blocked
-        blocked;  // keeps signals from reaching the child's copy of the counter, which would lose them
+    // A signal must not reach the child's copy of the counter, where it would be lost.
+    const StopSignals::Blocked blocked;
     const pid_t forked = fork();
     if (forked == 0) exec_program(words, output.writing(), errors.writing(), parent);
     return forked;

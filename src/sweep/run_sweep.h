@@ -52,8 +52,8 @@ struct SweepOutcome {
   std::exception_ptr ended_by;
 };
 
-// The points must have passed check_inputs. Error before anything runs if the store is not writable. If the store fails
-// later, the callbacks still get every record. The caller must have a single thread.
+// The points must have passed check_inputs. Throws Error before anything runs if the store is not writable. If the
+// store fails later, the callbacks still receive every record. The caller must have a single thread.
 SweepOutcome run_sweep(std::span<const ResolvedPoint> points, const SweepOptions& options,
                        const SweepCallbacks& callbacks = {});
 

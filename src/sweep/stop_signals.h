@@ -24,7 +24,7 @@ struct EndingSignal {
 // All signals that can be caught and that terminate a program by default.
 std::vector<EndingSignal> ending_signals();
 
-// For the whole life of the program: signals with kIgnore are ignored.
+// Ignores signals with kIgnore for the rest of the life of the program.
 void ignore_failed_writes();
 
 // While the object exists, signals with kStop are counted instead of terminating the process. After the second signal

@@ -81,7 +81,7 @@ std::string kernels(size_t width) {
 
 std::string metric_table(size_t width) {
   return listing(
-      width, {"metric", "unit", "better", "what it is", "formula"}, metrics(), &Metric::tag,
+      width, {"metric", "unit", "better", "description", "formula"}, metrics(), &Metric::tag,
       [](const Metric& metric) { return name_of(metric.unit); },
       [](const Metric& metric) { return name_of(metric.better); }, &Metric::description, &Metric::formula);
 }
@@ -91,7 +91,8 @@ std::string editions(size_t width) {
   const auto sizes = [](const GptEdition& edition) {
     return fmt::format("{} x {}", edition.defaults.batch_size, edition.defaults.context_length);
   };
-  return listing(width, {"edition", "batch x context", "what it is"}, gpt_editions(), name, sizes, &GptEdition::about) +
+  return listing(width, {"edition", "batch x context", "description"}, gpt_editions(), name, sizes,
+                 &GptEdition::about) +
          note("The editions define different models under the same names, so their figures cannot be compared.", width);
 }
 
@@ -104,14 +105,14 @@ std::string columns(size_t width) {
   return listing(width, {"set of columns", "also", "what it shows"}, column_sets(), &ColumnSet::name, &ColumnSet::alias,
                  &ColumnSet::help) +
          "\n" +
-         listing(width, {"column", "unit", "what it is"}, column_words(), &ColumnWord::name, &ColumnWord::unit,
+         listing(width, {"column", "unit", "description"}, column_words(), &ColumnWord::name, &ColumnWord::unit,
                  &ColumnWord::help) +
          note(kMore, width);
 }
 
 std::string exports(size_t width) {
   return listing(
-      width, {"format", "made from", "what it is"}, export_formats(), &ExportFormat::name,
+      width, {"format", "made from", "description"}, export_formats(), &ExportFormat::name,
       [](const ExportFormat& format) { return name_of(format.needs); }, &ExportFormat::help);
 }
 
