@@ -180,81 +180,78 @@ Completions possible_words(std::span<const std::string> words) {
   if (words.size() == 1) {
     append(first, {.words = {{std::string(kHelp), "list the options of a command"}}});
     if (!words[0].starts_with("-")) return first;
-    return {
-      .words = {
-        {"--help", "list the commands"}, {"--version", "print the version and build}}};
-                                         } if (words[0] == kHelp) return words.size() == 2
-                                             ? first
-                                             : Completions{};
-      for (const Command* const command : commands()) {
-        if (command->name == words[0]) return of_command(*command, words.subspan(1));
-      }
-      return {};
-    }
-
-  }  // namespace
-
-  Completions completions_of(std::span<const std::string> words) {
-    if (words.empty()) return {};
-    Completions completions = possible_words(words);
-    std::set<std::string> seen;
-    std::erase_if(completions.words, [&](const WordHelp& one) {
-      return !one.word.starts_with(words.back()) || one.word.empty() || !seen.insert(one.word).second;
-    });
-    return completions;
+    return {.words = {{"--help", "list the commands"}, {"--version", "print the version and build"}}};
   }
-
-  std::string completion_lines(const Completions& completions) {
-    std::string lines;
-    for (const WordHelp& one : completions.words) {
-      lines += one.text.empty() ? fmt::format("{}\n", one.word) : fmt::format("{}\t{}\n", one.word, one.text);
-    }
-    return lines + (completions.files ? ":files\n" : "");
+  if (words[0] == kHelp) return words.size() == 2 ? first : Completions{};
+  for (const Command* const command : commands()) {
+    if (command->name == words[0]) return of_command(*command, words.subspan(1));
   }
+  return {};
+}
 
-  Completions words_of_placeholder(std::string_view placeholder) {
-    Completions found;
-    for (const std::string_view part : split(placeholder, '|')) {
-      if (part.starts_with("FILE")) found.files = true;
-      const auto* const capital = std::ranges::find_if(part, [](char c) { return c >= 'A' && c <= 'Z'; });
-      const std::string word(part.begin(), capital);
-      const bool names_itself = !word.empty() && word.find_first_of("[{") == std::string::npos;
-      if (names_itself) found.words.push_back({word});
-    }
-    return found;
+}  // namespace
+
+Completions completions_of(std::span<const std::string> words) {
+  if (words.empty()) return {};
+  Completions completions = possible_words(words);
+  std::set<std::string> seen;
+  std::erase_if(completions.words, [&](const WordHelp& one) {
+    return !one.word.starts_with(words.back()) || one.word.empty() || !seen.insert(one.word).second;
+  });
+  return completions;
+}
+
+std::string completion_lines(const Completions& completions) {
+  std::string lines;
+  for (const WordHelp& one : completions.words) {
+    lines += one.text.empty() ? fmt::format("{}\n", one.word) : fmt::format("{}\t{}\n", one.word, one.text);
   }
+  return lines + (completions.files ? ":files\n" : "");
+}
 
-  namespace {
-
-  std::vector<WordHelp> completion_choices() {
-    return {{"bash", "script for bash; in a running shell: source <(laptime completion bash)"},
-            {"zsh", "script for zsh; in a running shell: source <(laptime completion zsh)"},
-            {"fish", "script for fish; in a running shell: laptime completion fish | source"},
-            {"words",
-             "completions of the last word after --, one per line with a tab before its meaning, and :files "
-             "if file names complete it too; called by the scripts"}};
+Completions words_of_placeholder(std::string_view placeholder) {
+  Completions found;
+  for (const std::string_view part : split(placeholder, '|')) {
+    if (part.starts_with("FILE")) found.files = true;
+    const auto* const capital = std::ranges::find_if(part, [](char c) { return c >= 'A' && c <= 'Z'; });
+    const std::string word(part.begin(), capital);
+    const bool names_itself = !word.empty() && word.find_first_of("[{") == std::string::npos;
+    if (names_itself) found.words.push_back({word});
   }
+  return found;
+}
 
-  CommandAction parse_completion(const CommandWords& words) {
-    const std::span<const std::string_view> scripts = completion_scripts();
-    const size_t choice = chosen(words, "shell", completion_choices());
-    if (choice == scripts.size())
-      return printing(completion_lines(completions_of(std::span(words.positionals).subspan(1))));
-    reject_positionals(words, 1);
-    return printing(std::string(scripts[choice]));
-  }
+namespace {
 
-  }  // namespace
+std::vector<WordHelp> completion_choices() {
+  return {{"bash", "script for bash; in a running shell: source <(laptime completion bash)"},
+          {"zsh", "script for zsh; in a running shell: source <(laptime completion zsh)"},
+          {"fish", "script for fish; in a running shell: laptime completion fish | source"},
+          {"words",
+           "completions of the last word after --, one per line with a tab before its meaning, and :files "
+           "if file names complete it too; called by the scripts"}};
+}
 
-  constinit const Command kCompletion{
-      .name = "completion",
-      .arguments = "SHELL",
-      .summary = "print completion scripts for bash, zsh and fish",
-      .details =
-          "Prints the completion script for a shell. Packages and `cmake --install` put the scripts where shells look "
-          "for them.",
-      .parse = parse_completion,
-      .choices = completion_choices,
-  };
+CommandAction parse_completion(const CommandWords& words) {
+  const std::span<const std::string_view> scripts = completion_scripts();
+  const size_t choice = chosen(words, "shell", completion_choices());
+  if (choice == scripts.size())
+    return printing(completion_lines(completions_of(std::span(words.positionals).subspan(1))));
+  reject_positionals(words, 1);
+  return printing(std::string(scripts[choice]));
+}
+
+}  // namespace
+
+constinit const Command kCompletion{
+    .name = "completion",
+    .arguments = "SHELL",
+    .summary = "print completion scripts for bash, zsh and fish",
+    .details =
+        "Prints the completion script for a shell. Packages and `cmake --install` put the scripts where shells look "
+        "for them.",
+    .parse = parse_completion,
+    .choices = completion_choices,
+};
 
 }  // namespace laptime
