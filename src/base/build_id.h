@@ -1,4 +1,4 @@
-// Identifies this build of the program; records carry it.
+// Identifies this build of the program in records.
 #pragma once
 
 #include <span>

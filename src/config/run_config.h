@@ -146,8 +146,8 @@ struct RunConfig {
   Pass pass = Pass::kStep;
   std::string device = "auto";
   std::optional<int64_t> threads;  // none: one per core available to the process
-  std::optional<int64_t> warmup;   // given together with steps; without both, samples are taken until the
-  std::optional<int64_t> steps;    // median is known
+  std::optional<int64_t> warmup;   // none: until steady, or the edition's default if `steps` is given
+  std::optional<int64_t> steps;    // none: until the median is known, or the edition's default if `warmup` is given
   int64_t seed = 1;
   Optimizer optimizer = Optimizer::k2025;
   double lr = 1e-3;

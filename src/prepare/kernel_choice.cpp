@@ -159,7 +159,7 @@ void check_pinned(const Graph& graph, const KernelTable& kernels, const KernelCh
   }
   if (found) return;
   throw Error::format(
-      "{} chooses nothing for this point: none of its {} signatures occurs in the step; give records of the "
+      "{} contains no kernel choice for this point: none of its {} signatures occurs in the step; give records of the "
       "same model, shapes, types and mode",
       choices.pinned_by, choices.pinned.size());
 }

@@ -344,7 +344,8 @@ VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, c
     }
     if (!is_pinned) {
       throw Error::format(
-          "laptime verify: {} chooses nothing for {}: none of its signatures occurs in the step; give records of the "
+          "laptime verify: {} contains no kernel choice for {}: none of its signatures occurs in the step; give "
+          "records of the "
           "same model, shapes, types and mode",
           kernels_file_text(*machine.kernels), golden.file->text());
     }

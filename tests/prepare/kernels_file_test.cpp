@@ -222,7 +222,8 @@ TEST_F(KernelsFile, ImpossibleChoicesAreRefusedBeforeAnythingRuns) {
               AllOf(HasSubstr("choices.json"), HasSubstr("unknown"), HasSubstr("did you mean '" + kernel + "'?")));
   EXPECT_THAT(problem({{signature, kernel}, {"matmul(of another model)", "tilez"}}), HasSubstr("'tilez'"));
   EXPECT_THAT(problem({{"matmull(a)", "tiles"}}), HasSubstr("unknown op 'matmull'; did you mean 'matmul'?"));
-  EXPECT_THAT(problem({{"matmul(of another model)", "reference"}}), HasSubstr("chooses nothing for this point"));
+  EXPECT_THAT(problem({{"matmul(of another model)", "reference"}}),
+              HasSubstr("contains no kernel choice for this point"));
   EXPECT_THAT(problem({{signature, kernel}}, "roofline:h100"), HasSubstr("(one of: roofline)"));
   EXPECT_THAT(problem_of(one_layer({{"kernels", (folder_ / "none.json").string()}})), HasSubstr("none.json"));
 }

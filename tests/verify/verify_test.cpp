@@ -170,7 +170,7 @@ TEST(VerifyKernelChoices, FollowKernelsFile) {
   EXPECT_TRUE(file.pass()) << print(file);
   EXPECT_THAT(file.machine, HasSubstr("kernels.json"));
   EXPECT_THAT(error_of([&] { verify_with("matmul(of another step)", kReferenceName); }),
-              HasSubstr("chooses nothing for"));
+              HasSubstr("contains no kernel choice for"));
 }
 
 // A device with the kernels of each op rotated by `number`, or with only the references.

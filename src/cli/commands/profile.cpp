@@ -356,7 +356,7 @@ constinit const Command kProfile{
     .details =
         "Takes the options of bench. After the samples, steps with and without a timestamp after each launch "
         "alternate; "
-        "times are means over the steps with timestamps. 'Of bound' is the least time for the FLOPs or bytes at the "
+        "times are means over the steps with timestamps. 'Of bound' is the minimum time for the FLOPs or bytes at the "
         "measured "
         "peak or bandwidth, divided by the actual time. --resume shows a stored profile with at least as many traced "
         "steps in "
