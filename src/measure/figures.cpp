@@ -230,8 +230,8 @@ bool skips_every_update(const LossScalingUse& scaling, size_t steps, int64_t war
   return measured > 0 && measured == static_cast<int64_t>(steps) - warmup;
 }
 
-// "2 of 15 steps skipped, 1 of them measured, their gradients overflowed: loss scale 65536 -> 16384"; empty if no step
-// was skipped.
+// "2 of 15 steps skipped (1 measured) because gradients overflowed: loss scale 65536 -> 16384"; empty if no step was
+// skipped.
 std::string reason_of_skips(const LossScalingUse& scaling, size_t steps, int64_t warmup) {
   if (scaling.skipped.empty()) return "";
   if (skips_every_update(scaling, steps, warmup)) {
