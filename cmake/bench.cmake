@@ -15,7 +15,7 @@ foreach(source IN LISTS bench_sources)
   cmake_path(GET source STEM stem)
   string(REGEX REPLACE "_bench$" "" name ${stem})
   add_executable(bench_${name} EXCLUDE_FROM_ALL ${source})
-  # Those of a card time by its events and take nothing of Google Benchmark, which a machine with a card may lack.
+  # Benchmarks of a card use its events and do not need Google Benchmark, which a machine with a card may lack.
   if(name MATCHES "^cuda_")
     target_link_libraries(bench_${name} PRIVATE laptime_kernels laptime_exec laptime_config)
   else()

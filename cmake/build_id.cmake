@@ -1,6 +1,5 @@
-# The build id that records contain (commit, build type, compiler, libraries), and the id of the kernels. It is a
-# generated source of laptime_base that is rewritten only if it changed, so that a new commit recompiles a single small
-# file.
+# The build id in records (commit, build type, compiler, libraries), and the id of the kernels. It is a generated source
+# of laptime_base that is rewritten only when it changes, so that a new commit recompiles a single small file.
 if(NOT EXISTS ${CMAKE_SOURCE_DIR}/src/base/build_id.h)
   return()
 endif()

@@ -1,10 +1,11 @@
-# Compiles src/ops/kernels_cuda.cu for NVIDIA GPUs and puts the result into laptime_kernels, behind cuda_image() of
-# ops/kernels_cuda.h. Nothing is linked against CUDA. The target cuda_kernels compiles them wherever the toolkit is.
+# Compiles src/ops/kernels_cuda.cu for NVIDIA GPUs and embeds the result in laptime_kernels, where cuda_image() in
+# ops/kernels_cuda.h returns it. Nothing is linked against CUDA. The target cuda_kernels compiles the kernels wherever
+# the toolkit is installed.
 if(NOT TARGET laptime_kernels)
   return()
 endif()
 
-set(LAPTIME_CUDA_MINIMUM 12.8)  # the first toolkit that knows sm_100
+set(LAPTIME_CUDA_MINIMUM 12.8)  # the first toolkit that supports sm_100
 set(LAPTIME_CUDA AUTO CACHE STRING "Put CUDA kernels into the program: ON, OFF, AUTO (if this machine has an NVIDIA driver) or TOOLKIT (if it has nvcc)")
 set_property(CACHE LAPTIME_CUDA PROPERTY STRINGS AUTO TOOLKIT ON OFF)
 
@@ -20,7 +21,7 @@ endif()
 set(wanted ${LAPTIME_CUDA})
 if(LAPTIME_CUDA STREQUAL "AUTO")
   set(wanted OFF)
-  if(EXISTS /proc/driver/nvidia/version OR EXISTS /dev/nvidiactl OR EXISTS /dev/dxg)  # the last is WSL
+  if(EXISTS /proc/driver/nvidia/version OR EXISTS /dev/nvidiactl OR EXISTS /dev/dxg)  # the last path exists on WSL
     set(wanted ON)
   endif()
 elseif(LAPTIME_CUDA STREQUAL "TOOLKIT")
@@ -29,7 +30,7 @@ elseif(LAPTIME_CUDA AND NOT toolkit)
   message(FATAL_ERROR "LAPTIME_CUDA=ON needs nvcc of CUDA ${LAPTIME_CUDA_MINIMUM} or newer: install the toolkit, or name its nvcc with -DLAPTIME_NVCC=PATH")
 endif()
 
-# NVTX is a header of the toolkit. Without it the program names no ranges.
+# NVTX is a header in the toolkit. Without it, the program does not name ranges.
 get_filename_component(nvcc_folder "${LAPTIME_NVCC}" DIRECTORY)
 find_path(LAPTIME_NVTX nvtx3/nvToolsExt.h HINTS ${nvcc_folder}/../include /usr/local/cuda/include)
 if(LAPTIME_NVTX)
@@ -39,7 +40,7 @@ endif()
 set(generated ${CMAKE_BINARY_DIR}/generated/cuda_image.cpp)
 set(image ${CMAKE_BINARY_DIR}/generated/cuda_kernels.fatbin)
 if(toolkit)
-  # Multiply-adds are fused only where a source says so, as on the host, so that both give the same bits but for
+  # Multiply-adds are fused only if a source requests it, as on the host, so that both give the same bits except in
   # elementary functions.
   add_custom_command(
     OUTPUT ${image}

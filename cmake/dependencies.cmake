@@ -6,7 +6,7 @@ find_package(tomlplusplus REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(dnnl CONFIG REQUIRED)
 
-# layer | libraries. The layers above link them too.
+# layer | libraries. Layers above link them too.
 set(LAPTIME_LAYER_LIBRARIES
   "base        | fmt::fmt nlohmann_json::nlohmann_json Threads::Threads"
   "config      | tomlplusplus::tomlplusplus"

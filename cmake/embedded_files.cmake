@@ -1,12 +1,12 @@
-# Files that libraries carry as generated sources: the parts of the HTML page in laptime_page, behind page/page_files.h,
-# the published figures in laptime_report, behind report/published.h, and the completion scripts in laptime_cli, behind
-# cli/help.h.
+# Files embedded in libraries as generated sources: the parts of the HTML page in laptime_page (declared in
+# page/page_files.h), the published figures in laptime_report (report/published.h), and the completion scripts in
+# laptime_cli (cli/help.h).
 if(NOT TARGET laptime_page)
   return()
 endif()
 
-# Adds a generated source to a library. A file that has the text already is left alone, so that nothing is compiled
-# anew.
+# Adds a generated source to a library. A file that already has this content is not touched, so that nothing is
+# recompiled.
 function(laptime_add_generated target name text)
   set(path ${CMAKE_BINARY_DIR}/generated/${name})
   set(old "")
@@ -20,7 +20,7 @@ function(laptime_add_generated target name text)
   set_source_files_properties(${path} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
-# The text of a file as a literal of C++.
+# Converts the text of a file to a C++ literal.
 function(laptime_literal_of file out)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
   file(READ ${file} text)

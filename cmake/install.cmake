@@ -1,5 +1,5 @@
-# What an installation holds: the program, its completion scripts, its manual page and the sweep files. Packages are made of
-# the same components by cpack; a wheel (pyproject.toml) puts them where a Python environment has them.
+# The contents of an installation: the program, its completion scripts, its manual page and the sweep files. cpack
+# builds packages from the same components; a wheel (pyproject.toml) puts them where a Python environment expects them.
 if(NOT TARGET laptime)
   return()
 endif()
@@ -14,14 +14,14 @@ endif()
 # Installing needs the program, not its tests.
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
 
-# The program writes its manual page itself, when it is installed.
+# The program itself writes its manual page during installation.
 set(texts ${CMAKE_BINARY_DIR}/generated/share)
 install(CODE "
   file(MAKE_DIRECTORY ${texts})
   execute_process(COMMAND ${CMAKE_BINARY_DIR}/laptime man OUTPUT_FILE ${texts}/man COMMAND_ERROR_IS_FATAL ANY)
 " ALL_COMPONENTS)
 
-# The component `program` is in every installation, `plain` in all but Debian's package, and `debian` in that alone.
+# The component `program` is in every installation, `plain` in all except Debian's package, and `debian` only in that.
 install(TARGETS laptime RUNTIME DESTINATION ${bin} COMPONENT program)
 install(FILES completion/laptime.bash DESTINATION ${share}/bash-completion/completions RENAME laptime COMPONENT program)
 install(FILES completion/laptime.fish DESTINATION ${share}/fish/vendor_completions.d RENAME laptime.fish COMPONENT program)
@@ -29,10 +29,10 @@ install(DIRECTORY sweeps DESTINATION ${share}/laptime COMPONENT program FILES_MA
 install(FILES completion/laptime.zsh DESTINATION ${share}/zsh/site-functions RENAME _laptime COMPONENT plain)
 install(FILES ${texts}/man DESTINATION ${share}/man/man1 RENAME laptime.1 COMPONENT plain)
 install(FILES LICENSE DESTINATION ${share}/doc/laptime COMPONENT plain)
-# The chart library is part of the program, and its licence asks to go with it.
+# The chart library is part of the program, and its licence requires these files to accompany it.
 install(FILES third_party/echarts/LICENSE third_party/echarts/NOTICE DESTINATION ${share}/doc/laptime/echarts COMPONENT program)
 
-# Debian has its own place for zsh and wants its documents compressed.
+# Debian has a different folder for zsh and requires compressed documents.
 install(CODE "
   foreach(pair \"${texts}/man;laptime.1\" \"${CMAKE_SOURCE_DIR}/CHANGELOG.md;changelog\")
     list(GET pair 0 from)

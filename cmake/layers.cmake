@@ -59,8 +59,8 @@ function(laptime_row table layer out)
   set(${out} "${found}" PARENT_SCOPE)
 endfunction()
 
-# The sources of a layer, without those compiled once per instruction set. A subfolder belongs to its parent layer unless
-# it has its own row.
+# The sources of a layer, without those compiled once per instruction set. A subfolder belongs to its parent layer
+# unless it has a row of its own.
 function(laptime_sources_of layer out out_isa)
   set(root ${CMAKE_SOURCE_DIR}/src)
   set(isa "")

@@ -13,11 +13,11 @@ set(LAPTIME_ISAS
 )
 set(LAPTIME_ISA_ROW "^([a-z0-9_]+) *\\| *(all|own) *\\| *(-O[0-9]) *\\|(.*)$")
 
-# The instruction sets that are built: all, or a list, always with plain. Sources read them from generated/isas.inc.
+# The instruction sets to build: all, or a list, always including plain. Sources read them from generated/isas.inc.
 set(LAPTIME_ONLY_ISAS "" CACHE STRING "Instruction sets to compile kernels for, e.g. plain;avx2 (default: all)")
 set(isas_inc "// LAPTIME_ISA_ROW(instruction set) for each that all kernels are compiled for, in order of width.\n")
 set(LAPTIME_BUILT_ISAS "")
-set(LAPTIME_ISA_SOURCES "_(isa")  # pattern for names of sources that are compiled once per instruction set
+set(LAPTIME_ISA_SOURCES "_(isa")  # pattern for source names that are compiled once per instruction set
 foreach(row IN LISTS LAPTIME_ISAS)
   string(REGEX MATCH "${LAPTIME_ISA_ROW}" matched "${row}")
   set(isa ${CMAKE_MATCH_1})
@@ -40,11 +40,11 @@ file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/generated/isas.inc CONTENT "${isas_inc
 include_directories(${CMAKE_BINARY_DIR}/generated)
 
 # Flags that help the compiler vectorise without changing the behaviour of NaN and infinity, unlike -ffast-math.
-# Multiply-adds are fused only where a source says so: where the compiler fuses by itself depends on the vector width.
+# Multiply-adds are fused only if a source requests it: the compiler's own choice would depend on the vector width.
 set(LAPTIME_KERNEL_FLAGS -fno-math-errno -fno-trapping-math -ffp-contract=off -fopenmp-simd)
 
 # Compiles each source once per instruction set into `target`. `headers` are precompiled for it; if empty, it reuses the
-# precompiled headers of `owner`, where that has any.
+# precompiled headers of `owner`, if there are any.
 #
 # Inline functions of shared headers become weak symbols, of which the linker keeps only one copy. An AVX-512 copy of a
 # std::vector function could thus end up in code that runs on every machine, so the launcher tools/isolate_symbols.sh
@@ -67,7 +67,7 @@ function(laptime_add_isa_sources target owner headers)
     endif()
     add_library(${target}_${isa} OBJECT ${sources})
     target_compile_definitions(${target}_${isa} PRIVATE LAPTIME_ISA=${isa})
-    # Under a sanitizer -O3 would take minutes to compile.
+    # Under a sanitizer, compiling with -O3 would take minutes.
     target_compile_options(${target}_${isa} PRIVATE $<IF:$<CONFIG:Sanitize>,-O1,${optimise}> ${LAPTIME_KERNEL_FLAGS} ${flags})
     if(which STREQUAL "all" AND (headers OR TARGET ${owner}_${isa}))
       laptime_precompile(${target}_${isa} ${owner}_${isa} ${headers})

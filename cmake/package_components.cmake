@@ -1,4 +1,4 @@
-# Which components a package holds. cpack reads this once for each kind of package.
+# The components in a package. cpack reads this file once per kind of package.
 if(CPACK_GENERATOR STREQUAL "DEB")
   set(components program debian)
 else()

@@ -39,8 +39,8 @@ function(laptime_precompile target owner)
   endif()
 endfunction()
 
-# Enables a unity build of `target` where `option` is on. Not for ops and models, whose cards define functions with equal
-# names (`infer`, `gradient`; `check`, `describe`).
+# Enables a unity build of `target` if `option` is on. Not used for ops and models, whose cards define functions with
+# equal names (`infer`, `gradient`; `check`, `describe`).
 function(laptime_unite target option)
   if(${option})
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 5)

@@ -1,7 +1,8 @@
 # One test program per layer (tests/<layer>/*_test.cpp -> test_<layer>), and the end-to-end scripts.
 find_package(GTest REQUIRED)
 
-# layer | what its tests link in addition to the layer. Tests may use layers that the layer itself may not use.
+# layer | libraries that its tests link in addition to the layer. Tests may use layers that the layer itself may not
+# use.
 set(LAPTIME_TEST_LINKS
   "config  | points"
   "graph   | cards"
@@ -34,7 +35,7 @@ if(support_sources)
   add_library(laptime_test_support_objects STATIC ${support_sources})
   target_include_directories(laptime_test_support_objects PRIVATE ${CMAKE_SOURCE_DIR}/tests)
   target_link_libraries(laptime_test_support_objects PUBLIC GTest::gtest laptime_base)
-  if(TARGET laptime_kernels)  # for the harnesses that run kernels (conformance, gradient_check)
+  if(TARGET laptime_kernels)  # for harnesses that run kernels (conformance, gradient_check)
     target_link_libraries(laptime_test_support_objects PUBLIC laptime_kernels)
   endif()
   target_compile_options(laptime_test_support_objects PRIVATE ${test_flags})
@@ -55,8 +56,8 @@ set(test_folders base tensor timeline distribution config table data graph ops b
   model points passes plan exec record analysis report page export prepare measure sweep explain verify cli support
   widths)
 if(LAPTIME_SANITIZE)
-  # These have text and tables as their subject, or compile all kernels twice more (widths). Other tests and the fuzz targets
-  # reach the code that reads files, memory and threads.
+  # These folders test text and tables, or compile all kernels two more times (widths). The other tests and the fuzz
+  # targets cover the code that reads files, memory and threads.
   list(REMOVE_ITEM test_folders report export explain verify cli support widths)
 endif()
 add_custom_target(tests)
@@ -82,7 +83,7 @@ foreach(folder IN LISTS test_folders)
   endif()
 endforeach()
 
-# The kernels with vectors of 4 lanes and, where this machine has no AVX-512, of 16 lanes, in namespaces lanes4 and lanes16,
+# The kernels with vectors of 4 lanes and, if this machine lacks AVX-512, of 16 lanes, in namespaces lanes4 and lanes16,
 # compiled for AVX2.
 if(TARGET test_widths)
   set(width_sources "")
@@ -114,8 +115,9 @@ if(LAPTIME_SANITIZE AND TEST ops)
   set_tests_properties(ops PROPERTIES ENVIRONMENT "GTEST_TOTAL_SHARDS=24;GTEST_SHARD_INDEX=0")
 endif()
 
-# Python tests (unittest) of the tools, and end-to-end tests, which find the program through LAPTIME_BINARY. They run side by
-# side, except the one that compares the CPU time of runs. They use the Python of build/venv (tools/make_venv.sh) if it exists.
+# Python tests (unittest) of the tools, and end-to-end tests, which find the program through LAPTIME_BINARY. They run in
+# parallel, except the one that compares the CPU time of runs. They use the Python in build/venv (tools/make_venv.sh) if
+# it exists.
 set(test_python ${CMAKE_COMMAND} -E env "PATH=${CMAKE_SOURCE_DIR}/build/venv/bin:$ENV{PATH}" python3)
 set(tests_alone "^e2e_scale$")
 foreach(folder tools e2e)
@@ -147,8 +149,8 @@ foreach(row IN LISTS LAPTIME_LONG_TESTS)
   endif()
 endforeach()
 
-# Libraries in place of libcuda, libcublasLt, libcudnn, libcupti and libnvidia-ml, and a tool that listens to NVTX, whose card
-# is this machine: kernels run on it as in the tests of ops. Programs take them where their folder is in LD_LIBRARY_PATH or in their run path.
+# Stand-ins for libcuda, libcublasLt, libcudnn, libcupti and libnvidia-ml, and a tool that receives NVTX ranges. Their card
+# is this machine: kernels run on it as in the tests of ops. Programs use them if LD_LIBRARY_PATH or their run path has the folder.
 file(GLOB fake_cuda_sources CONFIGURE_DEPENDS tests/support/cuda/*.cpp)
 add_library(laptime_fake_cuda SHARED tests/fake_cuda/fake_cuda.cpp ${fake_cuda_sources} src/base/error.cpp
   src/base/units.cpp)
@@ -180,13 +182,13 @@ endforeach()
 foreach(name backend_cuda ops)
   if(TARGET test_${name})
     set_target_properties(test_${name} PROPERTIES BUILD_RPATH ${CMAKE_BINARY_DIR}/fake_cuda)
-    # A sanitizer opens libraries in the program's place and does not know its run path.
+    # A sanitizer opens libraries on the program's behalf and does not know its run path.
     set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "LD_LIBRARY_PATH=${CMAKE_BINARY_DIR}/fake_cuda")
     add_dependencies(test_${name} ${fake_libraries})
   endif()
 endforeach()
 
-# The real cuDNN of the toolkit, if it is there, makes plans without a card, on a driver that only loads code.
+# The toolkit's real cuDNN, if installed, makes plans without a card, on a driver that only loads code.
 find_library(LAPTIME_CUDNN NAMES libcudnn.so.9 HINTS ${nvcc_folder}/../lib64 ${nvcc_folder}/../lib)
 if(LAPTIME_CUDNN AND TARGET test_backend_cuda)
   add_library(laptime_cardless_driver SHARED tests/fake_cuda/cardless_driver.cpp)

@@ -1,4 +1,4 @@
-# The files of machines/ and sweeps/ as a generated source of laptime_config, behind config/toml_files.h.
+# Embeds the files of machines/ and sweeps/ as a generated source of laptime_config, declared in config/toml_files.h.
 if(NOT TARGET laptime_config)
   return()
 endif()

@@ -1,4 +1,4 @@
-# Writes the source behind base/build_id.h (run by the target laptime_build_id).
+# Writes the source that implements base/build_id.h (run by the target laptime_build_id).
 set(commit unknown)
 set(dirty false)
 if(GIT)
@@ -15,8 +15,8 @@ if(GIT)
   endif()
 endif()
 
-# What measurements of kernels depend on (kernels_id and cuda_kernels_id in base/build_id.h): the sources of ops without
-# the kernels of other devices, and those of the device's folder.
+# The files that affect kernel measurements (kernels_id and cuda_kernels_id in base/build_id.h): the sources of ops,
+# without the kernels for other devices, and those in the device's folder.
 function(laptime_kernels_id out folder others)
   file(GLOB_RECURSE sources RELATIVE ${SOURCE_DIR}
        ${SOURCE_DIR}/src/ops/*.h ${SOURCE_DIR}/src/ops/*.cpp ${SOURCE_DIR}/src/ops/*.cu ${SOURCE_DIR}/src/ops/*.inc

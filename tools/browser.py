@@ -22,7 +22,7 @@ FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--no-first-run", "-
          "--force-device-scale-factor=1")
 
 
-MARGIN = 12  # pixels of a picture above and below its parts
+MARGIN = 12  # pixels above and below the parts in a picture
 
 
 def find_chromium() -> str | None:
@@ -30,7 +30,7 @@ def find_chromium() -> str | None:
 
 
 class Browser:
-    """A browser with one page. `console` gets errors and warnings, `requests` the addresses that the page asked for."""
+    """A browser with one page. `console` collects errors and warnings, `requests` the addresses that the page requested."""
 
     def __init__(self):
         self.profile = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
@@ -38,7 +38,7 @@ class Browser:
         self.reading, from_browser = os.pipe()
 
         def connect():
-            # The protocol's pipe is at descriptors 3 and 4; high copies first, so that neither takes the other's place.
+            # The protocol uses descriptors 3 and 4; both are first copied to high numbers, so that neither overwrites the other.
             copies = [os.dup(to_browser), os.dup(from_browser)]
             high = [os.dup2(copy, number) for copy, number in zip(copies, (60, 61))]
             os.dup2(high[0], 3)
@@ -117,7 +117,7 @@ class Browser:
         self.call("Emulation.setEmulatedMedia", media=media, features=[feature])
 
     def open(self, page: Path) -> float:
-        """Seconds until the page has loaded and drawn its first frame."""
+        """Loads the page and returns the seconds until it has drawn its first frame."""
         self.loaded = False
         begin = time.monotonic()
         self.call("Page.navigate", url=page.resolve().as_uri())
@@ -127,18 +127,18 @@ class Browser:
     def wait_for_page(self):
         while not self.loaded:
             self.note(self.message())
-        # Chromium without a screen stops making frames now and then: nothing may depend on one.
+        # Headless Chromium occasionally stops producing frames, so nothing may depend on one.
         self.run("new Promise(done => { requestAnimationFrame(() => requestAnimationFrame(done)); setTimeout(done, 1000); })")
 
     def run(self, script: str):
-        """The value of an expression in the page."""
+        """Returns the value of an expression in the page."""
         done = self.call("Runtime.evaluate", expression=script, awaitPromise=True, returnByValue=True)
         if "exceptionDetails" in done:
             raise RuntimeError(json.dumps(done["exceptionDetails"])[:2000])
         return done["result"].get("value")
 
     def picture(self, *parts: str) -> bytes:
-        """What is in sight; or the page from the top of the first to the bottom of the last element of these selectors."""
+        """Captures the visible part, or the page from the top of the first to the bottom of the last selected element."""
         if not parts:
             return base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"])
         top, bottom, width = self.run(f"""(() => {{

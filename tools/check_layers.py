@@ -18,7 +18,7 @@ OUR_FILE = re.compile(r"\.(h|cpp|cu|cuh|inc)$")
 
 
 def read_table(cmake_file: Path) -> dict[str, tuple[bool, list[str]]]:
-    """layer -> (whether it may include only the layers that it names, those layers)."""
+    """Maps each layer to (whether it may include only its named layers, those layers)."""
     text = cmake_file.read_text()
     begin = text.index("set(LAPTIME_LAYERS")
     table = {}
@@ -29,7 +29,7 @@ def read_table(cmake_file: Path) -> dict[str, tuple[bool, list[str]]]:
 
 
 def reach(table: dict[str, tuple[bool, list[str]]]) -> dict[str, set[str]]:
-    """layer -> every layer that it may include. A row may name only rows above it, so there is no cycle."""
+    """Maps each layer to all layers that it may include. A row may name only rows above it, so there is no cycle."""
     seen: dict[str, set[str]] = {}
     for layer, (only, named) in table.items():
         for name in named:
@@ -40,7 +40,7 @@ def reach(table: dict[str, tuple[bool, list[str]]]) -> dict[str, set[str]]:
 
 
 def layer_of(path: str, layers: dict[str, set[str]]) -> str | None:
-    """The layer of a file, given its path from src/."""
+    """Returns the layer of a file, given its path relative to src/."""
     if path == "main.cpp":
         return "main"
     if path.startswith("ops/"):
@@ -52,7 +52,7 @@ def layer_of(path: str, layers: dict[str, set[str]]) -> str | None:
 
 
 def own_op(path: str) -> str | None:
-    """The folder of the op of a kernel source, which is the only op that it may include."""
+    """Returns the op folder of a kernel source, the only op that it may include."""
     parts = path.split("/")
     return parts[1] if parts[0] == "ops" and len(parts) > 2 else None
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the stated rules that a pattern can find broken: ops known by name, clocks, terminal, devices, file lengths, types.
+"""Checks rules whose violations a pattern can find: ops known by name, clocks, terminal, devices, file lengths, types.
 
 RULES is the table: what is forbidden, why, in which files, and where it is allowed nevertheless. Comments are not searched.
 Beside it, no file is empty or longer than MAX_LINES, no two files define a type of one name in the namespace of the program, and no
@@ -25,7 +25,7 @@ RIDDLE = re.compile(r"\s*(?://|#)\s*(?:What|Those (?:that|of|with|which)|The sam
 class Rule:
     name: str
     why: str
-    forbidden: str  # pattern that no line may contain
+    forbidden: str  # pattern that no line may match
     where: tuple[str, ...] = ("src/",)  # path prefixes
     allowed: dict[str, str] = field(default_factory=dict)  # path prefix -> reason
 
@@ -102,7 +102,7 @@ RULES = [
     Rule(
         name="device memory read or written by the host",
         why="Device memory may be unreadable to the host; bytes move through the transfers of Backend only.",
-        # TensorView::data, without parentheses, is an address on the device; the bytes of a vector are data().
+        # TensorView::data, without parentheses, is a device address; a vector's bytes are data().
         forbidden=r"\breinterpret_cast\b|\bmem(cpy|move|set)\([^;]*(\.data\b(?!\()|->data\(\))|\*\w+(\.|->)data\b(?!\()",
         where=("src/exec/", "src/measure/", "src/prepare/", "src/verify/", "src/explain/", "src/sweep/"),
     ),
@@ -126,7 +126,7 @@ def without_comment(line: str) -> str:
 
 
 def op_names(root: Path) -> list[str]:
-    """The op names on the cards."""
+    """Returns the op names from the cards."""
     names = set()
     for folder in ("src/ops", "src/graph"):
         for file in (root / folder).rglob("*.cpp"):
@@ -135,7 +135,7 @@ def op_names(root: Path) -> list[str]:
 
 
 def broken(root: Path, rule: Rule, files: dict[str, list[str]], names: list[str]) -> list[str]:
-    """The violations of one rule, and its allowances that are no longer needed."""
+    """Returns the violations of one rule, and its allowances that are no longer needed."""
     pattern = re.compile(rule.forbidden.replace("OP_NAMES", "|".join(names) or "(?!)"))
     problems = []
     needed = set()
@@ -154,7 +154,7 @@ def broken(root: Path, rule: Rule, files: dict[str, list[str]], names: list[str]
     return problems
 
 
-# A brace, a namespace that opens, or a type that is defined; a declaration ends in a semicolon and is none.
+# A brace, the start of a namespace, or a type definition; a declaration ends in a semicolon and does not match.
 SCOPE = re.compile(
     r"\bnamespace\b\s*(?P<namespace>[\w:]*)\s*\{"
     r"|\b(?:struct|class|union|enum(?:\s+(?:class|struct))?)\s+(?:alignas\([^()]*\)\s*|\[\[[^\]]*\]\]\s*)*(?P<type>\w+)"
@@ -163,7 +163,7 @@ SCOPE = re.compile(
 
 
 def types_of(lines: list[str]) -> dict[str, int]:
-    """The types that a file defines in the namespace of the program, not in one inside of it, and the lines they are on."""
+    """Returns the types that a file defines directly in the program's namespace, with their line numbers."""
     text = re.sub(r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'', "0", "\n".join(lines))
     types = {}
     scopes = []
@@ -178,7 +178,7 @@ def types_of(lines: list[str]) -> dict[str, int]:
 
 
 def doubled_types(sources: dict[str, list[str]]) -> list[str]:
-    """The second and further definitions of a type's name."""
+    """Returns all definitions of a type name after the first."""
     first = {}
     problems = []
     for path, lines in sources.items():
@@ -191,7 +191,7 @@ def doubled_types(sources: dict[str, list[str]]) -> list[str]:
 
 
 def riddles(diff: str) -> list[str]:
-    """Comments that a diff of git without context adds and that open like a riddle. A line that only moves is not new."""
+    """Returns comments added by a git diff (without context) that begin like a riddle. Moved lines are not new."""
     added = []
     removed = set()
     path, number = "", 0
@@ -210,7 +210,7 @@ def riddles(diff: str) -> list[str]:
 
 
 def diff_with_main(root: Path) -> str:
-    """The changes of the working tree since it left the main branch; on that branch itself, since the commit before."""
+    """Returns the changes since the branch point from main; on main itself, since the previous commit."""
     def git(*words: str) -> str:
         return subprocess.run(["git", "-C", root, *words], capture_output=True, text=True, check=False).stdout.strip()
 
@@ -221,7 +221,7 @@ def diff_with_main(root: Path) -> str:
 
 
 def check(root: Path) -> list[str]:
-    """All violations, followed by the reasons of the broken rules; empty if there are none."""
+    """Returns all violations, followed by the reasons for the violated rules; empty if there are none."""
     suffixes = {".h", ".cpp", ".inc", ".cu", ".cuh", ".py"}
     folders = ("src", "tests", "bench", "tools", "peers")
     found = (file for folder in folders for file in (root / folder).rglob("*") if file.suffix in suffixes)

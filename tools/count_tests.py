@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Counts the test cases of a ctest run: cases of GoogleTest and unittest, and any other program as one case.
+"""Counts the test cases in a ctest run: GoogleTest and unittest cases; any other program counts as one case.
 
 Usage: count_tests.py JUNIT_FILE
 Prints the failed cases and the skipped ones with their reasons to standard error, and "PASSED FAILED SKIPPED" to standard
@@ -20,7 +20,7 @@ UNITTEST_REASON = re.compile(r"^(?:(test_\w+) \(.*\)|.*) \.\.\. skipped (['\"])(
 
 
 def count(output: str, program_failed: bool, name: str) -> tuple[int, list[str], list[str]]:
-    """(passed, names of failed, names and reasons of skipped) of one program."""
+    """Returns (passed, names of failed, names and reasons of skipped) for one program."""
     skipped = []
     ran = UNITTEST_RAN.search(output)
     if "[==========] Running " in output:

@@ -25,7 +25,7 @@ LEARNING = ("--edition 2025 --d-model 256 --d-ff 1024 --num-layers 4 --num-heads
 
 
 class Failed(Exception):
-    """Ends the run; the message says which step failed, and where its log is."""
+    """Ends the run; the message states which step failed and where its log is."""
 
 
 def duration(seconds: float) -> str:
@@ -33,7 +33,7 @@ def duration(seconds: float) -> str:
 
 
 def progress_line(done: int, total: int, elapsed: float) -> str:
-    """`[ 45 %] 123 of 275, about 3 min left`; no estimate before a twentieth is done."""
+    """`[ 45 %] 123 of 275, about 3 min left`; no estimate until one twentieth is done."""
     line = f"[{100 * done // total:3d} %] {done} of {total}"
     if done * 20 < total or done == total:
         return line
@@ -67,7 +67,7 @@ def build() -> float:
 
 
 def numbers() -> str:
-    """Compares ten training steps with stored values of PyTorch; Failed if any differs."""
+    """Compares ten training steps with stored PyTorch values; raises Failed if any value differs."""
     log = REPORTS / "verify.txt"
     with open(log, "w", encoding="utf-8") as file:
         done = subprocess.run([PROGRAM, "verify", GOLDEN, "--verbose", "--mode", "compile", "--store", "none"], cwd=ROOT,
@@ -96,7 +96,7 @@ def records_of(log: str, *words: str):
 
 
 def show_progress(text: str):
-    """Shows one line on a terminal until the next line takes its place; empty text removes it."""
+    """Shows a line on a terminal until the next line replaces it; empty text removes it."""
     if sys.stdout.isatty():
         print(f"\r\x1b[K{text}", end="", flush=True)
 
@@ -136,7 +136,7 @@ def learning(record: dict) -> str:
 
 
 def warning(records: list[dict]) -> str:
-    """One line if other programs ran meanwhile, else empty."""
+    """Returns a line if other programs were running, otherwise an empty string."""
     load = max(record["machine"]["during"]["load"] or 0 for record in records)
     cores = records[0]["machine"]["cores_allowed"]
     if load < cores + 0.5:

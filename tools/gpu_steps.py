@@ -1,4 +1,4 @@
-"""The steps of tools/gpu_check: what runs on a card, and what its output must have."""
+"""The steps of tools/gpu_check: what runs on a card, and what its output must contain."""
 
 import shutil
 import subprocess
@@ -11,27 +11,27 @@ GOLDEN = sorted((ROOT / "tests/golden").glob("*.safetensors"))
 DEVICE = ["--device", "cuda"]
 PEERS_PYTHON = ROOT / "build/peers-venv/bin/python"
 
-# The tests of kernels run in as many parts, each a process of its own: a card that a kernel has broken fails every test
-# after it in the same process.
+# Kernel tests run in this many parts, each a separate process: once a kernel has broken the card, every later test in
+# the same process fails.
 PARTS = 8
 FAKE_CASES = "*/Conformance.MatchesReference/linear_float32_contiguous_*"
 ATTENTION_CASES = "*/Conformance.MatchesReference/scaled_dot_product_attention*bfloat16_contiguous_2x3x20x24_*"
-# The kernels of attention in both directions, in any order.
+# The attention kernels for both directions, in any order.
 ATTENTION_KERNELS = r"(?s)(?=.*(scaled_dot_product_attention:\w+))(?=.*(scaled_dot_product_attention_backward:\w+))"
 PEER_COLUMNS = "laptime-compile,pytorch-reference,pytorch-tuned,pytorch-tuned-compile"
 
 
 @dataclass
 class Step:
-    name: str  # also of the file with its output
+    name: str  # also the name of the output file
     part: str  # numbers, wishes or tables
-    words: list[str]  # of laptime, of `binary`, or of the program that they begin with
+    words: list[str]  # arguments for laptime or for `binary`, or a whole command
     minutes: float
     on_fake: bool = True
-    binary: str = ""  # beside laptime, if it is another; "-": the words begin with the program
+    binary: str = ""  # in the folder of laptime, if it is another program; "-": `words` is a whole command
     environment: dict[str, str] = field(default_factory=dict)
-    expects: str = ""  # pattern that the output must have; what its groups match is printed
-    skipped: str = ""  # why it cannot run here
+    expects: str = ""  # pattern that the output must match; its groups are printed
+    skipped: str = ""  # why the step cannot run here
 
     @property
     def file(self) -> str:
@@ -39,7 +39,7 @@ class Step:
 
 
 def numbers() -> list[Step]:
-    """What a card computes, and what it says of itself. A time of a wrong result means nothing."""
+    """Steps that check a card's results and its description. A time is meaningless if the result is wrong."""
     card = {"LAPTIME_CONFORMANCE": "card"}
     every = [Step("devices", "numbers", ["list", "devices"], 0.1, expects=r"((?:no )?cuDNN[ \d.]*)")]
 
@@ -78,7 +78,7 @@ def numbers() -> list[Step]:
 
 
 def peers_python() -> str:
-    """A Python with a PyTorch that sees a GPU: that of peers/setup, else the one on the path; empty if there is none."""
+    """Returns a Python whose PyTorch sees a GPU: from peers/setup, or else from the path; empty if there is none."""
     for python in (str(PEERS_PYTHON), "python3"):
         if shutil.which(python):
             words = [python, str(ROOT / "peers/devices.py")]
@@ -88,7 +88,7 @@ def peers_python() -> str:
 
 
 def wishes(folder: Path, program: Path, fake: bool) -> list[Step]:
-    """The measurements that verdicts are made of (gpu_verdicts.py)."""
+    """The measurements on which verdicts are based (gpu_verdicts.py)."""
     store = ["--store", str(folder / "records.sqlite")]
     every = []
 
@@ -118,7 +118,7 @@ def wishes(folder: Path, program: Path, fake: bool) -> list[Step]:
 
 
 def tables(folder: Path) -> list[Step]:
-    """Tables of measurements: numbers types, contexts, and the sizes of the source documents."""
+    """Tables of measurements: number types, contexts, and the sizes from the source documents."""
     store = ["--store", str(folder / "records.sqlite")]
     every = []
 

@@ -1,4 +1,4 @@
-"""What tools/gpu_check makes of its measurements: for each wish what was wanted, what came out, and the verdict."""
+"""Evaluates the measurements of tools/gpu_check: for each goal, the wanted value, the measured value, and the verdict."""
 
 import csv
 import json
@@ -10,8 +10,8 @@ from pathlib import Path
 EAGER = ("pytorch-reference", "pytorch-tuned")
 COMPILED = ("pytorch-tuned-compile",)
 OURS = "laptime-compile"
-SPEED_UPS = {"small": (3.0, 1.5), "2.7B": (1.5, 1.15)}  # times as fast as eager and as compiled PyTorch
-LARGE = 1 << 30  # bytes of a point whose memory is compared: pools take whole granules of megabytes
+SPEED_UPS = {"small": (3.0, 1.5), "2.7B": (1.5, 1.15)}  # minimum speed-up over eager and over compiled PyTorch
+LARGE = 1 << 30  # bytes from which a point's memory is compared: pools round up to several megabytes
 PEAK_WITHIN = 0.02
 
 
@@ -24,7 +24,7 @@ class Verdict:
 
 
 def at_least(wish: str, wanted: float, got: float | None, text) -> Verdict:
-    """The verdict on a number; `text` formats it."""
+    """Returns the verdict on a number; `text` formats it."""
     if got is None:
         return Verdict(wish, f">= {text(wanted)}", "", "not measured")
     return Verdict(wish, f">= {text(wanted)}", text(got), "ok" if got >= wanted else "missed")
@@ -39,7 +39,7 @@ def times(ratio: float) -> str:
 
 
 def of_steps(wish: str, states: list[str]) -> Verdict:
-    """`states` of the steps that check it: passed, failed or open."""
+    """`states`: results of the steps that check it (passed, failed or open)."""
     wanted = f"{len(states)} pass"
     passed = states.count("passed")
     if "failed" in states:
@@ -55,14 +55,14 @@ def products(text: str) -> Verdict:
 
 
 def kernel_rows(text: str) -> list[dict]:
-    """The rows of `laptime profile --view kernels --output csv`, which messages may precede."""
+    """Returns the rows of `laptime profile --view kernels --output csv`, skipping messages before them."""
     lines = text.splitlines()
     start = next((i for i, line in enumerate(lines) if line.startswith("name,table,")), len(lines))
     return [row for row in csv.DictReader(lines[start:]) if row["table"] == "kernels" and row["of_roofline"]]
 
 
 def of_bandwidth(wish: str, text: str, ops: tuple[str, ...]) -> Verdict:
-    """The share of the measured bandwidth that the launches of these ops reach together."""
+    """Returns the share of the measured bandwidth that the launches of these ops reach together."""
     rows = [row for row in kernel_rows(text) if row["kernel"].split(":")[0] in ops]
     seconds = sum(float(row["total_s"]) for row in rows)
     least = sum(float(row["total_s"]) * float(row["of_roofline"]) for row in rows)
@@ -70,7 +70,7 @@ def of_bandwidth(wish: str, text: str, ops: tuple[str, ...]) -> Verdict:
 
 
 def newest(records: list[dict], **config) -> dict | None:
-    """The last record that ended well and whose configuration has these values."""
+    """Returns the last successful record whose configuration has these values."""
     good = [r for r in records if r["status"] == "ok" and all(r["config"].get(k) == v for k, v in config.items())]
     return good[-1] if good else None
 
@@ -98,7 +98,7 @@ def attention(records: list[dict]) -> Verdict:
 
 
 def ratios(case: dict, opponents: tuple[str, ...]) -> tuple[float | None, str]:
-    """How many times as fast as the fastest of them laptime is, the median over the rounds; or why nothing is known."""
+    """Returns laptime's speed-up over the fastest of them (median over the rounds), or why it is unknown."""
     rows = {row["column"]: row for row in case["rows"]}
     ours = rows.get(OURS)
     if ours is None or ours["status"] != "ok":
@@ -114,10 +114,10 @@ def ratios(case: dict, opponents: tuple[str, ...]) -> tuple[float | None, str]:
 
 
 def against_pytorch(model: str, dtype: str, text: str) -> list[Verdict]:
-    """`text`: what peers/run printed as JSON; empty if it did not run."""
+    """`text`: the JSON printed by peers/run; empty if it did not run."""
     try:
         case = json.loads(text[text.index("{"):])["cases"][0]
-    except (ValueError, LookupError):  # nothing, or a part of it
+    except (ValueError, LookupError):  # missing or incomplete
         case = None
     verdicts = []
     for name, opponents, wanted in zip(("eager", "torch.compile"), (EAGER, COMPILED), SPEED_UPS[model]):
@@ -126,7 +126,7 @@ def against_pytorch(model: str, dtype: str, text: str) -> list[Verdict]:
         verdict = at_least(wish, wanted, got, times)
         if got is None and reason and all(part.endswith("out of memory") for part in reason.split("; ")) \
                 and not reason.startswith(OURS):
-            verdict.verdict = "ok"  # PyTorch does not fit where laptime does
+            verdict.verdict = "ok"  # laptime fits, but PyTorch does not
         if got is None and reason:
             verdict.got = reason
         if case and not case["fine"]:
@@ -150,7 +150,7 @@ def predicted_memory(records: list[dict]) -> Verdict:
 
 
 def documents(records: list[dict]) -> Verdict:
-    """The points of the documents' sizes: each is measured, or out of memory."""
+    """Checks that each point of the documents' sizes was measured or is out of memory."""
     seen = {}
     for record in records:
         config = record["config"]
@@ -165,7 +165,7 @@ def documents(records: list[dict]) -> Verdict:
 
 
 def verdicts(outputs: dict[str, str], states: dict[str, str], records: list[dict]) -> list[Verdict]:
-    """`outputs`: text by the name of a step; `states`: passed, failed or open, by name."""
+    """`outputs`: text by step name; `states`: passed, failed or open, by step name."""
     verify = [state for name, state in states.items() if name.startswith("verify ")]
     kernels = [state for name, state in states.items() if name.startswith("kernels ") and name != "kernels of a step"]
     of_step = outputs.get("kernels of a step", "")
@@ -195,11 +195,11 @@ def table(rows: list[Verdict]) -> str:
 
 
 def read_records(text: str) -> list[dict]:
-    """The records of `laptime show --output json`."""
+    """Returns the records printed by `laptime show --output json`."""
     begin = text.find("[")
     return json.loads(text[begin:]) if begin >= 0 else []
 
 
 def read_outputs(folder: Path, names: dict[str, str]) -> dict[str, str]:
-    """What the steps printed; `names`: name of a step -> its file."""
+    """Returns the output of the steps; `names`: step name -> file."""
     return {name: (folder / f"{file}.txt").read_text() for name, file in names.items() if (folder / f"{file}.txt").exists()}

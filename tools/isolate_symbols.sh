@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compiler launcher: runs the compiler, then renames every weak symbol that the object defines to NAME.ISA, so that
-# code for one instruction set is never chosen by the linker as the shared copy of an inline function.
+# Compiler launcher: runs the compiler, then renames every weak symbol that the object defines to NAME.ISA, so that the
+# linker never chooses code for one instruction set as the shared copy of an inline function.
 # Usage: isolate_symbols.sh ISA COMPILER ARGUMENTS...
 set -euo pipefail
 
@@ -28,7 +28,7 @@ names=$(mktemp)
 trap 'rm -f "$names"' EXIT
 {
   nm --defined-only "$object" | awk '$2 ~ /^[WVu]$/ {print $3}'
-  # The linker selects section groups by name, which is not always the name of a symbol in the group (D5 for destructors).
+  # The linker selects section groups by name, which may differ from the symbols in the group (D5 for destructors).
   readelf --section-groups --wide "$object" | sed -n 's/^COMDAT group section .* \[\(.*\)\] contains .*/\1/p'
 } | sort -u | awk -v isa="$isa" '{print $1, $1 "." isa}' >"$names"
 if [[ -s $names ]]; then objcopy --redefine-syms="$names" "$object"; fi

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/tutorial.md: the questions of the source documents, each with one command and what it prints here.
+"""Writes docs/tutorial.md: the questions from the source documents, each with a command and its output on this machine.
 
 Usage: tools/make_tutorial.py BINARY [--options "--num-layers 2"] > docs/tutorial.md
 
@@ -21,7 +21,7 @@ import termios
 from pathlib import Path
 
 COLUMNS = 100
-LINES = 10  # of what a command prints; the rest is left out
+LINES = 10  # lines of output per command; the rest is omitted
 SOURCE = Path(__file__).resolve().parent.parent
 
 # (heading, text before, [command, ...], text after)
@@ -34,7 +34,7 @@ SECTIONS = [
      "",
      ["bench --model small {m} --pass forward_backward --warmup 0,1,2,5 --steps 10 --columns first_steps"],
      "Kernel trials, code generation, allocation and initial weights happen before the first step, so they are not in these times."),
-    ("What do bfloat16 and compilation gain?",
+    ("How much do bfloat16 and compilation gain?",
      "",
      ["bench --model small {m} --mode eager,compile --dtype float32,bfloat16 --warmup 2 --steps 8 "
       "--columns default,speedup"],
@@ -47,11 +47,11 @@ SECTIONS = [
      "",
      ["profile 'class != matmul' --model small {m} --phase forward --view kernels --top 6"],
      ""),
-    ("How does the share of matrix products change from inference to a whole step?",
+    ("How does the share of matrix products change from inference to a full step?",
      "",
      ["profile --model small {m} --pass inference,forward_backward,step --view classes --top 4 --traced-steps 3"],
      ""),
-    ("Softmax against the two products around it: time and FLOPs?",
+    ("How does softmax compare with the two products around it in time and FLOPs?",
      "One document finds softmax as slow as the products on a GPU although it has far fewer FLOPs. The bound says why: softmax moves "
      "bytes, the products multiply.",
      ["profile --model small {m} --view attention"],
@@ -60,7 +60,7 @@ SECTIONS = [
      "",
      ["profile --model small {m} --compare-modes --view classes --top 4 --traced-steps 3"],
      ""),
-    ("What is the share of casts: is bfloat16 worth it on a small model?",
+    ("What share of the time do casts take, and is bfloat16 worth it on a small model?",
      "",
      ["profile 'class = cast or class = matmul' --model small {m} --dtype bfloat16 --view classes"],
      ""),
@@ -68,7 +68,7 @@ SECTIONS = [
      "Nothing runs here: the bytes come from the plan and are exact.",
      ["memory --model 2.7B --context 128,256,512 --pass inference,forward_backward,step --dtype float32,bfloat16"],
      ""),
-    ("What is the memory of a step held for, and what does a block save for backward?",
+    ("What does a step use memory for, and what does a block save for backward?",
      "",
      ["memory --model small {m}",
       "memory --model small {m} --view saved"],
@@ -85,7 +85,7 @@ SECTIONS = [
      "",
      ["demo autocast", "demo layernorm"],
      ""),
-    ("Attention alone: which widths and lengths fit, and what do they cost?",
+    ("Attention by itself: which widths and lengths fit, and what do they cost?",
      "",
      ["attention --d-model 16,64 --context 256,1024 --mode eager,compile --warmup 2 --steps 10"],
      ""),
@@ -106,7 +106,7 @@ WRONG = """## What the documents got wrong
 
 
 def run(binary: str, words: list[str], folder: str) -> str:
-    """The text that the program shows on a terminal of COLUMNS columns."""
+    """Returns the text that the program prints on a terminal with COLUMNS columns."""
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 50, COLUMNS, 0, 0))
     environment = {**os.environ, "HOME": folder, "LC_ALL": "C.UTF-8", "TERM": "xterm"}

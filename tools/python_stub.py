@@ -1,4 +1,4 @@
-"""Writes python/laptime/commands.pyi and steps.pyi: the functions of the module with the options of the program as keywords.
+"""Writes python/laptime/commands.pyi and steps.pyi: the functions of the module, with the program's options as keywords.
 
     LAPTIME_BINARY=build/release/laptime python3 tools/python_stub.py [--check]
 
@@ -13,10 +13,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "python"))
-import laptime  # noqa: E402: found by the line above
+import laptime  # noqa: E402: found through the path set above
 
 MODULES = ("commands", "steps")
-# Functions of another name than the command whose options they take.
+# Functions whose name differs from the command whose options they take.
 COMMAND_OF = {"measure": "record"}
 # Options that the functions set themselves.
 OWN = {"output", "format", "output_file", "html"}
@@ -44,7 +44,7 @@ def signature(function: ast.FunctionDef) -> str:
 
 
 def split(arguments: str) -> list[str]:
-    """Arguments at the commas that are outside of brackets."""
+    """Splits arguments at commas that are not inside brackets."""
     parts, depth = [""], 0
     for c in arguments:
         depth += (c in "[(") - (c in "])")
@@ -56,7 +56,7 @@ def split(arguments: str) -> list[str]:
 
 
 def used_import(node: ast.stmt, body: str) -> str:
-    """The import without names that the body does not have; empty without any."""
+    """Returns the import reduced to the names that the body uses; empty if there are none."""
     if not isinstance(node, (ast.Import, ast.ImportFrom)) or getattr(node, "module", "") == "__future__":
         return ""
     node.names = [alias for alias in node.names if re.search(rf"\b{alias.asname or alias.name}\b", body)]

@@ -19,14 +19,14 @@ WIDTH = 118
 
 
 def layout(value, indent: int = 0, key: str = "") -> str:
-    """JSON whose lists of objects have a line for each, and whose other values are filled like text, as far as the
+    """Formats JSON with one line per object in a list, and wraps other values like text, as far as the
     width allows."""
     line = key + json.dumps(value)
     if not isinstance(value, (dict, list)) or 0 < indent <= WIDTH - len(line):
         return line
     is_list = isinstance(value, list)
     one_per_line = indent == 0 or is_list and isinstance(value[0], dict)
-    inner = indent + (2 if indent == 0 or one_per_line or key else 1)  # an object in a list begins beside its brace
+    inner = indent + (2 if indent == 0 or one_per_line or key else 1)  # an object in a list begins next to its brace
     children = [layout(child, inner, "" if is_list else f"{json.dumps(name)}: ")
                 for name, child in (enumerate(value) if is_list else value.items())]
     lines = []

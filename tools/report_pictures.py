@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the pictures of a page in docs/images: runs docs/images/report.toml and pictures parts of its page.
+"""Makes the pictures of a page in docs/images: runs docs/images/report.toml and captures parts of its page.
 
 Usage: tools/report_pictures.py [--program build/release/laptime] [--store FILE]
        tools/report_pictures.py --page PAGE.html --images FOLDER
@@ -24,10 +24,10 @@ SWEEP = IMAGES / "report.toml"
 
 class Picture(NamedTuple):
     name: str
-    width: int  # of the window
+    width: int  # width of the window
     height: int
     dark: bool = False
-    section: str = ""  # that the picture shows; empty: the first screen
+    section: str = ""  # the section to capture; empty: the first screen
 
 
 PICTURES = (

@@ -28,7 +28,7 @@ def git(*arguments: str) -> str:
 
 
 def changed_files() -> set[str] | None:
-    """Paths from the root; None if there is no main branch to compare with."""
+    """Returns paths relative to the root, or None if there is no main branch to compare with."""
     head = git("rev-parse", "HEAD")
     base = git("merge-base", "HEAD", "origin/main")
     if not base or base == head:
@@ -73,7 +73,7 @@ def main() -> int:
         sources = sources_for(changed, sources)
 
     def tidy(source: str) -> tuple[str, int, str]:
-        # clang 14 supports _Float16 on x86 only with this feature, and does not know all warnings of gcc.
+        # clang 14 supports _Float16 on x86 only with this feature, and does not know all of gcc's warnings.
         command = ["clang-tidy", "-p", str(database), "--quiet", "--extra-arg=-mavx512fp16",
                    "--extra-arg=-Wno-unknown-warning-option", str(ROOT / source)]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -1,4 +1,5 @@
-// Pairs points by name, and leaves a pair unjudged where a record, its verdict or the number of samples forbids it.
+// Pairs points by name, and leaves a pair unjudged if a record, its verdict or the number of samples does not allow a
+// decision.
 #include "analysis/compared_points.h"
 
 #include <fmt/format.h>
@@ -18,10 +19,10 @@ namespace {
 
 bool has_predicted_rating(const Record& record) { return record.verdict.rating == kPredicted; }
 
-// Error where times of the points cannot be compared at all.
+// Throws Error if times of the points cannot be compared at all.
 void require_alike(const MeasuredPoint& a, const MeasuredPoint& b) {
   const auto refuse = [&](const std::string& why) {
-    throw Error::format("laptime compare: {}: {}; --anyway compares them all the same", quote(a.name), why);
+    throw Error::format("laptime compare: {}: {}; use --anyway to compare them nevertheless", quote(a.name), why);
   };
   const Record& first = a.processes.front();
   for (const MeasuredPoint* const point : {&a, &b}) {
@@ -29,13 +30,13 @@ void require_alike(const MeasuredPoint& a, const MeasuredPoint& b) {
       if (has_predicted_rating(record) != has_predicted_rating(first)) refuse("one is predicted, the other measured");
       if (record.fingerprint != first.fingerprint) refuse("they were measured on different machines");
       if (record.math_mode != first.math_mode)
-        refuse(fmt::format("their arithmetic is {} and {}", first.math_mode, record.math_mode));
+        refuse(fmt::format("their arithmetic differs: {} and {}", first.math_mode, record.math_mode));
     }
   }
 }
 
-// The reason why the verdicts of the records forbid a decision; empty if they do not. With kFewestProcesses or more the
-// interval contains the spread that makes a record unstable, but not a drift within each of them.
+// The reason why the records' verdicts rule out a decision; empty if they do not. With kFewestProcesses or more, the
+// interval covers the spread that makes a record unstable, but not a drift within each record.
 std::string doubt(const std::vector<Record>& processes) {
   const auto count = [&](Stability stability) {
     return std::ranges::count_if(processes,
@@ -44,11 +45,11 @@ std::string doubt(const std::vector<Record>& processes) {
   const int64_t drifting = count(Stability::kNoSteadyState);
   const int64_t unstable = std::ssize(processes) >= kFewestProcesses ? 0 : count(Stability::kUnstable);
   if (2 * (drifting + unstable) < std::ssize(processes)) return "";
-  return fmt::format("{} of {} records {}, by their own verdict", drifting + unstable, processes.size(),
+  return fmt::format("according to their verdicts, {} of {} records {}", drifting + unstable, processes.size(),
                      drifting >= unstable ? "found no steady state" : "are unstable");
 }
 
-// Keeps the first reason.
+// Sets the reason unless one is already set.
 void set_unjudged(StoredPair& pair, std::string_view word, const std::string& reason) {
   if (!pair.unjudged.empty()) return;
   pair.unjudged = word;
@@ -64,8 +65,8 @@ void note_failure(StoredPair& pair, std::string_view side, const std::optional<R
   set_unjudged(pair, word, fmt::format("{}: {}{}{}", side, word, failed->reason.empty() ? "" : ": ", failed->reason));
 }
 
-// The samples of each process of one side, of which the pair gets the number of processes and the median of all
-// samples.
+// Returns the samples of each process of one side, and stores the number of processes and the median of all samples in
+// the pair.
 std::vector<std::vector<double>> add_side(const MeasuredPoint& point, std::optional<double>& median,
                                           int64_t& processes) {
   std::vector<std::vector<double>> samples;
@@ -96,9 +97,9 @@ StoredPair pair_of(const MeasuredPoint& a, const MeasuredPoint& b, double error,
   pair.ratio = ratio->ratio;
   pair.interval = is_exact ? Interval{ratio->ratio, ratio->ratio} : ratio->interval;
   if (!pair.interval) {
-    set_unjudged(
-        pair, "undecided",
-        fmt::format("fewer than {} samples; measure more steps, or the points several times", kFewestForInterval));
+    set_unjudged(pair, "undecided",
+                 fmt::format("fewer than {} samples; measure more steps, or measure the points several times",
+                             kFewestForInterval));
   }
   for (const auto& [side, point] : {std::pair{"B", &b}, std::pair{"A", &a}}) {
     if (const std::string why = doubt(point->processes); !why.empty())
@@ -135,7 +136,7 @@ ComparedPoints compare_points(const MeasuredPoints& a, const MeasuredPoints& b, 
     if (has_match) left.erase(match);
   }
   if (left.size() == b.points.size()) {
-    throw Error::format("laptime compare: no record of {} has the name of one of {}; give records of the same points",
+    throw Error::format("laptime compare: {} and {} have no record name in common; give records of the same points",
                         a.origin, b.origin);
   }
   for (const MeasuredPoint& point : left) compared.pairs.push_back(missing(point, false, a.origin));

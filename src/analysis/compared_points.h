@@ -1,4 +1,4 @@
-// Points of two sets of records: which belong together, and what the ratio of their times says.
+// Points in two sets of records: how they are matched, and what the ratio of their times means.
 #pragma once
 
 #include <cstdint>
@@ -15,25 +15,25 @@ namespace laptime {
 // A point that several processes may have measured.
 struct MeasuredPoint {
   std::string name;
-  std::vector<Record> processes{};  // that have times
-  std::optional<Record> failed{};   // the first that has none
+  std::vector<Record> processes{};  // processes with times
+  std::optional<Record> failed{};   // the first process without times
 };
 
-// A set of records, by the points in it.
+// A set of records, grouped by point.
 struct MeasuredPoints {
   std::string origin;  // for messages: the file
   std::vector<MeasuredPoint> points{};
 };
 
-// A point of both sets.
+// A point that is in both sets.
 struct StoredPair {
   std::string name;
   std::optional<double> a{}, b{};  // medians of all samples, in seconds
   int64_t a_processes = 0, b_processes = 0;
   std::optional<double> ratio{};  // B / A
   std::optional<Interval> interval{};
-  // Why the pair cannot be judged, as a word ("undecided", kMissing, or the status of a record) and in a sentence; both
-  // are empty where the interval judges it.
+  // Why the pair cannot be judged, as a word ("undecided", kMissing, or a record's status) and in a sentence; both are
+  // empty if the interval decides.
   std::string unjudged{}, reason{};
 
   // "faster", "slower", "same", "undecided" or `unjudged`.
@@ -43,13 +43,13 @@ inline constexpr std::string_view kMissing = "missing";
 
 struct ComparedPoints {
   std::vector<StoredPair> pairs;
-  double confidence = 0;  // of the intervals
+  double confidence = 0;  // confidence level of the intervals
 };
 
-// Pairs points of the same name; where each set has a single point, these two are a pair. A point of one set alone is a
-// pair that is missing on the other side. The interval of a ratio excludes the true one once in a hundred comparisons,
-// and with more than five points as often as keeps it to one in twenty for all of them together. Error if the sets
-// share no point and, unless `anyway`, if the records of a pair differ in machine or arithmetic.
+// Pairs points with the same name; if each set has a single point, these two form a pair. A point in only one set
+// becomes a pair with a missing side. The interval of a ratio has a confidence of 99 %; with more than five points, it
+// is raised so that the chance of any error stays at 5 %. Throws Error if the sets share no point and, unless `anyway`,
+// if the records of a pair differ in machine or arithmetic.
 ComparedPoints compare_points(const MeasuredPoints& a, const MeasuredPoints& b, bool anyway);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Finding: one thing that records or traces show, as values without words. report/words.h has its sentence.
+// Finding: one result from records or traces, as values without prose. report/words.h turns it into a sentence.
 #pragma once
 
 #include <cstdint>
@@ -12,18 +12,18 @@
 
 namespace laptime {
 
-// How far the values of a finding can be relied on.
+// How reliable the values of a finding are.
 enum class FindingTrust : uint8_t { kMeasured, kRough, kPredicted };
 std::string_view name_of(FindingTrust trust);  // "measured", "rough", "predicted"
 
 struct Finding {
   std::string kind;       // "class_share"; report/words.cpp lists them all
-  std::string subject{};  // "matmul": which of its kind it is; may be empty
-  JsonObject values;      // by snake_case keys that end in their unit: "total_s", "share", "peak_bytes"
+  std::string subject{};  // "matmul": distinguishes findings of one kind; may be empty
+  JsonObject values;      // keyed in snake_case, ending in the unit: "total_s", "share", "peak_bytes"
   FindingTrust trust = FindingTrust::kMeasured;
 
-  bool has(std::string_view key) const;       // whether the value is there and not null
-  double number(std::string_view key) const;  // 0 where there is none
+  bool has(std::string_view key) const;       // whether the value exists and is not null
+  double number(std::string_view key) const;  // 0 if missing
   int64_t integer(std::string_view key) const;
   std::string text(std::string_view key) const { return values.text(key); }
 };
@@ -32,7 +32,7 @@ struct Finding {
 Json or_null(const std::optional<double>& value);
 Json or_null(const std::optional<int64_t>& value);
 
-// Adds "ratio_low" and "ratio_high" for the key "ratio"; nothing where there is no interval.
+// Adds "ratio_low" and "ratio_high" for the key "ratio"; adds nothing without an interval.
 void add_interval(JsonObject& values, const std::string& key, const std::optional<Interval>& interval);
 
 // {"kind": ..., "subject": ..., values..., "trust": ...}
@@ -40,7 +40,7 @@ Json to_json(const Finding& finding);
 
 void add(std::vector<Finding>& findings, std::string_view kind, std::string_view subject, Json values);
 
-// The first finding of a kind, and of a subject unless that is empty; null where there is none.
+// The first finding of a kind (and of a subject, unless that is empty); null if there is none.
 const Finding* find(const std::vector<Finding>& findings, std::string_view kind, std::string_view subject = {});
 
 }  // namespace laptime

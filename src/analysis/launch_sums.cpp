@@ -1,4 +1,4 @@
-// Adds up launches.
+// Sums launches.
 #include "analysis/launch_sums.h"
 
 #include <algorithm>

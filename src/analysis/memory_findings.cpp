@@ -45,7 +45,7 @@ void add_shares(const MemoryLedger& ledger, std::vector<Finding>& findings) {
   }
 }
 
-// Bytes that are held when a phase is over, as requested; none where the record does not know it.
+// Requested bytes held at the end of a phase; none if the record lacks them.
 std::optional<int64_t> held_after(const Record& record, const StepTrace& trace, const MemoryLedger& ledger,
                                   const std::string& phase) {
   const std::optional<int64_t> after = phase == "forward"    ? record.memory.after_forward_bytes
@@ -120,7 +120,7 @@ void add_residual(const StepTrace& trace, std::vector<Finding>& findings) {
 bool was_held(const Record& record) { return record.memory.peak_rss_bytes.has_value(); }
 
 std::optional<UsableMemory> usable_memory(const Record& record) {
-  // A negative number and the largest one stand for a machine whose memory is not known.
+  // A negative value and the maximum stand for a machine with unknown memory size.
   const int64_t bytes = record.bytes_available.value_or(-1);
   if (bytes < 0 || static_cast<double>(bytes) >= kUsableFraction * 0x1p63) return std::nullopt;
   UsableMemory usable{.bytes = bytes};
@@ -128,7 +128,7 @@ std::optional<UsableMemory> usable_memory(const Record& record) {
   try {
     usable.is_limit = !limit.empty() && limit != "null" && parse_bytes("memory_limit", limit) == usable.bytes;
   } catch (const Error&) {
-    usable.is_limit = false;  // a store may hold any text
+    usable.is_limit = false;  // a stored record may contain any text
   }
   if (!usable.is_limit && is_predicted(record))
     usable.whole = std::llround(static_cast<double>(usable.bytes) / kUsableFraction);

@@ -1,4 +1,4 @@
-// Findings from the buffers of a trace: what the memory of a step is held for, and where it peaks.
+// Findings from the buffers of a trace: what a step uses memory for, and where it peaks.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,18 @@
 
 namespace laptime {
 
-// Whether the step ran here, so that the bytes of its plan were held. Otherwise they are predicted.
+// Whether the step ran here, so that its planned bytes were actually held. Otherwise they are predicted.
 bool was_held(const Record& record);
 
-// The bytes that the step may use, and what sets them.
+// The memory available to the step, and what limits it.
 struct UsableMemory {
   int64_t bytes = 0;
-  bool is_limit = false;  // --memory-limit
-  std::optional<int64_t>
-      whole{};  // the memory of which `bytes` are kUsableFraction; none of a run, which may find less
+  bool is_limit = false;           // --memory-limit
+  std::optional<int64_t> whole{};  // the memory of which `bytes` is the fraction kUsableFraction; none for a run
 };
-// None where the record does not know it.
+// None if the record lacks it.
 std::optional<UsableMemory> usable_memory(const Record& record);
-// Adds available_bytes, is_limit and whole_bytes, as far as they are known.
+// Adds available_bytes, is_limit and whole_bytes if they are known.
 void add_usable(const std::optional<UsableMemory>& usable, Json& values);
 
 // Everything that the buffers of one point show, in this order:
@@ -41,13 +40,13 @@ void add_usable(const std::optional<UsableMemory>& usable, Json& values);
 std::vector<Finding> memory_findings(const Record& record, const StepTrace& trace);
 
 // How the peak grows between two points that differ only in context, 0 < shorter < longer: from_context, from_bytes,
-// to_context, to_bytes. Each buffer held at the longer point's peak is matched with the same buffer of the shorter
+// to_context, to_bytes. Each buffer live at the longer point's peak is matched with the same buffer of the shorter
 // point. If all have a match, also square_bytes, linear_bytes and constant_bytes (requested bytes, by how they grow
 // with the context), and square_op, the op that writes most of square_bytes, or empty. The subject is `name`.
 Finding memory_growth_finding(const std::string& name, const StepTrace& at_shorter, int64_t shorter,
                               const StepTrace& at_longer, int64_t longer);
 
-// The largest group of layers that save the same tensors; null where no layer saves any.
+// The largest group of layers that save the same tensors; null if no layer saves any.
 const SavedBlock* usual_block(const SavedBytes& saved);
 
 }  // namespace laptime

@@ -13,13 +13,14 @@
 namespace laptime {
 namespace {
 
-// What a buffer is in its step, whatever its size. Several buffers may be alike; they correspond in their order.
+// The role of a buffer in its step, regardless of its size. Several buffers may have the same identity; they correspond
+// in order.
 std::string identity_of(const TraceBuffer& buffer) {
   return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", buffer.name, buffer.op, buffer.scope, buffer.phase, buffer.role,
                      buffer.dtype);
 }
 
-// Bytes of the buffers of a step by identity, those that are alike in their order.
+// Bytes of a step's buffers by identity; buffers with equal identities are in order.
 std::map<std::string, std::vector<int64_t>> bytes_by_identity(const StepTrace& trace) {
   std::map<std::string, std::vector<int64_t>> bytes;
   for (size_t i = 0; i < trace.buffer_count(); ++i) {
@@ -29,8 +30,8 @@ std::map<std::string, std::vector<int64_t>> bytes_by_identity(const StepTrace& t
   return bytes;
 }
 
-// 0, 1 or 2: the power of `ratio`, above 1, that is nearest to how the bytes grew. The size of a buffer may have terms
-// of two powers, as the tables of a mask have.
+// 0, 1 or 2: the power of `ratio` (above 1) that is closest to the growth in bytes. A buffer's size may have terms of
+// two powers, as mask tables do.
 size_t nearest_power(int64_t before, int64_t after, double ratio) {
   if (before <= 0 || after <= before) return 0;
   const double power = std::log(static_cast<double>(after) / static_cast<double>(before)) / std::log(ratio);
@@ -51,7 +52,7 @@ Finding memory_growth_finding(const std::string& name, const StepTrace& at_short
   const std::map<std::string, std::vector<int64_t>> before = bytes_by_identity(at_shorter);
   const auto peak = static_cast<int64_t>(at_end.peak_launch());
   const double ratio = static_cast<double>(longer) / static_cast<double>(shorter);
-  std::array<int64_t, 3> bytes{};  // by the power of the context that they grow with
+  std::array<int64_t, 3> bytes{};  // indexed by the power of the context with which they grow
   std::map<std::string, size_t> met;
   std::map<std::string, int64_t> square_by_op;
   for (size_t i = 0; i < at_longer.buffer_count(); ++i) {

@@ -1,4 +1,4 @@
-// Adds up buffers over the launches during which they are alive.
+// Sums buffers over the launches during which they are live.
 #include "analysis/memory_ledger.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 namespace laptime {
 namespace {
 
-// Each category by the role of its buffers, where the role alone decides, and its key.
+// The role that identifies each category (empty if the role alone does not decide), and the category's key.
 constexpr std::array<std::pair<std::string_view, std::string_view>, kMemoryCategoryCount> kCategories{
     {{"parameter", "parameters"},
      {"optimizer_state", "optimizer_state"},
@@ -19,7 +19,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, kMemoryCateg
      {"", "temporaries"},
      {"workspace", "workspace"}}};
 
-// For each launch and category, the change of the held bytes.
+// For each launch and category, the change in bytes held.
 std::vector<CategoryBytes> changes_of(const StepTrace& trace) {
   std::vector<CategoryBytes> changes(trace.launch_count() + 1);
   for (size_t i = 0; i < trace.buffer_count(); ++i) {

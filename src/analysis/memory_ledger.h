@@ -1,4 +1,4 @@
-// MemoryLedger: what the bytes of a step are held for, launch by launch.
+// MemoryLedger: what a step uses memory for, launch by launch.
 #pragma once
 
 #include <array>
@@ -12,15 +12,16 @@
 
 namespace laptime {
 
-// What a buffer is held for. In the order in which pictures stack them: first what lives for the whole run.
+// The purpose of a buffer. Listed in the order in which charts stack them: those that live for the whole run come
+// first.
 enum class MemoryCategory : uint8_t {
   kParameters,
   kOptimizerState,
-  kInputs,  // and constants: tokens, targets, masks, tables
+  kInputs,  // inputs and constants: tokens, targets, masks, tables
   kGradients,
   kAutocastCopies,
   kSaved,        // activations that forward keeps for backward
-  kTemporaries,  // every other value of the step, gradients of activations among them
+  kTemporaries,  // every other value of the step, including gradients of activations
   kWorkspace,
 };
 inline constexpr size_t kMemoryCategoryCount = 8;
@@ -30,7 +31,7 @@ std::string title_of(MemoryCategory category);     // "saved activations"
 MemoryCategory category_at(size_t index);
 MemoryCategory category_of(const TraceBuffer& buffer);
 
-// Bytes of tensors by category, as requested: without rounding.
+// Bytes of tensors by category, as requested, without rounding.
 struct CategoryBytes {
   std::array<int64_t, kMemoryCategoryCount> bytes{};
 
@@ -39,7 +40,7 @@ struct CategoryBytes {
   int64_t total() const;
 };
 
-// The launches of a phase, and the launch at which most bytes are held.
+// The launches of a phase, and the launch at which memory peaks.
 struct PhasePeak {
   std::string phase;
   size_t first = 0;  // launch
@@ -47,7 +48,7 @@ struct PhasePeak {
   size_t peak = 0;  // the first launch that reaches the peak
 };
 
-// A stretch of the step: one phase, or several whose launches alternate ("backward and optimizer").
+// A section of the step: one phase, or several whose launches alternate ("backward and optimizer").
 struct Section {
   std::string title;
   size_t first = 0;  // launch
@@ -59,14 +60,14 @@ class MemoryLedger {
   explicit MemoryLedger(const StepTrace& trace);
 
   size_t launches() const { return held_.size(); }
-  // Held while a launch runs.
+  // Bytes held while a launch runs.
   const CategoryBytes& held(size_t launch) const { return held_[launch]; }
-  // At most `columns` launches that stand for all in a picture: of each stretch the one that holds most.
+  // At most `columns` launches that represent all launches in a chart: for each stretch, the one with the most memory.
   std::vector<size_t> most_held(size_t columns) const;
   size_t peak_launch() const { return peak_launch_; }
   const CategoryBytes& peak() const { return held_[peak_launch_]; }
-  // Of the peak: bytes that no tensor asked for, because buffers are aligned and the arena has gaps. peak().total() and
-  // these are what the plan allocates.
+  // Bytes at the peak that no tensor requested, due to alignment and gaps in the arena. The plan allocates
+  // peak().total() plus these.
   int64_t rounding() const { return rounding_; }
   int64_t planned() const { return peak().total() + rounding_; }
   int64_t resident() const { return resident_; }  // requested by buffers that live for the whole run

@@ -1,4 +1,4 @@
-// Groups the buffers of a trace by what makes them and by what they are saved for.
+// Groups the buffers of a trace by the op that writes them and by the module that they are saved for.
 #include "analysis/memory_tensors.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@
 namespace laptime {
 namespace {
 
-// Appends to the group for which `same` holds, or begins a new one.
+// Appends to the group for which `same` is true, or starts a new one.
 template <class Group, class Same>
 Group& group_in(std::vector<Group>& groups, Group fresh, const Same& same) {
   const auto found = std::ranges::find_if(groups, same);
@@ -45,8 +45,8 @@ std::vector<int64_t> dimensions_of(std::string_view shape) {
   return dimensions;
 }
 
-// Shows tensors of the same kind with the same shape. Products of a batch have their rows folded, [1, 1024, 768], where
-// other ops have [4, 256, 768].
+// Shows equal tensors with equal shapes. Matrix products fold the rows of a batch, [1, 1024, 768], while other ops use
+// [4, 256, 768].
 class RowShapes {
  public:
   explicit RowShapes(const StepTrace& trace) {
@@ -68,7 +68,7 @@ class RowShapes {
   }
 
  private:
-  std::map<int64_t, std::pair<int64_t, int64_t>> batches_;  // sequences and positions by their product
+  std::map<int64_t, std::pair<int64_t, int64_t>> batches_;  // sequences and positions, keyed by their product
 };
 
 bool is_copy(const TraceBuffer& buffer) { return category_of(buffer) == MemoryCategory::kAutocastCopies; }
@@ -108,7 +108,7 @@ SavedBytes saved_bytes_of(const StepTrace& trace) {
       add_part(buffer, "inputs and constants", saved.parts);
       continue;
     }
-    const TraceLaunch maker = trace.launch(static_cast<size_t>(buffer.first));  // the first use is the writing one
+    const TraceLaunch maker = trace.launch(static_cast<size_t>(buffer.first));  // the first use writes the buffer
     add_part(buffer, maker.part.empty() && maker.layer >= 0 ? "block" : maker.part, saved.parts);
     add_tensor(buffer, shapes.unfolded(buffer.shape), maker.layer,
                maker.layer < 0 ? saved.rest.tensors : layers[maker.layer]);

@@ -1,4 +1,4 @@
-// The tensors of a step that hold memory: those that forward saves for backward, and the largest allocations.
+// The tensors that use a step's memory: those that forward saves for backward, and the largest allocations.
 #pragma once
 
 #include <cstdint>
@@ -10,29 +10,29 @@
 
 namespace laptime {
 
-// Saved tensors of one block that are alike.
+// Equal saved tensors of one block.
 struct SavedTensors {
   std::string scope;  // within the block: "attn.scores"; empty: the block itself
-  std::string op;     // that makes them
+  std::string op;     // op that writes them
   std::string dtype;
   std::string shape;
   int64_t count = 0;        // per block
-  int64_t bytes = 0;        // of all of them, per block
-  bool are_copies = false;  // of parameters, by autocast
+  int64_t bytes = 0;        // total per block
+  bool are_copies = false;  // autocast copies of parameters
   friend bool operator==(const SavedTensors&, const SavedTensors&) = default;
 };
 
-// Layers that save the same.
+// Layers that save the same tensors.
 struct SavedBlock {
   std::vector<int64_t> layers;        // ascending
   int64_t bytes = 0;                  // per layer
-  int64_t copies = 0;                 // of these: autocast's copies of parameters
-  std::vector<SavedTensors> tensors;  // of one layer, those with most bytes first
+  int64_t copies = 0;                 // included: autocast copies of parameters
+  std::vector<SavedTensors> tensors;  // tensors of one layer, most bytes first
 };
 
-// Saved bytes of all layers by module and op.
+// Saved bytes of all layers, by module and op.
 struct SavedPart {
-  std::string part;  // "attn", "lm_head"; "block": of a layer, but of none of its modules
+  std::string part;  // "attn", "lm_head"; "block": in a layer but in none of its modules
   std::string op;
   int64_t count = 0;
   int64_t bytes = 0;
@@ -40,10 +40,10 @@ struct SavedPart {
 
 struct SavedBytes {
   int64_t total = 0;
-  int64_t copies = 0;              // of these: autocast's copies of parameters
-  int64_t shared = 0;              // of inputs and constants that backward reads
+  int64_t copies = 0;              // included: autocast copies of parameters
+  int64_t shared = 0;              // inputs and constants that backward reads
   std::vector<SavedBlock> blocks;  // in the order of their first layers
-  SavedBlock rest;                 // of tensors made outside of the layers
+  SavedBlock rest;                 // tensors written outside the layers
   std::vector<SavedPart> parts;    // most bytes first
 };
 
@@ -52,24 +52,25 @@ SavedBytes saved_bytes_of(const StepTrace& trace);
 // "layers 0-11", "layer 3", "layers 0-2, 4"
 std::string layers_text(const std::vector<int64_t>& layers);
 
-// The largest allocations of a step. Equal layers are one group.
+// The largest allocations of a step. Equal layers share a group.
 struct LargeTensors {
   std::string name;   // "layers.*.attn.weights"; empty: none
-  std::string op;     // that makes them; empty for a source
-  std::string scope;  // of that op
+  std::string op;     // op that writes them; empty for a source
+  std::string scope;  // scope of that op
   std::string phase;
   std::string dtype;
   std::string shape;
   MemoryCategory category = MemoryCategory::kTemporaries;
-  int64_t bytes = 0;            // of one
-  std::vector<size_t> buffers;  // of the trace
-  int64_t alive_at_peak = 0;    // how many
+  int64_t bytes = 0;            // of one tensor
+  std::vector<size_t> buffers;  // buffers in the trace
+  int64_t alive_at_peak = 0;    // number of tensors live at the peak
 };
 
-// At most `top` groups, the largest single tensors first, and of tensors of one size those with most alive at the peak.
+// At most `top` groups, largest single tensor first; among equal sizes, the group with the most tensors live at the
+// peak first.
 std::vector<LargeTensors> largest_tensors(const StepTrace& trace, size_t peak_launch, size_t top);
 
-// What a group is called: its name, or the op and scope that make it.
+// A title for a group: its name, or the op and scope that write it.
 std::string title_of(const LargeTensors& tensors);
 
 }  // namespace laptime

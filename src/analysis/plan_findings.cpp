@@ -1,4 +1,4 @@
-// Reads predictions, and holds them against times and memory.
+// Reads predictions, and compares them with times and memory.
 #include "analysis/plan_findings.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ std::optional<double> number_of(const Record& record, const char* key) {
   return found != nullptr && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
 }
 
-// The machine whose data sheet predicts the record; empty for any other device.
+// The machine whose data sheet was used to predict the record; empty for any other device.
 std::string described_machine(const Record& record) {
   const std::string device = record.config.text("device");
   return device.starts_with(kMachinePrefix) ? device.substr(kMachinePrefix.size()) : "";
@@ -37,7 +37,7 @@ Finding fit_finding(const PlannedPoint& point) {
   return {.kind = "fit", .values = std::move(values)};
 }
 
-// A bound without what programs reach of the machine.
+// Whether a prediction is a bound, that is, made without the rates that programs reach on the machine.
 bool is_bound(const Prediction& prediction) { return prediction.from == "data sheet"; }
 
 Finding time_finding(const Record& record, double seconds, bool is_bound) {
@@ -75,7 +75,7 @@ void add_published(const Record& record, const std::string& machine, std::vector
       {{"times", ratio->times}, {"median", ratio->median}, {"low", ratio->low}, {"high", ratio->high}});
 }
 
-// A bound from a data sheet takes its interval from published runs.
+// A data-sheet bound gets its interval from published runs.
 void add_training(const Record& record, const TrainingBudget& budget, bool is_bound, std::vector<Finding>& findings) {
   std::optional<Finding> training = training_time(record, budget);
   if (!training) return;

@@ -1,4 +1,4 @@
-// How many times as long published runs took as the bound of a data sheet.
+// Ratios of published times to bounds from data sheets.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 
 namespace laptime {
 
-// Published times over bounds, of all machines together; docs/predictions.md has the same table.
+// Published times divided by bounds, over all machines; docs/predictions.md has the same table.
 struct PublishedRatio {
   std::string_view arithmetic;  // "bfloat16 autocast", "tf32", "float32"
   std::string_view mode;        // "eager", "compile"
-  int64_t times = 0;            // how many were published
+  int64_t times = 0;            // number of published times
   double median = 0, low = 0, high = 0;
 };
 std::span<const PublishedRatio> published_ratios();
 
-// The ratio for a number type ("bfloat16") and mode. None for arithmetic of which nothing was published.
+// The ratio for a number type ("bfloat16") and mode. None if nothing was published for that arithmetic.
 std::optional<PublishedRatio> published_ratio(std::string_view dtype, std::string_view mode);
 
 }  // namespace laptime

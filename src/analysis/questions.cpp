@@ -1,4 +1,4 @@
-// Answers from records and traces. Every answer is empty where no point has what it needs.
+// Answers from records and traces. An answer is empty if no point has the required data.
 #include "analysis/questions.h"
 
 #include <fmt/format.h>
@@ -37,7 +37,7 @@ const TimeStats* whole_time(const QuestionedPoint& point) { return time_of(point
 
 bool is_profiled(const QuestionedPoint& point) { return point.trace != nullptr && !point.trace->steps.empty(); }
 
-// "1.9 to 2.2", or one of them where both read alike.
+// "1.9 to 2.2", or a single value if both read the same.
 std::string range_text(const std::vector<double>& values, const std::function<std::string(double)>& text) {
   const auto [low, high] = std::ranges::minmax_element(values);
   return text(*low) == text(*high) ? text(*low) : fmt::format("{} to {}", text(*low), text(*high));
@@ -45,7 +45,7 @@ std::string range_text(const std::vector<double>& values, const std::function<st
 std::string two_digits(double value) { return std::isfinite(value) ? fmt::format("{:.2g}", value) : "-"; }
 std::string factor(double value) { return fixed_text(value, 2); }
 
-// Two points whose configurations differ in one option, from one value to another.
+// Two points whose configurations differ only in one option, which has the two given values.
 using Pair = std::pair<const QuestionedPoint*, const QuestionedPoint*>;
 std::vector<Pair> pairs_of(Points points, const std::string& option, std::string_view from, std::string_view to) {
   const auto rest_of = [&](const QuestionedPoint& point) {
@@ -66,7 +66,7 @@ std::vector<Pair> pairs_of(Points points, const std::string& option, std::string
   return pairs;
 }
 
-// "compile is 1.41 to 2.23 times as fast as eager (4 pairs)"; empty without a pair.
+// "compile is 1.41 to 2.23 times as fast as eager (4 pairs)"; empty if there is no pair.
 std::string gain_text(Points points, const std::string& option, std::string_view from, std::string_view to) {
   std::vector<double> ratios;
   size_t unclear = 0;
@@ -79,10 +79,10 @@ std::string gain_text(Points points, const std::string& option, std::string_view
   }
   if (ratios.empty()) return "";
   return fmt::format("{} is {} times as fast as {} ({}{})", to, range_text(ratios, factor), from,
-                     counted(ratios.size(), "pair"), unclear > 0 ? fmt::format(", {} within the noise", unclear) : "");
+                     counted(ratios.size(), "pair"), unclear > 0 ? fmt::format(", {} within noise", unclear) : "");
 }
 
-// Sums of the launches that `test` accepts with their share of the step; the longest first.
+// Sums of the launches that `test` accepts, with their share of the step, longest first.
 using Share = std::pair<LaunchSum, double>;
 std::vector<Share> shares_of(const StepTrace& trace, const LaunchKey& key, const LaunchTest& test = {}) {
   std::vector<Share> shares;
@@ -114,7 +114,7 @@ std::string times_and_spread(Points points) {
                        format_seconds(backward->median));
     const TimeStats* const whole = whole_time(point);
     if (whole != nullptr && whole->std && whole->mean > 0 && !is_predicted(*point.record))
-      text += fmt::format(", in all {} with a standard deviation of {}", format_seconds(whole->median),
+      text += fmt::format(", total {} with a standard deviation of {}", format_seconds(whole->median),
                           percent_text(*whole->std / whole->mean));
   }
   if (ratios.empty()) return "";
@@ -132,17 +132,17 @@ std::string first_steps(Points points) {
     if (worst == nullptr || excess(point) > excess(*worst)) worst = &point;
   }
   if (worst == nullptr) return "";
-  if (*worst->record->transient.excess <= 0) return "Here they do not: no first step was longer than later ones.";
+  if (*worst->record->transient.excess <= 0) return "They do not here: no first step was longer than the later ones.";
   const Transient& first = worst->record->transient;
   std::map<std::string, double> phases;
   for (const ClassShare& part : first.parts) phases[part.phase] += part.seconds;
   const auto most = std::ranges::max_element(phases, [](const auto& a, const auto& b) { return a.second < b.second; });
   std::string text =
-      fmt::format("Most of all at {}: the first {} took {} longer, as long as {} steady steps", worst->name,
+      fmt::format("The largest effect is at {}: the first {} took {} longer, equal to {} steady steps", worst->name,
                   counted(first.steps.value_or(1), "step"), format_seconds(*first.excess), two_digits(excess(*worst)));
-  if (most != phases.end()) text += fmt::format(", most of it in {}", most->first);
+  if (most != phases.end()) text += fmt::format(", mostly in {}", most->first);
   if (first.page_faults && *first.page_faults >= 0.01 * *first.excess)
-    text += fmt::format("; page faults are {} of it", percent_text(*first.page_faults / *first.excess));
+    text += fmt::format("; page faults account for {} of it", percent_text(*first.page_faults / *first.excess));
   return text + ".";
 }
 
@@ -172,7 +172,7 @@ std::string top_kernel(Points points) {
     ++all;
     same += top.key == first ? 1U : 0U;
   }
-  return text.empty() ? "" : fmt::format("{}; it is the first at {} of {}.", text, same, counted(all, "point"));
+  return text.empty() ? "" : fmt::format("{}; it takes the most time at {} of {}.", text, same, counted(all, "point"));
 }
 
 std::string other_kernels(Points points) {
@@ -202,7 +202,7 @@ std::string product_share(Points points) {
     }
     if (!shares.empty()) parts.push_back(fmt::format("{} {}", pass, range_text(shares, percent_text)));
   }
-  return parts.size() < 2 ? "" : fmt::format("Matrix products take this much of the time: {}.", joined(parts, ", "));
+  return parts.size() < 2 ? "" : fmt::format("Share of time in matrix products: {}.", joined(parts, ", "));
 }
 
 std::string softmax(Points points) {
@@ -220,7 +220,7 @@ std::string softmax(Points points) {
                      range_text(times, two_digits), range_text(flops, percent_text), counted(times.size(), "point"));
 }
 
-// The class of work in which the first pair saves most, in shares of the eager step.
+// The class of work in which the first pair saves most, as shares of the eager step.
 std::string gain_of_compile(Points points) {
   for (const auto& [eager, compiled] : pairs_of(points, "mode", "eager", "compile")) {
     if (!is_profiled(*eager) || !is_profiled(*compiled)) continue;
@@ -232,7 +232,7 @@ std::string gain_of_compile(Points points) {
     const double after = totals_of(*compiled->trace).step;
     if (most == saved.end() || before <= 0 || most->second <= 0) continue;
     return fmt::format(
-        "At {} compile mode takes {} of the time of eager; most of what it saves is {} ({} of the eager {}).",
+        "At {} compile mode takes {} of the eager time; most of the saving is in {} ({} of the eager {}).",
         compiled->name, percent_text(after / before), most->first, percent_text(most->second / before),
         pass_of(*eager->trace));
   }
@@ -319,16 +319,16 @@ struct Question {
 constexpr std::array kQuestions{
     Question{"How long do forward, backward and both take, and how much do they vary?", times_and_spread},
     Question{"Why do the first steps take longer without warm-up?", first_steps},
-    Question{"What do bfloat16 and compilation gain?", gains},
+    Question{"How much do bfloat16 and compilation gain?", gains},
     Question{"Which kernel takes most of the time, and how often is it called?", top_kernel},
     Question{"Which kernels other than matrix products matter in forward?", other_kernels},
-    Question{"How does the share of matrix products change from inference to a whole step?", product_share},
-    Question{"Softmax against the two products around it: time and FLOPs?", softmax},
+    Question{"How does the share of matrix products change from inference to a full step?", product_share},
+    Question{"How does softmax compare with the two products around it in time and FLOPs?", softmax},
     Question{"Where does compile mode gain its time?", gain_of_compile},
-    Question{"What is the share of casts: is bfloat16 worth it on a small model?", casts},
+    Question{"What share of the time do casts take, and is bfloat16 worth it on a small model?", casts},
     Question{"What is the peak for inference, forward with backward, and a step?", peaks},
-    Question{"What is the memory of a step held for, and what does a block save for backward?", memory_held},
-    Question{"Attention alone: which widths and lengths fit, and what do they cost?", attention_alone}};
+    Question{"What does a step use memory for, and what does a block save for backward?", memory_held},
+    Question{"Attention by itself: which widths and lengths fit, and what do they cost?", attention_alone}};
 
 }  // namespace
 

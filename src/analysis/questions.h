@@ -13,17 +13,17 @@ namespace laptime {
 
 struct QuestionedPoint {
   const Record* record = nullptr;
-  const StepTrace* trace = nullptr;  // null without one
+  const StepTrace* trace = nullptr;  // null if there is none
   std::string name;
 };
 
 struct Answer {
-  std::string_view question;  // a heading of docs/tutorial.md, which has a command for it
+  std::string_view question;  // a heading of docs/tutorial.md, which shows a command for it
   std::string text;
 };
 
-// One answer for each question that the points answer, in the order of docs/tutorial.md. The first point with what a
-// question is about stands for the others where a single one must.
+// One answer per question that the points can answer, in the order of docs/tutorial.md. If a question concerns a single
+// point, the first point with the required data is used.
 std::vector<Answer> answer_questions(std::span<const QuestionedPoint> points);
 
 }  // namespace laptime

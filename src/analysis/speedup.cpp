@@ -1,4 +1,4 @@
-// Finds baselines by the rest of their configuration, and divides times.
+// Finds baselines with an otherwise equal configuration, and divides times.
 #include "analysis/speedup.h"
 
 #include <fmt/format.h>
@@ -16,14 +16,14 @@
 namespace laptime {
 namespace {
 
-// The options that say how a step is computed, in the order in which a header names them.
+// The options that determine how a step is computed, in the order in which a header lists them.
 constexpr std::array kMayDiffer{"dtype",        "mode",    "float32_precision",     "reproducible",
                                 "keep",         "lower",   "kernels_file",          "recompute",
                                 "memory_limit", "threads", "optimizer_in_backward", "moments"};
 constexpr std::array<const char*, 2> kWholeMayDiffer{"keep", "lower"};
 constexpr std::string_view kThreads = "threads";
 
-// Equal for records of one command that differ only in these keys, in whatever order their keys were written.
+// Equal for records of one command that differ only in these keys, regardless of key order.
 std::string point_without(const Record& record, std::span<const char* const> keys) {
   Json config = record.config.json();
   for (const char* key : keys) config.erase(key);
@@ -36,20 +36,20 @@ std::string point_without(const Record& record, std::span<const char* const> key
 }
 std::string whole_point_of(const Record& record) { return point_without(record, kWholeMayDiffer); }
 
-// Whether the step of the record has every composite whole.
+// Whether the record's step runs every composite without lowering it.
 bool is_whole(const Record& record) {
   const Json& config = record.config.json();
   const auto unset = [&](const char* key) { return !config.contains(key) || config[key].is_null(); };
   return record.config.text("mode") != "eager" && unset("keep") && unset("lower");
 }
 
-// The value that a baseline has if its run has it; empty for options without such a value.
+// The preferred value for a baseline, if its run has it; empty for options without a preference.
 std::string_view usual_value(std::string_view key) {
   if (key == "dtype") return "float32";
   return key == "mode" ? "eager" : "";
 }
 
-// The value of an option that others are compared with: none of it, else the least number, else the first by name.
+// The option value used as the baseline: none or false, else the smallest number, else the first by name.
 std::string plainest(const std::set<std::string>& values) {
   for (const char* const none : {"", "null", "none", "false"}) {
     if (values.contains(none)) return none;
@@ -75,7 +75,7 @@ const TimeStats* time_of(const Record& record, const std::map<std::string, TimeS
   return found == times.end() || found->second.count == 0 ? nullptr : &found->second;
 }
 
-// The 97.5th percentile of Student's t.
+// The 97.5th percentile of Student's t distribution.
 double student_t(int64_t degrees) {
   constexpr std::array kTable{12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26};
   if (degrees < 1) return kTable.front();
@@ -111,12 +111,12 @@ void Speedups::plan(const Record& record) {
   std::map<std::string, std::set<std::string>>& seen = runs_[record.run];
   for (const char* const key : kMayDiffer) {
     const std::string value = record.config.text(key);
-    const bool is_unknown = key == kThreads && (value.empty() || value == "null");  // of a device without threads
+    const bool is_unknown = key == kThreads && (value.empty() || value == "null");  // for a device without threads
     if (!is_unknown) seen[key].insert(value);
   }
 }
 
-// Points to come have no run yet, and are of one command.
+// Points that have not run yet have no run name and belong to one command.
 Speedups::Values Speedups::values_of(const std::string& run) const {
   auto found = runs_.find(run);
   if (found == runs_.end()) found = runs_.find("");
@@ -172,7 +172,7 @@ void Speedups::add(const Record& record) {
 
 namespace {
 
-// The ratio of the baseline found for a record to the record.
+// The ratio of a record's baseline to the record.
 template <class Baseline>
 std::optional<Speedup> compared(const Baseline& baseline, const Record& record, std::string_view phase) {
   if (record.status != Status::kOk || baseline.is_predicted != is_predicted(record)) return std::nullopt;

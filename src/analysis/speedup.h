@@ -1,4 +1,4 @@
-// Speedups: how many times faster a record is than the baseline of its run, and what each fusion gains.
+// Speedups: how many times faster a record is than its run's baseline, and how much each fusion gains.
 #pragma once
 
 #include <map>
@@ -13,50 +13,51 @@
 
 namespace laptime {
 
-// The ratio of two times, always with its 95 % interval. Times of a device model are exact: low and high are the value.
+// The ratio of two times, always with its 95 % interval. Times from a device model are exact: low and high equal the
+// value.
 struct Speedup {
   double value = 0;
   Interval interval;
 };
 
-// The ratio of two medians: a bootstrap interval where both sides have enough samples, otherwise the delta method with
-// Student's t. Two times of one sample each have no spread to judge by; their interval spans a factor of two.
-// None unless both medians are positive.
+// The ratio of two medians, with a bootstrap interval if both sides have enough samples, otherwise the delta method
+// with Student's t. Two times with a single sample each have no spread, so their interval spans a factor of two. None
+// unless both medians are positive.
 std::optional<Speedup> speedup_of(const TimeStats& baseline, const TimeStats& time);
 
-// Half the 95 % interval of the median, as a fraction of it; from few samples that of the mean, by Student's t. None
-// from a single sample.
+// Half-width of the median's 95 % interval, as a fraction of the median; for few samples, that of the mean, using
+// Student's t. None for a single sample.
 std::optional<double> uncertainty_of(const TimeStats& time);
 
-// The rows that others are compared with. Two rows compare only if one command measured both on one machine (`run`,
-// `fingerprint`).
+// The baselines with which rows are compared. Two rows are compared only if one command measured both on one machine
+// (`run`, `fingerprint`).
 //
-// A run's baseline differs from a row only in the options that say how a step is computed (number type, mode, threads,
-// recomputation, ...), among those that the run varies. It has float32 and eager mode if the run has them, and of every
-// other such option the plainest value that the run has: none or false, else the least number, else the first by name.
-// The order of the rows does not matter. A run that varies none of them has no baseline.
+// A run's baseline differs from a row only in options that determine how a step is computed (number type, mode,
+// threads, recomputation, ...), among those that the run varies. It uses float32 and eager mode if the run has them,
+// and for every other such option the plainest value in the run: none or false, else the smallest number, else the
+// first by name. The order of rows does not matter. A run that varies none of these options has no baseline.
 class Speedups {
  public:
-  // Each row of the table, measured or not, before any is compared: it decides what a run varies.
+  // Call for each row of the table, measured or not, before comparing any: it determines what a run varies.
   void plan(const Record& record);
 
-  // Ignores records that are not ok or no baseline.
+  // Ignores records that are not ok or not a baseline.
   void add(const Record& record);
 
-  // Whether some run that was planned varies an option that a baseline is chosen by.
+  // Whether some planned run varies an option that affects the choice of baseline.
   bool any() const { return !descriptions().empty(); }
 
-  // The options of the baselines: "float32 eager", "threads:1"; one for each kind of run.
+  // The options of the baselines: "float32 eager", "threads:1"; one per kind of run.
   std::vector<std::string> descriptions() const;
 
   bool is_baseline(const Record& record) const;
 
-  // Median time of the baseline over that of the record, for one phase ("" for the pass that was asked for). None if
-  // there is no baseline, a side has no such time, or only one side was measured.
+  // Median time of the baseline divided by that of the record, for one phase ("" for the requested pass). None if there
+  // is no baseline, a side lacks such a time, or only one side was measured.
   std::optional<Speedup> speedup(const Record& record, std::string_view phase) const;
 
-  // The record's median time over that of the step with every composite whole: above 1, keeping what this record lowers
-  // gains that much.
+  // The record's median time divided by that of the step with no composite lowered: a value above 1 is the gain from
+  // keeping what this record lowers.
   std::optional<Speedup> gain(const Record& record, std::string_view phase) const;
 
  private:
@@ -65,7 +66,7 @@ class Speedups {
     std::map<std::string, TimeStats> time;
   };
   using ByPoint = std::map<std::string, Baseline>;
-  // Of each option that a run varies, the value of its baseline.
+  // For each option that a run varies, the baseline's value.
   using Values = std::map<std::string, std::string>;
 
   Values values_of(const std::string& run) const;

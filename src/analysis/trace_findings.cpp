@@ -1,4 +1,4 @@
-// Adds up launches into findings.
+// Turns launches into findings.
 #include "analysis/trace_findings.h"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@
 namespace laptime {
 namespace {
 
-constexpr double kLaunchBound = 0.1;  // a step that idles for this share or more is called launch-bound
+constexpr double kLaunchBound = 0.1;  // a step that idles for at least this share is called launch-bound
 
 std::string phase_of(const TraceLaunch& launch) { return std::string(launch.phase); }
 
@@ -73,7 +73,7 @@ void add_tracing(const StepTrace& trace, const StepTotals& totals, std::vector<F
   }
 }
 
-// Seconds in which the device has work. Without records: the time of the step as a recording.
+// Seconds in which the device is busy. Without activity records: the time of the step replayed as a graph.
 std::optional<double> busy_of(const DeviceUse& device) {
   if (!device.busy.empty()) return median(device.busy);
   if (!device.recorded.empty() && device.usually_recorded == 0) return median(device.recorded);
@@ -245,7 +245,7 @@ PhaseClassTimes class_times(const StepTrace& trace, const LaunchTest& test) {
 
 namespace {
 
-// The launches that a comparison adds up, and what it calls them.
+// The launches that a comparison sums, and the name for them.
 struct ComparedKey {
   ComparedBy by;
   std::string (*key)(const TraceLaunch& launch);
@@ -259,7 +259,7 @@ constexpr std::array kComparedKeys{
     ComparedKey{ComparedBy::kAttention, [](const TraceLaunch& l) { return fmt::format("{} {}", l.phase, l.range); },
                 [](const TraceLaunch& l) { return !l.range.empty(); }}};
 
-// Seconds of one part in each traced step of both profiles.
+// Seconds of one part in each traced step, for both profiles.
 struct StepTimes {
   std::vector<double> a, b;
 };

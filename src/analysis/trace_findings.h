@@ -1,4 +1,4 @@
-// Findings from the launches of a trace: where the time of a step goes, and how far tracing changes it.
+// Findings from the launches of a trace: where the time of a step goes, and how much tracing changes it.
 #pragma once
 
 #include <optional>
@@ -13,38 +13,37 @@
 
 namespace laptime {
 
-// Everything that the trace of one point shows, in this order; a kind is left out where the trace does not know it.
+// Everything that the trace of one point shows, in this order; a kind is omitted if the trace lacks its data.
 //   pass_time          total_s, residue_s, launches
 //   class_share        of each class of work, largest first: total_s, share, of_bound, bound ("compute", "memory"),
 //                      in_cache
 //   phase_time         of each phase: total_s, share, launches, class, class_share (its largest class), of_bound
-//   rates              peak_flops_per_second, bandwidth_bytes_per_second: what bounds are made of
-//   pass_bound         arithmetic_s, memory_s, of_bound: the least time of all launches
+//   rates              peak_flops_per_second, bandwidth_bytes_per_second: used for the bounds
+//   pass_bound         arithmetic_s, memory_s, of_bound: minimum time of all launches
 //   tracing            traced_s, untraced_s, ratio with its interval, traced_steps, untraced_steps, is_disturbed
-//   launch_sum         launches_s, untraced_s, ratio with its interval: whether launches add up to an untraced step
-//   marks              mark_s, share: what the marks after launches take
-//   launch_starts      floor_s, share, launches: of a prediction, the part that starts kernels
-//   data_sheet_floor   floor_s, share: the least time by the data sheet
-//   device_idle        share, is_launch_bound, kernels, copies, graph_s, records, missing, watched_steps
-//   softmax_against_products  softmax_s, products_s, time_ratio, flops_ratio, ..._flops, ..._bytes, steps
+//   launch_sum         launches_s, untraced_s, ratio with its interval: compares the sum of launches with an untraced
+//   step marks              mark_s, share: cost of the timestamps after launches launch_starts      floor_s, share,
+//   launches: for a prediction, the part that starts kernels data_sheet_floor   floor_s, share: minimum time according
+//   to the data sheet device_idle        share, is_launch_bound, kernels, copies, graph_s, records, missing,
+//   watched_steps softmax_against_products  softmax_s, products_s, time_ratio, flops_ratio, ..._flops, ..._bytes, steps
 std::vector<Finding> trace_findings(const Record& record, const StepTrace& trace);
 
-// The least time of the launches of a pass, in seconds, by what limits each.
+// The minimum time of a pass's launches in seconds, by what limits each.
 struct PassBound {
   double arithmetic = 0;
   double memory = 0;
 
   double seconds() const { return arithmetic + memory; }
 };
-// None where the rates of the machine are not known.
+// None if the machine's rates are unknown.
 std::optional<PassBound> bound_of_pass(const StepTrace& trace);
 
-// Softmax of attention and the two products around it, in forward.
+// Softmax in attention and the two products around it, in forward.
 struct SoftmaxAndProducts {
-  std::vector<double> softmax, products;  // seconds in each traced step
-  LaunchSum softmax_work, products_work;  // of a step
+  std::vector<double> softmax, products;  // seconds per traced step
+  LaunchSum softmax_work, products_work;  // work per step
 
-  // Of the medians over the steps, because these launches are so short that one pause of the machine would decide a
+  // Uses medians over the steps, because these launches are so short that a single pause of the machine would distort a
   // mean.
   double time_ratio() const;
   double flops_ratio() const { return softmax_work.flops / products_work.flops; }
@@ -52,8 +51,8 @@ struct SoftmaxAndProducts {
 // None if the trace cannot separate them.
 std::optional<SoftmaxAndProducts> softmax_and_products(const StepTrace& trace);
 
-// The kernel that takes most time in a pass: kernel, total_s, share, calls, products_share, products_calls. The subject
-// is `pass`. None for a trace without launches.
+// The kernel that takes the most time in a pass: kernel, total_s, share, calls, products_share, products_calls. The
+// subject is `pass`. None for a trace without launches.
 std::optional<Finding> top_kernel(const std::string& pass, const StepTrace& trace);
 
 // Phases in the order in which they begin. A null test accepts every launch.
@@ -63,7 +62,7 @@ std::vector<std::string> phases_of(const StepTrace& trace, const LaunchTest& tes
 struct PhaseClassTimes {
   struct Row {
     std::string work_class;
-    std::vector<double> seconds;  // of each phase
+    std::vector<double> seconds;  // one value per phase
     double total = 0;
   };
   std::vector<std::string> phases;
@@ -72,31 +71,31 @@ struct PhaseClassTimes {
 };
 PhaseClassTimes class_times(const StepTrace& trace, const LaunchTest& test = {});
 
-// What two profiles of one model are compared by.
+// How two profiles of one model are compared.
 enum class ComparedBy : uint8_t { kClass, kPart, kKernel, kOp, kAttention };
 
 // One of several profiles of one model.
 struct ComparedProfile {
   std::string title;  // "eager"
   const StepTrace* trace = nullptr;
-  std::string point{};  // the name of its record
+  std::string point{};  // its record's name
 };
 
-// One part of two profiles: medians over the traced steps, because one pause of the machine would decide a mean.
+// One part of two profiles: medians over the traced steps, because a single pause of the machine would distort a mean.
 struct ComparedPart {
   std::string part;                  // "backward matmul"; "residue" and "step" at the end
-  std::optional<double> a, b;        // seconds; none where a profile has no such launch
+  std::optional<double> a, b;        // seconds; none if a profile has no such launch
   std::optional<double> ratio;       // a / b
-  std::optional<Interval> interval;  // of the ratio; none of a prediction and of too few steps
+  std::optional<Interval> interval;  // of the ratio; none for a prediction and for too few steps
 
   double saved() const { return a.value_or(0) - b.value_or(0); }
 };
-// The largest saving first, then "residue" (unless the parts are of attention alone) and "step".
+// Largest saving first, followed by "residue" (unless the parts are only of attention) and "step".
 std::vector<ComparedPart> compared_parts(const StepTrace& a, const StepTrace& b, ComparedBy by);
 
-// Of two profiles in different number types, the one that casts more, its casts as a share of its step, and its
-// speed-up over the other one: casts_s, cast_share, from, from_s, to_s, ratio with its interval. The subject is the
-// point that casts more.
+// Given two profiles in different number types, describes the one that casts more, its casts as a share of its step,
+// and its speed-up over the other one: casts_s, cast_share, from, from_s, to_s, ratio with its interval. The subject is
+// the point that casts more.
 Finding cast_cost(const ComparedProfile& a, const ComparedProfile& b);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// From the time of a step to that of a training.
+// Scales the time of a step to that of a training run.
 #include <cmath>
 
 #include "analysis/plan_findings.h"
@@ -29,7 +29,7 @@ std::optional<StepTime> time_of_step(const Record& record) {
   return StepTime{.seconds = *predicted, .low = record.prediction.low, .high = record.prediction.high};
 }
 
-// Of the device, where it was measured.
+// Energy used by the device, if it was measured.
 std::optional<double> joules_per_step(const Record& record) {
   const Json* const sensors = record.machine.json().find("sensors");
   const Json* const joules = sensors == nullptr || !sensors->is_object() ? nullptr : sensors->find("joules_per_step");

@@ -1,4 +1,4 @@
-// Identifies this build of the program; records carry it.
+// Identifies this build of the program in records.
 #pragma once
 
 #include <span>
@@ -8,19 +8,19 @@ namespace laptime {
 
 struct LibraryVersion {
   std::string_view name;
-  std::string_view version;  // of the headers compiled against
+  std::string_view version;  // version of the headers compiled against
 };
 
-std::string_view version();     // of laptime, "0.1.0"
+std::string_view version();     // version of laptime, "0.1.0"
 std::string_view git_commit();  // 12 hexadecimal digits, or "unknown" outside a repository
 bool git_dirty();               // tracked files differed from that commit
 std::string_view build_type();  // "Release"
 std::string_view compiler();    // "GNU-12.2.0"
 std::string_view sanitizer();   // "address,undefined", or empty
-// 16 hexadecimal digits of what decides how fast a kernel of this build is and what it computes: the sources of ops,
-// kernels and the CPU backend, compiler, build type, sanitizer and libraries.
+// 16 hexadecimal digits that identify everything that affects how fast kernels of this build are and what they compute:
+// the sources of ops, kernels and the CPU backend, compiler, build type, sanitizer and libraries.
 std::string_view kernels_id();
-std::string_view cuda_kernels_id();  // the same for CUDA kernels, from the sources of the CUDA backend
+std::string_view cuda_kernels_id();  // likewise for CUDA kernels, based on the sources of the CUDA backend
 std::span<const LibraryVersion> library_versions();
 
 }  // namespace laptime

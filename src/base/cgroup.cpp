@@ -1,4 +1,4 @@
-// The tree of control groups as files.
+// Reads the tree of control groups from files.
 #include "base/cgroup.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ bool contains(std::string_view list, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// mountinfo writes space, tab, line feed and backslash as \ooo.
+// mountinfo escapes space, tab, line feed and backslash as \ooo.
 std::string unescape(std::string_view text) {
   std::string plain;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -50,7 +50,7 @@ std::optional<Mount> parse_mount(std::string_view line, std::string_view control
   return Mount{unescape(words[3]), unescape(words[4]), version1};
 }
 
-// `path` as seen from `mounted_group`, "" for that group itself; empty where it lies elsewhere.
+// `path` relative to `mounted_group`, "" for that group itself; none if it is outside.
 std::optional<std::string> below(const std::string& path, const std::string& mounted_group) {
   if (path.find("/..") != std::string::npos) return std::nullopt;
   if (mounted_group == "/") return path == "/" ? "" : path;
@@ -62,7 +62,7 @@ std::optional<std::string> below(const std::string& path, const std::string& mou
   return std::nullopt;
 }
 
-// The own group and all above it, as far as the mount shows them.
+// The process's group and all groups above it, as far as the mount shows them.
 std::vector<Cgroup> chain(const Mount& mount, const std::string& path) {
   std::string name = below(path, mount.mounted_group).value_or("");
   std::vector<Cgroup> groups;

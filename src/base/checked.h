@@ -1,4 +1,4 @@
-// Checked size arithmetic: a product or sum of sizes that does not fit 63 bits is an Error, never a wrapped number.
+// Checked size arithmetic: a product or sum of sizes that does not fit in 63 bits throws Error instead of wrapping.
 #pragma once
 
 #include <cstdint>
@@ -45,7 +45,7 @@ class Size {
   int64_t value_ = 0;
 };
 
-// The quotient rounded up, of a >= 0 and b > 0 whose sum fits.
+// The quotient rounded up, for a >= 0 and b > 0 whose sum does not overflow.
 constexpr int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Rounds up to a multiple of `alignment`.

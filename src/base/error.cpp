@@ -1,4 +1,4 @@
-// The words of an out-of-memory error, and the end of a run whose own invariant does not hold.
+// The message of an out-of-memory error, and the abort for a violated invariant.
 #include "base/error.h"
 
 #include <cstdio>
@@ -9,9 +9,9 @@
 namespace laptime {
 
 OutOfMemory::OutOfMemory(int64_t bytes_requested, std::optional<int64_t> bytes_available)
-    : Error(fmt::format("out of memory: {} asked for, {}; use a smaller model, batch or context",
+    : Error(fmt::format("out of memory: {} requested, {}; use a smaller model, batch or context",
                         format_bytes(bytes_requested),
-                        bytes_available ? format_bytes(*bytes_available) + " available" : "more than there is")),
+                        bytes_available ? format_bytes(*bytes_available) + " available" : "more than is available")),
       bytes_requested_(bytes_requested),
       bytes_available_(bytes_available) {}
 

@@ -1,4 +1,4 @@
-// Errors: `Error` when the user or the machine is wrong, `LAPTIME_CHECK` when we are.
+// Errors: `Error` for faults of the user or the machine, `LAPTIME_CHECK` for our own.
 #pragma once
 
 #include <fmt/format.h>
@@ -12,7 +12,8 @@
 
 namespace laptime {
 
-// What a user reads when input, machine or environment is wrong: what is wrong, where, and what to do about it.
+// The message for invalid input or a problem with the machine or environment: what is wrong, where, and what to do
+// about it.
 // Caught in `run_one` (one point of a sweep) and in `main` (exit code 2).
 class Error : public std::runtime_error {
  public:
@@ -25,10 +26,10 @@ class Error : public std::runtime_error {
   }
 };
 
-// Memory that the machine does not have: the point becomes a row `out_of_memory` with this arithmetic.
+// The machine lacks the requested memory: the point becomes a row `out_of_memory` with this arithmetic.
 class OutOfMemory : public Error {
  public:
-  // `bytes_available` is none where nothing is known of it.
+  // `bytes_available` is none if unknown.
   OutOfMemory(int64_t bytes_requested, std::optional<int64_t> bytes_available);
   OutOfMemory(int64_t bytes_requested, std::optional<int64_t> bytes_available, const std::string& message);
 
@@ -40,12 +41,12 @@ class OutOfMemory : public Error {
   std::optional<int64_t> bytes_available_;
 };
 
-// Prints where and what, then aborts. Never reachable from input.
+// Prints the location and the condition, then aborts. Input can never cause this.
 [[noreturn]] void abort_with(const char* file, int line, const char* condition, const std::string& values);
 
 }  // namespace laptime
 
-// LAPTIME_CHECK(condition, "format", values...): an invariant of our own; aborts with the values when it does not hold.
+// LAPTIME_CHECK(condition, "format", values...): an internal invariant; aborts and prints the values if it is violated.
 #define LAPTIME_CHECK(condition, ...)                                                       \
   do {                                                                                      \
     if (!(condition)) [[unlikely]] {                                                        \

@@ -19,7 +19,7 @@
 
 namespace laptime {
 
-// "name=value name=value", in the order of the statement.
+// "name=value name=value", in declaration order.
 template <class T>
 std::string print_fields(const T& value) {
   std::string text;
@@ -36,7 +36,7 @@ std::string print_fields(const T& value) {
   return text;
 }
 
-// Mixes one hash into another.
+// Combines two hashes.
 constexpr uint64_t hash_combine(uint64_t seed, uint64_t value) { return splitmix64(seed + value); }
 
 template <class T>

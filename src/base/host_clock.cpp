@@ -1,4 +1,4 @@
-// std::chrono::steady_clock measured against itself, and a loop of dependent additions against a clock.
+// Measures std::chrono::steady_clock against itself, and times a loop of dependent additions.
 #include "base/host_clock.h"
 
 #include <algorithm>
@@ -13,8 +13,8 @@ namespace {
 constexpr int64_t kAdditionBlocks = 1 << 14;
 constexpr int64_t kAdditionsPerBlock = 16;
 
-// Adds a register, not an immediate, which recent cores fold away while renaming. The loop counter runs in parallel
-// with the chain and costs no time.
+// Adds a register rather than an immediate, because recent cores fold immediates away while renaming. The loop counter
+// runs in parallel with the chain and costs no time.
 uint64_t run_chain(int64_t blocks) {
   uint64_t sum = 1;
   uint64_t term = 3;

@@ -1,4 +1,4 @@
-// The host's monotonic clock, how good it is on this machine, and the frequency of a core.
+// The host's monotonic clock and its quality on this machine, and the frequency of a core.
 #pragma once
 
 #include <functional>
@@ -8,21 +8,20 @@
 
 namespace laptime {
 
-// Its zero is arbitrary.
+// The zero point is arbitrary.
 Seconds host_now();
 
 struct ClockQuality {
-  Seconds resolution;  // the smallest step seen between two readings
-  Seconds overhead;    // of one reading, the median of many
+  Seconds resolution;  // smallest observed step between two readings
+  Seconds overhead;    // cost of one reading, median of many
 };
 
 // Takes well under 10 ms.
 ClockQuality measure_host_clock();
 
-// Cycles per second of the core that runs this: on every x86-64 core, register additions that each depend on the one
-// before take one cycle apiece. The result is the fastest of several rounds of a quarter of a million additions (about
-// 0.1 ms each), so that interrupts do not count. `now` is a monotonic clock. Empty where it does not advance in a
-// round.
+// Cycles per second of the current core: on every x86-64 core, dependent register additions take one cycle each. The
+// result comes from the fastest of several rounds of a quarter of a million additions (about 0.1 ms each), which
+// excludes interrupts. `now` is a monotonic clock. None if it does not advance during a round.
 std::optional<double> measure_clock_hz(const std::function<Seconds()>& now);
 
 }  // namespace laptime

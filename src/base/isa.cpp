@@ -1,4 +1,4 @@
-// Detects instruction sets by cpuid and by the register state that the operating system saves (XCR0).
+// Detects instruction sets from cpuid and from the register state that the operating system saves (XCR0).
 #include "base/isa.h"
 
 #include <cpuid.h>
@@ -14,7 +14,7 @@ struct Registers {
   uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
 };
 
-// All zero where the processor does not know the leaf.
+// All zero if the processor does not support the leaf.
 Registers cpuid(uint32_t leaf, uint32_t subleaf) {
   Registers out;
   if (__get_cpuid_count(leaf, subleaf, &out.eax, &out.ebx, &out.ecx, &out.edx) == 0) return {};
@@ -28,7 +28,7 @@ bool has(uint32_t word, std::initializer_list<unsigned> bits) {
   return true;
 }
 
-// Register states that the operating system saves at a context switch.
+// Register state that the operating system saves at a context switch.
 uint64_t saved_states() {
   uint32_t low = 0;
   uint32_t high = 0;

@@ -1,4 +1,4 @@
-// JSON values, and their text: nlohmann's library parses and prints it.
+// JSON values and their text; nlohmann's library parses and prints it.
 #include "base/json.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@ using Library = nlohmann::ordered_json;
 
 constexpr uint64_t kLargestInteger = std::numeric_limits<int64_t>::max();
 
-// Builds a value while the library parses a text. `open_` holds the arrays and objects that have not ended.
+// Builds a value while the library parses text. `open_` contains the arrays and objects that are not closed yet.
 class Builder : public nlohmann::json_sax<Library> {
  public:
   explicit Builder(std::string* repeated) : repeated_(repeated) {}
@@ -26,7 +26,7 @@ class Builder : public nlohmann::json_sax<Library> {
   bool number_unsigned(number_unsigned_t number) override { return add(Json(number)); }
   bool number_float(number_float_t number, const string_t&) override { return add(Json(number)); }
   bool string(string_t& text) override { return add(Json(std::move(text))); }
-  bool binary(binary_t&) override { return false; }  // not in text
+  bool binary(binary_t&) override { return false; }  // does not occur in text
   bool start_object(size_t) override {
     open_.push_back(Json::object());
     return true;
@@ -45,7 +45,7 @@ class Builder : public nlohmann::json_sax<Library> {
     return close();
   }
   bool parse_error(size_t byte, const std::string&, const nlohmann::detail::exception& error) override {
-    const bool has_byte = error.id < 200;  // a parse_error; others, such as a number out of range, have no place
+    const bool has_byte = error.id < 200;  // other errors, such as a number out of range, have no position
     throw JsonError(error.what(), has_byte ? std::optional(byte) : std::nullopt);
   }
 
@@ -68,7 +68,7 @@ class Builder : public nlohmann::json_sax<Library> {
     return add(std::move(value));
   }
 
-  // Keeps each key once, at its first place with its last value.
+  // Keeps each key once, at its first position and with its last value.
   void drop_repeated(Json::Object& members) {
     std::vector<size_t> order(members.size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -114,7 +114,7 @@ Library to_library(const Json& json) {
     return array;
   }
   Library object = Library::object();
-  // The keys are distinct. Adding them one by one would search all of them each time.
+  // The keys are distinct. Adding them one by one would search through all of them each time.
   Library::object_t::Container& members = object.get_ref<Library::object_t&>();
   for (const auto& [key, value] : json.items()) members.emplace_back(key, to_library(value));
   return object;

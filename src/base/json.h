@@ -1,5 +1,5 @@
-// Json: a JSON value that is cheap to include. The library that reads and writes the text is behind json.cpp, since its
-// header takes 2 s to compile in each source.
+// Json: a JSON value whose header is cheap to include. The library that reads and writes text is used only in json.cpp,
+// because its header takes 2 s to compile in each source.
 #pragma once
 
 #include <concepts>
@@ -19,20 +19,21 @@
 
 namespace laptime {
 
-// A text that is not JSON, or a value of another kind than the one that was asked for.
+// The text is not JSON, or a value has another kind than the requested one.
 class JsonError : public Error {
  public:
   explicit JsonError(const std::string& message, std::optional<size_t> byte = std::nullopt)
       : Error(message), byte_(byte) {}
-  // The byte, counted from 1, at which the text stops being JSON. None for a number outside the range of double.
+  // The position, counted in bytes from 1, at which the text is not valid JSON. None for a number outside the range of
+  // double.
   std::optional<size_t> byte() const { return byte_; }
 
  private:
   std::optional<size_t> byte_;
 };
 
-// null, a truth value, a number, a text, an array or an object whose keys stay in the order in which they were added.
-// Integers are exact from -2^63 to 2^64 - 1. Copies are deep.
+// null, a boolean, a number, a string, an array, or an object that keeps its keys in insertion order. Integers are
+// exact from -2^63 to 2^64 - 1. Copies are deep.
 class Json {
  public:
   struct Member;
@@ -56,7 +57,7 @@ class Json {
   Json(const std::vector<T>& values)
       : Json(Array(values.begin(), values.end())) {}  // NOLINT(google-explicit-constructor)
   Json(Array elements);                               // NOLINT(google-explicit-constructor)
-  // An object where each value is an array of a text and a value, {{"key", value}, ...}; otherwise an array.
+  // An object if each value is an array of a string and a value, {{"key", value}, ...}; otherwise an array.
   Json(std::initializer_list<Json> values);
   Json(const Json& other);
   Json(Json&& other) noexcept;
@@ -68,11 +69,11 @@ class Json {
   static Json array(std::initializer_list<Json> values) { return Json(Array(values)); }
   static Json object();
 
-  // JsonError unless `text` is one JSON value. Where an object repeats a key, its last value counts, and `repeated`, if
-  // not null, is set to the key. The depth is not limited: check json_size() of untrusted text first.
+  // Throws JsonError unless `text` is one JSON value. If an object repeats a key, its last value counts, and
+  // `repeated`, if not null, is set to the key. The depth is not limited: check json_size() of untrusted text first.
   static Json parse(std::string_view text, std::string* repeated = nullptr);
-  // On one line, or with `indent` spaces a level if that is not negative. ASCII: other characters are \u-escaped, bytes
-  // that are no UTF-8 replaced. A number that is not finite is null.
+  // Prints one line, or `indent` spaces per level if that is not negative. The output is ASCII: other characters are
+  // \u-escaped, and invalid UTF-8 is replaced. A number that is not finite becomes null.
   std::string dump(int indent = -1) const;
 
   bool is_null() const;
@@ -87,7 +88,7 @@ class Json {
   bool is_structured() const { return is_array() || is_object(); }
   const char* type_name() const;  // "null", "boolean", "number", "string", "array", "object"
 
-  // T is bool, an integer, double or std::string. JsonError where the value is of another kind; numbers convert.
+  // T is bool, an integer, double or std::string. Throws JsonError if the value is of another kind; numbers convert.
   template <class T>
   T get() const {
     if constexpr (std::same_as<T, bool>)
@@ -104,11 +105,11 @@ class Json {
   const std::string& text() const;
   std::string& text();
 
-  // Elements of an array or members of an object; 0 for null, 1 for other values.
+  // The number of elements of an array or members of an object; 0 for null, 1 for other values.
   size_t size() const;
   bool empty() const { return size() == 0; }
 
-  // Of an array. JsonError for another kind; push_back makes null an array.
+  // For arrays. Throws JsonError for another kind; push_back turns null into an array.
   const Array& elements() const;
   Array& elements();
   Array::const_iterator begin() const { return elements().begin(); }
@@ -123,10 +124,10 @@ class Json {
   void push_back(Json element);
   Json& emplace_back(Json element);
 
-  // Of an object. JsonError for another kind; operator[] makes null an object and adds a missing key.
+  // For objects. Throws JsonError for another kind; operator[] turns null into an object and adds a missing key.
   const Object& items() const;
   Object& items();
-  const Json* find(std::string_view key) const;  // null where the key is missing, or this is no object
+  const Json* find(std::string_view key) const;  // null if the key is missing or this is not an object
   Json* find(std::string_view key);
   bool contains(std::string_view key) const { return find(key) != nullptr; }
   const Json& at(std::string_view key) const;
@@ -137,7 +138,7 @@ class Json {
   Json& operator[](size_t index) { return at(index); }
   const Json& operator[](std::string_view key) const { return at(key); }
 
-  // Numbers are equal by value, objects in any order of keys.
+  // Numbers are compared by value, and objects regardless of key order.
   friend bool operator==(const Json& a, const Json& b);
 
  private:
@@ -172,7 +173,7 @@ struct Json::Member {
   Json value;
 };
 
-// A value as Json::dump() writes it, but a string as it is, without quotes and escapes.
+// A value as Json::dump() writes it, except that a string is not quoted or escaped.
 std::string plain_text(const Json& json);
 
 // An object {key: value, ...}; empty after default construction.
@@ -184,7 +185,7 @@ class JsonObject {
   const Json& json() const { return json_; }
   Json& json() { return json_; }
 
-  // The value of `key` as plain_text() shows it, "" where there is none.
+  // The value of `key` as plain_text() shows it, or "" if there is none.
   std::string text(std::string_view key) const;
 
   friend bool operator==(const JsonObject& a, const JsonObject& b) = default;

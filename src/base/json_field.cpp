@@ -15,15 +15,15 @@ Json parse_json(std::string_view text, const std::string& where, int max_depth) 
   try {
     return Json::parse(text);
   } catch (const JsonError& error) {
-    if (!error.byte()) throw Error::format("{}: a number in it is out of range; correct the file", where);
-    throw Error::format("{}: not valid JSON at its byte {}; correct the file", where, *error.byte());
+    if (!error.byte()) throw Error::format("{}: it contains a number out of range; correct the file", where);
+    throw Error::format("{}: not valid JSON at byte {}; correct the file", where, *error.byte());
   }
 }
 
 void JsonField::fail(std::string_view expected) const {
   const bool is_one_value = !value_->is_object() && !value_->is_array();
-  throw Error::format("{} is {}, should be {}; correct the file", where_, is_one_value ? brief() : value_->type_name(),
-                      expected);
+  throw Error::format("{} is {}, but should be {}; correct the file", where_,
+                      is_one_value ? brief() : value_->type_name(), expected);
 }
 
 bool JsonField::has(std::string_view key) const {
@@ -75,7 +75,7 @@ std::vector<std::pair<std::string, JsonField>> JsonField::members() const {
 }
 
 std::string JsonField::text() const {
-  if (!value_->is_string()) fail("a text");
+  if (!value_->is_string()) fail("a string");
   return value_->get<std::string>();
 }
 

@@ -1,4 +1,4 @@
-// A value of a JSON document together with the place where it stands, so that a wrong one is an Error that names it.
+// A value in a JSON document together with its location, so that an Error can name an invalid value.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,22 @@
 
 namespace laptime {
 
-// The document, at most `max_depth` values deep. `where` names it in messages. Error when it is no JSON.
+// Parses a document that is at most `max_depth` values deep. `where` is its name in messages. Throws Error if it is not
+// JSON.
 Json parse_json(std::string_view text, const std::string& where, int max_depth);
 
-// Refers to the document, which must live longer. All functions throw Error where the value is not as asked.
+// Refers to the document, which must outlive it. All functions throw Error if the value is not as requested.
 class JsonField {
  public:
   JsonField(const Json& value, std::string where) : value_(&value), where_(std::move(where)) {}
 
-  bool has(std::string_view key) const;    // an object that has the key, and not null
-  bool holds(std::string_view key) const;  // an object that has the key, whatever its value
+  bool has(std::string_view key) const;    // this is an object with a non-null value for the key
+  bool holds(std::string_view key) const;  // this is an object with the key, whatever its value
   bool is_neutral() const;                 // null, false, 0, "", [] or {}
-  std::string brief() const;               // the value for a message, cut off where it is long
+  std::string brief() const;               // the value for a message, truncated if long
   JsonField at(std::string_view key) const;
-  std::vector<JsonField> elements() const;                         // of an array
-  std::vector<std::pair<std::string, JsonField>> members() const;  // of an object
+  std::vector<JsonField> elements() const;                         // elements of an array
+  std::vector<std::pair<std::string, JsonField>> members() const;  // members of an object
   std::string text() const;
   bool truth() const;
   double number() const;

@@ -1,4 +1,4 @@
-// How large a JSON text is, counted without parsing it: a limit then holds before anything is built from the text.
+// The size of a JSON text, determined without parsing it, so that limits can be enforced before anything is built.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,8 @@
 namespace laptime {
 
 struct JsonSize {
-  size_t depth = 0;  // most arrays and objects around a value
-  size_t keys = 0;   // of all objects together
+  size_t depth = 0;  // maximum number of arrays and objects around a value
+  size_t keys = 0;   // total over all objects
 };
 
 // The result is unspecified if the text is not JSON.

@@ -1,5 +1,4 @@
-// Key: the name under which a struct states a field, with the unit that the field counts in; and LAPTIME_FIELDS, which
-// lists the fields of a struct.
+// Key: the name and unit under which a struct declares a field; and LAPTIME_FIELDS, which lists the fields of a struct.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +21,7 @@ enum class Unit : uint8_t {
 
 std::string_view name_of(Unit unit);  // "s", "bytes", "FLOP/s", ...; "" for plain numbers
 
-// The unit of a list or map is that of its elements.
+// For a list or map, the unit is that of its elements.
 struct Key {
   constexpr Key(const char* name, Unit unit = Unit::kNone)  // NOLINT(google-explicit-constructor): a name is a key
       : name(name), unit(unit) {}
@@ -34,16 +33,16 @@ struct Key {
 
 }  // namespace laptime
 
-// Defines visit_fields() of a struct whose keys are the names of its fields, in the order of the list. Fields that
-// count in one unit stand in parentheses behind it: LAPTIME_FIELDS(phase, (kSeconds, mean, median), (kFraction, share))
+// Defines visit_fields() for a struct whose keys are its field names, in list order. Fields with a common unit are in
+// parentheses after it: LAPTIME_FIELDS(phase, (kSeconds, mean, median), (kFraction, share))
 #define LAPTIME_FIELDS(...)                             \
   template <class Self, class Visit>                    \
   static void visit_fields(Self& self, Visit&& visit) { \
     LAPTIME_SCAN_4(LAPTIME_ITEMS(__VA_ARGS__))          \
   }
 
-// An item is a name, or a group in parentheses. A macro does not expand inside of itself, so that each scan of the
-// result expands one more item.
+// An item is a name, or a group in parentheses. A macro does not expand within itself, so each scan of the result
+// expands one more item.
 #define LAPTIME_ITEMS(item, ...)                                        \
   LAPTIME_JOIN(LAPTIME_ITEM_, LAPTIME_SECOND(LAPTIME_IS_GROUP item, 0)) \
   (item) __VA_OPT__(LAPTIME_ITEMS_LATER LAPTIME_PARENTHESES(__VA_ARGS__))

@@ -1,4 +1,4 @@
-// The description of a machine, gathered from the files of the kernel and the processor itself.
+// Describes a machine from the kernel's files and the processor itself.
 #include "base/machine.h"
 
 #include <cpuid.h>
@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Instruction sets by their names in /proc/cpuinfo that some kernel, ours or a library's, can be chosen for.
+// Instruction sets, named as in /proc/cpuinfo, that can affect the choice of a kernel, ours or a library's.
 constexpr std::array<std::string_view, 20> kInstructionSets = {
     "sse4_2",      "avx",      "f16c",     "fma",      "avx2",       "avx_vnni",    "avx512f",
     "avx512dq",    "avx512cd", "avx512bw", "avx512vl", "avx512vbmi", "avx512_vnni", "avx512_bf16",
@@ -49,7 +49,7 @@ void describe_processor(Machine& machine, const fs::path& root) {
   if (!processor.flags.empty() && !has("hypervisor")) machine.hypervisor = "none";
 }
 
-// Which cores there are and which of them the process may use.
+// Which cores exist, and which of them the process may use.
 void describe_cores(Machine& machine, const fs::path& root) {
   const fs::path cpus = root / "sys/devices/system/cpu";
   if (const auto online = read_word(cpus / "online")) {
@@ -112,7 +112,7 @@ std::string unquote(std::string text) {
   return text;
 }
 
-// The name that the hypervisor gives itself, from the leaf that processors leave to it.
+// The name that the hypervisor reports in the cpuid leaf reserved for it.
 std::optional<std::string> hypervisor_name() {
   constexpr unsigned kHypervisorLeaf = 0x40000000U;
   std::array<unsigned, 4> registers{};
@@ -137,7 +137,7 @@ void describe_system(Machine& machine, const fs::path& root) {
   if (const auto load = read_text_file(root / "proc/loadavg")) machine.load_average = parse_load_average(*load);
 }
 
-// Fields that describe this process rather than the machine around it.
+// Fields that describe this process rather than the machine.
 void describe_process(Machine& machine) {
   const unsigned control = _mm_getcsr();
   machine.flush_to_zero = (control & 0x8000U) != 0;       // bit 15
@@ -164,7 +164,7 @@ Machine describe_machine(const fs::path& root) {
 }
 
 std::string fingerprint(const Machine& machine) {
-  // Kernels of one machine report totals that differ by some MiB, so memory counts in GiB, rounded.
+  // Kernels on one machine report totals that differ by a few MiB, so memory is rounded to GiB.
   constexpr int64_t kGiB = int64_t{1} << 30U;
   std::optional<int64_t> memory = machine.memory_total_bytes;
   if (memory) memory = (*memory + kGiB / 2) / kGiB;

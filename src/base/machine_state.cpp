@@ -1,4 +1,4 @@
-// Reading the counters and taking their differences.
+// Reads the counters and computes their differences.
 #include "base/machine_state.h"
 
 #include <sys/resource.h>
@@ -14,7 +14,7 @@
 namespace laptime {
 namespace {
 
-// The cores this process may run on; all that are online where the affinity is not known.
+// The cores on which this process may run; all online cores if the affinity is unknown.
 std::vector<int64_t> allowed_cores(const std::filesystem::path& root) {
   if (const auto status = read_text_file(root / "proc/self/status")) {
     if (const auto list = line_value(*status, "Cpus_allowed_list")) return parse_cpu_list(*list);
@@ -23,11 +23,11 @@ std::vector<int64_t> allowed_cores(const std::filesystem::path& root) {
   return online ? parse_cpu_list(*online) : std::vector<int64_t>();
 }
 
-// Seconds that the threads of this process waited for a core, from the files of the scheduler.
+// Seconds that this process's threads waited for a core, from the scheduler's files.
 std::optional<double> waiting_seconds(const std::filesystem::path& root) {
   std::optional<double> seconds;
   std::error_code error;
-  // A thread may end meanwhile.
+  // A thread may end in the meantime.
   for (std::filesystem::directory_iterator thread(root / "proc/self/task", error), end; !error && thread != end;
        thread.increment(error)) {
     const auto text = read_text_file(thread->path() / "schedstat");
@@ -39,7 +39,7 @@ std::optional<double> waiting_seconds(const std::filesystem::path& root) {
 
 template <class T>
 std::optional<T> grown(const std::optional<T>& before, const std::optional<T>& after) {
-  // Counters of single cores may step back by a tick when a core goes idle.
+  // A core's counters may go back by a tick when it becomes idle.
   if (!before || !after) return std::nullopt;
   return std::max(T{}, *after - *before);
 }

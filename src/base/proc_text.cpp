@@ -1,4 +1,4 @@
-// Parsers of the kernel's text files.
+// Parses the kernel's text files.
 #include "base/proc_text.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace laptime {
 namespace {
 
-// The part of `line` after `key` and a separator; empty where the line does not begin with `key` as a whole word.
+// The part of `line` after `key` and a separator; none if the line does not begin with `key` as a whole word.
 std::optional<std::string_view> value_of_line(std::string_view line, std::string_view key) {
   constexpr std::string_view kSeparators = ": \t=";
   if (line.substr(0, key.size()) != key) return std::nullopt;
@@ -40,7 +40,7 @@ std::optional<std::string> read_text_file(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) return std::nullopt;
   std::string text;
-  // Files of /proc claim a size of 0, so they are read until they end.
+  // Files in /proc report a size of 0, so they are read until they end.
   while (file && text.size() < kLongest) {
     const size_t before = text.size();
     text.resize(before + kChunk);
@@ -139,7 +139,7 @@ std::optional<int64_t> parse_steal_ticks(std::string_view stat, const std::vecto
   for (const std::string_view line : split(stat, '\n')) {
     if (line.substr(0, 3) != "cpu") continue;
     const std::vector<std::string_view> words = split(line, ' ');
-    const auto cpu = parse_int64(words[0].substr(3));  // the first line, "cpu", sums all and has no number
+    const auto cpu = parse_int64(words[0].substr(3));  // the first line, "cpu", is the total and has no number
     if (!cpu || wanted.count(*cpu) == 0 || words.size() <= kSteal) continue;
     if (const auto steal = parse_int64(words[kSteal])) ticks = ticks.value_or(0) + *steal;
   }
@@ -172,7 +172,7 @@ Processor parse_cpuinfo(std::string_view text) {
   processor.vendor = line_value(text, "vendor_id");
   processor.model_name = line_value(text, "model name");
   processor.family = line_number(text, "cpu family");
-  processor.model = line_number(text, "model\t");  // the tab tells it from "model name"
+  processor.model = line_number(text, "model\t");  // the tab distinguishes it from "model name"
   processor.stepping = line_number(text, "stepping");
   processor.microcode = line_value(text, "microcode");
 

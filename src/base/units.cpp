@@ -1,4 +1,4 @@
-// Numbers with a unit, scaled for people.
+// Formats numbers with scaled units for people.
 #include "base/units.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace laptime {
 namespace {
 
-// How many decimals leave three to four significant digits.
+// The number of decimals that leaves three to four significant digits.
 int decimals_of(double value) {
   const double size = std::fabs(value);
   return size >= 1000 ? 0 : size >= 100 ? 1 : size >= 10 ? 2 : 3;
@@ -36,7 +36,7 @@ std::string scaled(double value, double base, const std::array<const char*, N>& 
 }  // namespace
 
 std::string format_bytes(int64_t bytes) {
-  using Limits = std::numeric_limits<int64_t>;  // its ends stand for bytes that are not known
+  using Limits = std::numeric_limits<int64_t>;  // the limits stand for unknown byte counts
   if (bytes == Limits::max() || bytes == Limits::min()) return kUnknown;
   return scaled(static_cast<double>(bytes), 1024, std::array{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"});
 }

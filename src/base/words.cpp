@@ -1,4 +1,4 @@
-// Quoting of foreign text and the nearest known name (optimal string alignment distance).
+// Quotes foreign text and finds the nearest known name (optimal string alignment distance).
 #include "base/words.h"
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@ namespace laptime {
 namespace {
 
 constexpr size_t kLongestShown = 80;
-constexpr size_t kLongestCompared = 64;  // the distance is quadratic; no name of ours is longer
+constexpr size_t kLongestCompared = 64;  // the distance takes quadratic time; none of our names is longer
 
 size_t edits(std::string_view a, std::string_view b) {
   std::vector<size_t> before_last(b.size() + 1);
@@ -32,7 +32,8 @@ size_t edits(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
-// Whether the name is the word and at most as many letters more. A word of one or two letters says too little.
+// Whether the name extends the word by at most as many letters as the word has. Words of one or two letters are too
+// short.
 bool goes_on(std::string_view word, std::string_view name) {
   constexpr size_t kLeast = 3;
   if (word.size() < kLeast || name.size() <= word.size() || name.size() > 2 * word.size()) return false;
@@ -67,7 +68,7 @@ std::string lowered(std::string_view text) {
 std::string quote(std::string_view word) {
   size_t shown = std::min(word.size(), kLongestShown);
   while (shown < word.size() && shown > 0 && (static_cast<unsigned char>(word[shown]) & 0xC0U) == 0x80U) {
-    --shown;  // not inside a UTF-8 character
+    --shown;  // do not cut within a UTF-8 character
   }
   std::string text = "'";
   for (const char c : word.substr(0, shown)) {
@@ -90,7 +91,7 @@ std::string_view nearest_name(std::string_view word, const std::vector<std::stri
   if (!nearest.empty()) return nearest;
   size_t fewest = std::max<size_t>(1, word.size() / 3) + 1;
   for (const std::string_view name : known) {
-    // Names whose lengths differ by more than that are farther apart, and most do.
+    // A larger length difference implies a larger distance, which rules out most names.
     if (std::max(word.size(), name.size()) - std::min(word.size(), name.size()) >= fewest) continue;
     const size_t distance = edits(word, name);
     if (distance < fewest && distance < name.size()) {

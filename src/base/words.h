@@ -1,4 +1,4 @@
-// Words from outside inside our messages: quoted so that a terminal is safe, matched to the nearest known name, and
+// Foreign words in our messages: quoted so that they are safe on a terminal, matched to the nearest known name, and
 // counted.
 #pragma once
 
@@ -14,19 +14,18 @@
 
 namespace laptime {
 
-// ASCII letters in lower case; every other byte as it is.
+// Converts ASCII letters to lower case; other bytes are unchanged.
 char lower(char c);
 std::string lowered(std::string_view text);
 
-// 'word' in single quotes; control bytes as \xNN, long text cut to its first 80 bytes.
+// 'word' in single quotes; control bytes become \xNN, and long text is cut to its first 80 bytes.
 std::string quote(std::string_view word);
 
-// The shortest known name that goes on where the word ends ("speed" for "speedup"), else the one that is the fewest
-// edits away (insert, delete, replace, swap neighbours); letter case is free. Empty where none is near enough to be
-// meant.
+// The shortest known name that starts with the word ("speedup" for "speed"), or else the one with the fewest edits
+// (insert, delete, replace, swap neighbours), ignoring case. Empty if no name is close enough.
 std::string_view nearest_name(std::string_view word, const std::vector<std::string_view>& known);
 
-// "; did you mean 'small'?", or nothing.
+// "; did you mean 'small'?", or empty.
 std::string did_you_mean(std::string_view word, const std::vector<std::string_view>& known);
 
 // "1 step", "0 steps", "4 steps".
@@ -35,7 +34,7 @@ std::string counted(Count count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-// Joins texts with `separator`. fmt::join would take 0.4 s to compile in each source.
+// Joins strings with `separator`. fmt::join would take 0.4 s to compile in each source.
 std::string joined(std::span<const std::string> texts, std::string_view separator);
 std::string joined(std::span<const std::string_view> texts, std::string_view separator);
 std::string joined(const std::set<std::string>& texts, std::string_view separator);

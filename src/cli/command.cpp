@@ -1,4 +1,4 @@
-// The table of commands, and words that several of them take.
+// The table of commands, and parsing helpers that several commands share.
 #include "cli/command.h"
 
 #include <algorithm>
@@ -64,8 +64,8 @@ std::vector<OptionRow> without(std::vector<OptionRow> rows, std::initializer_lis
 void reject_positionals(const CommandWords& words, size_t taken) {
   if (words.positionals.size() <= taken) return;
   throw Error::format(
-      "laptime {}: unexpected {}; a value follows its option, as in --model small, and values of one option "
-      "are joined by commas without spaces",
+      "laptime {}: unexpected {}; write a value after its option, as in --model small, and join several values "
+      "by commas without spaces",
       words.command, quote(words.positionals[taken]));
 }
 
@@ -74,7 +74,7 @@ size_t chosen(const CommandWords& words, std::string_view noun, const std::vecto
   known.reserve(choices.size());
   for (const WordHelp& choice : choices) known.push_back(choice.word);
   if (words.positionals.empty())
-    throw Error::format("laptime {}: no {}; give one of: {}", words.command, noun, joined(known, ", "));
+    throw Error::format("laptime {}: no {} given; give one of: {}", words.command, noun, joined(known, ", "));
   const auto found = std::ranges::find(known, words.positionals.front());
   if (found == known.end())
     reject_word(fmt::format("laptime {}", words.command), noun, words.positionals.front(), known);

@@ -18,30 +18,31 @@
 namespace laptime {
 
 enum class ExitCode : uint8_t {
-  kOk = 0,      // points ok, out of memory, or some of them unsupported
-  kFailed = 1,  // a point failed or timed out, every point is unsupported, a mismatch, a store or an output lost midway
-  kBadInput = 2,   // nothing has run, or record has kept the steps before a wrong line
-  kUndecided = 3,  // a comparison that cannot be judged: a point is missing, has failed or is undecided
+  kOk = 0,         // every point is ok, out of memory, or (some of them) unsupported
+  kFailed = 1,     // a point failed or timed out, every point is unsupported, values mismatch, or a store or output was
+                   // lost midway
+  kBadInput = 2,   // nothing ran, or `record` kept the steps before a wrong line
+  kUndecided = 3,  // a comparison cannot be judged: a point is missing, failed or undecided
   kInterrupted = 130
 };
 
 struct GivenFlag {
-  std::string flag;  // without its dashes
-  std::string text;  // the value; "true" for a switch without one
+  std::string flag;  // without the leading dashes
+  std::string text;  // the value; "true" for a switch without a value
 };
 
-// The words after the name of a command, split into options and others.
+// The words after the name of a command, split into options and positional words.
 struct CommandWords {
-  std::string_view command;                // the name, for messages
-  std::vector<GivenFlag> flags{};          // options of the command, in the order given
-  std::vector<std::string> positionals{};  // the other words
-  bool help = false;                       // --help is among them
-  bool options_ended = false;              // by "--"
-  std::optional<OptionRow> unfinished{};   // the option that is the last word and lacks its value
-  std::string problem{};                   // the first thing that is wrong; empty for none
+  std::string_view command;                // the command's name, for messages
+  std::vector<GivenFlag> flags{};          // the command's options, in the order given
+  std::vector<std::string> positionals{};  // all other words
+  bool help = false;                       // --help was given
+  bool options_ended = false;              // "--" was given
+  std::optional<OptionRow> unfinished{};   // the last word, if it is an option that lacks its value
+  std::string problem{};                   // the first error; empty if there is none
 };
 
-// Throws Error for bad input and OutputLost.
+// Throws Error for invalid input, and OutputLost.
 using CommandAction = std::function<ExitCode()>;
 
 struct WordHelp {
@@ -58,52 +59,52 @@ std::vector<WordHelp> words_of(const Rows& rows, Name name, Help help) {
   return words;
 }
 
-// The action of a command whose words `parse_words` reads and whose work `run_command` does.
+// An action that parses a command's words with `parse_words` and passes the result to `run_command`.
 template <auto parse_words, auto run_command>
 CommandAction action_of(const CommandWords& words) {
   return [command = parse_words(words)] { return run_command(command); };
 }
 
-CommandAction printing(std::string text);  // on standard output
+CommandAction printing(std::string text);  // prints to standard output
 
 struct Command {
   std::string_view name;
-  std::string_view arguments = {};  // after the name, in the line of usage
+  std::string_view arguments = {};  // shown after the name in the usage line
   std::string_view summary;         // one line
   std::string_view details = {};    // a paragraph for --help
   std::vector<OptionRow> (*options)() = [] { return std::vector<OptionRow>(); };
-  CommandAction (*parse)(const CommandWords& words);    // Error for words that the command does not understand
-  std::vector<WordHelp> (*choices)() = nullptr;         // of the first word, for --help
-  std::vector<WordHelp> (*filter_columns)() = nullptr;  // that FILTER knows, where the command takes one
-  std::string_view examples = {};                       // lines of --help: "  laptime NAME ...\n"
+  CommandAction (*parse)(const CommandWords& words);    // throws Error for words that the command does not understand
+  std::vector<WordHelp> (*choices)() = nullptr;         // choices for the first word, shown by --help
+  std::vector<WordHelp> (*filter_columns)() = nullptr;  // columns that FILTER accepts, if the command takes a filter
+  std::string_view examples = {};                       // lines for --help: "  laptime NAME ...\n"
 };
 
-// Defined in the sources of cli/commands/, but for the last two (completion.cpp, help.cpp).
+// Defined in the sources of cli/commands/, except the last two (completion.cpp, help.cpp).
 extern const Command kBench, kAttention, kCalibrate, kRecord, kCompare, kSelfcheck, kPlan, kExplain, kProfile, kMemory,
     kVerify, kDemo, kShow, kHistory, kImport, kReport, kExport, kList, kCompletion, kMan;
 
-std::span<const Command* const> commands();  // in the order of help
+std::span<const Command* const> commands();  // in the order in which help lists them
 
-// Splits the words after the name of a command. Checks no value and throws nothing.
+// Splits the words after the name of a command. Does not check values and never throws.
 CommandWords split_words(const Command& command, const std::vector<std::string>& words);
 
 struct Request {
   const Command* command = nullptr;
   CommandWords words{};
-  std::string text{};  // help or the version, where it was asked for instead of a command
+  std::string text{};  // help or version text, if that was requested instead of a command
 };
 
-// `words` are those after the program's name; values are not checked yet. Error for an unknown command or option, with
-// the nearest known word.
+// `words` are those after the program's name; their values are not checked yet. Throws Error for an unknown command or
+// option, and suggests the nearest known word.
 Request parse_request(const std::vector<std::string>& words);
 
-// Parses everything, the file of --config too. Error as parse_request, and for invalid values.
+// Parses everything, including the file given by --config. Throws Error like `parse_request`, and for invalid values.
 CommandAction parse_arguments(const std::vector<std::string>& words);
 
-// Runs the command that the words after the program's name ask for. Errors become one message on standard error.
+// Runs the command given by the words after the program's name. Prints an error as a single message on standard error.
 ExitCode run_program(const std::vector<std::string>& words);
 
-// The fields of an Option that most options of a single command leave at their defaults.
+// Option fields that most single-command options leave at their defaults.
 struct OptionDetails {
   std::string_view otherwise = {};
   std::string_view empty = "auto";
@@ -113,7 +114,7 @@ struct OptionDetails {
   std::string (*canonical)(std::string_view where, std::string_view word) = nullptr;
 };
 
-// An option of one command alone, which takes one value and stands in no record.
+// An option of a single command that takes one value and is not stored in records.
 constexpr Option own_option(std::string_view group, std::string_view flag, std::string_view help,
                             const OptionDetails& details = {}) {
   return {.flag = flag,
@@ -129,23 +130,23 @@ constexpr Option own_option(std::string_view group, std::string_view flag, std::
           .canonical = details.canonical};
 }
 
-// The row of the option that `flag`, or the flag that it is another spelling of, names; null for none.
+// Finds the row for `flag`, which may also be an alternative spelling; null if there is none.
 const OptionRow* find_row(const std::vector<OptionRow>& rows, std::string_view flag);
 
 std::vector<OptionRow> together(std::vector<std::vector<OptionRow>> parts);
-// The rows but those of options that do nothing in a command.
+// The rows without options that have no effect in a command.
 std::vector<OptionRow> without(std::vector<OptionRow> rows, std::initializer_list<std::string_view> flags);
-// The options of OutputConfig with these flags.
+// The OutputConfig options with these flags.
 std::vector<OptionRow> output_options(std::initializer_list<std::string_view> flags);
 
 // Throws if there are more than `taken` positional words.
 void reject_positionals(const CommandWords& words, size_t taken = 0);
 
-// The index of the choice that the first word names. Error without a word and for an unknown one; the message calls
-// it a `noun`.
+// The index of the choice named by the first word. Throws Error if the word is missing or unknown; the message calls it
+// a `noun`.
 size_t chosen(const CommandWords& words, std::string_view noun, const std::vector<WordHelp>& choices);
 
-// Reads each option into the first of the structs that has it, and ignores options that none of them has.
+// Reads each option into the first struct that has it, and ignores options that no struct has.
 template <class... Configs>
 void read_options(const CommandWords& words, Configs&... configs) {
   for (const GivenFlag& given : words.flags) {
@@ -161,8 +162,8 @@ Options given_options(const CommandWords& words) {
   return options;
 }
 
-// "2%", "2 %" and "2" are 0.02. Error for anything else and above 100 %. The second function returns the text
-// unchanged.
+// Parses "2%", "2 %" and "2" as 0.02. Throws Error for anything else and for values above 100 %. The second function
+// returns the text unchanged.
 double parse_percent(std::string_view where, std::string_view text);
 std::string canonical_percent(std::string_view where, std::string_view text);
 

@@ -1,4 +1,4 @@
-// Completes words from the tables of commands and options, and prints the scripts of shells that ask for it.
+// Completes words from the tables of commands and options, and prints the completion scripts for shells.
 #include "cli/help.h"
 
 #include <fmt/format.h>
@@ -26,10 +26,10 @@ using Words = std::vector<WordHelp>;
 
 Words model_words() {
   Words words = words_of(model_presets(), &ModelPreset::name, [](const ModelPreset& model) {
-    return model.name == kAttentionModel ? "scaled dot product attention alone"
+    return model.name == kAttentionModel ? "scaled dot product attention only"
                                          : fmt::format("{} layers, {} heads", model.num_layers, model.num_heads);
   });
-  words.push_back({std::string(kCustomModel), "dimensions of your own"});
+  words.push_back({std::string(kCustomModel), "dimensions that you choose"});
   return words;
 }
 
@@ -40,7 +40,7 @@ Words edition_words() {
 
 Words sweep_words() { return words_of(ready_sweeps(), &ReadySweep::name, &ReadySweep::about); }
 
-// Machines by their bare names; those with their prefix stand behind them.
+// Machines by their bare names, followed by the same machines with their prefix.
 Words device_words() {
   Words words{{"auto"}};
   Words prefixed;
@@ -65,11 +65,11 @@ Words columns_words() {
   return words;
 }
 
-// Names that are values of an option and stand in no table of choices.
+// Names that are values of an option but are not listed in a table of choices.
 struct NamesOfOption {
   std::string_view flag;
   Words (*words)();
-  bool files = false;  // or a file
+  bool files = false;  // file names are accepted too
 };
 
 constexpr std::array kNames{NamesOfOption{"model", model_words},        NamesOfOption{"edition", edition_words},
@@ -94,10 +94,10 @@ Completions values_of(const OptionRow& row) {
   return values;
 }
 
-// The values of a list, `lead` and the values before the last one in front of each. A value that the list has is not
-// offered again.
+// Completes the last value of a list, after `lead` and the earlier values. Does not offer a value that the list already
+// has.
 Completions list_values(const OptionRow& row, std::string_view lead, std::string_view text) {
-  std::string joiners;  // the signs that join several values
+  std::string joiners;  // the characters that join several values
   if (row.option.axis || row.option.value.ends_with(",...")) joiners += ',';
   if (row.option.value.find('+') != std::string_view::npos) joiners += '+';
   std::set<std::string_view> given;
@@ -110,8 +110,8 @@ Completions list_values(const OptionRow& row, std::string_view lead, std::string
   return values;
 }
 
-// A word of a filter "COLUMN OP VALUE and ...": the names of columns at its beginning and after and, or, not; after an
-// operator the values of the option of that column.
+// Completes a word of a filter "COLUMN OP VALUE and ...": column names at the start and after `and`, `or` and `not`;
+// after an operator, the values of that column's option.
 Completions filter_words(const Command& command, std::span<const std::string> before) {
   constexpr std::array<std::string_view, 4> kJoining{"and", "or", "not", "("};
   constexpr std::array<std::string_view, 8> kOperators{"=", "==", "!=", "<", "<=", ">", ">=", "~"};
@@ -125,7 +125,7 @@ Completions filter_words(const Command& command, std::span<const std::string> be
   return {.words = row == nullptr ? Words() : values_of(*row).words};
 }
 
-// A word that is no option: "models|editions|...", "FORMAT", "FILE.safetensors...", "[FILTER]", "[FILTER|SWEEP]".
+// Completes a positional word: "models|editions|...", "FORMAT", "FILE.safetensors...", "[FILTER]", "[FILTER|SWEEP]".
 Completions positional_words(const Command& command, const std::vector<std::string>& before) {
   std::vector<std::string_view> shapes = split(command.arguments, ' ');
   std::erase(shapes, "[OPTIONS]");
@@ -151,7 +151,7 @@ Words option_words(const std::vector<OptionRow>& rows, const CommandWords& befor
         std::ranges::any_of(before.flags, [&](const GivenFlag& given) { return given.flag == row.option.flag; });
     if (!is_given) words.push_back({fmt::format("--{}", row.option.flag), std::string(row.option.help)});
   }
-  words.push_back({"--help", "the options of the command"});
+  words.push_back({"--help", "list the options of the command"});
   return words;
 }
 
@@ -173,14 +173,14 @@ Completions of_command(const Command& command, std::span<const std::string> word
   return has_none && text.empty() && !before.options_ended ? options : completions;
 }
 
-// The words that may stand in the place of the last one, whatever it begins with.
+// All words that are possible at this position, regardless of its first letters.
 Completions possible_words(std::span<const std::string> words) {
   constexpr std::string_view kHelp = "help";
   Completions first{.words = words_of(commands(), &Command::name, &Command::summary)};
   if (words.size() == 1) {
-    append(first, {.words = {{std::string(kHelp), "the options of a command"}}});
+    append(first, {.words = {{std::string(kHelp), "list the options of a command"}}});
     if (!words[0].starts_with("-")) return first;
-    return {.words = {{"--help", "the commands"}, {"--version", "which build of the program this is"}}};
+    return {.words = {{"--help", "list the commands"}, {"--version", "print the version and build"}}};
   }
   if (words[0] == kHelp) return words.size() == 2 ? first : Completions{};
   for (const Command* const command : commands()) {
@@ -228,8 +228,8 @@ std::vector<WordHelp> completion_choices() {
           {"zsh", "script for zsh; in a running shell: source <(laptime completion zsh)"},
           {"fish", "script for fish; in a running shell: laptime completion fish | source"},
           {"words",
-           "words that the last word after -- could become, a line for each with its meaning behind a tab, and :files "
-           "where names of files complete it; the scripts call this"}};
+           "completions of the last word after --, one per line with a tab before its meaning, and :files "
+           "if file names complete it too; called by the scripts"}};
 }
 
 CommandAction parse_completion(const CommandWords& words) {
@@ -246,9 +246,10 @@ CommandAction parse_completion(const CommandWords& words) {
 constinit const Command kCompletion{
     .name = "completion",
     .arguments = "SHELL",
-    .summary = "completion of options, values and names in bash, zsh and fish",
+    .summary = "print completion scripts for bash, zsh and fish",
     .details =
-        "Prints the script of a shell. Packages and `cmake --install` put the scripts where the shells look for them.",
+        "Prints the completion script for a shell. Packages and `cmake --install` put the scripts where shells look "
+        "for them.",
     .parse = parse_completion,
     .choices = completion_choices,
 };

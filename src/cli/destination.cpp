@@ -21,7 +21,7 @@
 namespace laptime {
 namespace {
 
-constexpr mode_t kFileMode = 0666;  // less the umask
+constexpr mode_t kFileMode = 0666;  // before the umask is applied
 constexpr mode_t kPermissions = 0777;
 constexpr std::string_view kStandardOutput = "standard output";
 
@@ -30,20 +30,20 @@ bool is_special(const std::string& path) {
   return stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode);
 }
 
-// `asked_for` is the name in messages: the file itself may be a temporary one.
+// `asked_for` is the name shown in messages; the file itself may be a temporary one.
 [[noreturn]] void reject(const std::string& asked_for, const char* reason) {
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::path(asked_for).parent_path();
   if (!folder.empty() && !std::filesystem::is_directory(folder, error)) {
-    throw Error::format("file {}: there is no folder {}; make it, or name another file", quote(asked_for),
+    throw Error::format("file {}: folder {} does not exist; create it, or name another file", quote(asked_for),
                         quote(folder.string()));
   }
-  throw Error::format("file {}: cannot be written ({}); name a file in a directory you may write", quote(asked_for),
-                      reason);
+  throw Error::format("file {}: cannot be written ({}); name a file in a directory that you can write to",
+                      quote(asked_for), reason);
 }
 
-// Opens a pipe or a device. A named pipe can only be opened while somebody reads it, so its reader gets a moment to
-// start: waiting for a reader that never comes would look like a program that hangs.
+// Opens a pipe or a device. A named pipe can be opened for writing only while another process reads it, so its reader
+// gets a moment to start: waiting indefinitely would look like a hang.
 Descriptor open_special(const std::string& path) {
   constexpr int kPause = 10'000;  // microseconds
   constexpr int kPauses = 100;
@@ -55,13 +55,13 @@ Descriptor open_special(const std::string& path) {
     }
     if (errno != ENXIO || !std::filesystem::is_fifo(path)) reject(path, std::strerror(errno));
     if (pauses == kPauses) {
-      throw Error::format("file {}: nobody reads this pipe; start its reader first", quote(path));
+      throw Error::format("file {}: no process reads this pipe; start its reader first", quote(path));
     }
     usleep(kPause);
   }
 }
 
-// A new file beside `target` that nobody else can have made: what stands at its name, a link too, is never opened.
+// A new file next to `target`, created exclusively: an existing file or link with its name is never opened.
 struct TemporaryFile {
   std::string path;
   Descriptor descriptor;
@@ -72,7 +72,8 @@ TemporaryFile make_temporary(const std::string& target, const std::string& asked
   constexpr int kAttempts = 100;
   for (int attempt = 1;; ++attempt) {
     uint64_t number = 0;
-    if (getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number)) reject(asked_for, "no randomness");
+    if (getrandom(&number, sizeof number, 0) != static_cast<ssize_t>(sizeof number))
+      reject(asked_for, "no random numbers available");
     std::string path = (folder / fmt::format(".laptime-{:016x}.part", number)).string();
     Descriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL | O_NOFOLLOW, kFileMode));
     if (file >= 0) return {std::move(path), std::move(file)};
@@ -87,15 +88,15 @@ TemporaryFile make_temporary(const std::string& target, const std::string& asked
   throw OutputLost(lost);
 }
 
-// Waits until the descriptor takes bytes. OutputLost if the program has been asked to stop, and a moment later nobody
-// has read what fills the pipe or the terminal.
+// Waits until the descriptor accepts bytes. Throws OutputLost if the program has been asked to stop and the full pipe
+// or terminal is still not read a moment later.
 void wait_for_room(int descriptor, std::string_view what) {
   constexpr int kPause = 100;  // milliseconds
   constexpr int kPausesAfterStop = 10;
   int pauses = 0;
   for (pollfd room{descriptor, POLLOUT, 0}; poll(&room, 1, kPause) <= 0;) {
     if (!StopSignals::requested()) continue;
-    if (++pauses > kPausesAfterStop) throw OutputLost(fmt::format("{} cannot be written (nobody reads it)", what));
+    if (++pauses > kPausesAfterStop) throw OutputLost(fmt::format("{} cannot be written (no process reads it)", what));
   }
 }
 
@@ -104,7 +105,7 @@ std::string variable(const char* name) {
   return value == nullptr ? "" : value;
 }
 
-// As the C library reads it: the first of these that is set.
+// Uses the first of these variables that is set, like the C library.
 bool locale_is_utf8() {
   std::string locale;
   for (const char* const name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
@@ -142,7 +143,7 @@ size_t help_width() {
 void write_all(int descriptor, std::string_view text, std::string_view what) {
   while (!text.empty()) {
     wait_for_room(descriptor, what);
-    // A pipe with room takes this many bytes at once, so the call does not wait for a reader.
+    // A pipe with room accepts this many bytes at once, so the call does not block.
     const ssize_t written = write(descriptor, text.data(), std::min<size_t>(text.size(), PIPE_BUF));
     if (written < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (written < 0) lose(what);
@@ -180,7 +181,7 @@ void print_message(const std::string& message) {
 std::filesystem::path followed(const std::filesystem::path& path) {
   std::error_code error;
   std::filesystem::path target = std::filesystem::absolute(path, error);
-  constexpr int kMaxLinks = 40;  // as the kernel counts them
+  constexpr int kMaxLinks = 40;  // the kernel's limit
   for (int links = 0; links < kMaxLinks && std::filesystem::is_symlink(target, error); ++links) {
     target = target.parent_path() / std::filesystem::read_symlink(target, error);
   }
@@ -195,7 +196,7 @@ Destination::Destination(std::string file) : path_(std::move(file)) {
     special_ = open_special(path_);
     return;
   }
-  // Renaming would replace a file that its owner has protected from writing.
+  // Renaming would replace a file that its owner has write-protected.
   if (access(target_.c_str(), F_OK) == 0 && access(target_.c_str(), W_OK) != 0) reject(path_, std::strerror(errno));
   const TemporaryFile file_beside = make_temporary(target_, path_);
   unlink(file_beside.path.c_str());
@@ -241,7 +242,8 @@ void GrowingFile::append(std::string_view text) {
   if (!begun_ && !is_special_ && ftruncate(descriptor_, 0) != 0) lose(what);
   begun_ = true;
   write_all(descriptor_, text, what);
-  if (fdatasync(descriptor_) != 0 && errno != EINVAL && errno != EROFS) lose(what);  // pipes and devices have no disk
+  if (fdatasync(descriptor_) != 0 && errno != EINVAL && errno != EROFS)
+    lose(what);  // pipes and devices cannot be synced
 }
 
 }  // namespace laptime

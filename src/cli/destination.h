@@ -1,4 +1,4 @@
-// Destinations of output: standard streams, messages, files that appear whole or not at all, and files that grow.
+// Output destinations: standard streams, messages, files that are replaced atomically, and files that grow.
 #pragma once
 
 #include <cstddef>
@@ -13,13 +13,13 @@
 
 namespace laptime {
 
-// Output could not be written: the reader has gone or does not read, or the disk is full.
+// Output could not be written: the reader has closed it or does not read, or the disk is full.
 class OutputLost : public Error {
  public:
   using Error::Error;
 };
 
-// The reader of standard output has closed it, as `head` does when it has seen enough.
+// The reader of standard output has closed it, as `head` does once it has read enough.
 class ReaderGone : public OutputLost {
  public:
   using OutputLost::OutputLost;
@@ -27,9 +27,9 @@ class ReaderGone : public OutputLost {
 
 struct OutputStream {
   int descriptor = 0;
-  bool is_terminal = false;  // one that understands control codes
-  bool unicode = false;      // by the locale of the environment
-  size_t width = 0;          // columns of the terminal, or else by COLUMNS; 0: no limit
+  bool is_terminal = false;  // a terminal that understands control codes
+  bool unicode = false;      // according to the locale of the environment
+  size_t width = 0;          // terminal columns, or the value of COLUMNS; 0: no limit
 
   TextStyle style() const { return {.unicode = unicode, .width = width}; }
 };
@@ -37,45 +37,47 @@ struct OutputStream {
 OutputStream standard_output();
 OutputStream standard_error();
 
-size_t help_width();  // the width of standard output within easily readable limits; 80 if it is unknown
+size_t help_width();  // the width of standard output, clamped to readable limits; 80 if unknown
 
-// Writes all of it now. OutputLost, naming `what`, otherwise; ReaderGone for a closed pipe at standard output.
+// Writes all of the text now. Throws OutputLost, naming `what`, on failure; ReaderGone if standard output is a closed
+// pipe.
 void write_all(int descriptor, std::string_view text, std::string_view what);
 void write_output(std::string_view text);  // to standard output
 
-// Prints a line "laptime: ..." on standard error, safe for a terminal; prints nothing if standard error is closed.
+// Prints a line "laptime: ..." on standard error, escaped for terminals; prints nothing if standard error is closed.
 void print_message(const std::string& message);
 
-// Writes text whose loss does not matter, because nobody reads it.
+// Writes text on a best-effort basis: a failed write is ignored.
 void write_softly(int descriptor, std::string_view text);
-void print_error_text(std::string_view text);  // on standard error, as it is
+void print_error_text(std::string_view text);  // writes to standard error, unmodified
 
-// The absolute path that links lead to, also where there is no file yet.
+// The absolute path after following links; the file itself need not exist.
 std::filesystem::path followed(const std::filesystem::path& path);
 
-// Standard output or a file. The file is replaced as a whole, by renaming; anything but a regular file (a pipe, a
-// device) is opened once and written as it is.
+// Standard output or a file. A regular file is replaced atomically by renaming; anything else (a pipe, a device) is
+// opened once and written to directly.
 class Destination {
  public:
-  explicit Destination(std::string file = {});  // Error unless it can be written; empty: standard output
+  explicit Destination(std::string file = {});  // throws Error unless it can be written; empty: standard output
 
   bool is_file() const { return !path_.empty(); }
-  TextStyle style() const;                  // of the terminal; of a file without width
-  void write(std::string_view text) const;  // OutputLost
-  // The file appears when `produce` has returned, and not at all if it throws.
+  TextStyle style() const;                  // the terminal's style; for a file, a style without a width
+  void write(std::string_view text) const;  // throws OutputLost
+  // The file appears once `produce` has returned, and not at all if it throws.
   void write(const std::function<void(const TextSink&)>& produce) const;
 
  private:
   std::string path_;
-  std::string target_;  // the file that links lead to, so that links stay
-  Descriptor special_;  // of anything but a regular file
+  std::string target_;  // the file after following links, so that links are kept
+  Descriptor special_;  // open if the target is not a regular file
 };
 
-// A file that grows: what was written stays, whatever happens next.
+// A file that grows: text that has been written stays, whatever happens next.
 class GrowingFile {
  public:
-  explicit GrowingFile(std::string path);  // Error unless it can be written
-  void append(std::string_view text);  // on the disk when it returns; the first text empties an old file. OutputLost
+  explicit GrowingFile(std::string path);  // throws Error unless it can be written
+  // Text is on disk on return; the first call empties an old file. Throws OutputLost.
+  void append(std::string_view text);
 
  private:
   std::string path_;

@@ -1,4 +1,4 @@
-// Help in two columns, options and what they mean, wrapped to the width of a terminal; and the manual page.
+// Formats help as two columns (options and their meanings) wrapped to the terminal width, and the manual page.
 #include "cli/help.h"
 
 #include <fmt/format.h>
@@ -18,9 +18,9 @@
 namespace laptime {
 namespace {
 
-constexpr size_t kCommandColumn = 13;  // where the summary of a command begins
+constexpr size_t kCommandColumn = 13;  // the column at which a command's summary begins
 
-// Where the meaning of an option begins: a third of the width, or less where words are short enough.
+// The column at which an option's meaning begins: a third of the width, or less if the options are short.
 size_t word_column(size_t width) {
   constexpr size_t kLeast = 16;
   constexpr size_t kMost = 34;
@@ -34,7 +34,7 @@ bool is_same_option(const OptionRow& a, const OptionRow& b) {
          a.choices == b.choices;
 }
 
-// "also fwd for forward; also train, training for step; ": words that the option takes for its own values.
+// "also fwd for forward; also train, training for step; ": alternative spellings of the option's values.
 std::string synonyms_of(const OptionRow& row) {
   std::vector<std::pair<std::string_view, std::vector<std::string_view>>> by_value;
   for (const Synonym& synonym : synonyms()) {
@@ -57,7 +57,7 @@ constexpr std::string_view kExitCodes =
     "0 points ok, out of memory or unsupported; 1 a point failed or timed out, no point is supported, or a verify "
     "mismatch; 2 bad input; 3 a comparison that cannot be judged; 130 interrupted.";
 
-// How a value is written: "N,...", "X|none", "eager,...", "FILE"; empty for a switch.
+// How help shows a value: "N,...", "X|none", "eager,...", "FILE"; empty for a switch.
 std::string value_words(const OptionRow& row) {
   std::string words(row.option.value);
   if (words.empty()) {
@@ -92,13 +92,13 @@ std::string flags_of(const Section& section) {
 }
 
 struct Sections {
-  std::vector<Section> own;     // choices of the first word, and options that the command itself explains
-  std::vector<Section> shared;  // options that are those of laptime bench, whose help explains them
+  std::vector<Section> own;     // choices for the first word, and options that the command itself explains
+  std::vector<Section> shared;  // options shared with laptime bench, whose help explains them
 };
 
-// All are own options where hardly any is shared, and of laptime bench itself.
+// Lists all options as its own if the command shares only a few, and for laptime bench itself.
 Sections sections_of(const Command& command) {
-  constexpr size_t kFew = 8;  // options that a reader finds in a list
+  constexpr size_t kFew = 8;  // the most options that a reader can still find in a list
   std::vector<OptionRow> own, shared;
   const std::vector<OptionRow> bench = &command == &kBench ? std::vector<OptionRow>() : kBench.options();
   for (const OptionRow& row : command.options()) {
@@ -117,9 +117,9 @@ Sections sections_of(const Command& command) {
 }
 
 constexpr std::string_view kDescription =
-    "Measures one training step of a GPT-style transformer (forward, backward, optimizer) with an engine of its own, "
-    "and says how long each part takes, how much memory it holds, and how far that is from what the machine can do. "
-    "Results stay in a store, from which laptime show and laptime export write them again.";
+    "Measures one training step of a GPT-style transformer (forward, backward, optimizer) with its own engine, "
+    "and reports how long each part takes, how much memory it holds, and how close it comes to the machine's limits. "
+    "Results are kept in a store, from which laptime show and laptime export can write them again.";
 
 std::string section_of(const Command& command) {
   const Sections sections = sections_of(command);
@@ -133,7 +133,8 @@ std::string section_of(const Command& command) {
   std::vector<std::string> shared;
   for (const Section& section : sections.shared) shared.push_back(flags_of(section));
   if (!shared.empty())
-    text += fmt::format(".PP\nAs in {}: {}.\n", roff_bold("laptime bench"), roff_bold(joined(shared, ", ")));
+    text +=
+        fmt::format(".PP\nOptions shared with {}: {}.\n", roff_bold("laptime bench"), roff_bold(joined(shared, ", ")));
   if (!command.examples.empty()) text += fmt::format(".PP\nExamples:\n.EX\n{}.EE\n", roff(command.examples));
   return text;
 }
@@ -156,7 +157,7 @@ std::string program_help(size_t width) {
   std::string text = paragraph(fmt::format("laptime: {}", kProgramSummary), width) + "\nUsage: laptime COMMAND ...\n\n";
   for (const Command* const command : commands())
     text += beside(fmt::format("  {}", command->name), command->summary, kCommandColumn, width);
-  return text + "\n  laptime COMMAND --help     the options of a command\n  laptime --version\n\nExample:\n" +
+  return text + "\n  laptime COMMAND --help     list the options of a command\n  laptime --version\n\nExample:\n" +
          command_lines(fmt::format("  {}", program_example()), width) + "\n" +
          paragraph(fmt::format("Exit codes: {}", kExitCodes), width);
 }
@@ -172,7 +173,7 @@ std::string command_help(const Command& command, size_t width) {
     text += fmt::format("\n{}\n", section.title);
     for (const WordHelp& one : section.words) text += beside("  " + one.word, one.text, column, width);
   }
-  if (!sections.shared.empty()) text += "\nAs in laptime bench, whose --help explains them\n";
+  if (!sections.shared.empty()) text += "\nShared with laptime bench; see laptime bench --help\n";
   for (const Section& section : sections.shared)
     text += beside(fmt::format("  {}", section.title), flags_of(section), column, width);
   if (!command.examples.empty()) text += "\nExamples\n" + command_lines(command.examples, width);
@@ -191,7 +192,7 @@ std::string options_listing(size_t width) {
 std::string man_page() {
   std::string text = fmt::format(
       ".TH LAPTIME 1 \"\" \"laptime {}\" \"User Commands\"\n"
-      ".nh\n.ad l\n"  // words to type are not broken
+      ".nh\n.ad l\n"  // do not break words that users type
       ".SH NAME\nlaptime \\- {}\n"
       ".SH SYNOPSIS\n",
       version(), roff(kProgramSummary));
@@ -208,7 +209,7 @@ std::string man_page() {
 
 constinit const Command kMan{
     .name = "man",
-    .summary = "the manual page; to read it: laptime man | man -l -",
+    .summary = "print the manual page; to read it: laptime man | man -l -",
     .parse = [](const CommandWords&) { return printing(man_page()); },
 };
 

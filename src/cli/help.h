@@ -1,4 +1,4 @@
-// Texts that describe the program: help, the manual page, lists, and the words that complete a line.
+// Descriptive texts: help, the manual page, lists, and completions for a command line.
 #pragma once
 
 #include <cstddef>
@@ -11,45 +11,45 @@
 
 namespace laptime {
 
-std::string_view program_example();             // a command line
-std::string explanation(const OptionRow& row);  // with its values and its default
+std::string_view program_example();             // an example command line
+std::string explanation(const OptionRow& row);  // includes its values and its default
 
-// No line is wider than `width` columns unless a word is; lines to type are continued as a shell reads them.
+// Lines are at most `width` columns wide unless a single word is wider; command lines are continued as a shell reads
+// them.
 std::string program_help(size_t width);
 std::string command_help(const Command& command, size_t width);
 
-// The manual page, source for roff with the macros of man(7). An option that means the same in laptime bench is
-// explained there alone.
+// The manual page, as roff source with man(7) macros. An option shared with laptime bench is explained only there.
 std::string man_page();
 
-// Every option of a sweep as a table: flag, values, key, tag in names, default, help.
-std::string options_listing(size_t width = 0);  // of a terminal; 0: lines are not broken
+// Tabulates every option of a sweep: flag, values, key, tag in names, default, help.
+std::string options_listing(size_t width = 0);  // terminal width; 0: lines are not broken
 
 struct ListTopic {
   std::string_view name;
   std::string_view help;                        // what it lists
-  std::string (*text)(size_t width) = nullptr;  // of a terminal; 0: lines are not broken
+  std::string (*text)(size_t width) = nullptr;  // takes the terminal width; 0: lines are not broken
 };
 std::span<const ListTopic> list_topics();
 
-std::vector<WordHelp> named_columns();  // and what they mean
+std::vector<WordHelp> named_columns();  // with their meanings
 
 struct Completions {
-  std::vector<WordHelp> words;  // whole words; one that ends in '=' or ':' goes on
-  bool files = false;           // names of files complete the word too
+  std::vector<WordHelp> words;  // complete words; a word that ends in '=' or ':' expects more text
+  bool files = false;           // file names complete the word too
 };
 
 // `words` are those after the program's name, up to the cursor; the last one is unfinished and may be empty.
 Completions completions_of(std::span<const std::string> words);
 
-// A line for each word, "WORD<tab>MEANING", and at the end ":files" where names of files complete it too.
+// One line per word, "WORD<tab>MEANING", and ":files" at the end if file names complete it too.
 std::string completion_lines(const Completions& completions);
 
-// The scripts of bash, zsh and fish (completion/), which ask `laptime completion words` at each completion.
+// The scripts for bash, zsh and fish (completion/), which call `laptime completion words` for each completion.
 std::span<const std::string_view> completion_scripts();
 
-// The words that a placeholder of help stands for: alternatives are separated by '|', and capitals are placeholders for
-// something else. A word that goes on ends before its placeholder: "every=" of "every=K".
+// The words that a placeholder in help stands for: '|' separates alternatives, and words in capitals are placeholders
+// for something else. A word that expects more text ends before its placeholder: "every=" for "every=K".
 Completions words_of_placeholder(std::string_view placeholder);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Reads the options of a sweep, finds and reads stores, and compares files that may not exist yet.
+// Reads the options of a sweep, finds and reads stores, and compares the paths of files that may not exist yet.
 #include "cli/inputs.h"
 
 #include <fmt/format.h>
@@ -22,14 +22,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The directory that an environment variable names; the XDG specification says to ignore a relative path.
+// The directory named by an environment variable; the XDG specification says to ignore relative paths.
 std::optional<fs::path> directory(const char* variable) {
   const char* const value = std::getenv(variable);
   if (value == nullptr || *value != '/') return std::nullopt;
   return fs::path(value);
 }
 
-// Whether both are one regular file, or would be once both exist.
+// Whether both paths refer to one regular file, or would once both exist.
 bool same_file(const fs::path& a, const fs::path& b) {
   std::error_code error;
   const bool exists = fs::exists(a, error);
@@ -43,18 +43,19 @@ bool is_descriptor_of(int descriptor, const fs::path& path) {
 
 constexpr std::string_view kSweepColumn = "sweep";
 
-// Whether a filter selects runs or sweeps by name, so that it can select those of `laptime calibrate` too.
+// Whether a filter selects runs or sweeps by name, in which case records of `laptime calibrate` may match too.
 bool names_runs(const Filter& filter) {
   const std::vector<std::string> columns = filter.columns();
   return std::ranges::any_of(columns,
                              [](const std::string& column) { return column == kSweepColumn || column == "run"; });
 }
 
-// The newest run of the store; one of `laptime calibrate` only if `any` or where there is no other. Empty for none.
+// The newest run of the store; a run of `laptime calibrate` counts only if `any` or if there is no other. Empty if
+// none.
 std::string newest_run(const Store& store, bool any) {
   const Extent extent = std::max(ColumnValue("run").extent(), ColumnValue(kSweepColumn).extent());
   const Store::Problem ignored = [](const std::string&) {};
-  std::string newest;  // of any kind
+  std::string newest;  // of any command
   std::string asked;
   int64_t asked_id = 0;
   const auto look = [&](int64_t id, const Record& record) {
@@ -66,7 +67,7 @@ std::string newest_run(const Store& store, bool any) {
   };
   const std::vector<int64_t> ids = store.ids(ignored);
   for (size_t i = ids.size(); i-- > 0 && asked.empty();) store.each_of(std::span(&ids[i], 1), extent, look, ignored);
-  // A command that took every point from the store is newer than the records that were there.
+  // A command that took every point from the store is newer than the records that it found there.
   if (const auto resumed = store.newest_resumed(); resumed && resumed->newest_id >= asked_id) return resumed->run;
   return asked.empty() ? newest : asked;
 }
@@ -113,7 +114,7 @@ Sweep given_attention_sweep(const CommandWords& words) {
   Sweep sweep = given_sweep(words, attention_sweep());
   for (const Axis& axis : sweep.axes) {
     if (axis.flag != "model" || axis.values == std::vector<std::string>{std::string(kAttentionModel)}) continue;
-    throw Error::format("laptime attention: the file of --config is a sweep of model {}; run it with laptime bench",
+    throw Error::format("laptime attention: the --config file is a sweep of model {}; run it with laptime bench",
                         joined(axis.values, ", "));
   }
   set_option(sweep, "model", words.command, {std::string(kAttentionModel)});
@@ -123,7 +124,7 @@ Sweep given_attention_sweep(const CommandWords& words) {
 std::optional<fs::path> store_path(const std::string& option) {
   if (option == "none") return std::nullopt;
   if (option == ":memory:")
-    throw Error("--store :memory: would keep nothing; give --store none, or ./:memory: for a file of this name");
+    throw Error("--store :memory: would keep nothing; give --store none, or ./:memory: for a file with this name");
   if (!option.empty()) return fs::path(option);
   std::optional<fs::path> data = directory("XDG_DATA_HOME");
   if (const auto home = directory("HOME"); home && !data) data = *home / ".local/share";
@@ -133,7 +134,7 @@ std::optional<fs::path> store_path(const std::string& option) {
 KnowledgeOf stored_knowledge(const std::string& option) { return knowledge_in(store_path(option)); }
 
 KnowledgeOf knowledge_in(const std::optional<fs::path>& store) {
-  const auto read = std::make_shared<std::map<std::string, MachineKnowledge>>();  // by device; shared by copies
+  const auto read = std::make_shared<std::map<std::string, MachineKnowledge>>();  // keyed by device; shared by copies
   return [path = store, read](const std::string& device) -> MachineKnowledge {
     std::error_code error;
     if (!path || !fs::exists(*path, error)) return {};
@@ -145,7 +146,7 @@ KnowledgeOf knowledge_in(const std::optional<fs::path>& store) {
 
 std::vector<UsedFile> files_of_store(const std::optional<fs::path>& store) {
   if (!store) return {};
-  const std::string file = followed(*store).string();  // SQLite names them after the file that links lead to
+  const std::string file = followed(*store).string();  // SQLite names its other files after the link's target
   return {{"the store", *store},
           {"the journal of the store", file + "-journal"},
           {"the log of the store", file + "-wal"},
@@ -156,11 +157,11 @@ void reject_overwriting(const OutputFile& output, const std::vector<UsedFile>& u
   for (const UsedFile& file : used) {
     const bool is_output = is_descriptor_of(STDOUT_FILENO, file.path);
     const bool is_error = is_descriptor_of(STDERR_FILENO, file.path);
-    // The error message must not be written into that file either.
+    // The error message must not be written to that file either.
     if (is_error) dup2(is_output ? STDIN_FILENO : STDOUT_FILENO, STDERR_FILENO);
     if (is_error || is_output) {
-      throw Error::format("standard {} goes to {}, {}; send it to another file", is_error ? "error" : "output",
-                          file.what, quote(file.path.string()));
+      throw Error::format("standard {} is redirected to {}, {}; redirect it to another file",
+                          is_error ? "error" : "output", file.what, quote(file.path.string()));
     }
     if (!output.path.empty() && same_file(output.path, file.path))
       throw Error::format("{} {}: this is {}; name another file", output.flag, quote(output.path), file.what);
@@ -175,7 +176,7 @@ std::vector<ResolvedPoint> checked_points(const Sweep& sweep, std::vector<SweepP
   for (const UsedFile& file : of_store) {
     for (const UsedFile& input : used) {
       if (!same_file(file.path, input.path)) continue;
-      throw Error::format("--store {}: {} would be {}; name another file", quote(store->string()), input.what,
+      throw Error::format("--store {}: {} would overwrite {}; name another file", quote(store->string()), input.what,
                           file.what);
     }
   }
@@ -191,7 +192,8 @@ std::vector<ResolvedPoint> checked_points(const Sweep& sweep, const std::optiona
 void require_data_of_epochs(const TrainingBudget& budget, std::span<const ResolvedPoint> points) {
   for (const ResolvedPoint& point : points) {
     if (budget.epochs && point.config.data.empty())
-      throw Error("--epochs needs --data FILE, whose tokens an epoch reads once; give it, or --tokens");
+      throw Error(
+          "--epochs needs --data FILE, because an epoch reads its tokens once; give --data, or --tokens instead");
   }
 }
 

@@ -1,4 +1,4 @@
-// The formats of records and answers, and the two ways to write: as they come, or all at the end.
+// The output formats of records and answers, and the two ways to write them: incrementally or all at the end.
 #include "cli/output.h"
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ bool is_table(OutputFormat format) { return format == OutputFormat::kTable || fo
 
 void write_line(const std::string& text) { write_output(wrapped(text, standard_output().style(), 0)); }
 
-// The summary line below a table with these columns; empty for columns without a summary.
+// The summary line below a table with these columns; empty if the columns have no summary.
 std::string summary_below(std::string_view columns, const Records& records) {
   const std::string summary = summary_of_columns(columns, records);
   return summary.empty() ? "" : summary + "\n";
@@ -121,7 +121,7 @@ void RecordOutput::finish() {
 
 void write_records(const OutputConfig& config, const Records& records, bool tells_runs) {
   const Speedups none;
-  columns_of(config.columns, none, records);  // an unknown column is an error before anything is written
+  columns_of(config.columns, none, records);  // reports an unknown column before anything is written
   const Destination destination(config.output_file);
   TableStyle style = style_at(destination, config);
   style.tells_runs = !destination.is_file() && tells_runs && config.sort.empty();
@@ -164,7 +164,7 @@ std::string json_list(const std::vector<std::string>& values) {
 std::vector<OptionRow> with_formats(std::vector<OptionRow> rows, std::span<const OutputFormat> formats) {
   for (OptionRow& row : rows) {
     if (row.option.flag != "output") continue;
-    row.option.help = "format of what is printed";
+    row.option.help = "output format";
     row.choices.clear();
     for (const OutputFormat format : formats) row.choices.push_back(name_of(format));
     row.is_narrowed = true;
@@ -176,7 +176,7 @@ void require_format(OutputFormat format, std::span<const OutputFormat> formats) 
   std::vector<std::string_view> names;
   for (const OutputFormat known : formats) names.push_back(name_of(known));
   if (std::ranges::find(names, name_of(format)) == names.end())
-    throw Error::format("--output {}: write {}", name_of(format), joined(names, ", "));
+    throw Error::format("--output {} is not supported here; use {}", name_of(format), joined(names, ", "));
 }
 
 void TrainingLines::add(const Record& record) {

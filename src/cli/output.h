@@ -1,4 +1,4 @@
-// Writes the records and the answers of a command as --output and --output-file ask.
+// Writes the records and answers of a command according to --output and --output-file.
 #pragma once
 
 #include <array>
@@ -22,25 +22,25 @@
 
 namespace laptime {
 
-// How tables of records look in this terminal. `stored_runs` must outlive the style.
+// The style of record tables on this terminal. `stored_runs` must outlive the style.
 TableStyle table_style(const OutputStream& stream, const OutputConfig& config,
                        const std::set<std::string>* stored_runs = nullptr);
 
-bool shows_table(const OutputConfig& config);  // on standard output, for people
+bool shows_table(const OutputConfig& config);  // whether standard output shows a table for people
 
-// A table on standard output and JSON lines grow with every record; other formats, and everything that is sorted, are
+// A table on standard output and JSON lines are written record by record; other formats, and all sorted output, are
 // written at the end.
 class RecordOutput {
  public:
-  // Error for a file that cannot be written and for an unknown column in --columns or --sort. `planned` are the records
-  // to come, as far as they are known. `stored_runs` are those of TableStyle, and must outlive it.
+  // Throws Error for a file that cannot be written and for an unknown column in --columns or --sort. `planned` are the
+  // expected records, as far as they are known. `stored_runs` are those of TableStyle and must outlive this object.
   RecordOutput(const OutputConfig& config, std::span<const Record> planned,
                const std::set<std::string>* stored_runs = nullptr);
 
-  bool is_live_table() const { return live_.has_value(); }  // standard output shows each record as it comes
+  bool is_live_table() const { return live_.has_value(); }  // standard output shows each record immediately
 
-  void add(const Record& record);  // OutputLost
-  void finish();                   // OutputLost
+  void add(const Record& record);  // throws OutputLost
+  void finish();                   // throws OutputLost
 
  private:
   OutputConfig config_;
@@ -48,23 +48,23 @@ class RecordOutput {
   std::optional<TableStream> live_;
   std::optional<Destination> whole_;
   std::optional<GrowingFile> growing_;
-  std::optional<JsonLines> lines_;  // each record is written as it comes
-  std::vector<Record> records_;     // written at the end, or summed up below a table that grows
+  std::optional<JsonLines> lines_;  // each record is written immediately
+  std::vector<Record> records_;     // written at the end, or summarized below a live table
 };
 
-// Writes all records at once. With `tells_runs` a table on standard output has a line before the records of each run if
-// there are several. Error for an unknown column, and OutputLost.
+// Writes all records at once. With `tells_runs`, a table on standard output has a line before each run's records if
+// there are several runs. Throws Error for an unknown column, and OutputLost.
 void write_records(const OutputConfig& config, const Records& records, bool tells_runs);
 
 // Text on standard output appears as points finish; files and other formats are written at the end.
 class AnswerOutput {
  public:
-  // Error for a format that answers do not have and for a file that cannot be written.
+  // Throws Error for a format that answers do not support and for a file that cannot be written.
   explicit AnswerOutput(const OutputConfig& config);
 
-  void add(PointAnswer answer);                             // OutputLost
-  void finish();                                            // OutputLost
-  void hint(std::string line) { hint_ = std::move(line); }  // a last line for people alone
+  void add(PointAnswer answer);                             // throws OutputLost
+  void finish();                                            // throws OutputLost
+  void hint(std::string line) { hint_ = std::move(line); }  // a last line, shown only to people
 
  private:
   bool is_live() const { return config_.output == OutputFormat::kTable && !destination_.is_file(); }
@@ -76,7 +76,8 @@ class AnswerOutput {
   std::string hint_;
 };
 
-// Below a table on standard output, or on standard error beside another format: how long the training that was asked for takes at the rate of each record.
+// Prints how long the requested training takes at each record's rate: below a table on standard output, or on standard
+// error if standard output has another format.
 class TrainingLines {
  public:
   TrainingLines(const OutputConfig& config, const TrainingBudget& budget)
@@ -88,25 +89,25 @@ class TrainingLines {
  private:
   bool is_with_table_;
   TrainingBudget budget_;
-  std::vector<std::pair<std::string, std::string>> lines_;  // name of the record, and the words
+  std::vector<std::pair<std::string, std::string>> lines_;  // record name and text
 };
 
-// "[\n...,\n...\n]\n": a list of JSON values, one on each line.
+// "[\n...,\n...\n]\n": a list of JSON values, one per line.
 std::string json_list(const std::vector<std::string>& values);
 
-// The formats of an answer, which has no samples of its own.
+// The output formats of an answer, which has no samples.
 inline constexpr std::array kAnswerFormats{OutputFormat::kTable, OutputFormat::kMarkdown, OutputFormat::kCsv,
                                            OutputFormat::kJson, OutputFormat::kJsonl};
 
-// Restricts the values of --output to the formats that a command writes.
+// Restricts the values of --output to the formats that a command supports.
 std::vector<OptionRow> with_formats(std::vector<OptionRow> rows,
                                     std::span<const OutputFormat> formats = kAnswerFormats);
 
-// Error for another format, which the file of --config may ask for.
+// Throws Error for any other format, which the --config file may have set.
 void require_format(OutputFormat format, std::span<const OutputFormat> formats);
 
-// The options of a command that answers about the points of a sweep: its own and those of the sweep, except `left_out`
-// and those of tables of records (--columns, --explain).
+// The options of a command that answers questions about the points of a sweep: its own options and the sweep's, except
+// `left_out` and the options of record tables (--columns, --explain).
 std::vector<OptionRow> answer_options(std::vector<OptionRow> own,
                                       std::initializer_list<std::string_view> left_out = {});
 

@@ -1,4 +1,4 @@
-// Splits command lines by the option tables, and runs commands: standard streams, limits, errors as messages.
+// Parses command lines with the option tables, and runs commands: standard streams, limits, error messages.
 #include "cli/command.h"
 
 #include <sys/resource.h>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::string_view kHelp = "help";
 
-// The hint for an option that describes a point, given to a command that selects stored records by a filter.
+// The hint for an option that describes a point, if it was given to a command that selects stored records by a filter.
 std::string hint_of_bench(const Command& command, std::string_view flag) {
   const std::optional<Option> option = find_option<RunConfig>(meant_flag(flag));
   if (!option) return "";
@@ -50,7 +50,7 @@ bool looks_like_option(std::string_view word) {
   return word.size() > 1 && word[0] == '-' && word.find_first_of("0123456789.", 1) != 1;
 }
 
-// Whether the command takes options alone, and no other words.
+// Whether the command takes options only.
 bool takes_options_alone(const Command& command) {
   return command.arguments.empty() || command.arguments == "[OPTIONS]";
 }
@@ -61,7 +61,8 @@ bool is_value_of_switch(const Command& command, std::string_view word) {
   return word.empty() || word.starts_with("true") || word.starts_with("false");
 }
 
-// Error for an option that is given twice, and for a value that the option has but this command does not take.
+// Throws Error for an option that is given twice, and for a value that the option has but this command does not
+// support.
 void check_options(const Command& command, const CommandWords& words) {
   const std::vector<OptionRow> rows = command.options();
   for (const GivenFlag& given : words.flags) {
@@ -77,18 +78,19 @@ void check_options(const Command& command, const CommandWords& words) {
     }
     const std::string meant = meant_value(given.flag, given.text);
     if (row.is_narrowed && std::ranges::find(row.choices, meant) == row.choices.end()) {
-      throw Error::format("laptime {}: --{}: {} is none of {}", command.name, given.flag, quote(given.text),
-                          joined(row.choices, ", "));
+      throw Error::format("laptime {}: --{}: {} is not supported here; use {}", command.name, given.flag,
+                          quote(given.text), joined(row.choices, ", "));
     }
   }
 }
 
-// Error if the stacks of this program and its threads would be too small, because a stack overflow cannot be reported.
+// Throws Error if stacks of this process and its threads would be too small, because a stack overflow cannot be
+// reported.
 void require_stack() {
   constexpr rlim_t kNeeded = rlim_t{512} << 10U;
   rlimit limit{};
   if (getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= kNeeded) return;
-  throw Error::format("the limit on the stack is {}, too small to run; allow more, for example with `ulimit -s 8192`",
+  throw Error::format("the stack limit of {} is too small to run; raise it, for example with `ulimit -s 8192`",
                       format_bytes(static_cast<int64_t>(limit.rlim_cur)));
 }
 
@@ -137,7 +139,7 @@ CommandWords split_words(const Command& command, const std::vector<std::string>&
       if (text.empty()) report(fmt::format("laptime {}: {} has no value", command.name, quote(word)));
     } else if (i + 1 < words.size() && (!is_switch || is_value_of_switch(command, words[i + 1]))) {
       text = words[++i];
-      if (text.empty())  // `--store ""`, which an unset variable of a script leaves behind
+      if (text.empty())  // `--store ""`, as an unset shell variable produces
         report(fmt::format("{}: the value is empty; give one, or leave the option out to use its default", word));
     } else if (!is_switch) {
       found.unfinished = *row;
@@ -170,7 +172,8 @@ Request parse_request(const std::vector<std::string>& words) {
   }
   if (looks_like_option(name)) {
     throw Error::format(
-        "laptime: {} stands before a command; the command comes first, as in laptime bench --model small", quote(name));
+        "laptime: {} comes before the command; write the command first, as in laptime bench --model small",
+        quote(name));
   }
   reject_word("laptime", "command", name, names);
 }
@@ -194,7 +197,7 @@ ExitCode run_program(const std::vector<std::string>& words) {
     print_message(error.what());
     return ExitCode::kBadInput;
   } catch (const std::bad_alloc&) {
-    print_message("out of memory before anything could run; allow the program more (ulimit -v, ulimit -d)");
+    print_message("out of memory before anything could run; raise the limit (ulimit -v, ulimit -d)");
     return ExitCode::kFailed;
   }
 }

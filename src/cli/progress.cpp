@@ -1,4 +1,4 @@
-// Progress lines and their control codes, the words of estimates, and the account of an interrupted sweep.
+// Progress lines and their control codes, rounded estimates, and the summary of an interrupted sweep.
 #include "cli/progress.h"
 
 #include <fmt/format.h>
@@ -52,7 +52,7 @@ std::string progress_text(size_t point, size_t points, std::string_view name, co
   return text;
 }
 
-// Shortens the name of the point, which stands between "[1/2] " and ": ", on a narrow terminal.
+// Shortens the point's name, between "[1/2] " and ": ", to fit a narrow terminal.
 std::string ProgressLine::fitted(const std::string& text, size_t room) {
   if (text.size() <= room) return text;
   constexpr std::string_view kGap = "...";
@@ -66,7 +66,7 @@ std::string ProgressLine::fitted(const std::string& text, size_t room) {
 }
 
 void ProgressLine::show(size_t point, const std::string& text, Seconds now) {
-  const std::string safe = printable(text, /*ascii=*/true);  // a byte is a column: it may be cut anywhere
+  const std::string safe = printable(text, /*ascii=*/true);  // one byte per column, so it can be cut anywhere
   if (stream_.is_terminal) {
     const size_t room = stream_.width > 1 ? stream_.width - 1 : safe.size();
     write_softly(stream_.descriptor, std::string(kErase) + fitted(safe, room));
@@ -99,7 +99,7 @@ ExitCode planning_exit(size_t planned, size_t points) {
 std::string announcement(const std::vector<ResolvedPoint>& points, const std::vector<ExpectedPoint>& expected) {
   Seconds whole{0}, low{0}, high{0};
   size_t stored = 0;
-  std::string oldest;  // date of the oldest of the stored
+  std::string oldest;  // date of the oldest stored record
   bool is_known = !expected.empty();
   std::vector<std::string> too_large;
   const std::vector<std::string> names = spoken_points(points);
@@ -118,7 +118,7 @@ std::string announcement(const std::vector<ResolvedPoint>& points, const std::ve
     }
   }
   const bool runs = !is_known || whole.count() > 0;
-  const bool says_more = points.size() > 1 || stored > 0;  // the progress line and the row of one point say the same
+  const bool says_more = points.size() > 1 || stored > 0;  // a single point's row says the same
   if (!says_more || (!runs && too_large.empty() && stored == 0)) return "";
   std::string text = counted(points.size(), "point");
   if (stored > 0) {
@@ -204,11 +204,11 @@ class Watcher {
   TimeLeft left_;
   ProgressLine line_{standard_error()};
   size_t finished_ = 0;       // points with a record
-  size_t partial_ = 0;        // of these, the interrupted ones
-  int64_t kept_samples_ = 0;  // of those
+  size_t partial_ = 0;        // interrupted ones among them
+  int64_t kept_samples_ = 0;  // samples of the interrupted points
 };
 
-// Which finished points can be found in the store, as the end of a message.
+// Which finished points are in the store, phrased as the end of a message.
 std::string kept_in(const SweepOptions& options, const SweepOutcome& outcome, size_t finished) {
   if (!options.store) return "";
   const std::string lost = outcome.lost == 0 ? "" : fmt::format("{} of {} ", outcome.lost, finished);
@@ -216,10 +216,10 @@ std::string kept_in(const SweepOptions& options, const SweepOutcome& outcome, si
                      quote(options.store->string()));
 }
 
-// With `plans` each point is planned here for the announcement; the process of the point plans it again.
+// With `plans`, each point is planned here for the announcement; the point's own process plans it again.
 std::vector<ExpectedPoint> expected_of(const std::vector<ResolvedPoint>& points, const SweepOptions& options,
                                        bool plans) {
-  // A store that cannot be read is reported when the sweep writes to it.
+  // An unreadable store is reported when the sweep writes to it.
   const KnowledgeOf knowledge = [read = knowledge_in(options.store)](const std::string& device) -> MachineKnowledge {
     try {
       return read(device);
@@ -275,7 +275,7 @@ std::vector<Record> planned_records(const std::vector<ResolvedPoint>& points) {
 ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOptions& options, PointOutput& output) {
   const bool announces = !output.is_announced();
   const std::vector<ExpectedPoint> expected = expected_of(points, options, announces && points.size() > 1);
-  // Predicted points are not announced: their results are there at once.
+  // Predicted points are not announced, because their results are immediate.
   const std::string text = announces ? announcement(points, expected) : "";
   if (!text.empty()) print_message(text);
   Watcher watcher(points, output, time_left(points, expected));

@@ -26,7 +26,7 @@ namespace laptime {
 // Empty if every point is a prediction.
 std::string announcement(const std::vector<ResolvedPoint>& points, const std::vector<ExpectedPoint>& expected);
 
-// The names of the points in words, without the words that all of them share: "small ctx 512 bfloat16 compile".
+// The points' names in words, omitting words that all of them share: "small ctx 512 bfloat16 compile".
 std::vector<std::string> spoken_points(const std::vector<ResolvedPoint>& points);
 
 // "[3/20] small ctx 512: step 4 of 15, about 2 min left"
@@ -35,15 +35,15 @@ std::string progress_text(size_t point, size_t points, std::string_view name, co
 
 std::string rough_time(Seconds time);  // "45 s", "12 min", "3.5 h"
 
-// Overwrites one line on a terminal; elsewhere prints a plain line now and then.
+// Overwrites one line on a terminal; otherwise prints a plain line occasionally.
 class ProgressLine {
  public:
   explicit ProgressLine(const OutputStream& stream) : stream_(stream) {}
 
-  // `now` is a time that advances within a point. Off a terminal a new `point` is shown at once, and news of the same
-  // one every kPlainInterval.
+  // `now` is a time that increases within a point. If the output is not a terminal, a new `point` is shown at once, and
+  // updates of the same point every kPlainInterval.
   void show(size_t point, const std::string& text, Seconds now);
-  void clear();  // before anything else is written to the same terminal
+  void clear();  // call before writing anything else to the same terminal
 
  private:
   static constexpr Seconds kPlainInterval{10};
@@ -55,7 +55,7 @@ class ProgressLine {
   Seconds shown_{};
 };
 
-// Names the point that is being planned: at once on a terminal, elsewhere after planning has taken a second.
+// Shows the name of the point being planned: at once on a terminal, otherwise once planning has taken a second.
 class PlanningLine {
  public:
   PlanningLine(const OutputStream& stream, std::vector<std::string> names)
@@ -64,10 +64,10 @@ class PlanningLine {
   PlanningLine(const PlanningLine&) = delete;
   PlanningLine& operator=(const PlanningLine&) = delete;
 
-  // `stage` is the work on the point: "plan". Call it again before each plan of a search.
+  // `stage` names the current work on the point, for example "plan". Call it again before each plan of a search.
   void show(size_t point, const char* stage) { show(point, stage, host_now() - begun_); }
   void show(size_t point, const char* stage, Seconds taken);
-  void clear() { line_.clear(); }  // before anything else is written to the same terminal
+  void clear() { line_.clear(); }  // call before writing anything else to the same terminal
 
  private:
   OutputStream stream_;
@@ -78,8 +78,8 @@ class PlanningLine {
 
 using ShowStage = std::function<void(const char* stage)>;  // "largest batch that fits"
 
-// Calls take(plan(point, stage)) for one point after the other until all are planned or the user asks to stop, and
-// returns how many were planned. A line says which point is being planned; it is cleared before `take` may write.
+// Calls take(plan(point, stage)) for each point in turn until all are planned or the user asks to stop, and returns how
+// many were planned. A line shows the point being planned; it is cleared before `take` may write.
 template <class Plan, class Take>
 size_t plan_each(const std::vector<ResolvedPoint>& points, const Plan& plan, const Take& take) {
   const StopSignals signals;
@@ -95,7 +95,7 @@ size_t plan_each(const std::vector<ResolvedPoint>& points, const Plan& plan, con
   return planned;
 }
 
-ExitCode planning_exit(size_t planned, size_t points);  // with a message if the user asked to stop
+ExitCode planning_exit(size_t planned, size_t points);  // prints a message if the user asked to stop
 
 // Receives the results of the points of a command.
 class PointOutput {
@@ -105,20 +105,20 @@ class PointOutput {
   PointOutput& operator=(const PointOutput&) = delete;
   virtual ~PointOutput() = default;
 
-  virtual void add(const PointResult& result) = 0;     // OutputLost
-  virtual void finish() {}                             // after the last point; OutputLost
-  virtual bool has_enough() const { return false; }    // asked before each point: the rest is not needed
-  virtual bool is_announced() const { return false; }  // the command itself says what will run
+  virtual void add(const PointResult& result) = 0;     // throws OutputLost
+  virtual void finish() {}                             // called after the last point; throws OutputLost
+  virtual bool has_enough() const { return false; }    // called before each point; true skips the remaining points
+  virtual bool is_announced() const { return false; }  // true if the command itself announces what will run
 
-  std::set<std::string> stored_runs;  // whose records come from the store; a run is noted before its record is added
+  std::set<std::string> stored_runs;  // runs whose records come from the store; a run is added before its record
 };
 
 // The store of a command that runs points; none if records are not kept.
 std::optional<std::filesystem::path> store_for(const OutputConfig& config);
 std::vector<Record> planned_records(const std::vector<ResolvedPoint>& points);  // of points that have not run yet
 
-// Runs the points, which must have passed check_inputs, and returns the exit code of the command. `traced_steps` of
-// each point are traced beside its samples. OutputLost.
+// Runs the points, which must have passed check_inputs, and returns the command's exit code. `traced_steps` steps of
+// each point are traced in addition to its samples. Throws OutputLost.
 ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOptions& options, PointOutput& output);
 ExitCode run_watched(const std::vector<ResolvedPoint>& points, const Sweep& sweep, int64_t traced_steps,
                      PointOutput& output);

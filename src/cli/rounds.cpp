@@ -1,4 +1,4 @@
-// Plans rounds from the times of a trial run of each point, and collects their figures.
+// Plans rounds from a trial run of each point, and collects their times.
 #include "cli/rounds.h"
 
 #include <fmt/format.h>
@@ -16,13 +16,14 @@
 namespace laptime {
 namespace {
 
-constexpr int64_t kLookWarmup = 2;  // of the first look
+constexpr int64_t kLookWarmup = 2;  // warm-up steps of the trial run
 constexpr int64_t kLookSteps = 3;
 constexpr int64_t kRoundWarmup = 1;
-constexpr int64_t kFewestSteps = 2;  // of a process
+constexpr int64_t kFewestSteps = 2;  // minimum steps per process
 constexpr int64_t kMostSteps = 100;
-constexpr Seconds kStepsTake{0.1};  // in a process of short steps: extra rounds reduce variance more than extra steps
-constexpr Seconds kLongStep{0.5};   // one of these is traced, not three
+constexpr Seconds kStepsTake{
+    0.1};  // minimum time in a process of short steps: extra rounds reduce variance more than extra steps
+constexpr Seconds kLongStep{0.5};  // for steps this long, one is traced instead of three
 constexpr int64_t kMostPlannedRounds = 200;
 
 bool gives_steps(const ResolvedPoint& point) { return point.config.warmup || point.config.steps; }
@@ -37,16 +38,16 @@ class TrialRuns : public PointOutput {
   std::vector<Record> records_;
 };
 
-// The processes to run, and the steps of each.
+// The processes to run, and the number of steps in each.
 struct Processes {
-  std::vector<size_t> sides;  // in their order; 0 for A
+  std::vector<size_t> sides;  // sides in running order; 0 for A
   int64_t warmup = 0;
-  int64_t steps = 0;   // samples
-  int64_t traced = 0;  // steps whose launches are timed; none of another program
+  int64_t steps = 0;   // measured steps
+  int64_t traced = 0;  // steps whose launches are timed; 0 for another program
 };
 
-// The rounds that the budget affords. The order of A and B in each of them is drawn, so that neither a drift nor what
-// ran before favours one.
+// The rounds that the budget affords. The order of A and B within each round is random, so that neither drift nor the
+// preceding process favours one side.
 Processes plan_rounds(const RoundsRequest& request, const std::vector<Record>& looks) {
   Seconds longest{};
   Seconds set_up{};
@@ -78,7 +79,7 @@ std::string failure_text(const std::string& side, const Record& record) {
 
 class FoundRounds : public PointOutput {
  public:
-  // `sides`: of the processes, in their order; 0 for A.
+  // `sides`: the processes in running order; 0 for A.
   FoundRounds(const RoundsRequest& request, const std::vector<size_t>& sides) : request_(request), sides_(sides) {}
 
   void add(const PointResult& result) override {
@@ -112,7 +113,7 @@ class FoundRounds : public PointOutput {
   Rounds found_;
 };
 
-// Lets `program` measure the point once.
+// Has `program` measure the point once.
 Record measured_by(const std::string& program, const RoundsRequest& request, int64_t warmup, int64_t steps,
                    StopSignals& signals) {
   std::vector<std::string> words{program, "bench"};

@@ -1,4 +1,4 @@
-// JSON of a struct that states its fields, and the struct of a JSON.
+// Converts structs that list their fields to JSON and back.
 #pragma once
 
 #include <fmt/format.h>
@@ -21,17 +21,17 @@
 
 namespace laptime {
 
-// A struct whose `visit_fields` names its fields by a Key, or by an Option, whose key is then the name.
+// Fields named in `visit_fields` by a Key, or by an Option, whose key is then the name.
 //
 //   field                           JSON
-//   bool, int64_t                   as it is
-//   double                          a number; null where it is not finite, and back as NaN
-//   text                            a string; null where it is empty, unless an Option states it
-//   enumeration with `choices_of`   the word of its value
+//   bool, int64_t                   unchanged
+//   double                          a number; null if it is not finite (read back as NaN)
+//   text                            a string; null if it is empty, unless it belongs to an Option
+//   enumeration with `choices_of`   the word for its value
 //   std::optional                   null, or its value
 //   std::vector                     an array
-//   std::map by text, such structs  an object
-//   JsonObject                      as it is
+//   std::map by string, structs     an object
+//   JsonObject                      unchanged
 template <class T>
 concept StatesFields = requires(T& value) {
   T::visit_fields(value, [](const Key&, auto&) {});
@@ -99,11 +99,11 @@ Json value_of(const T& field, bool keeps_empty_text) {
   }
 }
 
-// The place of a value in a document, as a list of the places around it: written out only for a message.
+// The location of a value in a document, as a linked list of enclosing locations; formatted only for messages.
 struct Place {
   const Place* outer = nullptr;
   std::string_view key = {};
-  size_t index = 0;  // in a list, where there is no key
+  size_t index = 0;  // in a list, if there is no key
 
   std::string text() const {
     if (outer == nullptr) return "";
@@ -112,13 +112,13 @@ struct Place {
   }
 };
 
-// Reads the values of one document. Errors read "DOCUMENT: 'path.to.key' must be a number, found ...; ADVICE".
+// Reads the values of one document. Error messages read "DOCUMENT: 'path.to.key' must be a number, found ...; ADVICE".
 class Reader {
  public:
   Reader(std::string_view document, std::string_view advice) : document_(document), advice_(advice) {}
 
-  // A null or missing key leaves the field's default. Only numbers and words whose type has no "unknown", which every
-  // writer can state, must be there.
+  // A null or missing key leaves the field's default. Only numbers and words whose type has no "unknown" value are
+  // required, because every writer knows them.
   template <class T>
   void read(const Json& json, T& field, const Place& place = {}) const {
     if constexpr (std::is_same_v<T, double>) {
@@ -207,8 +207,8 @@ Json to_json(const T& value) {
   return fields_json::value_of(value);
 }
 
-// Unknown keys are ignored. Error for a value of the wrong type and for a number that is missing, naming the key;
-// `document` is what the message calls the whole, `advice` what it tells to do.
+// Ignores unknown keys. Throws Error that names the key for a value of the wrong type and for a missing number; the
+// message calls the whole `document` and ends with `advice`.
 template <StatesFields T>
 T from_json(const Json& json, std::string_view document, std::string_view advice = {}) {
   if (!json.is_object()) throw Error::format("{}: expected a JSON object, found {}", document, json.type_name());

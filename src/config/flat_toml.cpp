@@ -22,7 +22,7 @@ bool starts_with_key(std::string_view line) {
   return key_end > 0 && sign != std::string_view::npos && rest[sign] == '=';
 }
 
-// Lets nothing but the subset reach the parser.
+// Rejects everything outside the subset, so that it never reaches the parser.
 class SyntaxCheck {
  public:
   explicit SyntaxCheck(std::string_view name) : name_(name) {}
@@ -33,7 +33,7 @@ class SyntaxCheck {
     const size_t start = text.find_first_not_of(" \t\r");
     if (start == std::string_view::npos) return;
     text.remove_prefix(start);
-    if (depth_ == 0 && text[0] != '#' && !starts_with_key(text)) refuse("this is not 'key = value'");
+    if (depth_ == 0 && text[0] != '#' && !starts_with_key(text)) refuse("not of the form 'key = value'");
     char quote = 0;
     for (size_t i = 0; i < text.size(); ++i) {
       const char c = text[i];
@@ -52,7 +52,8 @@ class SyntaxCheck {
   }
 
  private:
-  // Outside strings and comments there is ASCII alone. What an editor or a web page puts in its place looks alike.
+  // Outside strings and comments, only ASCII is allowed. Editors and web pages may substitute characters that look
+  // alike.
   void require_ascii(std::string_view text) const {
     struct Lookalike {
       std::string_view bytes, name, plain;
@@ -69,7 +70,7 @@ class SyntaxCheck {
                                      Lookalike{"\xE2\x88\x92", "a minus sign (U+2212)", "-"},
                                      Lookalike{"\xE2\x80\x93", "a dash (U+2013)", "-"}};
     char quote = 0;
-    size_t column = 0;  // of characters, from 1
+    size_t column = 0;  // in characters, starting at 1
     for (size_t i = 0; i < text.size(); ++i) {
       const auto byte = static_cast<unsigned char>(text[i]);
       column += (byte & 0xC0U) != 0x80U ? 1 : 0;
@@ -91,7 +92,7 @@ class SyntaxCheck {
         const bool is_known = found != kLookalikes.end();
         throw Error::format("{}:{}:{}: {} outside a string; {}", name_, number_, column,
                             is_known ? std::string(found->name) : fmt::format("the byte 0x{:02X}", byte),
-                            is_known ? fmt::format("write {} in its place", found->plain)
+                            is_known ? fmt::format("write {} instead", found->plain)
                                      : "write keys and numbers in ASCII, and save the file as UTF-8");
       }
     }
@@ -104,7 +105,7 @@ class SyntaxCheck {
   }
 
   [[noreturn]] void refuse(std::string_view what) const {
-    throw Error::format("{}:{}: {}; give each key a line of its own: key = value, or key = [value, value]", name_,
+    throw Error::format("{}:{}: {}; write each key on a separate line: key = value, or key = [value, value]", name_,
                         number_, what);
   }
 
@@ -113,7 +114,7 @@ class SyntaxCheck {
   size_t depth_ = 0;  // number of open arrays
 };
 
-// UTF-16 begins with a byte order mark, or has a zero in every second byte.
+// UTF-16 starts with a byte order mark, or has a zero in every second byte.
 void reject_utf16(std::string_view text, std::string_view name) {
   const bool has_mark = text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF");
   const bool has_zeros = text.size() >= 2 && (text[0] == 0) != (text[1] == 0);

@@ -14,8 +14,8 @@ struct TomlEntry {
   toml::source_position position;
 };
 
-// Error with `name` and the line for malformed TOML, a section, a brace or a multi-line string: toml++ 3.3 has
-// undefined behaviour on some malformed ones, such as "[$]" and "a = [}".
+// Throws Error with `name` and the line for malformed TOML, a section, a brace or a multi-line string: toml++ 3.3 has
+// undefined behaviour for some malformed input, such as "[$]" and "a = [}".
 toml::table parse_flat_toml(std::string_view text, std::string_view name);
 
 // The entries of the table, which must outlive them.

@@ -1,4 +1,4 @@
-// The table of well-known models, from their published config.json.
+// The table of well-known models, taken from their published config.json files.
 #include "config/known_models.h"
 
 #include <algorithm>

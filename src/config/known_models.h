@@ -25,17 +25,17 @@ struct KnownModel {
   double norm_eps = 0;
   double rope_theta = 0;  // 0: positions are learned
   double rotary_share = 1;
-  double llama3_factor = 1;  // of RoPE's frequencies, with Llama 3's other numbers; 1: none
+  double llama3_factor = 1;  // scales RoPE's frequencies, with Llama 3's other parameters; 1: no scaling
 };
 
 std::span<const KnownModel> known_models();
 
-// By name, in capital or small letters; nullptr for any other word.
+// Looks up a name, ignoring case; nullptr for any other word.
 const KnownModel* find_known_model(std::string_view name);
 
 ModelConfig config_of(const KnownModel& known);
 
-// The context of a model that may have up to `max_positions`, where none is given.
+// The default context of a model with at most `max_positions` positions.
 int64_t default_context(int64_t max_positions);
 
 }  // namespace laptime

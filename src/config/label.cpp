@@ -1,4 +1,4 @@
-// Words of names as people read them, and the words of label patterns as values of options.
+// Shows names to people in words, and replaces words in label patterns by option values.
 #include "config/label.h"
 
 #include <fmt/format.h>

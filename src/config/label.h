@@ -1,5 +1,5 @@
-// Names of points, "step/model:small/ctx:64", taken apart and read aloud; and their labels, made from a pattern such as
-// "{model}_{pass}_warmup_{warmup}_mixed_{mixed}".
+// Parses names of points, "step/model:small/ctx:64", and turns them into readable words; also builds labels from a
+// pattern such as "{model}_{pass}_warmup_{warmup}_mixed_{mixed}".
 #pragma once
 
 #include <string>
@@ -10,9 +10,9 @@ namespace laptime {
 
 struct RunConfig;
 
-// The words of the name of a point, "step/model:small/mode:eager", between its slashes.
+// The words in a point's name, "step/model:small/mode:eager", split at slashes.
 std::vector<std::string_view> words_in(std::string_view name);
-// The words of the first name that every other one has too, "model:small/mode:eager"; empty for a single name.
+// The words of the first name that all others share, "model:small/mode:eager"; empty for a single name.
 std::string common_words(const std::vector<std::string>& names);
 template <class Points, class Name>
 std::string common_words(const Points& points, const Name& name_of) {
@@ -21,14 +21,15 @@ std::string common_words(const Points& points, const Name& name_of) {
   for (const auto& point : points) names.push_back(name_of(point));
   return common_words(names);
 }
-// The name without these words; the whole name if nothing would be left.
+// The name without these words, or the whole name if nothing would be left.
 std::string without_words(const std::string& name, const std::string& left_out);
 // "small ctx 64 compile" for "model:small/ctx:64/mode:compile".
 std::string spoken_name(const std::string& name);
-std::string spoken_name(const std::string& name, const std::string& left_out);  // of without_words()
+std::string spoken_name(const std::string& name,
+                        const std::string& left_out);  // without these words, as in without_words()
 // "float32" for the word "dtype:float32", "2 layers" for "layers:2", "ctx 64" for "ctx:64".
 std::string spoken_word(std::string_view word);
-// The value of a tag, "small" for "model"; empty where the name has none.
+// The value of a tag, "small" for "model"; empty if the name lacks the tag.
 std::string_view tagged(std::string_view name, std::string_view tag);
 
 // Replaces each {word} by the value of the option with that flag or key; {mixed} is true unless the arithmetic is

@@ -1,4 +1,4 @@
-// Reads machine files: those of the program, which are compiled in, and the user's.
+// Reads machine files: the built-in ones, which are compiled in, and the user's.
 #include "config/machine.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 struct Field {
   std::string_view key;
-  std::string_view example;  // of a key that must be there; empty for the others
+  std::string_view example;  // example for a required key; empty for optional keys
   void (*set)(DataSheet& machine, const toml::node& value, const std::string& where);
 };
 
@@ -29,7 +29,8 @@ std::string text_of_node(const toml::node& value, const std::string& where) {
   return text->get();
 }
 
-// Unit of a figure and the range it can have on any machine. A value outside the range was written in another unit.
+// Unit of a figure and its possible range on any machine. A value outside the range was probably written in another
+// unit.
 struct Figure {
   std::string_view unit;
   std::string_view example;
@@ -47,7 +48,7 @@ double number_of(const Figure& figure, const toml::node& value, const std::strin
   if (!number)
     throw Error::format("{}: give a number without quotes, in {}, such as {}", where, figure.unit, figure.example);
   if (!(*number >= figure.least && *number <= figure.most)) {
-    throw Error::format("{}: {:g} {} are not possible; give {}, such as {}", where, *number, figure.unit, figure.unit,
+    throw Error::format("{}: {:g} {} is impossible; give {}, such as {}", where, *number, figure.unit, figure.unit,
                         figure.example);
   }
   return *number;
@@ -75,7 +76,7 @@ constexpr auto kBytes = [](DataSheet& machine, const toml::node& value, const st
 
 constexpr std::array kFields{
     Field{"title", "\"NVIDIA GeForce RTX 3090\"", kText<&DataSheet::title>},
-    Field{"source", "\"data sheet of the maker\"", kText<&DataSheet::source>},
+    Field{"source", "\"manufacturer's data sheet\"", kText<&DataSheet::source>},
     Field{"memory", "\"24GiB\"", kBytes<&DataSheet::memory>},
     Field{"bandwidth", kByteRate.example, kNumber<&DataSheet::bandwidth, kByteRate>},
     Field{"launch", kLaunch.example, kNumber<&DataSheet::launch, kLaunch>},
@@ -107,7 +108,7 @@ constexpr std::array kFields{
     Field{"compile_high", "", kOfRuns<&DataSheet::compile, &PublishedRuns::high, kRatio>},
 };
 
-// The keys that make a prediction of what is reached, and stand together.
+// The keys for predictions from reached rates; they must be given together.
 constexpr std::array<std::string_view, 9> kReachedKeys{
     "processors",   "cache",         "reached_float32", "reached_tensor", "reached_bandwidth",
     "host_forward", "host_backward", "host_compiled",   "reached_source"};
@@ -117,7 +118,7 @@ void check_reached(const toml::table& table, std::string_view name) {
   const auto given = std::ranges::find_if(kReachedKeys, is_given);
   const auto missing = std::ranges::find_if_not(kReachedKeys, is_given);
   if (given != kReachedKeys.end() && missing != kReachedKeys.end())
-    throw Error::format("{}: {} is given without {}; give all of {}, or none", name, *given, *missing,
+    throw Error::format("{}: {} is given without {}; give all of {}, or none of them", name, *given, *missing,
                         joined(kReachedKeys, ", "));
 }
 
@@ -125,7 +126,8 @@ void check_ceilings(const DataSheet& machine, std::string_view name) {
   const auto check = [&](const std::optional<double>& measured, double stated, std::string_view what) {
     if (!measured) return;
     if (machine.measured_source.empty())
-      throw Error::format("{}: measured_{} is given without measured_source; say who measured it", name, what);
+      throw Error::format("{}: measured_{} is given without measured_source; name the source of the measurement", name,
+                          what);
     if (*measured > stated)
       throw Error::format("{}: measured_{} is above {}, which is the limit of the machine", name, what, what);
   };
@@ -143,8 +145,8 @@ std::string read_machine_file(const std::string& path) {
     throw Error::format("machine file {} {}", quote(path),
                         std::filesystem::exists(path)
                             ? "cannot be read"
-                            : "does not exist; laptime list devices has the machines that are known by name, and "
-                              "docs/adding_a_machine.md the lines of a file");
+                            : "does not exist; laptime list devices shows the known machines, and "
+                              "docs/adding_a_machine.md describes machine files");
   }
   text.resize(static_cast<size_t>(file.gcount()));
   return text;
@@ -154,8 +156,7 @@ std::string read_machine_file(const std::string& path) {
 
 DataSheet parse_machine(std::string_view text, std::string_view name) {
   if (text.size() > kMaxMachineFileBytes)
-    throw Error::format("{}: larger than {} bytes; a machine file has a line for each figure", name,
-                        kMaxMachineFileBytes);
+    throw Error::format("{}: larger than {} bytes; a machine file has one line per figure", name, kMaxMachineFileBytes);
   const toml::table table = parse_flat_toml(text, name);
   DataSheet machine;
   for (const TomlEntry& entry : in_file_order(table)) {
@@ -209,7 +210,7 @@ std::string did_you_mean_machine(std::string_view word) {
   std::vector<std::string_view> names;
   for (const DataSheet& machine : known_machines()) {
     names.emplace_back(machine.name);
-    // A hyphen begins the variant; a name without one matches every variant.
+    // The part after a hyphen is the variant; a name without a hyphen matches every variant.
     const size_t stem = machine.name.substr(0, machine.name.find('-')).size();
     most = std::max(most, std::min(in_common(machine.name), stem));
   }
@@ -230,11 +231,11 @@ DataSheet find_machine(std::string_view name) {
   }
   const std::string file = std::string(name) + ".toml";
   if (std::filesystem::exists(file)) {
-    throw Error::format("unknown machine '{}{}'; {} is a file here, named as {}{}", kMachinePrefix, name, quote(file),
-                        kMachinePrefix, file);
+    throw Error::format("unknown machine '{}{}'; {} is a file here; refer to it as {}{}", kMachinePrefix, name,
+                        quote(file), kMachinePrefix, file);
   }
   throw Error::format(
-      "unknown machine '{}{}'{}; laptime list devices shows the known ones, and a file describes another "
+      "unknown machine '{}{}'{}; laptime list devices shows the known ones; describe another one in a file "
       "(docs/adding_a_machine.md)",
       kMachinePrefix, name, did_you_mean_machine(name));
 }

@@ -1,4 +1,4 @@
-// DataSheet: a machine described by its data sheet, for predictions; one TOML file each.
+// DataSheet: a machine described by its data sheet, for predictions; one TOML file per machine.
 #pragma once
 
 #include <array>
@@ -12,12 +12,12 @@
 
 namespace laptime {
 
-// Before the name of a machine, in the name of a device that predicts for it.
+// The prefix of a machine's name in the name of the device that predicts for it.
 inline constexpr std::string_view kMachinePrefix = "roofline:";
 
 inline constexpr size_t kMaxMachineFileBytes = 16'384;
 
-// Which program a prediction is of: the kernels that it launches, and what each launch costs its host.
+// The program that a prediction is for: it determines the launched kernels and what each launch costs the host.
 enum class Program : uint8_t { kLaptime, kPyTorchEager, kPyTorchCompile };
 constexpr auto choices_of(Program) {
   return std::array{Choice<Program>{Program::kLaptime, "laptime"},
@@ -25,34 +25,35 @@ constexpr auto choices_of(Program) {
                     Choice<Program>{Program::kPyTorchCompile, "pytorch-compile"}};
 }
 
-// How far published times are from the predicted ones: 90 % of them are between `low` and `high` times the prediction.
+// How far published times deviate from predictions: 90 % of them are between `low` and `high` times the prediction.
 struct PublishedRuns {
   int64_t figures = 0;
-  double error = 0;  // in the median, as a fraction
+  double error = 0;  // median error, as a fraction
   double low = 0, high = 0;
 };
 
-// FLOP/s are of dense matrix products; bytes/s are of the device's memory.
+// FLOP/s are for dense matrix products; bytes/s are for device memory.
 struct DataSheet {
-  std::string name{};  // of its file: "h100"
+  std::string name{};  // name of its file: "h100"
   std::string title{};
-  std::string source{};       // where the figures are from
-  std::string driver_name{};  // what the driver of the device calls it; empty: not known
+  std::string source{};       // source of the figures
+  std::string driver_name{};  // the device name reported by the driver; empty if unknown
   int64_t memory = 0;         // bytes
   double bandwidth = 0;
   double launch = 0;    // seconds to start a kernel
-  double float32 = 0;   // also of all ops that are no products
-  double tf32 = 0;      // 0: the machine has no unit for it
-  double bfloat16 = 0;  // 0: the machine has no unit for it
-  // The best that somebody measured, where that is known: predictions take these figures instead of the data sheet's.
+  double float32 = 0;   // also used for all ops that are not products
+  double tf32 = 0;      // 0: no hardware support
+  double bfloat16 = 0;  // 0: no hardware support
+  // The best measured figures, if known: predictions use them instead of the data sheet's.
   std::optional<double> measured_float32{}, measured_tf32{}, measured_bfloat16{}, measured_bandwidth{};
   std::string measured_source{};
 
-  // How much of these figures programs reach; all of it or none. tools/fit_machines fits it to published times.
-  int64_t processors = 0;  // that run tiles of a product side by side: SMs
-  int64_t cache = 0;       // bytes of the last level that all processors share
-  double reached_float32 = 0, reached_tensor = 0, reached_bandwidth = 0;  // shares
-  double host_forward = 0, host_backward = 0, host_compiled = 0;  // seconds that PyTorch takes to launch a kernel
+  // How much of these figures programs reach; all fields are set or none. tools/fit_machines fits them to published
+  // times.
+  int64_t processors = 0;  // units that run product tiles in parallel: SMs
+  int64_t cache = 0;       // bytes of the last cache level shared by all processors
+  double reached_float32 = 0, reached_tensor = 0, reached_bandwidth = 0;  // fractions
+  double host_forward = 0, host_backward = 0, host_compiled = 0;  // seconds that PyTorch needs to launch a kernel
   std::string reached_source{};
   PublishedRuns eager{}, compile{};
 
@@ -62,22 +63,22 @@ struct DataSheet {
   double usable_float32() const { return measured_float32.value_or(float32); }
 };
 
-// Error with `name` and the line for malformed TOML, an unknown or missing key, and a value of the wrong type or out of
-// range.
+// Throws Error with `name` and the line for malformed TOML, an unknown or missing key, and a value that has the wrong
+// type or is out of range.
 DataSheet parse_machine(std::string_view text, std::string_view name);
 
-// The machines that come with the program (machines/*.toml), by name.
+// The built-in machines (machines/*.toml), by name.
 const std::vector<DataSheet>& known_machines();
 
-// The known machine that a driver calls so; null if there is none.
+// The known machine with this driver name; null if there is none.
 const DataSheet* machine_of_driver(std::string_view driver_name);
 
 // "; did you mean roofline:a100 (NVIDIA A100 SXM 80 GB) or roofline:a100-40 (...)?": the known machines whose names
-// begin as the word does, else the nearest name; empty where there is none.
+// share a prefix with the word, or else the nearest name; empty if there is none.
 std::string did_you_mean_machine(std::string_view word);
 
-// A known machine, or that of a file where `name` ends in ".toml". Error with the nearest name if there is none, and as
-// parse_machine.
+// A known machine, or the machine described in a file if `name` ends in ".toml". Throws Error suggesting the nearest
+// name if there is none, and the errors of parse_machine.
 DataSheet find_machine(std::string_view name);
 
 }  // namespace laptime

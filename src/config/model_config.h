@@ -11,8 +11,8 @@
 
 namespace laptime {
 
-// The definition of the model: that of the 2024, 2025 or 2026 source documents, or a family of models as the library
-// transformers defines it. GPT-2 is there twice: as llm.c and nanoGPT run it, and as transformers does.
+// The definition of the model: from the 2024, 2025 or 2026 source documents, or a model family as defined by the
+// library transformers. GPT-2 exists twice: as in llm.c and nanoGPT, and as in transformers.
 enum class Edition : uint8_t { k2024, k2025, k2026, kGpt2, kGpt2Hf, kLlama, kQwen2, kQwen3, kGptNeox };
 
 constexpr auto choices_of(Edition) {
@@ -23,13 +23,13 @@ constexpr auto choices_of(Edition) {
                     Choice<Edition>{Edition::kGptNeox, "gpt_neox"}};
 }
 
-// The canonical name for a name or alias of model_presets or known_models, or "custom"; the path of a config.json or of
-// a folder with one stays as it is. Error, with the nearest name, for any other word.
+// The canonical name for a name or alias in model_presets or known_models, or "custom"; the path of a config.json or of
+// a folder with one is returned unchanged. Throws Error for any other word, suggesting the nearest name.
 std::string canonical_model_name(std::string_view where, std::string_view word);
 
-// The scaling of RoPE's frequencies: "none", or llama3:FACTOR:LOW:HIGH:CONTEXT as in a config.json.
+// RoPE frequency scaling: "none", or llama3:FACTOR:LOW:HIGH:CONTEXT as in a config.json.
 struct RopeScalingWord {
-  double factor = 1;  // 1: none
+  double factor = 1;  // 1: no scaling
   double low_factor = 1;
   double high_factor = 4;
   double original_context = 8192;
@@ -49,23 +49,23 @@ struct ModelConfig {
   int64_t context_length = 256;  // rows of the position table; also T of the step unless cropped
   int64_t batch_size = 4;
   bool weight_tie = false;   // the head shares the token embedding
-  bool bias = false;         // biases of linear layers, in 2024 also of the head, in gpt2 never of the head
+  bool bias = false;         // biases of linear layers; in 2024 also of the head, in gpt2 never of the head
   double embd_pdrop = 0;     // after token + position embedding
   double attn_pdrop = 0;     // on the attention weights
   double resid_pdrop = 0;    // on the output projection's output, and between GELU and W2
-  bool causal = true;        // no query attends to a later key; false only for --model attention
+  bool causal = true;        // apply a causal mask; false only for --model attention
   bool projections = false;  // --model attention: linear layers for q, k, v and the output
   std::optional<int64_t> num_kv_heads = {};  // none: num_heads
   std::optional<int64_t> head_dim = {};      // none: d_model / num_heads
   std::optional<int64_t> max_context = {};   // rows of the position table, or a sliding window; none: context_length
-  std::optional<double> norm_eps = {};       // none: of the edition, as the next two
+  std::optional<double> norm_eps = {};       // none: the edition's value; likewise for the next two
   std::optional<double> rope_theta = {};
-  std::optional<double> rotary_share = {};  // of head_dim that RoPE rotates
+  std::optional<double> rotary_share = {};  // share of head_dim that RoPE rotates
   std::string rope_scaling = "none";        // see parse_rope_scaling
   bool attention_bias = false;              // biases of q, k, v and the output projection
   bool mlp_bias = false;
   bool parallel_residual = false;         // x + attn(norm1 x) + mlp(norm2 x)
-  std::optional<int64_t> pad_token = {};  // its row of the embedding gets no gradient; none: every row gets one
+  std::optional<int64_t> pad_token = {};  // its embedding row gets no gradient; none: every row gets one
 
   int64_t d_head() const { return head_dim.value_or(d_model / num_heads); }
   int64_t kv_heads() const { return num_kv_heads.value_or(num_heads); }
@@ -87,18 +87,18 @@ struct ModelConfig {
                  .help = "source of the model definition; sets the defaults of other options",
                  .otherwise = "2025, or the edition of the named model", .in_name = kGiven}, self.edition);
     visit(Option{.flag = "d-model", .key = "d_model", .tag = "d_model", .group = kGroup,
-                 .help = "width of the residual stream", .otherwise = "of the named model",
+                 .help = "width of the residual stream", .otherwise = "the named model's",
                  .min = 1, .max = kMaxWidth, .in_name = kGiven}, self.d_model);
     visit(Option{.flag = "d-ff", .key = "d_ff", .tag = "d_ff", .group = kGroup,
                  .help = "width of the feed-forward",
-                 .otherwise = "of the named model; 4 x d-model if --d-model is given", .min = 1,
+                 .otherwise = "the named model's; 4 x d-model if --d-model is given", .min = 1,
                  .max = kMaxWidth, .in_name = kGiven}, self.d_ff);
     visit(Option{.flag = "num-layers", .key = "num_layers", .tag = "layers", .group = kGroup,
-                 .help = "transformer blocks", .otherwise = "of the named model", .min = 1, .max = 4096,
+                 .help = "transformer blocks", .otherwise = "the named model's", .min = 1, .max = 4096,
                  .in_name = kGiven},
           self.num_layers);
     visit(Option{.flag = "num-heads", .key = "num_heads", .tag = "heads", .group = kGroup,
-                 .help = "attention heads; must divide d-model unless --head-dim is given", .otherwise = "of the named model",
+                 .help = "attention heads; must divide d-model unless --head-dim is given", .otherwise = "the named model's",
                  .min = 1, .max = kMaxWidth, .in_name = kGiven}, self.num_heads);
     visit(Option{.flag = "vocab", .key = "vocab_size", .tag = "vocab", .group = kGroup, .unit = "tokens",
                  .help = "size of the vocabulary", .otherwise = "10000; gpt2: 50257; 8B: 151936",
@@ -136,40 +136,40 @@ struct ModelConfig {
           self.projections);
     visit(Option{.flag = "num-kv-heads", .key = "num_kv_heads", .tag = "kv_heads", .group = kGroup,
                  .help = "heads of keys and values, each shared by num-heads / num-kv-heads queries (families with RoPE)",
-                 .otherwise = "of the named model; num-heads", .empty = "all", .min = 1, .max = kMaxWidth,
+                 .otherwise = "the named model's; num-heads", .empty = "all", .min = 1, .max = kMaxWidth,
                  .in_name = kGiven}, self.num_kv_heads);
     visit(Option{.flag = "head-dim", .key = "head_dim", .tag = "head_dim", .group = kGroup, .help = "width of a head",
-                 .otherwise = "of the named model; d-model / num-heads", .min = 1, .max = kMaxWidth,
+                 .otherwise = "the named model's; d-model / num-heads", .min = 1, .max = kMaxWidth,
                  .in_name = kGiven}, self.head_dim);
     visit(Option{.flag = "max-context", .key = "max_context", .tag = "max_ctx", .group = kGroup, .unit = "tokens",
                  .help = "longest context: rows of the position table (gpt2), or the sliding window within which attention "
-                         "is full", .otherwise = "of the named model; the context", .min = 1,
+                         "is full", .otherwise = "the named model's; the context", .min = 1,
                  .max = kMaxId, .in_name = kGiven}, self.max_context);
     visit(Option{.flag = "norm-eps", .key = "norm_eps", .tag = "norm_eps", .group = kGroup,
-                 .help = "added to the variance in norms", .otherwise = "of the named model or the edition",
+                 .help = "added to the variance in norms", .otherwise = "the named model's or the edition's",
                  .min = 0, .max = 1, .in_name = kGiven}, self.norm_eps);
     visit(Option{.flag = "rope-theta", .key = "rope_theta", .tag = "theta", .group = kGroup,
-                 .help = "base of RoPE's frequencies", .otherwise = "of the named model; 10000", .min = 1, .max = 1e12,
+                 .help = "base of RoPE's frequencies", .otherwise = "the named model's; 10000", .min = 1, .max = 1e12,
                  .in_name = kGiven}, self.rope_theta);
     visit(Option{.flag = "rotary-share", .key = "rotary_share", .tag = "rotary", .group = kGroup,
-                 .help = "share of a head that RoPE rotates (gpt_neox)", .otherwise = "of the named model; 1", .min = 0,
+                 .help = "share of a head that RoPE rotates (gpt_neox)", .otherwise = "the named model's; 1", .min = 0,
                  .max = 1, .in_name = kGiven}, self.rotary_share);
     visit(Option{.flag = "rope-scaling", .key = "rope_scaling", .tag = "rope_scaling", .group = kGroup,
                  .help = "scaling of RoPE's frequencies for long contexts, as in Llama 3",
-                 .otherwise = "of the named model; none", .in_name = kGiven, .value = "none|llama3:FACTOR:LOW:HIGH:CONTEXT",
+                 .otherwise = "the named model's; none", .in_name = kGiven, .value = "none|llama3:FACTOR:LOW:HIGH:CONTEXT",
                  .canonical = canonical_rope_scaling}, self.rope_scaling);
     visit(Option{.flag = "attention-bias", .key = "attention_bias", .tag = "attention_bias", .group = kGroup,
                  .help = "biases of q, k, v and the output projection (llama, qwen3, gpt_neox)",
-                 .otherwise = "of the named model; false", .in_name = kGiven}, self.attention_bias);
+                 .otherwise = "the named model's; false", .in_name = kGiven}, self.attention_bias);
     visit(Option{.flag = "mlp-bias", .key = "mlp_bias", .tag = "mlp_bias", .group = kGroup,
-                 .help = "biases in the feed-forward (llama)", .otherwise = "of the named model; false",
+                 .help = "biases in the feed-forward (llama)", .otherwise = "the named model's; false",
                  .in_name = kGiven}, self.mlp_bias);
     visit(Option{.flag = "parallel-residual", .key = "parallel_residual", .tag = "parallel", .group = kGroup,
                  .help = "attention and feed-forward both read the input of the block (gpt_neox)",
-                 .otherwise = "of the named model; false", .in_name = kGiven}, self.parallel_residual);
+                 .otherwise = "the named model's; false", .in_name = kGiven}, self.parallel_residual);
     visit(Option{.flag = "pad-token", .key = "pad_token", .tag = "pad", .group = kGroup,
                  .help = "token id whose row of the embedding gets no gradient (llama, qwen2, qwen3)",
-                 .otherwise = "of the named model; none", .min = 0, .max = kMaxId, .in_name = kGiven}, self.pad_token);
+                 .otherwise = "the named model's; none", .min = 0, .max = kMaxId, .in_name = kGiven}, self.pad_token);
   }
   // clang-format on
 };

@@ -83,7 +83,7 @@ std::string canonical_model_name(std::string_view where, std::string_view word) 
     return std::string(name);  // "meta-llama/Llama-3.2-1B"
   const bool is_place = word.starts_with('/') || word.starts_with('.');
   if (is_place || (is_model_path(word) && hint_for("model", word).empty())) {
-    throw Error::format("{}: there is no file or folder {}; name a config.json, or the folder of a model with one",
+    throw Error::format("{}: no file or folder {} exists; name a config.json, or a model folder that contains one",
                         where, quote(word));
   }
   std::vector<std::string_view> known{kCustomModel};
@@ -92,7 +92,7 @@ std::string canonical_model_name(std::string_view where, std::string_view word) 
   }
   for (const KnownModel& model : known_models()) known.push_back(model.name);
   const std::string hint = hint_for("model", word);
-  throw Error::format("{}: unknown model {}{} (laptime list models shows all)", where, quote(word),
+  throw Error::format("{}: unknown model {}{} (see laptime list models)", where, quote(word),
                       hint.empty() ? did_you_mean(word, known) : hint);
 }
 
@@ -112,7 +112,7 @@ RopeScalingWord parse_rope_scaling(std::string_view canonical_word) {
     rest.remove_prefix(colon + 1);
     const auto [stop, problem] = std::from_chars(rest.data(), rest.data() + rest.size(), *number);
     const bool ends = stop == rest.data() + rest.size() || *stop == ':';
-    if (problem != std::errc() || !ends) *number = 0;  // which canonical_rope_scaling refuses
+    if (problem != std::errc() || !ends) *number = 0;  // canonical_rope_scaling rejects this
   }
   return scaling;
 }
@@ -125,7 +125,7 @@ std::string canonical_rope_scaling(std::string_view where, std::string_view word
                         scaling.original_context >= 1;
   if (!is_valid) {
     throw Error::format(
-        "{}: {} is not a scaling of RoPE; write none, or llama3:FACTOR:LOW:HIGH:CONTEXT as llama3:8:1:4:8192", where,
+        "{}: {} is not a RoPE scaling; write none, or llama3:FACTOR:LOW:HIGH:CONTEXT such as llama3:8:1:4:8192", where,
         quote(word));
   }
   return rope_scaling_word(scaling);

@@ -1,4 +1,4 @@
-// The named models: every size and alias, in one table.
+// The named models: all sizes and aliases in one table.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 namespace laptime {
 
 inline constexpr std::string_view kCustomModel = "custom";  // dimensions given by the user
-// Whether a canonical model name is the path of a config.json or of a folder with one.
+// Whether a canonical model name is the path of a config.json or of a folder that contains one.
 bool is_model_path(std::string_view name);
 
-inline constexpr std::string_view kAttentionModel = "attention";  // scaled dot-product attention alone
+inline constexpr std::string_view kAttentionModel = "attention";  // only scaled dot-product attention
 
 struct ModelPreset {
   std::string_view name = {};
@@ -33,16 +33,16 @@ struct ModelPreset {
 
 std::span<const ModelPreset> model_presets();
 
-// The preset for a canonical name in an edition; nullptr for "custom" and for a name that the edition does not have.
+// The preset for a canonical name in an edition; nullptr for "custom" and for a name that the edition lacks.
 const ModelPreset* find_preset(std::string_view name, Edition edition);
 
 // The ModelCard of a canonical name.
 std::string_view card_name(std::string_view name);
 
-// The name of the model that a name or alias means, in any case; empty for any other word.
+// The model name for a name or alias, ignoring case; empty for any other word.
 std::string_view known_name(std::string_view word);
 
-// The edition that a name selects by itself ("gpt2-124M", "8B"); none for sizes that exist in every edition.
+// The edition that a name implies ("gpt2-124M", "8B"); none for sizes that exist in every edition.
 std::optional<Edition> implied_edition(std::string_view name);
 
 }  // namespace laptime

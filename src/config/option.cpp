@@ -28,7 +28,7 @@ bool is_in_range(const Option& option, double value) {
   return std::isfinite(value) && value >= option.min && value <= option.max;
 }
 
-// What a unit behind a number of seconds multiplies it by; 0 for an unknown one.
+// Converts a unit suffix to seconds; 0 for an unknown unit.
 double seconds_in(std::string_view unit) {
   constexpr double kMinute = 60;
   constexpr double kHour = 3600;
@@ -37,14 +37,14 @@ double seconds_in(std::string_view unit) {
   return unit == "h" ? kHour : 0;
 }
 
-// "; write 12000 or 12288" for "12k"; nothing for any other text.
+// "; write 12000 or 12288" for "12k"; empty for any other text.
 std::string without_kilo(int64_t number, std::string_view rest) {
   constexpr int64_t kMost = 1'000'000'000;
   if ((rest != "k" && rest != "K") || number < 1 || number > kMost) return "";
   return fmt::format("; write {} or {}", 1000 * number, 1024 * number);
 }
 
-// A time may have its unit: "30", "30s", "5m", "1h".
+// A time may have a unit: "30", "30s", "5m", "1h".
 template <class T>
 void parse_number(const Option& option, std::string_view where, std::string_view text, std::string_view type_name,
                   T& field) {
@@ -88,7 +88,7 @@ void parse_value(const Option&, std::string_view where, std::string_view text, b
 }
 
 void parse_value(const Option& option, std::string_view where, std::string_view text, std::string& field) {
-  if (text.empty()) throw Error::format("{}: the value is empty; leave the option out to use its default", where);
+  if (text.empty()) throw Error::format("{}: the value is empty; leave out the option to use its default", where);
   if (text.size() > kMaxWordBytes) {
     throw Error::format("{}: the value is {} bytes long; give at most {}", where, text.size(), kMaxWordBytes);
   }

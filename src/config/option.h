@@ -14,12 +14,12 @@
 
 namespace laptime {
 
-// When the name of a point contains the option: when it is swept, when it is given, always, or always as the first word
-// without its tag.
+// When a point's name contains the option: if it is swept, if it is given, always, or always as the first word without
+// its tag.
 enum class InName : uint8_t { kWhereSwept, kWhereGiven, kAlways, kFirst };
 
 // A configuration struct declares each field once, in `visit_fields(self, visit)`, as `visit(Option{...}, self.field)`.
-// Flag, TOML key, sweep axis, JSON key, column, name tag, range check and help all follow from that declaration. A
+// Flag, TOML key, sweep axis, JSON key, column, name tag, range check and help are all derived from that declaration. A
 // field is an int64_t, double, bool, std::string, an enum with `choices_of`, or a std::optional of one of them.
 struct Option {
   std::string_view flag;            // "context" is --context on the command line and `context` in TOML
@@ -30,15 +30,16 @@ struct Option {
   std::string_view help;            // one line
   std::string_view otherwise = {};  // the default in words, if it depends on other options
   std::string_view empty = "auto";  // the word for an optional field without a value
-  double min = 0;                   // range of a number, both ends included
+  double min = 0;                   // inclusive range of a number
   double max = std::numeric_limits<double>::max();
   bool axis = true;         // takes a list of values, one axis of the sweep
-  bool joins_list = false;  // no axis: a list is one value, joined by commas
+  bool joins_list = false;  // not an axis: a list is a single value, joined by commas
   InName in_name = InName::kWhereSwept;
-  bool changes_result = true;      // runs that differ only in it are still different runs
+  bool changes_result = true;      // runs that differ only in this option count as different runs
   bool configures_engine = false;  // configures the engine, not the training step; `verify` takes only these
   std::string_view value = {};     // placeholder in --help; empty: derived from the type of the field
-  // Maps a given word to its canonical form. An unknown word throws Error with a message that starts with `where`.
+  // Maps a given word to its canonical form. Throws Error, with a message that starts with `where`, for an unknown
+  // word.
   std::string (*canonical)(std::string_view where, std::string_view word) = nullptr;
 };
 
@@ -48,7 +49,7 @@ struct Choice {
   std::string_view name;
 };
 
-// The word of an enum value, from the `choices_of` declared beside the enum.
+// The word for an enum value, from the `choices_of` declared next to the enum.
 template <class E>
 requires std::is_enum_v<E>
 constexpr std::string_view name_of(E value) {
@@ -77,8 +78,8 @@ std::string text_of(const Option& option, const T& field) {
   }
 }
 
-// Reads a field from text. The message of an Error starts with `where` ("--context", "a.toml:3: context") and says what
-// is wrong and what is allowed.
+// Reads a field from text. Error messages start with `where` ("--context", "a.toml:3: context") and say what is wrong
+// and what is allowed.
 void parse_value(const Option& option, std::string_view where, std::string_view text, int64_t& field);
 void parse_value(const Option& option, std::string_view where, std::string_view text, double& field);
 void parse_value(const Option& option, std::string_view where, std::string_view text, bool& field);
@@ -112,7 +113,7 @@ void parse_value(const Option& option, std::string_view where, std::string_view 
   field = value;
 }
 
-// Error unless a number lies in the range of its option.
+// Throws Error unless a number is in the range of its option.
 template <class T>
 void check_range(const Option& option, const T& field, const std::string& where) {
   if constexpr (requires { field.has_value(); }) {

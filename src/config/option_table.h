@@ -36,8 +36,8 @@ struct OptionRow {
   ValueKind kind = ValueKind::kWord;
   bool is_optional = false;                    // also accepts the word `option.empty`
   std::vector<std::string_view> choices = {};  // the words of an enum
-  bool is_narrowed = false;                    // the command takes no other word, though the option has more
-  std::string fallback = {};  // the default as help states it: `option.otherwise`, or the initial value
+  bool is_narrowed = false;                    // the command accepts only `choices`, although the option has more
+  std::string fallback = {};                   // the default as shown in help: `option.otherwise`, or the initial value
 };
 
 // The row of an option whose field has the initial value `initial`, as text.
@@ -74,8 +74,8 @@ std::optional<Option> find_option(std::string_view flag) {
   return found;
 }
 
-// Reads `text`, or the value it is a synonym of, into the field whose option has this flag or key; false if the struct
-// has no such option.
+// Reads `text`, or the value for which it is a synonym, into the field whose option has this flag or key; returns false
+// if the struct has no such option.
 template <class Config>
 bool assign(Config& config, std::string_view flag_or_key, std::string_view where, std::string_view text) {
   bool found = false;
@@ -97,7 +97,7 @@ std::optional<std::string> option_text(const Config& config, std::string_view fl
   return text;
 }
 
-// The functions above for the two structs whose options most commands take are compiled once, in option_table.cpp.
+// These functions are compiled once, in option_table.cpp, for the two structs whose options most commands take.
 struct RunConfig;
 struct OutputConfig;
 extern template std::vector<OptionRow> option_rows<RunConfig>();

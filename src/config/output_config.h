@@ -10,8 +10,8 @@
 
 namespace laptime {
 
-// kTable is aligned text for a terminal; the other formats are for documents and programs. kSamples is CSV with a line
-// for each sample.
+// kTable is aligned text for a terminal; the other formats are for documents and programs. kSamples is CSV with one
+// line per sample.
 enum class OutputFormat : uint8_t { kTable, kMarkdown, kCsv, kJson, kJsonl, kSamples };
 
 constexpr auto choices_of(OutputFormat) {
@@ -21,8 +21,8 @@ constexpr auto choices_of(OutputFormat) {
       Choice<OutputFormat>{OutputFormat::kJsonl, "jsonl"}, Choice<OutputFormat>{OutputFormat::kSamples, "samples"}};
 }
 
-// Which FLOPs the mfu of tables and answers counts (docs/measurement.md): all of them, only half of attention's
-// products, as a causal mask leaves them, or six for each parameter and token.
+// Which FLOPs count towards the mfu in tables and answers (docs/measurement.md): all of them, only half of attention's
+// products (as with a causal mask), or six per parameter and token.
 enum class MfuRule : uint8_t { kFull, kCausal, k6n };
 
 constexpr auto choices_of(MfuRule) {
@@ -30,10 +30,10 @@ constexpr auto choices_of(MfuRule) {
                     Choice<MfuRule>{MfuRule::k6n, "6n"}};
 }
 
-// Returns the pattern unchanged; Error unless make_label (label.h) accepts it.
+// Returns the pattern unchanged; throws Error unless make_label (label.h) accepts it.
 std::string canonical_label_pattern(std::string_view where, std::string_view pattern);
 
-// Heading of the options that every command with tabular output takes.
+// Heading for the options of every command with tabular output.
 inline constexpr std::string_view kOutput = "Output";
 
 struct OutputConfig {
@@ -42,12 +42,12 @@ struct OutputConfig {
   std::string sort;                 // "column[:desc]"; empty: the order of the sweep
   std::string columns = "default";  // names of column sets and columns, joined by commas
   MfuRule mfu = MfuRule::kFull;
-  bool verbose = false;  // set-up, first steps, reasons of verdicts and the machine too
-  bool quiet = false;    // rows alone
+  bool verbose = false;  // also show set-up, first steps, reasons for verdicts and the machine
+  bool quiet = false;    // only rows
   std::string store;     // path, "none", or empty: the user's data directory
   bool resume = false;   // skip points that are already in the store
   bool ablate = false;   // also run compile mode with each composite lowered in turn
-  bool explain = false;  // hold times and bytes against their predictions
+  bool explain = false;  // compare times and bytes with their predictions
   std::string label;     // pattern of the rows' labels; empty: no labels
   bool operator==(const OutputConfig&) const = default;
 
@@ -56,9 +56,9 @@ struct OutputConfig {
   static void visit_fields(Self& self, Visit&& visit) {
     constexpr std::string_view kSweep = "Sweep";
     visit(Option{.flag = "output", .key = "output", .group = kOutput,
-                 .help = "format of the records; csv and jsonl are narrow, with --columns all whole; samples is a line "
-                         "of CSV for each sample", .axis = false, .changes_result = false}, self.output);
-    visit(Option{.flag = "output-file", .key = "output_file", .group = kOutput, .help = "where the records are written",
+                 .help = "output format; csv and jsonl have few columns unless --columns all is given; samples is one line "
+                         "of CSV per sample", .axis = false, .changes_result = false}, self.output);
+    visit(Option{.flag = "output-file", .key = "output_file", .group = kOutput, .help = "file for the records",
                  .otherwise = "standard output", .axis = false, .changes_result = false, .value = "FILE"},
           self.output_file);
     visit(Option{.flag = "sort", .key = "sort", .group = kOutput, .help = "order of the rows",
@@ -69,25 +69,25 @@ struct OutputConfig {
                          "names of columns such as mean, std (n - 1), std_population (n) (laptime list columns)",
                  .axis = false, .changes_result = false, .value = "NAME,..."}, self.columns);
     visit(Option{.flag = "mfu", .key = "mfu", .group = kOutput,
-                 .help = "FLOPs that the share of the peak counts: all, half of attention's, or 6 for each parameter and "
+                 .help = "FLOPs counted in the share of peak: all, half of attention's, or 6 per parameter and "
                          "token", .axis = false, .changes_result = false}, self.mfu);
     visit(Option{.flag = "verbose", .key = "verbose", .group = kOutput,
-                 .help = "print set-up, first steps, reasons of verdicts and the machine too", .axis = false,
+                 .help = "also print set-up, first steps, reasons for verdicts and the machine", .axis = false,
                  .changes_result = false}, self.verbose);
-    visit(Option{.flag = "quiet", .key = "quiet", .group = kOutput, .help = "print the rows alone", .axis = false,
+    visit(Option{.flag = "quiet", .key = "quiet", .group = kOutput, .help = "print only the rows", .axis = false,
                  .changes_result = false}, self.quiet);
     visit(Option{.flag = "store", .key = "store", .group = kOutput,
-                 .help = "SQLite file that keeps the records, or none",
+                 .help = "SQLite file for the records, or none",
                  .otherwise = "in the user's data directory", .axis = false, .changes_result = false,
                  .value = "FILE|none"}, self.store);
     visit(Option{.flag = "resume", .key = "resume", .group = kSweep,
                  .help = "skip points that are already in the store", .axis = false, .changes_result = false},
           self.resume);
     visit(Option{.flag = "ablate", .key = "ablate", .group = kSweep,
-                 .help = "gain of each fusion: compile mode as it is, with each composite of the model lowered, and "
+                 .help = "measure the gain of each fusion: compile mode without lowering, with each composite lowered, and "
                          "with all lowered", .axis = false, .changes_result = false}, self.ablate);
     visit(Option{.flag = "explain", .key = "explain", .group = kOutput,
-                 .help = "hold each point against its prediction, by phase and class of work, and say what the error "
+                 .help = "compare each point with its prediction, by phase and class of work, and show where the error "
                          "comes from", .axis = false, .changes_result = false}, self.explain);
     visit(Option{.flag = "label", .key = "label", .group = kSweep,
                  .help = "label of each row, such as {model}_{pass}_warmup_{warmup}", .otherwise = "none",

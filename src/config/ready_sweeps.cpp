@@ -1,4 +1,4 @@
-// Looks sweeps up among the files that are part of the program, and lists the default grids of commands.
+// Looks up built-in sweep files, and defines the default grids of commands.
 #include "config/ready_sweeps.h"
 
 #include <algorithm>
@@ -64,8 +64,8 @@ Sweep read_sweep(std::string_view where, const std::string& name) {
   if (is_file(name)) return read_sweep_file(path);
   if (names_file) {
     if (find_ready(path.stem().string()) == nullptr || std::filesystem::exists(path)) return read_sweep_file(path);
-    throw Error::format("{}: {} does not exist; the program has a sweep of this name, without folder and .toml: {}",
-                        where, quote(name), path.stem().string());
+    throw Error::format("{}: {} does not exist; for the built-in sweep, omit the folder and .toml: {}", where,
+                        quote(name), path.stem().string());
   }
   if (const ReadySweep* const ready = find_ready(name)) {
     Sweep sweep = parse_sweep(ready->text, std::string(ready->name) + ".toml");
@@ -74,7 +74,7 @@ Sweep read_sweep(std::string_view where, const std::string& name) {
   }
   std::vector<std::string_view> names;
   for (const ReadySweep& one : ready_sweeps()) names.push_back(one.name);
-  throw Error::format("{}: {} is neither a file nor a sweep of the program{} (laptime list sweeps)", where, quote(name),
+  throw Error::format("{}: {} is neither a file nor a built-in sweep{} (laptime list sweeps)", where, quote(name),
                       did_you_mean(name, names));
 }
 

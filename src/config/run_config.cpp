@@ -31,9 +31,9 @@ std::string canonical_device_name(std::string_view where, std::string_view word)
   if (!roofline || !(is_name || machine.ends_with(".toml"))) {
     const std::string machines = did_you_mean_machine(word.substr(word.starts_with(kMachinePrefix) ? kMachineAt : 0));
     if (machines.empty()) reject_word(where, "device", word, known);
-    throw Error::format("{}: unknown device {}{} (laptime list devices shows all)", where, quote(word), machines);
+    throw Error::format("{}: unknown device {}{} (see laptime list devices)", where, quote(word), machines);
   }
-  if (machine.ends_with(".toml")) find_machine(machine);  // a file that is wrong is refused before anything runs
+  if (machine.ends_with(".toml")) find_machine(machine);  // rejects an invalid file before anything runs
   return std::string(word);
 }
 
@@ -62,7 +62,7 @@ std::string canonical_loss_scale(std::string_view where, std::string_view word) 
   double scale = 0;
   const auto [stop, problem] = std::from_chars(word.data(), word.data() + word.size(), scale);
   const bool is_number = problem == std::errc() && stop == word.data() + word.size();
-  constexpr double kLargest = 0x1p127;  // of float32, in which the scale is kept; so is its reciprocal
+  constexpr double kLargest = 0x1p127;  // largest scale whose reciprocal float32 can represent as well
   if (!is_number || !(scale >= 1 / kLargest && scale <= kLargest)) {
     throw Error::format("{}: {} is not a loss scale; write none, dynamic or a number such as 1024", where, quote(word));
   }
@@ -74,7 +74,7 @@ LossScaling loss_scaling(std::string_view canonical_word) {
   if (scaling.is_dynamic) scaling.initial = kInitialLossScale;
   if (scaling.is_on && !scaling.is_dynamic)
     std::from_chars(canonical_word.data(), canonical_word.data() + canonical_word.size(), scaling.initial);
-  scaling.initial = static_cast<float>(scaling.initial);  // in which the step keeps it
+  scaling.initial = static_cast<float>(scaling.initial);  // the step stores the scale as float32
   return scaling;
 }
 
@@ -89,7 +89,7 @@ int64_t parse_bytes(std::string_view where, std::string_view text) {
   const auto [stop, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
   std::string_view unit(stop, static_cast<size_t>(text.data() + text.size() - stop));
   if (unit.starts_with(' ')) unit.remove_prefix(1);
-  constexpr double kLeastWithoutUnit = 1048576;  // no step fits into less: a unit was forgotten
+  constexpr double kLeastWithoutUnit = 1048576;  // no step fits in less, so the unit was forgotten
   if (problem == std::errc() && unit.empty() && number > 0 && number < kLeastWithoutUnit) {
     throw Error::format("{}: {} has no unit; did you mean {}{}? (for bytes, write {}B)", where, quote(text), text,
                         number < 1024 ? "GiB" : "MiB", text);
@@ -119,8 +119,8 @@ OpDelay parse_delay(std::string_view where, std::string_view text) {
       std::find_if(kScales.begin(), kScales.end(), [&](const Scale& known) { return known.unit == unit; });
   const bool is_time = problem == std::errc() && scale != kScales.end();
   if (equals == 0 || !is_time || !(value >= 0) || value * scale->seconds > kLongest) {
-    throw Error::format("{}: {} is not OP=TIME; give the name of an op and up to 10 s, for example matmul=20us", where,
-                        quote(text));
+    throw Error::format("{}: {} is not OP=TIME; give the name of an op and a time up to 10 s, for example matmul=20us",
+                        where, quote(text));
   }
   return {std::string(text.substr(0, equals)), Seconds{value * scale->seconds}};
 }

@@ -15,7 +15,7 @@
 namespace laptime {
 
 // The requested arithmetic of the step. The 16-bit types use autocast; `mixed` is bfloat16 if the device supports it,
-// else float16.
+// otherwise float16.
 enum class Precision : uint8_t { kFloat32, kTf32, kBFloat16, kFloat16, kMixed };
 
 constexpr auto choices_of(Precision) {
@@ -28,15 +28,15 @@ constexpr bool is_mixed(Precision precision) {
   return precision != Precision::kFloat32 && precision != Precision::kTf32;
 }
 
-// The 16-bit type of autocast; none for float32 and tf32.
+// The 16-bit type for autocast; none for float32 and tf32.
 constexpr std::optional<DType> autocast_dtype(Precision precision, bool device_has_bfloat16 = true) {
   if (!is_mixed(precision)) return std::nullopt;
   if (precision == Precision::kFloat16) return DType::kFloat16;
   return precision == Precision::kBFloat16 || device_has_bfloat16 ? DType::kBFloat16 : DType::kFloat16;
 }
 
-// How products of float32 matrices are computed: by multiply-adds in float32 (ieee), each factor as three bfloat16
-// terms where the processor has AMX (split), or by whichever is faster (auto).
+// How products of float32 matrices are computed: by multiply-adds in float32 (ieee), with each factor as three bfloat16
+// terms if the processor has AMX (split), or by whichever is faster (auto).
 enum class Float32Precision : uint8_t { kAuto, kIeee, kSplit };
 
 constexpr auto choices_of(Float32Precision) {
@@ -45,15 +45,15 @@ constexpr auto choices_of(Float32Precision) {
                     Choice<Float32Precision>{Float32Precision::kSplit, "split"}};
 }
 
-// How a framework would run the step. Eager mode lowers composites to primitives and runs them one by one; compile mode
-// keeps composites whole, fuses kernels and recomputes cheap values in backward.
+// Imitates how a framework would run the step. Eager mode lowers composites to primitives and runs them one by one;
+// compile mode does not lower composites, fuses kernels and recomputes cheap values in backward.
 enum class Mode : uint8_t { kEager, kCompile };
 constexpr auto choices_of(Mode) {
   return std::array{Choice<Mode>{Mode::kEager, "eager"}, Choice<Mode>{Mode::kCompile, "compile"}};
 }
 
-// The work of one sample. Forward runs model and loss and saves what backward needs, inference saves nothing, and a
-// step is zeroing gradients, forward, backward and optimizer.
+// The work of one sample. Forward runs the model and the loss and saves what backward needs; inference saves nothing; a
+// step zeroes gradients and runs forward, backward and the optimizer.
 enum class Pass : uint8_t { kForward, kBackward, kForwardBackward, kStep, kInference };
 
 constexpr auto choices_of(Pass) {
@@ -89,7 +89,7 @@ constexpr auto choices_of(DataFormat) {
       Choice<DataFormat>{DataFormat::kNpy, "npy"},       Choice<DataFormat>{DataFormat::kBytes, "bytes"}};
 }
 
-// The type in which AdamW keeps its two moments between steps; it computes in float32.
+// The type in which AdamW stores its two moments between steps; it computes in float32.
 enum class MomentType : uint8_t { kFloat32, kBFloat16 };
 constexpr auto choices_of(MomentType) {
   return std::array{Choice<MomentType>{MomentType::kFloat32, "float32"},
@@ -102,10 +102,10 @@ constexpr auto choices_of(Batches) {
   return std::array{Choice<Batches>{Batches::kFixed, "fixed"}, Choice<Batches>{Batches::kFresh, "fresh"}};
 }
 
-// Accepts auto, cpu, cuda and roofline:NAME, whether or not the machine has the device; Error for any other word.
+// Accepts auto, cpu, cuda and roofline:NAME, even if the machine lacks the device; throws Error for any other word.
 std::string canonical_device_name(std::string_view where, std::string_view word);
 
-// The canonical word of --recompute: none, block, every=K or auto; Error for any other.
+// The canonical word for --recompute: none, block, every=K or auto; throws Error for any other word.
 std::string canonical_recompute(std::string_view where, std::string_view word);
 // Layers per recomputed region: K for every=K, 1 for block, 0 for none and auto.
 int64_t recompute_group(std::string_view word);
@@ -115,26 +115,26 @@ int64_t recompute_group(std::string_view word);
 struct LossScaling {
   bool is_on = false;
   bool is_dynamic = false;
-  double initial = 1;  // of the first step
+  double initial = 1;  // scale of the first step
 };
-inline constexpr double kInitialLossScale = 65536;  // of torch.amp.GradScaler
-// The canonical word of --loss-scale: none, dynamic or a number; Error for any other.
+inline constexpr double kInitialLossScale = 65536;  // initial scale of torch.amp.GradScaler
+// The canonical word for --loss-scale: none, dynamic or a number; throws Error for any other word.
 std::string canonical_loss_scale(std::string_view where, std::string_view word);
 LossScaling loss_scaling(std::string_view canonical_word);
 
-// A pause after every launch of an op, which makes a step slower by a known amount.
+// A pause after every launch of an op, which slows a step down by a known amount.
 struct OpDelay {
   std::string op;
   Seconds pause{};
 };
-// "matmul=20us": an op and a time in ns, us, ms or s; Error if the text is anything else.
+// Parses "matmul=20us", an op and a time in ns, us, ms or s; throws Error for any other text.
 OpDelay parse_delay(std::string_view where, std::string_view text);
-// Returns the text unchanged; Error unless parse_delay accepts it.
+// Returns the text unchanged; throws Error unless parse_delay accepts it.
 std::string canonical_delay(std::string_view where, std::string_view text);
 
-// Returns the text unchanged; Error unless parse_bytes accepts it.
+// Returns the text unchanged; throws Error unless parse_bytes accepts it.
 std::string canonical_bytes(std::string_view where, std::string_view text);
-// Number of bytes in a size such as "8GiB", "512MiB", "1.5GB" or "1000000"; Error if the text is not a size.
+// The number of bytes in a size such as "8GiB", "512MiB", "1.5GB" or "1000000"; throws Error if the text is not a size.
 int64_t parse_bytes(std::string_view where, std::string_view text);
 
 struct RunConfig {
@@ -145,9 +145,9 @@ struct RunConfig {
   Mode mode = Mode::kEager;
   Pass pass = Pass::kStep;
   std::string device = "auto";
-  std::optional<int64_t> threads;  // none: one per core that the process may use
-  std::optional<int64_t> warmup;   // given together with steps; without both, samples are taken until the
-  std::optional<int64_t> steps;    // median is known
+  std::optional<int64_t> threads;  // none: one per core available to the process
+  std::optional<int64_t> warmup;   // none: until steady, or the edition's default if `steps` is given
+  std::optional<int64_t> steps;    // none: until the median is known, or the edition's default if `warmup` is given
   int64_t seed = 1;
   Optimizer optimizer = Optimizer::k2025;
   double lr = 1e-3;
@@ -157,12 +157,12 @@ struct RunConfig {
   double weight_decay = 0.01;
   MomentType moments = MomentType::kFloat32;
   std::string loss_scale = "none";
-  std::optional<double> clip_norm;     // largest global norm of the gradients
-  bool accumulate = false;             // gradients are kept and added to between steps
-  int64_t micro_batches = 1;           // forward and backward passes of a step, each over a part of the batch
+  std::optional<double> clip_norm;     // maximum global norm of the gradients
+  bool accumulate = false;             // keep gradients between steps and add to them
+  int64_t micro_batches = 1;           // forward and backward passes per step, each over a part of the batch
   std::optional<std::string> keep;     // composites that compile mode keeps whole, "a+b"; none: all
   std::optional<std::string> lower;    // composites that compile mode lowers
-  std::optional<std::string> kernels;  // file of records whose kernel choices are reused; none: all are measured
+  std::optional<std::string> kernels;  // record file whose kernel choices are reused; none: measure all
   std::string recompute = "none";
   std::optional<std::string> memory_limit;  // size as the user wrote it; see parse_bytes
   bool optimizer_in_backward = false;
@@ -170,19 +170,19 @@ struct RunConfig {
   std::optional<int64_t> crop_context;
   WeightInit init = WeightInit::kEdition;
   std::string weights;  // safetensors file; empty: `init`
-  std::string data;     // token files as data_files (data/token_data.h) reads them; empty: random tokens
+  std::string data;     // token files for data_files (data/token_data.h); empty: random tokens
   DataFormat data_format = DataFormat::kAuto;
   Batches batches = Batches::kFixed;
   double budget = 30;  // seconds
   double timeout = 1800;
 
-  // T of the step: crop_context where given, else the model's context_length.
+  // T of the step: crop_context if given, otherwise the model's context_length.
   int64_t step_context() const { return crop_context.value_or(model.context_length); }
-  // The model as the step runs it: context_length is step_context().
+  // The model as the step runs it: its context_length equals step_context().
   ModelConfig step_model() const;
   bool operator==(const RunConfig&) const = default;
 
-  // Defaulted in run_config.cpp: copies and destruction of so large a struct are compiled once, not in every source.
+  // Defaulted in run_config.cpp, so that copies and destruction of this large struct are compiled only once.
   RunConfig();
   RunConfig(const RunConfig&);
   RunConfig(RunConfig&&) noexcept;
@@ -268,7 +268,7 @@ struct RunConfig {
     visit(Option{.flag = "optimizer", .key = "optimizer", .tag = "optimizer", .group = kOptimizer,
                  .help = "AdamW variant: 2025 decays weights after the update, 2026 before it; torch corrects the bias of "
                          "v before the square root",
-                 .otherwise = "of the edition; 2024 and gpt2: torch", .in_name = kGiven}, self.optimizer);
+                 .otherwise = "the edition's; 2024 and gpt2: torch", .in_name = kGiven}, self.optimizer);
     visit(Option{.flag = "lr", .key = "lr", .tag = "lr", .group = kOptimizer, .help = "learning rate",
                  .max = kMaxRate}, self.lr);
     visit(Option{.flag = "beta1", .key = "beta1", .tag = "beta1", .group = kOptimizer,
@@ -276,7 +276,7 @@ struct RunConfig {
     visit(Option{.flag = "beta2", .key = "beta2", .tag = "beta2", .group = kOptimizer,
                  .help = "decay of the second moment", .max = kBelowOne}, self.beta2);
     visit(Option{.flag = "eps", .key = "eps", .tag = "eps", .group = kOptimizer,
-                 .help = "added to the root of the second moment", .max = kMaxRate}, self.eps);
+                 .help = "added to the square root of the second moment", .max = kMaxRate}, self.eps);
     visit(Option{.flag = "weight-decay", .key = "weight_decay", .tag = "weight_decay", .group = kOptimizer,
                  .help = "decoupled weight decay", .max = kMaxRate}, self.weight_decay);
     visit(Option{.flag = "moments", .key = "moments", .tag = "moments", .group = kOptimizer,
@@ -284,19 +284,19 @@ struct RunConfig {
                          "decrease if beta2 is above 0.996",
                  .in_name = kGiven}, self.moments);
     visit(Option{.flag = "loss-scale", .key = "loss_scale", .tag = "loss_scale", .group = kOptimizer,
-                 .help = "factor on the loss before backward: none, a number, or dynamic (starts at 65536, halves and "
+                 .help = "factor applied to the loss before backward: none, a number, or dynamic (starts at 65536, halves and "
                          "skips the step on overflow, doubles after 2000 steps without one)",
                  .otherwise = "none; dynamic for a step in float16", .in_name = kGiven, .value = "none|dynamic|N",
                  .canonical = canonical_loss_scale}, self.loss_scale);
     visit(Option{.flag = "clip-norm", .key = "clip_norm", .tag = "clip_norm", .group = kOptimizer,
-                 .help = "largest global norm of the gradients", .empty = "none", .min = 1e-12, .max = 1e12,
+                 .help = "maximum global norm of the gradients", .empty = "none", .min = 1e-12, .max = 1e12,
                  .in_name = kGiven},
           self.clip_norm);
     visit(Option{.flag = "accumulate", .key = "accumulate", .tag = "accumulate", .group = kOptimizer,
-                 .help = "do not zero gradients between steps: each step adds to those of the steps before (a step of "
-                         "several passes is --micro-batches)", .in_name = kGiven}, self.accumulate);
+                 .help = "do not zero gradients between steps: each step adds to the earlier ones (for a step of "
+                         "several passes, use --micro-batches)", .in_name = kGiven}, self.accumulate);
     visit(Option{.flag = "micro-batches", .key = "micro_batches", .tag = "micro", .group = kOptimizer,
-                 .help = "passes into which a step divides its batch; their gradients are added up for one update "
+                 .help = "passes into which a step divides its batch; their gradients are summed for one update "
                          "(gradient accumulation)", .min = 1, .max = 256, .in_name = kGiven}, self.micro_batches);
     visit(Option{.flag = "crop-context", .key = "crop_context", .tag = "crop", .group = kInput, .unit = "tokens",
                  .help = "use only the first rows of the position table (2024, gpt2)", .empty = "none",
@@ -306,7 +306,7 @@ struct RunConfig {
           self.init);
     visit(Option{.flag = "weights", .key = "weights", .tag = "weights", .group = kInput,
                  .help = "safetensors file to start from, or the folder of a model",
-                 .otherwise = "those in the folder of --model, else fresh weights", .axis = false,
+                 .otherwise = "those in the folder of --model, or else fresh weights", .axis = false,
                  .value = "FILE|FOLDER"}, self.weights);
     visit(Option{.flag = "data", .key = "data", .tag = "data", .group = kInput,
                  .help = "tokens (llm.c, nanoGPT .bin, .npy) or text read as bytes; several files are shards: a list "
@@ -314,14 +314,14 @@ struct RunConfig {
                  .otherwise = "random tokens and targets", .axis = false, .joins_list = true, .value = "FILE"},
           self.data);
     visit(Option{.flag = "data-format", .key = "data_format", .tag = "data_format", .group = kInput,
-                 .help = "auto: by content; uint16 or uint32: tokens without a header; bytes: any file, a token per byte",
+                 .help = "auto: detect from content; uint16 or uint32: tokens without a header; bytes: any file, a token per byte",
                  .axis = false},
           self.data_format);
     visit(Option{.flag = "batches", .key = "batches", .tag = "batches", .group = kInput,
                  .help = "one fixed batch, or a fresh one every step",
                  .otherwise = "fixed for random tokens, fresh for a file"}, self.batches);
     visit(Option{.flag = "budget", .key = "budget", .tag = "budget", .group = kRun, .unit = "s",
-                 .help = "time for warm-up and samples of a point if --steps is not given",
+                 .help = "time budget for a point's warm-up and samples if --steps is not given",
                  .min = 1e-3, .max = 1e8, .value = "TIME"}, self.budget);
     visit(Option{.flag = "timeout", .key = "timeout", .tag = "timeout", .group = kRun, .unit = "s",
                  .help = "time limit of one point", .min = 1e-3, .max = 1e8, .axis = false, .changes_result = false},
@@ -330,8 +330,8 @@ struct RunConfig {
   // clang-format on
 };
 
-// "model=small edition=2025 ...": every option that changes the result, in the order of the table. Two runs are the
-// same run exactly when their texts are equal.
+// "model=small edition=2025 ...": all options that affect the result, in table order. Two runs are the same run exactly
+// if their texts are equal.
 std::string canonical_text(const RunConfig& config);
 
 }  // namespace laptime

@@ -14,7 +14,7 @@
 namespace laptime {
 namespace {
 
-// The values as text_of writes them; Error for an invalid or repeated value.
+// The values as text_of writes them; throws Error for an invalid or repeated value.
 std::vector<std::string> canonical_values(const Option& option, std::string_view where,
                                           const std::vector<std::string>& values) {
   std::vector<std::string> canonical;
@@ -39,14 +39,14 @@ void set_option(Sweep& sweep, std::string_view name, std::string_view where, con
   const std::optional<Option> output_option = find_option<OutputConfig>(flag);
   if (!run_option && !output_option) {
     const std::string hint = hint_for("", name);
-    throw Error::format("{}: unknown option {}{} (laptime list options)", where, quote(name),
+    throw Error::format("{}: unknown option {}{} (see laptime list options)", where, quote(name),
                         hint.empty() ? did_you_mean(name, sweep_flags()) : hint);
   }
   if (run_option && run_option->joins_list && values.size() > 1)
     return set_option(sweep, name, where, {joined(values, ",")});
   const bool takes_list = run_option && run_option->axis;
   if (!takes_list && values.size() != 1) {
-    throw Error::format("{}: takes one value, not a list of {}; give one of them", where, values.size());
+    throw Error::format("{}: takes one value, not a list of {}; give only one", where, values.size());
   }
   if (values.size() > kMaxPoints) throw Error::format("{}: more than {} values; give fewer", where, kMaxPoints);
   if (output_option) {

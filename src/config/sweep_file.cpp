@@ -1,4 +1,4 @@
-// Reads a TOML file into a Sweep: axes in the order of the file, types checked against the options.
+// Reads a TOML file into a Sweep: axes in file order, with types checked against the options.
 #include "config/sweep_file.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ OptionRow row_of(std::string_view key, std::string_view where) {
     }
   }
   const std::string hint = hint_for("", key);
-  throw Error::format("{}: unknown key {}{} (laptime list options)", where, quote(key),
+  throw Error::format("{}: unknown key {}{} (see laptime list options)", where, quote(key),
                       hint.empty() ? did_you_mean(key, sweep_flags()) : hint);
 }
 

@@ -14,7 +14,7 @@ inline constexpr size_t kMaxSweepFileBytes = 16'384;  // bytes
 // unknown key, a wrong type or an invalid value.
 Sweep parse_sweep(std::string_view text, std::string_view name);
 
-// Reads a sweep file; Error also if it cannot be read or is larger than kMaxSweepFileBytes.
+// Reads a sweep file; also throws Error if it cannot be read or is larger than kMaxSweepFileBytes.
 Sweep read_sweep_file(const std::filesystem::path& path);
 
 }  // namespace laptime

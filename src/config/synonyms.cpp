@@ -80,22 +80,22 @@ constexpr std::array kSynonyms{
     Synonym{"edition", "gpt-2", "gpt2"}, Synonym{"edition", "mistral", "llama"}, Synonym{"edition", "gpt-neox", "gpt_neox"},
     Synonym{"edition", "pythia", "gpt_neox"}, Synonym{"recompute", "full", "block"}, Synonym{"recompute", "layer", "block"}};
 
-constexpr std::string_view kPage = "laptime report --last --html FILE makes a page with charts";
+constexpr std::string_view kPage = "laptime report --last --html FILE writes a page with charts";
 constexpr std::string_view kOtherPrograms = "laptime record measures the steps of another program";
 constexpr std::string_view kList = "the values of an option are a list, as in --context 128,256";
-constexpr std::string_view kHowMany = "--steps N, or --budget TIME for as many as fit";
-constexpr std::string_view kQuantised = "--dtype bfloat16 or --dtype float16; quantised types are not computed";
+constexpr std::string_view kHowMany = "--steps N, or --budget TIME for as many as fit in TIME";
+constexpr std::string_view kQuantised = "--dtype bfloat16 or --dtype float16; quantised types are not supported";
 constexpr std::string_view kTracing = "laptime profile times every launch, and laptime export trace writes a timeline";
 constexpr std::string_view kOneDevice =
-    "--device NAME; a point runs on one device, whole: --recompute and --optimizer-in-backward save memory there";
+    "--device NAME; a point always runs on a single device; --recompute and --optimizer-in-backward save memory there";
 constexpr std::string_view kTokens = "--batch N and --context N, whose product is the tokens of a step";
 constexpr std::string_view kAccumulation =
     "--batch N, the sequences of one step, and --micro-batches N, the passes that divide it";
 constexpr std::string_view kFile =
-    "--model FILE or FOLDER, its config.json or the folder with it";
+    "--model FILE or FOLDER, with its config.json";
 constexpr std::string_view kDropout = "--attn-pdrop, --resid-pdrop and --embd-pdrop (edition 2024)";
 constexpr std::string_view kOfGrids =
-    "--view chooses the table and --sort its order; --output csv has every column of it";
+    "--view selects the table and --sort its order; --output csv contains all of its columns";
 constexpr std::array kHints{
     // options of hyperfine, llama-bench, nsys and profilers
     Hint{"", "export-json", "--output json --output-file FILE"},
@@ -159,17 +159,17 @@ constexpr std::array kHints{
     Hint{"mode", "jit", "--mode compile"}, Hint{"mode", "inductor", "--mode compile"},
     Hint{"pass", "generate", "--pass inference, one forward pass; tokens are not generated"},
     Hint{"pass", "decode", "--pass inference, one forward pass; tokens are not generated"},
-    Hint{"pass", "optimizer", "--pass step, whose row has the optimizer as a phase"},
-    Hint{"device", "mps", "--device m4 predicts one of Apple's"},
+    Hint{"pass", "optimizer", "--pass step, which shows the optimizer as a phase"},
+    Hint{"device", "mps", "--device m4, which predicts for an Apple M4"},
     Hint{"optimizer", "none", "--pass forward_backward, a step without its optimizer"},
-    Hint{"optimizer", "sgd", "--pass forward_backward, a step without its optimizer; of optimizers there is AdamW"},
+    Hint{"optimizer", "sgd", "--pass forward_backward, a step without its optimizer; the only optimizer is AdamW"},
     Hint{"optimizer", "adamw", "--optimizer 2025, 2026 or torch: three ways to write AdamW"},
     Hint{"optimizer", "adam", "--optimizer 2025, 2026 or torch: three ways to write AdamW"},
     Hint{"view", "nsys", "--view kernels, the table of nsys stats; laptime export nsys writes it as a file"},
     Hint{"view", "stats", "--view kernels"},
     // options of one command
     Hint{"laptime profile", "columns", kOfGrids}, Hint{"laptime memory", "columns", kOfGrids},
-    Hint{"laptime memory", "predict", "no option at all: memory plans, and runs only with --run"},
+    Hint{"laptime memory", "predict", "omit it: memory only plans unless --run is given"},
     Hint{"laptime plan", "columns", kOfGrids},
     // commands
     Hint{"command", "plot", kPage}, Hint{"command", "html", kPage}, Hint{"command", "run", "laptime bench"},
@@ -184,7 +184,8 @@ constexpr std::array kHints{
     Hint{"command", "version", "laptime --version"}};
 // clang-format on
 
-// Families of models by others; a word that contains one of these names such a model: "meta-llama/Llama-3.2-1B".
+// Model families of other organisations; a word that contains one of these names such a model:
+// "meta-llama/Llama-3.2-1B".
 constexpr std::array<std::string_view, 20> kFamilies{
     "llama",   "mistral", "mixtral", "qwen", "gemma",  "phi-",  "falcon", "deepseek", "pythia", "gpt-j",
     "gpt-neo", "opt-",    "bloom",   "olmo", "smollm", "mamba", "bert",   "t5",       "yi-",    "granite"};
@@ -204,8 +205,7 @@ const Synonym* find(std::string_view flag, std::string_view word) {
   return found == kSynonyms.end() ? nullptr : found;
 }
 
-// A machine by its bare name, or a file of one, is a prediction, which its rows say. Letter case is free, except in the
-// name of a file.
+// A bare machine name, or a machine file, means a prediction, as its rows show. Case is ignored, except in file names.
 std::string meant_device(std::string_view word) {
   if (word.ends_with(".toml"))
     return word.starts_with(kMachinePrefix) ? std::string(word) : std::string(kMachinePrefix) + std::string(word);

@@ -1,4 +1,4 @@
-// Words that users bring from other programs, and the words of this one that they stand for, or what to type instead.
+// Words that users know from other programs, and the equivalent words of this program, or what to type instead.
 #pragma once
 
 #include <span>
@@ -8,30 +8,30 @@
 namespace laptime {
 
 struct Synonym {
-  std::string_view flag;  // of the option whose value the word is; empty for the name of an option itself
-  std::string_view word;  // lower case, with '-' for '_'
+  std::string_view flag;  // the option that takes the word; empty if the word is itself an option name
+  std::string_view word;  // lower case, with '-' instead of '_'
   std::string_view meant;
 };
 std::span<const Synonym> synonyms();
 
-// A word of another program that stands for no word of this one, and what to type instead.
+// A word from another program without an equivalent here, and what to type instead.
 struct Hint {
-  // As Synonym::flag; "laptime profile" for an option of one command, "command", "format" for a word in the place of
-  // these.
+  // Like Synonym::flag, or: "laptime profile" for an option of one command, "command" or "format" for a word used as
+  // one of these.
   std::string_view of;
-  std::string_view word;  // as Synonym::word
+  std::string_view word;  // like Synonym::word
   std::string_view instead;
 };
 std::span<const Hint> hints();
 
-// "; instead: --output json --output-file FILE", or nothing.
+// "; instead: --output json --output-file FILE", or empty.
 std::string hint_for(std::string_view of, std::string_view word);
 
-// The flag of the option that a word names in any of its spellings: "context_length", "ctx" and "seq-len" are
-// "context". Any other word comes back as it is.
+// The flag of the option that a word refers to in any spelling: "context_length", "ctx" and "seq-len" mean "context".
+// Any other word is returned unchanged.
 std::string meant_flag(std::string_view word);
 
-// The value that a word stands for: "bf16" of --dtype is "bfloat16". Any other word comes back as it is.
+// The value that a word means: "bf16" for --dtype is "bfloat16". Any other word is returned unchanged.
 std::string meant_value(std::string_view flag, std::string_view word);
 
 }  // namespace laptime

@@ -16,8 +16,8 @@ std::string canonical_name_part(std::string_view where, std::string_view word) {
            std::string_view("._+-").find(c) != std::string_view::npos;
   });
   if (word.empty() || word.size() > kLongest || !is_plain) {
-    throw Error::format("{}: {} cannot stand in the name of a record; give at most {} letters, digits and . _ + -",
-                        where, quote(word), kLongest);
+    throw Error::format("{}: {} cannot be part of a record's name; give at most {} letters, digits and . _ + -", where,
+                        quote(word), kLongest);
   }
   return std::string(word);
 }
@@ -25,7 +25,7 @@ std::string canonical_name_part(std::string_view where, std::string_view word) {
 std::string canonical_system(std::string_view where, std::string_view word) {
   std::string system = canonical_name_part(where, word);
   if (system == "laptime")
-    throw Error::format("{}: steps of laptime itself are measured by laptime bench; name what else ran", where);
+    throw Error::format("{}: laptime bench measures laptime's own steps; name another program", where);
   return system;
 }
 

@@ -1,4 +1,4 @@
-// The texts of machines/*.toml and sweeps/*.toml, which cmake/toml_files.cmake compiles into the program.
+// The contents of machines/*.toml and sweeps/*.toml, which cmake/toml_files.cmake compiles into the program.
 #pragma once
 
 #include <span>

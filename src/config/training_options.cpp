@@ -1,4 +1,4 @@
-// Reads numbers of tokens and prices.
+// Parses token counts and prices.
 #include "config/training_options.h"
 
 #include <array>
@@ -53,7 +53,7 @@ double parse_hourly_price(std::string_view where, std::string_view text) {
   const bool has_unit = found.rest.empty() || found.rest == "/h" || found.rest == "/hour";
   constexpr double kMost = 1e9;
   if (!found.is_number || !has_unit || found.number < 0 || found.number > kMost)
-    throw Error::format("{}: {} is not the price of an hour; write for example 2.5/h", where, quote(text));
+    throw Error::format("{}: {} is not an hourly price; write for example 2.5/h", where, quote(text));
   return found.number;
 }
 

@@ -1,4 +1,4 @@
-// TrainingOptions: how long a training is whose time and price a command tells.
+// TrainingOptions: the training run whose duration and price a command shows.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,14 @@
 
 namespace laptime {
 
-// "10B", "3.5T", "500M" or "1e9": Error unless the text is a number of tokens from 1 to 1e18.
+// Parses "10B", "3.5T", "500M" or "1e9"; throws Error unless the text is a number of tokens from 1 to 1e18.
 double parse_token_count(std::string_view where, std::string_view text);
 std::string canonical_token_count(std::string_view where, std::string_view text);
-// "2.5/h" or "2.5": Error unless the text is a price for an hour, in whatever currency.
+// Parses "2.5/h" or "2.5"; throws Error unless the text is a price per hour, in any currency.
 double parse_hourly_price(std::string_view where, std::string_view text);
 std::string canonical_hourly_price(std::string_view where, std::string_view text);
 
-// A training of so many tokens, or of so many passes over the data of a record.
+// A training run, given as a number of tokens or of passes over the record's data.
 struct TrainingBudget {
   std::optional<double> tokens{};
   std::optional<double> epochs{};
@@ -27,8 +27,8 @@ struct TrainingBudget {
 
 struct TrainingOptions {
   std::string tokens;            // empty: not given
-  std::optional<double> epochs;  // of --data
-  std::string price;             // for an hour; empty: not given
+  std::optional<double> epochs;  // passes over --data
+  std::string price;             // per hour; empty: not given
 
   TrainingBudget budget() const;
 
@@ -38,8 +38,8 @@ struct TrainingOptions {
     visit(Option{.flag = "tokens",
                  .key = "tokens",
                  .group = kGroup,
-                 .help = "tell how many steps and how long training on so many tokens takes",
-                 .otherwise = "not told",
+                 .help = "show how many steps and how long training on this many tokens takes",
+                 .otherwise = "not shown",
                  .axis = false,
                  .changes_result = false,
                  .value = "COUNT",
@@ -48,7 +48,7 @@ struct TrainingOptions {
     visit(Option{.flag = "epochs",
                  .key = "epochs",
                  .group = kGroup,
-                 .help = "the same for so many passes over the tokens of --data",
+                 .help = "show the same for this many passes over the tokens of --data",
                  .empty = "none",
                  .min = 1e-6,
                  .max = 1e6,
@@ -58,8 +58,8 @@ struct TrainingOptions {
     visit(Option{.flag = "price",
                  .key = "price",
                  .group = kGroup,
-                 .help = "price of an hour of the machine, for --tokens",
-                 .otherwise = "not told",
+                 .help = "hourly price of the machine, for --tokens",
+                 .otherwise = "not shown",
                  .axis = false,
                  .changes_result = false,
                  .value = "N/h",

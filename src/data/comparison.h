@@ -1,4 +1,4 @@
-// Comparison: one value of ours held against one of a golden file.
+// Comparison: one of our values compared with a value in a golden file.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ struct Comparison {
   double distance = 0;  // relative; NaN never passes
   double allowed = 0;
   bool pass = false;
-  bool skipped = false;  // the rule does not apply; `note` says why
-  std::string note;      // what was got and what was expected, where a distance does not say it
+  bool skipped = false;  // the rule does not apply, for the reason in `note`
+  std::string note;      // actual and expected value, if the distance does not show them
 };
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// The table of signatures, and the tests of values.
+// The table of file signatures, and heuristics based on values.
 #include "data/file_kind.h"
 
 #include <algorithm>
@@ -18,9 +18,9 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr const char* kUnpack = "unpack it first";
-constexpr const char* kTokenize = "give the tokens that are made from it";
-constexpr const char* kWeights = "give it to --weights, or give a file of tokens";
-constexpr const char* kCheckpoint = "give a file of tokens";
+constexpr const char* kTokenize = "tokenize it first and give the tokens";
+constexpr const char* kWeights = "use it with --weights, or give a token file";
+constexpr const char* kCheckpoint = "give a token file";
 
 struct FileSignature {
   std::string_view bytes;
@@ -30,7 +30,7 @@ struct FileSignature {
 };
 constexpr std::array kSignatures{
     FileSignature{"\x1f\x8b\x08"sv, "a gzip archive", kUnpack},
-    FileSignature{"PK\x03\x04"sv, "a zip archive, as torch.save and numpy.savez write", kCheckpoint},
+    FileSignature{"PK\x03\x04"sv, "a zip archive, as written by torch.save or numpy.savez", kCheckpoint},
     FileSignature{"PK\x05\x06"sv, "an empty zip archive", kCheckpoint},
     FileSignature{"\x28\xb5\x2f\xfd"sv, "a zstd archive", kUnpack},
     FileSignature{"\xfd"
@@ -55,7 +55,7 @@ constexpr std::array kSignatures{
     FileSignature{"fmgg"sv, "a GGML checkpoint", kCheckpoint},
     FileSignature{"tjgg"sv, "a GGML checkpoint", kCheckpoint},
     FileSignature{"24ka"sv, "a llama2.c checkpoint", kCheckpoint},
-    FileSignature{"MMIDIDX\0\0"sv, "the index of Megatron's tokens", "give the .bin file beside it"}};
+    FileSignature{"MMIDIDX\0\0"sv, "an index of Megatron tokens", "give the .bin file next to it"}};
 
 std::string_view text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -68,16 +68,16 @@ T number_at(std::span<const std::byte> bytes, size_t at) {
   return value;
 }
 
-// llm.c's magic numbers are dates; those of its token files (token_layout.cpp) are known before this is asked.
+// llm.c's magic numbers are dates; its token files (token_layout.cpp) are recognised before this function is called.
 FileKind llmc_kind(int32_t magic) {
   switch (magic) {
     case 20240326:
-    case 20240803: return {"a checkpoint of llm.c", kCheckpoint};
-    case 20240327: return {"a debugging state of llm.c", kCheckpoint};
-    case 20240328: return {"a tokenizer of llm.c", kCheckpoint};
-    case 20240522: return {"an evaluation file of llm.c", kCheckpoint};
-    case 20240527: return {"an optimizer state of llm.c", kCheckpoint};
-    default: return {fmt::format("a file of llm.c with the magic number {}", magic), kCheckpoint};
+    case 20240803: return {"an llm.c checkpoint", kCheckpoint};
+    case 20240327: return {"an llm.c debugging state", kCheckpoint};
+    case 20240328: return {"an llm.c tokenizer", kCheckpoint};
+    case 20240522: return {"an llm.c evaluation file", kCheckpoint};
+    case 20240527: return {"an llm.c optimizer state", kCheckpoint};
+    default: return {fmt::format("an llm.c file with magic number {}", magic), kCheckpoint};
   }
 }
 
@@ -99,14 +99,14 @@ bool is_safetensors(std::span<const std::byte> begin, int64_t size) {
          (text_of(begin).substr(8).starts_with("{\"") || text_of(begin).substr(8).starts_with("{}"));
 }
 
-// Protocol 2 to 5 of Python, as torch.save wrote before it wrote zip archives.
+// Python pickle, protocols 2 to 5, as torch.save wrote before it used zip archives.
 bool is_pickle(std::span<const std::byte> begin, std::span<const std::byte> end) {
   if (begin.size() < 4 || begin[0] != std::byte{0x80} || begin[1] < std::byte{2} || begin[1] > std::byte{5})
     return false;
   return (!end.empty() && end.back() == std::byte{'.'}) || text_of(begin.subspan(2)).starts_with("\x8a\x0al\xfc\x9c"sv);
 }
 
-// Whether `sample` holds floating-point numbers that `value_at` reads, of the sizes that weights have.
+// Whether the numbers that `value_at` reads from `sample` are plausible weights.
 template <class ValueAt>
 bool are_weights(size_t count, const ValueAt& value_at) {
   constexpr size_t kEnough = 64;
@@ -142,7 +142,7 @@ FileKind kind_by_signature(const InputFile& file) {
   if (is_arrow_stream(begin)) return {"an arrow stream", kTokenize};
   if (is_safetensors(begin, file.size())) return {"a safetensors file", kWeights};
   if (is_pickle(begin, bytes_at(file, file.size() - std::min<int64_t>(file.size(), 1), 1)))
-    return {"a pickle of Python, such as an old checkpoint", kCheckpoint};
+    return {"a Python pickle, such as an old checkpoint", kCheckpoint};
   return {};
 }
 
@@ -152,7 +152,7 @@ FileKind kind_of_text(std::span<const std::byte> begin) {
                              "\"d_model\"",       "\"vocab_size\""};
   const std::string_view text = text_of(begin);
   if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff"))
-    return {"a text in UTF-16", "convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)"};
+    return {"UTF-16 text", "convert it to UTF-8 (iconv -f UTF-16 -t UTF-8)"};
   const size_t first = text.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
   if (first == std::string_view::npos || text[first] != '{') return {};
   for (const std::string_view key : kKeys) {

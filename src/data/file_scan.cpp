@@ -1,4 +1,4 @@
-// Hashes a file in four independent streams of words, which is as fast as reading it, and counts its tokens.
+// Hashes a file in four independent streams of words, which is as fast as reading the file, and counts its tokens.
 #include "data/file_scan.h"
 
 #include <algorithm>
@@ -19,14 +19,15 @@ constexpr int64_t kPiece = int64_t{1} << 18;  // bytes read at a time
 
 class Hash {
  public:
-  // `bytes` is a whole number of blocks.
+  // `bytes` must be a whole number of blocks.
   void add(std::span<const std::byte> bytes) {
     for (size_t at = 0; at < bytes.size(); at += kBlock) {
       std::array<uint64_t, kStreams> words{};
       std::memcpy(words.data(), bytes.data() + at, kBlock);
       for (size_t i = 0; i < kStreams; ++i) {
-        streams_[i] = (streams_[i] ^ words[i]) * 0x9E3779B97F4A7C15ULL;  // odd: no two words give the same product
-        streams_[i] ^= streams_[i] >> 32U;                               // the high bits decide the low ones too
+        streams_[i] =
+            (streams_[i] ^ words[i]) * 0x9E3779B97F4A7C15ULL;  // odd, so distinct words give distinct products
+        streams_[i] ^= streams_[i] >> 32U;                     // lets the high bits affect the low ones
       }
     }
   }
@@ -56,8 +57,8 @@ void add_tokens(std::span<const std::byte> bytes, TokenRange& range) {
   }
 }
 
-// The tokens that begin in bytes [begin, begin + size) of the file; `piece` holds those bytes and the rest of the last
-// token.
+// Adds tokens that begin in bytes [begin, begin + size) of the file; `piece` contains those bytes and the rest of the
+// last token.
 void add_tokens(const TokenLayout& layout, int64_t begin, int64_t size, std::span<const std::byte> piece,
                 TokenRange& range) {
   const int64_t width = size_of(layout.type);

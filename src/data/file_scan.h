@@ -1,4 +1,4 @@
-// scan_file: one pass over a file, for its identity and the range of the tokens in it.
+// scan_file: one pass over a file that computes its identity and the range of its tokens.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ struct TokenRange {
 };
 
 struct FileScan {
-  uint64_t hash = 0;                   // of all bytes and their number: tells files apart, no protection from forgery
-  std::optional<TokenRange> tokens{};  // none without a layout, and for a file without tokens
+  uint64_t hash = 0;  // hash of all bytes and the size: distinguishes files, but does not protect against forgery
+  std::optional<TokenRange> tokens{};  // none if there is no layout or no token
 };
 
-// Reads the file in pieces, and only once per process as long as the file keeps its stamp; child processes inherit what
-// their parent has read. Error if the file cannot be read, or has become shorter since it was opened.
+// Reads the file in pieces, and only once per process as long as its stamp is unchanged; child processes inherit the
+// results of their parent. Throws Error if the file cannot be read, or has become shorter since it was opened.
 FileScan scan_file(const InputFile& file, const std::optional<TokenLayout>& layout = {});
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Choice of the loops by instruction set.
+// Selects the loops for an instruction set.
 #include "data/fill_loops.h"
 
 #include "base/error.h"

@@ -7,22 +7,23 @@
 
 namespace laptime {
 
-// A normal distribution, perhaps cut.
+// A normal distribution, optionally truncated.
 struct NormalShape {
-  float below;  // probability that is cut off at each end
-  float limit;  // the largest magnitude in units of std
+  float below;  // probability cut off at each end
+  float limit;  // largest magnitude, in units of std
   float std;
 };
 
 // Each writes elements [begin, begin + count) of the stream whose element i is splitmix64(key + i).
 struct FillLoops {
-  // center + (2u - 2^24) 2^-24 amplitude with u the top 24 bits; the product is rounded once, the sum once more.
+  // center + (2u - 2^24) 2^-24 amplitude, where u is the top 24 bits; the product and the sum are each rounded once.
   void (*uniform)(uint64_t key, int64_t begin, float* out, int64_t count, float amplitude, float center);
-  // By inversion, from the top 32 bits.
+  // By inversion, using the top 32 bits.
   void (*normal)(uint64_t key, int64_t begin, float* out, int64_t count, NormalShape shape);
 };
 
-// Those of an instruction set that is compiled in and that this machine runs; of the widest one.
+// The loops for an instruction set that is compiled in and runs on this machine; the other function uses the widest
+// set.
 FillLoops fill_loops_of(cpu::Isa isa);
 const FillLoops& fill_loops();
 

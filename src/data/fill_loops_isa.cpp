@@ -1,11 +1,12 @@
-// Uniform and normal values from the bits of a stream, a block at a time, in loops that the compiler vectorises.
+// Converts the bits of a stream to uniform and normal values, a block at a time, in loops that the compiler vectorises.
 //
 // Normal values by inversion: z = sqrt(2) erfinv(x), with erfinv after M. Giles, "Approximating the erfinv function"
 // (GPU Computing Gems 2, 2011), the single precision polynomials.
 //
-// Every instruction set gives the same bits: integers are exact; of floats there are only sums, products, square roots
-// and conversions, which IEEE 754 rounds in one way; there is no call of libm, no sum over lanes, and this file is
-// compiled with -ffp-contract=off (cmake/op_files.cmake), so no product and sum become one rounding.
+// Every instruction set produces the same bits: integers are exact; floating-point code uses only sums, products,
+// square roots and conversions, which IEEE 754 defines exactly; there are no libm calls and no horizontal sums; and
+// this file is compiled with -ffp-contract=off (cmake/op_files.cmake), so that a product and a sum are rounded
+// separately.
 #include "data/fill_loops.h"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ namespace {
 constexpr int64_t kBlock = 256;
 constexpr int64_t kGroup = 32;  // a block is scanned for tails in groups of this size
 
-// Coefficients, the highest power first.
+// Coefficients are ordered from the highest power down.
 template <size_t N>
 inline float horner(const std::array<float, N>& coefficients, float x) {
   float sum = coefficients[0];
@@ -31,12 +32,12 @@ inline float horner(const std::array<float, N>& coefficients, float x) {
   return sum;
 }
 
-// Natural logarithm of a positive normal float (the polynomial of Cephes' logf).
+// Natural logarithm of a positive normal float (Cephes' logf polynomial).
 inline float log_of(float x) {
   constexpr std::array kPolynomial{7.0376836292e-2F,  -1.1514610310e-1F, 1.1676998740e-1F,
                                    -1.2420140846e-1F, 1.4249322787e-1F,  -1.6668057665e-1F,
                                    2.0000714765e-1F,  -2.4999993993e-1F, 3.3333331174e-1F};
-  constexpr int32_t kRootHalf = 0x3F3504F3;  // sqrt(1/2): the mantissa is taken from [sqrt(1/2), sqrt(2))
+  constexpr int32_t kRootHalf = 0x3F3504F3;  // sqrt(1/2); mantissas are normalised to [sqrt(1/2), sqrt(2))
   const auto bits = std::bit_cast<int32_t>(x);
   const int32_t exponent = (bits - kRootHalf) >> 23;
   const float f = std::bit_cast<float>(bits - (exponent << 23)) - 1.0F;
@@ -45,7 +46,7 @@ inline float log_of(float x) {
   return f + tail + 0.693359375F * e;
 }
 
-constexpr float kTail = 5;  // where w = -log(1 - x^2) leaves the first polynomial: 0.34 % of a normal's values
+constexpr float kTail = 5;  // w = -log(1 - x^2) above which the first polynomial fails: 0.34 % of normal values
 
 inline float erfinv_center(float x, float w) {
   constexpr std::array kPolynomial{2.81022636e-08F, 3.43273939e-07F, -3.5233877e-06F, -4.39150654e-06F, 0.00021858087F,
@@ -71,7 +72,7 @@ inline void top_words(uint64_t key, int64_t index, Words& words) {
   }
 }
 
-// y = erfinv(x) where w is in the tail. Non-negative floats order like their bit patterns.
+// Recomputes y = erfinv(x) if w is in the tail. Non-negative floats sort like their bit patterns.
 inline void mend_tails(const Floats& x, const Floats& w, Floats& y) {
   constexpr auto kTailBits = std::bit_cast<int32_t>(kTail);
   for (int64_t begin = 0; begin < kBlock; begin += kGroup) {
@@ -91,8 +92,8 @@ inline void mend_tails(const Floats& x, const Floats& w, Floats& y) {
   }
 }
 
-// The magnitude of a value is the quantile of p in (below, 1/2], made of 31 bits so that tails are fine; the last bit
-// is the sign. `limit` clips what rounding leaves beyond the cut.
+// The magnitude of a value is the quantile of p in (below, 1/2], built from 31 bits so that tails are fine-grained; the
+// last bit is the sign. `limit` clips values that rounding leaves beyond the truncation.
 void normal_block(uint64_t key, int64_t index, NormalShape shape, Floats& out) {
   Words words;
   Floats x;
@@ -122,7 +123,7 @@ void uniform_block(uint64_t key, int64_t index, float amplitude, float center, F
 #pragma omp simd
   for (size_t i = 0; i < kBlock; ++i) {
     const auto top = static_cast<int32_t>(words[i] >> 8U);
-    out[i] = static_cast<float>(2 * top - (1 << 24)) * 0x1p-24F * amplitude;  // exact up to the last product
+    out[i] = static_cast<float>(2 * top - (1 << 24)) * 0x1p-24F * amplitude;  // exact until the last product
   }
   if (center == 0) return;
 #pragma omp simd

@@ -1,4 +1,4 @@
-// Reading a golden file into a GoldenCase.
+// Reads a golden file into a GoldenCase.
 #include "data/golden.h"
 
 #include <filesystem>
@@ -125,7 +125,7 @@ void check_samples(const GoldenCase& golden, const std::string& key, int64_t num
   }
 }
 
-// Notes a compared tensor, checked against the shape that the model gives it, with the norm of what is stored of it.
+// Adds a compared tensor, checked against the shape in the model, with the norm of its stored values.
 void add_key(GoldenCase& golden, const std::string& key, const std::vector<int64_t>& shape) {
   const auto stated = golden.norms.find(key);
   if (stated == golden.norms.end() || stated->second.shape != shape) {

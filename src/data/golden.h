@@ -19,28 +19,28 @@ namespace laptime {
 // A storage that eager PyTorch keeps for backward.
 struct SavedStorage {
   int64_t bytes = 0;
-  std::string dtype;           // of the tensor that refers to it: "float32"
-  std::vector<int64_t> shape;  // of the same
+  std::string dtype;           // dtype of the tensor that refers to it: "float32"
+  std::vector<int64_t> shape;  // shape of that tensor
 };
 
-// What eager PyTorch runs, views left out, and what it keeps for backward, parameters not counted.
+// The ops that eager PyTorch runs, without views, and what it keeps for backward, without parameters.
 struct EagerTrace {
   std::vector<std::string> forward_ops;  // "pow float32 [3, 18, 40]": name, dtype and shape of the first output
   std::vector<std::string> backward_ops;
-  int64_t saved_bytes = 0;          // each storage once
-  std::vector<SavedStorage> saved;  // the largest first
+  int64_t saved_bytes = 0;          // counts each storage once
+  std::vector<SavedStorage> saved;  // largest first
 };
 
-// Most bytes held beyond parameters, batch and tables.
+// Peak bytes in addition to parameters, batch and tables.
 struct EagerPeaks {
   int64_t inference = 0;
   int64_t forward_backward = 0;
 };
 
-// How far PyTorch's own run in this precision is from its float64 run; empty where the truth is float32.
+// Error of PyTorch's own run in this precision relative to its float64 run; empty if the truth is float32.
 struct TorchError {
-  std::map<std::string, double> tensors;  // by key: "grad/ln_final.weight"
-  std::optional<double> losses;           // the worst relative error
+  std::map<std::string, double> tensors;  // keyed like "grad/ln_final.weight"
+  std::optional<double> losses;           // the largest relative error
 };
 
 struct StoredNorm {
@@ -48,7 +48,7 @@ struct StoredNorm {
   std::vector<int64_t> shape;
 };
 
-// What a run in one precision gave.
+// The results of a run in one precision.
 struct PrecisionValues {
   std::vector<double> losses;  // before each of the `steps` updates
   TorchError torch_error;
@@ -68,59 +68,59 @@ struct GoldenCase {
   std::optional<double> clip_norm;
   int64_t steps = 0;
   int64_t seed = 0;
-  bool exact = true;           // the truth is float64, else float32
-  std::vector<double> losses;  // in the truth's precision
+  bool exact = true;           // the truth is float64; otherwise float32
+  std::vector<double> losses;  // in the precision of the truth
   PrecisionValues float32;
   PrecisionValues bfloat16;                            // autocast with CUDA's op lists
-  std::map<std::string, std::string> autocast_dtypes;  // of intermediate values: "layers.0.attn.scores" -> "bfloat16"
-  std::optional<Float16Values> float16;                // none in files made before float16
+  std::map<std::string, std::string> autocast_dtypes;  // for intermediate values: "layers.0.attn.scores" -> "bfloat16"
+  std::optional<Float16Values> float16;                // none in files from before float16 was added
   std::optional<double> grad_norm;                     // before clipping
   std::optional<EagerPeaks> eager_float32_peaks;
 
-  // "logits", "grad/NAME", "after1/NAME", "after<steps>/NAME": every compared tensor, in the order of the model.
+  // "logits", "grad/NAME", "after1/NAME", "after<steps>/NAME": every compared tensor, in model order.
   std::vector<std::string> keys;
-  std::map<std::string, StoredNorm> norms;      // by key: of the whole tensor, as the file states it
-  std::map<std::string, double> truth_norm;     // by key: of the stored values, samples or the whole tensor
+  std::map<std::string, StoredNorm> norms;   // by key: norm of the whole tensor, as stated in the file
+  std::map<std::string, double> truth_norm;  // by key: norm of the stored values, which are samples or the whole tensor
   std::map<std::string, double> largest_norm;   // by group: the largest truth_norm
   std::shared_ptr<const SafetensorsFile> file;  // open, for tensors
 
-  // Of the folder of a model of the library transformers, whose tensors have the library's names and layouts.
-  std::string folder;  // where its weights are; empty: a golden file
-  // By tensor: ranges [from, to) of elements whose gradient rounding decides, so that AdamW moves them by anything.
+  // Only for the folder of a transformers model, whose tensors have the library's names and layouts.
+  std::string folder;  // folder with its weights; empty: a golden file
+  // By tensor: ranges [from, to) of elements whose gradient consists of rounding errors, so that AdamW may move them
+  // arbitrarily.
   std::map<std::string, std::vector<std::array<int64_t, 2>>> undetermined;
   bool has_same_older_config = true;  // config_v4.json, if the folder has it, describes the same model
 
-  // Those that the file has values of: float32, bfloat16 and maybe float16.
+  // The precisions for which the file has values: float32, bfloat16 and possibly float16.
   std::vector<Precision> precisions() const;
-  // Of one of precisions() (LAPTIME_CHECK), or of tf32, which has those of float32.
+  // `precision` must be one of precisions() (LAPTIME_CHECK), or tf32, which uses the values of float32.
   const PrecisionValues& values(Precision precision) const;
-  // Of bfloat16 or float16 (LAPTIME_CHECK).
+  // `precision` must be bfloat16 or float16 (LAPTIME_CHECK).
   const std::map<std::string, std::string>& dtypes(Precision precision) const;
 };
 
-// Reads and checks a file: every field of the right type, every tensor there with the shape that its model has. Error
-// names the file and the field or tensor. `path` may also be the folder of a model of the library transformers with a
-// file of values (kValuesFile).
+// Reads and checks a file: every field must have the right type, and every tensor must exist with the shape that its
+// model requires. Throws Error that names the file and the field or tensor. `path` may also be the folder of a
+// transformers model with a values file (kValuesFile).
 GoldenCase read_golden(const std::string& path);
 GoldenCase read_golden_folder(const std::string& folder);
 inline constexpr std::string_view kValuesFile = "values.safetensors";
 
-// "grad/ln_final.weight" -> group "grad", name "ln_final.weight"; "logits" is a group with one nameless tensor.
+// "grad/ln_final.weight" -> group "grad", name "ln_final.weight"; "logits" is a group with a single unnamed tensor.
 struct GoldenKey {
   std::string_view group;
   std::string_view name;
 };
 GoldenKey split_key(std::string_view key);
 
-// The stored values of a key. `positions` are flat indices into the whole tensor, or empty where all elements are
-// stored.
+// The stored values of a key. `positions` are flat indices into the whole tensor; empty if all elements are stored.
 struct GoldenTensor {
   std::vector<int64_t> positions;
   std::vector<double> values;
 };
 GoldenTensor stored_tensor(const GoldenCase& golden, const std::string& key);
 
-// The run that must reproduce the case: `steps` steps on the fixed random batch from the streams' weights, with the
+// The run that must reproduce the case: `steps` steps on the fixed random batch with the stream weights and the
 // optimizer settings of the golden values.
 RunConfig run_config_of(const GoldenCase& golden, Precision precision);
 

@@ -1,4 +1,4 @@
-// Checks that a golden file is consistent with itself, so that a damaged one is not taken for the truth.
+// Checks that a golden file is consistent with itself, so that a damaged file is not mistaken for the truth.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -11,7 +11,7 @@
 namespace laptime {
 namespace {
 
-// Two sums of the same numbers in another order, in float64 or float32.
+// Tolerance for sums of the same numbers in a different order, in float64 or float32.
 constexpr double kExactSum = 1e-9;
 constexpr double kFloat32Sum = 1e-5;
 
@@ -39,13 +39,13 @@ class FileCheck {
                         .note = std::move(note)});
   }
 
-  // The share of values that differ; none may.
+  // The share of values that differ; must be zero.
   template <class T>
   void add_equal(const std::string& what, const std::vector<T>& stored, const std::vector<T>& expected) {
     size_t different = 0;
     for (size_t i = 0; i < stored.size(); ++i) different += stored[i] == expected[i] ? 0 : 1;
     add(what, static_cast<double>(different) / static_cast<double>(std::max<size_t>(stored.size(), 1)), 0,
-        fmt::format("{} of {} values are not those of the stream", different, stored.size()));
+        fmt::format("{} of {} values differ from the stream", different, stored.size()));
   }
 
   void check_inputs() {
@@ -85,7 +85,7 @@ class FileCheck {
     add_equal("sample_at/" + key, positions, expected);
   }
 
-  // PyTorch's own losses pass, and are as far from the truth as the file says.
+  // Checks that PyTorch's own losses pass, and deviate from the truth as much as the file states.
   void check_losses(Precision precision) {
     const PrecisionValues& values = golden_.values(precision);
     const std::string name(name_of(precision));
@@ -134,7 +134,7 @@ class FileCheck {
 
 std::vector<Comparison> check_golden_file(const GoldenCase& golden) {
   if (golden.folder.empty()) return FileCheck(golden).run();
-  return {{.what = "folder: config_v4.json describes the model of config.json",
+  return {{.what = "folder: config_v4.json describes the same model as config.json",
            .distance = golden.has_same_older_config ? 0.0 : 1.0,
            .allowed = 0,
            .pass = golden.has_same_older_config,

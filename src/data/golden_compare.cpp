@@ -11,16 +11,16 @@
 namespace laptime {
 namespace {
 
-constexpr double kFactor = 2;         // losses, logits, gradients: times PyTorch's own distance
-constexpr double kWeightFactor = 6;   // weights after steps: AdamW's first steps amplify errors of small gradients
-constexpr double kLeastShare = 1e-3;  // of the largest norm in the group: what a distance is at least relative to
+constexpr double kFactor = 2;         // for losses, logits and gradients: factor over PyTorch's own distance
+constexpr double kWeightFactor = 6;   // after steps, because AdamW's first steps amplify errors of small gradients
+constexpr double kLeastShare = 1e-3;  // minimum denominator of a distance, as a share of the group's largest norm
 constexpr double kPeakShare = 0.05;
-constexpr double kSavedShare = 0.02;  // of editions that call library kernels, which may save more than they need
+constexpr double kSavedShare = 0.02;  // for editions that call library kernels, which may save more than they need
 
-// The distance that a precision is always allowed, however close PyTorch itself comes.
+// The distance that is always allowed for a precision, however accurate PyTorch itself is.
 struct Floors {
   double tensors;
-  double weights;  // after steps
+  double weights;  // after the steps
   double losses;
 };
 
@@ -29,10 +29,10 @@ Floors floors_of(const GoldenCase& golden, Precision precision) {
     const double tensors = golden.exact ? 2e-6 : 1e-5;
     return {.tensors = tensors, .weights = tensors, .losses = 1e-6};
   }
-  // The rounding errors of float16 are 1/8 of those of bfloat16. tf32 keeps 10 bits of a factor, and tensor cores may
-  // cut the others off: up to 1/4 of what bfloat16 rounds off, but always towards zero, so that the errors of a sum add
-  // up. The first step moves an element whose gradient is rounded across zero by twice the learning rate in any of
-  // these types, and a single one shows in a small tensor.
+  // float16 has 1/8 of the rounding errors of bfloat16. tf32 keeps 10 bits of a factor, and tensor cores may truncate
+  // the rest: up to 1/4 of bfloat16's rounding errors, but always towards zero, so the errors in a sum accumulate. With
+  // any of these types, the first step moves an element whose gradient is rounded across zero by twice the learning
+  // rate, and a single such element is visible in a small tensor.
   const double share = precision == Precision::kFloat16 ? 1.0 / 8 : precision == Precision::kTf32 ? 1.0 / 2 : 1;
   const double tensors = golden.exact ? 4e-3 : 2e-2;
   return {.tensors = share * tensors, .weights = tensors, .losses = share * 2e-3};
@@ -42,7 +42,7 @@ Comparison measured(std::string what, double distance, double allowed, std::stri
   return {.what = std::move(what),
           .distance = distance,
           .allowed = allowed,
-          .pass = distance <= allowed,  // false for NaN
+          .pass = distance <= allowed,  // false if distance is NaN
           .skipped = false,
           .note = std::move(note)};
 }
@@ -72,8 +72,8 @@ int64_t numel_of(const StoredNorm& stored) {
   return numel;
 }
 
-// Whether a gradient is zero in exact arithmetic, as that of k_proj.bias, or of q and k at a context of 1. What a
-// kernel computes instead is the rounding error of the terms that cancel.
+// Whether a gradient is zero in exact arithmetic, as for k_proj.bias, or for q and k at a context of 1. The computed
+// value then consists of rounding errors of terms that cancel.
 bool is_rounding_alone(const GoldenCase& golden, const std::string& key) {
   const double share = golden.exact ? 1e-12 : 1e-6;
   return golden.norms.at(key).norm <= share * golden.largest_norm.at("grad");
@@ -89,8 +89,8 @@ double largest_element_of_gradients(const GoldenCase& golden) {
   return largest;
 }
 
-// The norm that the distance of a tensor is divided by. The terms of one or two sums may cancel by chance, so that such
-// a gradient is held against those of other tensors.
+// The norm by which a tensor's distance is divided. The terms of one or two sums may cancel by chance, so such a
+// gradient is measured relative to those of other tensors.
 double scale_of(const GoldenCase& golden, const std::string& key) {
   constexpr int64_t kFew = 2;
   const std::string group(split_key(key).group);
@@ -112,8 +112,8 @@ double allowed_to(const GoldenCase& golden, Precision precision, const std::stri
   return kFactor * std::max(torch_error, floors.tensors);
 }
 
-// Whether each element of `stored`, the values of `key`, is one of moved_by_rounding(); none where the file has the
-// gradient at other places.
+// Whether each element of `stored`, the values of `key`, is one of moved_by_rounding(); none if the file stores the
+// gradient at other positions.
 std::vector<bool> left_out(const GoldenCase& golden, const std::string& key, const GoldenTensor& stored) {
   const size_t count = stored.values.size();
   std::vector<bool> out(count, false);
@@ -129,7 +129,7 @@ std::vector<bool> left_out(const GoldenCase& golden, const std::string& key, con
   if (positions != stored.positions || truth.size() != count) return out;
   const double off = allowed_to(golden, Precision::kFloat32, gradient) * scale_of(golden, gradient) /
                      std::sqrt(static_cast<double>(count));
-  // Zeros are exact (a word that does not occur) where other elements have a gradient.
+  // Zeros are exact (a word that does not occur) if other elements have a gradient.
   const bool all = std::all_of(truth.begin(), truth.end(), [off](double g) { return std::fabs(g) <= off; });
   for (size_t i = 0; i < count; ++i) out[i] = all || (truth[i] != 0 && std::fabs(truth[i]) <= off);
   return out;
@@ -153,8 +153,7 @@ Comparison compare_tensor(const GoldenCase& golden, Precision precision, const s
   LAPTIME_CHECK(static_cast<int64_t>(values.size()) == numel, "{}: {} values of {}", key, values.size(), numel);
   const std::vector<bool> out = left_out(golden, key, truth);
   const auto absent = std::count(out.begin(), out.end(), true);
-  if (absent == std::ssize(out) && absent > 0)
-    return not_compared(key, "its gradient is zero within what is allowed to it");
+  if (absent == std::ssize(out) && absent > 0) return not_compared(key, "its gradient is zero within tolerance");
   double sum = 0;
   for (size_t i = 0; i < truth.values.size(); ++i) {
     if (out[i]) continue;
@@ -164,8 +163,7 @@ Comparison compare_tensor(const GoldenCase& golden, Precision precision, const s
   }
   const double distance = sum == 0 ? 0 : std::sqrt(sum) / scale_of(golden, key);
   std::string note;
-  if (absent > 0)
-    note = fmt::format("{} of {} values left out: gradient zero within what is allowed to it", absent, out.size());
+  if (absent > 0) note = fmt::format("{} of {} values skipped: gradient is zero within tolerance", absent, out.size());
   return measured(key, distance, allowed_to(golden, precision, key), std::move(note));
 }
 

@@ -1,4 +1,4 @@
-// Reading the folder of a model of the library transformers, with the values that PyTorch computed for it.
+// Reads the folder of a transformers model, with the values that PyTorch computed for it.
 #include <algorithm>
 #include <filesystem>
 
@@ -62,12 +62,12 @@ void read_tensors(GoldenCase& golden) {
   for (const char* name : {"tokens", "targets"}) {
     const StoredTensor& tensor = golden.file->tensor(name);
     if (tensor.shape != Shape({model.batch_size, model.context_length})) {
-      throw Error::format("{}: tensor '{}' has shape {}, the metadata say [{}, {}]; write the file again",
+      throw Error::format("{}: tensor '{}' has shape {}, but the metadata state [{}, {}]; write the file again",
                           golden.file->text(), name, tensor.shape.text(), model.batch_size, model.context_length);
     }
     for (const int64_t id : golden.file->read<int64_t>(tensor)) {
       if (id < 0 || id >= model.vocab_size)
-        throw Error::format("{}: tensor '{}' has {} in it, outside a vocabulary of {}; write the file again",
+        throw Error::format("{}: tensor '{}' contains {}, which is outside the vocabulary of {}; write the file again",
                             golden.file->text(), name, id, model.vocab_size);
     }
   }
@@ -90,7 +90,7 @@ GoldenCase read_golden_folder(const std::string& folder) {
   if (!std::filesystem::exists(values)) {
     throw Error::format(
         "{} has no {}, so there is nothing to compare with; name a golden file, or the folder of a model "
-        "with its values",
+        "with golden values",
         quote(folder), kValuesFile);
   }
   GoldenCase golden;

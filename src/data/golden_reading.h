@@ -1,4 +1,4 @@
-// Parts of the reading of golden files and of folders with golden values. Errors name the file and the field or tensor.
+// Helpers for reading golden files and folders with golden values. Errors name the file and the field or tensor.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace laptime {
 
 inline constexpr int64_t kMostGoldenSteps = 1'000'000;
 
-// The document that the file keeps under "laptime" in its metadata, and how errors name the place.
+// The document stored under "laptime" in the file's metadata, and the name of that place in errors.
 Json golden_metadata(const SafetensorsFile& file);
 std::string golden_metadata_place(const SafetensorsFile& file);
 
@@ -23,19 +23,19 @@ std::vector<double> numbers_of(const JsonField& field, int64_t count);
 TorchError torch_error_of(const JsonField& distances);
 std::map<std::string, std::string> dtypes_of(const JsonField& field);
 
-// Error unless the run of the case is valid.
+// Throws Error unless the run of the case is valid.
 void check_run(const GoldenCase& golden);
 
-// The stored tensor; error unless it is there with this shape.
+// The stored tensor; throws Error unless it exists with this shape.
 const StoredTensor& tensor_with(const GoldenCase& golden, const std::string& name, const std::vector<int64_t>& shape);
 
-// The starts of the keys of compared tensors other than the logits: gradients ("grad/"), and weights after the first
-// and the last step.
+// Prefixes of the keys of compared tensors other than the logits: gradients ("grad/"), and weights after the first and
+// the last step.
 std::vector<std::string> groups_of(const GoldenCase& golden);
 
 double norm_of(const std::vector<double>& values);
 
-// Adds a compared tensor, with the norm of what is compared of it.
+// Adds a compared tensor, with the norm of its compared values.
 void note_key(GoldenCase& golden, const std::string& key, double norm);
 
 }  // namespace laptime

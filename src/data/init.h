@@ -1,5 +1,5 @@
-// Initial values of parameters, from counter-based streams: any thread can fill any range of a parameter, and the
-// values do not depend on how the work is divided.
+// Initial values of parameters from counter-based streams: any thread can fill any range of a parameter, and the values
+// do not depend on how the work is divided.
 #pragma once
 
 #include <cstdint>

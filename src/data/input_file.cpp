@@ -1,4 +1,4 @@
-// Opening and reading a file, with errors that say what to do.
+// Opens and reads a file, with errors that say what to do.
 #include "data/input_file.h"
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ const char* remedy(int code) {
     case EACCES:
     case EPERM: return "make it readable for this user (chmod +r) or choose another file";
     case EMFILE:
-    case ENFILE: return "raise the limit of open files (ulimit -n)";
+    case ENFILE: return "raise the limit on open files (ulimit -n)";
     default: return "choose another file";
   }
 }
@@ -34,7 +34,7 @@ const char* remedy(int code) {
 }  // namespace
 
 InputFile::InputFile(std::string path, std::string_view purpose) : path_(std::move(path)), purpose_(purpose) {
-  // Not blocking: opening a pipe would otherwise wait for a writer before it can be refused.
+  // Opens without blocking, because opening a pipe would otherwise wait for a writer before it can be rejected.
   descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   if (descriptor_ < 0) throw Error::format("cannot open {}: {}; {}", text(), reason(errno), remedy(errno));
   struct stat status {};
@@ -75,7 +75,7 @@ FileStamp InputFile::stamp() const {
 
 bool InputFile::is_settled(const FileStamp& stamp) {
   using std::chrono::file_clock;
-  constexpr int64_t kTick = 20'000'000;  // ns; kernels update the times of files every 10 ms or more often
+  constexpr int64_t kTick = 20'000'000;  // ns; kernels update file times at least every 10 ms
   const auto now = std::chrono::nanoseconds(file_clock::to_sys(file_clock::now()).time_since_epoch()).count();
   return std::max(stamp.modified, stamp.changed) + kTick < now;
 }
@@ -87,7 +87,7 @@ void InputFile::read(int64_t begin, std::span<std::byte> out) const {
     if (count < 0)
       throw Error::format("cannot read {} at byte {}: {}; {}", text(), begin, reason(errno), remedy(errno));
     if (count == 0) {
-      throw Error::format("{} ends at byte {}, it had {} bytes when it was opened; do not change it during a run",
+      throw Error::format("{} ends at byte {}, but had {} bytes when it was opened; do not change it during a run",
                           text(), begin, size_);
     }
     begin += count;

@@ -1,4 +1,4 @@
-// A file that somebody else wrote: opened once, its size known, read at any place.
+// A file from an external source: opened once, with known size, and readable at any position.
 #pragma once
 
 #include <compare>
@@ -10,7 +10,7 @@
 
 namespace laptime {
 
-// Tells one version of a file from another without reading it. Times are nanoseconds since 1970.
+// Distinguishes versions of a file without reading it. Times are nanoseconds since 1970.
 struct FileStamp {
   uint64_t device = 0, inode = 0;
   int64_t size = 0, modified = 0, changed = 0;
@@ -18,10 +18,10 @@ struct FileStamp {
   auto operator<=>(const FileStamp&) const = default;
 };
 
-// A regular file, open for reading. All errors name the file and what it is for.
+// A regular file, open for reading. All errors name the file and its purpose.
 class InputFile {
  public:
-  // `purpose` is what a message calls it: "weights file". Error when it cannot be opened, or is no regular file.
+  // `purpose` is its name in messages: "weights file". Throws Error if it cannot be opened or is not a regular file.
   InputFile(std::string path, std::string_view purpose);
   ~InputFile();
   InputFile(InputFile&& other) noexcept;
@@ -30,14 +30,14 @@ class InputFile {
   InputFile& operator=(const InputFile&) = delete;
 
   const std::string& path() const { return path_; }
-  int64_t size() const { return size_; }  // bytes, as it was when the file was opened
-  std::string text() const;               // "weights file 'a.safetensors'": how messages name it
-  FileStamp stamp() const;                // as it is now; Error if the file system does not say
+  int64_t size() const { return size_; }  // size in bytes when the file was opened
+  std::string text() const;               // its name in messages: "weights file 'a.safetensors'"
+  FileStamp stamp() const;                // the current stamp; throws Error if the file system does not provide it
 
-  // False for a moment after the file was written: another write might then leave the same stamp.
+  // False shortly after the file was written, because another write might leave the same stamp.
   static bool is_settled(const FileStamp& stamp);
 
-  // Bytes [begin, begin + out.size()). Error when the file has become shorter, or the disk fails.
+  // Reads bytes [begin, begin + out.size()). Throws Error if the file has become shorter or the disk fails.
   void read(int64_t begin, std::span<std::byte> out) const;
 
  private:

@@ -1,4 +1,4 @@
-// Splits a file into JSON documents while it is read.
+// Splits a file into JSON documents while reading it.
 #include "data/json_documents.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class Splitter {
       some_ = some_ || !is_space(*c);
     }
     start_ = line_;
-    if (!c && in_list_) reject("not JSON: the list has no end");
+    if (!c && in_list_) reject("not JSON: the list is not closed");
     if (!c) return std::nullopt;
     some_ = true;
     return document(*c);
@@ -46,7 +46,7 @@ class Splitter {
  private:
   [[noreturn]] void reject(std::string_view what) const { throw Error::format("{}: {}; {}", place(), what, advice_); }
 
-  // From its first character to the one that closes it, or to what separates it from the next.
+  // Reads from the first character to the one that closes the document, or to the separator before the next.
   std::string document(char first) {
     std::string text;
     size_t depth = 0;
@@ -66,7 +66,7 @@ class Splitter {
       if (*c == '"') in_string = !in_string;
       if (depth == 0 && !in_string && (closes || is_separator(peek()))) return text;
     }
-    reject("not JSON: the file ends here");
+    reject("not JSON: unexpected end of file");
   }
 
   static bool is_separator(std::optional<char> c) { return !c || is_space(*c) || *c == ',' || *c == ']'; }
@@ -95,12 +95,12 @@ class Splitter {
   std::vector<char> buffer_ = std::vector<char>(size_t{1} << 16U);
   size_t at_ = 0;
   size_t filled_ = 0;
-  int64_t position_ = 0;  // in the file, of the end of the buffer
+  int64_t position_ = 0;  // position in the file of the end of the buffer
   int64_t line_ = 1;
-  int64_t start_ = 1;  // line on which the last document begins
+  int64_t start_ = 1;  // line on which the current document begins
   bool after_break_ = false;
   bool in_list_ = false;
-  bool some_ = false;  // whether there was anything but space
+  bool some_ = false;  // whether the input contains anything except white space
 };
 
 }  // namespace

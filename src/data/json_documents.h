@@ -15,7 +15,7 @@ namespace laptime {
 inline constexpr size_t kMaxDocumentBytes = size_t{64} << 20U;
 inline constexpr int kMaxDocumentDepth = 32;
 
-// A file for which a command asked, and what to say if it is something else.
+// A file that a command expects, and what to say if its content is something else.
 struct DocumentFile {
   std::string path;
   const char* purpose = "";                             // "kernels file"
@@ -23,17 +23,17 @@ struct DocumentFile {
   int64_t limit = std::numeric_limits<int64_t>::max();  // bytes
 };
 
-// The name of the file for messages: "kernels file 'choices.json'".
+// The file's name in messages: "kernels file 'choices.json'".
 std::string text_of(const DocumentFile& file);
 
-// Hands over the text of each document in order, an array's elements one by one, with its place for messages: "kernels
-// file 'choices.json', line 3". Memory holds one document at a time. Error with the place if the file cannot be read,
-// ends inside a document, or has one beyond the limits above.
+// Passes the text of each document in order (the elements of an array one by one) with its location for messages:
+// "kernels file 'choices.json', line 3". Only one document is in memory at a time. Throws Error with the location if
+// the file cannot be read, ends within a document, or has a document that exceeds the limits above.
 void each_json_text(const DocumentFile& file,
                     const std::function<void(std::string_view text, const std::string& place)>& take);
 
-// Parses each document and hands it over with its name for messages: "kernels file 'choices.json': record 3". Error as
-// above, and with the place of what is not JSON.
+// Parses each document and passes it with its name for messages: "kernels file 'choices.json': record 3". Throws the
+// errors above, and Error with the location of invalid JSON.
 void each_document(const DocumentFile& file,
                    const std::function<void(const Json& document, const std::string& where)>& take);
 

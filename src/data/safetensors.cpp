@@ -1,4 +1,4 @@
-// Opening a safetensors file, and its values as float32, float64 or int64.
+// Opens a safetensors file, and reads its values as float32, float64 or int64.
 #include "data/safetensors.h"
 
 #include <algorithm>
@@ -14,11 +14,11 @@
 namespace laptime {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "the format is little-endian, and read as it stands");
+static_assert(std::endian::native == std::endian::little, "the format is little-endian and is read without conversion");
 
-constexpr uint64_t kLongestHeader = 100'000'000;  // the limit of the format's own library
+constexpr uint64_t kLongestHeader = 100'000'000;  // the limit in the format's own library
 
-// The header's text, once its length has been compared with the file's.
+// The header text; checks its length against the size of the file.
 std::string header_text(const InputFile& file) {
   const auto size = static_cast<uint64_t>(file.size());
   if (size < kLengthBytes) {
@@ -29,27 +29,27 @@ std::string header_text(const InputFile& file) {
   file.read(0, std::as_writable_bytes(std::span(&length, 1)));
   if (length > kLongestHeader) {
     throw Error::format(
-        "{}: the first 8 bytes state a header of {} bytes, more than the {} allowed; this is no "
-        "safetensors file: choose another",
+        "{}: the first 8 bytes state a header of {} bytes, more than the {} allowed; this is not a "
+        "safetensors file; choose another file",
         file.text(), length, kLongestHeader);
   }
   if (length > size - kLengthBytes) {
     throw Error::format(
-        "{}: the header should end at byte {}, the file ends at byte {}; it is truncated or no "
-        "safetensors file: copy or download it again",
+        "{}: the header should end at byte {}, but the file ends at byte {}; it is truncated or not a "
+        "safetensors file; copy or download it again",
         file.text(), kLengthBytes + length, size);
   }
   std::string text(length, '\0');
   file.read(kLengthBytes, std::as_writable_bytes(std::span(text)));
   if (text.empty() || text.front() != '{') {
     throw Error::format(
-        "{}: the header at byte {} does not begin with '{{'; this is not a safetensors file: choose another",
+        "{}: the header at byte {} does not begin with '{{'; this is not a safetensors file; choose another file",
         file.text(), kLengthBytes);
   }
   return text;
 }
 
-// Writes stored values to `out` until T cannot hold one; how many were written.
+// Converts stored values to `out` up to the first that T cannot represent; returns how many were written.
 template <class Stored, class T>
 size_t convert(const std::byte* from, std::span<T> out) {
   if constexpr (std::is_same_v<Stored, T>) {

@@ -1,5 +1,5 @@
-// Safetensors files: named tensors in one file (8-byte little-endian header length, JSON header, raw data), read
-// with conversion.
+// Safetensors files: named tensors in one file (8-byte little-endian header length, JSON header, raw data), read with
+// conversion.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,8 @@ namespace laptime {
 
 class SafetensorsFile {
  public:
-  // Opens the file and checks its header. Error says what is wrong, at which byte or in which tensor, and what to do.
+  // Opens the file and checks its header. Throws Error that says what is wrong, at which byte or in which tensor, and
+  // what to do.
   explicit SafetensorsFile(const std::string& path);
 
   const std::string& path() const { return file_.path(); }
@@ -26,12 +27,12 @@ class SafetensorsFile {
   const std::vector<StoredTensor>& tensors() const { return header_.tensors; }
   const std::map<std::string, std::string>& metadata() const { return header_.metadata; }
 
-  const StoredTensor* find(std::string_view name) const;    // null when there is none
-  const StoredTensor& tensor(std::string_view name) const;  // Error when there is none
+  const StoredTensor* find(std::string_view name) const;    // null if there is none
+  const StoredTensor& tensor(std::string_view name) const;  // throws Error if there is none
 
-  // Elements [begin, begin + out.size()) in row-major order, rounded to nearest where T is narrower. T is float, double
-  // or int64_t; a stored fraction read as int64_t is an Error, and a file that has become shorter is one too. Threads
-  // may call it at the same time.
+  // Reads elements [begin, begin + out.size()) in row-major order, rounded to nearest if T is narrower. T is float,
+  // double or int64_t. Throws Error for a fraction read as int64_t, and if the file has become shorter. May be called
+  // from several threads at once.
   template <class T>
   void read(const StoredTensor& tensor, int64_t begin, std::span<T> out) const;
   template <class T>

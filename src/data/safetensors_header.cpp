@@ -1,4 +1,4 @@
-// Strict reading of the header's JSON, event by event: nothing is built that the format does not have.
+// Parses the header's JSON strictly, event by event, and builds nothing that the format does not allow.
 #include "data/safetensors_header.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ const TypeRow& row_of(StoredType type) {
 
 constexpr std::string_view kRemedy = "write the file again with a safetensors library";
 
-// An entry as it is being read; offsets count from the end of the header.
+// An entry while it is being read; offsets count from the end of the header.
 struct Entry {
   std::string name;
   std::optional<std::string> type;
@@ -44,7 +44,7 @@ struct Entry {
   std::optional<std::vector<uint64_t>> offsets;
 };
 
-// Receives the JSON's events; every function returns true or throws Error.
+// Receives JSON events; every function returns true or throws Error.
 class HeaderEvents {
  public:
   explicit HeaderEvents(std::string file) : file_(std::move(file)) {}
@@ -67,7 +67,7 @@ class HeaderEvents {
   bool end_object() {
     if (place_ == Place::kEntry) {
       const Entry& entry = entries.back();
-      if (!entry.type || !entry.shape || !entry.offsets) fail("its dtype, shape or data_offsets are missing");
+      if (!entry.type || !entry.shape || !entry.offsets) fail("dtype, shape or data_offsets is missing");
     }
     place_ = place_ == Place::kTop ? Place::kOutside : Place::kTop;
     return true;
@@ -121,7 +121,7 @@ class HeaderEvents {
 
   bool number_integer(int64_t) { unexpected("a negative number"); }
   bool number_float(double, const std::string&) { unexpected("a fraction"); }
-  bool boolean(bool) { unexpected("a truth value"); }
+  bool boolean(bool) { unexpected("a boolean"); }
   bool null() { unexpected("null"); }
   bool binary(std::vector<uint8_t>&) { unexpected("binary data"); }
 
@@ -151,11 +151,11 @@ class HeaderEvents {
 
   std::string file_;
   Place place_ = Place::kOutside;
-  std::string key_;    // of the top level
-  std::string field_;  // below it
+  std::string key_;    // key at the top level
+  std::string field_;  // field within the entry
 };
 
-// The entry as a tensor, checked by itself; `data` is the first byte after the header.
+// Converts the entry to a tensor and checks it; `data` is the first byte after the header.
 StoredTensor tensor_of(const Entry& entry, int64_t data, int64_t file_size, const std::string& file) {
   const auto fail = [&](const std::string& what) {
     throw Error::format("{}: tensor {}: {}; {}", file, quote(entry.name), what, kRemedy);
@@ -175,7 +175,7 @@ StoredTensor tensor_of(const Entry& entry, int64_t data, int64_t file_size, cons
     }
     tensor.shape.push_back(static_cast<int64_t>(size));
   }
-  // A zero among the sizes hides an overflow of the others: no product of a part may be too large either.
+  // A size of zero hides an overflow of the others, so partial products are checked too.
   uint64_t largest = 1;
   for (const uint64_t size : *entry.shape) {
     if (__builtin_mul_overflow(largest, std::max<uint64_t>(size, 1), &largest) || largest > INT64_MAX) {
@@ -188,12 +188,12 @@ StoredTensor tensor_of(const Entry& entry, int64_t data, int64_t file_size, cons
   const auto available = static_cast<uint64_t>(file_size - data);
   if (begin > end || end > available) {
     throw Error::format(
-        "{}: tensor {}: data_offsets [{}, {}] do not lie in the {} bytes after the header (file of {} "
-        "bytes); the file is truncated or damaged: copy or download it again",
+        "{}: tensor {}: data_offsets [{}, {}] are outside the {} bytes after the header (file of {} "
+        "bytes); the file is truncated or damaged; copy or download it again",
         file, quote(entry.name), begin, end, available, file_size);
   }
   if (end - begin != expected) {
-    fail(fmt::format("{} {} takes {} bytes, but its data_offsets [{}, {}] hold {}", *entry.type, tensor.shape.text(),
+    fail(fmt::format("{} {} takes {} bytes, but its data_offsets [{}, {}] cover {}", *entry.type, tensor.shape.text(),
                      expected, begin, end, end - begin));
   }
   tensor.begin = data + static_cast<int64_t>(begin);
@@ -210,7 +210,8 @@ void check_names(const std::vector<StoredTensor>& tensors, const std::string& fi
   if (twice != names.end()) throw Error::format("{}: tensor {} occurs twice; {}", file, quote(*twice), kRemedy);
 }
 
-// The format has neither gaps nor overlaps: each tensor begins where the one before ends, the last ends with the file.
+// The format allows neither gaps nor overlaps: each tensor begins where the previous one ends, and the last ends with
+// the file.
 void check_coverage(const std::vector<StoredTensor>& tensors, int64_t data, int64_t file_size,
                     const std::string& file) {
   int64_t end = data;
@@ -222,7 +223,7 @@ void check_coverage(const std::vector<StoredTensor>& tensors, int64_t data, int6
     end = tensor.begin + tensor.bytes;
   }
   if (end != file_size) {
-    throw Error::format("{}: the tensors end at byte {}, the file at byte {}; {}", file, end, file_size, kRemedy);
+    throw Error::format("{}: the tensors end at byte {}, but the file at byte {}; {}", file, end, file_size, kRemedy);
   }
 }
 

@@ -1,5 +1,5 @@
-// Stream: counter-based random bits, in which element i depends only on (seed, name, i), so that any thread can compute
-// any range. tests/golden/README.md has the definition.
+// Stream: counter-based random bits in which element i depends only on (seed, name, i), so that any thread can compute
+// any range. tests/golden/README.md defines it.
 #pragma once
 
 #include <cstdint>

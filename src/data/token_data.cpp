@@ -1,4 +1,4 @@
-// Finds shards, and reads their tokens.
+// Finds shards and reads their tokens.
 #include "data/token_data.h"
 
 #include <fmt/format.h>
@@ -71,9 +71,9 @@ TokenData::TokenData(const std::string& data, DataFormat format) {
     const Shard& first = shards_.front();
     const Shard& last = shards_.back();
     if (last.layout.format == first.layout.format && last.layout.type == first.layout.type) continue;
-    throw Error::format("{} holds {} tokens ({}), and '{}' holds {} ({}); give files of one format", file_->text(),
-                        name_of(last.layout.type), name_of(last.layout.format), first.path, name_of(first.layout.type),
-                        name_of(first.layout.format));
+    throw Error::format("{} contains {} tokens ({}), but '{}' contains {} ({}); give files with the same format",
+                        file_->text(), name_of(last.layout.type), name_of(last.layout.format), first.path,
+                        name_of(first.layout.type), name_of(first.layout.format));
   }
 }
 
@@ -155,7 +155,7 @@ void TokenData::check_vocabulary(int64_t vocab_size) const {
   const bool is_wide_enough = type() != TokenType::kUint16 || vocab_size <= (int64_t{1} << 16);
   if (is_guessed && !is_wide_enough) {
     throw Error::format(
-        "{} has no header and looks like uint16, which cannot hold a vocabulary of {}; state the type of its tokens "
+        "{} has no header and looks like uint16, which is too small for a vocabulary of {}; state the token type "
         "with "
         "--data-format uint16 or uint32",
         text(), vocab_size);
@@ -174,7 +174,7 @@ void TokenData::refuse_token(const Shard& shard, int64_t vocab_size, int64_t lar
     const int64_t position = begin + (bad - tokens.begin());
     const std::string place = fmt::format("{}: token {} at position {} (byte {})", open(shard).text(), *bad, position,
                                           shard.layout.first_byte + position * size_of(shard.layout.type));
-    if (*bad < 0) throw Error::format("{} is negative; give tokens, which count from 0", place);
+    if (*bad < 0) throw Error::format("{} is negative; tokens start at 0", place);
     const std::string read_as =
         shard.layout.is_guessed
             ? fmt::format(", or, if they are not {}, state their type with --data-format", name_of(shard.layout.type))
@@ -191,18 +191,18 @@ std::vector<std::string> remarks_on(const TokenFacts& facts, TokenType type, int
   std::vector<std::string> remarks;
   if (facts.tokens < kEnough) return remarks;
   if (facts.smallest == facts.largest) {
-    remarks.push_back(fmt::format("every token of the data is {}", facts.smallest));
+    remarks.push_back(fmt::format("every token in the data is {}", facts.smallest));
   } else if (facts.zero_share > kManyZeros) {
     remarks.push_back(
-        fmt::format("{:.0f} % of the tokens of the data are 0: check --data-format", 100 * facts.zero_share));
+        fmt::format("{:.0f} % of the tokens in the data are 0: check --data-format", 100 * facts.zero_share));
   }
   const bool is_text = type == TokenType::kUint8;
   if (!is_text && facts.largest < vocab_size / 10) {
-    remarks.push_back(
-        fmt::format("the largest token of the data is {}, far below the vocabulary of {}", facts.largest, vocab_size));
+    remarks.push_back(fmt::format("the largest token in the data is {}, far below the vocabulary size of {}",
+                                  facts.largest, vocab_size));
   }
   if (type == TokenType::kUint16 && vocab_size > facts.largest && facts.largest == 65'535)
-    remarks.emplace_back("the data has the token 65535, which tokenizers do not make: check --data-format");
+    remarks.emplace_back("the data contains the token 65535, which tokenizers do not produce: check --data-format");
   return remarks;
 }
 

@@ -13,37 +13,37 @@
 
 namespace laptime {
 
-// The files that --data names: the file of exactly this name or, where there is none, the files of a list
-// (a.bin,b.bin), each of which may be a pattern (train_*.bin); those of a pattern are sorted. Error for a pattern
-// without a match.
+// The files given by --data: the file with exactly this name or, if there is none, the files in a list (a.bin,b.bin),
+// each of which may be a pattern (train_*.bin); matches of a pattern are sorted. Throws Error for a pattern without a
+// match.
 std::vector<std::string> data_files(const std::string& data);
 
-// Facts about all tokens, found in one pass.
+// Facts about all tokens, collected in one pass.
 struct TokenFacts {
-  std::string hash;  // of the content of all files, in order
+  std::string hash;  // hash of the content of all files, in order
   int64_t files = 0, tokens = 0;
   int64_t smallest = 0, largest = 0;
-  double zero_share = 0;  // of the tokens
+  double zero_share = 0;  // share of tokens that are zero
 };
 
 class TokenData {
  public:
-  // Recognises every file by its header. Error if one cannot be read, or they are not all of one format.
+  // Recognises every file by its header. Throws Error if one cannot be read, or if their formats differ.
   TokenData(const std::string& data, DataFormat format);
 
   DataFormat format() const { return shards_.front().layout.format; }  // never kAuto
   TokenType type() const { return shards_.front().layout.type; }
   int64_t size() const;      // in tokens
-  std::string text() const;  // "data file 'a.bin'", "data file 'a.bin' and 2 more": how messages name it
+  std::string text() const;  // the name in messages: "data file 'a.bin'", "data file 'a.bin' and 2 more"
 
-  // Windows of `length` tokens that follow one another in a file, and the tokens of window `index`.
+  // Consecutive windows of `length` tokens within a file, and the tokens of window `index`.
   int64_t window_count(int64_t length) const;
   void read_window(int64_t index, std::span<int64_t> out) const;
 
-  // Reads files that this process has not read yet (scan_file). There is at least one token.
+  // Reads the files that this process has not read yet (scan_file). Requires at least one token.
   TokenFacts facts() const;
 
-  // Error with the position of the first token outside [0, vocab_size), and for a type that was guessed and cannot hold
+  // Throws Error with the position of the first token outside [0, vocab_size), and if a guessed type is too small for
   // the vocabulary.
   void check_vocabulary(int64_t vocab_size) const;
 
@@ -59,10 +59,10 @@ class TokenData {
   [[noreturn]] void refuse_token(const Shard& shard, int64_t vocab_size, int64_t largest) const;
 
   std::vector<Shard> shards_;              // at least one
-  mutable std::optional<InputFile> file_;  // the shard that was read last
+  mutable std::optional<InputFile> file_;  // the most recently read shard
 };
 
-// Signs that the tokens are not the data that a model of this vocabulary should get; empty if there are none.
+// Signs that the tokens are not the intended data for a model with this vocabulary; empty if there are none.
 std::vector<std::string> remarks_on(const TokenFacts& facts, TokenType type, int64_t vocab_size);
 
 }  // namespace laptime

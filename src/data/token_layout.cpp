@@ -1,4 +1,4 @@
-// Headers of token files, and the types of tokens without one.
+// Parses headers of token files, and guesses the type of tokens without one.
 #include "data/token_layout.h"
 
 #include <fmt/format.h>
@@ -50,21 +50,23 @@ std::optional<TokenLayout> llmc_layout(const InputFile& file) {
   }
   const auto version = number_at<int32_t>(begin, 4);
   if (version != known->version) {
-    throw Error::format("{}: llm.c header at byte 4: version {} is unknown; of magic {} version {} ({} tokens) is read",
-                        file.text(), version, magic, known->version, name_of(known->type));
+    throw Error::format(
+        "{}: llm.c header at byte 4: version {} is unknown; with magic {}, only version {} ({} tokens) is supported",
+        file.text(), version, magic, known->version, name_of(known->type));
   }
   const auto count = number_at<int32_t>(begin, 8);
   const int64_t bytes = file.size() - kLlmcHeaderBytes;
   if (count < 0 || count * size_of(known->type) != bytes) {
-    throw Error::format("{}: llm.c header at byte 8 states {} tokens, the {} bytes after it hold {}; copy it again",
-                        file.text(), count, bytes, bytes / size_of(known->type));
+    throw Error::format(
+        "{}: llm.c header at byte 8 states {} tokens, but the {} bytes after it contain {}; copy it again", file.text(),
+        count, bytes, bytes / size_of(known->type));
   }
   return TokenLayout{DataFormat::kLlmc, known->type, kLlmcHeaderBytes, count};
 }
 
 constexpr std::string_view kNpyMagic = "\x93NUMPY";
 
-// The text of `key` in the Python dictionary of a .npy header, up to the comma or brace that ends its value.
+// The text for `key` in the Python dictionary of a .npy header, up to the comma or brace that ends the value.
 std::string_view npy_value(std::string_view header, std::string_view key) {
   const size_t at = header.find(fmt::format("'{}':", key));
   if (at == std::string_view::npos) return {};
@@ -97,7 +99,7 @@ std::optional<TokenLayout> npy_layout(const InputFile& file) {
   if (!text.starts_with(kNpyMagic)) return {};
   constexpr size_t kVersionAt = 6;
   constexpr size_t kLengthAt = 8;
-  const bool is_wide = begin.size() > 12 && begin[kVersionAt] > std::byte{1};  // version 1 has 16 bits for the length
+  const bool is_wide = begin.size() > 12 && begin[kVersionAt] > std::byte{1};  // version 1 has a 16-bit length
   const size_t header_at = kLengthAt + (is_wide ? 4 : 2);
   const int64_t length = begin.size() < header_at ? kMostHeader
                          : is_wide                ? number_at<uint32_t>(begin, kLengthAt)
@@ -120,13 +122,14 @@ std::optional<TokenLayout> npy_layout(const InputFile& file) {
       std::find_if(kTypes.begin(), kTypes.end(), [&](const Type& known) { return known.descr == descr; });
   if (type == kTypes.end()) {
     const bool is_quoted = descr.size() > 2 && descr.starts_with('\'') && descr.ends_with('\'');
-    throw Error::format("{}: numpy array of type {}; write one of uint16, uint32, int32 or int64 (little-endian)",
-                        file.text(), quote(is_quoted ? descr.substr(1, descr.size() - 2) : descr));
+    throw Error::format(
+        "{}: numpy array of type {} is not supported; use uint16, uint32, int32 or int64 (little-endian)", file.text(),
+        quote(is_quoted ? descr.substr(1, descr.size() - 2) : descr));
   }
   const std::string_view shape = npy_value(header, "shape");
   const int64_t count = npy_count(file, shape);
   if (npy_value(header, "fortran_order") != "False") {
-    throw Error::format("{}: numpy array in Fortran's order; write it with numpy.ascontiguousarray", file.text());
+    throw Error::format("{}: numpy array in Fortran order; convert it with numpy.ascontiguousarray", file.text());
   }
   if (count > file.size() || count * size_of(type->type) + first_byte != file.size()) {
     throw Error::format(
@@ -139,14 +142,14 @@ std::optional<TokenLayout> npy_layout(const InputFile& file) {
 TokenLayout raw_layout(const InputFile& file, TokenType type, DataFormat format) {
   if (file.size() % size_of(type) != 0) {
     throw Error::format(
-        "{} has {} bytes, not a multiple of {}, so it does not hold {} tokens; copy it again, or read it "
+        "{} has {} bytes, not a multiple of {}, so it does not contain {} tokens; copy it again, or read it "
         "as text with --data-format bytes",
         file.text(), file.size(), size_of(type), name_of(type));
   }
   return {format, type, 0, file.size() / size_of(type)};
 }
 
-// Bytes of the beginning, the middle and the end, each from a multiple of 8.
+// Bytes from the start, the middle and the end, each beginning at a multiple of 8.
 Bytes sample_of(const InputFile& file) {
   constexpr int64_t kPart = 1 << 16;
   if (file.size() <= 3 * kPart) return bytes_at(file, 0, 3 * kPart);
@@ -158,8 +161,8 @@ Bytes sample_of(const InputFile& file) {
   return sample;
 }
 
-// Lower and upper halves of the words of a sample. A few words may be unlike all others: a wrong token is for the check
-// of the vocabulary to find.
+// Lower and upper halves of the words in a sample. A few outliers are tolerated: finding a wrong token is the task of
+// the vocabulary check.
 struct Halves {
   static constexpr uint32_t kSmall = 31;
   std::set<uint32_t> low{}, small_high{};
@@ -183,8 +186,8 @@ Halves halves_of(std::span<const std::byte> sample) {
   return halves;
 }
 
-// Tokens of 32 bits have upper halves of few small values, and lower halves of many. Neighbouring tokens of 16 bits
-// have the same values.
+// 32-bit tokens have few, small values in their upper halves, and many in their lower halves. For 16-bit tokens, both
+// halves are tokens and have the same distribution.
 bool looks_like_uint32(std::span<const std::byte> sample) {
   constexpr size_t kEnough = 32;  // words
   const Halves halves = halves_of<uint16_t>(sample);
@@ -203,7 +206,7 @@ bool looks_like_int64(const InputFile& file, std::span<const std::byte> sample) 
 }
 
 TokenLayout guessed_layout(const InputFile& file) {
-  constexpr size_t kShort = 64;  // bytes; too few to tell a text from tokens
+  constexpr size_t kShort = 64;  // bytes; too few to distinguish text from tokens
   const Bytes sample = sample_of(file);
   if (const FileKind kind = kind_of_text(sample); !kind.name.empty()) refuse(file, kind);
   const bool may_be_raw = file.path().ends_with(".bin");
@@ -212,11 +215,11 @@ TokenLayout guessed_layout(const InputFile& file) {
   if (const FileKind kind = kind_by_values(sample); !kind.name.empty()) refuse(file, kind);
   if (!may_be_raw) {
     throw Error::format(
-        "{} is neither text nor of a known format; state what it holds with --data-format uint16, uint32 or bytes",
+        "{} is neither text nor in a known format; state its content with --data-format uint16, uint32 or bytes",
         file.text());
   }
   if (looks_like_int64(file, sample)) {
-    refuse(file, {"numbers of 64 bits without a header",
+    refuse(file, {"64-bit numbers without a header",
                   "write them as uint16 or uint32, or as a .npy file, which states its type"});
   }
   const bool is_wide = file.size() % 4 == 0 && looks_like_uint32(sample);
@@ -245,7 +248,7 @@ TokenLayout token_layout(const InputFile& file, DataFormat format) {
     const std::optional<TokenLayout> layout = read_header(file);
     if (!layout) continue;
     if (format == DataFormat::kAuto || format == layout->format) return *layout;
-    throw Error::format("{} is of the format {}, not {}; leave --data-format out", file.text(), name_of(layout->format),
+    throw Error::format("{} has format {}, not {}; leave out --data-format", file.text(), name_of(layout->format),
                         name_of(format));
   }
   if (const FileKind kind = kind_by_signature(file); !kind.name.empty()) refuse(file, kind);

@@ -1,4 +1,4 @@
-// TokenLayout: where the tokens of a file begin, and in which type they are stored.
+// TokenLayout: where the tokens of a file begin, and the type in which they are stored.
 #pragma once
 
 #include <compare>
@@ -44,15 +44,15 @@ struct TokenLayout {
   TokenType type = TokenType::kUint8;
   int64_t first_byte = 0;
   int64_t count = 0;        // tokens
-  bool is_guessed = false;  // a file without a header, of which the user did not state the type
+  bool is_guessed = false;  // the file has no header and the user did not state the type
 
   auto operator<=>(const TokenLayout&) const = default;
 };
 
-// Recognises a file by its content: llm.c's tokens and numpy arrays by their headers, text as bytes, and tokens without
-// a header, in a file that ends in .bin, by the values that they would have as uint16 and as uint32. With a format the
-// file must be of that format; kBytes takes any file. Error, with what the file is, for anything that holds no tokens:
-// archives, checkpoints, tables, the configuration of a model, numbers of other types.
+// Recognises a file by its content: llm.c token files and numpy arrays by their headers, text as bytes, and tokens
+// without a header (in a file ending in .bin) by the values that they would have as uint16 and as uint32. If a format
+// is given, the file must have it; kBytes accepts any file. Throws Error, naming the kind of file, for anything that
+// does not contain tokens: archives, checkpoints, tables, model configurations, numbers of other types.
 TokenLayout token_layout(const InputFile& file, DataFormat format);
 
 }  // namespace laptime

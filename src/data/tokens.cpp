@@ -28,7 +28,8 @@ FileTokens::FileTokens(TokenData data, int64_t seed, int64_t vocab_size, int64_t
       batches_(batches) {
   if (data_.window_count(context_length + 1) == 0) {
     throw Error::format(
-        "{} holds {} tokens; a context of {} needs a file of at least {}: give a shorter --context or more data",
+        "{} contains {} tokens, but a context of {} needs a file with at least {}; use a shorter --context or more "
+        "data",
         data_.text(), data_.size(), context_length, context_length + 1);
   }
   data_.check_vocabulary(vocab_size);

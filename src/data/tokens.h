@@ -1,4 +1,4 @@
-// Sources of the tokens and targets of a step: seeded random numbers, or files of tokens or text.
+// Sources of the tokens and targets of a step: seeded random numbers, or files with tokens or text.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace laptime {
 
-// Makes the batch of any step; the result depends only on the step number.
+// Produces the batch for any step; the result depends only on the step number.
 class TokenSource {
  public:
   TokenSource() = default;
@@ -19,12 +19,12 @@ class TokenSource {
   TokenSource& operator=(const TokenSource&) = delete;
   virtual ~TokenSource() = default;
 
-  // Tokens and targets of step `step` (from 0), each (B, T) row-major with ids in [0, vocab_size).
+  // Tokens and targets of step `step` (counted from 0), each (B, T) row-major with ids in [0, vocab_size).
   virtual void batch(int64_t step, std::span<int64_t> tokens, std::span<int64_t> targets) const = 0;
 };
 
-// Tokens and targets are independent: the streams `tokens` and `targets` modulo vocab_size. Batch s has the elements
-// [s B T, (s + 1) B T); a fixed batch is batch 0, which the golden files use too.
+// Tokens and targets are independent: the streams `tokens` and `targets` modulo vocab_size. Batch s consists of
+// elements [s B T, (s + 1) B T); a fixed batch is batch 0, which the golden files also use.
 class RandomTokens : public TokenSource {
  public:
   RandomTokens(int64_t seed, int64_t vocab_size, Batches batches);
@@ -37,11 +37,11 @@ class RandomTokens : public TokenSource {
   Batches batches_;
 };
 
-// Row b of batch s holds the first T tokens of window w of T + 1 tokens, and its targets the last T, where w is element
-// s B + b of the stream `windows` modulo the number of windows. A fixed batch is batch 0.
+// Row b of batch s contains the first T tokens of window w, which has T + 1 tokens, and its targets the last T; w is
+// element s B + b of the stream `windows` modulo the number of windows. A fixed batch is batch 0.
 class FileTokens : public TokenSource {
  public:
-  // Error unless a file holds at least T + 1 tokens, and all tokens are below vocab_size.
+  // Throws Error unless a file contains at least T + 1 tokens, and all tokens are below vocab_size.
   FileTokens(TokenData data, int64_t seed, int64_t vocab_size, int64_t context_length, Batches batches);
   void batch(int64_t step, std::span<int64_t> tokens, std::span<int64_t> targets) const override;
 

@@ -1,4 +1,4 @@
-// Opens the files of a model's weights.
+// Opens the files with a model's weights.
 #include "data/weight_files.h"
 
 #include <filesystem>
@@ -13,14 +13,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Paths of files, each with the names of the tensors that an index expects in it.
+// File paths, each with the names of the tensors that an index expects in the file.
 using ExpectedTensors = std::map<std::string, std::vector<std::string>>;
 
-// The files that an index names, which stand beside it.
+// The files listed in an index; they are in the same folder.
 ExpectedTensors shards_of(const fs::path& index) {
   constexpr int64_t kLargest = 64'000'000;
   constexpr int kMaxDepth = 8;
-  const InputFile file(index.string(), "index of weights");
+  const InputFile file(index.string(), "weights index");
   if (file.size() > kLargest)
     throw Error::format("{} has more than {} bytes; choose another file", file.text(), kLargest);
   std::string text(static_cast<size_t>(file.size()), '\0');
@@ -29,10 +29,11 @@ ExpectedTensors shards_of(const fs::path& index) {
   ExpectedTensors shards;
   for (const auto& [tensor, shard] : JsonField(document, file.text()).at("weight_map").members()) {
     const std::string name = shard.text();
-    if (name.empty() || name.find('/') != std::string::npos || name == "..") shard.fail("the name of a file beside it");
+    if (name.empty() || name.find('/') != std::string::npos || name == "..")
+      shard.fail("the name of a file in the same folder");
     shards[(index.parent_path() / name).string()].push_back(tensor);
   }
-  if (shards.empty()) throw Error::format("{} names no file; download the model again", file.text());
+  if (shards.empty()) throw Error::format("{} lists no files; download the model again", file.text());
   return shards;
 }
 
@@ -41,11 +42,11 @@ fs::path found_in(const std::string& path) {
   for (const std::string_view name : {kWeightsFile, kWeightsIndex}) {
     if (fs::exists(fs::path(path) / name)) return fs::path(path) / name;
   }
-  throw Error::format("{} has no {} and no {}; download the weights into it, or leave --weights out", quote(path),
+  throw Error::format("{} has no {} and no {}; download the weights into it, or leave out --weights", quote(path),
                       kWeightsFile, kWeightsIndex);
 }
 
-// The files of weights at a path; nothing is expected of a file without an index.
+// The weight files at a path; without an index, no tensors are expected in particular.
 ExpectedTensors files_at(const std::string& path) {
   const fs::path found = found_in(path);
   return found.extension() == ".json" ? shards_of(found) : ExpectedTensors{{found.string(), {}}};
@@ -66,7 +67,7 @@ WeightFiles::WeightFiles(const std::string& path) : path_(path) {
   for (const SafetensorsFile& file : files_) {
     for (const StoredTensor& tensor : file.tensors()) {
       if (!by_name_.emplace(tensor.name, Place{&file, &tensor}).second)
-        throw Error::format("{}: tensor {} is in another file of the model too; download the model again", file.text(),
+        throw Error::format("{}: tensor {} is also in another file of the model; download the model again", file.text(),
                             quote(tensor.name));
     }
   }
@@ -81,7 +82,7 @@ WeightFiles::WeightFiles(const std::string& path) : path_(path) {
 }
 
 std::string WeightFiles::text() const {
-  return files_.size() == 1 ? files_.front().text() : fmt::format("the weights of {}", quote(path_));
+  return files_.size() == 1 ? files_.front().text() : fmt::format("the weights in {}", quote(path_));
 }
 
 const WeightFiles::Place& WeightFiles::place(std::string_view name) const {

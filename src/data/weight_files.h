@@ -1,4 +1,4 @@
-// The safetensors files that hold the weights of a model: one, or the shards that an index names.
+// The safetensors files with a model's weights: a single file, or the shards listed in an index.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +12,22 @@
 
 namespace laptime {
 
-// The files of weights at `path`: a safetensors file, an index (model.safetensors.index.json), or a folder with either.
-// Error if there are none, or the index is damaged.
+// The weight files at `path`: a safetensors file, an index (model.safetensors.index.json), or a folder with either.
+// Throws Error if there are none, or if the index is damaged.
 std::vector<std::string> weight_file_paths(const std::string& path);
 
 class WeightFiles {
  public:
-  // Opens the files of weight_file_paths and checks their headers. Error also if two have a tensor of one name, or one
-  // lacks a tensor that the index expects in it.
+  // Opens the files from weight_file_paths and checks their headers. Also throws Error if two files have a tensor with
+  // the same name, or if a file lacks a tensor that the index expects in it.
   explicit WeightFiles(const std::string& path);
 
-  std::string text() const;  // "safetensors file 'a.safetensors'", or "the weights of 'FOLDER'"
+  std::string text() const;  // "safetensors file 'a.safetensors'", or "the weights in 'FOLDER'"
   bool has(std::string_view name) const { return by_name_.contains(name); }
   const StoredTensor& tensor(std::string_view name) const;  // LAPTIME_CHECK
-  std::string text_of(std::string_view name) const;         // the file with this tensor
+  std::string text_of(std::string_view name) const;         // the file that contains this tensor
   std::vector<const StoredTensor*> tensors() const;
-  // SafetensorsFile::read of a tensor's elements [begin, begin + out.size()).
+  // Reads elements [begin, begin + out.size()) of a tensor, like SafetensorsFile::read.
   void read(std::string_view name, int64_t begin, std::span<float> out) const;
 
  private:

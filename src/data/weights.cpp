@@ -54,7 +54,7 @@ void StartingWeights::add(const ParameterSpec& parameter, LibraryPlace place, co
   const auto found = std::ranges::find_if(names, [&](const std::string& name) { return files_->has(name); });
   if (found == names.end()) {
     throw Error::format(
-        "{} has no tensor '{}', which the model needs; give the options of the model it was made for "
+        "{} has no tensor '{}', which the model needs; give the options of the model for which it was made "
         "(--edition, --model, --weight-tie, --bias), or another file",
         files_->text(), names.front());
   }
@@ -62,8 +62,8 @@ void StartingWeights::add(const ParameterSpec& parameter, LibraryPlace place, co
   const StoredTensor& tensor = files_->tensor(place.tensor);
   if (!fits(tensor, place.shape, parameter.rows_may_be_cropped)) {
     throw Error::format(
-        "{}: tensor '{}' has shape {}, the model needs [{}]; give the options of the model it was made "
-        "for, or another file",
+        "{}: tensor '{}' has shape {}, but the model needs [{}]; give the options of the model for which it was "
+        "made, or another file",
         files_->text_of(tensor.name), tensor.name, tensor.shape.text(), joined(place.shape, ", "));
   }
   places_.emplace(parameter.name, std::move(place));
@@ -85,7 +85,7 @@ void StartingWeights::refuse_others(const ModelConfig& model, const std::vector<
     if (!tensor->name.starts_with(prefix) || known.contains(tensor->name)) continue;
     if (library_place(model, parameters.front()) && is_stored_buffer(tensor->name)) continue;
     throw Error::format(
-        "{}: the model has no parameter for tensor {}; give the options of the model it was made for, "
+        "{}: the model has no parameter for tensor {}; give the options of the model for which it was made, "
         "or another file",
         files_->text_of(tensor->name), quote(tensor->name));
   }
@@ -109,7 +109,7 @@ void StartingWeights::fill(const ParameterSpec& parameter, int64_t begin, std::s
     }
     return;
   }
-  // Column by column, each of which is a run of a stored row.
+  // Column by column; each column is a contiguous part of a stored row.
   const int64_t stored_columns = place.shape[1];
   const int64_t first_row = begin / columns;
   const int64_t last_row = (end - 1) / columns;

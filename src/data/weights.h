@@ -17,13 +17,13 @@ namespace laptime {
 
 class StartingWeights {
  public:
-  // Error if the files of `config.weights` (weight_file_paths) lack a parameter of the model, have it in another shape,
-  // or hold other tensors. Names are ours, which may start with `weight/`, or those of the library (library_layout.h);
-  // a position table may have more rows than the step uses.
+  // Throws Error if the files of `config.weights` (weight_file_paths) lack a parameter of the model, have it in another
+  // shape, or contain other tensors. Names are ours, optionally with the prefix `weight/`, or those of the library
+  // (library_layout.h); a position table may have more rows than the step uses.
   explicit StartingWeights(const RunConfig& config);
 
-  // Elements [begin, begin + out.size()) of a parameter of `config.step_model()`, row-major. Threads may call it at the
-  // same time.
+  // Fills in elements [begin, begin + out.size()) of a parameter of `config.step_model()`, row-major. May be called
+  // from several threads at once.
   void fill(const ParameterSpec& parameter, int64_t begin, std::span<float> out) const;
 
  private:
@@ -34,7 +34,7 @@ class StartingWeights {
   WeightInit init_;
   int64_t seed_;
   std::optional<WeightFiles> files_;
-  std::map<std::string, LibraryPlace> places_;  // by parameter; `tensor` is the name in the file
+  std::map<std::string, LibraryPlace> places_;  // keyed by parameter; `tensor` is the name in the file
 };
 
 }  // namespace laptime

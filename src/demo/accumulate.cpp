@@ -1,4 +1,4 @@
-// Sums of many small numbers.
+// Sums many small numbers.
 #include <fmt/format.h>
 
 #include <array>
@@ -13,7 +13,7 @@ namespace laptime {
 namespace {
 
 constexpr int64_t kTerms = 10'000;
-constexpr int64_t kDocumentTerms = 1000;  // of the loops in the source documents
+constexpr int64_t kDocumentTerms = 1000;  // number of terms in the source documents' loops
 
 TableCell digits(double value) { return {value, fmt::format("{:.6g}", value)}; }
 
@@ -41,7 +41,7 @@ PointAnswer demonstrate_accumulation() {
   for (int64_t terms = 1; terms <= kTerms; terms *= 10)
     sums.columns.push_back({.key = fmt::format("after_{}", terms), .title = fmt::format("{}", terms)});
   sums.columns.push_back({.key = "error", .title = "error", .unit = Unit::kFraction});
-  sums.columns[1].drop = 1;  // one addition gives 0.01 as in the second table
+  sums.columns[1].drop = 1;  // one addition gives 0.01, as in the second table
   std::vector<double> after_document;
   double half_element = 0;
   for (const Loop& loop : loops()) {
@@ -66,12 +66,12 @@ PointAnswer demonstrate_accumulation() {
   }
   PointAnswer answer{.name = "demo accumulate"};
   answer.say(
-      fmt::format("After {} additions of 0.01: {:.4f} in float32, {:.4f} in float16, {:.4f} in float32 of float16 "
-                  "elements, whether they are widened before or by the addition.",
+      fmt::format("After {} additions of 0.01: {:.4f} in float32, {:.4f} in float16, {:.4f} in float32 from float16 "
+                  "elements, whether they are widened before or during the addition.",
                   kDocumentTerms, after_document[0], after_document[1], after_document[2]));
   answer.say(fmt::format(
-      "float16(0.01) is {:.7f}: a float32 sum of such elements is nearly exact, but of another number. A float16 "
-      "sum also rounds every addition, and stands still once 0.01 is less than half of its last place.",
+      "float16(0.01) is {:.7f}: a float32 sum of such elements is nearly exact, but of a different number. A float16 "
+      "sum also rounds every addition, and stops growing once 0.01 is less than half a unit in its last place.",
       half_element));
   answer.show(std::move(sums));
   answer.show(std::move(elements));

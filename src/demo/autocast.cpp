@@ -19,7 +19,7 @@ constexpr std::array<const char*, 4> kValues{"first layer", "layer norm", "logit
 
 std::string gradient_of(const char* parameter) { return fmt::format("grad/{}", parameter); }
 
-// Answers that one source document gives differently: parameters in float16, and the first layer in float32.
+// Answers in which one source document is wrong: parameters in float16, and the first layer in float32.
 struct DocumentAnswer {
   std::string_view value, dtype;
 };
@@ -29,7 +29,7 @@ Graph toy_model(DType real, std::optional<DType> lower) {
   return run_passes(toy_model_graph(real), {.keep = {"layer_norm"}, .lower = lower});
 }
 
-// x is 0 ... 4, the targets are zeros, and the weights are uniform between -1/2 and 1/2 but for those of the norm.
+// x is 0 ... 4, the targets are zeros, and the weights are uniform between -1/2 and 1/2, except those of the norm.
 void write_inputs(GraphRun& run) {
   std::vector<double> x(ToySizes::kInputs);
   for (size_t i = 0; i < x.size(); ++i) x[i] = static_cast<double>(i);
@@ -53,7 +53,7 @@ std::string dtype_of(const Graph& graph, const std::string& name) {
   return std::string(name_of(graph.value(value).type.dtype));
 }
 
-// The type that all of them have.
+// The type that all of these values share.
 template <class Names>
 std::string common_dtype(const Graph& graph, const Names& names) {
   std::string common;
@@ -102,7 +102,7 @@ PointAnswer demonstrate_autocast() {
   PointAnswer answer{.name = "demo autocast"};
   answer.say(
       "Linear(5, 10) -> ReLU -> LayerNorm(10) -> Linear(10, 20), x = 0 ... 4, mean squared error against zeros. "
-      "Autocast lowers matrix products alone; parameters and their gradients stay float32.");
+      "Autocast lowers the precision of matrix products only; parameters and their gradients stay float32.");
   std::string wrong;
   for (const DocumentAnswer& wrong_answer : kWrongAnswers) {
     const auto row = std::find_if(dtypes.rows.begin(), dtypes.rows.end(),
@@ -112,10 +112,10 @@ PointAnswer demonstrate_autocast() {
                            row->cells[1].value.get<std::string>());
   }
   if (!wrong.empty())
-    answer.say(fmt::format(
-        "This is an exercise of the course that the models come from. One of its published solutions states "
-        "for float16: {}. That is wrong.",
-        wrong));
+    answer.say(
+        fmt::format("This is an exercise from the course that defines the models. One published solution states "
+                    "for float16: {}. That is wrong.",
+                    wrong));
   answer.show(std::move(dtypes));
   answer.show(std::move(errors));
   return answer;

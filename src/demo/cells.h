@@ -1,4 +1,4 @@
-// Cells of the tables of the demonstrations.
+// Table cells for the demonstrations.
 #pragma once
 
 #include <fmt/format.h>
@@ -10,10 +10,10 @@
 
 namespace laptime {
 
-// A number as a cell; null where it is not finite.
+// A number as a cell; null if it is not finite.
 inline Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
-// A distance from float64 by its leading digits.
+// A distance from float64, shown by its leading digits.
 inline TableCell error_cell(double error) {
   return {finite(error), std::isfinite(error) ? fmt::format("{:.1e}", error) : "overflow"};
 }

@@ -7,10 +7,10 @@ namespace laptime {
 
 std::span<const Demo> demos() {
   static constexpr std::array kDemos{
-      Demo{"accumulate", "0.01 added up in float32 and float16, and why the sums differ", demonstrate_accumulation},
-      Demo{"autocast", "which values of a toy model are float16 or bfloat16, and how exact they are",
+      Demo{"accumulate", "sum 0.01 in float32 and float16, and show why the sums differ", demonstrate_accumulation},
+      Demo{"autocast", "show which values of a toy model are float16 or bfloat16, and how accurate they are",
            demonstrate_autocast},
-      Demo{"layernorm", "where layer norm in float16 overflows and in bfloat16 does not", demonstrate_layer_norm}};
+      Demo{"layernorm", "show where layer norm overflows in float16 but not in bfloat16", demonstrate_layer_norm}};
   return kDemos;
 }
 

@@ -1,4 +1,4 @@
-// Demonstrations of number types: each runs small graphs by the engine's own ops and reports what came out.
+// Demonstrations of number types: each runs small graphs with the engine's ops and reports the results.
 #pragma once
 
 #include <span>
@@ -15,11 +15,11 @@ struct Demo {
 };
 std::span<const Demo> demos();
 
-// 0.01 added up ten thousand times, with the types of sum and element in four combinations.
+// Sums 0.01 ten thousand times, with four combinations of sum and element types.
 PointAnswer demonstrate_accumulation();
-// The number types of a toy model's values under autocast, and how far they are from float64.
+// The number types of a toy model's values under autocast, and their errors relative to float64.
 PointAnswer demonstrate_autocast();
-// Layer norm of ever larger rows, in float16, bfloat16 and float32.
+// Layer norm of rows with increasing values, in float16, bfloat16 and float32.
 PointAnswer demonstrate_layer_norm();
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Plans a graph for the CPU and moves numbers in and out.
+// Plans a graph for the CPU and copies numbers in and out.
 #include "demo/graph_run.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// GraphRun: a small graph on the CPU, its sources and outputs as numbers.
+// GraphRun: a small graph on the CPU, with sources and outputs as numbers.
 #pragma once
 
 #include <memory>
@@ -12,10 +12,11 @@ namespace laptime {
 
 class GraphRun {
  public:
-  // The first kernel that supports a node runs it; float64 is computed by the references.
+  // Each node runs on the first kernel that supports it; float64 uses the reference kernels.
   explicit GraphRun(const Graph& graph);
 
-  // Values of a source, rounded to its type; and of an output or of a source that the graph updates.
+  // Writes values to a source, rounded to its type; reads values from an output or from a source that the graph
+  // updates.
   void write(const std::string& source, const std::vector<double>& values);
   void run() { executor_->run(); }
   std::vector<double> output(const std::string& name) const;
@@ -26,7 +27,7 @@ class GraphRun {
   std::unique_ptr<Executor> executor_;
 };
 
-// L2 norm of the difference over that of the truth; infinite where a value is not finite.
+// L2 norm of the difference divided by that of the truth; infinite if a value is not finite.
 double relative_error(const std::vector<double>& values, const std::vector<double>& truth);
 
 }  // namespace laptime

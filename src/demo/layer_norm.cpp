@@ -1,4 +1,4 @@
-// Layer norm of rows that grow until float16 cannot hold their squares.
+// Layer norm of rows that grow until float16 cannot represent their squares.
 #include <fmt/format.h>
 
 #include <array>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kWidth = 768;
 
-// `kWidth` numbers between -scale and scale, the same at every scale.
+// `kWidth` numbers between -scale and scale, with the same pattern at every scale.
 std::vector<double> row_of(double scale) {
   std::vector<double> row(kWidth);
   for (size_t i = 0; i < row.size(); ++i) row[i] = scale * (static_cast<double>(splitmix64(i) >> 11U) * 0x1p-52 - 1);
@@ -31,7 +31,7 @@ Result norm_of(DType dtype, NormForm form, const std::vector<double>& row) {
   GraphRun run(layer_norm_graph(dtype, kWidth, form));
   GraphRun exact(layer_norm_graph(DType::kFloat64, kWidth, NormForm::kWrittenOut));
   run.write("x", row);
-  exact.write("x", run.source("x"));  // the error of rounding x itself does not count
+  exact.write("x", run.source("x"));  // excludes the error of rounding x itself
   run.run();
   exact.run();
   Result result{.error = relative_error(run.output("y"), exact.output("y")), .variance = {}};
@@ -84,13 +84,13 @@ PointAnswer demonstrate_layer_norm() {
     variances.add(std::move(variance_row));
   }
   PointAnswer answer{.name = "demo layernorm"};
+  answer.say(fmt::format(
+      "Layer norm in float16 overflows where |x - mean| exceeds 255.9, here from {} on: the square is "
+      "above 65504, the variance is infinite, and y is all zeros. bfloat16 has the exponent range of float32 and "
+      "does not overflow, but is less accurate.",
+      overflows_at));
   answer.say(
-      fmt::format("Layer norm in float16 overflows where |x - mean| exceeds 255.9, here from {} on: the square is "
-                  "above 65504, the variance infinite, and y all zeros. bfloat16 has the exponents of float32 and "
-                  "does not overflow, but is less exact.",
-                  overflows_at));
-  answer.say(
-      "Autocast therefore computes layer norm in float32 in both; a kernel with sums in float32 may keep x in "
+      "Autocast therefore computes layer norm in float32 in both cases; a kernel with float32 sums may keep x in "
       "float16.");
   answer.show(std::move(errors));
   answer.show(std::move(variances));

@@ -30,7 +30,7 @@ std::optional<Record> better_compiled(const ResolvedPoint& point, const Record& 
   return eager.status == Status::kOutOfMemory || is_faster ? std::optional(std::move(record)) : std::nullopt;
 }
 
-// A search ends by an exception, because it plans at many places.
+// Ends a search, which plans in many places.
 struct Stopped {};
 
 void find_largest(const ResolvedPoint& point, const KnowledgeOf& known, const std::function<void(const char*)>& stage,
@@ -74,7 +74,7 @@ void advise(const ResolvedPoint& point, const KnowledgeOf& known, const AdvicePa
       planned.eager_bytes =
           plan_of(in_mode(recomputing(point, "none"), Mode::kEager), known).memory.predicted_peak_bytes;
     }
-  } catch (const Stopped&) {  // the results of earlier stages stay
+  } catch (const Stopped&) {  // results of earlier stages are kept
     return;
   }
 }

@@ -1,4 +1,4 @@
-// Advice on a planned point: what would make it fit or faster, and the sizes that fit, each found by planning a
+// Advice on a planned point: what would make it fit or run faster, and the sizes that fit, each found by planning a
 // variant.
 #pragma once
 
@@ -10,19 +10,19 @@
 
 namespace laptime {
 
-// The parts of advice that are asked for.
+// The requested parts of the advice.
 struct AdviceParts {
-  bool remedies = true;       // recomputation that fits, if the point does not
-  bool compile_mode = true;   // compile mode, where that fits or is faster
-  bool launch_bound = false;  // whether starting the kernels takes longer than running them
+  bool remedies = true;       // recomputation with which the point fits, if it does not fit as given
+  bool compile_mode = true;   // compile mode, if that fits or is faster
+  bool launch_bound = false;  // whether launching the kernels takes longer than running them
   bool largest_sizes = false;
-  bool framework = false;  // the bytes of eager mode without recomputation
+  bool framework = false;  // memory of eager mode without recomputation
 };
 
-// `begin` is called with the name of each stage, which may take seconds; if it returns false, the advice ends there.
+// Called with the name of each stage, which may take seconds; if it returns false, the advice stops there.
 using BeginStage = std::function<bool(const char* stage)>;
 
-// `planned` has the record of the point, which has a device.
+// `planned` must contain the record of the point, which must have a device.
 void advise(const ResolvedPoint& point, const KnowledgeOf& known, const AdviceParts& parts, const BeginStage& begin,
             PlannedPoint& planned);
 

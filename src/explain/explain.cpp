@@ -155,7 +155,7 @@ void decide_kernels(const Prepared& prepared, Explanation& explanation) {
     if (nodes[text]++ == 0) signatures.emplace_back(std::move(text), std::move(signature));
   }
   std::vector<KernelDecision>& uses = explanation.kernels;
-  std::vector<ThreadBoundSum> sums;  // of each of `uses`
+  std::vector<ThreadBoundSum> sums;  // one for each of `uses`
   ThreadBoundSum step;
   for (const auto& [text, signature] : signatures) {
     const std::vector<ThreadBound> bounds = thread_bounds(prepared, *choose(signature), signature);

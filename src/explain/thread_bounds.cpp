@@ -1,4 +1,4 @@
-// Bounds from the loops of launches.
+// Derives bounds from the loops of launches.
 #include "explain/thread_bounds.h"
 
 #include <algorithm>

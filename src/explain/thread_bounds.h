@@ -8,14 +8,14 @@
 
 namespace laptime {
 
-// The bounds of one launch of a kernel. Empty if the device's kernels do not run in threads of the host.
+// The bounds of one launch of a kernel. Empty if the device's kernels do not run on host threads.
 std::vector<ThreadBound> thread_bounds(const Prepared& prepared, const Kernel& kernel, const Signature& signature);
 
-// The bounds of several launches, one after the other, each weighted by its FLOPs and bytes.
+// The bounds of several launches run in sequence, each weighted by its FLOPs and bytes.
 class ThreadBoundSum {
  public:
   void add(const Signature& signature, int64_t launches, const std::vector<ThreadBound>& bounds);
-  // Units are those of the launches with the most work.
+  // Units are taken from the launches with the most work.
   std::vector<ThreadBound> of_kernel() const;
   std::vector<ThreadBound> of_step() const;
 
@@ -23,7 +23,7 @@ class ThreadBoundSum {
   double work_ = 0;
   double largest_work_ = 0;           // of one signature
   std::vector<ThreadBound> largest_;  // bounds of that signature
-  std::vector<double> times_;         // on each number of threads, in the unit of work
+  std::vector<double> times_;         // for each number of threads, in units of work
 };
 
 }  // namespace laptime

@@ -13,21 +13,21 @@
 namespace laptime {
 namespace {
 
-// Kineto's rows of a device are numbered by device and stream. All slices are in one row, where they nest; the host's
-// row has the ranges of steps.
+// Kineto numbers a device's rows by device and stream. All slices are in one row, where they nest; the host's row
+// contains the ranges of steps.
 constexpr int kDevice = 0;
 constexpr int kStream = 7;
 constexpr int kHost = 1;
 
-// Parts of a trace beside its slices.
+// Optional parts of a trace, in addition to its slices.
 struct Detail {
   bool figures = true;        // signature, FLOPs and bytes of each launch
   bool kernels = true;        // the kernel of each launch
   bool memory_events = true;  // each allocation and free
-  int64_t shortest = 0;       // neighbours that take fewer nanoseconds are one slice
+  int64_t shortest = 0;       // adjacent launches that take fewer nanoseconds share a slice
 };
 
-// Texts as JSON; each is escaped once.
+// Strings as JSON; each is escaped only once.
 class JsonTexts {
  public:
   const std::string& operator()(std::string_view text) {
@@ -40,8 +40,9 @@ class JsonTexts {
   std::map<std::string, std::string, std::less<>> texts_;
 };
 
-// Whole microseconds, rounded. HTA rounds fractions itself, begins up and ends down, which makes a gap of a microsecond
-// between any two launches. Rounded here, launches that follow each other still do, and slices that nest still nest.
+// Rounds to whole microseconds. HTA itself rounds fractional begins up and ends down, which leaves a gap of a
+// microsecond between any two launches. With this rounding, adjacent launches stay adjacent and nested slices stay
+// nested.
 int64_t microseconds(int64_t nanoseconds) { return (nanoseconds + 500) / 1000; }
 
 class TraceWriter {
@@ -74,7 +75,7 @@ class TraceWriter {
     fmt::format_to(std::back_inserter(events_), text, std::forward<Args>(args)...);
   }
 
-  // HTA finds the rank by a pattern that asks for the space after the colon.
+  // HTA finds the rank with a pattern that requires the space after the colon.
   std::string head() {
     const Json about{{"name", record_.name},
                      {"created", record_.created},
@@ -98,7 +99,7 @@ class TraceWriter {
     if (!detail_.kernels) notes.push_back("the kernel of each launch");
     if (!detail_.memory_events) notes.push_back("single allocations and frees");
     if (detail_.shortest > 0) {
-      notes.push_back(fmt::format("neighbouring launches and ranges shorter than {} us, which are one slice each",
+      notes.push_back(fmt::format("adjacent launches and ranges shorter than {} us, merged into one slice",
                                   static_cast<double>(detail_.shortest) / 1000));
     }
     return notes;
@@ -122,12 +123,12 @@ class TraceWriter {
           args);
   }
 
-  // The range by which HTA and TensorBoard tell steps apart.
+  // The range by which HTA and TensorBoard distinguish steps.
   void write_profiler_step(size_t number, const StepSpan& step) {
     write_complete("user_annotation", fmt::format("ProfilerStep#{}", number), kHost, step.begin, step.end, "");
   }
 
-  // HTA takes slices for kernels that state their stream, and of several steps keeps only the kernels whose launch it
+  // HTA treats slices with a stream as kernels, and in a trace of several steps keeps only kernels whose launch it
   // finds on the host.
   void write_kernel(std::string_view name, int64_t begin, int64_t end, const std::string& args) {
     std::string correlation;
@@ -145,7 +146,7 @@ class TraceWriter {
       return;
     }
     write_complete("gpu_user_annotation", slice.name, kStream, slice.begin, slice.end, "");
-    std::vector<size_t> tiny;  // neighbours without a slice of their own so far
+    std::vector<size_t> tiny;  // adjacent launches that do not have a slice yet
     const size_t end = index + 1 + slice.inside;
     for (size_t i = index + 1; i < end; i += timeline_.slices[i].inside + 1) {
       if (is_tiny(i)) {
@@ -247,7 +248,7 @@ class TraceWriter {
   std::vector<size_t> resident_;
   JsonTexts json_texts_;
   std::string events_;
-  int64_t kernels_ = 0;  // written
+  int64_t kernels_ = 0;  // number of kernels written
 };
 
 }  // namespace

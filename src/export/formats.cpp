@@ -14,14 +14,13 @@ constexpr auto kFormats = std::to_array<ExportFormat>({
     {"nsys", kTimedTrace, true, "time by kernel or range (--report): CSV as nsys stats writes it", nsys},
     {"folded", kTimedTrace, true, "nanoseconds by stack of ranges: for flamegraph.pl, inferno and speedscope",
      folded_stacks},
-    {"google_benchmark", kRecords, true, "a row for each sample: JSON for compare.py of Google Benchmark",
+    {"google_benchmark", kRecords, true, "one row per sample: JSON for Google Benchmark's compare.py",
      google_benchmark},
-    {"hyperfine", kRecords, true, "all samples: JSON for the scripts of hyperfine", hyperfine},
-    {"llama_bench", kRecords, true, "a row for each pass and phase: Markdown table in the manner of llama-bench",
-     llama_bench},
-    {"csv", kRecords, true, "a row for each record, numbers plain, their units in the names of the columns: for pandas",
+    {"hyperfine", kRecords, true, "all samples: JSON for hyperfine's scripts", hyperfine},
+    {"llama_bench", kRecords, true, "one row per pass and phase: Markdown table in llama-bench's style", llama_bench},
+    {"csv", kRecords, true, "one row per record, with plain numbers and units in the column names: for pandas",
      flat_csv},
-    {"jsonl", kRecordsAndTraces, true, "whole records, one on each line, with their traces", json_lines},
+    {"jsonl", kRecordsAndTraces, true, "complete records, one per line, with their traces", json_lines},
 });
 
 }  // namespace

@@ -1,4 +1,4 @@
-// ExportFormat: the formats of other tools that stored records can be written in.
+// ExportFormat: other tools' formats in which stored records can be written.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ struct TracedRecord {
   std::optional<StepTrace> trace;
 };
 
-// Which of the traced steps are written: the one whose time is the median, or all of them.
+// Which traced steps to write: the one with the median time, or all of them.
 enum class ExportedSteps : uint8_t { kOne, kAll };
 
 constexpr auto choices_of(ExportedSteps) {
@@ -29,7 +29,7 @@ constexpr auto choices_of(ExportedSteps) {
                     Choice<ExportedSteps>{ExportedSteps::kAll, "all"}};
 }
 
-// The tables of `nsys stats` that there are.
+// The supported tables of `nsys stats`.
 enum class NsysReport : uint8_t { kKernels, kRanges };
 
 constexpr auto choices_of(NsysReport) {
@@ -45,43 +45,45 @@ struct ExportOptions {
 // The input that a format needs.
 enum class ExportNeeds : uint8_t {
   kRecords,           // any number of records
-  kRecordsAndTraces,  // any number of records, with their traces where there are some
+  kRecordsAndTraces,  // any number of records, with their traces if they have any
   kTrace,             // one record with its trace
-  kTimedTrace,        // one record with its trace, in which at least one step was timed
+  kTimedTrace,        // one record with its trace, which must contain at least one timed step
 };
 
 std::string_view name_of(ExportNeeds needs);
 
-// The records are as many as the format needs, and have the trace that it needs.
+// `records` must have the number of records and the traces that the format needs.
 using ExportWriter = std::string(std::span<const TracedRecord> records, const ExportOptions& options);
 
 struct ExportFormat {
   std::string_view name;
   ExportNeeds needs = ExportNeeds::kRecords;
   bool is_text = true;
-  std::string_view help;  // one line: what it is, and which tool reads it
+  std::string_view help;  // one line: the content, and which tool reads it
   ExportWriter* write = nullptr;
 };
 
 std::span<const ExportFormat> export_formats();
 
-// A trace without --steps all stays below this, if need be with less in it; one of all steps below the other.
+// Size limits: a trace of one step is reduced to stay below the first, and one of all steps (--steps all) below the
+// second.
 inline constexpr size_t kMaxTraceBytes = 5'000'000;
 inline constexpr size_t kMaxLongTraceBytes = 100'000'000;
 
-// One writer for each format.
+// One writer per format.
 ExportWriter chrome_trace, memory_viz, nsys, folded_stacks, google_benchmark, hyperfine, llama_bench, flat_csv,
     json_lines;
 
-// Python's pickle of a value without fractions. A "frames" that equals an earlier one is a reference to it.
+// Serializes a value without fractions as a Python pickle. A "frames" list that equals an earlier one is written as a
+// reference.
 std::string pickled(const Json& value);
 
-// For each record what tells it from others of its name, as an end of that name: "/threads:2/build:0123". Options that
-// say how long to measure do not count.
+// For each record, a name suffix that distinguishes it from others with the same name: "/threads:2/build:0123". Options
+// that control how long to measure are ignored.
 using RecordPointers = std::vector<const Record*>;
 std::vector<std::string> distinctions(const RecordPointers& records);
 
-// The trace, with less in it where it would exceed `max_bytes`.
+// The trace, with details omitted if it would exceed `max_bytes`.
 std::string chrome_trace(const TracedRecord& traced, ExportedSteps steps, size_t max_bytes);
 
 }  // namespace laptime

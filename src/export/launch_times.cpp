@@ -1,4 +1,4 @@
-// Times of a traced step added up: by kernel or range as `nsys stats` does, and by stack as flamegraph.pl reads them.
+// Sums the times of a traced step: by kernel or range as in `nsys stats`, and by stack as flamegraph.pl expects.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace laptime {
 namespace {
 
-// Adds up what has the same key, and keeps the order in which keys first appear.
+// Sums values with the same key, and keeps the order in which keys first appear.
 template <class Value>
 class InOrder {
  public:
@@ -45,7 +45,7 @@ std::string figures_of(Instances instances) {
                      median_of_sorted(instances), instances.front(), instances.back(), moments.std_sample.value_or(0));
 }
 
-// A name inside a stack, which a semicolon would end.
+// A name within a stack, where a semicolon would end it.
 std::string frame(std::string_view name) {
   std::string text = printable(name);
   std::replace(text.begin(), text.end(), ';', ':');
@@ -62,7 +62,7 @@ std::string nsys(std::span<const TracedRecord> records, const ExportOptions& opt
   for (const Slice& slice : slices_of(traced, options.steps).slices) {
     const bool is_launch = slice.kind == Slice::Kind::kLaunch;
     if (is_launch == ranges) continue;
-    // A range of the default domain starts with a colon.
+    // nsys starts a range in the default domain with a colon.
     const std::string name = is_launch ? fmt::format("{}:{}", slice.name, traced.trace->launch(slice.launch).kernel)
                                        : fmt::format(":{}", slice.name);
     by_name[name].push_back(static_cast<double>(slice.end - slice.begin));
@@ -83,7 +83,7 @@ std::string nsys(std::span<const TracedRecord> records, const ExportOptions& opt
 std::string folded_stacks(std::span<const TracedRecord> records, const ExportOptions& options) {
   const StepSlices timeline = slices_of(records.front(), options.steps);
   InOrder<int64_t> stacks;
-  std::vector<std::pair<size_t, std::string>> open;  // the end of each open slice, and its stack
+  std::vector<std::pair<size_t, std::string>> open;  // for each open slice, its end and its stack
   int64_t residue = 0;
   for (const StepSpan& step : timeline.steps) residue += step.end - step.begin;
   for (size_t i = 0; i < timeline.slices.size(); ++i) {

@@ -1,4 +1,4 @@
-// The snapshot of PyTorch's memory allocator, with the resident block and the arena of the step as its two segments.
+// A snapshot of PyTorch's memory allocator, with the resident block and the step's arena as its two segments.
 #include <algorithm>
 #include <vector>
 
@@ -34,7 +34,8 @@ class Snapshot {
     return (trace_.buffers.resident[buffer] != 0 ? kResidentAddress : arena_address_) + trace_.buffers.offset[buffer];
   }
 
-  // Microseconds at which each launch begins, and the end of the last one. Without times each launch takes one.
+  // Microseconds at which each launch begins, and the end of the last one. Without measured times, each launch takes
+  // one microsecond.
   std::vector<int64_t> launch_times() const {
     std::vector<int64_t> times{0};
     const TracedStep* const step = trace_.steps.empty() ? nullptr : &median_step(trace_);
@@ -56,7 +57,7 @@ class Snapshot {
             {"frames", std::move(frames)}};
   }
 
-  // The page fails where events have categories but none is called "unknown".
+  // The page fails if events have categories but none of them is called "unknown".
   static void add_segment(Json& events, int64_t address, int64_t bytes) {
     if (bytes == 0) return;
     events.emplace_back(event("segment_alloc", address, bytes, 0, Json::array()))["category"] = "unknown";
@@ -102,7 +103,7 @@ class Snapshot {
     return {{"filename", file}, {"name", name}, {"line", line}};
   }
 
-  // The innermost first.
+  // Innermost frame first.
   Json frames(size_t index) const {
     const TraceBuffer buffer = trace_.buffer(index);
     Json frames = Json::array();
@@ -113,7 +114,7 @@ class Snapshot {
   }
 
   Json segments() const {
-    std::vector<size_t> alive;  // of the arena, after the step
+    std::vector<size_t> alive;  // buffers in the arena, after the step
     const auto launches = static_cast<int64_t>(trace_.launch_count());
     for (const MemoryChange& change : changes_) {
       if (change.is_alloc && trace_.buffers.last[change.buffer] >= launches) alive.push_back(change.buffer);

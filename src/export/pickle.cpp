@@ -1,4 +1,4 @@
-// Writes Python's pickle format (protocol 2), with only those opcodes that the page pytorch.org/memory_viz reads.
+// Writes Python's pickle format (protocol 2), using only opcodes that the page pytorch.org/memory_viz reads.
 #include <functional>
 #include <map>
 #include <string_view>
@@ -48,7 +48,7 @@ class Pickler {
     write_number('\x08', bits, 8);
   }
 
-  // Control bytes are escaped.
+  // Escapes control bytes.
   void write_text(const std::string& raw) {
     if (write_reference(raw)) return;
     const std::string text = printable(raw);
@@ -57,14 +57,14 @@ class Pickler {
     remember(raw);
   }
 
-  // Two integers are a tuple.
+  // A list of two integers becomes a tuple.
   void write_list(const Json& list) {
     if (list.size() == 2 && list.front().is_number() && list.back().is_number()) {
       for (const Json& element : list) write(element);
       bytes_ += '\x86';  // TUPLE2
       return;
     }
-    constexpr size_t kBatch = 1000;  // the page passes a batch as the arguments of one call
+    constexpr size_t kBatch = 1000;  // the page passes a whole batch as arguments of one call
     bytes_ += ']';                   // EMPTY_LIST
     for (size_t begin = 0; begin < list.size(); begin += kBatch) {
       bytes_ += '(';  // MARK
@@ -73,7 +73,7 @@ class Pickler {
     }
   }
 
-  // A list that was written before is written as a reference to it, as every text is.
+  // A list that was already written becomes a reference, like every string.
   void write_shared(const Json& list) {
     const std::string text = list.dump();
     if (write_reference(text)) return;

@@ -1,4 +1,4 @@
-// Records line by line: CSV with one value in each cell and the unit in the column's name, and whole records as JSON.
+// Records line by line: CSV with one value per cell and units in column names, and complete records as JSON.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace laptime {
 namespace {
 
-// "median_s", "rate_tokens_per_s"; "tokens_per_second" says its unit already.
+// "median_s", "rate_tokens_per_s"; "tokens_per_second" already includes its unit.
 std::string column_of(std::string_view name, Unit unit) {
   std::string column(name);
   if (unit == Unit::kNone || name.ends_with("_per_second")) return column;
@@ -63,7 +63,7 @@ FlatRow flat_row(const Record& record) {
   return row;
 }
 
-// Every column of any row, after the column that it follows there.
+// Every column of any row, each placed after the column that precedes it there.
 std::vector<std::string> merged_columns(const std::vector<FlatRow>& rows) {
   std::vector<std::string> columns;
   for (const FlatRow& row : rows) {

@@ -1,4 +1,4 @@
-// Samples as the JSON of Google Benchmark and of hyperfine, and records as a table like that of llama-bench.
+// Samples as JSON for Google Benchmark and hyperfine, and records as a table like llama-bench's.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ namespace {
 
 using RecordFacts = std::vector<std::pair<std::string, std::string>>;  // key and value
 
-// Facts by which records of one name are not measurements of one thing. How long to measure is none.
+// Facts that make records with one name different measurements. How long to measure is not one of them.
 RecordFacts facts_of(const Record& record) {
   constexpr std::array kOfSampling{"warmup", "steps", "budget", "timeout"};
   RecordFacts facts{{"label", record.label},
@@ -39,7 +39,7 @@ std::string value_at(const RecordFacts& facts, const std::string& key) {
   return found == facts.end() ? "" : found->second;
 }
 
-// For each record its label, build and options, without those that are the same in all records.
+// For each record its label, build and options, omitting those that are equal in all records.
 std::vector<RecordFacts> differing_facts(const RecordPointers& records) {
   std::vector<RecordFacts> all;
   all.reserve(records.size());
@@ -71,12 +71,12 @@ std::string json_text(const Json& json) { return json.dump(2) + "\n"; }
 
 // ---- Google Benchmark
 
-// A time of a record; records that differ in nothing are repetitions of one benchmark.
+// A time of a record; records without differing facts are repetitions of one benchmark.
 struct Family {
   std::string name;
   std::vector<double> seconds;
-  const Record* record = nullptr;  // the first
-  bool is_main = false;            // the pass that was asked for, not a phase of it
+  const Record* record = nullptr;  // the first record of the family
+  bool is_main = false;            // the requested pass, not a phase of it
 };
 
 std::vector<Family> families_of(const RecordPointers& records) {
@@ -115,7 +115,7 @@ Json context_of(const Record& record) {
   if (machine.contains("l3_bytes")) caches.push_back(cache("Unified", 3, value("l3_bytes", 0)));
   const std::string governor = record.machine.text("governor");
   return {{"date", record.created},
-          {"host_name", ""},  // a record names no host
+          {"host_name", ""},  // records do not name the host
           {"executable", "laptime"},
           {"num_cpus", value("cores_allowed", value("cores_online", 0))},
           {"mhz_per_cpu", clock.is_number() ? static_cast<int64_t>(clock.get<double>() / 1e6) : 0},
@@ -146,7 +146,7 @@ void add_rows(Json& rows, const Family& family, size_t family_index) {
              {"threads", threads != nullptr && threads->is_number_integer() ? *threads : Json(1)},
              {"iterations", 1},
              {"real_time", microseconds},
-             {"cpu_time", microseconds},  // compare.py needs one; a step uses all of its threads throughout
+             {"cpu_time", microseconds},  // required by compare.py; a step keeps all of its threads busy
              {"time_unit", "us"}};
     for (const char* const tag : {"peak_memory", "mfu_measured"}) {
       const std::optional<double> figure = find_metric(tag)->read(*family.record);
@@ -158,7 +158,7 @@ void add_rows(Json& rows, const Family& family, size_t family_index) {
 
 // ---- hyperfine
 
-// CPU seconds of a step, from what the process used while its samples ran; 0 where the record does not know.
+// CPU seconds of a step, from the process's usage during the samples; 0 if the record lacks it.
 double cpu_seconds(const Record& record, const TimeStats& time, const char* key) {
   const Json& machine = record.machine.json();
   const auto during = machine.find("during");
@@ -194,7 +194,7 @@ struct BenchColumn {
   bool right;
 };
 
-// llama-bench's widths, where it has the column.
+// llama-bench's widths, for columns that it also has.
 constexpr std::array kColumns{
     BenchColumn{"model", 30, false},  BenchColumn{"params", 10, true}, BenchColumn{"ctx", 6, true},
     BenchColumn{"bs", 4, true},       BenchColumn{"dtype", 8, true},   BenchColumn{"mode", 8, true},
@@ -221,7 +221,7 @@ std::string header() {
   return line_of(titles) + rule + "\n";
 }
 
-// Parameters are float32, whatever autocast makes of them.
+// Parameters are float32, regardless of autocast.
 std::string parameter_count(const Record& record) {
   const auto bytes = record.memory.parts.find("parameter");
   if (bytes == record.memory.parts.end()) return "";
@@ -238,20 +238,20 @@ std::string test_of(std::string_view pass) {
   return markdown_escaped(pass);
 }
 
-// Empty for a mean that is not known.
+// Empty if the mean is unknown.
 std::string with_deviation(double mean, const std::optional<double>& deviation) {
   if (!std::isfinite(mean)) return "";
   return deviation ? fmt::format("{:.2f} ± {:.2f}", mean, *deviation) : fmt::format("{:.2f}", mean);
 }
 
-// Tokens of one sample, by the rate of the pass that was asked for.
+// Tokens per sample, from the rate of the requested pass.
 std::optional<double> tokens_of(const Record& record) {
   const TimeStats* const time = record.main_time();
   if (time == nullptr || !record.tokens_per_second) return std::nullopt;
   return *record.tokens_per_second * time->median;
 }
 
-// Mean and deviation of the rates of the samples, as llama-bench has them.
+// Mean and deviation of the samples' rates, as in llama-bench.
 std::string rate(const TimeStats& time, double tokens) {
   double sum = 0;
   double squares = 0;
@@ -290,7 +290,7 @@ std::string test_row(const Record& record, const std::string& distinct, const st
   return line_of(cells);
 }
 
-// Phases in the order in which they run, the pass that was asked for last.
+// Phases in execution order, followed by the requested pass.
 std::vector<std::string> passes_of(const Record& record) {
   std::vector<std::string> passes;
   for (const char* const phase : {"forward", "backward", "optimizer"}) {
@@ -327,7 +327,7 @@ std::string google_benchmark(std::span<const TracedRecord> records, const Export
     const std::string& first = families.front().record->fingerprint;
     if (families[i].record->fingerprint != first) {
       throw Error::format(
-          "the records are of several machines, and a file of Google Benchmark has one; narrow them down with "
+          "the records come from several machines, but a Google Benchmark file describes one; narrow them down with "
           "\"fingerprint = '{}'\"",
           first);
     }
@@ -337,7 +337,7 @@ std::string google_benchmark(std::span<const TracedRecord> records, const Export
                     {"benchmarks", std::move(rows)}});
 }
 
-// The scripts of hyperfine plot by the one parameter that varies.
+// hyperfine's scripts plot over the one parameter that varies.
 std::string hyperfine(std::span<const TracedRecord> records, const ExportOptions& /*options*/) {
   const RecordPointers timed = timed_records(records);
   const std::vector<std::string> distinct = distinctions(timed);

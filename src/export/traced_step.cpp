@@ -1,4 +1,4 @@
-// Opens and closes slices where the path of ranges changes from one launch to the next; sorts the uses of buffers.
+// Opens and closes slices when the path of ranges changes from one launch to the next; sorts the uses of buffers.
 #include "export/traced_step.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::vector<PathPart> path_of(const TraceLaunch& launch) {
   return path;
 }
 
-// 0 for what is not a time; a stored file may hold anything.
+// Returns 0 for an invalid time, because a stored file may contain anything.
 int64_t nanoseconds(double seconds) {
   return seconds > 0 && seconds < 1e9 ? static_cast<int64_t>(std::llround(seconds * 1e9)) : 0;
 }
@@ -43,7 +43,7 @@ class SliceBuilder {
     open_.push_back(slices_.size());
     slices_.push_back({.kind = kind, .name = name, .begin = time, .end = time, .launch = launch});
   }
-  // Leaves the outermost `depth` slices open.
+  // Closes all slices except the outermost `depth`.
   void close_to(size_t depth, int64_t time) {
     for (; open_.size() > depth; open_.pop_back()) {
       Slice& slice = slices_[open_.back()];
@@ -51,7 +51,7 @@ class SliceBuilder {
       slice.inside = slices_.size() - open_.back() - 1;
     }
   }
-  // How many slices from the outermost inward are open already; the step itself is not part of the path.
+  // How many slices, from the outermost inward, are already open; the step itself is not part of the path.
   size_t common_depth(const std::vector<PathPart>& path) const {
     size_t depth = 1;
     while (depth < open_.size() && depth <= path.size() && slices_[open_[depth]].kind == path[depth - 1].kind &&

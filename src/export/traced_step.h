@@ -1,4 +1,4 @@
-// Traced steps as the formats of traces need them: nested slices of time, and when buffers are allocated and freed.
+// Traced steps in the form that trace formats need: nested time slices, and when buffers are allocated and freed.
 #pragma once
 
 #include <cstdint>
@@ -13,48 +13,49 @@ namespace laptime {
 struct Slice {
   enum class Kind : uint8_t { kWarmup, kStep, kPhase, kModule, kRange, kLaunch };
   Kind kind = Kind::kStep;
-  std::string_view name;  // of a launch: its op
+  std::string_view name;  // for a launch: its op
   int64_t begin = 0;      // nanoseconds on the timeline
   int64_t end = 0;
-  size_t launch = 0;  // the first launch inside
-  size_t inside = 0;  // how many of the slices that follow are nested in this one
+  size_t launch = 0;  // the first launch inside the slice
+  size_t inside = 0;  // number of following slices that are nested in this one
 };
 
 // A traced step on the timeline.
 struct StepSpan {
   const TracedStep* step = nullptr;
   int64_t begin = 0;
-  int64_t first_launch = 0;  // when its first launch begins
+  int64_t first_launch = 0;  // start of the first launch
   int64_t end = 0;
 };
 
-// Each warm-up step of the record is one slice; the chosen steps follow without the untraced time between them. An
-// outer slice comes before those inside, and equal neighbours are one slice. Names live as long as the trace.
+// Each warm-up step of the record is one slice, followed by the chosen steps without the untraced time between them. An
+// outer slice comes before its inner ones, and equal neighbours are merged. Names live as long as the trace.
 struct StepSlices {
   std::vector<Slice> slices;
   std::vector<StepSpan> steps;
 };
 
-// The step that takes the median time; of two in the middle the shorter one. There is at least one step.
+// The step with the median time; if there are two in the middle, the shorter one. The trace must have at least one
+// step.
 const TracedStep& median_step(const StepTrace& trace);
 
-// `traced` has a trace with at least one timed step.
+// `traced` must have a trace with at least one timed step.
 StepSlices slices_of(const TracedRecord& traced, ExportedSteps steps);
 
 struct MemoryChange {
-  size_t launch = 0;  // just before this launch; the number of launches: after the last one
+  size_t launch = 0;  // happens just before this launch; the number of launches: after the last one
   size_t buffer = 0;
   bool is_alloc = true;
 };
 
-// In the order of time; between two launches all frees come first, because a new buffer may take the place of an old
-// one. Resident buffers and those that outlive the step are not freed. Buffers without bytes are left out.
+// In time order; between two launches all frees come first, because a new buffer may reuse the space of an old one.
+// Resident buffers and those that outlive the step are never freed. Empty buffers are omitted.
 std::vector<MemoryChange> memory_changes(const StepTrace& trace);
 
-// The resident buffers that have bytes.
+// The resident buffers with a nonzero size.
 std::vector<size_t> resident_buffers(const StepTrace& trace);
 
-// The roles that the buffers have, in the order in which they first appear.
+// The roles of the buffers, in order of first appearance.
 std::vector<std::string_view> roles_of(const StepTrace& trace);
 
 }  // namespace laptime

@@ -1,5 +1,5 @@
-// Fills the fields of a record that are known before its point runs, resolves what a configuration leaves open, and
-// hashes the files that it names.
+// Fills the record fields that are known before a point runs, resolves what a configuration leaves open, and hashes the
+// files that it names.
 #include "measure/describe.h"
 
 #include <fmt/format.h>
@@ -30,8 +30,8 @@ std::string hash_of_file(const std::string& path, std::string_view purpose) {
   return fmt::format("{:016x}", scan_file(InputFile(path, purpose)).hash);
 }
 
-// Calls `replace`; the configuration stays as asked for if that is an Error, because the point will then fail too, and
-// no run is compared with it.
+// Calls `replace`. If it throws Error, the configuration keeps the requested value: the point will fail as well, and no
+// run is compared with it.
 template <class Replace>
 void try_to(const Replace& replace) {
   try {
@@ -66,13 +66,14 @@ void resolve_files(RunConfig& config) {
   }
 }
 
-// The cores that this process may use, as the kernel writes them: "0-3,8".
+// The cores that this process may use, in the kernel's notation: "0-3,8".
 std::string affinity() {
   const std::optional<std::string> status = read_text_file("/proc/self/status");
   return status ? line_value(*status, "Cpus_allowed_list").value_or("") : "";
 }
 
-// What the options do not say about the device: everything here decides how fast a point is, or its last bits.
+// Describes everything about the device that the options do not state and that affects a point's speed or its last
+// bits.
 std::string resolve_device(RunConfig& config, const Device& device) {
   config.device = device.name;
   if (device.threads) config.threads = device.threads;
@@ -80,7 +81,7 @@ std::string resolve_device(RunConfig& config, const Device& device) {
                      device.threads ? " affinity=" + affinity() : "");
 }
 
-// The tokens of --data, as a pass over its files shows them; empty where there are none, or a file cannot be read.
+// The tokens of --data, found by a pass over its files; empty if there are none or a file cannot be read.
 DataUse describe_data(const RunConfig& config) {
   DataUse use;
   if (config.data.empty()) return use;
@@ -116,7 +117,7 @@ std::string new_run_id() {
 Binary this_binary() {
   static const std::string kId = [] {
     std::ifstream file("/proc/self/exe", std::ios::binary);
-    std::array<char, 1 << 16> bytes{};  // read in pieces, because memory may be scarce
+    std::array<char, 1 << 16> bytes{};  // reads in pieces, because memory may be scarce
     uint64_t id = 0;
     while (file) {
       file.read(bytes.data(), bytes.size());

@@ -1,4 +1,4 @@
-// Statistics, rates, verdict and status of a record, from its samples.
+// Computes statistics, rates, verdict and status of a record from its samples.
 #include "measure/figures.h"
 
 #include <fmt/format.h>
@@ -28,18 +28,18 @@ namespace {
 
 constexpr double kClocksAgree = 0.02;
 
-// Modes of arithmetic differ by factors of two and more, and clocks and noise by less than this.
+// Kinds of arithmetic differ in speed by factors of two or more; clocks and noise vary by less than this.
 constexpr double kAnotherArithmetic = 1.5;
 
-// The peak was measured again after such a run (measure/limits.h), so that little but the FLOPs is left as a cause.
+// The peak is measured again after such a run (measure/limits.h), which leaves few causes other than the FLOP count.
 constexpr const char* kAbovePeak =
-    "counts masked attention, which kernels skip, or ran at a higher clock than the peak";
+    "counts masked attention, which kernels skip, or the clock was higher than when the peak was measured";
 
-// The sensors over the measured steps; nothing where the device has none.
+// The sensor readings over the measured steps; none if the device has no sensors.
 std::optional<DeviceSensors> sensors_of(const Measurement& run) {
   const auto first = static_cast<size_t>(run.sampling.warmup);
   if (first + 1 >= run.sensors.size()) return std::nullopt;
-  // run.sensors[i] was read before step i.
+  // run.sensors[i] is read before step i.
   const Sensors& before = run.sensors[first];
   const Sensors& after = run.sensors.back();
   const size_t steps = run.sensors.size() - first - 1;
@@ -64,7 +64,7 @@ std::optional<DeviceSensors> sensors_of(const Measurement& run) {
   return all;
 }
 
-// "the device was slowed in 3 of 20 steps: power cap", and so on.
+// Messages such as "the device was slowed in 3 of 20 steps: power cap".
 std::vector<std::string> reasons_of(const DeviceSensors& sensors, size_t steps) {
   std::vector<std::string> reasons;
   for (const auto& [reason, slowed] : sensors.slowed_steps)
@@ -89,7 +89,7 @@ void fill_times(const MeasuredWork& work, const Sampling& sampling, Record& reco
   for (const Phase phase : work.phases) add(time_key(phase, work.pass), static_cast<int>(phase));
   for (size_t i = 0; i < work.own_phases.size(); ++i) add(work.own_phases[i], own_phase_number(i));
   if (!record.phases.empty()) record.phases.push_back({"residue", whole.mean - named, 1 - named / whole.mean});
-  // With several phases the pass has a time of its own. A pass of one phase, and `backward`, already have theirs.
+  // A pass with several phases has its own time. A pass of one phase, and `backward`, already have theirs.
   if (!record.time.contains(time_key(work.pass))) record.time[time_key(work.pass)] = whole;
 }
 
@@ -102,7 +102,7 @@ void fill_host_clock(const Sampling& sampling, Record& record) {
   if (device > 0) host.difference = *host.median / device - 1;
 }
 
-// "the host's clock says 5.1 % more than the device's: 12.3 ms against 11.7 ms"; empty where the two agree.
+// "the host's clock says 5.1 % more than the device's: 12.3 ms against 11.7 ms"; empty if the two agree.
 std::string reason_of_clocks(const HostClock& host) {
   const double difference = host.difference.value_or(0);
   if (std::abs(difference) <= kClocksAgree) return "";
@@ -111,8 +111,8 @@ std::string reason_of_clocks(const HostClock& host) {
                      format_seconds(*host.median / (1 + difference)));
 }
 
-// "products in float32 reached 310.0 TFLOP/s, above ...: they did not run in float32"; empty where the fastest product
-// stays within the peaks of the arithmetic that its kernel claims.
+// "products in float32 reached 310.0 TFLOP/s, above ...: they did not run in float32"; empty if the fastest product is
+// within the peaks of the arithmetic that its kernel claims.
 std::string reason_of_arithmetic(const MeasuredWork& work, const Measurement& run) {
   const ReachedProducts& products = run.products;
   if (products.math == ProductMath::kNone || products.math != work.peak_math) return "";
@@ -125,7 +125,7 @@ std::string reason_of_arithmetic(const MeasuredWork& work, const Measurement& ru
   compare(work.datasheet_flops, "by the data sheet");
   if (exceeded.empty()) return "";
   return fmt::format(
-      "a product in {0} reached {1}/s, above the peak of {0} ({2}): it ran in another arithmetic, or not "
+      "a product in {0} reached {1}/s, above the peak of {0} ({2}): it used different arithmetic, or not "
       "all of it ran",
       name_of(products.math), format_flops(products.flops_per_second), joined(exceeded, ", "));
 }
@@ -158,8 +158,8 @@ void fill_rates(const MeasuredWork& work, const MeasuredLimits& limits, Record& 
     record.flops.mfu_datasheet = *record.flops.model_flops_per_second / *record.flops.peak_datasheet;
 }
 
-// The samples of median time: one, or the two in the middle. Their parts add up to that time, as medians of parts do
-// not.
+// The samples with the median time: one, or the two in the middle. Their parts sum to that time, unlike medians of the
+// parts.
 std::vector<size_t> median_steps(const Sampling& sampling) {
   std::vector<size_t> steps(sampling.steps.size() - static_cast<size_t>(sampling.warmup));
   std::iota(steps.begin(), steps.end(), static_cast<size_t>(sampling.warmup));
@@ -169,7 +169,7 @@ std::vector<size_t> median_steps(const Sampling& sampling) {
   return {steps.begin() + static_cast<std::ptrdiff_t>(middle), steps.end() - static_cast<std::ptrdiff_t>(middle)};
 }
 
-// What the first `count` steps took above as many of `usual` ones, by `time_of` one step.
+// How much longer the first `count` steps took than as many `usual` steps, with `time_of` giving the time of one step.
 template <class TimeOf>
 double excess_of(size_t count, const std::vector<size_t>& usual, const TimeOf& time_of) {
   double usual_time = 0;
@@ -179,7 +179,8 @@ double excess_of(size_t count, const std::vector<size_t>& usual, const TimeOf& t
   return excess;
 }
 
-// Where the excess of the first `count` steps was: by phase and class of work if all steps were marked, else by phase.
+// Where the excess of the first `count` steps occurred: by phase and class of work if all steps were marked, otherwise
+// by phase.
 std::vector<ClassShare> parts_of_excess(const MeasuredWork& work, const Measurement& run, size_t count) {
   const Sampling& sampling = run.sampling;
   const std::vector<size_t> usual = median_steps(sampling);
@@ -200,7 +201,7 @@ std::vector<ClassShare> parts_of_excess(const MeasuredWork& work, const Measurem
 }
 
 // Splits the excess time of the first steps over steady ones into page faults, at their measured cost, and the rest,
-// and by where it was.
+// and by phase and class.
 void fill_transient(const MeasuredWork& work, const Measurement& run, Record& record) {
   const Sampling& sampling = run.sampling;
   std::vector<double> steps;
@@ -212,7 +213,7 @@ void fill_transient(const MeasuredWork& work, const Measurement& run, Record& re
   record.transient.excess = start.excess;
   if (start.excess > 0) record.transient.parts = parts_of_excess(work, run, static_cast<size_t>(start.steps));
   for (ClassShare& part : record.transient.parts) part.share = part.seconds / start.excess;
-  if (!work.in_this_process) return;  // page faults of another process are not known
+  if (!work.in_this_process) return;  // page faults of another process are unknown
   double faults = 0;
   if (start.steps > 0 && run.states.size() >= static_cast<size_t>(start.steps)) {
     const MachineState change = counter_change(run, 0, static_cast<size_t>(start.steps));
@@ -229,24 +230,24 @@ bool skips_every_update(const LossScalingUse& scaling, size_t steps, int64_t war
   return measured > 0 && measured == static_cast<int64_t>(steps) - warmup;
 }
 
-// "2 of 15 steps skipped, 1 of them measured, their gradients overflowed: loss scale 65536 -> 16384"; empty where none
-// was.
+// "2 of 15 steps skipped (1 measured) because gradients overflowed: loss scale 65536 -> 16384"; empty if no step was
+// skipped.
 std::string reason_of_skips(const LossScalingUse& scaling, size_t steps, int64_t warmup) {
   if (scaling.skipped.empty()) return "";
   if (skips_every_update(scaling, steps, warmup)) {
     return fmt::format(
-        "no update was measured: the gradients of every measured step overflowed at a loss scale of {}; "
-        "give a smaller --loss-scale",
+        "no update was measured: gradients overflowed in every measured step at a loss scale of {}; "
+        "use a smaller --loss-scale",
         *scaling.last);
   }
   const auto measured =
       std::count_if(scaling.skipped.begin(), scaling.skipped.end(), [&](int64_t step) { return step > warmup; });
-  return fmt::format("{} of {} skipped, {} of them measured, their gradients overflowed: loss scale {} -> {}",
+  return fmt::format("{} of {} skipped ({} measured) because gradients overflowed: loss scale {} -> {}",
                      scaling.skipped.size(), counted(steps, "step"), measured == 0 ? "none" : std::to_string(measured),
                      *scaling.first, *scaling.last);
 }
 
-// Why times that this program measured mean nothing; empty where they do.
+// Why times measured by this program are meaningless; empty if they are valid.
 std::string reason_of_build(const MeasuredWork& work) {
   const bool is_optimized = build_type() == "Release" && sanitizer().empty();
   if (is_optimized || !work.in_this_process) return "";
@@ -286,7 +287,7 @@ void fill_verdict(const MeasuredWork& work, const Measurement& run, const std::o
   if (run.limits.product_flops_estimated)
     record.verdict.reasons.emplace_back(
         "the peak is an estimate from one core, because other programs kept the threads from running together; a later "
-        "run measures it again");
+        "run will measure it again");
   const std::string skips = reason_of_skips(run.loss_scaling, sampling.steps.size(), sampling.warmup);
   if (skips_every_update(run.loss_scaling, sampling.steps.size(), sampling.warmup)) {
     record.verdict.rating = name_of(Stability::kUnstable);
@@ -296,7 +297,7 @@ void fill_verdict(const MeasuredWork& work, const Measurement& run, const std::o
   }
   if (run.denormals.value_or(0) > 0) {
     record.verdict.reasons.push_back(fmt::format(
-        "later steps took longer, and {} of weights and optimizer states are denormal, which slows arithmetic down",
+        "later steps took longer, and {} of weights and optimizer states are denormal, which slows down arithmetic",
         counted(*run.denormals, "value")));
   }
   for (const std::string& remark : record.data.remarks) record.verdict.reasons.push_back(remark);
@@ -306,7 +307,7 @@ void fill_verdict(const MeasuredWork& work, const Measurement& run, const std::o
   }
 }
 
-// Machine counters during the samples. Page faults in samples are a defect of the program.
+// Machine counters during the samples. A page fault during a sample is a defect of the program.
 void fill_disturbance(const Measurement& run, const std::optional<DeviceSensors>& sensors, Record& record) {
   const auto first = static_cast<size_t>(run.sampling.warmup);
   if (first >= run.states.size()) return;
@@ -340,7 +341,7 @@ void fill_figures(const MeasuredWork& work, const Measurement& run, Record& reco
   if (sampling.interrupted) {
     record.stopping.rule = "interrupted";
     record.stopping.reason = run.interrupted_by;
-    return;  // the configuration keeps what was asked for
+    return;  // the configuration keeps the requested value
   }
   // Record the numbers that the stopping rule chose.
   record.config.json()["warmup"] = sampling.warmup;
@@ -372,7 +373,7 @@ bool fill_result(const MeasuredWork& work, const Measurement& run, Record& recor
     }
     const int64_t samples = sampling.sample_count();
     if (samples < 1) return false;
-    record.reason += fmt::format("; the times are of the {} until then", counted(samples, "sample"));
+    record.reason += fmt::format("; the times cover the {} taken so far", counted(samples, "sample"));
   }
   fill_figures(work, run, record);
   return true;

@@ -12,18 +12,17 @@
 
 namespace laptime {
 
-// Writes the parameters, the inputs of the attention model and the first loss scale, as the configuration asks. AdamW
-// state and kept gradients keep their initial zeros. The values do not depend on the number of threads that share the
-// work.
+// Writes the parameters, the inputs of the attention model and the first loss scale, according to the configuration.
+// AdamW state and kept gradients keep their initial zeros. The values do not depend on the number of threads.
 void fill_weights(Executor& executor, const RunConfig& config, const StartingWeights& weights, int threads);
 
-// Tokens, targets, step number and learning rate of successive steps, for a language model.
+// Tokens, targets, step number and learning rate of consecutive steps, for a language model.
 class StepInputs {
  public:
-  // Error if the data file of the configuration cannot be read.
+  // Throws Error if the configured data file cannot be read.
   explicit StepInputs(const RunConfig& config);
 
-  // Writes the inputs of step `step` (from 0) into the executor.
+  // Writes the inputs of step `step` (counted from 0) to the executor.
   void write(Executor& executor, int64_t step);
 
  private:
@@ -31,7 +30,7 @@ class StepInputs {
   std::unique_ptr<TokenSource> source_;  // null for a model without tokens
   std::vector<int64_t> tokens_;
   std::vector<int64_t> targets_;
-  int64_t held_ = -1;  // batch that the executor holds
+  int64_t held_ = -1;  // batch that the executor currently has
 };
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Plans a point, adds the times of its launches, and searches sizes.
+// Plans a point, sums the times of its launches, and searches for sizes that fit.
 #include "measure/forecast_point.h"
 
 #include <algorithm>
@@ -88,7 +88,7 @@ RunConfig enlarged(RunConfig config, Enlarged what, int64_t size) {
 }  // namespace
 
 std::optional<StepForecast> predicted_step_time(const Prepared& prepared, const KnowledgeOf& known) {
-  constexpr size_t kManyLaunches = 150;  // laptime calibrate measures more
+  constexpr size_t kManyLaunches = 150;  // laptime calibrate measures more than this
   constexpr double kSmallShare = 0.2;
   constexpr double kRoughly = 3;
   const auto times = TimeForecast::of(prepared.device, known(device_key(prepared.device)));
@@ -123,7 +123,7 @@ std::optional<LaunchBound> launch_bound(const ResolvedPoint& point, const Knowle
     bound.least_context = 1;
     return bound;
   }
-  int64_t low = 1;  // launch-bound
+  int64_t low = 1;  // a context at which the step is launch-bound
   int64_t high = 2;
   while (high <= kLargestContext && at(high).holds) {
     low = high;
@@ -140,7 +140,7 @@ std::optional<LaunchBound> launch_bound(const ResolvedPoint& point, const Knowle
 
 namespace {
 
-// A size, and the bytes by which its plan is too large; at most 0 if it fits.
+// A size, and the bytes by which its plan exceeds the memory; at most 0 if it fits.
 struct Tried {
   int64_t size = 0;
   double excess = 0;
@@ -148,14 +148,14 @@ struct Tried {
   bool fits() const { return excess <= 0; }
 };
 
-// Where the line through two tries crosses zero. Bytes grow with a batch as a line does, and with a context nearly so.
+// Where the line through two attempts crosses zero. Memory is linear in batch size, and nearly linear in context.
 double crossing(const Tried& a, const Tried& b) {
   const double slope = (b.excess - a.excess) / static_cast<double>(b.size - a.size);
   return static_cast<double>(a.size) - a.excess / std::max(slope, 1e-3);
 }
 
-// The largest size between one that fits and one that does not. Plans take long, so that sizes are guessed by the
-// Illinois algorithm: where the line between the two crosses zero, with half the excess of an end that stays again.
+// The largest size between one that fits and one that does not. Planning is slow, so sizes are chosen by the Illinois
+// algorithm: where the line between the two crosses zero, halving the excess of an end that is kept twice.
 int64_t largest_between(Tried low, Tried high, const std::function<Tried(int64_t)>& attempt) {
   enum class End : uint8_t { kNone, kLow, kHigh } moved = End::kNone;
   Tried below = low;  // with halved excess
@@ -205,7 +205,7 @@ int64_t largest_that_fits(const ResolvedPoint& point, const KnowledgeOf& known, 
 std::string sizes_that_fit(const ResolvedPoint& point, const KnowledgeOf& known) {
   const RunConfig& config = point.config;
   try {
-    if (plan_of(point, known).shortage.empty()) return {};  // memory ran out for another reason than its size
+    if (plan_of(point, known).shortage.empty()) return {};  // memory ran out for a reason other than its size
     const int64_t batch =
         largest_that_fits(point, known, Enlarged::kBatch, std::max<int64_t>(config.model.batch_size - 1, 1));
     const int64_t context =
@@ -216,7 +216,7 @@ std::string sizes_that_fit(const ResolvedPoint& point, const KnowledgeOf& known)
     SweepPoint one_thread = point;
     one_thread.config.threads = 1;
     if (config.threads != 1 && plan_of(one_thread, known).shortage.empty()) return "it fits with --threads 1";
-    return "no batch and no context is small enough";
+    return "no batch or context is small enough";
   } catch (const Error&) {
     return {};
   }

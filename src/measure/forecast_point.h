@@ -1,4 +1,4 @@
-// forecast_point: what a point would take and hold, without running it or allocating its memory.
+// forecast_point: predicts a point's time and memory, without running it or allocating its memory.
 #pragma once
 
 #include <cstdint>
@@ -13,49 +13,49 @@
 
 namespace laptime {
 
-// The record has the predicted bytes and, where there is something to predict from, times; it is out_of_memory with the
-// arithmetic if the plan does not fit. The trace has the launches and buffers of the plan and, with times, one step.
+// The record has the predicted bytes and, if there is a basis for prediction, times; it is out_of_memory with the
+// arithmetic if the plan does not fit. The trace has the plan's launches and buffers and, with times, one step.
 PointResult forecast_point(const ResolvedPoint& point, const KnowledgeOf& known);
 
-// The functions below take a point that has a device. Error if the device has no kernel for a node of the point.
+// The functions below need a point with a device. They throw Error if the device has no kernel for a node of the point.
 
-// The plan alone.
+// Only the plan.
 Prepared plan_of(const ResolvedPoint& point, const KnowledgeOf& known);
 
-// The time of all phases of a step, whichever the pass reports.
+// The time of all phases of a step, regardless of the pass.
 struct StepForecast {
   Seconds time{};
-  // Where it is a guess from few launches of other sizes, what it may be as well.
+  // A range, if the time is a guess based on few launches of other sizes.
   std::optional<std::pair<Seconds, Seconds>> rough{};
 };
-// None if nothing was measured to predict from.
+// None if no measurements are available for a prediction.
 std::optional<StepForecast> predicted_step_time(const Prepared& prepared, const KnowledgeOf& known);
 
-// Of a step on a device that is described by its data sheet: what it takes to start its kernels.
+// For a step on a device described by its data sheet: the cost of starting its kernels.
 struct LaunchBound {
   int64_t launches = 0;
   Seconds each{};
-  bool holds = false;  // whether to start the kernels takes longer than to run them
-  // The least context at which the kernels take longer than to start them; none up to kLargestContext.
+  bool holds = false;  // whether starting the kernels takes longer than running them
+  // The smallest context at which the kernels take longer than their launches; none up to kLargestContext.
   std::optional<int64_t> least_context{};
 };
 
-// None for a device that computes.
+// None for a device that runs kernels.
 std::optional<LaunchBound> launch_bound(const ResolvedPoint& point, const KnowledgeOf& known);
 
-// The size that is enlarged: sequences of a batch, or tokens of the context.
+// The size to enlarge: sequences per batch, or tokens of context.
 enum class Enlarged : uint8_t { kBatch, kContext };
 
-inline constexpr int64_t kLargestBatch = 65'536;       // where a search for the largest that fits ends
+inline constexpr int64_t kLargestBatch = 65'536;       // upper limit of the search for the largest size that fits
 inline constexpr int64_t kLargestContext = 1'048'576;  // tokens
 
-// The largest value with which the point fits into memory; 0 if it does not fit with 1. `limit` ends the search.
+// The largest value with which the point fits in memory; 0 if it does not fit with 1. The search stops at `limit`.
 // `before_plan`, if any, is called before each plan, which may take seconds, and may throw.
 int64_t largest_that_fits(const ResolvedPoint& point, const KnowledgeOf& known, Enlarged what, int64_t limit,
                           const std::function<void()>& before_plan = {});
 
-// "it fits with --batch 2 or with --context 128", each of them planned, of a point that does not fit; empty if its plan
-// fits, or cannot be made.
+// "it fits with --batch 2 or with --context 128" for a point that does not fit, with each size verified by a plan;
+// empty if the point's plan fits or cannot be made.
 std::string sizes_that_fit(const ResolvedPoint& point, const KnowledgeOf& known);
 
 }  // namespace laptime

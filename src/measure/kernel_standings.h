@@ -1,4 +1,5 @@
-// How kernels did in the races of their ops: KernelStandings decides close races, HopelessKernels leaves losers out.
+// How kernels performed in the races of their ops: KernelStandings decides close races, HopelessKernels excludes
+// losers.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,7 @@
 
 namespace laptime {
 
-// Decides races that were too close, by all races of their op.
+// Decides races that were too close to call, using all races of the op.
 class KernelStandings {
  public:
   void add(const std::vector<const Kernel*>& kernels, const RaceResult& result) {
@@ -25,8 +26,8 @@ class KernelStandings {
     }
   }
 
-  // The kernel that took the least time in its races, relative to their winners; null if none of these raced. Long
-  // races count more, because noise is a smaller part of them.
+  // The kernel with the least time in its races, relative to the winners; null if none of these raced. Long races weigh
+  // more, because noise is a smaller part of them.
   const Kernel* best_of(std::span<const Kernel* const> kernels) const {
     const Kernel* best = nullptr;
     for (const Kernel* kernel : kernels) {
@@ -34,7 +35,7 @@ class KernelStandings {
     }
     return best;
   }
-  // The same, but a kernel whose bits are its own needs a clear lead over those that share theirs.
+  // Like best_of, but a kernel with different bits must win clearly over kernels that share theirs.
   const Kernel* clear_best_of(std::span<const Kernel* const> kernels) const {
     const Kernel* const best = best_of(kernels);
     if (best == nullptr || best->reproducible) return best;
@@ -47,7 +48,7 @@ class KernelStandings {
 
  private:
   struct Standing {
-    Seconds own{}, winners{};  // shortest runs of the kernel, and of the winners, summed over the kernel's races
+    Seconds own{}, winners{};  // shortest runs of the kernel and of the winners, summed over the kernel's races
   };
   double ratio_of(const Kernel* kernel) const {
     const Standing& standing = standings_.at(kernel);
@@ -57,9 +58,9 @@ class KernelStandings {
   std::map<const Kernel*, Standing> standings_;
 };
 
-// Kernels that lost all their races so far, by so much that later races, of more work, leave them out. A kernel of a
-// library that a device may lack is never one of them: it stands for what the library proposes for a shape, and that
-// is another algorithm for each.
+// Kernels that lost all their races so far, by so much that later races with more work exclude them. A kernel from an
+// optional library is never excluded: it stands for whatever algorithm the library proposes for a shape, which differs
+// from shape to shape.
 class HopelessKernels {
  public:
   void add(const std::vector<const Kernel*>& kernels, double flops, const RaceResult& result) {
@@ -71,7 +72,7 @@ class HopelessKernels {
       races.flops = flops;
     }
   }
-  // Removes them from a contest of `flops`. What holds for one amount of work is taken to hold for up to kReach times
+  // Removes them from a contest of `flops`. A result for one amount of work is assumed to hold for up to kReach times
   // as much, and so on from contest to contest.
   void remove_from(std::vector<const Kernel*>& kernels, double flops) {
     std::vector<const Kernel*> left;
@@ -90,10 +91,10 @@ class HopelessKernels {
   static constexpr double kReach = 16;
   struct Races {
     int count = 0;
-    double closest = std::numeric_limits<double>::infinity();  // its time over the winner's, the least of all races
-    double flops = 0;                                          // of the largest contest
+    double closest = std::numeric_limits<double>::infinity();  // minimum ratio to the winner's time
+    double flops = 0;                                          // work of the largest contest
 
-    // The more races it lost, the smaller the margin that counts.
+    // The more races it lost, the smaller the margin required.
     bool hopeless() const { return (count >= 2 && closest > 1.25) || (count >= 4 && closest > kClearLead); }
   };
   std::map<const Kernel*, Races> races_;

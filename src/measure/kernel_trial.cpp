@@ -16,11 +16,11 @@
 namespace laptime {
 namespace {
 
-// Of first races. Those of a device with a clock of its own are short, but its libraries load code for each kernel, and
-// what wins one shape there says nothing about another.
+// Budgets for first races. On a device with its own clock, races are short, but libraries load code for each kernel,
+// and the winner for one shape says nothing about another.
 constexpr Seconds kTrialBudget{0.2}, kDeviceTrialBudget{5};
 constexpr Seconds kLongRun{0.5};
-constexpr double kBeyondNoise = 1.5;  // a lead that noise does not turn round
+constexpr double kBeyondNoise = 1.5;  // a lead that noise cannot reverse
 
 struct Contest {
   Signature signature;
@@ -39,7 +39,7 @@ IndexSet absent_outputs(const PlanStep& step) {
   return absent;
 }
 
-// The distinct signatures of the plan with several kernels and no choice yet.
+// The distinct signatures in the plan that have several kernels and no choice yet.
 std::vector<Contest> open_contests(const Prepared& prepared) {
   const KernelChoices& choices = prepared.choices;
   std::vector<Contest> contests;
@@ -65,7 +65,7 @@ std::vector<Contest> open_contests(const Prepared& prepared) {
   return contests;
 }
 
-// Prepares a kernel. False if its library cannot run the signature on this device, which it says only now.
+// Prepares a kernel. Returns false if its library cannot run the signature on this device, which only shows now.
 bool is_ready(const Kernel& kernel, const Signature& signature, Backend& backend) try {
   backend.prepare(kernel, signature);
   return true;
@@ -74,7 +74,7 @@ bool is_ready(const Kernel& kernel, const Signature& signature, Backend& backend
   return false;
 }
 
-// Prepares the kernels and leaves out those that are not ready.
+// Prepares the kernels and removes those that are not ready.
 void prepare(Contest& contest, Backend& backend) {
   std::vector<const Kernel*> ready;
   for (const Kernel* kernel : contest.kernels) {
@@ -84,18 +84,18 @@ void prepare(Contest& contest, Backend& backend) {
   contest.kernels = std::move(ready);
 }
 
-// A race of some kernels. Which kernel wins may change from race to race, and with it the bits of the loss unless the
-// kernels give the same ones; so a kernel whose bits are its own needs a clear lead over those that share theirs.
+// A race between kernels. The winner may change from race to race, and with it the bits of the loss unless the kernels
+// produce the same bits. A kernel with different bits must therefore win clearly over those that share theirs.
 class Race {
  public:
   Race(Trial& trial, std::vector<const Kernel*> kernels) : kernels_(std::move(kernels)) {
     result = race(kernels_.size(), [&](size_t candidate) { return trial.time(*kernels_[candidate]); });
   }
 
-  // The kernel to take and, where its bits are its own and others share theirs, the fastest of those others, unless
-  // that one is so far behind that another race would not change it. Where the kernel to take leads others of its kind
-  // by no more than noise, `standings` decide between them. What a library proposes is another algorithm for each
-  // shape, so that other races say nothing about it.
+  // The kernel to choose and, if its bits differ and others share theirs, the fastest of those others, unless it is so
+  // far behind that another race would not change the result. If the kernel to choose leads others of its kind only by
+  // noise, `standings` decide. A library's proposal is a different algorithm for each shape, so other races say nothing
+  // about it.
   std::vector<const Kernel*> finalists(const KernelStandings& standings) const {
     const auto shares_bits = [&](size_t candidate) { return kernels_[candidate]->reproducible; };
     const size_t taken = clear_winner(result, shares_bits);
@@ -141,7 +141,7 @@ TriedKernels try_kernels(const Prepared& prepared, Backend& backend) {
   TriedKernels tried;
   HopelessKernels hopeless;
   KernelStandings standings;
-  // The least work first, so that slow kernels are found out where they cost least.
+  // Smallest contests first, so that slow kernels are excluded where they cost least.
   std::stable_sort(contests.begin(), contests.end(),
                    [](const Contest& a, const Contest& b) { return a.flops < b.flops; });
   const Seconds begin = backend.now();
@@ -168,7 +168,7 @@ TriedKernels try_kernels(const Prepared& prepared, Backend& backend) {
     standings.add(contest.kernels, first.result);
     raced.push_back({&contest, std::move(first)});
   }
-  // A second race, after all first ones, for the kernels whose bits are their own. Long runs need none: noise is a
+  // A second race, after all first races, for kernels with different bits. Long runs need none, because noise is a
   // small part of them.
   for (const auto& [contest, first] : raced) {
     const std::vector<const Kernel*> finalists = first.finalists(standings);

@@ -1,4 +1,4 @@
-// LaunchCosts: what launches of each signature take in the steps of one run.
+// LaunchCosts: how long launches of each signature take in the steps of one run.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace laptime {
 
-// Collects marked steps. The plan must outlive it.
+// Collects steps with launch times. The plan must outlive it.
 class LaunchCosts {
  public:
   explicit LaunchCosts(const Plan& plan);
@@ -19,23 +19,23 @@ class LaunchCosts {
   // `times` are Executor::launch_times of one step.
   void add(const std::vector<Seconds>& times);
 
-  // One cost for each signature: the median over the steps of the mean over its launches in a step, so that costs add
-  // up to the step. Empty without a step. Device, threads and date are left to the caller.
+  // One cost per signature: the median over steps of the mean over the signature's launches in a step, so that costs
+  // sum to the step. Empty without a step. The caller fills in device, threads and date.
   std::vector<LaunchCost> result() const;
-  // The highest FLOP/s of the launches of a signature that are matrix products and nothing else, and the arithmetic
-  // that their kernel claims. 0 without a step, or where every such launch was too short to time well.
+  // The highest FLOP/s among signatures that are plain matrix products, and the arithmetic that their kernel claims. 0
+  // if there is no step, or if every such launch was too short to time well.
   ReachedProducts products() const;
 
  private:
   struct Group {
     LaunchCost cost;
-    ProductMath math = ProductMath::kNone;  // of a launch that is a product and nothing else
+    ProductMath math = ProductMath::kNone;  // set if a launch is a plain matrix product
     double launches = 0;
-    std::vector<double> means;  // seconds, one for each step
+    std::vector<double> means;  // seconds, one per step
   };
   const Plan& plan_;
   std::vector<Group> groups_;
-  std::vector<size_t> group_of_;  // of each launch of the plan
+  std::vector<size_t> group_of_;  // for each launch of the plan
 };
 
 }  // namespace laptime

@@ -11,7 +11,7 @@
 namespace laptime {
 namespace {
 
-// What the run reached of a limit; 0 if that is not known.
+// The rate that the run reached for a limit; 0 if unknown.
 double reached_of(DeviceLimit::Kind kind, const LimitsRequest& request) {
   switch (kind) {
     case DeviceLimit::Kind::kProductFlops: return request.reached;
@@ -21,10 +21,11 @@ double reached_of(DeviceLimit::Kind kind, const LimitsRequest& request) {
   return 0;
 }
 
-// How often a limit is measured that the run has exceeded. A host may give a guest half of its processors for seconds.
+// How often to remeasure a limit that the run has exceeded. A host may withhold half of a guest's processors for
+// seconds.
 constexpr int kMostAgain = 4;
 
-constexpr std::string_view kProvisional = "/provisional";  // behind the name of a stored limit
+constexpr std::string_view kProvisional = "/provisional";  // suffix for the name of a stored limit
 
 const MeasuredPeak* find_peak(const std::vector<MeasuredPeak>& known, const std::string& name) {
   const auto found =
@@ -35,11 +36,11 @@ const MeasuredPeak* find_peak(const std::vector<MeasuredPeak>& known, const std:
 struct KnownLimit {
   double value = 0;
   bool is_estimate = false;
-  std::string measured_at;  // empty: now
+  std::string measured_at;  // empty: measured now
 };
 
-// The known value, or a new one where there is none but a provisional one. A limit that the run has exceeded is
-// measured again. The FLOP/s of a run are not taken as a peak: they count masked FLOPs, which kernels skip. No value if
+// The known value, or a new one if there is only a provisional one. A limit that the run has exceeded is measured
+// again. The FLOP/s of a run are not used as a peak, because they include masked FLOPs, which kernels skip. None if
 // there is no memory to measure in.
 std::optional<KnownLimit> value_of(const DeviceLimit& limit, const std::vector<MeasuredPeak>& known,
                                    const LimitsRequest& request, std::vector<MeasuredPeak>& learned) {
@@ -49,7 +50,7 @@ std::optional<KnownLimit> value_of(const DeviceLimit& limit, const std::vector<M
   try {
     const MeasuredPeak* const kept = find_peak(known, limit.name);
     LimitReading best = kept == nullptr ? limit.measure() : LimitReading(kept->value);
-    // Estimates know whether the device was free; other limits depend on the run beside which they are measured.
+    // An estimate knows whether the device was free; other limits depend on the run during which they are measured.
     const bool is_estimated = limit.kind == DeviceLimit::Kind::kProductFlops;
     const MeasuredPeak* const earlier = kept == nullptr ? find_peak(known, provisional) : nullptr;
     if (earlier != nullptr && (best.is_estimate || !is_estimated))

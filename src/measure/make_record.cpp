@@ -1,4 +1,4 @@
-// Collects the figures of a run, and compares lost time, spread and traced steps with their limits.
+// Collects the results of a run, and compares lost time, spread and traced steps with their limits.
 #include "measure/make_record.h"
 
 #include <fmt/format.h>
@@ -20,8 +20,8 @@
 namespace laptime {
 namespace {
 
-// Fills in the mean seconds by phase and class of the samples whose launches were marked, the largest of each phase
-// first. Fills in nothing if only the first step was marked.
+// Fills in the mean seconds by phase and class of the samples whose launches were marked, largest class of each phase
+// first. Does nothing if only the first step was marked.
 void fill_classes(const Measurement& run, Pass pass, Record& record) {
   const size_t count = run.sampling.steps.size();
   if (count == 0 || !run.is_classed(count - 1)) return;
@@ -107,10 +107,10 @@ Record make_record(Record described, const Prepared& prepared, const Measurement
 
 namespace {
 
-// Costs of launches are kept for later predictions, so that less disturbs them than makes a verdict unstable.
+// Launch costs are kept for later predictions, so the threshold is lower than for an unstable verdict.
 constexpr double kDisturbingLoss = 0.03;
 
-// Stolen time is counted in ticks, of which a short run has too few to say anything.
+// Stolen time is counted in ticks, and a short run has too few of them to be meaningful.
 constexpr Seconds kFewTicks{0.02};
 
 std::string time_lost(const Measurement& run, int64_t threads) {
@@ -141,7 +141,8 @@ std::string spread(std::vector<double> samples) {
 
 std::string traced_longer(const std::optional<StepTrace>& trace) {
   if (!trace || !is_disturbed(*trace)) return "";
-  return fmt::format("traced steps took {:.2f} times as long as those beside them", *traced_over_untraced(*trace));
+  return fmt::format("traced steps took {:.2f} times as long as the untraced steps between them",
+                     *traced_over_untraced(*trace));
 }
 
 }  // namespace

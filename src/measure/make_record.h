@@ -1,4 +1,4 @@
-// Turns a prepared and measured point into a record, and says whether the machine disturbed its run.
+// Turns a prepared and measured point into a record, and describes whether the machine disturbed its run.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,12 @@
 namespace laptime {
 
 // Adds the measurements to `described`, which comes from describe_point and describe_device. A run with values that are
-// not finite becomes `failed`; failed runs have no timing, and interrupted ones that of the samples until
-// then.
+// not finite becomes `failed`. Failed runs have no times; interrupted runs keep the samples taken so far.
 Record make_record(Record described, const Prepared& prepared, const Measurement& measurement);
 
-// Describes a disturbance with its figure: "12 % of the time was lost to other guests of the host". These count: more
-// than 3 % of the time lost, samples that vary (distribution/verdict.h), traced steps that took longer than those
-// beside them (record/step_trace.h). Empty for an undisturbed run. `samples` are seconds.
+// Describes a disturbance with a figure: "12 % of the time was lost to other guests of the host". Disturbances are more
+// than 3 % of the time lost, samples that vary (distribution/verdict.h), and traced steps that took longer than the
+// untraced steps between them (record/step_trace.h). Empty for an undisturbed run. `samples` are seconds.
 std::string disturbance_of(const Measurement& run, const std::vector<double>& samples,
                            const std::optional<StepTrace>& trace, std::optional<int64_t> threads);
 

@@ -1,4 +1,4 @@
-// Copies plan and marks into the columns of a trace.
+// Copies the plan and launch times into the columns of a trace.
 #include "measure/make_trace.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace laptime {
 namespace {
 
-// The texts of a trace, each once.
+// The strings of a trace, each stored once.
 class Texts {
  public:
   explicit Texts(std::vector<std::string>& texts) : texts_(texts) {}
@@ -46,7 +46,7 @@ void add_launch(const PlanStep& step, Texts& texts, TraceLaunches& launches) {
   launches.recomputed.push_back(step.recomputed ? 1 : 0);
 }
 
-// First and last launch during which each buffer of the step is alive; {-1, -1} for one that is never allocated.
+// First and last launch during which each buffer of the step is live; {-1, -1} for one that is never allocated.
 std::vector<std::pair<int64_t, int64_t>> live_launches(const Plan& plan) {
   std::vector<std::pair<int64_t, int64_t>> live(plan.buffers.size(), {-1, -1});
   const auto count = static_cast<int64_t>(plan.steps.size());
@@ -65,8 +65,8 @@ std::vector<std::pair<int64_t, int64_t>> live_launches(const Plan& plan) {
   return live;
 }
 
-// Which buffers forward saves for backward; where backward was cut off, those that it would have read. As
-// saved_storages finds them in the graph.
+// Which buffers forward saves for backward; if backward was cut off, those that it would have read. Matches
+// saved_storages, which works on the graph.
 std::vector<bool> saved_buffers(const Plan& plan) {
   std::vector<bool> is_read(plan.buffers.size(), false);
   const auto read = [&](const Operand& operand) {
@@ -143,7 +143,7 @@ TracedStep traced_step(const Timeline& timeline, const std::vector<Seconds>& tim
   step.total = timeline.total().count();
   for (size_t i = 1; i < times.size(); ++i)
     step.launches.push_back(std::llround((times[i] - times[i - 1]).count() * 1e9));
-  // Rounded launches of a virtual clock may add up to more than their step.
+  // On a virtual clock, rounded launches may sum to more than their step.
   const double sum =
       1e-9 * static_cast<double>(std::accumulate(step.launches.begin(), step.launches.end(), int64_t{0}));
   step.total = std::max(step.total, step.begin + sum);

@@ -1,4 +1,4 @@
-// The trace of a step: launches and buffers from its plan, times from its marks.
+// The trace of a step: launches and buffers from its plan, times from its launch times.
 #pragma once
 
 #include <vector>
@@ -14,13 +14,13 @@ namespace laptime {
 // Launches and buffers of the plan, without times.
 StepTrace trace_of(const Plan& plan);
 
-// Adds what bounds the launches of a device that predicts: the rates that it predicts from.
+// Adds the rates that bound launches on a device that predicts: those that its predictions use.
 void add_predicted_rates(const Device& device, StepTrace& trace);
 
-// The times of one step. `times` are Executor::launch_times of it.
+// The times of one step. `times` are its Executor::launch_times.
 TracedStep traced_step(const Timeline& timeline, const std::vector<Seconds>& times);
 
-// The same times added up by phase and class of work.
+// Sums these times by phase and class of work.
 ClassTimes class_times(const Plan& plan, const std::vector<Seconds>& times);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Runs a prepared point: memory, weights and samples.
+// Runs a prepared point: allocates memory, fills weights and takes samples.
 #include "measure/measure.h"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ bool outputs_are_finite(const Executor& executor) {
   });
 }
 
-// A field of /proc/self/status that counts kB.
+// Reads a field of /proc/self/status in kB.
 std::optional<int64_t> status_field(const std::string& name) {
   std::ifstream status("/proc/self/status");
   for (std::string word; status >> word;) {
@@ -55,8 +55,8 @@ std::optional<int64_t> status_field(const std::string& name) {
 std::optional<int64_t> resident_bytes() { return status_field("VmRSS:"); }
 std::optional<int64_t> peak_resident_bytes() { return status_field("VmHWM:"); }
 
-// Follows the loss scale of a run: reads the states of loss scaling after each step. Does nothing for a step without
-// loss scaling, or a device that computes nothing.
+// Tracks the loss scale of a run by reading the loss-scaling state after each step. Does nothing for a step without
+// loss scaling, or on a device that computes nothing.
 class LossScaleHistory {
  public:
   // `initial` is the scale of the first step.
@@ -73,7 +73,7 @@ class LossScaleHistory {
     *use_.growths += scale > scale_ ? 1 : 0;
     *use_.backoffs += scale < scale_ ? 1 : 0;
     use_.last = scale_ = scale;
-    if (applied_bytes.empty()) return;  // a pass without optimizer
+    if (applied_bytes.empty()) return;  // a pass without an optimizer
     const auto applied = number_in<int64_t>(applied_bytes);
     if (applied == applied_) use_.skipped.push_back(steps_);
     *use_.skipped_steps += applied == applied_ ? 1 : 0;
@@ -87,7 +87,7 @@ class LossScaleHistory {
   LossScalingUse use_;
 };
 
-// Samples have marks of launches where those are expected to take less than this fraction of a step.
+// Samples record launch times if that is expected to take less than this fraction of a step.
 constexpr double kLaunchMarksBelow = 0.001;
 
 class PointRun {
@@ -142,8 +142,8 @@ class PointRun {
     if (hooks_.progress) hooks_.progress(progress);
   }
 
-  // On a pool what tensors asked for is counted as they do, and what the pool holds is the driver's decision. Without
-  // one both follow from the plan, whose blocks are there for the whole run.
+  // With a pool, requested memory is counted allocation by allocation, and the driver decides how much the pool
+  // reserves. Without one, both follow from the plan, whose blocks exist for the whole run.
   void take_memory(const Executor& executor) {
     run_.peak_bytes = run_.reserved_bytes = backend_.peak_held_bytes();
     const Plan& plan = executor.plan();
@@ -157,7 +157,7 @@ class PointRun {
     }
   }
 
-  // Without result where running the steps again would take too long.
+  // Skipped if repeating the steps would take too long.
   void search_nan(const StartingWeights& weights) {
     constexpr Seconds kLongest{300};
     Seconds spent{};
@@ -180,7 +180,7 @@ class PointRun {
     };
     read_sensors();
     StepHooks hooks;
-    // Without fixed numbers it is known only later where warm-up has ended, but the first two steps are part of it.
+    // Without fixed numbers, the end of warm-up is known only later, but the first two steps always belong to it.
     const int64_t named_warmup = has_fixed_steps(config_) ? warmup : 2;
     hooks.before = [&](int64_t step) {
       inputs.write(executor, step);
@@ -200,10 +200,10 @@ class PointRun {
     hooks.launches = [&](int64_t step, const std::vector<Seconds>& times) {
       if (run_.classes.empty()) run_.first_classed = static_cast<size_t>(step);
       run_.classes.push_back(class_times(executor.plan(), times));
-      if (step >= std::max<int64_t>(warmup, 1)) costs_.add(times);  // the first step is slower than the next
+      if (step >= std::max<int64_t>(warmup, 1)) costs_.add(times);  // the first step is slower than the others
     };
     hooks.interrupted = [&] { return !run_.finite || (hooks_.interrupted && hooks_.interrupted()); };
-    // Samples that a trace is held against have no marks of launches.
+    // Samples that a trace is compared with have no launch times.
     const double marks_below = trace_.wanted ? 0 : kLaunchMarksBelow;
     const Seconds mark = marks_below > 0 ? executor.cost_of_mark() : Seconds{};
     run_.sampling = sample(executor,
@@ -217,14 +217,14 @@ class PointRun {
     run_.loss_scaling = scales.result();
   }
 
-  // Marks in the first step cost nothing where it is warm-up.
+  // Recording launch times in the first step costs nothing if that step is warm-up.
   bool marks_first(Seconds mark) const {
     const bool is_warmup = !has_fixed_steps(config_) || config_.warmup.value_or(1) > 0;
     const Seconds marks = mark * static_cast<double>(prepared_.plan.steps.size());
     return is_warmup || marks < kLaunchMarksBelow * expected_step_;
   }
 
-  // Steps with and without marks of launches in turn, so that what changes on the machine meanwhile affects both.
+  // Alternates steps with and without launch times, so that changes on the machine affect both.
   void take_trace(Executor& executor, StepInputs& inputs) {
     StepTrace trace = trace_of(executor.plan());
     if (trace_.traced_steps > 0) trace.mark = executor.cost_of_mark().count();
@@ -249,7 +249,7 @@ class PointRun {
     run_.trace = std::move(trace);
   }
 
-  // Steps as recordings, and steps whose kernels the device records, as many of each as were traced.
+  // Replays recorded steps, and runs steps whose kernels the device records; as many of each as were traced.
   void take_device_use(Executor& executor, StepInputs& inputs, int64_t number, StepTrace& trace) {
     DeviceUse& device = trace.device;
     const auto write_inputs = [&] { inputs.write(executor, number++); };

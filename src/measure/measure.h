@@ -12,12 +12,12 @@
 
 namespace laptime {
 
-// Times successive parts of the set-up on the clock of the device.
+// Times consecutive parts of the set-up on the device's clock.
 class LapTimer {
  public:
   explicit LapTimer(Backend& backend) : backend_(backend), last_(backend.now()) {}
 
-  // Seconds since the last call, or since construction.
+  // Seconds since the previous call, or since construction.
   double next() {
     const Seconds now = backend_.now();
     const double seconds = (now - last_).count();
@@ -30,11 +30,11 @@ class LapTimer {
   Seconds last_;
 };
 
-// Progress of a point, for the progress line.
+// The progress of a point, for the progress line.
 struct PointProgress {
   std::string stage;        // "plan", "weights", "kernel trial", "warm-up", "steps"
   int64_t done = 0;         // steps so far, including warm-up
-  int64_t expected = 0;     // all steps; 0 if not known
+  int64_t expected = 0;     // all steps; 0 if unknown
   double step_seconds = 0;  // duration of the last step
 
   template <class Self, class Visit>
@@ -52,19 +52,19 @@ struct PointHooks {
   std::function<bool()> interrupted;           // called between steps; true ends the point as `interrupted`
 };
 
-// What to trace beside the samples.
+// A request for traced steps in addition to the samples.
 struct TraceRequest {
-  bool wanted = false;       // makes Measurement::trace
-  int64_t traced_steps = 0;  // steps whose launches are timed, in turn with as many that are not
+  bool wanted = false;       // fill Measurement::trace
+  int64_t traced_steps = 0;  // steps whose launches are timed, alternating with as many that are not
 
-  // How many traced steps a stored record must have to serve instead of a run; none if no trace is wanted.
+  // How many traced steps a stored record needs to replace a run; none if no trace is wanted.
   std::optional<int64_t> least_steps() const { return wanted ? std::optional(traced_steps) : std::nullopt; }
 };
 
 // Allocates and fills memory, then runs steps until the stopping rule is met, a loss is not finite or the run is
 // interrupted. Throws Error if memory is not available or weights or data cannot be read. The caller fills in `limits`,
-// because they are measured only after a successful run. `expected_step` is the predicted time of a step; zero where
-// nothing is predicted.
+// because they are measured only after a successful run. `expected_step` is the predicted time of a step, or zero
+// without a prediction.
 Measurement measure(const Prepared& prepared, Backend& backend, const PointHooks& hooks, const TraceRequest& trace = {},
                     Seconds expected_step = {});
 

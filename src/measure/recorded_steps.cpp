@@ -1,4 +1,4 @@
-// Options describe a point, lines of steps become a timeline, the timeline a series, and the series a record.
+// Options describe a point; lines with steps become a timeline, then a sample series, and finally a record.
 #include "measure/recorded_steps.h"
 
 #include <fmt/format.h>
@@ -36,21 +36,23 @@ void check_model_options(const std::vector<GivenOption>& given, const SystemConf
   if (is_in(given, "model")) {
     for (const std::string_view flag : {"batch", "context"}) {
       if (!is_in(given, flag))
-        throw Error::format("--model: needs --{} beside it, which says how many tokens a step has", flag);
+        throw Error::format("--model: also needs --{}, which determines the tokens per step", flag);
     }
-    if (system.tokens) throw Error("--tokens: the tokens of a step follow from --batch and --context; leave it out");
+    if (system.tokens)
+      throw Error("--tokens: leave it out, because --batch and --context determine the tokens of a step");
     return;
   }
   for (const GivenOption& option : given) {
     if (is_of_model(option.flag)) {
       throw Error::format(
-          "--{}: describes a model; name it with --model (laptime list models, or custom), or give --tokens alone",
+          "--{}: describes a model; name the model with --model (laptime list models, or custom), or give only "
+          "--tokens",
           option.flag);
     }
   }
 }
 
-// What a record's config says of an option: its value where the user or a known model states it.
+// Whether a record's config states an option: the user gave it, or a known model determines it.
 bool is_stated(const Option& option, const std::vector<GivenOption>& given, bool knows_model) {
   if (!describes_recorded_steps(option.flag)) return false;
   if (is_in(given, option.flag)) return true;
@@ -134,7 +136,7 @@ bool describes_recorded_steps(std::string_view flag) {
 
 RecordedPoint recorded_point(const std::vector<GivenOption>& given, const SystemConfig& system) {
   if (system.system.empty())
-    throw Error("--system: is missing; name what runs the steps, for example --system pytorch");
+    throw Error("--system is missing; name the program that runs the steps, for example --system pytorch");
   check_model_options(given, system);
   ResolvedConfig resolved = resolve(given);
   if (!resolved.invalid.empty()) throw Error(resolved.invalid);
@@ -144,7 +146,7 @@ RecordedPoint recorded_point(const std::vector<GivenOption>& given, const System
   if (point.config.device != kElsewhere) {
     point.device = find_device(point.config);
     if (!point.device->computes) {
-      throw Error::format("--device: {} is a prediction, and these steps run; give cpu or {}", point.config.device,
+      throw Error::format("--device: {} only predicts, but these steps really run; give cpu or {}", point.config.device,
                           kElsewhere);
     }
   }
@@ -169,7 +171,7 @@ void RecordedSteps::begin_series(const StepLine& first) {
   series_.emplace(run_.rule, fixed_, reported_time(phases_, pass_));
 }
 
-// Of the timeline, whose beginning is that of the first step.
+// The time on the timeline, which begins with the first step.
 Seconds RecordedSteps::begin_of(const StepLine& line) const {
   if (!line.begin) return ends_.empty() ? Seconds{} : ends_.back();
   return kNanosecondOfLine * static_cast<double>(*line.begin - first_begin_);
@@ -186,7 +188,7 @@ void RecordedSteps::check_fits(const StepLine& line) const {
   if (!has_phases || line.begin.has_value() != begins_)
     throw Error("lacks a time that the first step has, or has an extra one; every step must have the same times");
   if (begin_of(line) < ends_.back() - kNanosecondOfLine / 2) {
-    throw Error::format("'begin' is {} before the end of the last step; give times of one clock",
+    throw Error::format("'begin' is {} before the end of the previous step; give all times by one clock",
                         format_seconds((ends_.back() - begin_of(line)).count()));
   }
 }

@@ -1,4 +1,5 @@
-// RecordedSteps: steps that another program runs and times, measured by the rule of bench and made into its record.
+// RecordedSteps: steps that another program runs and times, measured with bench's stopping rule and turned into a
+// record.
 #pragma once
 
 #include <cstdint>
@@ -21,41 +22,41 @@
 
 namespace laptime {
 
-// The steps as the options of laptime record describe them.
+// The steps as described by the options of laptime record.
 struct RecordedPoint {
-  RunConfig config;              // resolved; says nothing of the model unless it is known
-  bool knows_model = false;      // by --model, with batch and context
-  std::optional<Device> device;  // whose measured peak the steps are held against; none where they ran elsewhere
+  RunConfig config;              // resolved; does not describe the model unless it is known
+  bool knows_model = false;      // given by --model, with batch and context
+  std::optional<Device> device;  // its measured peak is compared with the steps; none if they ran elsewhere
   std::string name;              // "step/model:small/ctx:256/dtype:float32/batch:4/system:pytorch"
   std::string version;           // "pytorch 2.15.0"
-  JsonObject stated;             // of a record's config: null for every option that nothing is known of
+  JsonObject stated;             // for a record's config: null for every unknown option
 };
 
-// Whether the option of this flag says anything about steps that laptime does not run: those of the model, and of the
-// pass, the number type, the machine and the sampling.
+// Whether an option applies to steps that laptime does not run: options of the model, pass, number type, machine and
+// sampling do.
 bool describes_recorded_steps(std::string_view flag);
 
-// Error for options that contradict each other or leave the point unclear: a system that is not named, a model without
-// batch and context, dimensions or tokens beside the wrong options, a device that only predicts.
+// Throws Error for options that contradict each other or leave the point unclear: a missing system, a model without
+// batch or context, dimensions or tokens combined with the wrong options, a device that only predicts.
 RecordedPoint recorded_point(const std::vector<GivenOption>& given, const SystemConfig& system);
 
-// Takes the steps one at a time. Steps that say when they began are taken to run now, on this machine: its counters are
-// read after each of them. Other steps follow one another without a pause, wherever they ran.
+// Takes the steps one at a time. Steps that state when they began are assumed to run now, on this machine, so its
+// counters are read after each of them. Other steps follow one another without a pause, wherever they ran.
 class RecordedSteps {
  public:
   explicit RecordedSteps(const RecordedPoint& point);
 
-  // Error, without having added it, for a line that does not fit the lines before.
+  // Throws Error and adds nothing if the line contradicts earlier ones.
   void add(const StepLine& line);
 
   int64_t count() const { return static_cast<int64_t>(ends_.size()); }
   bool is_done() const;          // no further step is needed
-  std::string progress() const;  // what the last step was, or why there need not be another: "sample 3"
+  std::string progress() const;  // describes the last step, or why no further step is needed: "sample 3"
 
-  // What the steps showed. `interrupted_by` says what ended them before they were done; empty otherwise.
-  // There has been a step.
+  // The results of the steps. `interrupted_by` says what ended them before they were done; empty otherwise. Requires at
+  // least one step.
   Measurement finish(std::string_view interrupted_by) &&;
-  // The phases that every step has, and the most memory that a line stated.
+  // The phases that every step has, and the most memory stated by a line.
   const std::vector<Phase>& phases() const { return phases_; }
   const std::vector<std::string>& own_phases() const { return own_phases_; }
   const MemoryUse& memory() const { return memory_; }
@@ -69,21 +70,21 @@ class RecordedSteps {
   bool fixed_;
   MachineCounters counters_;
   Measurement run_;
-  std::optional<SampleSeries> series_;  // from the first step on
-  std::set<std::string> keys_;          // that every line has
+  std::optional<SampleSeries> series_;  // set from the first step on
+  std::set<std::string> keys_;          // keys of every line
   std::vector<Phase> phases_;
   std::vector<std::string> own_phases_;
   MemoryUse memory_;
-  std::vector<Seconds> ends_;  // of the steps, since the first began
-  bool begins_ = false;        // every line says when its step began
+  std::vector<Seconds> ends_;  // ends of the steps, relative to the start of the first
+  bool begins_ = false;        // every line states when its step began
   int64_t first_begin_ = 0;    // ns
 };
 
 // A record of the point without measurements.
 Record describe_recorded(const RecordedPoint& point);
 
-// Adds to `described` what the steps showed, and holds the rate of a known model against the peak of the device, which
-// is measured unless it is known. Nothing else is learned from steps of another program.
+// Adds the results of the steps to `described`, and compares the rate of a known model with the device's peak, which is
+// measured unless known. Nothing else is learned from another program's steps.
 PointResult recorded_result(const RecordedPoint& point, Record described, RecordedSteps steps,
                             std::string_view interrupted_by, const MachineKnowledge& known);
 

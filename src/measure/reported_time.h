@@ -1,4 +1,4 @@
-// The time that a configuration asks for: the part of a step that its pass takes, its rate, and when to stop.
+// The time that a configuration reports: the part of a step that belongs to its pass, its rate, and when to stop.
 #pragma once
 
 #include <optional>
@@ -12,28 +12,28 @@
 
 namespace laptime {
 
-// Whether the numbers of steps are given; without them the rule chooses.
+// Whether the number of steps is given; otherwise the stopping rule decides.
 inline bool has_fixed_steps(const RunConfig& config) { return config.steps.has_value(); }
 
-// The stopping rule that a configuration asks for.
+// The stopping rule for a configuration.
 inline StoppingRule stopping_rule(const RunConfig& config) {
   if (!has_fixed_steps(config)) return StoppingRule({.budget = Seconds{config.budget}});
   return StoppingRule::fixed(config.warmup.value_or(0), *config.steps);
 }
 
-// The phases that a step of the plan has, in order.
+// The phases of a step of the plan, in order.
 std::vector<Phase> phases_of(const Plan& plan);
 
-// The phase whose time is that of the pass; none if the pass is the whole step.
+// The phase whose time is reported for the pass; none if the pass is the whole step.
 std::optional<Phase> reported_phase(const Plan& plan, Pass pass);
 std::optional<Phase> reported_phase(std::span<const Phase> phases, Pass pass);
 
-// Seconds per step of every sample, of the part of a step that `time` gives.
+// Seconds per step in every sample, for the part of a step that `time` selects.
 std::vector<double> per_sample(const Sampling& sampling, const ReportedTime& time);
 
 // The time of the pass in one step.
 ReportedTime reported_time(const Plan& plan, Pass pass);
-// The same of a step that has these phases.
+// Likewise for a step with these phases.
 ReportedTime reported_time(std::span<const Phase> phases, Pass pass);
 
 // Model FLOPs of one step of the pass: full attention, recomputation not counted.

@@ -79,13 +79,13 @@ class Point {
     if (hooks_.progress) hooks_.progress({.stage = stage});
   }
 
-  // Bytes of the last level of the caches that the record states.
+  // Size of the last-level cache, as stated in the record.
   std::optional<int64_t> cache_bytes() const {
     const auto machine = from_json<Machine>(record_.machine.json(), "machine");
     return machine.l3_bytes ? machine.l3_bytes : machine.l2_bytes;
   }
 
-  // Appends `items` to `learned`, with the key of this device and the date of the point.
+  // Appends `items` to `learned`, adding this device's key and the point's date.
   template <class Item>
   void add_learned(std::vector<Item>& items, std::vector<Item>& learned) const {
     for (Item& item : items) {
@@ -117,8 +117,8 @@ class Point {
     }
   }
 
-  // After a trial the point is planned again, because the chosen kernels may have other workspaces. If a different
-  // recomputation fits then, its new signatures are tried as well.
+  // After a trial the point is planned again, because the chosen kernels may need other workspaces. If a different
+  // recomputation fits then, its new signatures are tried too.
   Prepared prepare_with_trial(const Device& device, Backend& backend) {
     LapTimer laps(backend);
     report("plan");

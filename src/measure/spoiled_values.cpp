@@ -1,5 +1,5 @@
-// Repeats a run up to the step in which its values stopped being finite and examines that step op by op, and looks at
-// the exponents of states.
+// Repeats a run up to the step in which values stopped being finite and examines that step op by op; also inspects the
+// exponents of state values.
 #include "measure/spoiled_values.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace laptime {
 namespace {
 
-// The run again, one step at a time.
+// Repeats the run one step at a time.
 class Repetition {
  public:
   Repetition(const Prepared& prepared, Backend& backend, const StartingWeights& weights)
@@ -20,7 +20,7 @@ class Repetition {
     fill_weights(executor_, prepared.config, weights, prepared.device.threads.value_or(1));
   }
 
-  // Runs until `steps` steps are done; false if `stop` ended it.
+  // Runs until `steps` steps are done; returns false if `stop` ended it.
   bool run_to(int64_t steps, const std::function<bool()>& stop) {
     for (; done_ < steps; ++done_) {
       if (stop && stop()) return false;
@@ -67,7 +67,7 @@ std::optional<Executor::NanSite> find_first_nan(const Prepared& prepared, Backen
 
 namespace {
 
-// Numbers whose exponent bits are all zero, but not their mantissa.
+// Counts numbers with all exponent bits zero but a nonzero mantissa.
 template <class Bits>
 int64_t count_small(std::span<const std::byte> values, Bits exponent, Bits mantissa) {
   int64_t count = 0;

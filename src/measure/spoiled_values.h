@@ -1,5 +1,5 @@
-// Values that spoil a run: where they stopped being finite, and denormal numbers, which make arithmetic many times
-// slower.
+// Values that spoil a run: where they stopped being finite, and denormal numbers, which slow arithmetic down
+// severalfold.
 #pragma once
 
 #include <cstddef>
@@ -17,24 +17,25 @@
 
 namespace laptime {
 
-// The op and scope that first made a NaN or an infinity, after a run of `steps` steps that ended with one. The last
-// step has changed weights and optimizer state already, so the run is repeated up to the failing step, with the same
-// bits. A NaN of backward enters the weights one step before the loss shows it: then that step is examined.
+// The op and scope that first produced a NaN or an infinity, after a run of `steps` steps that ended with one. The last
+// step has already changed weights and optimizer state, so the run is repeated up to the failing step, with identical
+// bits. A NaN in backward reaches the weights one step before the loss shows it; in that case the earlier step is
+// examined.
 //
-// Call it without any memory of the plan allocated. None if nothing is found, or `stop` (may be empty) returned true
+// Call it while no memory of the plan is allocated. None if nothing is found, or if `stop` (may be empty) returned true
 // between steps.
 std::optional<Executor::NanSite> find_first_nan(const Prepared& prepared, Backend& backend,
                                                 const StartingWeights& weights, int64_t steps,
                                                 const std::function<bool()>& stop);
 
-// Whether the last quarter of the steps took at least 1.25 times as long as the quarter after the first step, by their
+// Whether the last quarter of the steps took at least 1.25 times as long as the quarter after the first step, comparing
 // medians; false for fewer than eight steps.
 bool has_slowed_down(const Sampling& sampling);
 
-// Elements of a floating-point type that are denormal; 0 for other types.
+// Denormal elements of a floating-point type; 0 for other types.
 int64_t count_denormals(std::span<const std::byte> values, DType dtype);
 
-// Of all parameters and optimizer states, as they are now.
+// Counts over all parameters and optimizer states in their current values.
 int64_t count_denormals(const Executor& executor);
 
 }  // namespace laptime

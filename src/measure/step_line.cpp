@@ -1,4 +1,4 @@
-// Parses lines of steps. The table of keys says which values each may have.
+// Parses lines with steps. The table of keys defines which values each key may have.
 #include "measure/step_line.h"
 
 #include <algorithm>
@@ -47,8 +47,8 @@ std::vector<std::string_view> known_keys() {
   throw Error::format("'{}' must be {}, found {}", key, expected, quote(found.dump()));
 }
 
-// Python writes numbers that are not finite as words that JSON does not have. NaN is no value, as null is; an infinite
-// number becomes a text, which only a loss may be.
+// Python writes numbers that are not finite as words that JSON lacks. NaN means no value, like null; an infinite number
+// becomes a string, which is allowed only for a loss.
 std::string without_words_of_python(std::string_view text) {
   constexpr std::string_view kInfinity = "Infinity";
   constexpr std::string_view kNan = "NaN";
@@ -89,7 +89,7 @@ double loss_of(const Json& value) {
   return value.get<double>();
 }
 
-// A name that can stand beside those of the passes in a record: "data", "all_reduce".
+// A name that a record can use alongside the names of passes: "data", "all_reduce".
 bool is_phase_name(std::string_view name) {
   constexpr size_t kLongestName = 32;
   constexpr std::array<std::string_view, 4> kTaken{"step", "inference", "forward_backward", "residue"};
@@ -99,7 +99,7 @@ bool is_phase_name(std::string_view name) {
          std::find(kTaken.begin(), kTaken.end(), name) == kTaken.end();
 }
 
-// The phases of the line by name: those that have a key of their own, and those of `phases`.
+// The phases of the line by name: those with their own key, and those in `phases`.
 std::vector<std::pair<std::string, Json>> phases_of(const Json& line) {
   std::vector<std::pair<std::string, Json>> phases;
   for (const Phase phase : kTimedPhases) {
@@ -116,8 +116,9 @@ std::vector<std::pair<std::string, Json>> phases_of(const Json& line) {
     if (const std::string meant = did_you_mean(name, timed); !meant.empty() && !timed_phase(name))
       throw Error::format("unknown phase {}{}", quote(name), meant);
     if (!is_phase_name(name)) {
-      throw Error::format("the phase {} is not a name; use up to 32 of a-z, 0-9 and _, and none that a pass has",
-                          quote(name));
+      throw Error::format(
+          "{} is not a valid phase name; use up to 32 characters from a-z, 0-9 and _, and not the name of a pass",
+          quote(name));
     }
     const bool is_known =
         std::any_of(phases.begin(), phases.end(), [&, &name = name](const auto& phase) { return phase.first == name; });
@@ -130,15 +131,14 @@ std::vector<std::pair<std::string, Json>> phases_of(const Json& line) {
 Json parsed_line(std::string_view line) {
   const std::string text = line.size() > kMaxStepLineBytes ? std::string(line) : without_words_of_python(line);
   if (text.size() > kMaxStepLineBytes)
-    throw Error::format("{} bytes, more than the limit of {} for a step", text.size(), kMaxStepLineBytes);
-  if (json_size(text).depth > 2) throw Error("lists and objects within the phases of a step are not known");
+    throw Error::format("{} bytes exceed the limit of {} for a step", text.size(), kMaxStepLineBytes);
+  if (json_size(text).depth > 2) throw Error("the phases of a step may not contain lists or objects");
   std::string repeated;
   Json json;
   try {
     json = Json::parse(text, &repeated);
   } catch (const JsonError&) {}
-  if (!json.is_object())
-    throw Error::format("{} is not an object of JSON; write {{\"step\": NANOSECONDS}}", quote(text));
+  if (!json.is_object()) throw Error::format("{} is not a JSON object; write {{\"step\": NANOSECONDS}}", quote(text));
   if (!repeated.empty()) throw Error::format("has the key {} twice; give each key once", quote(repeated));
   return json;
 }
@@ -183,11 +183,11 @@ StepLine parse_step_line(std::string_view text) {
     phases += value.get<double>();
   }
   if (line.own_phases.size() > kMostOwnPhases)
-    throw Error::format("has {} phases; at most {} are kept apart", line.own_phases.size(), kMostOwnPhases);
+    throw Error::format("has {} phases; at most {} are allowed", line.own_phases.size(), kMostOwnPhases);
   std::sort(line.phases.begin(), line.phases.end());
   if (phases > json.at(kStep).get<double>()) {
-    throw Error::format("the phases take {}, longer than the step, which takes {}",
-                        format_seconds(phases * kNanosecond), format_seconds(line.step.count()));
+    throw Error::format("the phases take {}, which is longer than the step ({})", format_seconds(phases * kNanosecond),
+                        format_seconds(line.step.count()));
   }
   return line;
 }

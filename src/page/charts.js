@@ -1,11 +1,11 @@
-// The charts of a page: functions from its data and the selected point to options of ECharts, which does the drawing.
+// The charts of a page: functions from the page's data and the selected point to options for ECharts, which draws them.
 "use strict";
 const charts = (() => {
   const SECONDS = [[1, "s"], [1e-3, "ms"], [1e-6, "us"], [1e-9, "ns"]];
   const BYTES = [[2 ** 40, "TiB"], [2 ** 30, "GiB"], [2 ** 20, "MiB"], [2 ** 10, "KiB"], [1, "B"]];
   const COUNTS = [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]];
   const COLORS = {
-    forward: "#4477aa", inference: "#4477aa", backward: "#ee6677", optimizer: "#9988dd", "outside of the phases": "#bbbbbb",
+    forward: "#4477aa", inference: "#4477aa", backward: "#ee6677", optimizer: "#9988dd", "outside the phases": "#bbbbbb",
     matmul: "#66b5e0", attention: "#44aa99", softmax: "#228855", elementwise: "#ddcc77", reduction: "#999933", cast: "#cc6677",
     copy: "#aa4499", loss: "#882255", "between launches": "#bbbbbb",
     parameters: "#4477aa", "optimizer state": "#9988dd", "inputs and constants": "#44aa99", gradients: "#ee6677",
@@ -14,7 +14,7 @@ const charts = (() => {
   };
   const colorOf = (name) => COLORS[name] ?? "#bbbbbb";
 
-  // A value in the largest unit of which it has at least one, with three digits.
+  // Formats a value with three digits, in the largest unit in which it is at least one.
   function scaled(value, units) {
     if (value === null || value === undefined) return "-";
     if (value === 0) return "0";
@@ -32,8 +32,8 @@ const charts = (() => {
   const shortened = (text) => text.replace(/\.0+(?= |$)|(\.\d*[1-9])0+(?= |$)/, "$1");
   const tick = (format) => (value) => shortened(format(value));
 
-  // The options that all charts share. `look` has colours (ink, muted, line, ground, accent), the font, whether patterns are
-  // drawn, and the width in pixels.
+  // The options that all charts share. `look` has colours (ink, muted, line, ground, accent), the font, whether to draw
+  // patterns, and the width in pixels.
   const common = (look) => ({
     animation: false,
     textStyle: { color: look.ink, fontFamily: look.font },
@@ -52,7 +52,7 @@ const charts = (() => {
     inactiveColor: look.line, itemWidth: 14, itemHeight: 10,
   });
 
-  // Intervals from `low` to `high` of rows of a category axis: [row, low, high].
+  // Intervals from `low` to `high` for rows of a category axis: [row, low, high].
   const whiskers = (look, rows, axis = {}) => ({
     type: "custom", silent: true, z: 5, tooltip: { show: false }, data: rows, encode: { x: [1, 2], y: 0 }, ...axis,
     renderItem(_, api) {
@@ -63,7 +63,7 @@ const charts = (() => {
     },
   });
 
-  // An axis of bytes from zero whose ticks are round in binary units.
+  // An axis of bytes that starts at zero and has round ticks in binary units.
   function byteAxis(most) {
     const interval = 2 ** Math.ceil(Math.log2(Math.max(1, most) / 6));
     return { type: "value", min: 0, interval, max: interval * Math.ceil((1.02 * most) / interval) };
@@ -73,17 +73,17 @@ const charts = (() => {
 
   const withTime = (data, indices) => indices.filter((index) => data.points[index].time);
 
-  // The phases of a point; time outside of them is one more where it can be seen.
+  // The phases of a point; time outside them is added as another phase if it is large enough to see.
   function phasesOf(point) {
     const inside = point.phases.filter(({ phase }) => phase !== point.pass);
     if (!inside.length) return [{ phase: point.pass === "forward_backward" ? "forward" : point.pass, seconds: point.time.median_s }];
     const phases = inside.map(({ phase, median_s }) => ({ phase, seconds: median_s }));
     const rest = point.time.median_s - phases.reduce((sum, one) => sum + one.seconds, 0);
-    if (rest > 0.01 * point.time.median_s) phases.push({ phase: "outside of the phases", seconds: rest });
+    if (rest > 0.01 * point.time.median_s) phases.push({ phase: "outside the phases", seconds: rest });
     return phases;
   }
 
-  // Bars of a group of points, stacked by phase, with the interval of the median, the time and the ratio.
+  // Bars for a group of points, stacked by phase, with the median's interval, the time and the ratio.
   function time(data, selected, look) {
     const group = data.groups[data.points[selected].group];
     const rows = withTime(data, group.points);
@@ -153,12 +153,12 @@ const charts = (() => {
     };
   }
 
-  // Three strips over the time of a step: its phases, the classes of work in them, and their kernels.
+  // Three strips over the time of a step: its phases, their classes of work, and the kernels.
   function work(data, selected, look) {
     const trace = data.traces[data.points[selected].trace];
     if (!trace?.kernels.length) return null;
     const segments = [];
-    const last = [null, null, null]; // of each strip
+    const last = [null, null, null]; // one per strip
     const grow = (row, key, name, label, value) => {
       if (last[row]?.key === key) last[row].seconds += value;
       else segments.push(last[row] = { row, key, name, label, seconds: value });
@@ -196,7 +196,7 @@ const charts = (() => {
     };
   }
 
-  // Bytes held while each launch runs, stacked by purpose.
+  // Memory held while each launch runs, stacked by purpose.
   function memory(data, selected, look) {
     const point = data.points[selected];
     const held = data.traces[point.trace]?.memory;
@@ -233,7 +233,7 @@ const charts = (() => {
     };
   }
 
-  // The peak of a point without a timeline as one bar.
+  // The peak of a point without a timeline, as a single bar.
   function peak(point, look) {
     const parts = Object.entries(point.peak_parts_bytes);
     if (!parts.length) return null;
@@ -248,7 +248,7 @@ const charts = (() => {
     };
   }
 
-  // The peaks of points that differ in their context alone; none for fewer than three contexts.
+  // The peaks of points that differ only in their context; nothing for fewer than three contexts.
   function contexts(data, selected, look) {
     const rest = ({ values, pass }) => JSON.stringify([pass, { ...values, ctx: "" }]);
     const own = data.points[selected];
@@ -275,7 +275,7 @@ const charts = (() => {
     };
   }
 
-  // Ops as dots under the peak and the bandwidth; a dot is as large as its share of the time.
+  // Ops as dots below the peak and the bandwidth; a dot's size shows its share of the time.
   function roofline(data, selected, look) {
     const trace = data.traces[data.points[selected].trace];
     const found = trace?.roofline;
@@ -309,14 +309,14 @@ const charts = (() => {
     };
   }
 
-  // All samples of the points of a group as distances from their medians, and the steps of the selected point in order.
+  // All samples of a group's points as deviations from their medians, and the selected point's steps in order.
   function trust(data, selected, look) {
     const group = data.groups[data.points[selected].group];
     const rows = withTime(data, group.points).filter((index) => data.points[index].samples_s.length > 1).slice(0, 12);
     const point = data.points[selected];
     if (!rows.length || !point.time || point.predicted) return null;
     const narrow = look.width < 640;
-    const farthest = 60; // percent; samples beyond it are triangles at the edge
+    const farthest = 60; // percent; samples farther away are triangles at the edge
     const deviation = (index, value) => Math.min(farthest, 100 * (value / data.points[index].time.median_s - 1));
     const inner = { outerBoundsMode: "same", outerBoundsContain: "axisLabel", top: 34 };
     const grids = narrow ? [{ ...inner, left: 8, right: 16, height: 130 }, { ...inner, left: 8, right: 16, top: 230, bottom: 40 }]
@@ -355,7 +355,7 @@ const charts = (() => {
     };
   }
 
-  // Times as they were predicted before the run, beside the measured ones.
+  // Times predicted before the run, next to the measured ones.
   function prediction(data, selected, look) {
     const group = data.groups[data.points[selected].group];
     const rows = withTime(data, group.points).filter((index) => data.points[index].predicted_s).slice(0, 12);

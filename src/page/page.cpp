@@ -19,11 +19,11 @@
 namespace laptime {
 namespace {
 
-// Columns of all timelines of memory together, which decide how large a page with many traces is.
+// Total columns of all memory timelines; they determine the size of a page with many traces.
 constexpr size_t kAllColumns = 4800;
 constexpr size_t kMostColumns = 300;
 constexpr size_t kFewestColumns = 60;
-constexpr size_t kMostConfigurations = 64;  // of points whose whole configuration is on the page
+constexpr size_t kMostConfigurations = 64;  // points whose complete configuration is on the page
 
 const PageFile& page_file(std::string_view name) {
   const auto files = page_files();
@@ -32,7 +32,7 @@ const PageFile& page_file(std::string_view name) {
 
 uint8_t hex_digit(char c) { return static_cast<uint8_t>(c <= '9' ? c - '0' : c - 'a' + 10); }
 
-// Base64 of the bytes that the hexadecimal digits stand for, as a content security policy writes hashes.
+// Base64 of the bytes given by hexadecimal digits, as a content security policy writes hashes.
 std::string base64_of_hex(std::string_view hex) {
   constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
   std::vector<uint8_t> bytes;
@@ -56,7 +56,7 @@ std::string policy() {
                      scripts, base64_of_hex(page_file("page.css").sha256));
 }
 
-// JSON in ASCII in which nothing ends a script element or begins a comment.
+// ASCII JSON in which nothing can end a script element or begin a comment.
 std::string harmless_in_html(const Json& json) {
   std::string text;
   for (const char c : json.dump()) {
@@ -88,7 +88,7 @@ Json groups_json(const PagePoints& points) {
   return groups;
 }
 
-// The meanings of the verdicts that the page has.
+// The meanings of the verdicts that occur on the page.
 Json verdicts_json(const PagePoints& points) {
   Json verdicts = Json::object();
   for (const StabilityWord& word : stability_words()) {
@@ -100,7 +100,7 @@ Json verdicts_json(const PagePoints& points) {
 }
 
 Json answers_json(const PagePoints& points) {
-  // The point that the page opens with stands for the others, and after it those of the same work.
+  // The point that the page opens with comes first, followed by those with the same work.
   const PagePoint* const headline = &points[points.headline()];
   std::vector<const PagePoint*> order;
   for (const PagePoint& point : points.all()) order.push_back(&point);

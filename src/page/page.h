@@ -1,4 +1,4 @@
-// page_html: records as one page that needs nothing but itself.
+// page_html: renders records as one self-contained page.
 #pragma once
 
 #include <optional>
@@ -13,16 +13,16 @@ namespace laptime {
 
 struct PageInput {
   std::vector<Record> records;
-  std::vector<std::optional<StepTrace>> traces;  // of each record
-  TrainingBudget budget{};                       // of the training whose time the page tells
+  std::vector<std::optional<StepTrace>> traces;  // one per record
+  TrainingBudget budget{};                       // the training run whose duration the page shows
 };
 
-// An HTML file with its style, scripts and chart library inside. Its content security policy allows these scripts by
-// their hashes and nothing from outside. Texts of records stand in one block of JSON and become text nodes. The input
-// must not be empty.
+// An HTML file with its style, scripts and chart library inline. Its content security policy allows these scripts by
+// their hashes, and nothing from outside. Text from records is contained in one JSON block and becomes text nodes. The
+// input must not be empty.
 std::string page_html(const PageInput& input);
 
-// The block of JSON alone.
+// Only the JSON block.
 std::string page_data(const PageInput& input);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Builds the page from its block of JSON, and keeps one selected point that all charts and tables follow.
+// Builds the page from its JSON block, and tracks one selected point that all charts and tables follow.
 "use strict";
 (() => {
   const { make } = tables;
@@ -53,7 +53,7 @@
   const keyed = (name, rows) => ({ name, rows, columns: [...new Set(rows.flatMap(Object.keys))].map((key) => ({ key, title: key })) });
   const timeKeys = ["median_s", "ci_low_s", "ci_high_s", "mean_s", "std_s", "min_s", "max_s", "samples"];
   const statistics = (time) => Object.fromEntries(timeKeys.map((key) => [key, time?.[key] ?? null]));
-  // Everything on the page, as tables to save.
+  // Everything on the page, as tables that can be saved.
   const everything = () => [
     keyed("points", everywhere((one) => [{ record: one.record, machine: one.machine, created: one.created, status: one.status, reason: one.reason,
       ...statistics(one.time), tokens_per_s: one.tokens_per_s, of_peak: one.of_peak, peak_bytes: one.peak_bytes, predicted_s: one.predicted_s,
@@ -79,7 +79,8 @@
   };
   const facts = (pairs) => make("dl", { class: "words" }, ...pairs.map(([word, meaning]) => make("div", {}, make("dt", {}, word), make("dd", {}, meaning))));
 
-  // Each section: its chart, the sentence below it, a list beside the chart or below the sentence, and one fold.
+  // Each section has a chart, the sentence below it, a list next to the chart or below the sentence, and one
+  // collapsible part.
   const sections = [
     {
       id: "compare", title: "Compare", table: () => tables.node(comparison, ({ index }) => select(index)),
@@ -92,7 +93,7 @@
     {
       id: "work", title: "Where time goes", chart: charts.work, missing: "laptime profile", says: () => point().sentences.work,
       is_below: true, list: () => tables.node({ name: "longest kernels", columns: kernelColumns, rows: kernels(trace()).filter((one) => one.kernels === 1).slice(0, 10) }),
-      folded: () => ["All kernels", () => [make("p", {}, `Times are shares of traced steps times the median of the point. The mean traced step took ${seconds(trace().traced_s)}.`), listed("kernels", kernelColumns, kernels(trace()))]],
+      folded: () => ["All kernels", () => [make("p", {}, `Times are shares of the traced steps multiplied by the median of the point. The mean traced step took ${seconds(trace().traced_s)}.`), listed("kernels", kernelColumns, kernels(trace()))]],
     },
     {
       id: "memory", title: "Memory", chart: charts.memory, second: charts.contexts, says: () => point().sentences.memory,
@@ -104,19 +105,19 @@
       folded: () => ["All ops", () => [listed("ops", roofColumns, trace().roofline.ops)]],
     },
     {
-      id: "trust", title: "How sure", chart: charts.trust, missing: "laptime bench", says: () => point().sentences.trust,
+      id: "trust", title: "Reliability", chart: charts.trust, missing: "laptime bench", says: () => point().sentences.trust,
       folded: () => ["Verdicts and what they mean", () => [
         listed("verdicts", [text("point", "point"), value("samples", "samples", (number) => String(number ?? "-")), value("error", "± (95 %)", error), text("verdict", "verdict"), text("reasons", "reasons", true)],
           data.groups[point().group].points.map((index) => data.points[index]).filter(({ time }) => time).map((one) => ({ point: one.full_name, samples: one.time.samples, error: one.time.error, verdict: one.verdict.replaceAll("_", " "), reasons: one.reasons.join("; ") }))),
-        facts([["± (95 %)", "the interval of the median by resampling the samples; ± is its farther end. A ratio has the interval of both medians."],
+        facts([["± (95 %)", "bootstrap confidence interval of the median; ± is its farther end. The interval of a ratio covers both medians."],
           ...Object.entries(data.verdicts).map(([word, meaning]) => [word.replaceAll("_", " "), meaning])])]],
     },
     {
-      id: "data", title: "Data", chart: charts.prediction, says: () => "Every number of this page, by table and its rows, to copy or to save as CSV.",
+      id: "data", title: "Data", chart: charts.prediction, says: () => "Every number on this page, by table, to copy or to save as CSV.",
       is_below: true, list: () => make("ul", { class: "files" }, ...everything().map((table) => make("li", {}, make("b", {}, table.name), ` ${table.rows.length} `, tables.tools(table)))),
       folded: () => ["Questions and answers", () => [
         facts(data.answers.map(({ question, answer }) => [question, answer])),
-        ...(data.published.length ? [make("h3", {}, "Published times of the same work"), listed("published", [text("hardware", "hardware"), text("software", "software"), text("mode", "mode"),
+        ...(data.published.length ? [make("h3", {}, "Published times for the same work"), listed("published", [text("hardware", "hardware"), text("software", "software"), text("mode", "mode"),
           text("arithmetic", "arithmetic"), text("pass", "pass"), value("context", "context", String), value("seconds_s", "time", seconds), value("here_over_published", "here / published", (ratio) => `${ratio.toPrecision(3)}x`), text("source", "source", true)], data.published)] : [])]],
     },
   ];
@@ -167,7 +168,7 @@
     update();
   }
 
-  // The point with this value of an axis that has most other values of the selected one.
+  // The point that has this value on one axis and shares most other values with the selected point.
   function nearest(key, wanted) {
     const alike = (one) => data.axes.filter((axis) => axis.key !== key && (one.values[axis.key] ?? "") === (point().values[axis.key] ?? "")).length;
     const found = data.points.map((one, index) => ({ one, index })).filter(({ one }) => (one.values[key] ?? "") === wanted);
@@ -215,7 +216,7 @@
       const node = at(section.id);
       const has = !section.chart || section.chart(data, selected, lookOf(node.querySelector(".chart"))) !== null;
       node.querySelector("h2 small").textContent = section.id === "compare" || section.id === "data" ? "" : point().full_name;
-      node.querySelector("p.says").textContent = has ? section.says() : section.missing && !(section.id === "trust" && point().predicted) ? `No data of this point: run ${section.missing}.` : section.says();
+      node.querySelector("p.says").textContent = has ? section.says() : section.missing && !(section.id === "trust" && point().predicted) ? `No data for this point: run ${section.missing}.` : section.says();
       const list = node.querySelector(".list");
       const canList = list && (has || !section.missing);
       list?.replaceChildren(...(canList ? [section.list()] : []));
@@ -246,7 +247,7 @@
       font: getComputedStyle(document.body).fontFamily, patterns: patterns || printing, width: printing ? PAPER : node?.clientWidth || PAPER };
   }
 
-  const PAPER = 690; // pixels of a printed page
+  const PAPER = 690; // pixel width of a printed page
   function draw() {
     for (const chart of drawn) {
       const look = lookOf(chart.node);

@@ -1,4 +1,4 @@
-// The files that a page is made of, which cmake/embedded_files.cmake compiles into the program.
+// The files that make up a page; cmake/embedded_files.cmake compiles them into the program.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@ namespace laptime {
 struct PageFile {
   std::string_view name;  // "page.css"
   std::string_view text;
-  std::string_view sha256;  // of the text, 64 hexadecimal digits
+  std::string_view sha256;  // hash of the text, 64 hexadecimal digits
 };
 std::span<const PageFile> page_files();
 

@@ -17,7 +17,7 @@
 namespace laptime {
 namespace {
 
-// With as many digits as a chart can show, so that the JSON is short.
+// Keeps only as many digits as a chart can show, so that the JSON stays short.
 Json number(double value) {
   if (!std::isfinite(value)) return nullptr;
   return std::strtod(fmt::format("{:.6g}", value).c_str(), nullptr);
@@ -31,7 +31,7 @@ Json numbers(const std::vector<double>& values) {
   return json;
 }
 
-// A prediction has no samples to say more of.
+// A prediction has no samples, so it has only a time.
 Json time_json(const Record& record, const TimeStats& time) {
   if (is_predicted(record)) return {{"median_s", number(time.median)}};
   return {{"median_s", number(time.median)},   {"ci_low_s", number(time.ci_low)},
@@ -40,7 +40,7 @@ Json time_json(const Record& record, const TimeStats& time) {
           {"max_s", number(time.max)},         {"samples", time.count}};
 }
 
-// The values of the axes of the page.
+// The point's values on the axes of the page.
 Json values_json(const PagePoints& points, const PagePoint& point) {
   Json values = Json::object();
   for (const PageAxis& axis : points.axes()) {
@@ -49,11 +49,11 @@ Json values_json(const PagePoints& points, const PagePoint& point) {
   return values;
 }
 
-// The phases that were timed inside the pass, in the order of a step.
+// The phases timed within the pass, in the order of a step.
 Json phases_json(const Record& record) {
   Json phases = Json::array();
   std::vector<std::string> names{"inference", "forward", "backward", "optimizer"};
-  for (const PhaseShare& phase : record.phases) {  // of a step of another program, such as "data"
+  for (const PhaseShare& phase : record.phases) {  // phases of another program's step, such as "data"
     if (std::find(names.begin(), names.end(), phase.phase) == names.end()) names.push_back(phase.phase);
   }
   for (const std::string& phase : names) {
@@ -121,7 +121,7 @@ Json memory_json(const TraceSums& sums, size_t columns) {
           {"largest", std::move(largest)}};
 }
 
-// The kernels of a trace; those of a phase and class below half a percent of the step are one row.
+// The kernels of a trace; kernels of a phase and class that take less than half a percent of the step share a row.
 Json kernels_json(const TraceSums& sums) {
   constexpr double kSmall = 0.005;
   Json kernels = Json::array();

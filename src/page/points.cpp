@@ -22,7 +22,7 @@ constexpr std::string_view kPass = "pass";
 constexpr std::string_view kMachine = "machine";
 constexpr std::string_view kPoint = "point";
 
-// Tags of names and keys of configurations that say which work a point does; every other option says how.
+// Name tags and configuration keys that determine which work a point does; every other option determines how.
 constexpr std::array<std::string_view, 12> kWorkTags{"pass", "model",  "edition", "ctx",   "batch", "d_model",
                                                      "d_ff", "layers", "heads",   "vocab", "crop",  "heads_kv"};
 constexpr std::array kWorkKeys{"model",     "edition",    "d_model",        "d_ff",       "num_layers",
@@ -36,7 +36,7 @@ std::string work_of(const Record& record) {
   return work;
 }
 
-// The tags and values of a name, "step/model:small/ctx:256"; a name that another program made is one value.
+// The tags and values in a name, "step/model:small/ctx:256"; a name from another program is a single value.
 std::vector<std::pair<std::string, std::string>> tags_of(const Record& record) {
   std::vector<std::pair<std::string, std::string>> tags;
   std::string_view rest = record.name;
@@ -69,7 +69,7 @@ std::string without_prefix(const std::string& device) {
   return device.starts_with(kPredicts) ? device.substr(kPredicts.size()) : device;
 }
 
-// "context 128"; "float32" for an option whose values say themselves what they are.
+// "context 128"; "float32" for an option whose values are self-explanatory.
 std::string spoken(const PageAxis& axis, const std::string& value) {
   constexpr std::array<std::string_view, 8> kPlain{"pass",   "model",   "dtype", "mode",
                                                    "device", "machine", "point", "system"};
@@ -81,7 +81,7 @@ std::string spoken(const PageAxis& axis, const std::string& value) {
   return text;
 }
 
-// How well a record stands for its point.
+// Ranks records for one point: the highest represents it.
 int worth_of(const Record& record, bool has_trace) {
   const TimeStats* const time = record.main_time();
   if (record.status != Status::kOk || time == nullptr) return 0;
@@ -90,7 +90,7 @@ int worth_of(const Record& record, bool has_trace) {
 
 double median_of(const PagePoint& point) { return point.time()->median; }
 
-// Groups of indices of points with the same key, in the order of their first.
+// Groups the indices of points with equal keys, ordered by each group's first point.
 template <class Key>
 std::vector<PageGroup> grouped(const std::vector<PagePoint>& points, const Key& key) {
   std::map<std::string, size_t> known;
@@ -159,7 +159,7 @@ void PagePoints::choose_records(const PageInput& input) {
 void PagePoints::find_axes() {
   std::vector<PageAxis> axes;
   std::map<std::string, std::set<std::string>> values;
-  std::map<std::string, size_t> counts;  // of points that state the option
+  std::map<std::string, size_t> counts;  // points that state the option
   const auto add = [&](PagePoint& point, const std::string& key, const std::string& value) {
     if (std::none_of(axes.begin(), axes.end(), [&](const PageAxis& axis) { return axis.key == key; }))
       axes.push_back({key, title_of_axis(key), {}});
@@ -174,7 +174,7 @@ void PagePoints::find_axes() {
     for (const auto& [key, value] : tags_of(*point.record)) add(point, key, value);
     add(point, std::string(kMachine), machine_of(*point.record));
   }
-  // The machine is a value of its own only where the device does not name it.
+  // The machine is a separate value only if the device does not name it.
   const bool names_device = values["device"].size() > 1;
   std::erase_if(axes, [&](PageAxis& axis) {
     if (counts[axis.key] < points_.size()) axis.values.emplace_back();
@@ -186,7 +186,7 @@ void PagePoints::find_axes() {
                        [](const auto& a, const auto& b) { return number_of(a) < number_of(b); });
     }
   }
-  // Options of the work come first, with the pass as their last; options of how it is computed follow.
+  // Options of the work come first, ending with the pass, followed by options of how it is computed.
   const auto place = [](const PageAxis& axis) { return axis.key == kPass ? 1 : is_of_work(axis.key) ? 0 : 2; };
   std::stable_sort(axes.begin(), axes.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
   axes_ = std::move(axes);

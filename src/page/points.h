@@ -1,4 +1,4 @@
-// PagePoints: which record stands for each point of a page, what tells the points apart, and how they compare.
+// PagePoints: which record represents each point of a page, what distinguishes the points, and how they compare.
 #pragma once
 
 #include <cstddef>
@@ -13,31 +13,31 @@
 
 namespace laptime {
 
-// An option in which points differ, such as the context. Its values are in the order of their numbers, or else in that
-// of the records.
+// An option in which points differ, such as the context. Its values are in numeric order, or otherwise in the order of
+// the records.
 struct PageAxis {
-  std::string key;    // its tag in the names of points: "ctx"
+  std::string key;    // its tag in point names: "ctx"
   std::string title;  // "context"
   std::vector<std::string> values;
 };
 
 struct PagePoint {
   const Record* record = nullptr;
-  const StepTrace* trace = nullptr;  // of this record, or else the newest of the same point; null without one
-  std::map<std::string, std::string> values{};  // by the key of the axis
+  const StepTrace* trace = nullptr;  // this record's trace, or else the newest of the same point; null if there is none
+  std::map<std::string, std::string> values{};  // keyed by axis key
   std::string name{};                           // within its group: "bfloat16 compile"
-  std::string full_name{};                      // on the page: "step, context 128, bfloat16 compile"
+  std::string full_name{};                      // on the whole page: "step, context 128, bfloat16 compile"
   size_t group = 0;
 
-  const TimeStats* time() const;  // of the whole pass; null without a sample
+  const TimeStats* time() const;  // time of the whole pass; null without samples
 };
 
-// Points that one chart of times shows side by side.
+// Points that one time chart shows side by side.
 struct PageGroup {
   std::vector<size_t> points;
-  bool is_one_work = true;        // the same model, sizes and pass: their times can be compared
-  std::optional<size_t> base;     // the point that others are compared with, among those with a time
-  std::optional<size_t> fastest;  // none without a time
+  bool is_one_work = true;        // the same model, sizes and pass, so their times can be compared
+  std::optional<size_t> base;     // the point with which others are compared; always one with a time
+  std::optional<size_t> fastest;  // none if no point has a time
   std::optional<size_t> second;
 };
 
@@ -52,14 +52,14 @@ class PagePoints {
   const std::vector<PageGroup>& groups() const { return groups_; }
   const PageGroup& group_of(const PagePoint& point) const { return groups_[point.group]; }
 
-  // The point that the page opens with: measured before predicted, of laptime before other programs, of the most
-  // complete pass, of the largest work, and of these the fastest.
+  // The point that the page opens with: measured before predicted, laptime before other programs, then the most
+  // complete pass, the largest work, and finally the fastest.
   size_t headline() const { return headline_; }
 
   const TrainingBudget& budget() const { return budget_; }
 
-  // How many times as fast the point is as the base of its group, with its 95 % interval; predictions have none. None
-  // for the base itself, for other work, and without a time.
+  // Speed-up of the point over its group's base, with its 95 % interval; predictions have no interval. None for the
+  // base itself, for other work, and without a time.
   std::optional<TimeRatio> against_base(const PagePoint& point) const;
   std::optional<TimeRatio> times_as_fast(const PagePoint& point, const PagePoint& base) const;
 
@@ -77,7 +77,7 @@ class PagePoints {
   TrainingBudget budget_;
 };
 
-// The card or the processor of a record; for a prediction its device.
+// The card or the processor of a record; for a prediction, its device.
 std::string machine_of(const Record& record);
 
 // How complete a pass is, from inference (0) to a step (4).

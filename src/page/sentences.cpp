@@ -1,4 +1,4 @@
-// Words for the facts of a page.
+// Turns the facts of a page into sentences.
 #include "page/sentences.h"
 
 #include <fmt/format.h>
@@ -22,14 +22,14 @@
 namespace laptime {
 namespace {
 
-constexpr double kWellKnown = 0.05;  // a median known to that needs no word of doubt
+constexpr double kWellKnown = 0.05;  // a median known this well needs no warning
 constexpr std::array<std::string_view, 3> kPhases{"forward", "backward", "optimizer"};
 
 // "small GPT, 2 layers" for "small, 2 layers".
 std::string model_in_words(const Record& record) {
   std::string text = model_text(record);
-  if (text.empty() || text == "null") return "a model that is not known";
-  if (text == "attention") return "attention alone";
+  if (text.empty() || text == "null") return "an unknown model";
+  if (text == "attention") return "attention only";
   return text.insert(std::min(text.find(','), text.size()), " GPT");
 }
 
@@ -41,7 +41,7 @@ std::string pass_words(const std::string& pass) {
   return pass == "inference" ? "inference" : pass;
 }
 
-// The distinct texts of all points, in their order.
+// The distinct strings over all points, in their order.
 template <class Text>
 std::vector<std::string> distinct(const PagePoints& points, const Text& text) {
   std::vector<std::string> texts;
@@ -52,7 +52,7 @@ std::vector<std::string> distinct(const PagePoints& points, const Text& text) {
   return texts;
 }
 
-// Names the work of a point if the page has several works: " at context 128".
+// Names the work of a point if the page has several kinds of work: " at context 128".
 std::string place_of(const PagePoints& points, const PagePoint& point) {
   if (points.groups().size() < 2) return "";
   for (const PageAxis& axis : points.axes()) {
@@ -67,7 +67,7 @@ const TimeStats* phase_time(const PagePoint& point, std::string_view phase) {
   return found == point.record->time.end() || found->second.count == 0 ? nullptr : &found->second;
 }
 
-// ", 257 ms of them in the optimizer": the phase in which most is saved. Empty where the phases were not timed.
+// ", 257 ms of them in the optimizer": the phase with the largest saving. Empty if the phases were not timed.
 std::string most_saved(const PagePoint& from, const PagePoint& to) {
   std::string_view most;
   double saved = 0;
@@ -84,7 +84,7 @@ std::string most_saved(const PagePoint& from, const PagePoint& to) {
   return fmt::format(", {} of them in {}{}", brief_seconds(saved), most == "optimizer" ? "the " : "", most);
 }
 
-// How the peak grows over the contexts of points that are alike in all else; empty without two traces.
+// How the peak grows with the context over points that are otherwise equal; empty unless there are two traces.
 std::string growth_text(const PagePoints& points, const PagePoint& point) {
   const auto context_of = [](const PagePoint& one) {
     const Json& config = one.record->config.json();
@@ -106,7 +106,7 @@ std::string growth_text(const PagePoints& points, const PagePoint& point) {
   return "; " + words(growth);
 }
 
-// Whether no sample interval tells the two fastest points of a group apart.
+// Whether no sample interval separates the two fastest points of a group.
 bool is_tie(const PagePoints& points, const PageGroup& group) {
   if (!group.second) return false;
   const std::optional<TimeRatio> ratio = points.times_as_fast(points[*group.fastest], points[*group.second]);
@@ -123,7 +123,7 @@ std::string error_text(const std::optional<double>& error) {
   return error ? fmt::format(" ({})", plus_minus_text(*error)) : "";
 }
 
-// The shares of classes in the time of a point, the largest first, and the kernel that takes most.
+// The classes' shares of a point's time, largest first, and the slowest kernel.
 std::vector<Finding> findings_of(const TraceSums& sums) {
   std::vector<Finding> findings{{.kind = "pass_time",
                                  .subject = pass_of(*sums.point->trace),
@@ -182,7 +182,7 @@ std::string page_title(const PagePoints& points) {
 std::string page_headline(const PagePoints& points) {
   const PagePoint& point = points[points.headline()];
   const PageGroup& group = points.group_of(point);
-  if (!group.fastest) return "No point has a time: the table says why.";
+  if (!group.fastest) return "No point completed; see the table.";
   const std::string place = group.is_one_work ? place_of(points, point) : "";
   const PagePoint& fast = points[*group.fastest];
   const std::string time = brief_seconds(fast.time()->median);
@@ -199,8 +199,8 @@ std::string page_headline(const PagePoints& points) {
   }
   const PagePoint& second = points[*group.second];
   if (is_tie(points, group)) {
-    std::string text = fmt::format("{} and {} are the fastest{}: {} and {}, no difference seen", fast.name, second.name,
-                                   place, time, brief_seconds(second.time()->median));
+    std::string text = fmt::format("{} and {} are the fastest{}: {} and {}, no measurable difference", fast.name,
+                                   second.name, place, time, brief_seconds(second.time()->median));
     if (const auto ratio = points.against_base(fast); ratio && *group.base != *group.second)
       text += fmt::format("; {} {}", ratio_text(*ratio), points[*group.base].name);
     return text;
@@ -235,11 +235,11 @@ std::string page_doubt(const PagePoints& points) {
     most = std::max(most, *error);
   }
   if (timed > 0 && predicted == timed) return "predicted for a described machine, not measured";
-  if (timed > 0 && most == 0 && least > most) return "one sample of each point: nothing says how far times vary";
+  if (timed > 0 && most == 0 && least > most) return "one sample per point: the variation of times is unknown";
   if (!was_busy && most <= kWellKnown) return "";
   const std::string best = plus_minus_text(least);
   const std::string worst = plus_minus_text(most);
-  return fmt::format("{}: times known to {}; trust ratios by their intervals",
+  return fmt::format("{}: times known to {}; trust ratios only within their intervals",
                      was_busy ? "the machine was busy" : "few or unsteady samples",
                      best == worst ? best : fmt::format("{} to {}", best, worst));
 }
@@ -269,16 +269,16 @@ std::string training_sentence(const PagePoints& points, const PagePoint& point) 
 std::string trust_sentence(const PagePoint& point) {
   const Record& record = *point.record;
   if (point.time() == nullptr) return "This point has no samples.";
-  if (is_predicted(record)) return "This is a prediction: nothing was sampled.";
+  if (is_predicted(record)) return "This is a prediction, without samples.";
   const std::optional<double> error = error_of(record, *point.time());
-  if (!error) return "A single sample does not say how far the time varies.";
+  if (!error) return "A single sample does not show how much the time varies.";
   std::string text =
       fmt::format("The median of {} is known to {}", counted(point.time()->count, "sample"), plus_minus_text(*error));
   const Transient& first = record.transient;
   if (first.excess && *first.excess > 0 && first.steps.value_or(0) > 0) {
     text += fmt::format("; the first {} took {} longer{}",
                         *first.steps == 1 ? "step" : fmt::format("{} steps", *first.steps),
-                        brief_seconds(*first.excess), *first.steps == 1 ? "" : " in all");
+                        brief_seconds(*first.excess), *first.steps == 1 ? "" : " in total");
   }
   return text + ".";
 }
@@ -324,7 +324,7 @@ std::string memory_sentence(const PagePoints& points, const PagePoint& point, co
   const std::optional<int64_t> bytes = peak_bytes(*point.record, sums);
   if (!bytes) return "";
   std::string text =
-      fmt::format("{} at the peak{}", brief_bytes(*bytes), point.record->memory.peak_bytes ? "" : " by prediction");
+      fmt::format("{} at the peak{}", brief_bytes(*bytes), point.record->memory.peak_bytes ? "" : " (predicted)");
   std::vector<Finding> findings;
   if (sums != nullptr) {
     findings = memory_findings(*point.record, *point.trace);

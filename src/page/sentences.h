@@ -14,33 +14,32 @@ namespace laptime {
 // "small, 2 layers, batch 2: one training step on AMD EPYC, 2 threads"
 std::string page_title(const PagePoints& points);
 
-// "bfloat16 compile is fastest: 353 ms, 2.6x float32 eager (2.4-2.9)", of the point that the page opens with.
+// "bfloat16 compile is fastest: 353 ms, 2.6x float32 eager (2.4-2.9)", for the point that the page opens with.
 std::string page_headline(const PagePoints& points);
 
-// Bytes of the peak by what they are held for, from the ledger of a trace or from the roles that a record states; empty
-// where neither is known.
+// Bytes at the peak by purpose, from a trace's ledger or from the roles in a record; empty if neither is known.
 std::vector<std::pair<std::string, int64_t>> peak_parts(const Record& record, const TraceSums* sums);
 
-// Bytes of the peak; none where they are not known.
+// Bytes at the peak; none if unknown.
 std::optional<int64_t> peak_bytes(const Record& record, const TraceSums* sums);
 
-// Says how well times are known if some are known to no better than 5 % or the machine was busy; empty otherwise.
+// A warning if some times are known to no better than 5 % or the machine was busy; empty otherwise.
 std::string page_doubt(const PagePoints& points);
 
-// "2.6x (2.4-2.9)"; "2.60x" of predictions.
+// "2.6x (2.4-2.9)"; "2.60x" for predictions.
 std::string ratio_text(const TimeRatio& ratio);
 // How well the time is known, as a fraction of it (uncertainty_of); none for predictions and single samples.
 std::optional<double> error_of(const Record& record, const TimeStats& time);
 
 // "bfloat16 compile saves 433 ms of float32 eager's 785 ms, 257 ms of them in the optimizer."
 std::string time_sentence(const PagePoints& points, const PagePoint& point);
-// "10B tokens: 77,000 steps, 3.2 days (2.9 days to 3.5 days)."; empty if the page was asked for none, and for another
-// pass than a step.
+// "10B tokens: 77,000 steps, 3.2 days (2.9 days to 3.5 days)."; empty if no training was requested, and for a pass
+// other than a step.
 std::string training_sentence(const PagePoints& points, const PagePoint& point);
 // "The median of 77 samples is known to ±5 %; ..."
 std::string trust_sentence(const PagePoint& point);
 // "581 MiB at the peak, in the optimizer, at adamw: optimizer state 45 %, parameters 22 %.", and how the peak grows
-// with the context if the page has the trace of another one.
+// with the context if the page has a trace with another context.
 std::string memory_sentence(const PagePoints& points, const PagePoint& point, const TraceSums* sums);
 // "matmul takes 66 % of the step, optimizer 27 %, all else 7 %; the kernel matmul:tiles takes 36 %."
 std::string work_sentence(const TraceSums& sums);

@@ -1,4 +1,4 @@
-// Tables of a page: sorted by a click on a heading, copied and saved as CSV. Texts become text nodes.
+// Tables of a page: sorted by clicking a heading, copied, and saved as CSV. Strings become text nodes.
 "use strict";
 const tables = (() => {
   function make(tag, attributes = {}, ...children) {
@@ -8,7 +8,7 @@ const tables = (() => {
     return node;
   }
 
-  // A spreadsheet would run a text that begins with one of these as a formula.
+  // A spreadsheet would run text that begins with one of these characters as a formula.
   const harmless = (text) => (/^[=+\-@|%]/.test(text) ? "'" + text : text);
   const plain = (value) => (value === null || value === undefined ? "" : typeof value === "string" ? harmless(value) : String(value));
   const quoted = (text) => (/[",\r\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text);
@@ -22,7 +22,7 @@ const tables = (() => {
         await navigator.clipboard.writeText(text);
         return true;
       } catch {
-        // A file opened from a disk may not be allowed to; the older way follows.
+        // A file opened from disk may not be allowed to use the clipboard; fall back to the older method.
       }
     }
     const area = make("textarea");
@@ -60,7 +60,8 @@ const tables = (() => {
     return String(a).localeCompare(String(b), undefined, { numeric: true });
   };
 
-  // A table of {name, columns: [{key, title, text?(row), is_text?, is_long?, bar?(row)}], rows}; `chosen` is called with the row of a click.
+  // Builds a table from {name, columns: [{key, title, text?(row), is_text?, is_long?, bar?(row)}], rows}; a click calls
+  // `chosen` with its row.
   function node(table, chosen = null) {
     const body = make("tbody");
     const order = { key: null, down: false };

@@ -1,4 +1,4 @@
-// Adds up the launches of a trace.
+// Sums the launches of a trace.
 #include "page/trace_sums.h"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// TraceSums: the figures of one trace that a page draws, with the times of the point that it belongs to.
+// TraceSums: the figures of one trace that a page draws, together with the times of its point.
 #pragma once
 
 #include <string>
@@ -17,24 +17,24 @@ struct KernelOfPhase {
   std::string kernel;  // "matmul:tiles_avx512"
   int64_t calls = 0;
   double seconds = 0;  // per step
-  double floor = 0;    // the least seconds that the measured peak and bandwidth allow; 0 if unknown
+  double floor = 0;    // minimum seconds allowed by the measured peak and bandwidth; 0 if unknown
   std::string bound;   // "compute" or "memory"; empty if unknown
 };
 
-// Every time is its share of the traced steps times the median of the point, so that a page has one time for each
-// point, whatever the marks after launches took.
+// Every time is its share of the traced steps multiplied by the point's median, so that a page shows one time per
+// point, regardless of the cost of timestamps after launches.
 struct TraceSums {
   const PagePoint* point = nullptr;
-  double step = 0;                     // seconds: the median of the point, or the traced steps without one; 0 of a plan
-  double traced = 0;                   // seconds of the mean traced step
+  double step = 0;                     // seconds: the point's median, or else that of the traced steps; 0 for a plan
+  double traced = 0;                   // mean seconds of a traced step
   double residue = 0;                  // seconds between launches
-  std::vector<KernelOfPhase> kernels;  // phases in their order, and in each the longest class and kernel first
-  std::vector<RooflineDot> dots;       // the longest first
+  std::vector<KernelOfPhase> kernels;  // ordered by phase, then longest class and kernel first
+  std::vector<RooflineDot> dots;       // longest first
   MemoryLedger ledger;
 
   explicit TraceSums(const PagePoint& point);
 
-  // The seconds of each class of work, the longest first.
+  // The seconds of each class of work, longest first.
   std::vector<std::pair<std::string, double>> classes() const;
 };
 

@@ -17,8 +17,8 @@ std::string point_name(const RunConfig& config, const std::vector<Axis>& axes, c
   std::string always;
   RunConfig::visit_fields(config, [&](const Option& option, const auto& field) {
     if (option.in_name == InName::kWhereSwept || option.in_name == InName::kWhereGiven) return;
-    // The name keeps the given word: "small" remains, although --num-layers makes the resolved model "custom". A path
-    // would break the name apart.
+    // The name keeps the given word: "small" stays, although --num-layers makes the resolved model "custom". A path
+    // would break the name's format.
     const auto found =
         std::find_if(given.begin(), given.end(), [&](const auto& other) { return other.flag == option.flag; });
     const bool keeps_word = found != given.end() && found->text.find('/') == std::string_view::npos;
@@ -50,7 +50,7 @@ bool advance(std::vector<size_t>& index, const std::vector<Axis>& axes) {
 void check_point_count(const std::vector<Axis>& axes, size_t max_points) {
   size_t count = 1;
   for (const Axis& axis : axes) {
-    count *= axis.values.size();  // cannot overflow: both factors are bounded by a limit
+    count *= axis.values.size();  // cannot overflow, because both factors are bounded
     if (count > max_points) {
       throw Error::format("the sweep has more than {} points; give fewer values, or several sweeps", max_points);
     }
@@ -77,8 +77,8 @@ std::vector<SweepPoint> expand(const Sweep& sweep, size_t max_points) {
     point.config = std::move(resolved.config);
     if (!names.insert(point.name).second) {
       throw Error::format(
-          "two points of the sweep are called {}; give the folders of models different names, or measure "
-          "one after the other",
+          "two points of the sweep have the name {}; give the model folders different names, or measure "
+          "the models in separate sweeps",
           point.name);
     }
     any_valid = any_valid || point.invalid.empty();

@@ -12,11 +12,12 @@ namespace laptime {
 struct SweepPoint {
   RunConfig config;
   std::string name;     // "step/model:2.7B/ctx:512/dtype:bfloat16/mode:eager/threads:2", unique in the sweep
-  std::string label;    // made from the label pattern; empty without one
+  std::string label;    // built from the label pattern; empty without one
   std::string invalid;  // why the point is invalid; empty if it is valid
 };
 
-// All points of the product, including invalid ones. Error if there are more than `max_points` or all are invalid.
+// All points of the product, including invalid ones. Throws Error if there are more than `max_points` or all are
+// invalid.
 std::vector<SweepPoint> expand(const Sweep& sweep, size_t max_points = kMaxPoints);
 
 }  // namespace laptime

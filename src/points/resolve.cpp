@@ -1,4 +1,4 @@
-// Fills in the options that were not given, each after those it depends on.
+// Fills in options that were not given, each after the options that it depends on.
 #include "points/resolve.h"
 
 #include <optional>
@@ -27,17 +27,17 @@ void fill_edition(PartialConfig& partial) {
   const std::optional<Edition> implied = partial.named ? partial.named->model.edition : implied_edition(model.name);
   partial.fill(model.edition, implied.value_or(model.edition));
   if (implied && *implied != model.edition) {
-    partial.reject(fmt::format("model {} is of edition {}, not {}; leave --edition out", model.name, name_of(*implied),
-                               name_of(model.edition)));
+    partial.reject(fmt::format("model {} belongs to edition {}, not {}; leave out --edition", model.name,
+                               name_of(*implied), name_of(model.edition)));
   }
 }
 
-// An option without effect on the model is an error, because the user probably meant another model.
+// An option that does not affect the model is an error, because the user probably meant another model.
 void reject_refused_options(PartialConfig& partial, const ModelCard& card) {
   const RunConfig& config = partial.config;
   RunConfig::visit_fields(config, [&](const Option& option, const auto& field) {
     if (!partial.is_given(field) || card.takes(option.flag)) return;
-    partial.reject(fmt::format("model {} has no --{}; leave it out", config.model.name, option.flag));
+    partial.reject(fmt::format("model {} does not support --{}; leave it out", config.model.name, option.flag));
   });
 }
 

@@ -1,4 +1,4 @@
-// Times of tiles, bytes and launches. The constants are of all machines; tools/fit_machines has the same formulas.
+// Times of tiles, bytes and launches. The constants apply to all machines; tools/fit_machines uses the same formulas.
 #include "predict/launch_times.h"
 
 #include <algorithm>
@@ -10,19 +10,20 @@
 namespace laptime {
 namespace {
 
-// A tile of a product on one processor. Smaller ones leave fewer processors idle and read their factors more often.
+// A tile of a matrix product on one processor. Smaller tiles leave fewer processors idle but read their operands more
+// often.
 struct Tile {
   int64_t edge = 0;
   double efficiency = 0;
 };
 constexpr std::array kTiles{Tile{128, 1.0}, Tile{64, 0.7}};
 constexpr double kTileArea = 128 * 128;
-constexpr double kTileLatency = 0.9e-6;  // s, to fill and drain the pipeline of a tile of kTileArea
-constexpr double kKernelFloor = 2e-6;    // s, of a kernel that does nothing
-constexpr double kCacheGain = 3;         // bandwidth of the cache over that of the memory
-constexpr double kCacheShare = 0.5;      // of the cache, that the operands of one launch find free
-constexpr double kOptimizerHost = 0.5;   // of the host's time of a forward op: no module, no gradient to record
-constexpr double kOverlap = 4;           // exponent of the mean of two queues: nearly the longer one
+constexpr double kTileLatency = 0.9e-6;  // s, to fill and drain the pipeline for a tile of kTileArea
+constexpr double kKernelFloor = 2e-6;    // s, for a kernel that does nothing
+constexpr double kCacheGain = 3;         // cache bandwidth divided by memory bandwidth
+constexpr double kCacheShare = 0.5;      // share of the cache that is free for the operands of one launch
+constexpr double kOptimizerHost = 0.5;   // share of a forward op's host time: no module, no gradient to record
+constexpr double kOverlap = 4;           // exponent of the mean of two queues: the result is close to the longer one
 
 }  // namespace
 
@@ -45,7 +46,7 @@ double LaunchTimes::product(const OutputMatrices& written, double flops) const {
   if (written.count == 0) return flops / rate;
   const auto elements = static_cast<double>(written.count * written.rows * written.columns);
   const auto processors = static_cast<double>(machine_.processors);
-  double waves = std::numeric_limits<double>::infinity();  // in tiles of kTileArea
+  double waves = std::numeric_limits<double>::infinity();  // number of waves of tiles of kTileArea
   for (const Tile& tile : kTiles) {
     const auto along = [&](int64_t size) { return (size + tile.edge - 1) / tile.edge; };
     const auto tiles = static_cast<double>(written.count * along(written.rows) * along(written.columns));
@@ -65,7 +66,7 @@ double LaunchTimes::kernel(const OpCard& op, const OutputMatrices& written, doub
 
 double LaunchTimes::host(Phase phase) const {
   if (is_bound()) return machine_.launch;
-  // A step that is recorded once is started by one launch.
+  // A step that is recorded once is started with a single launch.
   if (program_ == Program::kLaptime) return mode_ == Mode::kEager ? machine_.launch : 0;
   if (phase == Phase::kOptimizer) return kOptimizerHost * machine_.host_forward;
   if (program_ == Program::kPyTorchCompile) return machine_.host_compiled;

@@ -1,4 +1,4 @@
-// LaunchTimes: what a launch takes on a described machine, on the device and on the host that starts it.
+// LaunchTimes: how long a launch takes on a described machine, on the device and on the host that starts it.
 #pragma once
 
 #include <algorithm>
@@ -11,14 +11,14 @@
 
 namespace laptime {
 
-// The matrices that a product writes.
+// The output matrices of a product.
 struct OutputMatrices {
-  int64_t count = 0;  // 0: it writes no matrix
+  int64_t count = 0;  // 0: the op writes no matrix
   int64_t rows = 0, columns = 0;
 };
 
-// Reads them from the operands of a launch, which have a `type`. Matrices that share a factor of two axes are one
-// matrix.
+// Reads the matrices from the operands of a launch, each of which has a `type`. Matrices that share a factor of two
+// axes are one matrix.
 template <class Operands>
 OutputMatrices output_matrices(const Operands& in, const Operands& out) {
   if (out.empty() || out[0].type.shape().rank() < 2) return {};
@@ -32,26 +32,26 @@ OutputMatrices output_matrices(const Operands& in, const Operands& out) {
 }
 
 // Without the rates that programs reach, a launch takes max(FLOPs / peak, bytes / bandwidth) + launch cost, which is a
-// bound (Williams, Waterman and Patterson 2009). With them
+// bound (Williams, Waterman and Patterson 2009). With these rates:
 //  - a product runs in waves of tiles, one tile on each processor, at a share of the peak; each tile has a latency;
-//  - bytes move at a share of the bandwidth, and faster where they fit the cache;
-//  - the host starts kernels while the device runs earlier ones, so that a step takes the longer of the two.
+//  - bytes move at a share of the bandwidth, and faster if they fit in the cache;
+//  - the host starts kernels while the device runs earlier ones, so a step takes the longer of the two.
 class LaunchTimes {
  public:
-  // `product_peak` is the FLOP/s of contractions by the data sheet; all other ops run at the float32 peak.
+  // `product_peak` is the data-sheet FLOP/s of contractions; all other ops run at the float32 peak.
   LaunchTimes(DataSheet machine, double product_peak, Program program = Program::kLaptime, Mode mode = Mode::kEager);
 
   double kernel(const OpCard& op, const OutputMatrices& written, double flops, int64_t bytes) const;
   double host(Phase phase) const;
-  // Seconds of launches whose kernels take `kernels` seconds, and whose host takes `hosts`.
+  // Seconds of launches whose kernels take `kernels` seconds and whose host work takes `hosts` seconds.
   double together(double kernels, double hosts) const;
   bool is_bound() const { return !machine_.has_reached_rates(); }
-  // How far times that others published for this machine and mode are from predicted ones; none for a bound.
+  // How far published times for this machine and mode deviate from predictions; none for a bound.
   std::optional<PublishedRuns> published() const;
 
  private:
   double memory(double bytes) const;
-  double reached_share() const;  // of the peak, with tensor cores or without
+  double reached_share() const;  // share of the peak, with or without tensor cores
   double product(const OutputMatrices& written, double flops) const;
 
   DataSheet machine_;

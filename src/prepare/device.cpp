@@ -79,7 +79,7 @@ cuda::CardSearch search_cuda() {
   return cuda::search_card();
 }
 
-// Asked once: a driver stays what it is while a program runs.
+// Queried only once, because the driver does not change while a program runs.
 const cuda::CardSearch& cuda_here() {
   static const cuda::CardSearch kSearch = search_cuda();
   return kSearch;
@@ -89,15 +89,15 @@ std::string cuda_refusal(const RunConfig& config) {
   if (const std::string& missing = cuda_here().missing; !missing.empty())
     throw Error::format("--device cuda: {}; use --device cpu or roofline:NAME", missing);
   if (config.dtype == Precision::kTf32 && cuda_here().blas_version == 0)
-    return "tf32 on --device cuda takes cuBLASLt, which is not installed: use --dtype float32 or bfloat16";
+    return "tf32 on --device cuda needs cuBLASLt, which is not installed: use --dtype float32 or bfloat16";
   if (config.dtype == Precision::kTf32 && config.reproducible)
-    return "tf32 on --device cuda takes cuBLASLt, whose bits are its own: leave out --reproducible";
+    return "tf32 on --device cuda needs cuBLASLt, whose results are not reproducible: leave out --reproducible";
   if (config.float32_precision == Float32Precision::kSplit)
-    return "--float32-precision split takes AMX, which is part of a CPU: use ieee or auto";
+    return "--float32-precision split needs AMX, a CPU feature: use ieee or auto";
   return {};
 }
 
-// The kernels that this machine has the libraries for.
+// The kernels whose libraries this machine has.
 std::vector<Kernel> cuda_kernels_here() {
   std::vector<Kernel> kernels = cuda_kernels();
   std::erase_if(kernels, [](const Kernel& kernel) {
@@ -109,7 +109,7 @@ std::vector<Kernel> cuda_kernels_here() {
   return kernels;
 }
 
-// "cuBLASLt 13.0" of 130002; "no cuBLASLt" of 0.
+// "cuBLASLt 13.0" for 130002; "no cuBLASLt" for 0.
 std::string library_text(const char* name, int64_t version) {
   return version == 0 ? fmt::format("no {}", name)
                       : fmt::format("{} {}.{}", name, version / 10'000, version / 100 % 100);
@@ -130,7 +130,7 @@ DeviceCard card_of(const cuda::CardSearch& found) {
 
 std::string cuda_text() {
   const cuda::CardSearch& found = cuda_here();
-  if (!found.missing.empty()) return fmt::format("not here: {} ({})", found.missing, kUntested);
+  if (!found.missing.empty()) return fmt::format("not available: {} ({})", found.missing, kUntested);
   const DeviceCard card = card_of(found);
   return fmt::format("{}, compute capability {}, {}, {}, {}; {}", card.name, card.compute_capability,
                      format_bytes(card.memory_bytes), library_text(cuda::kBlasName, found.blas_version),
@@ -141,7 +141,7 @@ DataSheet described_machine(const std::string& name) {
   return find_machine(std::string_view(name).substr(kMachinePrefix.size()));
 }
 
-// FLOP/s of matrix products of the point: of the data sheet, and as far as somebody has measured.
+// FLOP/s of the point's matrix products: from the data sheet and, if available, as measured.
 struct ProductPeak {
   double stated = 0;
   double usable = 0;
@@ -169,7 +169,7 @@ Device find_cuda(const RunConfig& config) {
   device.memory_bytes = card.memory_bytes;
   device.card = card_of(cuda_here());
   device.kernels = kKernels;
-  // A framework runs an eager step launch by launch, and allocates as it goes.
+  // A framework launches an eager step op by op, and allocates as it goes.
   const bool is_eager = config.mode == Mode::kEager;
   device.pools_steps = is_eager && card.has_pools;
   const cuda::CudaOptions options{
@@ -238,15 +238,15 @@ std::string unsupported_reason(const RunConfig& config) {
   if (is_roofline(name)) {
     described_machine(name);
     if (config.float32_precision == Float32Precision::kSplit)
-      return "a prediction takes float32 products at the float32 rate of the data sheet; leave out --float32-precision "
+      return "predictions use the data sheet's float32 rate for float32 products; leave out --float32-precision "
              "split";
     return {};
   }
   if (config.dtype == Precision::kTf32)
-    return "tf32 is a mode of NVIDIA tensor cores; a CPU has none: use --dtype float32 or bfloat16";
+    return "tf32 is a mode of NVIDIA tensor cores, which a CPU lacks: use --dtype float32 or bfloat16";
   if (config.float32_precision != Float32Precision::kSplit) return {};
   if (config.reproducible)
-    return "--float32-precision split takes AMX, whose bits are its own: leave out --reproducible, or use "
+    return "--float32-precision split needs AMX, whose results are not reproducible: leave out --reproducible, or use "
            "--float32-precision ieee";
   if (cpu::bfloat16_pairs() == nullptr || cpu::bfloat16_pairs()->amx_gemm == nullptr)
     return "--float32-precision split needs a processor with AMX: use ieee or auto";

@@ -20,13 +20,13 @@ namespace laptime {
 
 class LaunchTimes;
 
-// Bytes that a device holds for one allocation of `bytes`, whole pages included.
+// Bytes that a device uses for one allocation of `bytes`, including whole pages.
 using HeldBytes = int64_t (*)(int64_t bytes);
 
-// The loops of a launch of a kernel on that many threads.
+// The loops in a launch of a kernel with that many threads.
 using LaunchLoops = std::vector<LaunchLoop> (*)(const Kernel& kernel, const Signature& signature, int threads);
 
-// The rates that times are predicted from: FLOP/s of matrix products and bytes/s of memory.
+// The rates used to predict times: FLOP/s of matrix products and bytes/s of memory.
 struct PredictedRates {
   double product_flops = 0;
   double bandwidth = 0;
@@ -34,47 +34,47 @@ struct PredictedRates {
 
 // Describing a device allocates no memory and starts no thread; `open` does.
 struct Device {
-  std::string name;                             // "cpu", "roofline:h100"; never "auto"
-  std::string identity;                         // unique on its machine, with its kernels; key of stored measurements
-  KernelRules rules;                            // which of its kernels may run; `identity` contains their key
-  std::string requested_math;                   // the arithmetic of the dtype: "float32", "bfloat16 autocast, ..."
-  DType product_factors{};                      // type of the factors of matrix products
-  bool computes = true;                         // false: times are predicted, and there are no values
-  std::string isa;                              // instruction set of the kernels; empty if not applicable
-  std::optional<int> threads;                   // CPU threads; none for other devices
-  std::optional<int64_t> memory_bytes;          // memory of the device; none: it uses the host's memory
-  HeldBytes held_bytes = nullptr;               // what an allocation takes; null: exactly its bytes
-  bool pools_steps = false;                     // values of a step are allocated one by one, not placed in one block
-  std::optional<DeviceCard> card{};             // none: the device is the machine itself, or exists on paper
-  std::optional<double> datasheet_flops;        // peak FLOP/s for the dtype
-  std::optional<double> datasheet_bandwidth{};  // bytes/s; of a device that computes
-  std::optional<int64_t> cache_bytes{};         // last level of the device's own caches; none: those of the host
-  LaunchLoops launch_loops = nullptr;           // null for a device whose kernels do not run in threads of the host
+  std::string name;                       // "cpu", "roofline:h100"; never "auto"
+  std::string identity;                   // unique on its machine, including its kernels; key of stored measurements
+  KernelRules rules;                      // which of its kernels may run; `identity` contains their key
+  std::string requested_math;             // the arithmetic for the dtype: "float32", "bfloat16 autocast, ..."
+  DType product_factors{};                // type of the factors of matrix products
+  bool computes = true;                   // false: times are predicted, and no values are computed
+  std::string isa;                        // instruction set of the kernels; empty if not applicable
+  std::optional<int> threads;             // CPU threads; none for other devices
+  std::optional<int64_t> memory_bytes;    // memory of the device; none: it uses the host's memory
+  HeldBytes held_bytes = nullptr;         // actual size of an allocation; null: exactly its bytes
+  bool pools_steps = false;               // values of a step are allocated individually instead of placed in one block
+  std::optional<DeviceCard> card{};       // none: the device is the machine itself, or a description
+  std::optional<double> datasheet_flops;  // peak FLOP/s for the dtype
+  std::optional<double> datasheet_bandwidth{};      // bytes/s; only for a device that computes
+  std::optional<int64_t> cache_bytes{};             // the device's last-level cache; none: the host's caches apply
+  LaunchLoops launch_loops = nullptr;               // null for a device whose kernels do not run on host threads
   std::shared_ptr<const LaunchTimes> launch_times;  // null for a device that computes
-  std::optional<PredictedRates> rates{};  // of the machine that is predicted for; none for a device that computes
+  std::optional<PredictedRates> rates{};            // rates of the described machine; none for a device that computes
   std::shared_ptr<const KernelTable> kernels;
-  std::function<std::unique_ptr<Backend>()> open;  // Error if this machine lacks the device
+  std::function<std::unique_ptr<Backend>()> open;  // throws Error if this machine lacks the device
 };
 
-// The device of a configuration. Error for an unknown name, and with unsupported_reason if the device cannot run the
-// configuration.
+// The device of a configuration. Throws Error for an unknown name, and with unsupported_reason if the device cannot run
+// the configuration.
 Device find_device(const RunConfig& config);
-// A machine that is described is predicted for this program; other devices run laptime.
+// A described machine predicts for `program`; other devices run laptime.
 Device find_device_of(const RunConfig& config, Program program);
 using FindDevice = std::function<Device(const RunConfig&)>;
 
-// Whether a value that several products read is cast once, because the device's libraries take factors of one type
-// only.
+// Whether a value that several products read is cast once, because the device's libraries require both factors to have
+// one type.
 bool casts_before_products(const RunConfig& config);
 
 // One row of `laptime list devices`.
 struct DeviceSummary {
-  std::string name;                   // value for --device
-  std::function<std::string()> text;  // one-line description; looks for the device, which may load its driver
+  std::string name;                   // value of --device
+  std::function<std::string()> text;  // one-line description; probes the device, which may load its driver
 };
 std::vector<DeviceSummary> list_devices();
 
-// Why the device cannot run the configuration; empty if it can. Error for an unknown name.
+// Why the device cannot run the configuration; empty if it can. Throws Error for an unknown name.
 std::string unsupported_reason(const RunConfig& config);
 
 // The CPU kernels of this machine, for `laptime list kernels`.

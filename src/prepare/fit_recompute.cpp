@@ -1,4 +1,4 @@
-// Searches for the least recomputation that fits into memory.
+// Searches for the least recomputation that fits in memory.
 #include "prepare/fit_recompute.h"
 
 #include <algorithm>
@@ -10,10 +10,10 @@
 namespace laptime {
 namespace {
 
-// Layers per region. Except for very deep models, longer regions hold more values at once than they save.
+// Layers per region. Except in very deep models, longer regions need more memory at once than they save.
 constexpr int64_t kMaxRegionLayers = 4;
 
-// Texts of choices for which --recompute has no value of its own.
+// Names of choices that --recompute cannot express.
 constexpr const char* kLossAlone = "loss";
 constexpr const char* kSomeLayers = "block in layers ";
 
@@ -23,7 +23,7 @@ class Fit {
       : config_(config), bound_(bound), choose_(choose) {}
 
   FittedRecompute run() {
-    if (fits({0, 0}, "none")) return leanest_;  // a choice that fits needs less than all that did not
+    if (fits({0, 0}, "none")) return leanest_;  // a choice that fits needs less than any that did not
     if (fits({1, 0}, kLossAlone)) return leanest_;
     const int64_t layers = config_.model.num_layers;
     if (fits({1, layers}, "block")) return fewest_layers(layers);
@@ -57,7 +57,8 @@ class Fit {
     return bound_.fits(need);
   }
 
-  // The smallest number of recomputed layers that fits, by bisection: each further layer saves memory and costs time.
+  // The smallest number of recomputed layers that fits, by bisection: each additional layer saves memory and costs
+  // time.
   FittedRecompute fewest_layers(int64_t layers) {
     FittedRecompute fewest = fitted({1, layers}, "block");
     int64_t too_few = 0;
@@ -102,7 +103,7 @@ FittedRecompute fit_recompute(const RunConfig& config, const MemoryBound& bound,
 }
 
 std::string typed_recompute(const std::string& text) {
-  if (text == kLossAlone) return "auto (the loss alone)";
+  if (text == kLossAlone) return "auto (only the loss)";
   return text.starts_with(kSomeLayers) ? fmt::format("auto ({})", text) : text;
 }
 

@@ -1,4 +1,4 @@
-// fit_recompute: resolves --recompute; for auto, to the least recomputation with which the step fits into memory.
+// fit_recompute: resolves --recompute; `auto` becomes the least recomputation with which the step fits in memory.
 #pragma once
 
 #include <string>
@@ -13,15 +13,15 @@ namespace laptime {
 struct FittedRecompute {
   RecomputeRule rule;
   std::string text;    // "none", "block", "every=2", "block in layers 0-3 of 12", "loss" if no layer is recomputed
-  std::string advice;  // if auto finds nothing that fits: what would need less memory
+  std::string advice;  // what would need less memory, if auto finds nothing that fits
 };
 
-// For auto, the first choice that fits into the bound, or the one that needs the least memory if none fits. Any other
+// For auto, the first choice that fits within the bound, or the one that needs the least memory if none fits. Any other
 // choice is returned without checking that it fits.
 FittedRecompute fit_recompute(const RunConfig& config, const MemoryBound& bound, const ChooseKernel& choose);
 
-// The value of --recompute that gives the choice with this text: "block", but "auto (block in layers 0-3 of 12)" where
-// auto alone makes the choice.
+// The --recompute value for the choice with this name: "block", but "auto (block in layers 0-3 of 12)" if only auto can
+// make the choice.
 std::string typed_recompute(const std::string& text);
 
 }  // namespace laptime

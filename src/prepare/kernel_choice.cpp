@@ -1,4 +1,4 @@
-// Chooses kernels from pinned and stored choices, and reads pinned ones from records.
+// Chooses kernels from pinned and stored choices, and reads pinned choices from records.
 #include "prepare/kernel_choice.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ DocumentFile file_at(const std::string& path) {
           .limit = kMaxKernelsFile};
 }
 
-// The text at `key`, or empty if there is none.
+// The string at `key`, or empty if there is none.
 std::string text_at(const Json& object, const char* key) {
   const auto found = object.find(key);
   return found != nullptr && found->is_string() ? found->get<std::string>() : std::string();
@@ -54,7 +54,7 @@ KernelsBySignature read_kernels_file(const std::string& path) {
   each_document(
       file, [&](const Json& record, const std::string& where) { add_choices(record, where, file.advice, choices); });
   if (choices.empty()) {
-    throw Error::format("{} chooses nothing: it has no record of a point that has run; {}", text_of(file), file.advice);
+    throw Error::format("{} contains no kernel choices: none of its points ran; {}", text_of(file), file.advice);
   }
   return choices;
 }
@@ -71,7 +71,7 @@ const Kernel& kernel_named(const OpCard& op, const std::string& name, const Kern
   reject_word(where, fmt::format("{} kernel", op.name), name, known);
 }
 
-// Checks that ops and kernels exist; the text of a signature begins with its op.
+// Checks that ops and kernels exist; a signature's text begins with its op.
 void check_names(const KernelChoices& choices, const KernelTable& kernels) {
   for (const auto& [signature, kernel] : choices.pinned) {
     const std::string name = signature.substr(0, signature.find('('));
@@ -93,12 +93,12 @@ const Kernel* pinned_kernel(const Signature& signature, const KernelTable& kerne
   if (pinned == choices.pinned.end()) return nullptr;
   const Kernel& kernel = kernel_named(*signature.op, pinned->second, kernels, choices.pinned_by);
   if (const std::string reason = refusal(kernel, kernels, signature, choices.rules); !reason.empty()) {
-    throw Error::format("{}: kernel {} refuses {}: {}", choices.pinned_by, quote(kernel.name), text, reason);
+    throw Error::format("{}: kernel {} cannot run {}: {}", choices.pinned_by, quote(kernel.name), text, reason);
   }
   return &kernel;
 }
 
-// The first of those with the least workspace; the reference, which has none, only where there is no other.
+// The first kernel with the least workspace; the reference, which needs none, only if there is no other.
 const Kernel* with_least_workspace(const std::vector<const Kernel*>& supported, const Signature& signature) {
   const Kernel* least = nullptr;
   for (const Kernel* kernel : supported) {
@@ -159,7 +159,7 @@ void check_pinned(const Graph& graph, const KernelTable& kernels, const KernelCh
   }
   if (found) return;
   throw Error::format(
-      "{} chooses nothing for this point: none of its {} signatures occurs in the step; give records of the "
+      "{} contains no kernel choice for this point: none of its {} signatures occurs in the step; give records of the "
       "same model, shapes, types and mode",
       choices.pinned_by, choices.pinned.size());
 }

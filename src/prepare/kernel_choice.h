@@ -1,5 +1,5 @@
-// Chooses the kernel of a node: the one that the user has pinned, else the one that was fastest on this machine for the
-// signature. Pinned kernels are read from a file with records of earlier runs.
+// Chooses the kernel for a node: the pinned one, or else the one that was fastest on this machine for the signature.
+// Pinned kernels are read from a file with records of earlier runs.
 #pragma once
 
 #include <cstdint>
@@ -21,41 +21,41 @@ using KernelsBySignature = std::map<std::string, std::string>;  // signature tex
 
 inline constexpr int64_t kMaxKernelsFile = int64_t{64} << 20U;  // bytes
 
-// The name of the file for messages: "kernels file 'choices.json'".
+// The file's name in messages: "kernels file 'choices.json'".
 std::string kernels_file_text(const std::string& path);
 
 // Reads the field `kernels` of records written by `laptime bench` or `laptime show`: an array (--output json), one
-// record per line (jsonl), or a single record. Error with the name of the file if it cannot be read, holds no such
-// records or no choice, or has conflicting choices for a signature.
+// record per line (jsonl), or a single record. Throws Error with the name of the file if it cannot be read, contains no
+// such records or no choice, or has conflicting choices for a signature.
 KernelsBySignature read_kernels_file(const std::string& path);
 
 struct KernelChoices {
   KernelRules rules;  // which kernels may be chosen
   KernelsBySignature measured;
   bool takes_measured = true;  // false if their workspaces do not fit, so that the first candidates are used
-  bool saves_memory = false;   // takes the candidate with the least workspace, as no other plan fits
-  KernelsBySignature pinned;   // override `measured`, and are not measured
+  bool saves_memory = false;   // choose the candidate with the least workspace, because no other plan fits
+  KernelsBySignature pinned;   // override `measured` and are not timed
   std::string pinned_by;       // origin of `pinned` for messages: "kernels file 'choices.json'"
 };
 
-// The stored choices for the device, and those of --kernels. Error if the file cannot be read, or names an op or a
-// kernel that is not in the table.
+// The stored choices for the device, and those from --kernels. Throws Error if the file cannot be read, or names an op
+// or kernel that does not exist.
 KernelChoices choices_of(const RunConfig& config, const KernelTable& kernels, const std::vector<KernelChoice>& stored);
 
-// The kernels that support a signature and that the rules allow, in order of preference.
+// The kernels that support a signature and are allowed by the rules, in order of preference.
 std::vector<const Kernel*> candidates(const KernelTable& kernels, const Signature& signature,
                                       const KernelRules& rules = {});
 
-// The stored choice for the signature with this text, if it is still one of `supported`. Null if there is none or if it
-// names a kernel that no longer exists or no longer supports the signature, which is then measured again.
+// The stored choice for the signature with this text, if it is still one of `supported`. Null if there is none, or if
+// the kernel no longer exists or no longer supports the signature, which is then measured again.
 const Kernel* measured_kernel(const KernelChoices& choices, const std::string& signature,
                               std::span<const Kernel* const> supported);
 
-// Chooses the pinned kernel (Error if it does not support the signature), else the measured one if it still supports
-// the signature, else the first candidate, or with `saves_memory` the first of those with the least workspace.
+// Chooses the pinned kernel (throws Error if it does not support the signature), else the measured one if it still
+// supports the signature, else the first candidate or, with `saves_memory`, the first with the least workspace.
 ChooseKernel chooser(const KernelTable& kernels, const KernelChoices& choices);
 
-// Error unless each pinned kernel supports its nodes, and at least one pinned signature occurs in the graph.
+// Throws Error unless each pinned kernel supports its nodes and at least one pinned signature occurs in the graph.
 void check_pinned(const Graph& graph, const KernelTable& kernels, const KernelChoices& choices);
 
 }  // namespace laptime

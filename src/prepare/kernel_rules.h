@@ -1,4 +1,4 @@
-// KernelRules: which kernels the options of a run allow, whatever the kernels themselves support.
+// KernelRules: which kernels the options of a run allow, regardless of what the kernels support.
 #pragma once
 
 #include <string>
@@ -11,18 +11,18 @@ namespace laptime {
 struct KernelRules {
   Float32Precision float32_precision = Float32Precision::kAuto;
   bool reproducible = false;
-  bool tf32 = false;  // float32 products may be those of tf32
+  bool tf32 = false;  // float32 products may use tf32
 
   bool operator==(const KernelRules&) const = default;
 };
 KernelRules rules_of(const RunConfig& config);
 
-// Part of the key of stored measurements, since the fastest kernel depends on which ones may run: "" where all may,
-// else for example "/ieee", "/reproducible" or "/tf32".
+// Part of the key of stored measurements, because the fastest kernel depends on which kernels may run: "" if all may,
+// otherwise for example "/ieee", "/reproducible" or "/tf32".
 std::string key_of(const KernelRules& rules);
 
-// Why a kernel may not run a signature: its own refusal, or what the rules forbid. Empty if it may. `kernel` is one of
-// `kernels`.
+// Why a kernel may not run a signature: the kernel's own reason, or one of the rules. Empty if it may. `kernel` must be
+// one of `kernels`.
 std::string refusal(const Kernel& kernel, const KernelTable& kernels, const Signature& signature,
                     const KernelRules& rules);
 

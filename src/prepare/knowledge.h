@@ -14,7 +14,7 @@ struct MachineKnowledge {
   std::vector<KernelChoice> kernel_choices;
   std::vector<LaunchCost> launch_costs;
   std::vector<MeasuredPeak> peaks;
-  std::vector<double> prediction_errors{};  // of earlier runs on this machine: predicted over measured time, minus 1
+  std::vector<double> prediction_errors{};  // of earlier runs here: predicted / measured time - 1
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
@@ -25,7 +25,7 @@ struct MachineKnowledge {
   }
 };
 
-// Gives what is known of a device, by its device_key. Null where a caller has no store to ask.
+// Returns the knowledge about a device, given its device_key. Null if the caller has no store.
 using KnowledgeOf = std::function<MachineKnowledge(const std::string& device)>;
 
 // Identifies the machine; constant while the program runs.
@@ -34,12 +34,12 @@ std::string machine_fingerprint();
 // The key of stored measurements: machine and device.
 std::string device_key(const Device& device);
 
-// Reads and writes what a store knows of a device.
+// Reads and writes a store's knowledge about a device.
 MachineKnowledge knowledge_of(const Store& store, const std::string& device);
 void put(Store& store, const MachineKnowledge& knowledge);
 
-// Adds newer measurements, which may be of several devices: a choice or a peak replaces the one with the same key, and
-// the costs of a launch are taken together (with_newer).
+// Adds newer measurements, possibly of several devices: a choice or a peak replaces the one with the same key, and the
+// costs of a launch are merged (with_newer).
 void merge(MachineKnowledge& into, const MachineKnowledge& newer);
 
 // The part of `all` that was measured on one device.

@@ -100,7 +100,7 @@ MemoryBound memory_bound(const RunConfig& config, const Device& device) {
     }
   }
   bound.text = bound.bytes ? fmt::format("the step may use {} ({})", format_bytes(*bound.bytes), origin)
-                           : "nothing is known of the memory that the step may use";
+                           : "the memory available to the step is unknown";
   return bound;
 }
 

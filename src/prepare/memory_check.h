@@ -13,30 +13,30 @@
 
 namespace laptime {
 
-// The most bytes that a step may hold, and where the limit comes from.
+// The most memory that a step may use, and where the limit comes from.
 struct MemoryBound {
-  std::optional<int64_t> bytes{};  // none where nothing is known
+  std::optional<int64_t> bytes{};  // none if unknown
   // "the step may use 8.00 GiB (--memory-limit)", "the step may use 22.8 GiB (95 % of 24.0 GiB, MemAvailable)"
   std::string text;
-  HeldBytes held_bytes = nullptr;  // of the device
-  bool pools_steps = false;        // of the device
+  HeldBytes held_bytes = nullptr;  // from the device
+  bool pools_steps = false;        // from the device
 
   bool fits(int64_t wanted) const { return !bytes || wanted <= *bytes; }
   int64_t held(int64_t bytes) const { return held_bytes == nullptr ? bytes : held_bytes(bytes); }
 };
 
-// The bytes that a run of the plan holds on the device: sources and constants, and the arena, each as it is allocated.
-// On a device that pools steps: the values alive at the peak instead of an arena. What such a pool reserves beyond them
-// is known only when it has run.
+// The bytes that a run of the plan uses on the device: sources, constants and the arena, each as allocated. On a device
+// that pools steps, the values live at the peak replace the arena. How much more such a pool reserves is known only
+// after a run.
 int64_t predicted_peak_bytes(const Plan& plan, const MemoryBound& bound);
 
-// The smaller of --memory-limit and 95 % of the available memory: that of the device, or of the machine for a CPU.
+// The smaller of --memory-limit and 95 % of the available memory (of the device, or of the machine for a CPU).
 MemoryBound memory_bound(const RunConfig& config, const Device& device);
 
-// Why the plan does not fit: "predicted: ..." with every part, the bound and `advice` (may be empty). Empty if it fits.
+// Why the plan does not fit: "predicted: ..." with all parts, the bound and `advice` (may be empty). Empty if it fits.
 std::string memory_shortage(const Plan& plan, const MemoryBound& bound, const std::string& advice);
 
-// "1.92 GiB = parameters 490.7 MiB + ...", by role, largest first, with what whole pages add.
+// "1.92 GiB = parameters 490.7 MiB + ...", by role, largest first, including page rounding.
 std::string memory_arithmetic(const Plan& plan, const MemoryBound& bound);
 
 // The predicted part of a record's memory.

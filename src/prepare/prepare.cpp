@@ -1,5 +1,5 @@
-// Prepares a point: kernel choices, memory bound, recomputation, graph, plan and memory forecast, in this order; and
-// describes the arithmetic of the products in a plan.
+// Prepares a point: kernel choices, memory bound, recomputation, graph, plan and memory forecast, in this order; also
+// describes the arithmetic of a plan's products.
 #include "prepare/prepare.h"
 
 #include <array>
@@ -16,7 +16,7 @@ void Prepared::require_fit() const {
 
 namespace {
 
-// Adds the pause of --delay to the launches of its op.
+// Adds the pause from --delay to the launches of its op.
 void add_delay(const RunConfig& config, Plan& plan) {
   const std::optional<DelayedOp> delayed = delayed_op(config);
   if (!delayed) return;
@@ -27,11 +27,12 @@ void add_delay(const RunConfig& config, Plan& plan) {
     is_launched = true;
   }
   if (!is_launched)
-    throw Error::format("--delay: no launch of this step is of op '{}'; laptime explain lists them", delayed->op->name);
+    throw Error::format("--delay: this step has no launch of op '{}'; laptime explain lists its ops",
+                        delayed->op->name);
 }
 
-// Updates in backward end lives of gradients earlier, but gaps between other buffers may cost more than that saves. The
-// updates then stay behind backward, which changes no value.
+// Updates in backward free gradients earlier, but gaps between other buffers may cost more than that saves. In that
+// case the updates stay after backward, which does not change any value.
 void keep_smaller_of_updates(Prepared& prepared, const PrepareOptions& options, const ChooseKernel& choose) {
   if (!prepared.config.optimizer_in_backward) return;
   RunConfig behind = prepared.config;
@@ -43,7 +44,7 @@ void keep_smaller_of_updates(Prepared& prepared, const PrepareOptions& options, 
   prepared.plan = std::move(plan);
 }
 
-// Everything that follows from the choices.
+// Computes everything that depends on the choices.
 void plan_with_choices(Prepared& prepared, const PrepareOptions& options) {
   const KernelTable& kernels = *prepared.device.kernels;
   const ChooseKernel choose = chooser(kernels, prepared.choices);
@@ -79,7 +80,7 @@ Prepared prepare(const RunConfig& config, const Device& device, const MachineKno
                     .shortage = {}};
   plan_with_choices(prepared, options);
   if (prepared.shortage.empty() || !may_fit_with_less_workspace(prepared)) return prepared;
-  // The fastest kernels may want more workspace than there is; with others the point may still fit.
+  // The fastest kernels may need more workspace than is available; with other kernels the point may still fit.
   const PrepareOptions unobserved{.outputs = options.outputs, .pins_may_miss = options.pins_may_miss};
   for (const bool saves_memory : {false, true}) {
     if (!saves_memory && prepared.choices.measured.empty()) continue;
@@ -98,9 +99,9 @@ Graph graph_without_device(const RunConfig& config, const PassObserver& observer
 
 namespace {
 
-// What the steps that multiply matrices do.
+// The arithmetic of the steps that multiply matrices.
 struct Products {
-  std::array<int, 7> count{};  // by ProductMath
+  std::array<int, 7> count{};  // indexed by ProductMath
   bool flushes_denormals = false;
 
   int of(ProductMath math) const { return count[static_cast<size_t>(math)]; }
@@ -128,7 +129,7 @@ std::string math_mode(const Plan& plan, const Device& device) {
   const int bfloat16 = products.of(ProductMath::kBFloat16);
   const int float16 = products.of(ProductMath::kFloat16);
   const int reference = products.of(ProductMath::kFloat64);
-  // A step without products, such as that of the optimizer alone, has the arithmetic that was asked for.
+  // A step without products, such as the optimizer alone, has the requested arithmetic.
   std::string text = float32 + tf32 + split + bfloat16 + float16 == 0 ? device.requested_math
                      : bfloat16 > 0                                   ? "bfloat16 autocast, float32 accumulation"
                      : float16 > 0 ? "float16 autocast, factors widened to float32, float32 accumulation"

@@ -1,4 +1,4 @@
-// prepare: makes the graph, the plan and the memory forecast of a point. Every plan that runs is made here.
+// prepare: builds the graph, the plan and the memory forecast of a point. Every plan that runs is created here.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@
 
 namespace laptime {
 
-// One point, ready to run. It holds no memory of the device.
+// One point, ready to run. Does not own device memory.
 struct Prepared {
   RunConfig config;
   Device device;
@@ -24,9 +24,9 @@ struct Prepared {
   MemoryBound bound;
   FittedRecompute recompute;
   Graph graph;           // after all passes
-  Plan plan;             // what runs
+  Plan plan;             // the plan that will run
   MemoryUse memory;      // predicted bytes of `plan`
-  std::string shortage;  // why the plan does not fit, with the arithmetic and advice; empty if it fits
+  std::string shortage;  // why the plan does not fit, with arithmetic and advice; empty if it fits
 
   // Throws OutOfMemory with `shortage` unless it is empty.
   void require_fit() const;
@@ -39,8 +39,8 @@ struct PrepareOptions {
   bool pins_may_miss = false;  // --kernels need not name a signature of this point
 };
 
-// Error if --kernels cannot be followed, --keep or --lower names no composite, or the device has no kernel for a node.
-// A plan that does not fit into memory is not an error, because explain shows it.
+// Throws Error if --kernels cannot be followed, --keep or --lower names something that is not a composite, or the
+// device has no kernel for a node. A plan that does not fit in memory is not an error, because explain shows it.
 Prepared prepare(const RunConfig& config, const Device& device, const MachineKnowledge& known,
                  const PrepareOptions& options = {});
 
@@ -48,8 +48,8 @@ Prepared prepare(const RunConfig& config, const Device& device, const MachineKno
 Graph graph_without_device(const RunConfig& config, const PassObserver& observer);
 
 // "float32", "bfloat16 autocast, float32 accumulation", "float32, products of three bfloat16 terms, denormals in
-// products are zero", ...: the number type of the products that the plan's kernels compute, and all in which they
-// differ from multiply-adds of that type. A device that computes nothing adds ", predicted".
+// products are zero", ...: the number type of the products in the plan's kernels, and every way in which they differ
+// from multiply-adds in that type. For a device that computes nothing, ends with ", predicted".
 std::string math_mode(const Plan& plan, const Device& device);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Finds the device of a point, or the reason why there is none.
+// Finds the device of a point, or the reason why it has none.
 #include "prepare/resolved_point.h"
 
 #include <algorithm>
@@ -30,8 +30,8 @@ void ResolvedPoint::refuse(const std::string& reason) {
   device_key.clear();
 }
 
-// torch.compile fuses modules into kernels, but neither finds flash attention in a model that writes attention out, nor
-// joins the head with the loss, nor reaches into the optimizer.
+// torch.compile fuses modules into kernels, but it does not recognise flash attention in a model with explicit
+// attention, join the head with the loss, or fuse the optimizer.
 constexpr std::array<std::string_view, 3> kSplitByTorch{"scaled_dot_product_attention", "linear_cross_entropy",
                                                         "adamw"};
 
@@ -39,7 +39,7 @@ ResolvedPoint as_program(ResolvedPoint point, Program program) {
   if (program == Program::kLaptime || !point.device) return point;
   if (point.device->computes) {
     throw Error::format(
-        "--as {}: predictions of other programs are for described machines; give a --device of laptime list devices, "
+        "--as {}: predictions for other programs need a described machine; give a --device from laptime list devices, "
         "such as --device roofline:h100",
         name_of(program));
   }

@@ -1,4 +1,4 @@
-// ResolvedPoint: a point of a sweep with the device that it runs on, found once and handed down.
+// ResolvedPoint: a point of a sweep with the device that runs it, found once and passed on.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@
 namespace laptime {
 
 struct ResolvedPoint : SweepPoint {
-  std::optional<Device> device;  // none if the point is refused
-  std::string device_key;        // of stored measurements (prepare/knowledge.h); empty if the point is refused
+  std::optional<Device> device;  // none if the point is rejected
+  std::string device_key;        // key of stored measurements (prepare/knowledge.h); empty if the point is rejected
   std::string refusal;           // why the point cannot run: `invalid`, or what its device does not support
 
   ResolvedPoint() = default;
@@ -27,8 +27,8 @@ struct ResolvedPoint : SweepPoint {
   void refuse(const std::string& reason);
 };
 
-// The point as another program runs it on a described machine: its mode, and the composites that it launches whole.
-// Error for a device that computes, which runs laptime itself.
+// The point as another program runs it on a described machine: its mode, and the composites that it does not lower.
+// Throws Error for a device that computes, because it runs laptime itself.
 ResolvedPoint as_program(ResolvedPoint point, Program program);
 
 std::vector<ResolvedPoint> resolved(std::vector<SweepPoint> points);

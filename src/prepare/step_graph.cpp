@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view kNone = "none";
 
-// Splits "a+b" into composites; "none" is the empty set. Error, naming `where`, for an unknown composite.
+// Splits "a+b" into composites; "none" is the empty set. Throws Error, naming `where`, for an unknown composite.
 std::vector<std::string> set_members(const std::string& where, const std::string& set) {
   std::vector<std::string> names;
   if (set == kNone) return names;
@@ -42,7 +42,7 @@ std::vector<std::string> kept(const RunConfig& config, const RecomputeRule& rule
   return names;
 }
 
-// Composites that the user or an edition names stay whole.
+// Keeps composites whole if the user or an edition names them.
 LowerKept lower_kept(const RunConfig& config) {
   return config.mode == Mode::kCompile && !config.keep ? LowerKept::kFasterLowered : LowerKept::kNone;
 }
@@ -90,7 +90,7 @@ std::vector<CompositeChoice> composite_choices(const RunConfig& config, const Re
     if (config.keep) return {op.name, contains(keep, op.name), "--keep"};
     if (contains(lower, op.name)) return {op.name, false, "--lower"};
     if (!op.trades_time_for_memory) return {op.name, true, "compile mode"};
-    return {op.name, rule.group > 0, "whole it takes more time and less memory: for steps that recompute"};
+    return {op.name, rule.group > 0, "without lowering it takes more time and less memory: for steps that recompute"};
   };
   std::vector<CompositeChoice> choices;
   for (const OpCard* op : all_ops()) {

@@ -11,7 +11,8 @@ namespace laptime {
 // The rule for --recompute. `auto` counts as none here, because fit_recompute resolves it.
 RecomputeRule recompute_rule(const RunConfig& config);
 
-// Options of the passes for this configuration. Error if --keep or --lower names no composite.
+// Options of the passes for this configuration. Throws Error if --keep or --lower names something that is not a
+// composite.
 PipelineOptions pipeline_options(const RunConfig& config);
 
 Graph lowered_graph(const RunConfig& config, const StepOutputs& keep = {}, const PassObserver& observer = {});
@@ -22,12 +23,12 @@ Graph lowered_graph(const RunConfig& config, const RecomputeRule& rule, const St
 // Names of the ops that a step may keep whole or lower.
 std::vector<std::string_view> composites();
 
-// What --delay asks for: a pause after each launch of an op.
+// A pause after each launch of an op, as requested by --delay.
 struct DelayedOp {
   const OpCard* op = nullptr;
   Seconds pause{};
 };
-// None where the option is not given. Error if there is no op of that name.
+// None if the option is not given. Throws Error if there is no op with that name.
 std::optional<DelayedOp> delayed_op(const RunConfig& config);
 
 // Whether a step keeps a composite whole, and why.
@@ -36,10 +37,11 @@ struct CompositeChoice {
   bool whole = false;
   std::string_view reason;
 };
-// The choice for every composite, used by the step or not. Error if --keep or --lower names no composite.
+// The choice for every composite, whether or not the step uses it. Throws Error if --keep or --lower names something
+// that is not a composite.
 std::vector<CompositeChoice> composite_choices(const RunConfig& config, const RecomputeRule& rule);
 
-// The composites that the step keeps whole in compile mode without --keep and --lower, and that have a decomposition.
+// The composites with a decomposition that the step keeps whole in compile mode without --keep and --lower.
 std::vector<std::string> composites_of(const RunConfig& config);
 
 }  // namespace laptime

@@ -1,5 +1,5 @@
-// Looks launches up, estimates unknown ones from the nearest known sizes, and names times. A pass without gradients is
-// named inference, also as a phase.
+// Looks up launches, estimates unknown ones from the nearest known sizes, and names times. A pass without gradients is
+// called inference, also as a phase.
 #include "prepare/time_forecast.h"
 
 #include <algorithm>
@@ -20,7 +20,7 @@ std::string time_key(Phase phase, Pass pass) {
 
 namespace {
 
-// How many of the nearest measured sizes count, each with the inverse square of its distance.
+// Number of nearest measured sizes to use, weighted by the inverse square of their distance.
 constexpr size_t kNeighbours = 4;
 
 std::string op_of(const std::string& kind) { return kind.substr(0, kind.find(' ')); }
@@ -61,7 +61,7 @@ std::optional<TimeForecast> TimeForecast::of(const Device& device, const Machine
   return forecast;
 }
 
-// The roofline is made of the best rates that any launch reached. It only brings sizes onto one scale: what counts is
+// The roofline is built from the best rates of any launch. It only serves as a common scale for sizes: what matters is
 // how far launches of one kind are from it.
 TimeForecast::TimeForecast(std::vector<const LaunchCost*> costs)
     : disturbances_(std::make_shared<std::set<std::string>>()) {
@@ -86,9 +86,9 @@ TimeForecast::TimeForecast(std::vector<const LaunchCost*> costs)
   }
 }
 
-// By the mean of the logarithms of the slowdown over the nearest samples.
+// Averages the logarithm of the slowdown over the nearest samples.
 ForecastLaunch TimeForecast::alike(const std::vector<Sample>& samples, double flops, double bytes) const {
-  std::vector<std::pair<double, const Sample*>> near;  // with their squared distance
+  std::vector<std::pair<double, const Sample*>> near;  // with squared distances
   near.reserve(samples.size());
   const double log_flops = std::log1p(flops);
   const double log_bytes = std::log1p(bytes);
@@ -102,7 +102,7 @@ ForecastLaunch TimeForecast::alike(const std::vector<Sample>& samples, double fl
     return a.first != b.first ? a.first < b.first : a.second->log_slowdown < b.second->log_slowdown;
   };
   std::partial_sort(near.begin(), near.begin() + static_cast<std::ptrdiff_t>(count), near.end(), is_nearer);
-  constexpr double kSameSize = 1e-4;  // of squared distance: measurements of one size count alike
+  constexpr double kSameSize = 1e-4;  // squared distance: measurements of equal sizes get equal weights
   double weights = 0;
   double sum = 0;
   std::map<std::string_view, double> disturbed;  // weights
@@ -147,7 +147,7 @@ std::vector<ForecastLaunch> TimeForecast::described(const Plan& plan) const {
   for (const PlanStep& step : plan.steps) {
     kernels += described_->kernel(*step.kernel->op, output_matrices(step.in, step.out), step.flops, step.bytes);
     hosts += described_->host(step.phase);
-    paused += step.pause.count();  // of the device and of the host
+    paused += step.pause.count();  // pause of device and host
     const double now = described_->together(kernels, hosts) + paused;
     launches.push_back({now - before, CostSource::kDescribed});
     before = now;
@@ -159,7 +159,7 @@ std::vector<ForecastLaunch> TimeForecast::of(const Plan& plan) const {
   if (described_) return described(plan);
   std::vector<ForecastLaunch> launches;
   launches.reserve(plan.steps.size());
-  std::unordered_map<std::string, ForecastLaunch> estimates;  // by signature: layers launch the same again and again
+  std::unordered_map<std::string, ForecastLaunch> estimates;  // by signature, because layers repeat launches
   for (const PlanStep& step : plan.steps) {
     const auto [estimate, is_new] = estimates.try_emplace(step.signature().text());
     if (is_new) estimate->second = of(step);
@@ -188,7 +188,7 @@ std::optional<std::pair<double, double>> TimeForecast::range_of(double seconds) 
     return std::pair(seconds * published->low, seconds * published->high);
   }
   if (errors_.size() < kFewest) return std::nullopt;
-  constexpr double kTail = 0.05;  // on each side
+  constexpr double kTail = 0.05;  // probability on each side
   return std::pair(seconds / (1 + percentile_of_sorted(errors_, 1 - kTail)),
                    seconds / (1 + percentile_of_sorted(errors_, kTail)));
 }

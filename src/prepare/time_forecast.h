@@ -1,5 +1,5 @@
-// TimeForecast: the times that a step will take, from the costs of launches that were measured, or from a data sheet;
-// and the names of times.
+// TimeForecast: predicts the times of a step, from measured launch costs or from a data sheet; also defines the names
+// of times.
 #pragma once
 
 #include <map>
@@ -21,15 +21,15 @@
 
 namespace laptime {
 
-// Key of the time of the pass that was asked for, and of the time of one phase in a step of that pass.
+// Key of the time of the requested pass, and of the time of one phase in a step with that pass.
 std::string time_key(Pass pass);
 std::string time_key(Phase phase, Pass pass);
 
 // Op and operand types of a signature: "matmul float32~,float32", where ~ marks operands that are not contiguous.
-// Launches of one kind differ only in their shapes and attributes.
+// Launches of one kind differ only in shapes and attributes.
 std::string kind_of(const Signature& signature);
 
-// Where the time of a launch comes from.
+// The basis of a launch's predicted time.
 enum class CostSource : uint8_t {
   kDescribed,  // the machine is described by a file (predict/launch_times.h)
   kMeasured,   // a launch of the same signature was measured
@@ -39,30 +39,30 @@ enum class CostSource : uint8_t {
 struct ForecastLaunch {
   double seconds = 0;
   CostSource source = CostSource::kDescribed;
-  double disturbed = 0;            // part of the seconds that comes from measurements on a disturbed machine
-  std::string_view disturbance{};  // of most of that part; lives as long as the forecast
+  double disturbed = 0;            // share of the seconds that is based on measurements on a disturbed machine
+  std::string_view disturbance{};  // cause of most of that share; valid as long as the forecast
 };
 
 // Predicts the time of launches on one device.
 class TimeForecast {
  public:
-  // None for a device that computes and of which no launch with this number of threads was measured.
+  // None for a device that computes and has no measured launch with this number of threads.
   static std::optional<TimeForecast> of(const Device& device, const MachineKnowledge& known);
 
-  // On a described machine launches overlap: each has the time by which it lengthens the step.
+  // On a described machine launches overlap: each gets the time by which it lengthens the step.
   std::vector<ForecastLaunch> of(const Plan& plan) const;
 
   size_t measured() const { return costs_.size(); }
-  // Ends of the range in which 90 % of the earlier predictions on this machine would have been right, or 90 % of the
-  // published times for a described one; none if those are fewer than ten.
+  // The range that would have been right for 90 % of the earlier predictions on this machine, or for 90 % of the
+  // published times for a described one; none if there are fewer than ten.
   std::optional<std::pair<double, double>> range_of(double seconds) const;
   size_t earlier() const;
-  // "measured launches"; of a described machine "reached rates" or "data sheet", which is a bound.
+  // "measured launches"; for a described machine "reached rates" or "data sheet", which is a bound.
   const char* basis() const;
   const std::string& newest() const { return newest_; }  // date of the newest measurement; empty for a data sheet
 
  private:
-  // A measured launch as a point in the plane of FLOPs and bytes, and how far it was from the roofline.
+  // A measured launch as a point in the plane of FLOPs and bytes, with its distance from the roofline.
   struct Sample {
     double log_flops = 0;
     double log_bytes = 0;
@@ -87,16 +87,16 @@ class TimeForecast {
   ForecastLaunch alike(const std::vector<Sample>& samples, double flops, double bytes) const;
 
   std::shared_ptr<const LaunchTimes> described_;         // null for a device that computes
-  std::shared_ptr<std::set<std::string>> disturbances_;  // texts that views refer to, in copies too
-  std::unordered_map<std::string, Cost> costs_;          // by signature
+  std::shared_ptr<std::set<std::string>> disturbances_;  // strings that views refer to, also in copies
+  std::unordered_map<std::string, Cost> costs_;          // keyed by signature
   std::map<std::string, std::vector<Sample>> by_kind_, by_op_;
   std::vector<Sample> all_;
   Roofline roofline_;
-  std::vector<double> errors_;  // of earlier predictions, ascending
+  std::vector<double> errors_;  // errors of earlier predictions, ascending
   std::string newest_;
 };
 
-// The forecast of the launches of a plan, added up as a record states it.
+// Sums the forecast of a plan's launches in the form that a record stores.
 Prediction predict(const TimeForecast& forecast, const Plan& plan, const std::vector<ForecastLaunch>& launches,
                    Pass pass);
 

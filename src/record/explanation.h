@@ -1,4 +1,4 @@
-// Explanation: what would run for a point, as a fact that reports can show.
+// Explanation: what would run for a point, as data that reports can show.
 #pragma once
 
 #include <cstdint>
@@ -12,43 +12,43 @@
 
 namespace laptime {
 
-// Parameters of one shape and place; the number of a layer is written '*'.
+// Parameters with the same shape and place; layer numbers are replaced by '*'.
 struct ParameterGroup {
   std::string name;  // "layers.*.attn.q_proj.weight"
   std::vector<int64_t> shape;
   int64_t tensors = 0;
-  int64_t parameters = 0;  // of all of them
+  int64_t parameters = 0;  // total over the group
 
   LAPTIME_FIELDS(name, shape, tensors, parameters)
 };
 
-// A composite that the step is written in, or that another is lowered to.
+// A composite used by the step, or one that is lowered to simpler ops.
 struct CompositeUse {
   std::string op;
-  bool whole = false;  // else lowered to simpler ops
+  bool whole = false;  // false: lowered to simpler ops
   std::string reason;
 
   LAPTIME_FIELDS(op, whole, reason)
 };
 
-// A graph as one pass left it.
+// A graph after one pass.
 struct PassOutcome {
   std::string pass;
   int64_t nodes = 0;
-  int64_t views = 0;                                            // of the nodes: no bytes move
+  int64_t views = 0;                                            // nodes that are views: no bytes move
   int64_t setup = 0, forward = 0, backward = 0, optimizer = 0;  // nodes by phase
 
   LAPTIME_FIELDS(pass, nodes, views, setup, forward, backward, optimizer)
 };
 
-// The work of a set of nodes in one step, as the cards count it, without views.
+// The work of a set of nodes in one step, as counted by the op cards, without views.
 struct Work {
   std::string phase;
-  std::string kind;  // "contraction"; empty in sums over kinds
-  std::string op;    // empty in sums over ops
+  std::string kind;  // "contraction"; empty in totals over kinds
+  std::string op;    // empty in totals over ops
   int64_t nodes = 0;
   double flops = 0;
-  int64_t bytes = 0;  // that must move
+  int64_t bytes = 0;  // bytes that must be moved
 
   LAPTIME_FIELDS(phase, kind, op, nodes, flops, bytes)
 };
@@ -59,32 +59,32 @@ struct RefusedKernel {
   LAPTIME_FIELDS(kernel, reason)
 };
 
-// How well a kernel, or a whole step, divides among threads.
+// How well a kernel, or a whole step, can be divided among threads.
 struct ThreadBound {
   int64_t threads = 0;
-  std::optional<int64_t> units;        // of the longest loop of a launch; none for a step
-  std::optional<double> largest_unit;  // work of the largest unit as a share of the launch's; none for a step
-  double speed_up = 1;                 // over one thread, at most
+  std::optional<int64_t> units;        // units in the longest loop of a launch; none for a step
+  std::optional<double> largest_unit;  // work of the largest unit as a share of the launch; none for a step
+  double speed_up = 1;                 // upper bound of the speed-up over one thread
 
   LAPTIME_FIELDS(threads, units, largest_unit, speed_up)
 };
 
-// Nodes of one op that are treated alike.
+// Nodes of one op for which the same kernel is chosen.
 struct KernelDecision {
   std::string op;
   int64_t nodes = 0, signatures = 0;
-  std::string example;                  // one of the signatures
-  std::string chosen;                   // empty: nothing runs it
-  std::string chosen_by;                // "pinned", "alone", "measured", or "first": bench measures before it runs
-  std::vector<std::string> candidates;  // that would run it too, in order
-  std::vector<std::string> rivals;      // of the candidates, those that a trial would time; not in the JSON
+  std::string example;                  // the signature of one of the nodes
+  std::string chosen;                   // empty: no kernel runs the op
+  std::string chosen_by;                // "pinned", "alone", "measured", or "first" (bench measures before it runs)
+  std::vector<std::string> candidates;  // other kernels that could run the op, in order
+  std::vector<std::string> rivals;      // candidates that a trial would time; not in the JSON
   std::vector<RefusedKernel> refused;
-  std::vector<ThreadBound> threads;  // empty: not launched in a step, or not on threads of the host
+  std::vector<ThreadBound> threads;  // empty: not launched in a step, or not on host threads
 
   LAPTIME_FIELDS(op, nodes, signatures, example, chosen, chosen_by, candidates, refused, threads)
 };
 
-// Made once, in set-up.
+// A constant, computed once during set-up.
 struct ConstantUse {
   std::string op, attributes;
   int64_t bytes = 0;
@@ -92,47 +92,47 @@ struct ConstantUse {
   LAPTIME_FIELDS(op, attributes, bytes)
 };
 
-// Bytes, as planned.
+// Planned memory in bytes.
 struct MemoryNeed {
   int64_t predicted_peak_bytes = 0;
   int64_t resident_bytes = 0;   // parameters, optimizer states, inputs, constants
-  int64_t arena_bytes = 0;      // what the step makes, at its places
-  int64_t live_peak_bytes = 0;  // of what the step makes, alive at once
+  int64_t arena_bytes = 0;      // the step's tensors, as placed
+  int64_t live_peak_bytes = 0;  // peak of live tensors of the step
   std::string peak_op, peak_scope;
-  std::optional<int64_t> saved_bytes;  // for backward
+  std::optional<int64_t> saved_bytes;  // saved for backward
   std::map<std::string, int64_t> parts;
   std::optional<int64_t> available_bytes;
-  std::string limit;  // what the step may use, and why: "the step may use 1.000 GiB (--memory-limit)"
+  std::string limit;  // the memory available to the step, and why: "the step may use 1.000 GiB (--memory-limit)"
   std::string arithmetic;
-  std::string does_not_fit;  // the reason; empty: it fits
-  std::string advice;        // a part of the reason: what would need less
+  std::string does_not_fit;  // the reason; empty if the step fits
+  std::string advice;        // part of the reason: what would need less memory
 
   LAPTIME_FIELDS(predicted_peak_bytes, resident_bytes, arena_bytes, live_peak_bytes, peak_op, peak_scope, saved_bytes,
                  parts, available_bytes, limit, arithmetic, does_not_fit, advice)
 };
 
-// A field that cannot be known is empty: for an invalid point all but name and reason, for a point that the device does
-// not run kernels and memory.
+// Fields that cannot be determined are empty: for an invalid point all except name and reason, and for a point that the
+// device cannot run, kernels and memory.
 struct Explanation {
   std::string name;
-  std::string refused;  // why the point would not run; memory aside. Empty: it would
+  std::string refused;  // why the point would not run, apart from memory; empty if it would
   std::string model;    // "edition 2025, 12 layers x 768, ..."
   std::string machine;  // "cpu, avx512, 2 threads, float32"
   JsonObject config;
   int64_t parameters = 0;
   std::vector<ParameterGroup> parameter_groups;
-  double model_flops_forward = 0;  // by the formula of the model, whatever the pass
+  double model_flops_forward = 0;  // by the model's formula, regardless of the pass
   double model_flops_backward = 0;
-  double model_flops_attention = 0;  // of forward, counted whole; a causal step needs half
-  double model_flops_head = 0;       // of forward
-  std::string recompute;             // what --recompute comes to, as a record says it
+  double model_flops_attention = 0;  // part of forward, without the causal saving; a causal step needs half
+  double model_flops_head = 0;       // part of forward
+  std::string recompute;             // the resolved value of --recompute, as in a record
   std::vector<CompositeUse> composites;
   std::vector<PassOutcome> passes;
-  std::vector<Work> phases;  // of what runs
+  std::vector<Work> phases;  // work of the nodes that run
   std::vector<Work> kinds;
   std::vector<Work> ops;
   std::vector<KernelDecision> kernels;
-  std::vector<ThreadBound> threads;  // of the whole step
+  std::vector<ThreadBound> threads;  // bounds for the whole step
   std::vector<ConstantUse> constants;
   std::optional<MemoryNeed> memory;
 

@@ -1,4 +1,4 @@
-// Adds the records of other files to a store: of JSON documents, or of other stores.
+// Adds records from other files to a store: from JSON documents or from other stores.
 #include <fmt/format.h>
 
 #include <functional>
@@ -16,13 +16,13 @@ namespace laptime {
 namespace {
 
 struct FoundRecord {
-  int64_t id = 0;  // in the store where it comes from
+  int64_t id = 0;  // in the source store
   Record record;
-  Json json;  // of the record, with keys that this program does not know
+  Json json;  // the record, including keys that this program does not know
   std::optional<StepTrace> trace;
 };
 
-// Error unless the record, and the trace beside its fields if there is one, are valid.
+// Throws Error unless the record, and the trace next to its fields if there is one, are valid.
 FoundRecord found_record(std::string_view text) {
   FoundRecord found{.record = parse_record(text), .json = Json::parse(text), .trace = {}};
   if (const Json* const trace = found.json.find("trace")) {
@@ -34,7 +34,7 @@ FoundRecord found_record(std::string_view text) {
 
 void each_record(const std::string& path, const std::function<void(FoundRecord)>& take) {
   const DocumentFile file{.path = path,
-                          .purpose = "file of records",
+                          .purpose = "record file",
                           .advice = "give a store, or records written by `laptime show --output json --columns all`"};
   each_json_text(file, [&](std::string_view text, const std::string& place) {
     FoundRecord found;
@@ -47,7 +47,7 @@ void each_record(const std::string& path, const std::function<void(FoundRecord)>
   });
 }
 
-// Adds records to a store in batches, so that other programs that write to it do not wait long.
+// Adds records to a store in batches, so that other writers do not wait long.
 class Importer {
  public:
   explicit Importer(Store& store) : store_(store) {}
@@ -66,7 +66,7 @@ class Importer {
   }
 
   const Imported& imported() const { return imported_; }
-  const std::map<int64_t, int64_t>& ids() const { return ids_; }  // in the store, by that where they come from
+  const std::map<int64_t, int64_t>& ids() const { return ids_; }  // ids in the store, keyed by the ids in the source
 
  private:
   int64_t put(FoundRecord& found) {
@@ -78,7 +78,7 @@ class Importer {
     return known ? *known : store_.append(found.json.dump(), found.trace);
   }
 
-  // The name of its run in the store, which may have a run of this name that another machine has made.
+  // The name of the record's run in the store, which may have a run of the same name from another machine.
   std::string run_of(const Record& record) {
     if (record.run.empty() || record.fingerprint.empty()) return record.run;
     const auto [known, is_new] = runs_.try_emplace({record.run, record.fingerprint}, record.run);
@@ -90,7 +90,7 @@ class Importer {
   Store& store_;
   std::vector<FoundRecord> batch_;
   std::map<int64_t, int64_t> ids_;
-  std::map<std::pair<std::string, std::string>, std::string> runs_;  // name in the store by name and fingerprint
+  std::map<std::pair<std::string, std::string>, std::string> runs_;  // name in the store, by name and fingerprint
   Imported imported_;
 };
 
@@ -118,7 +118,7 @@ Imported import_store(Store& store, const Store& other, const Store::Problem& pr
       found.trace = other.trace_at(id);
       importer.add(std::move(found));
     } catch (const Error& error) {
-      problem(fmt::format("row {} is left out: {}", id, error.what()));
+      problem(fmt::format("row {} is skipped: {}", id, error.what()));
     }
   }
   importer.flush();

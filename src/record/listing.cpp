@@ -1,4 +1,4 @@
-// The columns of the listing: their SQL, and the fields of a record that they fill.
+// The columns of the listing: their SQL, and the record fields that they fill.
 #include "record/listing.h"
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ namespace {
 
 using sqlite::Statement;
 
-// Fields of a record by their paths. Extent::kNames has these.
+// Record fields by path. Extent::kNames includes these.
 struct NameFields {
   LAPTIME_FIELDS(schema_version, name, label, status, verdict.rating, math_mode, fingerprint, binary.commit, run,
                  created)
@@ -36,19 +36,19 @@ struct LineFields {
                  setup.total, transient.excess, verdict.lost, verdict.lost_to, stopping.rule, stopping.steps_per_sample)
 };
 
-// Keys of the configuration that are columns of their own; rows are named by the first ones.
+// Configuration keys with a column each; the first ones name the rows.
 constexpr std::array<const char*, 15> kConfigKeys{
     "model",     "pass",       "device",         "system",     "edition",    "dtype", "mode",   "d_model",
     "num_heads", "num_layers", "context_length", "batch_size", "vocab_size", "d_ff",  "threads"};
 constexpr size_t kConfigKeysOfNames = 4;
 
-// The figures of the time of the pass (Record::main_time), and the phases whose medians are columns.
+// Statistics of the pass's time (Record::main_time), and the phases whose medians are columns.
 struct TimeFields {
   LAPTIME_FIELDS(count, mean, median, std, std_population, min, max, ci_low, ci_high)
 };
 constexpr std::array<const char*, 3> kPhases{"forward", "backward", "optimizer"};
 
-// Extent::kWithConfig leaves out these, and all losses but the first and the last.
+// Extent::kWithConfig omits these, and all losses except the first and the last.
 constexpr std::array<std::string_view, 10> kLeftOut{
     "kernels",        "machine",          "classes",         "host.samples",       "memory.parts",
     "memory.largest", "transient.warmup", "transient.parts", "prediction.classes", "loss_scaling.skipped"};
@@ -56,7 +56,7 @@ constexpr std::array<std::string_view, 3> kLeftOutOfTimes{"samples", "modes", "o
 
 struct SqlColumn {
   std::string name;   // the path of a field, unless `value` is something else
-  std::string value;  // an expression of `r.json`, and of `pass`, the key of the time of the pass
+  std::string value;  // an SQL expression over `r.json` and `pass`, the key of the pass's time
   Extent extent = Extent::kListed;
   bool is_field = false;
 };
@@ -99,14 +99,14 @@ const std::vector<SqlColumn>& sql_columns() {
   return kColumns;
 }
 
-// Reads fields from the columns of a row, one after the other. Error for a value that the field cannot have.
+// Reads fields from the columns of a row, one after the other. Throws Error for a value that the field cannot take.
 class ColumnReader {
  public:
   explicit ColumnReader(const Statement& row) : row_(row) {}
 
   template <class T>
   void operator()(const char*, T& field) {
-    // Most values are texts, fractions or none: they need no Json between.
+    // Most values are text, real numbers or null, which need no intermediate Json.
     const int type = row_.type(column_);
     bool is_read = false;
     if (type == SQLITE_NULL) field = T();
@@ -162,7 +162,7 @@ void read_losses(ColumnReader& columns, std::vector<double>& losses) {
   if (count.value_or(0) >= 2) losses.push_back(last);
 }
 
-// False for times of which none is that of the pass.
+// Returns false if there are times but none for the pass.
 bool read_times(ColumnReader& columns, std::map<std::string, TimeStats>& times) {
   int64_t count = 0;
   std::string pass;

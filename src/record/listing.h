@@ -1,4 +1,4 @@
-// The listing: the columns of a record that tables and filters ask for, kept beside it in the store as columns of SQL.
+// The listing: record columns that tables and filters use, stored alongside the records as SQL columns.
 #pragma once
 
 #include <cstdint>
@@ -13,36 +13,36 @@ namespace sqlite {
 class Statement;
 }
 
-// How much of each record is read. Other fields have their default; a time has no samples, and of the losses the first
-// and the last remain.
+// How much of each record is read. Other fields have their default values; times have no samples, and of the losses
+// only the first and the last are read.
 enum class Extent : uint8_t {
-  kNames,       // what rows are named and grouped by: name, status, rating, model, pass, device, run, machine, date
-  kListed,      // the line of a table: the time of the pass, medians of phases, memory, rates, sizes of the model
-  kWithConfig,  // the brief: all but kernels, machine, classes of work and long lists, which times lack too
+  kNames,       // what names and groups rows: name, status, rating, model, pass, device, run, machine, date
+  kListed,      // a table row: the pass's time, medians of phases, memory, rates, model sizes
+  kWithConfig,  // the brief: all except kernels, machine, classes of work and long lists, which times also lack
   kWhole
 };
 
-// The least extent in which a column, named by the tag of a metric or by its path, has its value.
+// The smallest extent that contains a column, named by a metric's tag or by its path.
 Extent extent_of(std::string_view column);
 
 namespace listing {
 
-// SQL that makes the tables `listing`, whose columns are fields, and `briefs`, which has the JSON of
-// Extent::kWithConfig, of `records`, and keeps them so. The schema of a store depends on this text: to list other
-// fields, raise the schema's version (record/store_schema.h).
+// SQL that creates and maintains two tables over `records`: `listing`, with fields as columns, and `briefs`, with the
+// JSON for Extent::kWithConfig. A store's schema depends on this text: to list other fields, raise the schema version
+// (record/store_schema.h).
 std::string schema();
 
-// The query for the records whose ids are in the JSON array ?1, in its order.
+// The query for the records whose ids are in the JSON array ?1, in that order.
 std::string select(Extent extent);
 
-// Reads a row of that query. `record` is new, or was filled by an earlier call of the same extent. False if the row
-// does not hold a valid record: it must be read whole.
+// Reads a row of that query. `record` must be new, or filled by an earlier call with the same extent. Returns false if
+// the row does not contain a valid record and the full record must be read.
 bool read(const sqlite::Statement& row, Extent extent, Record& record);
 
-// SQL over the rows of the table `listing` for the value of a metric or a path. Where `is_other` holds, the record has
-// a truth value, a list or an object, which SQL has not; it is empty for a column of the table.
+// SQL over rows of the table `listing` for the value of a metric or a path. If `is_other` is true, the record has a
+// boolean, a list or an object, which SQL cannot represent; `is_other` is empty for a column of the table.
 struct StoredValue {
-  std::string value;  // empty if only the record itself has it
+  std::string value;  // empty if only the record itself has the value
   std::string is_other;
 };
 StoredValue stored_value(std::string_view name);

@@ -1,4 +1,4 @@
-// The metric table. Times are those of the pass that was asked for, `time.PASS` below.
+// The metric table. Times are those of the requested pass, `time.PASS` below.
 #include "record/metrics.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ Figure of_time(const Record& record) {
   return time != nullptr && time->count > 0 ? known(time->*Member) : std::nullopt;
 }
 
-// Of samples: a predicted time has no spread and no count.
+// Statistics of samples: a predicted time has no spread and no count.
 template <auto Member>
 Figure of_samples(const Record& record) {
   return is_predicted(record) ? std::nullopt : of_time<Member>(record);
@@ -45,7 +45,7 @@ Figure difference(const std::optional<int64_t>& after, const std::optional<int64
 
 Figure ratio(Figure a, Figure b) { return a && b && *b != 0 ? known(*a / *b) : std::nullopt; }
 
-// The mfu by another count of the FLOPs of forward; backward has twice as many in each.
+// MFU with another count of the forward FLOPs; backward always has twice as many.
 Figure mfu_of(const Record& record, Figure forward_flops) {
   const Figure mfu = record.flops.mfu_measured ? record.flops.mfu_measured : record.flops.mfu_datasheet;
   const Figure counted = ratio(forward_flops, record.flops.forward);
@@ -80,15 +80,16 @@ using enum Better;
 
 // The path of a figure and its reader.
 #define LAPTIME_FIELD(path) #path, [](const Record& record) { return known(record.path); }
-// NOLINTNEXTLINE(bugprone-macro-parentheses): a template cannot stand in parentheses
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a template argument cannot be parenthesized
 #define LAPTIME_TIME(reader, member) "time.PASS." #member, reader<&TimeStats::member>
 #define LAPTIME_PHASE(phase) "time." #phase ".median", [](const Record& record) { return median_of(record, #phase); }
 
 constexpr auto kMetrics = std::to_array<Metric>({
     {"median", kSeconds, kLower, "median time of a sample", LAPTIME_TIME(of_time, median)},
     {"mean", kSeconds, kLower, "mean time of a sample", LAPTIME_TIME(of_time, mean)},
-    {"std", kSeconds, kLower, "standard deviation of the sample (divided by count - 1)", LAPTIME_TIME(of_samples, std)},
-    {"std_population", kSeconds, kLower, "standard deviation of the population (divided by count)",
+    {"std", kSeconds, kLower, "standard deviation of the samples (divides by count - 1)",
+     LAPTIME_TIME(of_samples, std)},
+    {"std_population", kSeconds, kLower, "population standard deviation (divides by count)",
      LAPTIME_TIME(of_samples, std_population)},
     {"min", kSeconds, kLower, "shortest sample", LAPTIME_TIME(of_time, min)},
     {"max", kSeconds, kLower, "longest sample", LAPTIME_TIME(of_time, max)},
@@ -99,16 +100,17 @@ constexpr auto kMetrics = std::to_array<Metric>({
     {"p90", kSeconds, kLower, "90th percentile of the samples", LAPTIME_TIME(of_samples, p90)},
     {"ci_low", kSeconds, kLower, "lower end of the 95 % interval of the median", LAPTIME_TIME(of_samples, ci_low)},
     {"ci_high", kSeconds, kLower, "upper end of the 95 % interval of the median", LAPTIME_TIME(of_samples, ci_high)},
-    {"uncertainty", kFraction, kLower, "half the 95 % interval of the median over it (the larger side)",
-     "larger distance of time.PASS.ci_low and time.PASS.ci_high from time.PASS.median / time.PASS.median",
+    {"uncertainty", kFraction, kLower,
+     "half-width of the median's 95 % interval divided by the median (the larger side)",
+     "max(time.PASS.ci_high - time.PASS.median, time.PASS.median - time.PASS.ci_low) / time.PASS.median",
      [](const Record& r) {
        return of_samples<&TimeStats::median>(r) ? known(known_within(*r.main_time())) : std::nullopt;
      }},
-    {"noise", kFraction, kLower, "standard deviation over mean", "time.PASS.std / time.PASS.mean",
+    {"noise", kFraction, kLower, "standard deviation divided by mean", "time.PASS.std / time.PASS.mean",
      [](const Record& r) { return ratio(of_samples<&TimeStats::std>(r), of_time<&TimeStats::mean>(r)); }},
-    {"host_time", kSeconds, kLower, "median time of a whole step on the host's clock, where the device has its own",
-     LAPTIME_FIELD(host.median)},
-    {"host_difference", kFraction, kNeither, "host's over device's median time of a whole step, minus 1",
+    {"host_time", kSeconds, kLower,
+     "median time of a whole step on the host's clock, if the device has a separate clock", LAPTIME_FIELD(host.median)},
+    {"host_difference", kFraction, kNeither, "median step time by the host's clock divided by the device's, minus 1",
      LAPTIME_FIELD(host.difference)},
     {"forward_time", kSeconds, kLower, "median time of the forward phase, timed in place", LAPTIME_PHASE(forward)},
     {"backward_time", kSeconds, kLower, "median time of the backward phase, timed in place", LAPTIME_PHASE(backward)},
@@ -116,47 +118,49 @@ constexpr auto kMetrics = std::to_array<Metric>({
      LAPTIME_PHASE(optimizer)},
     {"residue", kFraction, kLower, "share of a sample outside all of its phases", "phases[phase = residue].share",
      residue_share},
-    {"tokens_per_second", kTokensPerSecond, kHigher, "tokens of a batch over the median time of a sample",
+    {"tokens_per_second", kTokensPerSecond, kHigher, "tokens per batch divided by the median sample time",
      "config.batch_size * context / time.PASS.median", [](const Record& r) { return known(r.tokens_per_second); }},
     {"model_flops_per_second", kFlopsPerSecond, kHigher,
-     "model FLOPs of the pass (full attention, recomputing not counted) over its median time",
+     "model FLOPs of the pass (full attention, without recomputation) divided by its median time",
      LAPTIME_FIELD(flops.model_flops_per_second)},
-    {"mfu_measured", kFraction, kHigher, "model FLOPs per second over the peak measured on this machine",
+    {"mfu_measured", kFraction, kHigher, "model FLOPs per second divided by the peak measured on this machine",
      "flops.model_flops_per_second / flops.peak_measured", [](const Record& r) { return known(r.flops.mfu_measured); }},
-    {"mfu_datasheet", kFraction, kHigher, "model FLOPs per second over the peak in the machine's data sheet",
+    {"mfu_datasheet", kFraction, kHigher, "model FLOPs per second divided by the peak from the machine's data sheet",
      "flops.model_flops_per_second / flops.peak_datasheet",
      [](const Record& r) { return known(r.flops.mfu_datasheet); }},
-    {"mfu_causal", kFraction, kHigher, "mfu with the causal half of attention: half of its products are not counted",
+    {"mfu_causal", kFraction, kHigher, "mfu with causal attention, counting only half of its products",
      "mfu * (1 - flops.attention / 2 / flops.forward)",
      [](const Record& r) { return mfu_of(r, causal_forward_flops(r.flops)); }},
-    {"mfu_6n", kFraction, kHigher, "mfu by the 6N rule: six FLOPs for each parameter and token of a step, no attention",
+    {"mfu_6n", kFraction, kHigher, "mfu by the 6N rule: six FLOPs per parameter and token of a step, without attention",
      "mfu * 2 * flops.parameters * tokens / flops.forward",
      [](const Record& r) { return mfu_of(r, parameter_forward_flops(r)); }},
-    {"predicted_time", kSeconds, kLower, "time of a sample as predicted before the run, from launches measured earlier",
+    {"predicted_time", kSeconds, kLower, "sample time predicted before the run from launches measured earlier",
      "prediction.time.PASS", predicted_time},
-    {"prediction_error", kFraction, kNeither, "predicted over measured median time, minus 1",
+    {"prediction_error", kFraction, kNeither, "predicted time divided by measured median time, minus 1",
      "prediction.time.PASS / time.PASS.median - 1",
      [](const Record& r) { return less_one(ratio(predicted_time(r), of_time<&TimeStats::median>(r))); }},
-    {"peak_memory", kBytes, kLower, "most bytes of tensors alive at once", LAPTIME_FIELD(memory.peak_bytes)},
-    {"predicted_peak_memory", kBytes, kLower, "the same, known from the plan before anything ran",
+    {"peak_memory", kBytes, kLower, "peak bytes of live tensors", LAPTIME_FIELD(memory.peak_bytes)},
+    {"predicted_peak_memory", kBytes, kLower, "peak bytes of live tensors according to the plan",
      LAPTIME_FIELD(memory.predicted_peak_bytes)},
-    {"peak_error", kFraction, kNeither, "predicted over held peak, minus 1",
+    {"peak_error", kFraction, kNeither, "predicted peak divided by actual peak, minus 1",
      "memory.predicted_peak_bytes / memory.peak_bytes - 1",
      [](const Record& r) { return less_one(ratio(known(r.memory.predicted_peak_bytes), known(r.memory.peak_bytes))); }},
-    {"requested_memory", kBytes, kLower, "most bytes that tensors asked for at once, without alignment, gaps and pages",
+    {"requested_memory", kBytes, kLower, "peak bytes requested by tensors, without alignment, gaps and page rounding",
      LAPTIME_FIELD(memory.requested_bytes)},
     {"reserved_memory", kBytes, kLower,
-     "most bytes of the device taken for them: blocks, or what an allocator's pool holds",
+     "peak device memory reserved for tensors: blocks, or the size of an allocator's pool",
      LAPTIME_FIELD(memory.reserved_bytes)},
-    {"resident_memory", kBytes, kLower, "held before a step begins: weights, optimizer states, inputs, constants",
+    {"resident_memory", kBytes, kLower,
+     "memory in use before a step begins: weights, optimizer states, inputs, constants",
      LAPTIME_FIELD(memory.resident_bytes)},
-    {"forward_memory", kBytes, kLower, "what forward adds and leaves behind: results, and what backward needs",
+    {"forward_memory", kBytes, kLower, "memory retained after forward: results, and tensors that backward needs",
      "memory.after_forward_bytes - memory.resident_bytes",
      [](const Record& r) { return difference(r.memory.after_forward_bytes, r.memory.resident_bytes); }},
-    {"backward_memory", kBytes, kLower, "what backward adds: gradients, less what it lets go of (may be negative)",
+    {"backward_memory", kBytes, kLower,
+     "memory change over backward: gradients added minus memory freed (may be negative)",
      "memory.after_backward_bytes - memory.after_forward_bytes",
      [](const Record& r) { return difference(r.memory.after_backward_bytes, r.memory.after_forward_bytes); }},
-    {"peak_rss", kBytes, kLower, "most resident bytes of the process", LAPTIME_FIELD(memory.peak_rss_bytes)},
+    {"peak_rss", kBytes, kLower, "peak resident memory of the process", LAPTIME_FIELD(memory.peak_rss_bytes)},
     {"loss_first", kNats, kNeither, "loss of the first step", "loss.values[0]",
      [](const Record& r) { return r.loss.values.empty() ? Figure() : known(r.loss.values.front()); }},
     {"loss_last", kNats, kLower, "loss of the last step", "loss.values[last]",
@@ -166,7 +170,7 @@ constexpr auto kMetrics = std::to_array<Metric>({
      LAPTIME_FIELD(loss_scaling.skipped_steps)},
     {"setup_time", kSeconds, kLower, "time before the first step: plan, kernel trials, memory, weights, data",
      LAPTIME_FIELD(setup.total)},
-    {"transient_excess", kSeconds, kLower, "time of the first steps above as many steady ones",
+    {"transient_excess", kSeconds, kLower, "extra time of the first steps compared with as many steady ones",
      LAPTIME_FIELD(transient.excess)},
 });
 

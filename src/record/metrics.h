@@ -1,4 +1,5 @@
-// The metric table: every figure that can be read from a record, stated once. Reporters know no metric by name.
+// The metric table: every figure that can be read from a record, defined once. Reporters do not refer to metrics by
+// name.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +21,15 @@ struct Metric {
   Unit unit = Unit::kNone;
   Better better = Better::kNeither;
   std::string_view description;
-  std::string_view formula;                                // in keys of the record
-  std::optional<double> (*read)(const Record&) = nullptr;  // none where the record does not know it
+  std::string_view formula;                                // in terms of record keys
+  std::optional<double> (*read)(const Record&) = nullptr;  // none if the record lacks the value
 };
 
-// Whether a device model gives the times of the record, so that nothing is measured. Known of a planned point too.
+// Whether a device model produced the record's times, so that nothing is measured. Also works for a planned point.
 bool is_predicted(const Record& record);
 
-// The program that ran the steps of the record, "pytorch"; empty for laptime. Also known of a record of which only the
-// name was read, since the name of such a record states it.
+// The program that ran the record's steps, such as "pytorch"; empty for laptime. Works even if only the record's name
+// was read, because the name includes the program.
 std::string system_of(const Record& record);
 
 std::span<const Metric> metrics();

@@ -1,4 +1,4 @@
-// Record: one run as a fact that can be stored. Keys, types and units: docs/record_schema.md.
+// Record: one run as data that can be stored. Keys, types and units: docs/record_schema.md.
 #pragma once
 
 #include <array>
@@ -19,8 +19,8 @@ namespace laptime {
 
 struct DocumentFile;  // data/json_documents.h
 
-// Each struct states its fields once, with their units, in the order of the JSON keys; writing and reading
-// (config/fields_json.h) follow from that statement. Unknown numbers are empty optionals, which JSON has as null.
+// Each struct lists its fields once, with their units, in the order of the JSON keys; config/fields_json.h derives
+// writing and reading from that list. Unknown numbers are empty optionals, which are null in JSON.
 
 enum class Status : uint8_t { kOk, kOutOfMemory, kUnsupported, kTimeout, kFailed, kInterrupted };
 
@@ -33,7 +33,7 @@ constexpr auto choices_of(Status) {
                     Choice<Status>{Status::kInterrupted, "interrupted"}};
 }
 
-// Every sample of one pass or phase, in seconds, and their statistics.
+// All samples of one pass or phase, in seconds, and their statistics.
 struct TimeStats : Summary {
   std::string unit = "s";
   std::vector<double> samples;
@@ -47,18 +47,18 @@ struct TimeStats : Summary {
   }
 };
 
-// Samples on the host's clock, from before the first launch until the device is done, where the device has a clock of
-// its own; `time` is by the device's. Nothing where the host's clock is the only one.
+// Samples by the host's clock, from before the first launch until the device has finished, if the device has a separate
+// clock (used for `time`). Empty if the host's clock is the only one.
 struct HostClock {
   std::vector<double> samples;       // seconds of whole steps
   std::optional<double> median;      // seconds
-  std::optional<double> difference;  // that median over the device's for whole steps, minus 1
+  std::optional<double> difference;  // `median` divided by the device's median for whole steps, minus 1
 
   friend bool operator==(const HostClock&, const HostClock&) = default;
   LAPTIME_FIELDS((kSeconds, samples, median), (kFraction, difference))
 };
 
-// Mean seconds of one phase inside a sample, and its share of the sample; the last one is named "residue".
+// Mean seconds of one phase within a sample, and its share of the sample; the last entry is named "residue".
 struct PhaseShare {
   std::string phase;
   double seconds = 0, share = 0;
@@ -67,8 +67,8 @@ struct PhaseShare {
   LAPTIME_FIELDS(phase, (kSeconds, seconds), (kFraction, share))
 };
 
-// Seconds of one class of work ("matmul", "softmax", ...) in one phase, and their share of a whole: the mean of a
-// sample, or the excess of the first steps.
+// Seconds of one class of work ("matmul", "softmax", ...) in one phase, and their share of a total: the mean sample, or
+// the excess of the first steps.
 struct ClassShare {
   std::string phase, work_class;
   double seconds = 0, share = 0;
@@ -83,19 +83,19 @@ struct ClassShare {
   }
 };
 
-// Model FLOPs of one step by phase, the rate they ran at, and that rate over the machine's peak (0 ... 1).
+// Model FLOPs of one step by phase, their rate, and that rate divided by the machine's peak (0 ... 1).
 struct FlopsUse {
   std::optional<double> forward, backward, optimizer;
-  std::optional<double> attention;    // of forward: the two products of attention, counted whole
-  std::optional<double> head;         // of forward: the product that makes the logits
+  std::optional<double> attention;    // part of forward: the two products of attention, without the causal saving
+  std::optional<double> head;         // part of forward: the product that computes the logits
   std::optional<int64_t> parameters;  // trainable scalars
   std::optional<double> model_flops_per_second;
   std::optional<double> peak_measured;   // FLOP/s
   std::string peak_measured_at;          // date of that measurement; ISO 8601, UTC
   std::optional<double> peak_datasheet;  // FLOP/s
   std::optional<double> mfu_measured, mfu_datasheet;
-  std::string above_peak;                     // why mfu_measured exceeds 1; empty where it does not
-  std::optional<double> products_per_second;  // FLOP/s of the fastest matrix product among the launches that were timed
+  std::string above_peak;                     // why mfu_measured exceeds 1; empty if it does not
+  std::optional<double> products_per_second;  // FLOP/s of the fastest matrix product among the timed launches
 
   friend bool operator==(const FlopsUse&, const FlopsUse&) = default;
   LAPTIME_FIELDS((kFlops, forward, backward, optimizer, attention, head), parameters,
@@ -104,14 +104,14 @@ struct FlopsUse {
                  (kFlopsPerSecond, products_per_second))
 };
 
-// A tensor that is live at the predicted peak: what it is, which op makes it and where, and its bytes.
+// A tensor that is live at the predicted peak: its identity, the op that writes it and where, and its size.
 struct TensorUse {
-  std::string name;  // of a source, or in the model; empty where it has none
+  std::string name;  // a source's name, or the name in the model; empty if it has none
   std::string op;    // empty for a source
   std::string scope;
-  std::string phase;  // that makes it
+  std::string phase;  // phase that writes it
   std::string role;
-  std::string dtype;  // empty, as is `shape`, for scratch
+  std::string dtype;  // empty for scratch memory, like `shape`
   std::vector<int64_t> shape;
   int64_t bytes = 0;
 
@@ -119,18 +119,18 @@ struct TensorUse {
   LAPTIME_FIELDS(name, op, scope, phase, role, dtype, shape, (kBytes, bytes))
 };
 
-// Bytes. `parts` divides the predicted peak by role: parameter, gradient, optimizer_state, activation, ...
+// Memory in bytes. `parts` divides the predicted peak by role: parameter, gradient, optimizer_state, activation, ...
 struct MemoryUse {
   std::optional<int64_t> predicted_peak_bytes, peak_bytes;
   std::optional<int64_t> peak_rss_bytes, base_rss_bytes;
-  std::optional<int64_t> requested_bytes;  // most that tensors asked for at once: torch's requested_bytes
-  std::optional<int64_t> reserved_bytes;   // most of the device's memory taken for them: torch's reserved_bytes
+  std::optional<int64_t> requested_bytes;  // peak bytes requested by tensors: torch's requested_bytes
+  std::optional<int64_t> reserved_bytes;   // peak device memory reserved for tensors: torch's reserved_bytes
   std::map<std::string, int64_t> parts;
   std::string recompute;  // what backward recomputed: "none", "block", "block in layers 0-3 of 12", "every=2"
-  std::optional<int64_t> resident_bytes;        // held before the step begins: weights, states, inputs, constants
-  std::optional<int64_t> after_forward_bytes;   // held when forward is done
-  std::optional<int64_t> after_backward_bytes;  // held when backward is done
-  std::vector<TensorUse> largest;               // tensors held at the predicted peak, the largest first
+  std::optional<int64_t> resident_bytes;        // in use before the step begins: weights, states, inputs, constants
+  std::optional<int64_t> after_forward_bytes;   // in use when forward has finished
+  std::optional<int64_t> after_backward_bytes;  // in use when backward has finished
+  std::vector<TensorUse> largest;               // tensors live at the predicted peak, largest first
 
   friend bool operator==(const MemoryUse&, const MemoryUse&) = default;
   LAPTIME_FIELDS((kBytes, predicted_peak_bytes, peak_bytes, peak_rss_bytes, base_rss_bytes, requested_bytes,
@@ -138,7 +138,7 @@ struct MemoryUse {
                  recompute, (kBytes, resident_bytes, after_forward_bytes, after_backward_bytes), largest)
 };
 
-// The loss of every step in order, warm-up included; NaN where it was not finite (null in JSON).
+// The loss of every step in order, including warm-up; NaN if it was not finite (null in JSON).
 struct LossValues {
   std::vector<double> values;
 
@@ -146,32 +146,32 @@ struct LossValues {
   LAPTIME_FIELDS((kNats, values))
 };
 
-// How the loss scale changed, and the steps that were skipped because a gradient overflowed; nothing where the loss was
-// not scaled.
+// How the loss scale changed, and the steps that were skipped because a gradient overflowed. Empty if the loss was not
+// scaled.
 struct LossScalingUse {
   std::optional<double> first;  // scale of the first step
   std::optional<double> last;   // scale after the last step
   std::optional<int64_t> growths, backoffs, skipped_steps;
-  std::vector<int64_t> skipped;  // their numbers, the first step being 1, warm-up included
+  std::vector<int64_t> skipped;  // numbers of the skipped steps, including warm-up; the first step is 1
 
   friend bool operator==(const LossScalingUse&, const LossScalingUse&) = default;
   LAPTIME_FIELDS(first, last, growths, backoffs, skipped_steps, skipped)
 };
 
-// The tokens of --data; nothing where tokens are random.
+// The tokens read by --data; empty if tokens are random.
 struct DataUse {
-  std::string format;  // "llmc", "uint16", "npy", ...: a choice of --data-format other than auto
-  std::string type;    // of a stored token: "uint32"
+  std::string format;  // "llmc", "uint16", "npy", ...: any value of --data-format except auto
+  std::string type;    // type of a stored token: "uint32"
   std::optional<int64_t> files, tokens;
   std::optional<int64_t> smallest, largest;
-  std::optional<double> zero_share;  // of the tokens
-  std::vector<std::string> remarks;  // why they may not be the data that was meant
+  std::optional<double> zero_share;  // share of tokens that are zero
+  std::vector<std::string> remarks;  // reasons to suspect that this is not the intended data
 
   friend bool operator==(const DataUse&, const DataUse&) = default;
   LAPTIME_FIELDS(format, type, files, tokens, smallest, largest, (kFraction, zero_share), remarks)
 };
 
-// Seconds spent before the first sample, none of them inside one.
+// Seconds spent before the first sample; none of them are part of a sample.
 struct SetupTimes {
   std::optional<double> plan, kernel_trial, memory, weights, data, total;
 
@@ -179,42 +179,42 @@ struct SetupTimes {
   LAPTIME_FIELDS((kSeconds, plan, kernel_trial, memory, weights, data, total))
 };
 
-// The cost of the first steps: `excess` is their time above that of as many steady steps. Page faults and the rest add
-// up to it; `parts` say where it was, by phase and, where launches were marked, by class of work.
+// The cost of the first steps: `excess` is their time minus that of as many steady steps. It is the sum of page faults
+// and the rest; `parts` shows where it occurred, by phase and, if launches were timed, by class of work.
 struct Transient {
   std::vector<double> warmup;    // seconds of each warm-up step
-  std::optional<int64_t> steps;  // how many first steps were slower than the steady ones
+  std::optional<int64_t> steps;  // number of first steps that were slower than the steady ones
   std::optional<double> excess, page_faults, rest;
-  std::vector<ClassShare> parts;  // seconds and share of the excess; no class where launches were not marked
+  std::vector<ClassShare> parts;  // seconds and share of the excess; no class if launches were not timed
 
   friend bool operator==(const Transient&, const Transient&) = default;
   LAPTIME_FIELDS((kSeconds, warmup), steps, (kSeconds, excess, page_faults, rest), parts)
 };
 
-// How many samples were taken and what ended the sampling: rule "fixed", "interval", "time" or "samples".
+// How many samples were taken, and which rule ended the sampling: "fixed", "interval", "time" or "samples".
 struct Stopping {
   std::string rule, reason;
   std::optional<int64_t> warmup, steps;
-  std::optional<int64_t> steps_per_sample;  // more than 1 where a single step is too short to time
+  std::optional<int64_t> steps_per_sample;  // more than 1 if a single step is too short to time
 
   friend bool operator==(const Stopping&, const Stopping&) = default;
   LAPTIME_FIELDS(rule, reason, warmup, steps, steps_per_sample)
 };
 
-// How far the figures can be trusted, and why: rating "stable", "untested", "noisy", "unstable" or "no_steady_state"
-// (distribution/verdict.h), or kPredicted for times that a device model gave.
+// How reliable the figures are, and why: rating "stable", "untested", "noisy", "unstable" or "no_steady_state"
+// (distribution/verdict.h), or kPredicted for times from a device model.
 inline constexpr const char* kPredicted = "predicted";
 struct Verdict {
   std::string rating;
   std::vector<std::string> reasons;
-  std::optional<double> lost{};  // of the threads' time while sampling: the largest share that one cause took
-  std::string lost_to{};         // that cause, "waiting for a core"; empty where no time was lost or none is counted
+  std::optional<double> lost{};  // share of the threads' sampling time that the largest single cause took
+  std::string lost_to{};         // that cause, such as "waiting for a core"; empty if none is known
 
   friend bool operator==(const Verdict&, const Verdict&) = default;
   LAPTIME_FIELDS(rating, reasons, (kFraction, lost), lost_to)
 };
 
-// Which kernel ran an op of one signature.
+// Which kernel ran an op with a given signature.
 struct KernelUse {
   std::string op, signature, kernel;
 
@@ -222,7 +222,7 @@ struct KernelUse {
   LAPTIME_FIELDS(op, signature, kernel)
 };
 
-// The program that measured; `id` tells two builds of one commit apart.
+// The program that measured; `id` distinguishes two builds of one commit.
 struct Binary {
   std::string version, commit, build_type, id;
 
@@ -230,19 +230,20 @@ struct Binary {
   LAPTIME_FIELDS(version, commit, build_type, id)
 };
 
-// The time that the run was expected to take, before it ran. Its bytes are `memory.predicted_peak_bytes`.
+// The run time predicted before the run. The predicted memory is `memory.predicted_peak_bytes`.
 struct Prediction {
-  std::string from;                      // "measured launches", "data sheet"; empty: nothing to predict from
-  std::string newest;                    // date of the newest launch that was measured
-  std::optional<int64_t> launches;       // of a step
-  std::optional<double> measured_share;  // of the predicted time: launches of signatures that were measured
-  // The part of the predicted time that comes from launches measured on a disturbed machine; none where there is none.
+  std::string from;                      // "measured launches", "data sheet"; empty: no basis for a prediction
+  std::string newest;                    // date of the newest measured launch
+  std::optional<int64_t> launches;       // launches in a step
+  std::optional<double> measured_share;  // share of the predicted time from launches whose signatures were measured
+  // The share of the predicted time that comes from launches measured on a disturbed machine; none if there are none.
   std::optional<double> disturbed_share;
-  std::string disturbance;             // of most of that time: "12 % of the time was lost to other guests of the host"
-  std::map<std::string, double> time;  // seconds, by the keys of Record::time
-  // Between them the pass was measured in 90 % of the earlier predictions on this machine; none if those are too few.
+  std::string disturbance;  // the cause of most of that time: "12 % of the time was lost to other guests of the host"
+  std::map<std::string, double> time;  // seconds, keyed like Record::time
+  // The interval that contained the measured time for 90 % of the earlier predictions on this machine; none if those
+  // are too few.
   std::optional<double> low, high;  // seconds
-  std::optional<int64_t> earlier;   // how many earlier predictions there were
+  std::optional<int64_t> earlier;   // number of earlier predictions
   std::vector<ClassShare> classes;
 
   friend bool operator==(const Prediction&, const Prediction&) = default;
@@ -255,26 +256,26 @@ struct Record {
 
   int64_t schema_version = kSchemaVersion;
   std::string name;   // "step/model:small/ctx:256/dtype:float32/mode:eager"
-  std::string label;  // by the sweep's own pattern
+  std::string label;  // from the sweep's label pattern
   Status status = Status::kOk;
   std::string reason;
   std::optional<int64_t> bytes_requested;
-  std::optional<int64_t> bytes_available;  // that the step might use: --memory-limit, or 95 % of what was available
-  std::string op;                          // where it went wrong
+  std::optional<int64_t> bytes_available;  // available to the step: --memory-limit, or 95 % of free memory
+  std::string op;                          // op that failed
   std::string scope;                       // "layers.3.attn.scores"
   JsonObject config;
-  std::string math_mode;                  // what actually ran, where `config.dtype` is what was asked for
-  std::map<std::string, TimeStats> time;  // only what has exactly as many samples as there were steps
+  std::string math_mode;                  // what actually ran, while `config.dtype` is what was requested
+  std::map<std::string, TimeStats> time;  // only times with exactly one sample per step
   HostClock host;
   std::vector<PhaseShare> phases;
-  std::vector<ClassShare> classes;  // empty where marks of launches would have taken too much of a step
+  std::vector<ClassShare> classes;  // empty if timing the launches would have slowed the step down too much
   std::optional<double> tokens_per_second;
   FlopsUse flops;
   MemoryUse memory;
   LossValues loss;
   LossScalingUse loss_scaling;
   DataUse data;
-  std::optional<int64_t> denormals;  // values of weights and states after the last step, where later steps were slower
+  std::optional<int64_t> denormals;  // in weights and states after the last step, if later steps were slower
   SetupTimes setup;
   Transient transient;
   Stopping stopping;
@@ -282,14 +283,14 @@ struct Record {
   Prediction prediction;
   std::vector<KernelUse> kernels;
   JsonObject machine;
-  std::string fingerprint;  // of the machine: records that differ in it, or in math_mode, are not compared
+  std::string fingerprint;  // identifies the machine: records with different fingerprints or math_mode are not compared
   Binary binary;
-  std::string sweep;        // name of the run description, where there was one
-  std::string run;          // the same for all points of one command
-  std::string config_hash;  // of what the configuration resolved to: what `--resume` looks up
+  std::string sweep;        // name of the run description, if there was one
+  std::string run;          // shared by all points of one command
+  std::string config_hash;  // hash of the resolved configuration, used by `--resume`
   std::string created;      // ISO 8601, UTC: "2025-11-21T10:15:00Z"
 
-  // Defaulted in record_json.cpp: copies and destruction of so large a struct are compiled once, not in every source.
+  // Defaulted in record_json.cpp, so that copies and destruction of this large struct are compiled only once.
   Record();
   Record(const Record&);
   Record(Record&&) noexcept;
@@ -303,41 +304,42 @@ struct Record {
                  loss, loss_scaling, data, denormals, setup, transient, stopping, verdict, prediction, kernels, machine,
                  fingerprint, binary, sweep, run, config_hash, created)
 
-  // The time of the pass that was asked for (`config.pass`); null where there is none.
+  // The time of the requested pass (`config.pass`); null if there is none.
   const TimeStats* main_time() const;
 };
 
-// The record that to_json() (config/fields_json.h) wrote. Unknown keys are ignored, missing ones keep their default; a
-// wrong type, a missing name, status or schema version, or a newer schema version is an Error that names the key.
+// Reads a record that to_json() (config/fields_json.h) wrote. Unknown keys are ignored, and missing keys keep their
+// defaults. Throws Error that names the key for a wrong type, a missing name, status or schema version, or a newer
+// schema version.
 Record record_from_json(const Json& json);
 
-// One line without a line break; characters outside ASCII and control bytes are \u-escaped.
+// One line without a line break; control bytes and characters outside ASCII are \u-escaped.
 std::string to_text(const Record& record);
-// Error on malformed JSON and beyond the limits of a document (data/json_documents.h) and of keys, else as
-// record_from_json.
+// Throws Error for malformed JSON and for documents that exceed the limits on size (data/json_documents.h) or keys;
+// otherwise like record_from_json.
 Record parse_record(std::string_view text);
 
 inline constexpr int kMaxRecordKeys = 20'000;
 
-// The records of a file that `laptime bench --output json`, `laptime show` or peers/run wrote. Error for a document
-// that is no record.
+// The records in a file written by `laptime bench --output json`, `laptime show` or peers/run. Throws Error for a
+// document that is not a record.
 std::vector<Record> read_records(const DocumentFile& file);
 
-// A key that a record may have, "*" standing for any name and "[]" for an element of a list, the type of its value
-// ("text", "integer", "number", "object", "list of number", ...), and the unit that it counts in.
+// A key that a record may have, where "*" stands for any name and "[]" for a list element; the type of its value
+// ("text", "integer", "number", "object", "list of number", ...); and its unit.
 struct SchemaKey {
   std::string path;  // "time.*.mean", "kernels[].op"
   std::string type;
   Unit unit = Unit::kNone;
 };
 const std::vector<SchemaKey>& schema_keys();
-// Of `machine`, where this program wrote it; other programs may have others.
+// Keys of `machine` as this program writes it; other programs may write others.
 const std::vector<SchemaKey>& machine_keys();
 
-// 16 hexadecimal digits of a configuration's canonical text.
+// Hashes a configuration's canonical text to 16 hexadecimal digits.
 std::string config_hash(std::string_view canonical_text);
 
-// A calendar time as `Record::created` is written; seconds since 1970-01-01T00:00:00Z.
+// Formats a calendar time like `Record::created`, from seconds since 1970-01-01T00:00:00Z.
 std::string format_utc(int64_t seconds_since_epoch);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Records as text and back: checks beyond types, the list of keys, hashes and dates.
+// Converts records to and from text: checks beyond types, the list of keys, hashes and dates.
 #include <fmt/format.h>
 
 #include <array>
@@ -31,7 +31,7 @@ void check_meaning(const Record& record) {
   }
 }
 
-// --- the keys themselves ---
+// --- list of keys ---
 
 template <class T>
 std::string type_name() {
@@ -130,7 +130,7 @@ std::string to_text(const Record& record) { return to_json(record).dump(); }
 
 Record parse_record(std::string_view text) {
   if (text.size() > kMaxDocumentBytes) {
-    throw Error::format("record: {} bytes, more than the limit of {} for one record", text.size(), kMaxDocumentBytes);
+    throw Error::format("record: {} bytes exceed the limit of {} for one record", text.size(), kMaxDocumentBytes);
   }
   const JsonSize size = json_size(text);
   if (size.depth > size_t{kMaxDocumentDepth})

@@ -1,4 +1,4 @@
-// SQLite calls, checked one by one.
+// Wraps SQLite calls and checks each of them.
 #include "record/sqlite.h"
 
 #include <fcntl.h>
@@ -20,8 +20,8 @@ constexpr int kMaxWaits = 30'000 / kWaitMs;
 constexpr int kMaxWaitsAfterStop = 1'000 / kWaitMs;
 constexpr int kMaxTextBytes = 80 << 20;
 
-// Whether processes can lock the file against each other. With `create` a file that is not there is made, and removed
-// again if they cannot. SQLite finds out whatever else is wrong with the file.
+// Whether processes can lock the file against each other. With `create`, a missing file is created, and removed again
+// if locks do not work. SQLite detects anything else that is wrong with the file.
 bool locks_work(const std::filesystem::path& path, bool create) {
   constexpr mode_t kMode = 0644;
   constexpr int kFlags = O_CLOEXEC | O_NONBLOCK;
@@ -32,7 +32,7 @@ bool locks_work(const std::filesystem::path& path, bool create) {
   struct flock byte {};
   byte.l_type = F_RDLCK;
   byte.l_whence = SEEK_SET;
-  byte.l_start = (1 << 30) + 1024;  // behind the bytes that SQLite locks
+  byte.l_start = (1 << 30) + 1024;  // beyond the bytes that SQLite locks
   byte.l_len = 1;
   const bool is_locked = fcntl(descriptor, F_SETLK, &byte) == 0;
   const int error = errno;
@@ -57,20 +57,21 @@ Database::Database(std::filesystem::path path, bool create, std::function<bool()
   const bool has_locks = locks_work(path_, create);
   if (create && !has_locks) {
     throw StoreUnavailable(
-        fmt::format("store '{}': its file system has no locks; name a file on another one with --store",
-                    path_.string()),
+        fmt::format(
+            "store '{}': its file system does not support locks; name a file on another file system with --store",
+            path_.string()),
         /*has_locks=*/false);
   }
   sqlite3* handle = nullptr;
   const int flags =
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOMUTEX | (create ? SQLITE_OPEN_CREATE : 0);
-  // SQLite may be built to take a name such as file:x for a URI, but never an absolute one.
+  // SQLite may be built to treat a name such as file:x as a URI, but never an absolute path.
   const std::string name = std::filesystem::absolute(path_).string();
   const int code = sqlite3_open_v2(name.c_str(), &handle, flags, has_locks ? nullptr : "unix-none");
   handle_.reset(handle);
   check(code);
   check(sqlite3_busy_handler(handle, wait_for_lock, this));
-  // A store may come from someone else: its schema stays as it is, and a value within bounds.
+  // A store may come from an untrusted source: protect its schema and limit the size of values.
   check(sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr));
   sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kMaxTextBytes);
 }
@@ -83,22 +84,22 @@ void Database::fail(int code) {
   };
   std::error_code ignored;
   switch (code & 0xFF) {
-    case SQLITE_FULL: throw Error(text("no room left to write; free some space, or name another file with --store"));
+    case SQLITE_FULL: throw Error(text("the disk is full; free some space, or name another file with --store"));
     case SQLITE_CANTOPEN:
-      // For a file that cannot be made the system's reason is lost: SQLite's last try was to read it.
-      throw StoreUnavailable(text("cannot be {}; name a file in a directory you may write with --store",
+      // If a file cannot be created, the system's reason is lost, because SQLite's last attempt was to read it.
+      throw StoreUnavailable(text("cannot be {}; name a file in a writable directory with --store",
                                   std::filesystem::exists(path_, ignored) ? "opened" : "created"));
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
-      throw StoreUnavailable(text("no permission to write; change it, or name another file with --store"));
+      throw StoreUnavailable(text("no permission to write; change the permissions, or name another file with --store"));
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       if (waits_after_stop_ > 0)
-        throw Error(text("another process keeps it locked, and a signal ended the wait for it"));
-      throw Error(
-          text("another process kept it locked for {} s; wait for it, or use --store", kMaxWaits * kWaitMs / 1000));
-    case SQLITE_NOTADB: throw Error(text("not a laptime store, but some other file; name another one with --store"));
+        throw Error(text("another process keeps the file locked, and a signal ended the wait"));
+      throw Error(text("another process kept the file locked for {} s; wait until it finishes, or use --store",
+                       kMaxWaits * kWaitMs / 1000));
+    case SQLITE_NOTADB: throw Error(text("not a laptime store; name another file with --store"));
     case SQLITE_CORRUPT:
       throw Damaged(
           text("damaged ({}); save what is readable with: sqlite3 '{}' .recover, and use another file with "
@@ -106,14 +107,14 @@ void Database::fail(int code) {
                detail, path));
     case SQLITE_IOERR:
       if (code != SQLITE_IOERR_WRITE && code != SQLITE_IOERR_FSYNC && code != SQLITE_IOERR_TRUNCATE)
-        throw Error(text("the disk failed ({}); name another file with --store", detail));
+        throw Error(text("disk error ({}); name another file with --store", detail));
       throw Error(
-          text("the disk refused to write ({}); look at its room, at `ulimit -f`, or name another file with "
+          text("the disk rejected a write ({}); check its free space and `ulimit -f`, or name another file with "
                "--store",
                detail));
     case SQLITE_ERROR:
-      throw Error(text("its schema is damaged, or is not that of a laptime store ({}); name another file with --store",
-                       detail));
+      throw Error(text(
+          "its schema is damaged or does not belong to a laptime store ({}); name another file with --store", detail));
     case SQLITE_NOMEM: throw Error(text("out of memory"));
     case SQLITE_TOOBIG: throw Error(text("a value is larger than {} bytes", kMaxTextBytes));
     default: throw Error(text("{} (SQLite error {}); name another file with --store", detail, code));
@@ -127,7 +128,7 @@ void Database::transact(const std::function<void()>& write) {
     write();
     execute("COMMIT");
   } catch (...) {
-    // Fails where SQLite has rolled back on its own, as after a full disk.
+    // Fails if SQLite has already rolled back by itself, for example after a full disk.
     sqlite3_exec(handle_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
     throw;
   }

@@ -1,4 +1,4 @@
-// SQLite held by value: a database and its prepared statements, errors as messages that say what to do.
+// RAII wrappers for SQLite: a database and its prepared statements. Errors become messages that say what to do.
 #pragma once
 
 #include <sqlite3.h>
@@ -17,7 +17,7 @@ namespace laptime::sqlite {
 
 class Database;
 
-// Bytes of the file are not what SQLite has written; other parts of it may still be read.
+// Bytes of the file are corrupt; other parts of it may still be readable.
 class Damaged : public Error {
  public:
   using Error::Error;
@@ -39,18 +39,18 @@ class Statement {
   void bind_at(int parameter, double value);
   void bind_at(int parameter, int64_t value);
 
-  // True while there is a row. The columns of a row live until the next step.
+  // Returns true while there is a row. A row's column values are valid until the next step.
   bool step();
-  // Makes the statement ready to be bound and run again; the values bound stay.
+  // Resets the statement so that it can run again; bound values are kept.
   void reset() { sqlite3_reset(statement_.get()); }
-  // Runs to the end and makes the statement ready to be bound again.
+  // Runs to the end and resets the statement.
   void run();
 
   std::string_view text(int column) const;
   int64_t integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
   double number(int column) const { return sqlite3_column_double(statement_.get(), column); }
   int type(int column) const { return sqlite3_column_type(statement_.get(), column); }  // SQLITE_TEXT, ...
-  std::optional<int> column(std::string_view name) const;  // none where the statement has no column of this name
+  std::optional<int> column(std::string_view name) const;  // none if the statement has no column with this name
 
  private:
   struct Finalize {
@@ -62,9 +62,9 @@ class Statement {
 
 class Database {
  public:
-  // Opens a file for reading and writing, or for reading alone where the file system allows no more. Every call waits
-  // for locks of other processes for 30 s, or 1 s after `stop` has become true. On a file system without locks a file
-  // is read without them, and StoreUnavailable if `create` is true.
+  // Opens a file for reading and writing, or only for reading if the file system does not allow more. Every call waits
+  // up to 30 s for locks of other processes, or 1 s after `stop` has become true. On a file system without locks, a
+  // file is read without locking, and StoreUnavailable is thrown if `create` is true.
   Database(std::filesystem::path path, bool create, std::function<bool()> stop = {});
   Database(const Database&) = delete;
   Database& operator=(const Database&) = delete;
@@ -73,12 +73,12 @@ class Database {
   const std::filesystem::path& path() const { return path_; }
   void execute(const std::string& sql) { check(sqlite3_exec(handle_.get(), sql.c_str(), nullptr, nullptr, nullptr)); }
   int64_t query_integer(const std::string& sql);
-  // Takes the write lock, so that a reader never has to become a writer, and keeps all that `write` writes, or nothing
-  // if it throws. Inside of another transaction the outer one decides.
+  // Takes the write lock up front, so that a reader never has to become a writer. Commits everything that `write`
+  // writes, or nothing if it throws. Within another transaction, the outer one decides.
   void transact(const std::function<void()>& write);
-  bool has_column(std::string_view table, std::string_view column);  // false where there is no such table either
+  bool has_column(std::string_view table, std::string_view column);  // also false if the table does not exist
 
-  // Throws the Error for a result code other than SQLITE_OK.
+  // Throws the matching Error for any result code other than SQLITE_OK.
   void check(int code) {
     if (code != SQLITE_OK) fail(code);
   }

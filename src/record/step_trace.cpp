@@ -1,4 +1,4 @@
-// Reads launches and buffers from the columns of a trace, checks them, and takes the names of scopes apart.
+// Reads and checks the launches and buffers in a trace's columns, and parses scope names.
 #include "record/step_trace.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ std::string_view text_at(const StepTrace& trace, const std::vector<int64_t>& col
 
 constexpr int64_t kNoLimit = int64_t{1} << 62U;
 
-// The least index that a column may have, and the limit of all: most are indices of texts.
+// The smallest index that a column may contain, and the upper limit: most columns are indices into texts.
 std::pair<int64_t, int64_t> range_of(std::string_view column, const StepTrace& trace) {
   if (column == "layer") return {-1, kNoLimit};
   if (column == "bytes" || column == "offset") return {0, kNoLimit};
@@ -32,11 +32,11 @@ template <class T>
 void check_column(const std::vector<T>& column, size_t count, std::pair<int64_t, int64_t> range, const char* what,
                   const char* name) {
   if (column.size() != count)
-    throw Error::format("trace: {}.{} has {} entries, not {}", what, name, column.size(), count);
+    throw Error::format("trace: {}.{} has {} entries; expected {}", what, name, column.size(), count);
   if constexpr (std::is_same_v<T, int64_t>) {
     for (const int64_t value : column) {
       if (value >= range.first && value < range.second) continue;
-      throw Error::format("trace: {}.{} has the entry {}, which is not in [{}, {})", what, name, value, range.first,
+      throw Error::format("trace: {}.{} contains {}, which is not in [{}, {})", what, name, value, range.first,
                           range.second);
     }
   }

@@ -1,4 +1,4 @@
-// StepTrace: the launches and buffers of one training step, and when each launch ran, as a fact that can be stored.
+// StepTrace: the launches and buffers of one training step, and when each launch ran, as data that can be stored.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace laptime {
 
-// One launch of a step. The texts live in the trace.
+// One launch of a step. The trace owns the strings.
 struct TraceLaunch {
   std::string_view phase;       // "forward", "backward", "optimizer"
   std::string_view scope;       // "layers.3.attn.scores"
-  int64_t layer = -1;           // -1: outside of the stack of layers
+  int64_t layer = -1;           // -1: outside the stack of layers
   std::string_view part;        // outermost module: "attn", "lm_head"
   std::string_view range;       // path of ranges, "scaled dot product attention/computing softmax"
   std::string_view op;          // "matmul"
@@ -27,24 +27,24 @@ struct TraceLaunch {
   bool recomputed = false;
 };
 
-// One buffer of a step.
+// One buffer of a step. The trace owns the strings.
 struct TraceBuffer {
-  std::string_view name;   // of a source or a named value; empty: none
-  std::string_view op;     // of the launch that writes it first; empty for a source
-  std::string_view scope;  // of that launch
-  std::string_view phase;  // of that launch; "setup" for a source or constant
+  std::string_view name;   // name of a source or a named value; empty: none
+  std::string_view op;     // op of the launch that first writes the buffer; empty for a source
+  std::string_view scope;  // scope of that launch
+  std::string_view phase;  // phase of that launch; "setup" for a source or constant
   std::string_view role;   // "parameter", "gradient", "activation", ...
-  std::string_view dtype;  // empty, as is `shape`, for workspace
+  std::string_view dtype;  // empty for workspace, like `shape`
   std::string_view shape;  // "[4, 256, 768]"
-  int64_t bytes = 0;       // requested; the allocation is rounded up
-  int64_t offset = 0;      // in the arena of the step, or in the resident block
+  int64_t bytes = 0;       // requested size; the allocation is rounded up
+  int64_t offset = 0;      // in the step's arena, or in the resident block
   bool resident = false;   // lives for the whole run
-  bool saved = false;      // backward reads it, and it exists before backward; not a parameter, gradient or state
-  int64_t first = 0;       // first launch that uses it; 0 for a resident buffer
-  int64_t last = 0;        // last launch during which it is alive; the number of launches if it outlives the step
+  bool saved = false;      // exists before backward, which reads it; not a parameter, gradient or state
+  int64_t first = 0;       // first launch that uses the buffer; 0 for a resident buffer
+  int64_t last = 0;        // last launch that needs the buffer; the number of launches if it outlives the step
 };
 
-// Columns with an entry for each launch. Texts are indices into StepTrace::texts.
+// Columns with one entry per launch. Strings are indices into StepTrace::texts.
 struct TraceLaunches {
   std::vector<int64_t> phase, scope, layer, part, range, op, work_class, kernel, signature;
   std::vector<double> flops;
@@ -56,7 +56,7 @@ struct TraceLaunches {
                  recomputed)
 };
 
-// Columns with an entry for each buffer.
+// Columns with one entry per buffer.
 struct TraceBuffers {
   std::vector<int64_t> name, op, scope, phase, role, dtype, shape, bytes, offset, resident, saved, first, last;
 
@@ -64,9 +64,9 @@ struct TraceBuffers {
   LAPTIME_FIELDS(name, op, scope, phase, role, dtype, shape, (kBytes, bytes, offset), resident, saved, first, last)
 };
 
-// One traced step. Launches run back to back: a launch begins when the one before it has ended.
+// One traced step. Launches run back to back: each launch begins when the previous one has ended.
 struct TracedStep {
-  double begin = 0;               // seconds from the beginning of the step to its first launch
+  double begin = 0;               // seconds from the start of the step to its first launch
   double total = 0;               // seconds of the whole step
   std::vector<int64_t> launches;  // nanoseconds of each launch
 
@@ -74,16 +74,16 @@ struct TracedStep {
   LAPTIME_FIELDS((kSeconds, begin, total), launches)
 };
 
-// How busy a device beside the host was: in steps during which it kept records of its own, and in steps that it ran as
-// one recording, in which no kernel waits for the host. Empty for a device that has neither.
+// How busy a device was: in steps during which it recorded its own activity, and in steps replayed as a recorded graph,
+// in which no kernel waits for the host. Empty for a device that supports neither.
 struct DeviceUse {
-  std::string records;           // what recorded: "CUPTI"
-  std::string missing;           // why there are no records; empty where there are
-  int64_t kernels = 0;           // of one watched step
-  int64_t copies = 0;            // copies and fills of memory in it
-  std::vector<double> busy;      // seconds of each watched step in which any of them ran
-  std::vector<double> recorded;  // seconds of steps that ran from a recording
-  int64_t usually_recorded = 0;  // 1: so did the untraced steps
+  std::string records;           // what recorded the activity: "CUPTI"
+  std::string missing;           // why there are no records; empty if there are
+  int64_t kernels = 0;           // kernels in one watched step
+  int64_t copies = 0;            // memory copies and fills in one watched step
+  std::vector<double> busy;      // per watched step, seconds in which any of them ran
+  std::vector<double> recorded;  // seconds of steps that were replayed from a recording
+  int64_t usually_recorded = 0;  // 1: untraced steps were replayed too
 
   friend bool operator==(const DeviceUse&, const DeviceUse&) = default;
   LAPTIME_FIELDS(records, missing, kernels, copies, (kSeconds, busy, recorded), usually_recorded)
@@ -93,27 +93,27 @@ struct StepTrace {
   std::vector<std::string> texts;
   TraceLaunches launches;
   TraceBuffers buffers;
-  int64_t resident_bytes = 0;     // of the block of resident buffers, with the gaps of alignment
-  int64_t arena_bytes = 0;        // of the arena of the step
-  int64_t live_peak_bytes = 0;    // most bytes of step buffers alive at once
-  int64_t peak_launch = 0;        // the launch at which that peak is reached
-  std::vector<TracedStep> steps;  // empty: the step did not run, or was not traced
-  std::vector<double> untraced;   // seconds of steps without marks, run in turn with those of `steps`
-  std::optional<double> mark;     // seconds that one mark takes
+  int64_t resident_bytes = 0;     // size of the block of resident buffers, including alignment gaps
+  int64_t arena_bytes = 0;        // size of the step's arena
+  int64_t live_peak_bytes = 0;    // peak bytes of live step buffers
+  int64_t peak_launch = 0;        // launch at which that peak occurs
+  std::vector<TracedStep> steps;  // empty: the step did not run or was not traced
+  std::vector<double> untraced;   // seconds of steps without timestamps, alternating with `steps`
+  std::optional<double> mark;     // seconds that one timestamp takes
   DeviceUse device;
-  // FLOP/s of matrix products of this step's type and bytes/s of main memory, measured or predicted from.
+  // FLOP/s of matrix products in this step's type, and main-memory bytes/s, as measured or used for the prediction.
   std::optional<double> peak_flops, bandwidth;
-  std::optional<double> datasheet_flops, datasheet_bandwidth;  // of the device; FLOP/s, bytes/s
-  std::optional<int64_t> cache_bytes;                          // of the last level of the caches
+  std::optional<double> datasheet_flops, datasheet_bandwidth;  // for the device; FLOP/s, bytes/s
+  std::optional<int64_t> cache_bytes;                          // size of the last-level cache
 
   size_t launch_count() const { return launches.op.size(); }
   size_t buffer_count() const { return buffers.bytes.size(); }
   TraceLaunch launch(size_t index) const;
   TraceBuffer buffer(size_t index) const;
-  // Mean seconds of a launch over the traced steps; 0 without one.
+  // Mean seconds of a launch over the traced steps; 0 if there are none.
   double mean_seconds(size_t launch) const;
 
-  // Defaulted in step_trace.cpp: copies and destruction of so large a struct are compiled once, not in every source.
+  // Defaulted in step_trace.cpp, so that copies and destruction of this large struct are compiled only once.
   StepTrace();
   StepTrace(const StepTrace&);
   StepTrace(StepTrace&&) noexcept;
@@ -127,30 +127,30 @@ struct StepTrace {
                  (kFlopsPerSecond, datasheet_flops), (kBytesPerSecond, datasheet_bandwidth), (kBytes, cache_bytes))
 };
 
-// Traced steps that differ from untraced ones by more than this fraction were disturbed: their shares are rough.
+// If traced steps differ from untraced ones by more than this fraction, they were disturbed and their shares are rough.
 inline constexpr double kDisturbed = 0.1;
 
-// Whether the steps ran. A prediction has none without marks beside those with them, or marks that take no time,
-// because its clock is virtual.
+// Whether the steps actually ran. A prediction lacks untraced steps alongside traced ones, or has timestamps that take
+// no time, because its clock is virtual.
 bool is_measured(const StepTrace& trace);
 
-// How many times as long the mean traced step took as the median untraced one beside it; none where nothing was
+// Mean traced step time divided by the median of the untraced steps alternating with them; none if nothing was
 // measured.
 std::optional<double> traced_over_untraced(const StepTrace& trace);
-// Whether the two differ by more than kDisturbed and what the marks take.
+// Whether the two differ by more than kDisturbed in addition to the cost of the timestamps.
 bool is_disturbed(const StepTrace& trace);
 
-// Error unless the columns have one length each and every index is within bounds.
+// Throws Error unless all columns have the same length and every index is within bounds.
 void check(const StepTrace& trace);
 
-// The modules of a scope, outermost first. An index belongs to the name before it: "layers.3.attn.scores" has the
+// The modules of a scope, outermost first. An index belongs to the preceding name: "layers.3.attn.scores" has the
 // modules "layers.3", "attn" and "scores".
 std::vector<std::string_view> modules_of(std::string_view scope);
 
 // "layers.3.attn.scores" -> "layers.*.attn.scores"
 std::string any_layer(std::string_view name);
 
-// The scope behind the layer: "layers.3.attn.scores" and layer 3 -> "attn.scores". The whole scope if the layer is -1.
+// The scope within the layer: "layers.3.attn.scores" and layer 3 -> "attn.scores". The whole scope if the layer is -1.
 std::string within_layer(std::string_view scope, int64_t layer);
 
 }  // namespace laptime

@@ -25,7 +25,7 @@ using sqlite::Damaged;
 using sqlite::Database;
 using sqlite::Statement;
 
-// Reads a row whose first column is its id. Error with the row's place if it is not what it should be.
+// Reads a row whose first column is its id. Throws Error with the row's location if the row is invalid.
 template <class Read>
 auto read_row(const Database& database, const char* table, int64_t id, Read read) {
   try {
@@ -35,17 +35,17 @@ auto read_row(const Database& database, const char* table, int64_t id, Read read
   }
 }
 
-// The record as its own machine stored it: an import may have put the fingerprint behind the name of the run.
+// The record as its own machine stored it: an import may have appended the fingerprint to the run's name.
 Record with_own_run(Record record) {
   const std::string mark = run_mark(record.fingerprint);
   if (!record.fingerprint.empty() && record.run.ends_with(mark)) record.run.resize(record.run.size() - mark.size());
   return record;
 }
 
-// False for a file of an older schema that was opened for reading.
+// False for a file with an older schema that was opened for reading.
 bool has_listing(Database& database) { return database.has_column("briefs", "json"); }
 
-// Goes through the records of a store, past what is damaged in it.
+// Visits the records of a store, skipping damaged parts.
 class Scan {
  public:
   Scan(Database& database, const Store::Problem& problem)
@@ -57,7 +57,7 @@ class Scan {
     }
   }
 
-  // Reads records from the listing, in the order of `ids`, and whole where the listing does not have them.
+  // Reads records from the listing, in the order of `ids`; reads the full record if it is not in the listing.
   void listed(std::span<const int64_t> ids, Extent extent, const Store::Visit& visit) {
     Statement rows(database_, listing::select(extent));
     constexpr size_t kBatch = 256;
@@ -65,14 +65,14 @@ class Scan {
     for (; !ids.empty(); ids = ids.subspan(std::min(ids.size(), kBatch))) {
       const std::span<const int64_t> batch = ids.first(std::min(ids.size(), kBatch));
       const std::vector<bool> found = read_batch(rows, batch, extent, records);
-      // The store is not locked any more: whoever reads our output may take any time.
+      // The store is no longer locked here, because the reader of our output may take any amount of time.
       for (size_t i = 0; i < batch.size(); ++i) {
         if (!(found[i] ? visit(batch[i], records[i]) : visit_whole(batch[i], visit))) return;
       }
     }
   }
 
-  // The ids of all records, ascending, and then those that damage hides from the first look but not in the listing.
+  // The ids of all records, ascending, followed by ids that damage hides in the records table but not in the listing.
   std::vector<int64_t> ids(const std::string& condition) {
     std::vector<int64_t> ids = ids_of_records();
     if (!has_listing(database_)) return ids;
@@ -80,14 +80,14 @@ class Scan {
       if (may_exist(id)) ids.push_back(id);
     }
     if (condition.empty()) return ids;
-    // A row that is not a record of this schema is kept, so that whoever reads it says so.
+    // A row that is not a record of this schema is kept, so that reading it reports the problem.
     return without(ids, listed_ids(fmt::format("SELECT id FROM listing WHERE NOT ifnull({}, 0) AND name <> '' "
                                                "AND schema_version BETWEEN 1 AND {}",
                                                condition, Record::kSchemaVersion)));
   }
 
  private:
-  // Fills a record for each id; false where the listing does not have it.
+  // Fills a record for each id; the result is false for ids that are not in the listing.
   std::vector<bool> read_batch(Statement& rows, std::span<const int64_t> ids, Extent extent,
                                std::vector<Record>& records) {
     std::vector<bool> found(ids.size(), false);
@@ -102,7 +102,7 @@ class Scan {
     return found;
   }
 
-  // False if the store has no record of this id: damage has invented it.
+  // Returns false if the store has no record with this id, that is, if the id is an artefact of damage.
   bool may_exist(int64_t id) {
     try {
       whole_.reset();
@@ -130,7 +130,7 @@ class Scan {
     ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   }
 
-  // Leaves out the ids that are in `others`, which ascend.
+  // Returns `ids` without those in `others`, which must be ascending.
   static std::vector<int64_t> without(const std::vector<int64_t>& ids, const std::vector<int64_t>& others) {
     std::vector<int64_t> rest;
     std::copy_if(ids.begin(), ids.end(), std::back_inserter(rest),
@@ -145,7 +145,7 @@ class Scan {
     return ids;
   }
 
-  // False where damage ends the rows early.
+  // Returns false if damage ends the rows early.
   bool add_ids(const std::string& sql, std::vector<int64_t>& ids) {
     try {
       Statement rows(database_, sql);
@@ -157,7 +157,7 @@ class Scan {
     }
   }
 
-  // An index has a hundredth of the table's bytes. Where both are damaged, every id that was ever given is tried.
+  // The index has a hundredth of the table's bytes. If both are damaged, every id that was ever assigned is tried.
   std::vector<int64_t> ids_of_records() {
     std::vector<int64_t> ids;
     if (!add_ids("SELECT id FROM records", ids) && !add_ids("SELECT id FROM records NOT INDEXED ORDER BY id", ids)) {
@@ -186,10 +186,10 @@ Store Store::open(const fs::path& path, Access access, const std::function<bool(
         "--store",
         path.string());
   }
-  // A mistyped folder is an error: a store in a new one would be hard to find again.
+  // A mistyped folder is an error, because a store in a newly created folder would be hard to find again.
   const fs::path folder = path.parent_path();
   if (std::error_code error; access == Access::kWrite && !folder.empty() && !fs::is_directory(folder, error)) {
-    throw Error::format("store '{}': there is no folder '{}'; make it, or name another file with --store",
+    throw Error::format("store '{}': folder '{}' does not exist; create it, or name another file with --store",
                         path.string(), folder.string());
   }
 
@@ -197,15 +197,15 @@ Store Store::open(const fs::path& path, Access access, const std::function<bool(
   database->execute("PRAGMA cell_size_check = ON");
   if (access == Access::kWrite) {
     if (database->read_only()) database->fail(SQLITE_READONLY);
-    // A rollback journal, not a write-ahead log: one file, readable on a read-only disk. EXTRA also syncs the directory
-    // when the journal goes, so a commit outlives a power cut.
-    // The whole schema fits into a page of this size, so that damage elsewhere leaves the store readable.
+    // Uses a rollback journal instead of a write-ahead log: one file, readable on a read-only disk. EXTRA also syncs
+    // the directory after the journal is deleted, so a commit survives a power cut. The whole schema fits in one page
+    // of this size, so damage elsewhere leaves the store readable.
     database->execute("PRAGMA page_size = 16384; PRAGMA journal_mode = DELETE; PRAGMA synchronous = EXTRA");
   }
   const int64_t version = store_schema::version_of(*database);
   if (access == Access::kWrite && version != kSchemaVersion) store_schema::bring_up_to_date(*database);
   if (access == Access::kRead && version == 0) {
-    throw Error::format("store '{}': empty; name the file with --store", path.string());
+    throw Error::format("store '{}': the file is empty; name another file with --store", path.string());
   }
   return Store(std::move(database));
 }
@@ -233,7 +233,7 @@ std::optional<int64_t> Store::find_same(const Record& record) const {
   while (rows.step()) {
     try {
       if (to_text(with_own_run(parse_record(rows.text(1)))) == text) return rows.integer(0);
-    } catch (const Error&) {  // a row that is not a record equals none
+    } catch (const Error&) {  // a row that is not a record never matches
     }
   }
   return std::nullopt;
@@ -333,7 +333,7 @@ std::optional<Store::Resumed> Store::newest_resumed() const {
   return Resumed{std::string(row.text(0)), row.integer(1)};
 }
 
-// Fingerprints begin alike: two machines often have one model of processor.
+// Fingerprints share a prefix, because two machines often have the same processor model.
 std::string run_mark(std::string_view fingerprint) {
   return fmt::format("@{:08x}", static_cast<uint32_t>(fnv1a64(fingerprint)));
 }

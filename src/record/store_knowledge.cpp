@@ -1,4 +1,4 @@
-// The tables of a store that keep what was measured of devices: kernel choices, costs of launches, peaks.
+// Tables of a store with device measurements: kernel choices, launch costs, peaks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ void take(const Statement& row, int column, std::string& field) { field = row.te
 void take(const Statement& row, int column, int64_t& field) { field = row.integer(column); }
 void take(const Statement& row, int column, double& field) { field = row.number(column); }
 
-// A field keeps its default where the table, of an older schema, has no such column.
+// A field keeps its default if the table, from an older schema, lacks the column.
 template <class T>
 T value_of(const Statement& row) {
   T value;
@@ -29,7 +29,7 @@ T value_of(const Statement& row) {
   return value;
 }
 
-// In a file of the first schema the tables say nothing of devices, and some are missing.
+// In a file with the first schema, the tables do not name devices, and some tables are missing.
 template <class T>
 std::vector<T> values_of(Database& database, std::string_view device) {
   std::vector<T> values;
@@ -40,7 +40,7 @@ std::vector<T> values_of(Database& database, std::string_view device) {
   return values;
 }
 
-// Writes each value in the place of one with the same key.
+// Inserts each value, replacing one with the same key.
 template <class T>
 void write(Database& database, std::span<const T> values) {
   std::vector<std::string> names;
@@ -99,7 +99,7 @@ void Store::put(const MeasuredPeak& peak) {
 
 LaunchCost with_newer(LaunchCost known, const LaunchCost& newer) {
   constexpr double kAlike = 1.5;
-  constexpr int64_t kMostRuns = 8;  // so that old runs fade
+  constexpr int64_t kMostRuns = 8;  // a cap, so that old runs lose weight
   if (newer.kernel != known.kernel) return newer;
   if (newer.disturbance.empty() != known.disturbance.empty()) return newer.disturbance.empty() ? newer : known;
   if (newer.seconds * kAlike < known.seconds) return newer;
@@ -112,7 +112,7 @@ LaunchCost with_newer(LaunchCost known, const LaunchCost& newer) {
 }
 
 std::vector<double> Store::prediction_errors(std::string_view fingerprint) const {
-  // The newest records tell most, and to read them takes some milliseconds.
+  // Only the newest records, because they are the most relevant and reading all would take longer.
   Statement rows(*database_, R"sql(
     SELECT predicted / measured - 1 FROM (
       SELECT json_extract(json, '$.prediction.time.' || pass) AS predicted,

@@ -1,4 +1,4 @@
-// The statements of each version, oldest first: a new file goes through all of them.
+// The statements of each version, oldest first; a new file runs all of them.
 #include "record/store_schema.h"
 
 #include <fmt/format.h>
@@ -23,11 +23,11 @@ using sqlite::Database;
 
 constexpr int64_t kApplicationId = 1'280'332'884;  // "LPTT"
 
-// The statements by which version 1, 2, ... differs from the one before. To change the schema append to them, raise
-// kVersion, and keep the schema that was newest until then in tests/record/old_schemas.h.
+// The statements that turn version n - 1 into version n. To change the schema, append to them, raise kVersion, and add
+// the previous schema to tests/record/old_schemas.h.
 std::array<std::string, kVersion> versions() {
   return {
-      // The record's JSON is the one source; the other columns of `records` are read from it.
+      // The record's JSON is the only source; the other columns of `records` are derived from it.
       R"sql(
     CREATE TABLE records (
       id          INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -43,7 +43,7 @@ std::array<std::string, kVersion> versions() {
     CREATE INDEX records_by_name ON records (name, created);
     CREATE INDEX records_by_point ON records (config_hash, binary_id, fingerprint);
   )sql",
-      // Version 1 kept choices and peaks by machine. Whose device they are is not known any more.
+      // Version 1 stored choices and peaks by machine. Which device they belong to is unknown.
       R"sql(
     DROP TABLE IF EXISTS kernel_choices;
     DROP TABLE IF EXISTS measured_peaks;
@@ -70,7 +70,7 @@ std::array<std::string, kVersion> versions() {
       json        TEXT NOT NULL CHECK (json_valid(json))
     );
   )sql",
-      "",  // as version 6, made a listing of other columns, which version 11 replaces
+      "",  // like version 6, created an older listing, which version 11 replaces
       R"sql(
     CREATE TABLE launch_costs (
       device      TEXT NOT NULL,
@@ -86,8 +86,8 @@ std::array<std::string, kVersion> versions() {
     ) WITHOUT ROWID;
   )sql",
       "", "ALTER TABLE launch_costs ADD COLUMN runs INTEGER NOT NULL DEFAULT 1;",
-      // Which records a command took from the store instead of measuring them (--resume). `newest_id` is that of the
-      // newest record then: it says where the command stands among the others, which may be the only trace of it.
+      // Records that a command took from the store instead of measuring them (--resume). `newest_id` is the id of the
+      // newest record at that time. It orders the command among the others and may be its only trace.
       R"sql(
     CREATE TABLE resumed (
       run         TEXT NOT NULL,
@@ -97,7 +97,8 @@ std::array<std::string, kVersion> versions() {
   )sql",
       "ALTER TABLE launch_costs ADD COLUMN disturbance TEXT NOT NULL DEFAULT '';",
       "",  // a listing in one table
-      // The longer the schema, the more bytes whose damage hides the whole store: its views state the fields once.
+      // Damage to any byte of the schema hides the whole store, so the schema is kept short: its views list the fields
+      // only once.
       R"sql(
     DROP TRIGGER IF EXISTS record_added;
     DROP TRIGGER IF EXISTS record_changed;
@@ -125,12 +126,12 @@ FileKind kind_of_file(const std::filesystem::path& path) {
   if (file.gcount() == 0) return FileKind::kEmpty;
   constexpr std::string_view kMagic{"SQLite format 3\0", 16};
   if (file.gcount() != std::ssize(header) || !header.starts_with(kMagic))
-    throw error("not a laptime store, but some other file; name another one");
+    throw error("not a laptime store; name another file");
   constexpr size_t kApplicationIdAt = 68;
   uint32_t application = 0;
   for (size_t i = 0; i < 4; ++i)
     application = application << 8U | static_cast<unsigned char>(header[kApplicationIdAt + i]);
-  if (application != kApplicationId) throw error("a database of another program; name another file");
+  if (application != kApplicationId) throw error("the database belongs to another program; name another file");
   return FileKind::kStore;
 }
 
@@ -147,7 +148,7 @@ int64_t version_of(Database& database) {
   const bool empty =
       application == 0 && version == 0 && database.query_integer("SELECT count(*) FROM sqlite_schema") == 0;
   if (!empty) {
-    throw Error::format("store '{}': a database of another program; name another file with --store",
+    throw Error::format("store '{}': the database belongs to another program; name another file with --store",
                         database.path().string());
   }
   return 0;

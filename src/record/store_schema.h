@@ -1,4 +1,4 @@
-// The schema of the store: its versions, and how a file of an older one becomes one of the newest.
+// The schema of the store: its versions, and how an older file is upgraded.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace laptime {
 
-// A store cannot be written at this place: there is no permission, or the file system has no locks.
+// A store cannot be written in this place: there is no permission, or the file system does not support locks.
 class StoreUnavailable : public Error {
  public:
   explicit StoreUnavailable(const std::string& message, bool has_locks = true)
@@ -28,16 +28,17 @@ namespace store_schema {
 
 inline constexpr int64_t kVersion = 11;
 
-// The kind of a file by its first bytes, read without SQLite, which might change a file that it opens.
+// The kind of a file according to its first bytes, read without SQLite, which might modify a file that it opens.
 enum class FileKind : uint8_t { kNone, kEmpty, kStore };
 
-// Error for anything but a store and an empty file: a directory, a pipe, other bytes, a database of another program.
+// Throws Error for anything except a store or an empty file: a directory, a pipe, other contents, or another program's
+// database.
 FileKind kind_of_file(const std::filesystem::path& path);
 
-// The schema version of the file, or 0 if it is empty. Error for another program's database or a newer schema.
+// The schema version of the file, or 0 if it is empty. Throws Error for another program's database or a newer schema.
 int64_t version_of(sqlite::Database& database);
 
-// Brings the file to kVersion; another process may do so first.
+// Upgrades the file to kVersion; another process may do so first.
 void bring_up_to_date(sqlite::Database& database);
 
 }  // namespace store_schema

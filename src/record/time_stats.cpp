@@ -1,4 +1,4 @@
-// Samples beside their statistics, and trust from those and the verdict of a record.
+// Computes statistics of samples, and trust from them and the record's verdict.
 #include "record/time_stats.h"
 
 namespace laptime {
@@ -26,7 +26,7 @@ std::optional<Trust> trust_of(const Record& record) {
   trust.has_few_samples = !trust.within.has_value();
   trust.drifts = verdict.rating == name_of(Stability::kNoSteadyState);
   trust.is_busy = verdict.lost.value_or(0) > kUnstableLoss;
-  // Nothing else that is unstable lacks a number of its own.
+  // Any other unstable cause has its own number.
   trust.is_meaningless = verdict.rating == name_of(Stability::kUnstable) && !trust.is_busy &&
                          trust.within.value_or(0) <= kTrustedWithin && record.binary.build_type != "Release";
   return trust;

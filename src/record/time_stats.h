@@ -1,4 +1,4 @@
-// The times of a record: made from samples, their ratio, and how far they can be trusted.
+// The times of a record: computed from samples, their ratio, and how reliable they are.
 #pragma once
 
 #include <optional>
@@ -11,29 +11,29 @@
 
 namespace laptime {
 
-// `samples`: seconds, in the order of time. Error for none, and for one that is not finite (distribution/samples.h).
+// `samples`: seconds, in time order. Throws Error if it is empty or a sample is not finite (distribution/samples.h).
 TimeStats make_time_stats(std::span<const double> samples);
 
 struct TimeRatio {
   double value = 0;
-  std::optional<Interval> interval;  // 95 %; none for a time and itself, and where a side has too few samples
+  std::optional<Interval> interval;  // 95 %; none if a time is compared with itself or a side has too few samples
 };
 
-// The ratio of the medians; none unless the lower one is positive.
+// The ratio of the medians; none unless the denominator is positive.
 std::optional<TimeRatio> ratio_of_medians(const TimeStats& above, const TimeStats& below);
 
-// A median is good enough for people if its 95 % interval ends within this fraction of it.
+// A median is reliable enough for people if its 95 % interval is within this fraction of it.
 inline constexpr double kTrustedWithin = kUnstableInterval;
 
-// Three levels for people: "±N %" beside every time that has an interval (`within`), nothing more if the time is good,
-// and one warning below a table that has a time that is not (`is_good()`).
+// Three levels for people: "±N %" next to every time that has an interval (`within`), no further remark if the time is
+// reliable, and one warning below a table that contains an unreliable time (`is_good()`).
 struct Trust {
-  std::optional<double> within;  // half-width of the 95 % interval of the median, as a fraction of it: 0.03 is ±3 %
+  std::optional<double> within;  // half-width of the median's 95 % interval, as a fraction of the median: 0.03 is ±3 %
   bool has_few_samples = false;  // too few for an interval
   bool drifts = false;           // steps got faster or slower while they were sampled
-  bool is_busy = false;          // others took more than kUnstableLoss of the time
+  bool is_busy = false;          // other programs took more than kUnstableLoss of the time
   bool is_meaningless = false;   // a debug or sanitizer build
-  std::optional<double> lost;    // share of the time that others took; none where it is not counted
+  std::optional<double> lost;    // share of the time taken by other programs; none if not counted
   std::string lost_to;           // "waiting for a core", "to a CPU quota", "to other guests of the host"
 
   bool is_good() const {
@@ -41,10 +41,11 @@ struct Trust {
   }
 };
 
-// How far the time of the record's pass can be trusted; none for a record without one, and for a prediction.
+// How reliable the time of the record's pass is; none if the record has no such time, and for a prediction.
 std::optional<Trust> trust_of(const Record& record);
 
-// Half the 95 % interval of a time, of a phase or a pass, as a fraction of its median; none below six samples.
+// Half-width of the 95 % interval of a phase or pass time, as a fraction of its median; none for fewer than six
+// samples.
 std::optional<double> known_within(const Summary& time);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Verification: the comparisons of our engine with a golden file, as a fact that reports can show.
+// Verification: comparisons of our engine with a golden file, as data that reports can show.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct VerifiedFile {
   std::string model;    // "tiny_2025.safetensors: edition 2025, 2 layers, ..."
   std::string machine;  // "eager, cpu, avx512, 2 threads"
   std::vector<VerifiedGroup> groups;
-  std::string refused;  // why the run could not be made, memory for instance; such a file does not pass
+  std::string refused;  // why the run was impossible, for example for lack of memory; such a file does not pass
 
   bool pass() const { return refused.empty() && !groups.empty() && std::ranges::all_of(groups, &VerifiedGroup::pass); }
 };

@@ -1,4 +1,4 @@
-// The formats of answers.
+// Writes answers in each output format.
 #include "report/answer.h"
 
 #include <fmt/format.h>
@@ -168,7 +168,7 @@ Json share_of(double part, double whole) { return whole > 0 ? Json(part / whole)
 
 namespace {
 
-// As long as its share of `width` columns, in eighths of a column where the terminal has Unicode.
+// Draws the bar's share of `width` columns, in eighths of a column if the terminal supports Unicode.
 std::string bar(double share, size_t width, bool unicode) {
   constexpr size_t kEighths = 8;
   constexpr std::array kBlocks{"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};

@@ -1,5 +1,5 @@
-// PointAnswer: what a command says of one point. People read its lines, tables and pictures; programs its findings and
-// tables.
+// PointAnswer: a command's answer about one point. People read its lines, tables and pictures; programs read its
+// findings and tables.
 #pragma once
 
 #include <functional>
@@ -14,34 +14,33 @@
 
 namespace laptime {
 
-// Lines, a table or a picture, in the order in which people read them.
+// Lines, a table or a picture; an answer lists its parts in reading order.
 struct AnswerPart {
-  std::vector<std::string> lines{};  // for people; wrapped at spaces, and further lines indented as the first
-  Table table{};                     // without columns: none
-  std::function<std::string(const TextStyle& style)> picture{};  // for people: whole lines
+  std::vector<std::string> lines{};  // for people; wrapped at spaces, with continuation lines indented like the first
+  Table table{};                     // no columns: no table
+  std::function<std::string(const TextStyle& style)> picture{};  // for people: complete lines
   bool for_people = true;
-  bool for_data = true;  // the table stands in CSV and JSON
+  bool for_data = true;  // CSV and JSON include the table
 };
 
 struct PointAnswer {
-  std::string name;  // of the record
+  std::string name;  // the record's name
   std::string status = "ok";
-  std::string reason{};  // of a status that is not ok
-  std::string title{};   // a line above the answer where several points are shown: how this one differs from them
+  std::string reason{};  // reason for a status other than ok
+  std::string title{};   // shown above the answer if there are several points: how this one differs from the others
   std::vector<Finding> findings{};
   std::vector<AnswerPart> parts{};
 
-  void say(std::string line);                // for people; nothing for an empty line
-  void say(std::vector<std::string> lines);  // the same
+  void say(std::string line);                // for people; ignores an empty line
+  void say(std::vector<std::string> lines);  // each line as above
   void show(Table table);                    // for people and programs
-  void keep(Table table);                    // for programs alone
+  void keep(Table table);                    // only for programs
   void draw(std::function<std::string(const TextStyle& style)> picture);
-  void fill(std::vector<std::string> words, bool is_indented = true);  // on as few lines as they need
-  void say_findings(std::initializer_list<std::string_view> kinds);    // the words of those of these kinds, indented
+  void fill(std::vector<std::string> words, bool is_indented = true);  // wraps the words into as few lines as needed
+  void say_findings(std::initializer_list<std::string_view> kinds);    // prints findings of these kinds, indented
 };
 
-// The name, status and reason of a point, and of a point without a result its only line: "out_of_memory: predicted:
-// ...".
+// The name, status and reason of a point. If the point has no result, its only line is "out_of_memory: predicted: ...".
 PointAnswer answer_about(const Record& record);
 
 PointAnswer answer_without_result(const Record& record);
@@ -50,25 +49,26 @@ std::string text_of(const PointAnswer& answer, const TextStyle& style);
 std::string markdown_of(const PointAnswer& answer);
 // {"name", "status", "reason", "findings": [...], "tables": {name: [{...}, ...], ...}}
 Json json_of(const PointAnswer& answer);
-// The rows of all tables of all answers under one header: name, table, and every column of any of them.
+// The rows of all tables of all answers under one header: name, table, and the union of all columns.
 std::string csv_of(const std::vector<PointAnswer>& answers);
 
-// Columns of a table from "KEY=TITLE@RANK; ...", where a narrow terminal drops the highest rank first. A column without
-// a title is for programs alone, one that begins with '<' has texts, and the unit is that which the key ends in.
+// Parses columns from "KEY=TITLE@RANK; ...". A narrow terminal drops the highest rank first. A column without a title
+// is only for programs, a leading '<' marks text, and the key's suffix determines the unit.
 std::vector<TableColumn> columns_from(std::string_view list);
 // "total_s" counts seconds, "peak_bytes" bytes, "time_share" a fraction.
 Unit unit_of_key(std::string_view key);
-// The part as a fraction of the whole; null where there is no whole.
+// The part as a fraction of the whole; null if there is no whole.
 Json share_of(double part, double whole);
 
-// A line of a picture of bars, the longest of which stands for the largest value.
+// One line of a bar chart; the longest bar stands for the largest value.
 struct Bar {
   std::string label;
-  std::string number{};  // before the bar, flush right
+  std::string number{};  // right-aligned, before the bar
   double value = 0;
   std::string after{};
 };
-// "label  number  bar  after" a line, in columns if there are numbers; at most `widest` columns of a bar.
+// One line "label  number  bar  after" per bar, aligned in columns if there are numbers; a bar is at most `widest`
+// columns.
 std::string bars_text(const std::vector<Bar>& bars, size_t widest, const TextStyle& style);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Groups records by everything but their mode.
+// Groups records by everything except their mode.
 #include "report/attention_table.h"
 
 #include <fmt/format.h>
@@ -47,7 +47,7 @@ bool AttentionTable::suits(const Records& expected) {
   return is_suited && !points.empty();
 }
 
-// The size with these labels. A planned point may not know all of them.
+// The size with these labels. A planned point may not know all labels.
 AttentionTable::Size* AttentionTable::find(const std::vector<std::string>& labels) {
   const auto is_same = [](const std::string& planned, const std::string& found) {
     return planned == found || planned.empty() || planned == "null";
@@ -99,7 +99,7 @@ TableRow AttentionTable::row_of(const Size& size) const {
       if (const auto time = record->time.find(phase); cell.value.is_number() && time != record->time.end())
         cell.uncertainty = uncertainty_of(time->second).value_or(0);
       if (cell.value.is_null() && record->status != Status::kOk)
-        cell.text = record->status == Status::kOutOfMemory ? "no room" : name_of(record->status);
+        cell.text = record->status == Status::kOutOfMemory ? "does not fit" : name_of(record->status);
     }
   }
   if (modes_.size() > 1) {

@@ -1,4 +1,4 @@
-// Attention alone: a row for each size, with the modes side by side.
+// Table for attention by itself: one row per size, with the modes side by side.
 #pragma once
 
 #include <map>
@@ -14,21 +14,21 @@ namespace laptime {
 
 class AttentionTable {
  public:
-  // Whether the points are of attention alone, and differ only in size and mode.
+  // Whether all points run attention by itself and differ only in size and mode.
   static bool suits(const Records& expected);
 
-  // `expected`: every point, as far as it is known.
+  // `expected`: all points, as far as they are known.
   explicit AttentionTable(const Records& expected);
 
-  // The rows whose modes have all come, as whole lines.
+  // Rows whose modes are all complete, as full lines.
   std::string add(const Record& record, const TableStyle& style);
-  // The rows of which modes are missing.
+  // Rows that still lack modes.
   std::string end(const TableStyle& style);
 
  private:
   struct Size {
-    std::vector<std::string> labels;          // d_model, context and what else differs
-    std::map<std::string, Record> by_mode{};  // those that have come
+    std::vector<std::string> labels;          // d_model, context and other differences
+    std::map<std::string, Record> by_mode{};  // records that have arrived
     size_t expected = 0;
     bool is_printed = false;
   };

@@ -1,4 +1,4 @@
-// The tables of columns and of their sets, and what each column reads.
+// Tables of the columns and column sets, and how each column is read.
 #include "report/columns.h"
 
 #include <fmt/format.h>
@@ -25,19 +25,19 @@ const TimeStats* time_of(const Record& record, std::string_view phase) {
   return time == nullptr || time->count == 0 ? nullptr : time;
 }
 
-// None for a predicted time, which has no spread.
+// None for a predicted time, because it has no spread.
 std::optional<double> doubt_of(const Record& record, std::string_view phase) {
   const TimeStats* const time = time_of(record, phase);
   return time == nullptr || is_predicted(record) ? std::nullopt : uncertainty_of(*time);
 }
 
-// ---- Readers that a source names: "=steps"
+// ---- Readers named by a source: "=steps"
 
 Json uncertainty(const Record& record, std::string_view phase) { return or_null(doubt_of(record, phase)); }
 
-// The arithmetic that ran in few words: "float32", "float32 split", "bfloat16 autocast".
+// A short form of the arithmetic that was used: "float32", "float32 split", "bfloat16 autocast".
 Json arithmetic(const Record& record, std::string_view) {
-  // Parts of the texts of math_mode (prepare/prepare.h). Records of other programs may have texts of their own.
+  // Phrases in math_mode (prepare/prepare.h). Records of other programs may contain other text.
   constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kShort{
       {{", some products of three bfloat16 terms", " partly split"},
        {", products of three bfloat16 terms", " split"},
@@ -55,19 +55,19 @@ Json arithmetic(const Record& record, std::string_view) {
   return text;
 }
 
-// Steps that were taken, else those that were asked for.
+// The number of steps taken, or else requested.
 Json steps(const Record& record, std::string_view) {
   return record.main_time() != nullptr ? Json(record.main_time()->count) : value_of(record, "steps");
 }
 
-// "compile", and what of it was lowered: "compile -scaled_dot_product_attention".
+// "compile", followed by the composites that were lowered: "compile -scaled_dot_product_attention".
 Json mode(const Record& record, std::string_view) {
   const std::string lowered = record.config.text("lower");
   const bool none = lowered.empty() || lowered == "none";
   return record.config.text("mode") + (none ? "" : " -" + lowered);
 }
 
-// As the source documents write truth.
+// Booleans as the source documents write them.
 Json truth(bool value) { return value ? "True" : "False"; }
 
 struct Reader {
@@ -83,7 +83,7 @@ constexpr std::array kReaders{
            }},
     Reader{"compiled",
            [](const Record& record, std::string_view) { return truth(record.config.text("mode") == "compile"); }},
-    // No run that is timed is slowed down by recording allocations: memory is known from the plan.
+    // Timed runs never record allocations, which would slow them down: memory is known from the plan.
     Reader{"never", [](const Record&, std::string_view) { return truth(false); }}};
 
 // ---- Cells for people
@@ -105,7 +105,7 @@ std::string mean_text(const Record& record, std::string_view phase, const Headin
   return !time->std || is_predicted(record) ? mean : mean + " ± " + value_text(*time->std, Unit::kSeconds);
 }
 
-// "9.2575 → 0.0191", or one loss where there is no other.
+// "9.2575 → 0.0191", or a single loss if there is only one.
 std::string loss_text(const Record& record, std::string_view, const Heading*) {
   const Json first = value_of(record, "loss_first");
   const Json last = value_of(record, "loss_last");
@@ -133,8 +133,9 @@ std::string times_text(const Record& record, std::string_view phase, const Headi
 enum Flags : unsigned { kText = 1, kSetting = 2, kOfPhase = 4, kDoubt = 8 };
 constexpr std::string_view kSample = "std divides by n - 1 (sample)";
 
-// `source` is a column by its name, or two of which the first that is known counts ("label|name"); a figure of the time
-// of a phase ("forward:mean") or, as ":mean", of the row; or one of kReaders ("=steps"). Empty: the title is its name.
+// `source` is a column name, or two joined by '|' of which the first known one is used ("label|name"); a statistic of a
+// phase's time ("forward:mean") or, as ":mean", of the row's time; or an entry of kReaders ("=steps"). Empty: the title
+// is also the source.
 struct Definition {
   std::string_view title;
   std::string_view source = {};
@@ -145,38 +146,38 @@ struct Definition {
   Text text_of = nullptr;
   std::string_view note = {};
   std::string_view shown = {};
-  std::string_view id = {};  // for sets of columns where another column has the same title
+  std::string_view id = {};  // for column sets, if another column has the same title
 };
 
 constexpr Unit kPlain = Unit::kNone;
 constexpr Unit kSeconds = Unit::kSeconds;
-constexpr std::string_view kWarmup = "stopping.warmup|config.warmup";  // steps that were taken, else asked for
+constexpr std::string_view kWarmup = "stopping.warmup|config.warmup";  // steps taken, or else requested
 constexpr std::string_view kPhase = "median time of this phase";
 
 // clang-format off
 constexpr std::array<Definition, 20> kTable{{
-    {"name", "", kPlain, kText | kSetting, 8, "name of the row, without the parts that all rows share", name_text},
+    {"name", "", kPlain, kText | kSetting, 8, "row name without shared parts", name_text},
     {"median", ":median", kSeconds, kOfPhase | kDoubt, 6, "median time of a sample"},
-    {"uncertainty", "=uncertainty", kPlain, kText | kOfPhase, 5, "half the 95 % interval of the median, as a fraction of it", plus_minus},
-    {"mean", ":mean", kSeconds, kOfPhase, 15, "mean time and standard deviation of the sample", mean_text, kSample},
-    {"std", ":std", kSeconds, kOfPhase, 6, "standard deviation of the samples, divided by n - 1", nullptr, kSample},
+    {"uncertainty", "=uncertainty", kPlain, kText | kOfPhase, 5, "half-width of the median's 95 % interval, as a fraction of the median", plus_minus},
+    {"mean", ":mean", kSeconds, kOfPhase, 15, "mean time and standard deviation of the samples", mean_text, kSample},
+    {"std", ":std", kSeconds, kOfPhase, 6, "standard deviation of the samples (divides by n - 1)", nullptr, kSample},
     {"min", ":min", kSeconds, kOfPhase, 6, "shortest sample"},
     {"max", ":max", kSeconds, kOfPhase, 6, "longest sample"},
     {"n", ":count", kPlain, kOfPhase, 3, "number of samples"},
-    {"tokens/s", "", Unit::kTokensPerSecond, 0, 6, "tokens of a batch over the median time"},
-    {"peak", "", Unit::kBytes, 0, 8, "most bytes of tensors alive at once"},
-    {"mfu", "", Unit::kFraction, 0, 5, "model FLOPs per second over the peak: measured, else of the data sheet"},
-    {"loss", "loss_last", Unit::kNats, 0, 15, "loss of the first and of the last step", loss_text},
-    {"verdict", "", kPlain, kText, 15, "how far the time can be relied on", verdict_text},
+    {"tokens/s", "", Unit::kTokensPerSecond, 0, 6, "tokens per batch divided by the median time"},
+    {"peak", "", Unit::kBytes, 0, 8, "peak bytes of live tensors"},
+    {"mfu", "", Unit::kFraction, 0, 5, "model FLOPs per second as a share of the peak: measured, or else from the data sheet"},
+    {"loss", "loss_last", Unit::kNats, 0, 15, "loss of the first and last step", loss_text},
+    {"verdict", "", kPlain, kText, 15, "how reliable the time is", verdict_text},
     {"arithmetic", "=arithmetic", kPlain, kText, 17, "arithmetic of the matrix products"},
-    {"device", "", kPlain, kText | kSetting, 10, "device that ran it, or that it was predicted for"},
+    {"device", "", kPlain, kText | kSetting, 10, "device that ran the point, or for which it was predicted"},
     {"system", "", kPlain, kText | kSetting, 8, "the program that ran the steps"},
-    {"status", "", kPlain, kText, 6, "ok, or why there is no time"},
+    {"status", "", kPlain, kText, 6, "ok, or the reason for a missing time"},
     {"forward_s", "forward:median", kSeconds, kDoubt, 6, kPhase, nullptr, "", "forward"},
     {"backward_s", "backward:median", kSeconds, kDoubt, 6, kPhase, nullptr, "", "backward"},
     {"optimizer_s", "optimizer:median", kSeconds, kDoubt, 6, kPhase, nullptr, "", "optimizer"}}};
 
-// Further columns of the sets, many of them with the headers of the source documents.
+// Further columns of the sets, many of them with headers from the source documents.
 constexpr std::array<Definition, 47> kOfSets{{
     {"name", "label|name", kPlain, kText | kSetting, 40, "", nullptr, "", "", "whole name"},
     {"computation", "pass", kPlain, kText | kSetting, 16},
@@ -229,7 +230,7 @@ constexpr std::array<Definition, 47> kOfSets{{
 
 constexpr std::string_view kAverages = "model,forward_only,warmup_steps,benchmark_steps,avg,std of all";
 
-// "16 predicted times: error 6.1 % in the median, at most 14.0 %; bytes at most 0.10 %". Empty where none has both.
+// "16 predicted times: median error 6.1 %, at most 14.0 %; memory error at most 0.10 %". Empty if no record has both.
 std::string prediction_summary(const Records& records) {
   std::vector<double> times;
   std::optional<double> bytes;
@@ -240,25 +241,26 @@ std::string prediction_summary(const Records& records) {
   });
   if (times.empty()) return "";
   const std::string text =
-      fmt::format("{}: error {} % in the median, at most {} %", counted(times.size(), "predicted time"),
+      fmt::format("{}: median error {} %, at most {} %", counted(times.size(), "predicted time"),
                   fixed_text(100 * median(times), 1), fixed_text(100 * *std::ranges::max_element(times), 1));
-  return bytes ? fmt::format("{}; bytes at most {} %", text, fixed_text(100 * *bytes, 2)) : text;
+  return bytes ? fmt::format("{}; memory error at most {} %", text, fixed_text(100 * *bytes, 2)) : text;
 }
 
 constexpr std::array kSets{
-    ColumnSet{"default", "", "time with its phases, rate and memory of each row",
+    ColumnSet{"default", "", "time with its phases, rate and memory",
               "name,median,uncertainty,forward_s@2,backward_s@2,optimizer_s@2,tokens/s@3,mfu@4,peak@5", true},
-    ColumnSet{"all", "", "mean, minimum, maximum, loss and verdict too; in files every key of a record",
+    ColumnSet{"all", "", "also mean, minimum, maximum, loss and verdict; in files every key of a record",
               "name,median,uncertainty,mean@8,min@7,max@7,n@6,tokens/s@2,peak@3,mfu@4,loss@5,verdict@9,arithmetic@10",
               true},
     ColumnSet{
         "attention", "",
-        "attention alone: each phase, and memory: resident (the documents' model), before_backward (model + forward)",
+        "attention by itself: each phase, and memory: resident (the documents' model), before_backward (model + "
+        "forward)",
         "context,d_model,dtype@2,mode,forward,backward,resident@4,+forward@3,before_backward@1,+backward@5,peak@1,"
         "verdict@6"},
-    ColumnSet{"first_steps", "", "what warm-up does: mean, standard deviation and the first samples",
+    ColumnSet{"first_steps", "", "effect of warm-up: mean, standard deviation and the first samples",
               "name,warmup,n@2,mean,sample 1,sample 2,sample 3,median@3,verdict@1"},
-    ColumnSet{"prediction", "", "predicted beside measured: time and memory",
+    ColumnSet{"prediction", "", "predicted and measured time and memory",
               "name,predicted_time,median,prediction_error,peak@1,peak_error,verdict@2", false, prediction_summary},
     ColumnSet{"all_times", "2024",
               "a document's table: every sample of a row, with mean, median, minimum, maximum and sum",
@@ -268,7 +270,7 @@ constexpr std::array kSets{
               "name,warmup@3,n@2,mean alone,std,min,max,verdict@4", true},
     ColumnSet{"avg_std", "2025a", "a document's table: warm-up and measured steps, mean and standard deviation",
               kAverages},
-    ColumnSet{"avg_std", "2025b", "the same", kAverages},
+    ColumnSet{"avg_std", "2025b", "like avg_std", kAverages},
     ColumnSet{"min_max", "2025c", "a document's table: minimum, maximum, mean and standard deviation",
               "Model,Pass,Warmup,Min (s),Max (s),Avg (s),Std (s)"},
     ColumnSet{"forward_backward", "2025d",
@@ -276,7 +278,7 @@ constexpr std::array kSets{
               "model,context_length,fwd avg (sec),fwd std (sec),back avg (sec),back std (sec),fws & back avg (sec),"
               "fws & back std (sec),status,dtype,device,batch_size,compile,profile_memory"},
     ColumnSet{"attention_memory", "2025d_attention",
-              "the same of attention alone, with memory: model, model+fwd, model+fwd+back, fwd, back",
+              "the same table for attention by itself, with memory: model, model+fwd, model+fwd+back, fwd, back",
               "context_length,d_model,fwd avg (sec),fwd std (sec),back avg (sec),back std (sec),fws & back avg (sec),"
               "fws & back std (sec),model mem,model+fwd mem,model+fwd+back mem,fwd mem,back mem,status,dtype,"
               "device,batch_size,compile"}};
@@ -329,7 +331,7 @@ Read reader_of(std::string_view source) {
     return [value = ColumnValue(source)](const Record& record, std::string_view) { return value.of(record); };
   }
   const std::string_view figure = source.substr(colon + 1);
-  const bool is_of_samples = figure.starts_with("std") || figure == "count";  // a predicted time has none
+  const bool is_of_samples = figure.starts_with("std") || figure == "count";  // predicted times have no samples
   return [own = source.substr(0, colon), figure, is_of_samples](const Record& record, std::string_view phase) -> Json {
     const TimeStats* const time = time_of(record, own.empty() ? phase : own);
     return time == nullptr || (is_of_samples && is_predicted(record)) ? Json(nullptr) : value_in(*time, figure);

@@ -1,4 +1,4 @@
-// Values of a record, found by the names of columns.
+// Looks up values of a record by column name.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,25 +25,25 @@ namespace {
 // clang-format off
 constexpr std::array kShortNames{
     ShortName{"n", "count", "number of samples"},
-    ShortName{"tokens/s", "tokens_per_second", "tokens of a batch over the median time of a sample"},
-    ShortName{"peak", "peak_memory|predicted_peak_memory", "most bytes of tensors alive at once"},
-    ShortName{"mfu", "mfu_measured|mfu_datasheet", "model FLOPs per second over the peak: measured, else of the data sheet"},
-    ShortName{"arithmetic", "math_mode", "in which arithmetic matrix products ran"},
+    ShortName{"tokens/s", "tokens_per_second", "tokens per batch divided by the median sample time"},
+    ShortName{"peak", "peak_memory|predicted_peak_memory", "peak bytes of live tensors"},
+    ShortName{"mfu", "mfu_measured|mfu_datasheet", "model FLOPs per second as a share of the peak: measured, or else from the data sheet"},
+    ShortName{"arithmetic", "math_mode", "arithmetic of the matrix products"},
     ShortName{"verdict", "verdict.rating", "stable, untested, noisy, unstable, no_steady_state; predicted"},
     ShortName{"loss", "loss.values", "loss of each step"},
     ShortName{"commit", "binary.commit", "commit of the program"},
     ShortName{"forward", "forward_time", "median time of the forward phase"},
     ShortName{"backward", "backward_time", "median time of the backward phase"},
-    ShortName{"resident", "resident_memory", "held before a step begins"},
-    ShortName{"+forward", "forward_memory", "what forward adds and leaves behind"},
-    ShortName{"before_backward", "memory.after_forward_bytes", "held when backward begins"},
-    ShortName{"+backward", "backward_memory", "what backward adds (may be negative)"},
-    ShortName{"peak_bytes", "memory.peak_bytes", "most bytes of tensors alive at once"},
-    ShortName{"predicted_peak_bytes", "memory.predicted_peak_bytes", "the same, known before anything ran"},
-    ShortName{"peak_rss_bytes", "memory.peak_rss_bytes", "most resident bytes of the process"},
+    ShortName{"resident", "resident_memory", "memory in use before a step begins"},
+    ShortName{"+forward", "forward_memory", "memory retained after forward"},
+    ShortName{"before_backward", "memory.after_forward_bytes", "memory in use when backward begins"},
+    ShortName{"+backward", "backward_memory", "memory change over backward (may be negative)"},
+    ShortName{"peak_bytes", "memory.peak_bytes", "peak bytes of live tensors"},
+    ShortName{"predicted_peak_bytes", "memory.predicted_peak_bytes", "predicted peak bytes of live tensors"},
+    ShortName{"peak_rss_bytes", "memory.peak_rss_bytes", "peak resident memory of the process"},
     ShortName{"median_s", "median", "median time of a sample"},
     ShortName{"mean_s", "mean", "mean time of a sample"},
-    ShortName{"std_s", "std", "standard deviation of the sample"},
+    ShortName{"std_s", "std", "standard deviation of the samples"},
     ShortName{"min_s", "min", "shortest sample"},
     ShortName{"max_s", "max", "longest sample"},
     ShortName{"ci_low_s", "ci_low", "lower end of the 95 % interval of the median"},
@@ -52,11 +52,11 @@ constexpr std::array kShortNames{
     ShortName{"backward_s", "backward_time", "median time of the backward phase"},
     ShortName{"optimizer_s", "optimizer_time", "median time of the optimizer phase"},
     ShortName{"setup_s", "setup_time", "time before the first step"},
-    ShortName{"first_steps_s", "transient_excess", "time of the first steps above as many steady ones"},
+    ShortName{"first_steps_s", "transient_excess", "extra time of the first steps compared with as many steady ones"},
     ShortName{"ctx", "config.context_length"}, ShortName{"batch", "config.batch_size"}};
 // clang-format on
 
-// Derived columns stand for no key of a record.
+// Derived columns have no key in a record.
 constexpr std::string_view kPredictedColumn = "predicted";
 constexpr std::string_view kSystemColumn = "system";  // laptime's own records have no such key
 constexpr std::string_view kModelColumn = "model";
@@ -78,7 +78,7 @@ std::optional<size_t> index_of(std::string_view segment) {
   return error == std::errc() && end == segment.data() + segment.size() ? std::optional(index) : std::nullopt;
 }
 
-// The value at a dotted path; null pointer where there is none.
+// The value at a dotted path; null pointer if there is none.
 const Json* at_path(const Json& json, std::string_view path) {
   const Json* value = &json;
   while (value != nullptr && !path.empty()) {
@@ -96,7 +96,7 @@ const Json* at_path(const Json& json, std::string_view path) {
 template <StatesFields T>
 Json field_at(const T& object, std::string_view path);
 
-// The value of a field, or of what the rest of a path leads to in it.
+// The value of a field, or of the rest of a path within it.
 template <class T>
 Json value_at(const T& field, std::string_view path, bool keeps_empty_text) {
   if (path.empty()) return fields_json::value_of(field, keeps_empty_text);
@@ -116,7 +116,7 @@ Json value_at(const T& field, std::string_view path, bool keeps_empty_text) {
   }
 }
 
-// As at_path() of the JSON of the object, of which nothing else is made.
+// Like at_path() on the object's JSON, but without building the rest of it.
 template <StatesFields T>
 Json field_at(const T& object, std::string_view path) {
   const std::string_view segment = next_segment(path);
@@ -131,7 +131,7 @@ Json field_at(const T& object, std::string_view path) {
   return value;
 }
 
-// The key of the option that a bare name means; empty for none.
+// The key of the option that a bare name refers to; empty if none.
 std::string_view option_key(std::string_view name) {
   std::string_view key;
   const RunConfig fresh;
@@ -141,7 +141,7 @@ std::string_view option_key(std::string_view name) {
   return key;
 }
 
-// Whether the schema states this path: "*" matches any name, and an index may follow a list.
+// Whether the schema lists this path: "*" matches any name, and an index may follow a list.
 bool matches_schema(std::string_view path, const SchemaKey& key) {
   std::string_view pattern = key.path;
   while (!path.empty() && !pattern.empty()) {
@@ -164,7 +164,7 @@ std::optional<SchemaKey> find_key(std::string_view path) {
   return std::nullopt;
 }
 
-// Lists of objects have no place in a row. The schema states the type of an empty list.
+// A list of objects does not fit in a row. For an empty list, the schema determines the element type.
 bool is_list_of_objects(const std::string& path, const Json& value) {
   if (!value.is_array()) return false;
   return value.empty() ? schema_type(path) == "list of object" : value[0].is_object();
@@ -202,7 +202,7 @@ std::set<std::string> known_columns(const Records& records) {
   return names;
 }
 
-// Whether a record has a value, not a group, at a bare key of its configuration or at a path of config or machine.
+// Whether a record has a value (not a group) at a bare configuration key, or at a path within config or machine.
 bool has_free_column(const Record& record, std::string_view column) {
   std::string_view path = column;
   const bool is_of_machine = path.starts_with("machine.");
@@ -224,7 +224,7 @@ std::vector<std::pair<std::string, Json>> leaves_of(const Record& record) {
 }
 
 std::string resolved_column(std::string_view name) {
-  // "median (95 % interval)" and "speedup vs float32" are headers of median and speedup.
+  // "median (95 % interval)" and "speedup vs float32" are headers of the columns median and speedup.
   for (const std::string_view remark : {" (95 %", " vs "}) name = name.substr(0, name.find(remark));
   for (const ShortName& short_name : kShortNames) {
     if (short_name.name == name) return std::string(short_name.path);
@@ -312,8 +312,8 @@ void check_column(std::string_view column, const Records& records, std::string_v
       std::ranges::find_if(schema_keys(), [&](const SchemaKey& one) { return matches_schema(column, one); });
   if (key != schema_keys().end()) {
     if (key->type != "object") return;
-    throw Error::format("{}: '{}' is a group of columns; add a key to it, as in '{}.KEY' (docs/record_schema.md)",
-                        where, column, column);
+    throw Error::format("{}: '{}' is a group of columns; add a key, as in '{}.KEY' (docs/record_schema.md)", where,
+                        column, column);
   }
   const bool bare = column.find('.') == std::string_view::npos;
   if (bare || column.starts_with("config.") || column.starts_with("machine.")) {
@@ -329,7 +329,7 @@ void check_column(std::string_view column, const Records& records, std::string_v
   const std::set<std::string> columns = known_columns(records);
   std::vector<std::string_view> known(columns.begin(), columns.end());
   known.insert(known.end(), others.begin(), others.end());
-  throw Error::format("{}: unknown column {}{} (laptime list columns shows them)", where, quote(column),
+  throw Error::format("{}: unknown column {}{} (see laptime list columns)", where, quote(column),
                       did_you_mean(column, known));
 }
 

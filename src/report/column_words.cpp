@@ -1,4 +1,4 @@
-// Gathers the names of columns from the tables of columns, metrics, short names and options.
+// Collects column names from the tables of columns, metrics, short names and options.
 #include <fmt/format.h>
 
 #include <functional>
@@ -15,7 +15,7 @@
 namespace laptime {
 namespace {
 
-// "context", "ctx", "seq-len": the names of an option beside its key.
+// "context", "ctx", "seq-len": an option's alternative names besides its key.
 std::vector<std::string> names_of(const OptionRow& row) {
   std::vector<std::string> names;
   if (row.option.flag != row.option.key) names.emplace_back(row.option.flag);
@@ -37,10 +37,11 @@ std::vector<ColumnWord> column_words() {
     add(name, unit == Unit::kNone ? "-" : name_of(unit), help);
   };
   for (const Column& column : table_columns()) add_with_unit(column.title, column.unit, column.help);
-  add_with_unit("speedup", Unit::kRatio, "median of the run's baseline over that of the row, with its 95 % interval");
-  add_with_unit("gain", Unit::kRatio, "median of the row over that of the step with every composite whole");
-  for (const std::string_view name : comparing_columns()) add_with_unit(name, Unit::kRatio, "an end of its interval");
-  add_with_unit("predicted", Unit::kNone, "true where a device model gave the times");
+  add_with_unit("speedup", Unit::kRatio, "baseline median divided by the row's median, with its 95 % interval");
+  add_with_unit("gain", Unit::kRatio, "row median divided by the median of the step with all composites fused");
+  for (const std::string_view name : comparing_columns())
+    add_with_unit(name, Unit::kRatio, "an end of the column's interval");
+  add_with_unit("predicted", Unit::kNone, "true if a device model predicted the times");
   for (const Metric& metric : metrics()) add_with_unit(metric.tag, metric.unit, metric.description);
   for (const ShortName& name : short_names()) {
     if (!name.help.empty()) add_with_unit(name.name, unit_of(name.name), name.help);

@@ -1,4 +1,4 @@
-// Lists of columns, columns that compare rows, what tables ask of their columns, and the order of rows.
+// Parses column lists, and implements comparing columns, what tables need from their columns, and row order.
 #include "report/columns.h"
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@
 namespace laptime {
 namespace {
 
-// Columns of files: the names of the configuration, then of the results.
+// Columns of files: first the configuration's names, then those of the results.
 constexpr std::string_view kConfiguration =
     "name,label,status,predicted,system,device,threads,pass,mode,dtype,model,edition,d_model,d_ff,num_layers,num_heads,"
     "vocab_size,context_length,batch_size,recompute,lower,keep,float32_precision,optimizer,seed";
@@ -27,7 +27,7 @@ constexpr std::string_view kResults =
 struct RatioColumn {
   std::string_view name;
   std::optional<Speedup> (Speedups::*ratio)(const Record&, std::string_view) const;
-  double Interval::*end = nullptr;  // of the interval; null: the ratio, which people read with its interval
+  double Interval::*end = nullptr;  // which end of the interval; null: the ratio, which people see with its interval
 };
 constexpr std::array<RatioColumn, 6> kRatioColumns{{{"speedup", &Speedups::speedup},
                                                     {"speedup_low", &Speedups::speedup, &Interval::low},
@@ -41,7 +41,7 @@ Column column_of(const RatioColumn& column, const Speedups& speedups) {
               .unit = Unit::kRatio,
               .of_phase = true,
               .compares = true,
-              .extent = Extent::kWhole,  // the interval is made of the samples
+              .extent = Extent::kWhole,  // the interval is computed from the samples
               .width = 17,
               .read = [&speedups, column](const Record& record, std::string_view phase) -> Json {
                 const std::optional<Speedup> ratio = (speedups.*column.ratio)(record, phase);
@@ -62,7 +62,7 @@ const RatioColumn* find_ratio(std::string_view name) {
   return found == kRatioColumns.end() ? nullptr : found;
 }
 
-// Appends a column unless one of the first `earlier` columns is the same.
+// Appends a column unless it equals one of the first `earlier` columns.
 void add_once(std::vector<Column>& columns, size_t earlier, Column column) {
   const auto end = columns.begin() + static_cast<std::ptrdiff_t>(earlier);
   const bool is_new = std::none_of(columns.begin(), end, [&](const Column& other) {
@@ -104,7 +104,7 @@ struct SortKey {
   bool is_descending = false;
 };
 
-// Reads "COLUMN[:asc|:desc]"; `where` begins the message of an error.
+// Parses "COLUMN[:asc|:desc]"; `where` is the prefix of an error message.
 SortKey sort_key(std::string_view text, std::string_view where, bool is_descending) {
   const size_t colon = text.rfind(':');
   const std::string_view direction = colon == std::string_view::npos ? "" : text.substr(colon + 1);
@@ -113,7 +113,7 @@ SortKey sort_key(std::string_view text, std::string_view where, bool is_descendi
   return {std::string(text.substr(0, colon)), direction.empty() ? is_descending : direction == "desc"};
 }
 
-// Numbers before everything else, which is ordered by its text.
+// Numbers sort before everything else, which is ordered by its text.
 bool value_before(const Json& a, const Json& b) {
   if (a.is_string() && b.is_string()) return a.text() < b.text();
   if (a.is_number() && b.is_number()) return a.get<double>() < b.get<double>();
@@ -121,7 +121,7 @@ bool value_before(const Json& a, const Json& b) {
   return plain_text(a) < plain_text(b);
 }
 
-// The order of rows of values; a row without a value comes last.
+// Orders rows of values; a row without a value comes last.
 std::vector<size_t> sorted(const std::vector<std::vector<Json>>& rows, const std::vector<SortKey>& keys) {
   std::vector<size_t> positions(rows.size());
   std::iota(positions.begin(), positions.end(), size_t{0});
@@ -207,7 +207,7 @@ std::vector<Column> columns_of(std::string_view list, const Speedups& speedups, 
     }
     if (columns.size() > kMaxColumns) throw Error::format("columns: more than the limit of {}", kMaxColumns);
   }
-  // A list of single columns gets a row for each record and none for its phases.
+  // A list of single columns prints one row per record and no rows for phases.
   for (Column& column : columns) column.of_phase = column.of_phase && has_phases;
   return columns;
 }
@@ -303,7 +303,7 @@ TableOrder::TableOrder(const Table& table, std::string_view text, bool is_descen
   std::vector<std::string_view> known;
   for (const TableColumn& one : table.columns) known.insert(known.end(), {one.key, one.title});
   if (found == table.columns.end())
-    throw Error::format("--sort: the table '{}' has no column {}{}", table.name, quote(key.column),
+    throw Error::format("--sort: table '{}' has no column {}{}", table.name, quote(key.column),
                         did_you_mean(key.column, known));
   column = static_cast<size_t>(found - table.columns.begin());
 }

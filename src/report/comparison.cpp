@@ -1,5 +1,5 @@
-// Medians over rounds, and parts over the quieter ones, so that what disturbs one round neither makes a difference nor
-// hides one.
+// Uses medians over rounds, and part times from the quieter rounds only, so that a disturbance in one round neither
+// creates nor hides a difference.
 #include "report/comparison.h"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ namespace {
 
 using Side = RoundFigures ComparedRound::*;
 
-// The times of a side under a key of Record::time, round by round; 0 where a round has none.
+// The times of one side under a key of Record::time, round by round; 0 if a round has none.
 std::vector<double> times_at(const std::vector<ComparedRound>& rounds, Side side, const std::string& key) {
   std::vector<double> times;
   for (const ComparedRound& round : rounds) {
@@ -30,7 +30,8 @@ std::vector<double> times_at(const std::vector<ComparedRound>& rounds, Side side
   return times;
 }
 
-// The rounds whose traced steps were least disturbed: the half with the shortest sum of A and B, which favours neither.
+// The half of the rounds whose traced steps were least disturbed, that is, with the smallest sum of A and B, which
+// favours neither side.
 std::vector<ComparedRound> quiet_half(std::vector<ComparedRound> rounds) {
   std::ranges::stable_sort(rounds, {}, [](const ComparedRound& round) { return round.a.traced + round.b.traced; });
   rounds.resize((rounds.size() + 1) / 2);
@@ -47,7 +48,7 @@ Table ratio_table(const char* name, std::string_view first) {
               fmt::format("<{0}={0}; a_s=A; b_s=B; ratio=B / A; ratio_low=from; ratio_high=to; <verdict=B is", first))};
 }
 
-// A time with as many digits as the interval of the ratio is worth.
+// A time with as many digits as the ratio's interval justifies.
 TableCell time_cell(const std::optional<double>& time, const std::optional<double>& ratio,
                     const std::optional<Interval>& interval) {
   constexpr double kFinest = 0.001;
@@ -68,7 +69,7 @@ std::vector<TableCell> ratio_row(const std::string& label, const std::optional<d
   return row;
 }
 
-// `sure`: the interval in words.
+// `sure`: the interval as text.
 std::string sentence_of(double ratio, Difference difference, double margin, const std::string& sure) {
   const std::string verdict = difference == Difference::kSame
                                   ? fmt::format("no difference beyond {:.3g} %", 100 * margin)
@@ -135,7 +136,7 @@ bool has_same_ops(const ComparedRound& round, const std::string& part) {
   return std::ranges::equal(a->second, b->second, {}, name, name);
 }
 
-// Mean seconds of the launches of a traced step, added up by a key, those with the largest difference first.
+// Mean launch seconds of a traced step, summed by key, largest difference first.
 template <class Key>
 std::vector<PartDifference> differences_by(const std::vector<ComparedRound>& rounds, const Key& key) {
   std::map<std::string, PartDifference> sums;
@@ -155,14 +156,14 @@ std::vector<PartDifference> differences_by(const std::vector<ComparedRound>& rou
   return differences;
 }
 
-// The parts of a traced step: op by op where A and B launch the same ones.
+// The parts of a traced step, split by op if A and B launch the same ops.
 std::vector<PartDifference> parts_of(const std::vector<ComparedRound>& rounds) {
   return differences_by(rounds, [&](const std::string& part, const std::string& op) {
     return has_same_ops(rounds.front(), part) ? fmt::format("{} {}", part, op) : part;
   });
 }
 
-// The ops of a traced step, each in all parts together; none where some part of A launches other ops than it does in B.
+// The ops of a traced step, each summed over all parts; empty if some part launches different ops in A and B.
 std::vector<PartDifference> ops_of(const std::vector<ComparedRound>& rounds) {
   const ComparedRound& first = rounds.front();
   const auto differs = [&](const auto& part) { return !has_same_ops(first, part.first); };
@@ -170,8 +171,8 @@ std::vector<PartDifference> ops_of(const std::vector<ComparedRound>& rounds) {
   return differences_by(rounds, [](const std::string&, const std::string& op) { return op; });
 }
 
-// The largest `most` of `parts`, which sum to `whole` less what lies between the launches. They are shares of the
-// difference where there is one.
+// The `most` largest `parts`; they sum to `whole` minus the time between launches. If there is a difference, shares are
+// relative to it.
 Table parts_table(const char* name, const char* key, const std::vector<PartDifference>& parts,
                   const PartDifference& whole, bool is_decided, size_t most) {
   Table table{.name = name,
@@ -203,7 +204,7 @@ Table rounds_table(const RoundTimes& times, const std::vector<double>& ratios) {
 }
 
 std::string rounds_sentence(const std::vector<double>& ratios) {
-  constexpr size_t kFew = 9;  // fit into a line
+  constexpr size_t kFew = 9;  // fits on one line
   if (ratios.size() > kFew) {
     const auto [least, most] = std::ranges::minmax_element(ratios);
     return fmt::format("B / A in {} rounds: {:.3f} to {:.3f}, median {:.3f}", ratios.size(), *least, *most,
@@ -214,7 +215,7 @@ std::string rounds_sentence(const std::vector<double>& ratios) {
   return text;
 }
 
-// The part with the largest share of the difference, said and kept; nothing where no part has its sign.
+// Reports the part with the largest share of the difference; does nothing if no part has the same sign.
 void add_cause(PointAnswer& answer, const char* kind, const std::vector<PartDifference>& parts,
                const PartDifference& whole) {
   const auto cause = std::ranges::find_if(
@@ -264,9 +265,8 @@ PairedRatio ratio_of(const std::vector<ComparedRound>& rounds) {
 
 std::string difference_sentence(const PairedRatio& ratio, double margin) {
   if (!ratio.interval) {
-    return fmt::format("undecided: {:.3f} times the time of A ({} too few for an interval, which takes {})",
-                       ratio.ratio, ratio.rounds == 1 ? "1 round is" : fmt::format("{} rounds are", ratio.rounds),
-                       kFewestRounds);
+    return fmt::format("undecided: {:.3f} times the time of A ({} too few; an interval needs {})", ratio.ratio,
+                       ratio.rounds == 1 ? "1 round is" : fmt::format("{} rounds are", ratio.rounds), kFewestRounds);
   }
   const std::string sure = fmt::format("99 % interval {}, {} rounds", interval_text(ratio.interval), ratio.rounds);
   return sentence_of(ratio.ratio, ratio.difference(margin), margin, sure);

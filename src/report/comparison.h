@@ -1,4 +1,4 @@
-// comparison_answer: A against B, measured in rounds, and which part of the step the difference comes from.
+// comparison_answer: compares A with B, measured in rounds, and finds which part of the step the difference comes from.
 #pragma once
 
 #include <cstdint>
@@ -16,25 +16,25 @@
 
 namespace laptime {
 
-// Figures of one process of a round.
+// Results of one process of a round.
 struct RoundFigures {
-  std::string pass;                    // the key of the time that is compared
-  std::map<std::string, double> time;  // medians in seconds, by the keys of Record::time
-  std::vector<std::string> phases;     // those of them that are phases, in order
+  std::string pass;                    // the key of the compared time
+  std::map<std::string, double> time;  // medians in seconds, by keys of Record::time
+  std::vector<std::string> phases;     // those keys that are phases, in order
   // Mean seconds of a traced step by "phase part" and op; empty without a trace.
   std::map<std::string, std::map<std::string, double>> parts;
   double traced = 0;             // mean seconds of a traced step
   double tokens_per_second = 0;  // 0 if unknown
 };
 
-// `record` is ok.
+// `record` must have status ok.
 RoundFigures round_figures(const Record& record, const std::optional<StepTrace>& trace);
 
 struct ComparedRound {
   RoundFigures a, b;
 };
 
-// Names of the two sides ("mode eager", "mode compile"), and the words of the point that both share.
+// Names of the two sides ("mode eager", "mode compile"), and a description of what their point shares.
 struct ComparedNames {
   std::string a, b;
   std::string point;
@@ -50,12 +50,12 @@ PairedRatio ratio_of(const std::vector<ComparedRound>& rounds);
 // "B is slower: 1.034 times the time of A (99 % interval 1.021 to 1.047, 12 rounds)".
 std::string difference_sentence(const PairedRatio& ratio, double margin);
 
-// The ratio and its cause, the phases, the ops or parts that differ most, and the rounds; with `verbose` all tables. At
-// least one round. `margin`: a difference that does not matter, as a fraction.
+// The ratio and its cause, the phases, the ops or parts that differ most, and the rounds; with `verbose`, all tables.
+// Requires at least one round. `margin`: the largest difference that does not matter, as a fraction.
 PointAnswer comparison_answer(const ComparedNames& names, const std::vector<ComparedRound>& rounds, double margin,
                               bool verbose = false);
 
-// `confidence`: of the intervals, as a fraction. At least one pair.
+// `confidence`: level of the intervals, as a fraction. Requires at least one pair.
 PointAnswer stored_comparison_answer(const std::string& a, const std::string& b, const std::vector<StoredPair>& pairs,
                                      double margin, double confidence);
 

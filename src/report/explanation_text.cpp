@@ -1,4 +1,4 @@
-// The parts of an explanation, and its headline.
+// Formats the parts of an explanation, and its headline.
 #include "report/explanation_text.h"
 
 #include <fmt/format.h>
@@ -26,7 +26,7 @@ std::string parameters_text(const Explanation& explanation, size_t width) {
     rows.push_back({group.name, std::to_string(group.tensors), fmt::format("[{}]", joined(group.shape, ", ")),
                     grouped(group.parameters), fmt::format("{:.1f} %", share)});
   }
-  constexpr int64_t kBytes = 4;  // parameters are float32 under every dtype
+  constexpr int64_t kBytes = 4;  // parameters are float32 for every dtype
   return fmt::format("parameters: {}, {} in float32\n{}", grouped(explanation.parameters),
                      format_bytes(explanation.parameters * kBytes),
                      aligned(rows, {false, true, false, true, true}, kIndent, width));
@@ -44,7 +44,7 @@ std::string composites_text(const Explanation& explanation, size_t width) {
 std::string reason_chosen(const std::string& by) {
   if (by == "pinned") return "pinned by --kernels";
   if (by == "measured") return "measured fastest here";
-  return by == "first" ? "first of its list; bench measures before it runs" : "";
+  return by == "first" ? "first in the list; bench measures the choices before it runs" : "";
 }
 
 std::string kernels_text(const Explanation& explanation, size_t width) {
@@ -57,13 +57,13 @@ std::string kernels_text(const Explanation& explanation, size_t width) {
     details += fmt::format("  {} by {}, such as {}\n", decision.op, rows.back()[1], decision.example);
     if (!decision.rivals.empty()) details += fmt::format("      also supported: {}\n", joined(decision.rivals, ", "));
     for (const RefusedKernel& refused : decision.refused)
-      details += fmt::format("      refused: {}: {}\n", refused.kernel, refused.reason);
+      details += fmt::format("      rejected: {}: {}\n", refused.kernel, refused.reason);
   }
   return "kernels\n" + aligned(rows, {false, false, true, true, false}, kIndent, width) +
          (details.empty() ? "" : "other kernels\n" + details);
 }
 
-// How many times as fast as one thread more of them can be, of each kernel and of the step.
+// Upper bounds of the speed-up from more threads, for each kernel and for the step.
 std::string threads_text(const Explanation& explanation, size_t width) {
   Cells header{"op", "kernel", "units", "largest"};
   for (const ThreadBound& bound : explanation.threads) header.push_back(fmt::format("{} threads", bound.threads));
@@ -82,26 +82,27 @@ std::string threads_text(const Explanation& explanation, size_t width) {
   std::vector<bool> right(header.size(), true);
   right[0] = right[1] = false;
   return fmt::format(
-      "speed-up over one thread, at most: units of work bound it, on {1} threads, bandwidth and clock do not\n{0}",
+      "upper bound of the speed-up over one thread: limited by units of work (not by bandwidth or clock) on {1} "
+      "threads\n{0}",
       aligned(rows, right, kIndent, width), explanation.threads.back().threads);
 }
 
 std::string memory_text(const MemoryNeed& need, const std::string& recompute, size_t width) {
   std::vector<Cells> rows{{"resident: parameters, states, inputs, constants", format_bytes(need.resident_bytes)},
-                          {"arena: what the step makes, in its places", format_bytes(need.arena_bytes)},
-                          {"  alive at once, at most", format_bytes(need.live_peak_bytes)}};
+                          {"arena: tensors made by the step, as placed", format_bytes(need.arena_bytes)},
+                          {"  peak of live tensors", format_bytes(need.live_peak_bytes)}};
   if (need.saved_bytes) rows.push_back({"  saved by forward for backward", format_bytes(*need.saved_bytes)});
   std::string text = fmt::format("memory: {}\n{}  {}\n", format_bytes(need.predicted_peak_bytes),
                                  aligned(rows, {false, true}, kIndent, width), need.arithmetic);
   if (!need.peak_op.empty())
     text +=
         fmt::format("  the peak is at {}{}{}\n", need.peak_op, need.peak_scope.empty() ? "" : " in ", need.peak_scope);
-  if (recompute != "none") text += fmt::format("  made again in backward: {}\n", recompute);
+  if (recompute != "none") text += fmt::format("  recomputed in backward: {}\n", recompute);
   text += fmt::format("  {} {}", need.does_not_fit.empty() ? "fits:" : "DOES NOT FIT:", need.limit);
   return text + (need.advice.empty() ? "\n" : fmt::format("; {}\n", need.advice));
 }
 
-// "small 2025: 128,625,408 parameters, 491 MiB; 257 GFLOP forward, 514 GFLOP backward", and whether it fits.
+// "small 2025: 128,625,408 parameters, 491 MiB; 257 GFLOP forward, 514 GFLOP backward", and whether the point fits.
 std::vector<std::string> headline(const Explanation& explanation) {
   std::vector<std::string> lines{fmt::format("{} parameters; {} forward (attention {}, head {}), {} backward",
                                              grouped(explanation.parameters),

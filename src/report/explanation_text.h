@@ -24,8 +24,8 @@ constexpr auto choices_of(ExplainView) {
                                              {kAll, "all"}});
 }
 
-// A headline of parameters, FLOPs and bytes, then the parts of the view; the summary has the ops with most FLOPs and
-// the kernels that run them.
+// A headline with parameters, FLOPs and bytes, followed by the parts of the view. The summary shows the ops with most
+// FLOPs and the kernels that run them.
 std::string print(const Explanation& explanation, ExplainView view = ExplainView::kAll, const TextStyle& style = {});
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// The filter's reader, and the comparison of records with it.
+// Parses a filter and evaluates it on records.
 #include "report/filter.h"
 
 #include <fmt/format.h>
@@ -31,12 +31,12 @@ struct Filter::Comparison {
   std::string column;
   std::string_view op;  // one of kOperators
   std::string value;
-  std::string meant;             // the word of an option that the value stands for: "bfloat16" for "bf16"
-  std::optional<double> number;  // the value as a number, its unit applied
+  std::string meant;             // the canonical spelling of an option value: "bfloat16" for "bf16"
+  std::optional<double> number;  // the value as a number, with its unit applied
   bool null = false;             // the bare word `null`
-  ColumnValue read;              // of records
-  bool compares;                 // rows, as speedup does
-  std::vector<int64_t> ids;      // of stored records that match whatever their value is
+  ColumnValue read;              // reads the column from records
+  bool compares;                 // the column compares rows, like speedup
+  std::vector<int64_t> ids;      // stored records that match regardless of their value
 
   Comparison(std::string name, std::string_view op)
       : column(std::move(name)), op(op), read(column), compares(laptime::compares_rows(column)) {}
@@ -46,7 +46,7 @@ namespace {
 
 using Comparison = Filter::Comparison;
 
-// Longer ones first.
+// Longer operators come first.
 constexpr std::array<std::string_view, 8> kOperators{"==", "!=", "<=", ">=", "=", "<", ">", "~"};
 
 constexpr std::array<std::string_view, 11> kUnits{"", "%", "ns", "us", "ms", "s", "B", "KiB", "MiB", "GiB", "TiB"};
@@ -110,13 +110,13 @@ class Parser {
     return true;
   }
 
-  // A word, or text in quotes, which may be empty.
+  // Takes a word, or quoted text, which may be empty.
   std::string take_text(bool in_list, const std::string& expected, bool& is_quoted) {
     skip_spaces();
     const char mark = at_ < text_.size() ? text_[at_] : ' ';
     is_quoted = mark == '\'' || mark == '"';
     const size_t close = is_quoted ? text_.find(mark, at_ + 1) : 0;
-    if (close == std::string_view::npos) fail(at_, "a quote without its end");
+    if (close == std::string_view::npos) fail(at_, "unterminated quote");
     std::string text(is_quoted ? text_.substr(at_ + 1, close - at_ - 1) : peek_word(in_list));
     if (text.empty() && !is_quoted) fail(at_, expected);
     at_ = is_quoted ? close + 1 : at_ + text.size();
@@ -226,7 +226,7 @@ bool compare(const Comparison& comparison, const Json& value) {
   if (value.is_number()) {
     if (comparison.number) return holds(comparison.op, value.get<double>(), *comparison.number);
     if (is_order(comparison.op)) {
-      throw Error::format("filter: column '{}' holds numbers, but {} is not a number", comparison.column,
+      throw Error::format("filter: column '{}' contains numbers, but {} is not a number", comparison.column,
                           quote(comparison.value));
     }
     return comparison.op == "!=";
@@ -245,12 +245,12 @@ std::string sql_text(std::string_view text) {
   return quoted + "'";
 }
 
-// SQL that holds for every record of which a comparison with the value of `column`, a number or a text, holds. Empty
-// where SQL cannot tell.
+// SQL that is true for every record whose value of `column`, number or text, satisfies the comparison. Empty if SQL
+// cannot decide.
 std::string condition_of(const Comparison& comparison, const std::string& column) {
   if (column.empty() || comparison.null || !is_plain_ascii(comparison.value)) return {};
   const std::string value = sql_text(comparison.value);
-  // The texts of numbers may differ in the last digit.
+  // Numbers stored as text may differ in the last digit.
   const double number = comparison.number.value_or(0);
   const double low = number - std::fabs(number) * 1e-9;
   const double high = number + std::fabs(number) * 1e-9;
@@ -269,8 +269,7 @@ std::string condition_of(const Comparison& comparison, const std::string& column
 }  // namespace
 
 Filter::Filter(std::string_view text) {
-  if (text.size() > kMaxBytes)
-    throw Error::format("filter: {} bytes, more than the limit of {}", text.size(), kMaxBytes);
+  if (text.size() > kMaxBytes) throw Error::format("filter: {} bytes exceed the limit of {}", text.size(), kMaxBytes);
   if (text.find_first_not_of(" \t\r\n") != std::string_view::npos) Parser(text, comparisons_, program_).parse();
 }
 
@@ -319,7 +318,7 @@ std::string Filter::condition() const {
       if (!comparison.ids.empty()) own += fmt::format(" OR id IN ({})", joined(comparison.ids, ", "));
       own = fmt::format("({})", own);
     } else if (step == kNot) {
-      conditions.back().clear();  // more may match than what matches, so that nothing follows for the opposite
+      conditions.back().clear();  // the condition may match too many records, so it must not be negated
     } else {
       const std::string last = std::move(conditions.back());
       conditions.pop_back();
@@ -431,7 +430,7 @@ std::string StoredRecords::why_none(const Filter& filter) const {
 }
 
 void StoredRecords::sort(std::string_view order) {
-  std::vector<int64_t> visited;  // a record that cannot be read any more has no place in the order
+  std::vector<int64_t> visited;  // IDs of the records that are still readable
   const RecordsBy numbered([&](Extent extent, const Visit& visit) {
     visited.clear();
     each_id(extent, [&](int64_t id, const Record& record) {

@@ -1,4 +1,4 @@
-// Groups records into series, oldest first, and marks where a level begins.
+// Groups records into series, oldest first, and marks where each level begins.
 #include "report/history.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ struct Entry {
   std::string commit;
   std::string build;  // commit and identity of the program
   std::vector<double> values;
-  double value = 0;  // their median
+  double value = 0;  // median of the records
 };
 
 struct Series {
@@ -57,7 +57,7 @@ std::vector<Series> series_of(const Records& records, const HistoryOptions& opti
   return all;
 }
 
-// Where a level begins, and by how much its median differs from that of the level before.
+// Where each level begins, and by how much its median differs from the previous level's.
 std::map<size_t, double> changes_of(const std::vector<double>& values, double least) {
   std::map<size_t, double> changes;
   std::vector<size_t> starts = find_change_points(values, least);
@@ -72,7 +72,7 @@ std::map<size_t, double> changes_of(const std::vector<double>& values, double le
   return changes;
 }
 
-// Where the level changed last: figures, changes, and the last one.
+// Describes the last change of level: number of values and changes, and the latest change.
 Finding finding_of(const Series& series, const std::map<size_t, double>& changes, const HistoryOptions& options) {
   Json values{
       {"figures", series.entries.size()}, {"by", options.by_commit ? "build" : "record"}, {"changes", changes.size()}};

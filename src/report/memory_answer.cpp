@@ -15,25 +15,25 @@
 namespace laptime {
 namespace {
 
-constexpr size_t kSummaryRows = 6;  // of the timeline
+constexpr size_t kSummaryRows = 6;  // rows of the timeline
 constexpr size_t kRows = 12;
 constexpr size_t kNamedShares = 4;
 constexpr size_t kWidthWithoutTerminal = 100;
 constexpr size_t kLeastColumns = 20;
 
-// The bytes held over a step, drawn as bars of `rows` lines.
+// Draws the memory held during a step as bars that are `rows` lines high.
 struct Picture {
   const MemoryLedger& ledger;
   const TextStyle& style;
   size_t rows = kRows;
   size_t columns = 0;
-  size_t margin = 0;  // width of the labels at the left
-  int64_t top = 1;    // bytes at the upper edge
+  size_t margin = 0;  // width of the labels on the left
+  int64_t top = 1;    // bytes at the top edge
 
   size_t begin_of(size_t column) const { return column * ledger.launches() / columns; }
   size_t column_of(size_t launch) const { return std::min(columns - 1, launch * columns / ledger.launches()); }
 
-  // The most bytes held during the launches of a column, in eighths of a row.
+  // The most bytes held during any launch of a column, in eighths of a row.
   size_t height(size_t column) const {
     const size_t end = std::max(begin_of(column) + 1, begin_of(column + 1));
     int64_t most = 0;
@@ -55,7 +55,7 @@ struct Picture {
     return style.unicode ? kBlocks.at(std::min<size_t>(8, height - below) - 1) : "#";
   }
 
-  // The peak stands at the upper edge, and the bytes that live for the whole run beside their row.
+  // The top edge is labelled with the peak, and the row of the bytes that live for the whole run with their size.
   std::string bars() const {
     const size_t resident = eighths_of(ledger.resident());
     std::string text;
@@ -69,7 +69,7 @@ struct Picture {
     return text;
   }
 
-  // "├─ forward ────├─ backward ───": each phase begins at its first column.
+  // "├─ forward ────├─ backward ───": each phase label begins at the phase's first column.
   std::string phases() const {
     const std::string dash = style.unicode ? "─" : "-";
     std::string line = pad_left("", margin + 1);
@@ -90,7 +90,7 @@ struct Picture {
 
 Json share(int64_t part, int64_t whole) { return share_of(static_cast<double>(part), static_cast<double>(whole)); }
 
-// The parts of the peak, which add up to the bytes that the plan allocates.
+// The parts of the peak; they sum to the bytes that the plan allocates.
 Table categories_table(const MemoryLedger& ledger) {
   Table table{.name = "categories", .columns = columns_from("<category=at the peak; bytes=bytes; share=share")};
   std::vector<std::pair<std::string, int64_t>> parts;
@@ -119,7 +119,7 @@ Table phases_table(const std::vector<Finding>& findings) {
   return table;
 }
 
-// Bytes as tensors ask for them, as the plan places them and, after a run, as they were held.
+// Bytes as requested by tensors, as placed by the plan and, after a run, as actually held.
 Table accounts_table(const Record& record, const StepTrace& trace, const MemoryLedger& ledger) {
   const MemoryUse& memory = record.memory;
   Table table{.name = "accounts", .columns = columns_from("<account=account; bytes=bytes; <of=of")};
@@ -127,12 +127,12 @@ Table accounts_table(const Record& record, const StepTrace& trace, const MemoryL
     if (bytes) table.add({account, *bytes, std::move(of)});
   };
   const bool is_pooled = memory.reserved_bytes && memory.reserved_bytes != memory.peak_bytes;
-  add("requested", ledger.peak().total(), "tensors alive at the peak");
+  add("requested", ledger.peak().total(), "live tensors at the peak");
   add("planned", ledger.planned(),
       fmt::format("{} for the whole run, {} for the step", brief_bytes(trace.resident_bytes),
                   brief_bytes(trace.arena_bytes)));
   if (!was_held(record)) return table;
-  add("held", memory.peak_bytes, is_pooled ? "asked for on the device" : "allocated in whole pages");
+  add("held", memory.peak_bytes, is_pooled ? "requested on the device" : "allocated in whole pages");
   if (is_pooled) add("reserved", memory.reserved_bytes, "taken from the device by the pool of the step");
   add("resident", memory.peak_rss_bytes,
       memory.base_rss_bytes ? fmt::format("of the process; {} before the step", brief_bytes(*memory.base_rss_bytes))
@@ -239,7 +239,7 @@ Table timeline_table(const StepTrace& trace, const MemoryLedger& ledger) {
 std::string doubt_line(const Record& record, const Finding& peak) {
   if (record.status == Status::kOutOfMemory && peak.has("available_bytes")) {
     const int64_t missing = peak.integer("bytes") - peak.integer("available_bytes");
-    return fmt::format("! does not fit: {} more than the {} that the step may use",
+    return fmt::format("! does not fit: {} more than the {} available to the step",
                        brief_bytes(std::max<int64_t>(0, missing)), usable_words(peak));
   }
   if (record.status != Status::kOk) return fmt::format("! {}: {}", name_of(record.status), record.reason);

@@ -1,4 +1,4 @@
-// memory_answer: what the memory of a step is held for, for `laptime memory`.
+// memory_answer: shows what a step uses memory for, for `laptime memory`.
 #pragma once
 
 #include <array>
@@ -31,39 +31,40 @@ constexpr auto choices_of(MemoryView) {
 
 struct MemoryQuery {
   MemoryView view = MemoryView::kSummary;
-  int64_t top = 10;  // rows of the largest allocations; 0: all
+  int64_t top = 10;  // rows in the table of largest allocations; 0: all
   bool verbose = false;
 };
 
-// The peak and where it is, its parts, a timeline, and the tables of the view.
+// The peak and where it occurs, its parts, a timeline, and the tables of the view.
 PointAnswer memory_answer(const Record& record, const StepTrace& trace, const MemoryQuery& query);
 
 // The tables of a view: categories, phases, accounts, saved_blocks, saved_contributors, saved_by_op, largest, timeline.
 std::vector<Table> memory_tables(const Record& record, const StepTrace& trace, const MemoryQuery& query);
 
-// The bytes held over a step as `rows` lines of bars as wide as the terminal, with the phases below them.
+// Draws the memory held during a step as bars `rows` lines high and as wide as the terminal, with the phases below.
 std::string timeline_text(const MemoryLedger& ledger, size_t rows, const TextStyle& style);
 
 // The peaks of the points of a sweep.
 class MemoryPeaks {
  public:
-  // `order` is a column of the table "peaks", "peak_bytes" or "peak_bytes:desc"; empty: as the points come. Throws
-  // Error for an unknown column.
+  // `order` is a column of the table "peaks", "peak_bytes" or "peak_bytes:desc"; empty: in the order of the points.
+  // Throws Error for an unknown column.
   explicit MemoryPeaks(std::string_view order);
 
   void add(const Record& record, const std::optional<StepTrace>& trace);
 
-  // One table for people. If the points differ in pass or number type it is a grid: these along one side, all other
-  // differences along the other. Otherwise it has a row for each point with the parts of its peak. Programs get both.
+  // One table for people. If the points differ in pass or number type, it is a grid with these along one side and all
+  // other differences along the other. Otherwise it has a row per point with the parts of its peak. Programs get both
+  // tables.
   PointAnswer answer() const;
 
  private:
   std::string order_;
   std::vector<Record> records_;
-  Table table_;  // a row for each
+  Table table_;  // one row per point
 };
 
-// The peaks of records by pass and number type; none where all have the same. Those that do not fit are marked.
+// The peaks of records by pass and number type; none if all records share both. Peaks that do not fit are marked.
 std::optional<Table> peaks_by_pass(const std::vector<const Record*>& records);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// The peaks of several points: a row for each, or passes against the rest of their names.
+// The peaks of several points: one row per point, or a grid of passes and the rest of the points' names.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ int64_t peak_of(const Record& record) {
 }
 
 std::string limit_words(const std::vector<const Record*>& records) {
-  constexpr double kMoments = 0.05;  // by which the memory that is available differs from moment to moment
+  constexpr double kMoments = 0.05;  // by how much available memory may vary from moment to moment
   std::optional<UsableMemory> least;
   int64_t most = 0;
   for (const Record* const record : records) {
@@ -48,7 +48,7 @@ std::string limit_words(const std::vector<const Record*>& records) {
   return usable_words({.kind = "memory_peak", .values = std::move(values)});
 }
 
-// The smallest peak that does not fit; none where everything fits, or where a larger peak fits another device.
+// The smallest peak that does not fit; none if everything fits, or if a larger peak fits on another device.
 std::optional<int64_t> least_too_large(const std::vector<const Record*>& records) {
   std::optional<int64_t> least;
   int64_t most_fitting = -1;
@@ -105,7 +105,7 @@ PointAnswer MemoryPeaks::answer() const {
     table.rows[i].cells.front().text = spoken_name(records_[i].name, common);
     if (!table.rows[i].cells[2].value.is_null()) records.push_back(&records_[i]);
   }
-  for (size_t i = 4; i < table.columns.size(); ++i) {  // a column without bytes says nothing
+  for (size_t i = 4; i < table.columns.size(); ++i) {  // omit columns that are zero everywhere
     const bool is_empty = std::ranges::all_of(
         table.rows, [&](const TableRow& row) { return row.cells[i].value.is_null() || row.cells[i].value == 0; });
     if (is_empty) table.columns[i].for_people = false;

@@ -1,4 +1,4 @@
-// Takes names apart, says their words, and collects what the rows of a table share.
+// Parses names, turns them into words, and collects what the rows of a table share.
 #include "report/names.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace laptime {
 namespace {
 
-// The named size that a custom model was made from; empty for every other record.
+// The named size from which a custom model was derived; empty for every other record.
 std::string_view changed_size(const Record& record) {
   if (record.config.text("model") != kCustomModel) return {};
   const std::string_view word = tagged(record.name, "model");
@@ -32,7 +32,7 @@ void erase_all(std::string& text, std::string_view part) {
   for (size_t at = text.find(part); at != std::string::npos; at = text.find(part)) text.erase(at, part.size());
 }
 
-// The parts of a name made by this program, "step/model:small/ctx:256"; any other name is one part.
+// The parts of a name in laptime's format, "step/model:small/ctx:256"; any other name is one part.
 std::vector<std::string_view> parts_of(const Record& record) {
   if (!record.label.empty()) return {record.label};
   std::vector<std::string_view> parts = words_in(record.name);
@@ -147,7 +147,7 @@ void Heading::add(const Record& record) {
   some_of_others_ = some_of_others_ || !system_of(record).empty();
   (is_predicted(record) ? some_predicted_ : some_measured_) = true;
   if (!record.fingerprint.empty() && !is_predicted(record)) machines_.insert(record.fingerprint);
-  // Before its run a record has no machine.
+  // A record has no machine before it runs.
   if (!is_predicted(record) && !record.machine.json().empty()) cards_.insert(device_card_name(record));
   if (!record.binary.commit.empty()) commits_.insert(record.binary.commit);
   if (std::string device = record.config.text("device"); !device.empty()) devices_.insert(std::move(device));

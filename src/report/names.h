@@ -1,5 +1,5 @@
-// Names of points, models, machines and dates, and Heading: the parts of names, machine and program that all rows of a
-// table share.
+// Names of points, models, machines and dates, and Heading: the parts of the name, machine and program that all rows of
+// a table share.
 #pragma once
 
 #include <set>
@@ -13,13 +13,13 @@
 
 namespace laptime {
 
-// The column `model`: the named size that was asked for, and how the model that ran differs from it. A record has
-// "custom" for a named size of which a dimension was changed; its name keeps the word that was given. Both functions
-// read nothing but these two (Extent::kNames).
+// The column `model`: the requested named size, and how the model that ran differs from it. A record says "custom" for
+// a named size with a changed dimension, but its name keeps the requested word. Both functions read only these two
+// fields (Extent::kNames).
 //
 // "small", "small, 2 layers", "custom".
 std::string model_text(const Record& record);
-// What a filter finds the model by: the text and, of a changed size, also the size and "custom".
+// The words by which a filter finds the model: the text and, for a changed size, also the size and "custom".
 std::vector<std::string> model_words(const Record& record);
 
 // "small, 1 layer, ctx 64, batch 2, step float32 compile · AMD EPYC, 2 threads": the point and its machine.
@@ -27,17 +27,17 @@ std::string point_line(const Record& record);
 
 bool is_attention(const Record& record);
 
-// The card that ran the record's point, such as "NVIDIA H200"; empty where the machine itself did.
+// The card that ran the record's point, such as "NVIDIA H200"; empty if the CPU ran it.
 std::string device_card_name(const Record& record);
-// A word of the record's machine, "avx512" of "isa_used"; empty where it has none.
+// A string from the record's machine, such as "avx512" for "isa_used"; empty if absent.
 std::string machine_word(const Record& record, std::string_view key);
-// The processor by its whole name, or "AMD EPYC 9R14" for "AMD EPYC 9R14 96-Core Processor".
+// The full processor name, or "AMD EPYC 9R14" for "AMD EPYC 9R14 96-Core Processor".
 std::string processor_name(const Record& record);
 std::string brief_processor(std::string name);
-// "2 threads"; empty where the record does not know.
+// "2 threads"; empty if the record does not state the number.
 std::string threads_text(const Record& record);
 
-// The day of a date in ISO 8601, "2025-11-21", and the date to the minute, "2025-11-21 10:15 UTC".
+// The day of an ISO 8601 date, "2025-11-21", and the date to the minute, "2025-11-21 10:15 UTC".
 std::string day_of(const std::string& created);
 std::string minute_of(const std::string& created);
 
@@ -45,19 +45,19 @@ class Heading {
  public:
   explicit Heading(const Records& rows);
 
-  // The name of a row without the parts that all rows share: "bfloat16 ctx 256"; its label if it has one. Names the
-  // device if the rows are predicted for several.
+  // A row's name without the parts that all rows share: "bfloat16 ctx 256"; the row's label if it has one. Includes the
+  // device if the rows are predicted for several devices.
   std::string short_name(const Record& record) const;
 
   bool some_predicted() const { return some_predicted_; }
   bool some_measured() const { return some_measured_; }
-  bool some_of_others() const { return some_of_others_; }  // whose steps another program ran
+  bool some_of_others() const { return some_of_others_; }  // some rows come from another program
   size_t run_count() const { return runs_.size(); }
   size_t row_count() const { return rows_; }
   const std::set<std::string>& passes() const { return passes_; }
-  bool only_attention() const { return only_attention_; }  // rows of attention alone
+  bool only_attention() const { return only_attention_; }  // all rows run attention by itself
 
-  // Of `first`, a whole record of the table: machine, threads, instruction set, program, date and load.
+  // Machine, threads, instruction set, program, date and load of `first`, which must be a complete record.
   std::vector<std::string> facts(const Record& first) const;
   std::string shared_text(const Record& first) const;   // "small, 1 layer, ctx 64, step"; may be empty
   std::string machine_text(const Record& first) const;  // "AMD EPYC 9R14, 2 threads", "predicted for h100"
@@ -71,12 +71,12 @@ class Heading {
   bool some_predicted_ = false;
   bool some_measured_ = false;
   bool some_of_others_ = false;
-  bool keeps_pass_ = false;  // a row has no part of its own
+  bool keeps_pass_ = false;  // true if a row would otherwise have an empty name
   std::vector<std::string> shared_;
-  std::set<std::vector<std::string>> without_own_;  // parts of rows that had none of their own so far
-  std::set<std::string> devices_;                   // known where some row is predicted
+  std::set<std::vector<std::string>> without_own_;  // parts of rows whose own name is empty so far
+  std::set<std::string> devices_;                   // known if any row is predicted
   std::set<std::string> machines_;
-  std::set<std::string> cards_;  // empty: the processor itself
+  std::set<std::string> cards_;  // empty: the CPU ran the points
   std::set<std::string> commits_;
   std::string first_created_;
   std::string last_created_;

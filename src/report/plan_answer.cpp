@@ -1,4 +1,4 @@
-// Lines and tables of plans, and of the launch costs that predictions are made from.
+// Lines and tables for plans, and for the launch costs from which predictions are made.
 #include "report/plan_answer.h"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ std::string fit_words(const Record& record) {
   return fmt::format("{} too many", brief_bytes(*record.bytes_requested - *record.bytes_available));
 }
 
-// "optimizer state 43 %, saved activations 34 %, parameters 21 %": the three largest.
+// "optimizer state 43 %, saved activations 34 %, parameters 21 %": the three largest shares.
 std::string share_words(const std::vector<Finding>& findings) {
   constexpr size_t kNamed = 3;
   std::vector<std::string> parts;
@@ -59,7 +59,7 @@ std::vector<std::string> phase_parts(const Finding& time, const std::vector<Find
 struct PlanRow {
   const PlannedPoint& point;
   std::vector<Finding> findings;
-  std::string name{};  // how it differs from the others
+  std::string name{};  // how the point differs from the others
 };
 
 std::vector<PlanRow> rows_of(const std::vector<PlannedPoint>& points, const TrainingBudget& budget) {
@@ -148,11 +148,11 @@ void draw_curve(const std::vector<PlanRow>& rows, PointAnswer& answer) {
   }
   const auto fits = [](const PlanRow& row) { return row.point.record.status == Status::kOk; };
   const auto first = std::ranges::find_if(rows, fits);
-  if (first != rows.begin() && first != rows.end()) answer.say(fmt::format("fits first with {}", first->name));
+  if (first != rows.begin() && first != rows.end()) answer.say(fmt::format("first point that fits: {}", first->name));
   answer.draw([bars](const TextStyle& style) { return bars_text(bars, kWidest, style); });
 }
 
-// "! times are at best; published runs took 0.9 to 7.7 times as long"; empty where no bound is from a data sheet.
+// "! times are lower bounds; published runs took 0.9 to 7.7 times as long"; empty if no bound comes from a data sheet.
 std::string published_line(const std::vector<Finding>& findings) {
   std::optional<Interval> ratios;
   for (const Finding& finding : findings) {
@@ -161,7 +161,7 @@ std::string published_line(const std::vector<Finding>& findings) {
     ratios = {std::min(one.low, ratios.value_or(one).low), std::max(one.high, ratios.value_or(one).high)};
   }
   return !ratios ? ""
-                 : fmt::format("! times are at best; published runs took {} to {} times as long",
+                 : fmt::format("! times are lower bounds; published runs took {} to {} times as long",
                                fixed_text(ratios->low, 1), fixed_text(ratios->high, 1));
 }
 
@@ -170,14 +170,14 @@ double largest(const std::vector<double>& values) { return *std::ranges::max_ele
 }  // namespace
 
 std::string basis_words(const Prediction& prediction) {
-  if (prediction.from.empty()) return "no launch was measured; run laptime calibrate";
+  if (prediction.from.empty()) return "no launch times are known; run laptime calibrate";
   if (prediction.newest.empty()) return prediction.from;
   return fmt::format("{}, {} of the same shapes", prediction.from,
                      whole_percent_text(prediction.measured_share.value_or(0)));
 }
 
 std::string disturbed_prediction_line(const Prediction& prediction) {
-  constexpr double kWorthSaying = 0.005;  // of the predicted time
+  constexpr double kWorthSaying = 0.005;  // as a fraction of the predicted time
   const double share = prediction.disturbed_share.value_or(0);
   if (!(share > kWorthSaying)) return "";
   return fmt::format("! {} of the predicted time is from launches measured on a disturbed machine",
@@ -212,7 +212,7 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
     answer.fill(std::move(parts), /*is_indented=*/false);
     answer.fill(phase_parts(*time, of_trace));
   } else {
-    answer.say("time not predicted: no launch of this device was measured (laptime calibrate)");
+    answer.say("time not predicted: no launch times for this device; run laptime calibrate");
   }
   for (const char* kind : {"largest", "compile_mode", "framework"}) answer.say(words_of(plan, kind));
   const std::string published = words_of(plan, "published_figures");
@@ -232,7 +232,7 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
     std::vector<Table> tables = memory_tables(record, *trace, {.view = MemoryView::kPhases});
     tables.push_back(memory_tables(record, *trace, {.view = MemoryView::kAccounts}).back());
     for (Table& table : tables) {
-      table.name = "memory_" + table.name;  // the profile has a table of phases too
+      table.name = "memory_" + table.name;  // the profile also has a table named "phases"
       add(std::move(table));
     }
   }
@@ -281,7 +281,7 @@ std::string prediction_words(const Record& record) {
   if (parts.empty()) return text;
   const auto most = std::ranges::max_element(
       parts, {}, [](const PredictedPart& part) { return std::abs(part.predicted - part.measured); });
-  return text + fmt::format("; most of it {} {}", most->part,
+  return text + fmt::format("; largest part: {} {}", most->part,
                             change_text((most->predicted - most->measured) / whole.measured));
 }
 

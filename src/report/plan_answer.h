@@ -33,32 +33,32 @@ constexpr auto choices_of(PlanView) {
 
 struct PlanQuery {
   PlanView view = PlanView::kSummary;
-  TrainingBudget budget{.tokens = 1e9};  // of the training whose time is told
-  bool draws_curve = false;              // bytes against time of the points
-  bool compares_training = false;        // of several points, one below the other
-  bool grid = false;                     // peaks alone
+  TrainingBudget budget{.tokens = 1e9};  // the training run whose duration is shown
+  bool draws_curve = false;              // plot memory against time for each point
+  bool compares_training = false;        // compare the training times of several points
+  bool grid = false;                     // show only peaks
   bool verbose = false;
 };
 
-// One point: in a few lines, with the tables of the view.
+// One point: a short summary with the tables of the view.
 PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace>& trace, const PlanQuery& query);
 
-// Several points: a line on what fits, and a row for each or, with `grid`, their peaks by pass and number type.
+// Several points: a line on which fit, and a row for each point or, with `grid`, their peaks by pass and number type.
 PointAnswer plan_answer(const std::vector<PlannedPoint>& points, const PlanQuery& query);
 
-// "measured launches, 98 % of the same shapes": what a prediction was made from.
+// "measured launches, 98 % of the same shapes": what a prediction is based on.
 std::string basis_words(const Prediction& prediction);
 
-// "! 12 % of the predicted time is from launches measured on a disturbed machine"; empty where hardly any is.
+// "! 12 % of the predicted time is from launches measured on a disturbed machine"; empty if the share is negligible.
 std::string disturbed_prediction_line(const Prediction& prediction);
 
-// Predicted beside measured, for `bench --explain`: a table by class, phase and pass. None without both.
+// Predicted and measured times for `bench --explain`: a table by class, phase and pass. None unless both are known.
 std::optional<Table> prediction_table(const Record& record);
-// "predicted 3.00 s, measured 5.00 s: -40 %; most of it backward matmul -30 %"; empty without both.
+// "predicted 3.00 s, measured 5.00 s: -40 %; largest part: backward matmul -30 %"; empty unless both are known.
 std::string prediction_words(const Record& record);
 
-// One row for each kind of launch and number of threads, those that take longest first: how many shapes were measured,
-// and the rates that they reach.
+// One row per kind of launch and number of threads, longest first: how many shapes were measured, and the rates that
+// they reach.
 Table launch_costs_table(std::span<const LaunchCost> costs);
 
 }  // namespace laptime

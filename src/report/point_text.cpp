@@ -1,4 +1,4 @@
-// Words for records.
+// Turns records into sentences.
 #include "report/point_text.h"
 
 #include <fmt/format.h>
@@ -79,7 +79,7 @@ std::string samples_text(const Record& record, const TimeStats& time) {
   return text;
 }
 
-// " (plan 12.00 ms, memory 0.200 s)": the parts of a sum that are known and not zero.
+// " (plan 12.00 ms, memory 0.200 s)": the known, non-zero parts of a sum.
 std::string parts_of(const SetupTimes& times) {
   std::vector<std::string> parts;
   for (const auto& [name, seconds] :
@@ -90,7 +90,7 @@ std::string parts_of(const SetupTimes& times) {
   return parts.empty() ? "" : fmt::format(" ({})", joined(parts, ", "));
 }
 
-// "8 x 1 x 16384 x 16384 x 4 bytes = 8.00 GiB"; without the product where the bytes have no shape of their own.
+// "8 x 1 x 16384 x 16384 x 4 bytes = 8.00 GiB"; without the product if the bytes have no shape.
 std::string product(const TensorUse& tensor) {
   std::string bytes = format_bytes(tensor.bytes);
   double numel = 1;  // exact up to 2^53 elements
@@ -148,8 +148,8 @@ std::string peak_share_words(std::string_view metric) {
 std::string first_steps_text(const Record& record) {
   const Transient& transient = record.transient;
   const double excess = *transient.excess;
-  if (!std::isfinite(excess)) return "first steps: not known how much longer they took";
-  if (excess <= 0) return "first steps: none longer than later ones";
+  if (!std::isfinite(excess)) return "first steps: extra time unknown";
+  if (excess <= 0) return "first steps: no longer than later ones";
   const int64_t count = transient.steps.value_or(1);
   std::string text = fmt::format("first {} {} longer", count == 1 ? "step" : fmt::format("{} steps together", count),
                                  format_seconds(excess));
@@ -159,14 +159,14 @@ std::string first_steps_text(const Record& record) {
 
 std::vector<std::string> details_of(const Record& record) {
   std::vector<std::string> lines;
-  if (is_predicted(record)) return lines;  // nothing was set up, and no step was the first
+  if (is_predicted(record)) return lines;  // nothing was set up, and there were no first steps
   if (record.setup.total) lines.push_back("set-up " + format_seconds(*record.setup.total) + parts_of(record.setup));
   if (record.transient.excess && record.main_time() != nullptr) lines.push_back(first_steps_text(record));
   if (const int64_t steps = record.stopping.steps_per_sample.value_or(1); steps > 1)
-    lines.push_back(fmt::format("a sample is {} steps: one is too short to time", steps));
+    lines.push_back(fmt::format("a sample is {} steps, because one is too short to time", steps));
   const FlopsUse& flops = record.flops;
   if (flops.mfu_measured.value_or(0) > 0 && flops.model_flops_per_second) {
-    lines.push_back(fmt::format("mfu is of a measured peak: {}/s{}",
+    lines.push_back(fmt::format("mfu is relative to a measured peak: {}/s{}",
                                 format_flops(*flops.model_flops_per_second / *flops.mfu_measured),
                                 flops.peak_measured_at.empty() ? "" : ", " + day_of(flops.peak_measured_at)));
   }
@@ -185,7 +185,7 @@ std::string reason_of(const Record& record) {
   if (record.status == Status::kOk) return "";
   std::string reason = record.reason.empty() ? "no reason stated" : record.reason;
   const bool has_arithmetic = reason.find("iB") != std::string::npos;
-  if (record.bytes_requested && !has_arithmetic) reason += "; asked for " + format_bytes(*record.bytes_requested);
+  if (record.bytes_requested && !has_arithmetic) reason += "; requested " + format_bytes(*record.bytes_requested);
   if (record.bytes_available && !has_arithmetic) reason += "; available " + format_bytes(*record.bytes_available);
   if (!record.op.empty()) reason += fmt::format("; op {}", record.op);
   if (!record.scope.empty()) reason += fmt::format("; at {}", record.scope);
@@ -201,8 +201,8 @@ bool is_smaller_shortage(const Record& a, const std::optional<Record>& b) {
 }
 
 std::string explain_shortage(const Record& record) {
-  std::string text = fmt::format("\nthe smallest that does not fit: {}\n  {}\n", printable(spoken_name(record.name)),
-                                 printable(reason_of(record)));
+  std::string text = fmt::format("\nthe smallest point that does not fit: {}\n  {}\n",
+                                 printable(spoken_name(record.name)), printable(reason_of(record)));
   const MemoryUse& memory = record.memory;
   if (memory.largest.empty()) return text;
   std::vector<Cells> rows;
@@ -214,7 +214,7 @@ std::string explain_shortage(const Record& record) {
   const int64_t whole = std::max(memory.predicted_peak_bytes.value_or(0), listed.value());
   const int64_t rest = whole - listed.value();
   if (rest > 0) rows.push_back({format_bytes(rest), "everything else, and gaps between tensors"});
-  rows.push_back({format_bytes(whole), "in all"});
+  rows.push_back({format_bytes(whole), "total"});
   return text + "live at the peak:\n" + aligned(rows, {}, 2);
 }
 
@@ -240,7 +240,7 @@ std::string TrustLine::line() const {
   if (lost_ > 0) {
     why = fmt::format("{:.0f} % of the time lost to other programs", 100 * lost_);
   } else if (few_samples_) {
-    why = fmt::format("{} only", counted(*few_samples_, "sample"));
+    why = fmt::format("only {}", counted(*few_samples_, "sample"));
   } else if (uncertainty_ > kTrustedWithin) {
     why = fmt::format("times are known to {}", plus_minus_text(uncertainty_));
   } else if (!unsteady_.empty()) {
@@ -248,7 +248,7 @@ std::string TrustLine::line() const {
   } else {
     return "";
   }
-  const std::string good = fmt::format(": good to about {:.0f} %", 100 * std::max(uncertainty_, kTrustedWithin));
+  const std::string good = fmt::format(": accurate to about {:.0f} %", 100 * std::max(uncertainty_, kTrustedWithin));
   if (rows_ == 1)
     return fmt::format("! {}{}", why, lost_ > 0 ? ": compare ratios, not times" : few_samples_ ? good : "");
   const double least = 1 + (lost_ > 0 ? 3 : 2) * std::max(uncertainty_, kTrustedWithin);

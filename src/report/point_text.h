@@ -1,4 +1,4 @@
-// Records in sentences: the answer of a point, its details, what did not fit, and how far times can be relied on.
+// Describes records in sentences: the result of a point, its details, what did not fit, and how reliable its times are.
 #pragma once
 
 #include <cstdint>
@@ -13,51 +13,51 @@
 
 namespace laptime {
 
-// Time, rate, memory and phases of a record, and the point itself: lines that end in a line break, the answer first.
-// `is_stored`: the record was not measured by this command. `quiet` leaves the point out. `mfu`: the metric that states
-// the share of the peak.
+// Time, rate, memory and phases of a record, and the point itself, as lines that end in a line break, result first.
+// `is_stored`: the record was not measured by this command. `quiet` omits the point. `mfu`: the metric for the share of
+// peak.
 std::string point_text(const Record& record, const Heading& heading, const TextStyle& style, bool quiet, bool is_stored,
                        std::string_view mfu = "mfu");
 
 // "of peak" for mfu, "of peak (causal)" for mfu_causal.
 std::string peak_share_words(std::string_view metric);
 
-// For --verbose, a line each: set-up, first steps, the peak behind the mfu, skipped updates, and the verdict with its
+// For --verbose, one line each: set-up, first steps, the peak used for mfu, skipped updates, and the verdict with its
 // reasons.
 std::vector<std::string> details_of(const Record& record);
 
-// "first 2 steps together 55.41 ms longer, 4.310 ms of it page faults", or that none was longer. The transient of the
-// record must have an excess.
+// "first 2 steps together 55.41 ms longer, 4.310 ms of it page faults", or that none was longer. The record's transient
+// must have an excess.
 std::string first_steps_text(const Record& record);
 
-// The phases within the pass that was asked for, in the order in which they ran. None of a record without that time.
+// The phases within the requested pass, in execution order. Empty if the record lacks that time.
 std::vector<std::string> phases_of(const Record& record);
 
-// Why a record is not ok: reason, bytes, op and scope; empty for ok.
+// Why a record is not ok: reason, bytes, op and scope; empty if ok.
 std::string reason_of(const Record& record);
 
-// Whether `a` is out of memory and asked for less than `b`, if there is one.
+// Whether `a` is out of memory and requested less than `b`, if `b` exists.
 bool is_smaller_shortage(const Record& a, const std::optional<Record>& b);
 
 // Explains a record that is out of memory: its configuration, how many bytes it needs and why they are not available,
-// each large tensor that is live at its peak with its shape, and their sum. Whole lines.
+// each large tensor (with its shape) that is live at the peak, and their sum. Returns complete lines.
 std::string explain_shortage(const Record& record);
 
-// How far the times of a table can be relied on: collects the worst of its rows.
+// How reliable the times in a table are: collects the worst of its rows.
 class TrustLine {
  public:
   void add(const Record& record);
 
-  // One line that begins with "!": what the times are good for. Empty if each median is known within 5 % and the
-  // machine was quiet.
+  // One line that begins with "!" and says what the times can be used for. Empty if each median is known within 5 % and
+  // the machine was quiet.
   std::string line() const;
 
  private:
   int64_t rows_ = 0;
   double lost_ = 0;
-  double uncertainty_ = 0;              // the largest
-  std::optional<int64_t> few_samples_;  // the fewest of a row with too few for an interval
-  std::string unsteady_;                // the first reason of a verdict against the time
+  double uncertainty_ = 0;              // largest of any row
+  std::optional<int64_t> few_samples_;  // the smallest number of samples of a row that has too few for an interval
+  std::string unsteady_;                // the first reason of a verdict that the time is unreliable
   bool is_predicted_ = false;
 };
 

@@ -1,5 +1,5 @@
-// The lines of a profile, and profiles side by side: the parts of two, the cost of casts, and how shares change from
-// pass to pass.
+// The lines of a profile, and profiles side by side: the parts of two profiles, the cost of casts, and how shares
+// change from pass to pass.
 #include "report/profile_answer.h"
 
 #include <fmt/format.h>
@@ -17,9 +17,9 @@
 namespace laptime {
 namespace {
 
-// The phases of a step with the class that takes most; the classes of a pass that has a single phase.
+// The phases of a step, each with its slowest class; the classes of a pass with a single phase.
 std::vector<Bar> bars_of(const std::vector<Finding>& findings) {
-  constexpr double kLeast = 0.01;  // of the step: thinner bars show nothing
+  constexpr double kLeast = 0.01;  // as a share of the step; thinner bars are invisible
   std::vector<Bar> phases;
   std::vector<Bar> classes;
   for (const Finding& finding : findings) {
@@ -77,7 +77,7 @@ Json value_or_null(const Finding* finding, std::string_view key) {
   return finding != nullptr && finding->has(key) ? Json(finding->number(key)) : Json(nullptr);
 }
 
-// Phases with the residue and the whole, for programs.
+// Phases with the residue and the total, for programs.
 Table phases_table(const std::vector<Finding>& findings) {
   Table table{
       .name = "phases",
@@ -94,7 +94,7 @@ Table phases_table(const std::vector<Finding>& findings) {
   return table;
 }
 
-// The table and key of a comparison, and the view that shows it.
+// The table and key of a comparison, and the view that shows them.
 struct ComparedRows {
   ProfileView view;
   const char* name;
@@ -106,7 +106,7 @@ constexpr std::array kCompared{ComparedRows{ProfileView::kClasses, "compared_cla
                                ComparedRows{ProfileView::kOps, "compared_ops", ComparedBy::kOp},
                                ComparedRows{ProfileView::kAttention, "compared_attention", ComparedBy::kAttention}};
 
-// The ratio, which people read with its interval, and the ends of the interval for programs.
+// The ratio, shown to people with its interval, and the ends of the interval for programs.
 void add_ratio(const std::optional<double>& ratio, const std::optional<Interval>& interval,
                std::vector<TableCell>& cells) {
   TableCell& cell = cells.emplace_back(ratio);
@@ -143,7 +143,7 @@ PointAnswer profile_answer(const Record& record, const StepTrace& trace, const P
       is_for_people ? answer.show(std::move(table)) : answer.keep(std::move(table));
     }
   }
-  if (query.verbose)  // how far tracing changes the step, and the rates behind the bounds
+  if (query.verbose)  // how much tracing slows the step down, and the rates used for the bounds
     answer.say_findings({"class_share", "rates", "pass_bound", "tracing", "launch_sum", "marks", "launch_starts",
                          "data_sheet_floor", "device_idle"});
   answer.say(doubt_line(findings));
@@ -216,7 +216,7 @@ Table class_share_table(const std::vector<ComparedProfile>& profiles) {
 }
 
 PointAnswer compared_answer(const ComparedProfile& a, const ComparedProfile& b, ProfileView view) {
-  PointAnswer answer{.name = fmt::format("{} against {}: {}", a.title, b.title, b.point)};
+  PointAnswer answer{.name = fmt::format("{} compared with {}: {}", a.title, b.title, b.point)};
   const ComparedPart whole = compared_parts(*a.trace, *b.trace, ComparedBy::kClass).back();
   if (whole.ratio) {
     const auto& [low, high] = whole.interval.value_or(Interval{});

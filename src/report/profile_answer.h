@@ -1,4 +1,4 @@
-// profile_answer: where the time of a traced step goes, for `laptime profile`.
+// profile_answer: shows where the time of a traced step goes, for `laptime profile`.
 #pragma once
 
 #include <array>
@@ -30,8 +30,8 @@ constexpr auto choices_of(ProfileView) {
                                              {kAll, "all"}});
 }
 
-// What a row of the tables of kernels, ops, classes and scopes adds up: all launches of a name, or only those with the
-// same shapes, in the same layer or in the same phase.
+// How launches are grouped into rows in the tables of kernels, ops, classes and scopes: by name, or also by shape,
+// layer or phase.
 enum class ProfileBy : uint8_t { kName, kShape, kLayer, kPhase };
 
 constexpr auto choices_of(ProfileBy) {
@@ -39,42 +39,42 @@ constexpr auto choices_of(ProfileBy) {
   return std::to_array<Choice<ProfileBy>>({{kName, "name"}, {kShape, "shape"}, {kLayer, "layer"}, {kPhase, "phase"}});
 }
 
-// Whether `by` decides what a row of the view is, or names what its rows are anyway (the phase of an op).
+// Whether `by` changes the rows of the view, or matches how its rows are split anyway (ops by phase).
 bool splits(ProfileView view, ProfileBy by);
 
 struct ProfileQuery {
   ProfileView view = ProfileView::kSummary;
   ProfileBy by = ProfileBy::kName;
-  int64_t top = 0;     // rows of a table; 0: all
-  std::string sort{};  // column[:asc|:desc] of the view's table; empty: as the view orders its rows
-  LaunchTest test{};   // launches that are shown; null: all
-  // `test` in the words of the command ("'class = matmul'"), and the columns of launches that it reads.
+  int64_t top = 0;     // rows per table; 0: all
+  std::string sort{};  // column[:asc|:desc] of the view's table; empty: the view's order
+  LaunchTest test{};   // selects launches; null: all
+  // `test` as written on the command line ("'class = matmul'"), and the launch columns that it reads.
   std::string selection{};
   std::vector<std::string> selection_columns{};
   bool verbose = false;
 };
 
-// The conclusion, phases, and the tables of the view. Where the query selects no launch, the first line says so, with
-// the values that its columns have. The trace must have steps. Throws Error for an unknown column in `sort`.
+// The conclusion, phases, and the tables of the view. If the query selects no launch, the first line says so and lists
+// the values in its columns. The trace must have steps. Throws Error for an unknown column in `sort`.
 PointAnswer profile_answer(const Record& record, const StepTrace& trace, const ProfileQuery& query);
 
-// The tables of a view, the largest total first; shares are of the whole step. The first is the one that the view
-// names.
+// The tables of a view, largest total first; shares are relative to the whole step. The first table is the one named by
+// the view.
 std::vector<Table> profile_tables(const StepTrace& trace, const ProfileQuery& query);
 
-// Two profiles by the parts of the view; the summary has those of classes and of parts of the model.
+// Compares two profiles part by part; the summary compares classes and parts of the model.
 std::vector<Table> compared_tables(const ComparedProfile& a, const ComparedProfile& b, ProfileView view);
 
-// The speed-up in the first line, then these tables.
+// The speed-up in the first line, followed by these tables.
 PointAnswer compared_answer(const ComparedProfile& a, const ComparedProfile& b, ProfileView view);
 
-// A row for each pair of points in two number types: their casts, and the speed-up in spite of them.
+// One row per pair of points in two number types: their casts, and the speed-up that remains.
 Table cast_table(const std::vector<std::pair<ComparedProfile, ComparedProfile>>& pairs);
 
 // How the share of each class changes from one profile to the next (inference, forward_backward, step).
 Table class_share_table(const std::vector<ComparedProfile>& profiles);
 
-// "! 1 of 2 profiles is disturbed: trust shares, not times"; empty where none is.
+// "! 1 of 2 profiles is disturbed: trust shares, not times"; empty if none is disturbed.
 std::string disturbed_line(const std::vector<ComparedProfile>& profiles);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// The tables of a profile: the rows and the order of each view.
+// The tables of a profile: rows and order for each view.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace laptime {
 namespace {
 
-constexpr char kSeparator = '\x1f';  // between the parts of a key
+constexpr char kSeparator = '\x1f';  // separates the parts of a key
 
 std::string key_of(std::initializer_list<std::string_view> parts) {
   return joined(std::span<const std::string_view>(parts.begin(), parts.size()), std::string_view(&kSeparator, 1));
@@ -26,7 +26,7 @@ std::string key_of(std::initializer_list<std::string_view> parts) {
 struct SumRow {
   std::vector<TableCell> texts;
   LaunchSum sum;
-  std::optional<size_t> inside = {};  // index of the row whose sum contains this one
+  std::optional<size_t> inside = {};  // index of the row whose sum includes this one
 };
 
 SumRow row_of(LaunchSum sum) {
@@ -36,7 +36,7 @@ SumRow row_of(LaunchSum sum) {
   return row;
 }
 
-// Share, time, calls and the fraction of the bound; the rest is for programs alone where `is_short`.
+// Share, time, calls and the fraction of the bound; the other columns are only for programs if `is_short`.
 std::vector<TableColumn> sum_columns(bool is_short) {
   constexpr size_t kShort = 4;
   std::vector<TableColumn> columns = columns_from(
@@ -67,7 +67,7 @@ std::vector<TableCell> sum_cells(const LaunchSum& s, double whole) {
           rate(s.bytes)};
 }
 
-// The part of the step that no shown row contains, in seconds. A row is not counted beside one that contains it.
+// The seconds of the step that no shown row covers. A row is not counted in addition to one that contains it.
 double seconds_not_shown(const std::vector<SumRow>& rows, const std::vector<bool>& is_shown) {
   const auto is_within_shown = [&](std::optional<size_t> row) {
     while (row && !is_shown[*row]) row = rows[*row].inside;
@@ -81,8 +81,8 @@ double seconds_not_shown(const std::vector<SumRow>& rows, const std::vector<bool
   return std::max(0.0, seconds);
 }
 
-// A table of sums in the order that is asked for, cut to `top` rows: the first of an order that was asked for,
-// otherwise those that take most time, which in a tree includes the rows that contain them.
+// A table of sums, cut to `top` rows. With a requested order, these are the first rows of that order; otherwise the
+// slowest rows, which in a tree include their parents.
 Table sum_table(const std::string& name, std::string_view text_columns, const std::vector<SumRow>& rows,
                 const StepTrace& trace, const ProfileQuery& query) {
   const double step = totals_of(trace).step;
@@ -110,7 +110,7 @@ Table sum_table(const std::string& name, std::string_view text_columns, const st
   }
   table.rows = std::move(kept);
   if (top < rows.size()) {
-    constexpr double kRounding = 1e-9;  // of sums of seconds
+    constexpr double kRounding = 1e-9;  // relative rounding error of sums of seconds
     const double share = step > 0 ? seconds_not_shown(rows, is_shown) / step : 0;
     table.notes.push_back(
         fmt::format("  ... {} more, {}", rows.size() - top, percent_text(share < kRounding ? 0 : share)));
@@ -118,7 +118,7 @@ Table sum_table(const std::string& name, std::string_view text_columns, const st
   return table;
 }
 
-// The sums of the launches by a key, the largest first, or phase by phase where `by_phase`.
+// Sums launches by a key, largest first, or phase by phase if `by_phase`.
 std::vector<SumRow> rows_by(const LaunchKey& key, const StepTrace& trace, const LaunchTest& test, bool by_phase) {
   std::vector<SumRow> rows;
   for (LaunchSum& sum : largest_first(sum_launches(trace, key, test))) rows.push_back(row_of(std::move(sum)));
@@ -131,8 +131,8 @@ std::vector<SumRow> rows_by(const LaunchKey& key, const StepTrace& trace, const 
   return rows;
 }
 
-// Classes as rows, and for each phase, forward + backward and the whole step the seconds and their share. The last row
-// is the time between launches, unless launches are selected.
+// Classes as rows; for each phase, forward + backward and the whole step, the seconds and their share. The last row is
+// the time between launches, unless launches are selected.
 Table shares_table(const StepTrace& trace, const LaunchTest& test) {
   const StepTotals totals = totals_of(trace);
   const PhaseClassTimes times = class_times(trace, test);
@@ -178,10 +178,11 @@ bool has_single_layer(const StepTrace& trace, const LaunchTest& test) {
   return layers.size() == 1;
 }
 
-// The tree of scopes, level by level: each node is the sum of everything inside it.
+// The tree of scopes, level by level: each node sums everything inside it.
 class ScopeTree {
  public:
-  // `each_layer`: layers stay apart; otherwise equal ones are one node. `by_phase`: each phase is a tree of its own.
+  // `each_layer`: layers are separate nodes; otherwise equal layers share a node. `by_phase`: each phase has its own
+  // tree.
   ScopeTree(const StepTrace& trace, const LaunchTest& test, bool each_layer, bool by_phase) {
     for (size_t depth = 0;; ++depth) {
       const auto path = [=](const TraceLaunch& launch) { return path_of(launch, depth, each_layer, by_phase); };
@@ -207,7 +208,8 @@ class ScopeTree {
   }
 
  private:
-  // The outermost modules down to a depth, each followed by the separator; empty for a launch that lies less deep.
+  // The outermost modules down to a depth, each followed by the separator; empty for a launch that is not nested that
+  // deep.
   static std::string path_of(const TraceLaunch& launch, size_t depth, bool each_layer, bool by_phase) {
     std::vector<std::string> modules;
     if (by_phase) modules.emplace_back(launch.phase);
@@ -220,7 +222,7 @@ class ScopeTree {
     return path;
   }
 
-  // The rows of the nodes inside `outer`, each followed by those inside it.
+  // Adds rows for the nodes inside `outer`, each followed by its children.
   void add_rows(const std::string& outer, size_t depth, std::optional<size_t> parent, std::vector<SumRow>& rows) const {
     if (depth == levels_.size()) return;
     for (const LaunchSum& sum : levels_[depth]) {
@@ -245,8 +247,8 @@ class ScopeTree {
     }
   }
 
-  std::vector<std::vector<LaunchSum>> levels_;                             // the key of a sum is the path of its node
-  std::map<std::string, std::vector<std::pair<int64_t, double>>> layers_;  // of each path: total seconds in each layer
+  std::vector<std::vector<LaunchSum>> levels_;                             // a sum's key is its node's path
+  std::map<std::string, std::vector<std::pair<int64_t, double>>> layers_;  // for each path: total seconds in each layer
 };
 
 Table layers_table(const StepTrace& trace, const ProfileQuery& query) {
@@ -258,7 +260,7 @@ Table layers_table(const StepTrace& trace, const ProfileQuery& query) {
   return table;
 }
 
-// The innermost range of a launch, or its op where it has none inside `attention`.
+// The innermost range of a launch, or its op if it has no range inside `attention`.
 std::string part_of_attention(const TraceLaunch& launch) {
   const size_t slash = launch.range.find('/');
   if (slash == std::string_view::npos) return fmt::format("{} (one kernel)", launch.op);
@@ -286,7 +288,7 @@ Table attention_table(const StepTrace& trace, const ProfileQuery& query) {
     rows.push_back(std::move(whole));
   }
   Table table = sum_table("attention", "<phase=phase; <part=part; <class=class", rows, trace, query);
-  if (rows.empty()) table.notes.emplace_back("no launch of this selection belongs to attention");
+  if (rows.empty()) table.notes.emplace_back("no selected launch belongs to attention");
   return table;
 }
 

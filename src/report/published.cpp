@@ -13,7 +13,7 @@
 namespace laptime {
 namespace {
 
-// The words that a column may have, each between commas; any word in the other columns of text.
+// The words that a column accepts, each between commas; other text columns accept any word.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kKnownWords{
     {{"pass", ",forward,backward,forward_backward,step,inference,"},
      {"certainty", ",proven,stated,doubtful,"},
@@ -36,7 +36,7 @@ void read(std::string_view column, const std::string& cell, std::optional<Number
     throw Error::format("column {}: {} is not a number", column, quote(cell));
 }
 
-// The cells of the line at the front of `text`, which is taken off. Cells in quotes may hold commas and doubled quotes.
+// Removes the first line from `text` and returns its cells. Quoted cells may contain commas and doubled quotes.
 std::vector<std::string> take_line(std::string_view& text) {
   std::vector<std::string> cells(1);
   bool quoted = false;
@@ -70,18 +70,18 @@ std::vector<PublishedFigure> parse_published(std::string_view csv) {
   const PublishedFigure any;
   PublishedFigure::visit_fields(any, [&](const char* name, const auto&) { header.emplace_back(name); });
   if (take_line(csv) != header)
-    throw Error("published figures: line 1 does not name the columns that published/README.md lists");
+    throw Error("published figures: line 1 must name the columns listed in published/README.md");
   std::vector<PublishedFigure> figures;
   for (size_t line = 2; !csv.empty(); ++line) {
     const std::vector<std::string> cells = take_line(csv);
     if (cells.size() != header.size())
-      throw Error::format("published figures: line {} has {} cells, not {}", line, cells.size(), header.size());
+      throw Error::format("published figures: line {} has {} cells; expected {}", line, cells.size(), header.size());
     try {
       PublishedFigure& figure = figures.emplace_back();
       size_t next = 0;
       PublishedFigure::visit_fields(figure, [&](const char* name, auto& field) { read(name, cells[next++], field); });
       if ((figure.status == "ok") != figure.time_s.has_value())
-        throw Error("a row has a time if its status is ok, and none otherwise");
+        throw Error("a row must have a time if its status is ok, and none otherwise");
     } catch (const Error& error) {
       throw Error::format("published figures: line {}: {}", line, error.what());
     }

@@ -1,4 +1,4 @@
-// Columns of data: CSV, JSON and samples of records.
+// Writes records as data: CSV, JSON and samples.
 #include "report/record_files.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 namespace laptime {
 namespace {
 
-// All paths in order. A path that only some records have comes after the one that it follows there.
+// All paths in order. A path that only some records have comes after the path that precedes it there.
 std::vector<std::string> paths_of(const Records& records) {
   std::vector<std::string> paths;
   std::set<std::string> known;
@@ -46,7 +46,7 @@ void all_leaves(const Records& records, const TextSink& sink) {
   });
 }
 
-// Leaves out the columns of the default set that no record has a value in; those that were asked for by name stay.
+// Removes columns of the default set that are empty in every record; columns requested by name stay.
 void leave_out_empty(std::vector<Column>& columns, const Records& records) {
   const auto can_go = [](const Column& column) { return column.drop > 0; };
   std::vector<bool> is_empty;

@@ -1,4 +1,4 @@
-// Records as data: CSV, JSON, lines of JSON, and a line for each sample.
+// Records as data: CSV, JSON, JSON lines, and one line per sample.
 #pragma once
 
 #include <memory>
@@ -14,16 +14,16 @@
 
 namespace laptime {
 
-// Comma-separated values (RFC 4180) with data_columns(). With `all` a column for every leaf of the records' JSON, named
-// by its dotted path as filters name it; a list of numbers or texts is one cell of JSON, a list of objects (phases,
-// kernels) is left out. Of the default columns those without a value in any record are left out.
+// Comma-separated values (RFC 4180) with data_columns(). With `all` there is a column for every leaf of the records'
+// JSON, named by its dotted path as in filters; a list of numbers or strings is one JSON cell, and lists of objects
+// (phases, kernels) are omitted. Default columns without a value in any record are omitted.
 void csv(const Records& records, std::string_view columns, const TextSink& sink);
 
-// An array of whole records, one per line, ending in a line break. ASCII alone: everything else is \u-escaped.
+// An array of complete records, one per line, ending in a line break. ASCII only: everything else is \u-escaped.
 void json(const Records& records, const TextSink& sink);
 
-// Lines of JSON with the columns of csv(); with `all` each is a whole record. A row compares (speedup) with the rows
-// before it.
+// JSON lines with the columns of csv(); with `all`, each line is a complete record. A row compares (speedup) with the
+// rows before it.
 class JsonLines {
  public:
   // `expected` as in TableStream.
@@ -34,11 +34,11 @@ class JsonLines {
 
  private:
   bool is_whole_ = false;
-  std::unique_ptr<Speedups> speedups_;  // the columns refer to it
+  std::unique_ptr<Speedups> speedups_;  // referenced by the columns
   std::vector<Column> columns_;
 };
 
-// CSV with a line for each sample of each record, after the columns of its configuration.
+// CSV with one line per sample of each record, after the configuration's columns.
 void samples_csv(const Records& records, const TextSink& sink);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Rows of records: which columns they have, and what stands below them.
+// Rows of records: which columns they have, and what is printed below them.
 #include "report/record_table.h"
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ namespace laptime {
 namespace {
 
 constexpr std::string_view kDefault = "default";
-constexpr size_t kExamples = 1000;  // rows that decide about the widths of columns
+constexpr size_t kExamples = 1000;  // rows that determine column widths
 
 bool is_default(std::string_view list) { return list.substr(0, list.find(',')) == kDefault; }
 
@@ -32,7 +32,7 @@ Column* column_titled(std::vector<Column>& columns, std::string_view title) {
   return found == columns.end() ? nullptr : &*found;
 }
 
-// The default columns: only the phases that some row has, and the pass in the header of the time.
+// Adapts the default columns: keeps only phases that some row has, and puts the pass in the time's header.
 void suit(std::vector<Column>& columns, const Heading& heading) {
   const std::set<std::string>& passes = heading.passes();
   std::erase_if(columns, [&](const Column& column) {
@@ -59,7 +59,7 @@ std::string run_text(const Record& first) {
 struct Rows {
   std::string list;
   Heading heading;
-  Speedups speedups;  // the columns refer to it
+  Speedups speedups;  // referenced by the columns
   std::vector<Column> columns;
   TrustLine trust;
   std::optional<Record> first;
@@ -102,7 +102,7 @@ struct Rows {
       ratio->shown = baselines.size() == 1 ? "vs " + baselines.front() : "vs baseline";
   }
 
-  // Shows another metric in place of the mfu.
+  // Replaces mfu by another metric.
   void share_peak_by(std::string_view metric, const Records& records) {
     Column* const share = find("mfu");
     if (share == nullptr || metric == share->title) return;
@@ -116,13 +116,13 @@ struct Rows {
     if (find(title) == nullptr) columns.push_back(*table_column(title));
   }
 
-  // Rows of different names with the same settings get the column `name`.
+  // Adds the column `name` if rows with different names have the same settings.
   void name_rows(const Records& records) {
     if (find("name") != nullptr) return;
     Column name = *table_column("name");
     Extent extent = name.extent;
     for (const Column& column : columns) extent = column.setting ? std::max(extent, column.extent) : extent;
-    std::map<std::string, std::string> names;  // by settings
+    std::map<std::string, std::string> names;  // keyed by settings
     bool is_ambiguous = false;
     records.each(extent, [&](const Record& record) {
       std::string settings;
@@ -205,7 +205,7 @@ struct Rows {
   }
 };
 
-// The fastest row of a table in which all rows compare with one baseline.
+// The fastest row of a table whose rows all compare with one baseline.
 class FastestRow {
  public:
   void add(const Record& record, const Speedups& speedups, const Heading& heading) {
@@ -215,7 +215,7 @@ class FastestRow {
     best_ = speedup;
     name_ = heading.short_name(record);
   }
-  // Empty if its name cannot be told; a step that compares with itself is not the fastest of any.
+  // Empty if the row has no distinct name; a step compared with itself is never the fastest.
   std::string line() const {
     const bool is_known = baselines_ == 1 && best_ && best_->interval.low > 1;
     return is_known ? fmt::format("fastest: {}, {}", name_, speedup_text(best_)) : "";
@@ -233,11 +233,11 @@ struct TableStream::State : Rows {
   TableStyle style;
   std::optional<GrowingTable> rows;
   std::optional<AttentionTable> attention;
-  bool is_point = false;  // a single record in sentences
-  bool compares = false;  // some column
+  bool is_point = false;  // a single record shown in sentences
+  bool compares = false;  // some column compares rows
   FastestRow fastest;
-  std::optional<Record> too_large;  // the smallest that is out of memory
-  std::string run;                  // of the last row
+  std::optional<Record> too_large;  // the smallest point that is out of memory
+  std::string run;                  // run of the previous row
 
   State(const TableStyle& style, std::string_view list, const Records& expected)
       : Rows(list, style.mfu, expected), style(style) {
@@ -329,7 +329,7 @@ TableStream::TableStream(const TableStyle& style, std::string_view columns, std:
 
 TableStream::TableStream(const TableStyle& style, std::string_view columns, const Records& expected)
     : state_(std::make_unique<State>(style, columns, expected)) {
-  // Where all rows are known, each compares with a baseline that may come after it.
+  // If all rows are known, a row may compare with a baseline that comes after it.
   add_speedups(state_->columns, expected, state_->speedups);
 }
 

@@ -1,4 +1,4 @@
-// Records: what a report is made from, gone through as often as it needs.
+// Records: the input of a report, which it can iterate over repeatedly.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace laptime {
 
-// The records of a command or of a store. A store may hold more than fits into memory.
+// The records of a command or of a store. A store may contain more records than fit in memory.
 class Records {
  public:
   using Visit = std::function<bool(const Record&)>;  // returns false to stop
@@ -22,7 +22,7 @@ class Records {
   Records& operator=(const Records&) = delete;
   virtual ~Records() = default;
 
-  // In their order, each with at least the fields of `extent`.
+  // Visits records in order, each with at least the fields of `extent`.
   virtual void each(Extent extent, const Visit& visit) const = 0;
 
   template <class Take>
@@ -34,7 +34,7 @@ class Records {
   }
 };
 
-// Records that a function goes through.
+// Records provided by a function.
 class RecordsBy : public Records {
  public:
   using Each = std::function<void(Extent extent, const Visit& visit)>;
@@ -45,9 +45,9 @@ class RecordsBy : public Records {
   Each each_;
 };
 
-inline constexpr size_t kFewRecords = 50;  // up to this many are read whole for a table
+inline constexpr size_t kFewRecords = 50;  // up to this many records are read completely for a table
 
-// Records in memory, which must outlive it.
+// Records in memory; they must outlive this object.
 class RecordList : public RecordsBy {
  public:
   explicit RecordList(std::span<const Record> records)

@@ -1,4 +1,4 @@
-// Tables of comparisons.
+// Formats tables of comparisons.
 #include "report/verification_text.h"
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ std::string line(const Comparison& comparison, size_t width) {
   return without_trailing_spaces(std::move(text)) + "\n";
 }
 
-// Of the comparisons that count, the one nearest to its limit, or beyond it.
+// The comparison, among those that count, that is nearest to its limit or farthest beyond it.
 const Comparison* worst(const VerifiedGroup& group) {
   const auto share_of_limit = [](const Comparison& one) {
     const bool is_within = one.distance <= one.allowed && one.allowed > 0;
@@ -50,7 +50,7 @@ int64_t count(const VerifiedGroup& group, bool Comparison::*what, bool value) {
 }
 
 std::string summary(const VerifiedFile& file) {
-  std::vector<Cells> rows{{"", "compared", "failed", "skipped", "nearest to its limit"}};
+  std::vector<Cells> rows{{"", "compared", "failed", "skipped", "closest to its limit"}};
   for (const VerifiedGroup& group : file.groups) {
     Cells& row = rows.emplace_back(Cells{group.name});
     for (const int64_t number : {count(group, &Comparison::skipped, false), count(group, &Comparison::pass, false),
@@ -74,7 +74,7 @@ std::string failures_text(const VerifiedFile& file) {
 }  // namespace
 
 std::string print(const VerifiedFile& file) {
-  constexpr size_t kWidestName = 52;  // a longer name moves the numbers of its own line
+  constexpr size_t kWidestName = 52;  // a longer name shifts the numbers on its line
   std::string text = fmt::format("{}\non {}\n", file.model, file.machine);
   for (const VerifiedGroup& group : file.groups) {
     size_t width = 0;

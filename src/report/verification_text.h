@@ -1,4 +1,4 @@
-// What `laptime verify` prints.
+// The output of `laptime verify`.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace laptime {
 
-// Every comparison by group, then one line per group, then every failure again; whole lines of ASCII, names from the
-// file aside.
+// Every comparison by group, then one line per group, then every failure again. Complete lines in ASCII, except for
+// names from the file.
 std::string print(const VerifiedFile& file);
 
-// "passed  FILE (machine): 412 compared, 3 skipped", then a line for each failure.
+// "passed  FILE (machine): 412 compared, 3 skipped", followed by one line per failure.
 std::string summary_line(const VerifiedFile& file);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Sentences of findings.
+// Turns findings into sentences.
 #include "report/words.h"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ std::string count_words(double count) {
   return grouped(std::llround(count));
 }
 
-// The bounds of a prediction from a data sheet are those of published runs.
+// The interval of a data-sheet prediction comes from published runs.
 std::string training_time(const Finding& f) {
   const bool has_bounds = f.has("low_s") && f.has("high_s");
   const std::string low = long_time(f.number("low_s"));
@@ -38,7 +38,7 @@ std::string training_time(const Finding& f) {
   if (f.has("steps")) text += fmt::format("{} steps, ", count_words(f.number("steps")));
   text += long_time(f.number("time_s"));
   if (f.text("is_bound") == "true") {
-    if (has_bounds) text += fmt::format(" at best, {} to {} as published runs went", low, high);
+    if (has_bounds) text += fmt::format(" at best, {} to {} going by published runs", low, high);
   } else if (has_bounds && low != high) {
     text += fmt::format(" ({} to {})", low, high);
   }
@@ -73,7 +73,7 @@ std::string ratio_words(const Finding& f, const std::string& key) {
   return std::isfinite(ratio) ? fmt::format("{:.2g}x", ratio) : "-";
 }
 
-// A number of a finding in the unit that its key ends in, or as the specification after the key in a template asks.
+// Formats a number in the unit given by its key's suffix, or as requested after the key in a template.
 std::string number_words(const Finding& f, std::string_view key, std::string_view how) {
   const double number = f.number(key);
   if (how == "long") return long_time(number);
@@ -102,7 +102,7 @@ std::string value_words(const Finding& f, std::string_view key, std::string_view
   return value == nullptr || value->is_number() ? number_words(f, key, how) : f.text(key);
 }
 
-// Whether a part of a template is shown: its `key` has a value ('?'), none ('!'), one above 0 ('>') or 0 ('=').
+// Whether to show a part of a template: its `key` has a value ('?'), no value ('!'), a value above 0 ('>') or 0 ('=').
 bool is_shown(const Finding& f, std::string_view key, char test) {
   if (test == '>') return f.number(key) > 0;
   if (test == '=') return f.number(key) == 0;
@@ -110,8 +110,8 @@ bool is_shown(const Finding& f, std::string_view key, char test) {
   return (text.empty() || text == "false") == (test == '!');
 }
 
-// Fills a template: "{key}" and "{key:how}" are values (number_words), and "[key?...]" is a part that depends on one
-// (is_shown). Takes `rest` up to its end, or up to the end of the part that it stands in.
+// Fills a template: "{key}" and "{key:how}" are values (number_words), and "[key?...]" is a conditional part
+// (is_shown). Consumes `rest` up to its end, or up to the end of the enclosing part.
 std::string fill(const Finding& f, std::string_view& rest) {
   std::string text;
   const auto take = [&](size_t end) {
@@ -138,7 +138,7 @@ std::string fill(const Finding& f, std::string_view& rest) {
   }
 }
 
-// ---- Sentences that a template cannot make
+// ---- Sentences that a template cannot express
 
 std::string against_bound(const Finding& f) {
   if (!f.has("of_bound")) return "";
@@ -180,7 +180,7 @@ std::string launch_bound(const Finding& f) {
 
 struct WordsOfKind {
   std::string_view kind;
-  std::string_view text;  // a template; empty where a function has the words
+  std::string_view text;  // a template; empty if a function produces the words
   std::string (*words)(const Finding& finding) = nullptr;
 };
 constexpr std::array kWords{
@@ -192,12 +192,13 @@ constexpr std::array kWords{
                 "{peak_flops_per_second}[bandwidth_bytes_per_second?, ]]"
                 "[bandwidth_bytes_per_second?memory bandwidth {bandwidth_bytes_per_second}]"},
     WordsOfKind{"pass_bound", "", pass_bound},
-    WordsOfKind{
-        "tracing",
-        "{traced_steps:traced step} in turn with {untraced_steps} untraced: median {traced_s} against {untraced_s}, "
-        "{ratio:-1}{interval:1}"},
+    WordsOfKind{"tracing",
+                "{traced_steps:traced step} alternating with {untraced_steps} untraced: median {traced_s} against "
+                "{untraced_s}, "
+                "{ratio:-1}{interval:1}"},
     WordsOfKind{"launch_sum", "launches add up to {launches_s}, {ratio:percent} of an untraced step{interval:0}"},
-    WordsOfKind{"marks", "a mark takes {mark_s}; the marks of {launches} launches are {share} of the traced time"},
+    WordsOfKind{"marks",
+                "a timestamp takes {mark_s}; the timestamps of {launches} launches take {share} of the traced time"},
     WordsOfKind{"launch_starts", "starting {launches} launches takes {share} of the {subject}"},
     WordsOfKind{"data_sheet_floor",
                 "at the data sheet's {peak_flops_per_second} and {bandwidth_bytes_per_second} the launches take at "
@@ -220,7 +221,7 @@ constexpr std::array kWords{
     WordsOfKind{"memory_share", "{subject:category} {bytes} {share}"},
     WordsOfKind{"phase_peak", "{subject} peaks at {bytes}, by {op}[scope? at {scope}]"},
     WordsOfKind{"saved_for_backward",
-                "forward saves {bytes}[layer_bytes?, {layer_bytes} a layer][copies_bytes>, {copies_bytes} of it "
+                "forward saves {bytes}[layer_bytes?, {layer_bytes} per layer][copies_bytes>, {copies_bytes} of it "
                 "autocast copies]"},
     WordsOfKind{"optimizer_memory",
                 "the optimizer adds {state_bytes} of state[temporaries_bytes? and {temporaries_bytes} of temporaries]"},
@@ -277,7 +278,7 @@ std::string words_of(const std::vector<Finding>& findings, std::string_view kind
 }
 
 std::string profile_headline(const std::vector<Finding>& findings) {
-  constexpr double kWorthNaming = 0.05;  // of the step
+  constexpr double kWorthNaming = 0.05;  // as a share of the step
   constexpr size_t kMost = 3;
   const Finding* const pass = find(findings, "pass_time");
   if (pass == nullptr) return "";

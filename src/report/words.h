@@ -1,4 +1,4 @@
-// The words for findings, one sentence for each kind, and the short phrases that answers are made of.
+// Sentences for findings, one per kind, and the short phrases used in answers.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@
 
 namespace laptime {
 
-// "softmax takes 21 % as long as the two products (1.20 ms against 5.70 ms), for 1.2 % of their FLOPs". Without a
+// "softmax takes 21 % as long as the two products (1.20 ms against 5.70 ms), for 1.2 % of their FLOPs". No final
 // period. Aborts for a kind that has no words.
 std::string words(const Finding& finding);
-// The words of the first finding of a kind; empty without one.
+// The words for the first finding of a kind; empty if there is none.
 std::string words_of(const std::vector<Finding>& findings, std::string_view kind);
 
 // "1.10 s per step: matmul 66 %, optimizer 27 %, all else 7 %".
 std::string profile_headline(const std::vector<Finding>& findings);
-// "optimizer state 261 MiB 45 %", the largest first, at most `count`; the rest together.
+// "optimizer state 261 MiB 45 %", largest first, at most `count` entries; the rest is summed.
 std::vector<std::string> memory_shares(const std::vector<Finding>& findings, size_t count);
 // "peak in forward 491 MiB, backward 523 MiB, optimizer 581 MiB".
 std::string phase_peaks(const std::vector<Finding>& findings);
@@ -34,7 +34,7 @@ std::string long_time(double seconds);
 std::string usable_words(const Finding& memory);
 // "saved activations" for the key "saved_activations".
 std::string category_words(std::string_view key);
-// "matmul at layers.3.attn.scores"; the op alone where it has no scope.
+// "matmul at layers.3.attn.scores"; only the op if it has no scope.
 std::string place_words(const std::string& op, const std::string& scope);
 
 }  // namespace laptime

@@ -35,20 +35,20 @@
 namespace laptime {
 namespace {
 
-// A process that computes, or that is served by a disk, uses CPU time. One that waits for a lock that nobody releases,
-// or that has been stopped, uses none.
+// A process that computes, or waits for a disk, uses CPU time. One that waits for a lock that is never released, or
+// that has been stopped, uses none.
 class Pulse {
  public:
   explicit Pulse(pid_t child) : child_(child), cpu_time_(cpu_time()) {}
 
-  // To be called about once a second, with the time since the last call: how long the child has not used CPU time.
+  // Call about once a second with the time since the last call. Returns how long the child has not used CPU time.
   Seconds silence(Seconds since_last_call);
 
  private:
   std::optional<Seconds> cpu_time() const;
 
   pid_t child_;
-  std::optional<Seconds> cpu_time_;  // of all its threads, when it last was alive
+  std::optional<Seconds> cpu_time_;  // total of all its threads when it was last active
   Seconds silence_{};
 };
 
@@ -95,8 +95,8 @@ std::optional<int64_t> KernelKills::count() {
 
 constexpr int kOutOfMemoryExit = 78;  // exit code of a child whose own allocation failed
 constexpr Seconds kProgressInterval{0.1};
-constexpr Seconds kTick{1};         // between looks at a child that sends nothing
-constexpr double kSlowerStep = 30;  // than the slowest step before: other programs may use the machine too
+constexpr Seconds kTick{1};         // interval between checks of a child that sends nothing
+constexpr double kSlowerStep = 30;  // factor over the slowest earlier step; other programs may slow the machine down
 constexpr Seconds kExitGrace{2};    // for a child to exit after closing its pipes
 constexpr size_t kMaxKeptOutput = size_t{16} << 10U;
 
@@ -161,21 +161,21 @@ enum class End : uint8_t {
   kByItself,
   kTimedOut,
   kSilent,  // no CPU time and no message
-  kStuck,   // in a step that takes far longer than those before
+  kStuck,   // in a step that takes far longer than the earlier ones
   kOpen,    // still running after closing its pipes
 };
 
 // Everything that the parent observed about a child.
 struct Observed {
   std::optional<PointResult> result;
-  Record known;  // latest record of the point before its result
+  Record known;  // the point's latest record before its result
   PointProgress progress;
   std::string garbage;  // first text that is not a message
-  std::string output;   // end of the child's printed output
+  std::string output;   // the end of the child's printed output
   int wait_status = 0;
-  Seconds cpu_time{};  // that the child used
+  Seconds cpu_time{};  // used by the child
   End end = End::kByItself;
-  int stops = 0;  // stop signals received while it ran
+  int stops = 0;  // stop signals received while the child ran
 };
 
 class Listener {
@@ -196,7 +196,7 @@ class Listener {
     for (Seconds last = host_now(); messages_ >= 0 || output_ >= 0;) {
       wait_for_input(killed_ ? Seconds(-1) : std::min(kTick, limits.timeout - elapsed_));
       const Seconds now = host_now();
-      // More than that has passed only if this process was suspended, and then the child probably was too.
+      // More time has passed only if this process was suspended, and then the child probably was too.
       const Seconds passed = std::min(now - last, 2 * kTick);
       last = now;
       elapsed_ += passed;
@@ -224,7 +224,7 @@ class Listener {
     kill_child();
   }
 
-  // Whether the child has run a step and will run more: all of them run the same plan.
+  // Whether the child has run a step and will run more; all of them execute the same plan.
   bool is_stepping() const {
     const PointProgress& progress = observed_.progress;
     return progress.done > 0 && (progress.expected == 0 || progress.done < progress.expected);
@@ -316,7 +316,7 @@ class Listener {
   StopSignals& signals_;
   const ChildCallbacks& callbacks_;
   Observed& observed_;
-  Seconds elapsed_{};        // since the child was started
+  Seconds elapsed_{};        // since the child started
   Seconds since_message_{};  // since the child last sent something
   Seconds slowest_step_{};
   std::string unread_;
@@ -354,7 +354,7 @@ PointResult make_out_of_memory(const Observed& observed, std::optional<int64_t> 
   return result;
 }
 
-// "the limit on CPU time (ulimit -t, 3 s)", if a process that used so much was ended by it; else empty.
+// "the limit on CPU time (ulimit -t, 3 s)" if the signal ended a process that used that much CPU time; otherwise empty.
 std::string cpu_limit_reached(int signal, Seconds used) {
   constexpr Seconds kNear{1};  // the limit is in whole seconds
   rlimit limit{};
@@ -370,7 +370,7 @@ PointResult classify(const Observed& observed, const ChildLimits& limits, const 
   const std::string where = progress_text(observed.progress);
   if (observed.end == End::kTimedOut) {
     return make_result(observed, Status::kTimeout,
-                       fmt::format("no result within {}, killed {}; allow more with --timeout",
+                       fmt::format("no result within {}, killed {}; allow more time with --timeout",
                                    format_seconds(limits.timeout.count()), where));
   }
   if (observed.end == End::kSilent) {
@@ -379,10 +379,11 @@ PointResult classify(const Observed& observed, const ChildLimits& limits, const 
                                    format_seconds(limits.silence.count()), where));
   }
   if (observed.end == End::kStuck) {
-    return make_result(observed, Status::kTimeout,
-                       fmt::format("its process hung: the step took many times as long as the slowest before, killed "
-                                   "{}; run the point again",
-                                   where));
+    return make_result(
+        observed, Status::kTimeout,
+        fmt::format("its process hung: the step took over 30 times as long as the slowest earlier step, killed "
+                    "{}; run the point again",
+                    where));
   }
   if (observed.result && observed.garbage.empty()) return *observed.result;
   if (observed.stops > 0)
@@ -440,7 +441,7 @@ PointResult run_in_child(const Record& described, const PointBody& body, const C
     if (child == 0) run_as_child(body, messages.writing(), output.writing(), parent);
   }
   if (child < 0) {
-    const std::string reason = fmt::format("the system refused a new process ({})", std::strerror(errno));
+    const std::string reason = fmt::format("the system could not create a process ({})", std::strerror(errno));
     return errno == ENOMEM ? make_out_of_memory(observed, available, reason)
                            : make_result(observed, Status::kFailed, reason);
   }

@@ -11,18 +11,19 @@
 
 namespace laptime {
 
-// Runs the point in the child. An exception that leaves it makes the point `failed`.
+// Runs the point in the child. If it throws, the point becomes `failed`.
 using PointBody = std::function<PointResult(const PointHooks&)>;
 
-// Time in which this process itself is suspended counts for neither limit.
+// Time during which this process itself is suspended counts towards neither limit.
 struct ChildLimits {
   Seconds timeout;      // for the whole point
-  Seconds silence{30};  // without a sign of life: CPU time of the child, or a message from it
+  Seconds silence{30};  // without CPU time or a message from the child
 };
 
 struct ChildCallbacks {
-  std::function<void(const PointProgress&, Seconds elapsed)> progress;  // `elapsed` since the start of the child
-  std::function<void(std::string_view)> output;                         // text from standard output and error
+  std::function<void(const PointProgress&, Seconds elapsed)>
+      progress;                                  // `elapsed` is measured from the start of the child
+  std::function<void(std::string_view)> output;  // text from the child's standard output and error
 };
 
 // Forks, so the caller must have a single thread and no open store. Returns after the child has exited.

@@ -20,7 +20,7 @@ std::string message_text(const PointResult& result);
 
 using ChildMessage = std::variant<PointProgress, Record, PointResult>;
 
-// Error if the line is not a message.
+// Throws Error if the line is not a message.
 ChildMessage parse_message(std::string_view line);
 
 }  // namespace laptime

@@ -1,4 +1,5 @@
-// Times of points from the forecasts of their steps or, where nothing was measured, in proportion to their FLOPs.
+// Estimates the times of points from forecasts of their steps or, if nothing was measured, in proportion to their
+// FLOPs.
 #include "sweep/duration.h"
 
 #include <algorithm>
@@ -25,12 +26,12 @@ Seconds time_of(const RunConfig& config, Seconds step) {
   const bool hurried = limits.is_hurried(step);
   const int64_t least =
       hurried ? limits.hurried_warmup + limits.hurried_samples : limits.min_warmup + limits.min_samples;
-  // The median of most points is known in less than the budget, but not in less than a second.
+  // For most points, the median is known before the budget is spent, but not within a second.
   return step * kSetupSteps + std::max(step * static_cast<double>(least), std::min(limits.budget, Seconds{1}));
 }
 
 // The cost of a point: the FLOPs of its steps.
-// `summaries` has those of the models seen so far.
+// `summaries` caches the models seen so far.
 double cost_of(const ResolvedPoint& point, std::vector<std::pair<ModelConfig, ModelSummary>>& summaries) {
   const RunConfig& config = point.config;
   if (!point.device) return 0;
@@ -42,7 +43,7 @@ double cost_of(const ResolvedPoint& point, std::vector<std::pair<ModelConfig, Mo
   if (known == summaries.end()) known = summaries.insert(known, {model, summarize(model)});
   const ModelSummary& summary = known->second;
   const auto parameters = static_cast<double>(summary.parameter_count);
-  // A point that cannot fit ends at once: weights, gradients, and two moments of the optimizer.
+  // A point that cannot fit ends at once. Counts weights, gradients, and two optimizer moments.
   const double copies = forward_only ? 1 : config.pass == Pass::kStep ? 4 : 2;
   const AvailableMemory available = available_memory();
   if (available.bytes && parameters * copies * sizeof(float) > static_cast<double>(*available.bytes)) return 0;
@@ -98,7 +99,7 @@ std::vector<ExpectedPoint> expected_points(const std::vector<ResolvedPoint>& poi
           one.rough = {time_of(point.config, step->rough->first), time_of(point.config, step->rough->second)};
       }
     } catch (const Error&) {
-      one.time = Seconds{0};  // the point fails before its first step, and its row says why
+      one.time = Seconds{0};  // the point fails before its first step, and its row shows why
     }
   }
   return expected;

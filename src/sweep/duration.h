@@ -17,15 +17,15 @@ namespace laptime {
 // Estimates the rest of a sweep from the times of its finished points and the cost of each point.
 class TimeLeft {
  public:
-  // `costs`: of each point, in seconds or in any other unit; 0 for one that does not run.
+  // `costs`: one per point, in seconds or any other unit; 0 for a point that does not run.
   explicit TimeLeft(std::vector<double> costs, bool are_seconds = false)
       : costs_(std::move(costs)), are_seconds_(are_seconds) {}
 
   void finished(size_t point, Seconds took);
-  void skipped(size_t point);  // took no time, and does not change the estimate of the others
+  void skipped(size_t point);  // a point that took no time; does not change the estimate for the others
 
-  // The time left while `point` runs: it has run for `elapsed` and, if it reports progress, needs `of_point` more. None
-  // before there is anything to estimate from.
+  // The time left while `point` runs, given that it has run for `elapsed` and, if it reports progress, needs `of_point`
+  // more. None if there is no basis for an estimate yet.
   std::optional<Seconds> estimate(size_t point, std::optional<Seconds> of_point, Seconds elapsed) const;
 
  private:
@@ -37,8 +37,8 @@ class TimeLeft {
 };
 
 struct ExpectedPoint {
-  std::optional<Seconds> time;  // set-up, warm-up and samples; none if nothing was measured to predict from
-  // The range of the time if few launches were measured to predict from.
+  std::optional<Seconds> time;  // set-up, warm-up and samples; none if no measurements are available for a prediction
+  // The range of the time, if only a few launches were measured.
   std::optional<std::pair<Seconds, Seconds>> rough{};
   bool fits = true;
   // When the record that --resume finds was measured, in ISO 8601; none if there is no such record and the point runs.
@@ -53,8 +53,8 @@ inline constexpr size_t kMostPlanned = 24;
 std::vector<ExpectedPoint> expected_points(const std::vector<ResolvedPoint>& points, const KnowledgeOf& knowledge,
                                            const std::function<void(size_t)>& begin = {});
 
-// The estimate of the time left: from the expected times, or in proportion to FLOPs where a point has no expected time.
-// None before the first point has run where an expected time is rough.
+// Estimates the time left from the expected times, or in proportion to FLOPs if a point has none. If an expected time
+// is rough, there is no estimate before the first point has run.
 TimeLeft time_left(const std::vector<ResolvedPoint>& points, const std::vector<ExpectedPoint>& expected);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// LineInput: a descriptor line by line, until it ends or a signal asks to stop.
+// LineInput: reads a descriptor line by line until it ends or a signal asks to stop.
 #pragma once
 
 #include <cstddef>
@@ -12,23 +12,23 @@ namespace laptime {
 class LineInput {
  public:
   struct Line {
-    std::string text;         // without its break
+    std::string text;         // without the line break
     bool is_complete = true;  // false: the input ended before the break
   };
 
-  // A line of more than `most_bytes` is cut there, which its reader can see by its length.
+  // A line longer than `most_bytes` is cut there; the reader can detect this from its length.
   LineInput(int descriptor, StopSignals& signals, size_t most_bytes)
       : descriptor_(descriptor), signals_(signals), most_bytes_(most_bytes) {}
 
-  // Waits for the next line. None when the input has ended or a signal has arrived.
+  // Waits for the next line. Returns none when the input has ended or a signal has arrived.
   std::optional<Line> next();
   bool is_stopped() const { return is_stopped_; }  // by a signal
 
  private:
-  // Waits until there is input or a signal. False when no more is to come.
+  // Waits for input or a signal. Returns false if there is no more input.
   bool read_more();
 
-  int descriptor_;  // -1 at the end of the input
+  int descriptor_;  // -1 after the end of the input
   StopSignals& signals_;
   size_t most_bytes_;
   std::string unread_;

@@ -20,11 +20,10 @@ namespace {
 
 constexpr size_t kMostOutput = size_t{256} << 20U;
 constexpr size_t kKeptErrors = size_t{16} << 10U;
-constexpr int kNotFound = 127;  // as a shell reports it
+constexpr int kNotFound = 127;  // the exit code that shells use
 constexpr int kSignalled = 128;
 
-// Gives the signals back the action that they had before StopSignals, and delivers those that have arrived since the
-// fork.
+// Restores the signal actions from before StopSignals, and delivers signals that have arrived since the fork.
 void stop_counting_signals() {
   sigset_t counted;
   sigemptyset(&counted);
@@ -59,7 +58,8 @@ OtherProgram run_other_program(const std::vector<std::string>& words, Seconds ti
   const pid_t parent = getpid();
   const int stops_before = signals.count();
   const pid_t child = [&] {
-    const StopSignals::Blocked blocked;  // a signal must not reach the child's copy of the counter, which would lose it
+    // A signal must not reach the child's copy of the counter, where it would be lost.
+    const StopSignals::Blocked blocked;
     const pid_t forked = fork();
     if (forked == 0) exec_program(words, output.writing(), errors.writing(), parent);
     return forked;

@@ -13,15 +13,15 @@ namespace laptime {
 struct OtherProgram {
   std::string output;  // standard output
   std::string errors;  // the end of standard error
-  int exit_code = 0;   // 128 + the signal that ended it
+  int exit_code = 0;   // 128 + signal number if a signal ended it
 };
 
-// `words`: the program, found as a shell finds it, and its arguments. The first stop signal is handed on as SIGTERM,
-// the second kills the program; so does the end of `timeout`. It dies with this process. Error if it cannot be started.
-// The caller must have a single thread.
+// `words`: the program, found like in a shell, and its arguments. The first stop signal is forwarded as SIGTERM, and
+// the second kills the program, as does the end of `timeout`. The program dies with this process. Throws Error if it
+// cannot be started. The caller must have a single thread.
 OtherProgram run_other_program(const std::vector<std::string>& words, Seconds timeout, StopSignals& signals);
 
-// The record that the program prints first. If it prints none, the reason of the failed record says why.
+// The first record that the program prints. If it prints none, the result is a failed record whose reason explains why.
 Record record_of_program(const std::vector<std::string>& words, Seconds timeout, StopSignals& signals);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Descriptor: a file descriptor that is closed by its owner. Pipe: the two ends of a pipe to a child process.
+// Descriptor: a file descriptor that its owner closes. Pipe: the two ends of a pipe to a child process.
 #pragma once
 
 #include <fcntl.h>
@@ -26,7 +26,7 @@ class Descriptor {
     std::swap(number_, other.number_);
     return *this;
   }
-  operator int() const { return number_; }  // NOLINT(google-explicit-constructor): it is one
+  operator int() const { return number_; }  // NOLINT(google-explicit-constructor): a Descriptor is a file descriptor
 
  private:
   int number_;
@@ -50,7 +50,7 @@ class Pipe {
   Descriptor reading_, writing_;
 };
 
-// The bytes that are there; sets the descriptor to -1 when the other end is closed.
+// Reads the available bytes; sets the descriptor to -1 when the other end is closed.
 inline std::string read_some(int& descriptor) {
   std::array<char, 1 << 16> buffer{};
   pollfd ready{descriptor, POLLIN, 0};

@@ -1,4 +1,4 @@
-// A claim is a lock on one byte of the store's file, far behind its end: nothing has to be cleaned up.
+// A claim is a lock on one byte of the store's file, far beyond its end, so that nothing has to be cleaned up.
 #include "sweep/point_claim.h"
 
 #include <fcntl.h>
@@ -18,7 +18,7 @@ std::optional<PointClaim> PointClaim::take(const std::filesystem::path& store, c
   const int descriptor = open(store.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   if (descriptor < 0) return PointClaim(-1);
   PointClaim claim(descriptor);
-  // One byte between 2^61 and 2^62 for each point: behind the largest database, and the bytes that SQLite locks.
+  // Each point has one byte between 2^61 and 2^62, beyond the largest database and the bytes that SQLite locks.
   constexpr uint64_t kFirst = uint64_t{1} << 61U;
   struct flock byte {};
   byte.l_type = F_WRLCK;

@@ -1,4 +1,4 @@
-// PointClaim: tells other programs with the same store that this one measures a point.
+// PointClaim: announces to other programs with the same store that this one is measuring a point.
 #pragma once
 
 #include <filesystem>
@@ -8,15 +8,15 @@
 
 namespace laptime {
 
-// Exclusive among the programs that use one store, while the object exists. The kernel ends it when this process and
-// its child processes have died, however that happens.
+// Exclusive among the programs that use a store, for as long as the object exists. The kernel releases it when this
+// process and its child processes have ended, for whatever reason.
 class PointClaim {
  public:
-  // Claims the point that `described` identifies (describe_point). Empty if another program has the claim. A store that
-  // cannot be locked gives the claim to everyone.
+  // Claims the point that `described` identifies (describe_point). Empty if another program has the claim. If the store
+  // cannot be locked, every program gets the claim.
   //
-  // The store must not be open in this process while a claim is taken or ends: closing any descriptor of a file drops
-  // the locks that SQLite holds on it.
+  // The store must not be open in this process when a claim is taken or released: closing any descriptor of a file
+  // drops the locks that SQLite holds on it.
   static std::optional<PointClaim> take(const std::filesystem::path& store, const Record& described);
 
   PointClaim(PointClaim&& other) noexcept;

@@ -1,5 +1,5 @@
-// Runs the points of a sweep one after the other, leaves out those that another program measures, and compares losses
-// bit by bit.
+// Runs the points of a sweep one after the other, skips those that another program measures, and compares losses bit by
+// bit.
 #include "sweep/run_sweep.h"
 
 #include <fmt/format.h>
@@ -78,7 +78,7 @@ class SweepRun {
     std::vector<size_t> left(points_.size());
     std::iota(left.begin(), left.end(), size_t{0});
     while (!left.empty() && signals_.count() == 0) {
-      std::vector<size_t> elsewhere;  // points that other programs measure now
+      std::vector<size_t> elsewhere;  // points that other programs are currently measuring
       for (const size_t index : left) {
         if (signals_.count() > 0) break;
         if (callbacks_.enough && callbacks_.enough()) return;
@@ -89,7 +89,8 @@ class SweepRun {
     }
   }
 
-  // Makes or finds the record of a point. False if it has to come from another program that is measuring the point.
+  // Runs a point or finds its record. Returns false if the record must come from another program that is measuring the
+  // point.
   bool complete(size_t index) {
     const Seconds start = host_now();
     const Record described = describe(points_[index]);
@@ -101,13 +102,13 @@ class SweepRun {
     const std::optional<PointClaim> claim =
         PointClaim::take(options_.store.value_or(std::filesystem::path()), described);
     if (options_.resume && !claim) return false;
-    // Between the two another program may have finished the point, and ended its claim.
+    // Meanwhile another program may have finished the point and released its claim.
     if (report_stored(index, described, start)) return true;
     finish(index, measure(index, described), PointSource::kMeasured, start);
     return true;
   }
 
-  // Waits a moment, or until a signal arrives, while every point that is left is measured by others.
+  // Waits a moment, or until a signal arrives, if other programs are measuring every remaining point.
   void wait_for_others(size_t index) {
     constexpr Seconds kPause{0.2};
     if (waiting_since_.count() == 0) {
@@ -115,7 +116,7 @@ class SweepRun {
       if (callbacks_.begin) callbacks_.begin(index);
     }
     if (callbacks_.progress)
-      callbacks_.progress(index, {.stage = "another program measures it"}, host_now() - waiting_since_);
+      callbacks_.progress(index, {.stage = "another program is measuring it"}, host_now() - waiting_since_);
     signals_.wait(kPause);
   }
 
@@ -135,7 +136,7 @@ class SweepRun {
     return true;
   }
 
-  // What `--recompute auto` resolves to depends on the memory that is available now.
+  // The result of `--recompute auto` depends on the memory that is currently available.
   bool recomputes_alike(const ResolvedPoint& point, const Record& stored) const {
     if (point.config.recompute != "auto") return true;
     if (!point.device) return false;
@@ -176,17 +177,17 @@ class SweepRun {
     return result;
   }
 
-  // Which sizes fit, or, once searching has taken long, where to ask.
+  // Which sizes fit or, if the search has already taken long, how to find out.
   std::string sizes_text(const ResolvedPoint& point) {
-    constexpr Seconds kLongSearch{10};  // in all points: each size that is tried is planned
-    if (searching_ > kLongSearch) return "laptime plan --largest says which batch and context fit";
+    constexpr Seconds kLongSearch{10};  // total over all points; every size that is tried needs a plan
+    if (searching_ > kLongSearch) return "laptime plan --largest shows which batch and context fit";
     const Seconds start = host_now();
     std::string sizes = sizes_that_fit(point, [&](const std::string& device) { return store_.known(device); });
     searching_ += host_now() - start;
     return sizes;
   }
 
-  // The record belongs to the content of its files only if nobody wrote to them while they were read.
+  // The record is valid for the content of its files only if they did not change during the run.
   static void require_unchanged_files(const ResolvedPoint& point, Record& record) {
     const RunConfig& config = point.config;
     if (record.status != Status::kOk || (config.weights.empty() && config.data.empty())) return;
@@ -229,9 +230,9 @@ class SweepRun {
   StopSignals signals_;
   std::string run_;
   std::string last_problem_;
-  Seconds waiting_since_{};  // for points that other programs measure; 0: not yet
+  Seconds waiting_since_{};  // when waiting for points of other programs began; 0: not yet
   size_t unsupported_ = 0;
-  Seconds searching_{};  // for the sizes that fit
+  Seconds searching_{};  // time spent searching for sizes that fit
   SweepOutcome outcome_;
 };
 
@@ -239,8 +240,7 @@ class SweepRun {
 
 SweepOutcome run_sweep(std::span<const ResolvedPoint> points, const SweepOptions& options,
                        const SweepCallbacks& callbacks) {
-  if (options.resume && !options.store)
-    throw Error("--resume: there is no store to resume from; give one with --store");
+  if (options.resume && !options.store) throw Error("--resume: no store to resume from; name one with --store");
   return SweepRun(points, options, callbacks).run();
 }
 

@@ -16,33 +16,33 @@
 
 namespace laptime {
 
-// Compares the records if binary, machine, configuration with the content of its files, and kernel choices are the
-// same. If a loss differs in any bit, `record` becomes `failed` with the step and both values, and loses its timing.
+// Compares the losses if binary, machine, configuration (including the content of its files) and kernel choices are
+// equal. If a loss differs in any bit, `record` becomes `failed` with the step and both values, and loses its times.
 void require_same_loss(const Record& earlier, Record& record);
 
-// Removes the measured figures from the record of a run that must not be trusted.
+// Removes measured times from the record of a run that is not trustworthy.
 void clear_timing(Record& record);
 
 struct SweepOptions {
-  std::optional<std::filesystem::path> store;  // none: results are not stored
+  std::optional<std::filesystem::path> store;  // none: do not store results
   bool resume = false;                         // take finished points from the store
   std::string name;                            // Sweep::name; may be empty
-  TraceRequest trace{};                        // what every point traces beside its samples
-  bool keeps_traces = true;                    // stores them beside the records
+  TraceRequest trace{};                        // what every point traces in addition to its samples
+  bool keeps_traces = true;                    // store traces with the records
 };
 
-// Where the record of a point comes from.
+// Origin of a point's record.
 enum class PointSource : uint8_t { kMeasured, kInvalid, kStored };
 
-// Optional callbacks. An exception from one ends the sweep, and is in its outcome.
+// Optional callbacks. An exception from one ends the sweep and is reported in its outcome.
 struct SweepCallbacks {
   std::function<void(size_t index)> begin;  // before a point is measured
   std::function<void(size_t index, const PointProgress&, Seconds elapsed)> progress;
   std::function<void(size_t index, const PointResult&, PointSource, Seconds elapsed)>
-      finished;                                             // after it is stored, if possible
-  std::function<bool()> enough;                             // asked before a point; true: the rest is not needed
-  std::function<void(std::string_view text)> output;        // text printed by the process of a point
-  std::function<void(const std::string& message)> warning;  // writing to the store failed
+      finished;                                             // called after the record is stored, if possible
+  std::function<bool()> enough;                             // called before each point; true skips the remaining points
+  std::function<void(std::string_view text)> output;        // receives text printed by a point's process
+  std::function<void(const std::string& message)> warning;  // called when writing to the store failed
 };
 
 struct SweepOutcome {
@@ -52,8 +52,8 @@ struct SweepOutcome {
   std::exception_ptr ended_by;
 };
 
-// The points must have passed check_inputs. Error before anything runs if the store is not writable. If the store fails
-// later, the callbacks still get every record. The caller must have a single thread.
+// The points must have passed check_inputs. Throws Error before anything runs if the store is not writable. If the
+// store fails later, the callbacks still receive every record. The caller must have a single thread.
 SweepOutcome run_sweep(std::span<const ResolvedPoint> points, const SweepOptions& options,
                        const SweepCallbacks& callbacks = {});
 

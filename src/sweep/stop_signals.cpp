@@ -1,4 +1,4 @@
-// The table of ending signals and their handler. Only a handler reaches a process that is stuck in a system call.
+// The table of terminating signals, and their handler. Only a handler reaches a process that is stuck in a system call.
 #include "sweep/stop_signals.h"
 
 #include <poll.h>
@@ -15,14 +15,14 @@
 namespace laptime {
 namespace {
 
-constexpr int kInterruptedExit = 130;  // as a shell reports a process that Ctrl-C has ended
+constexpr int kInterruptedExit = 130;  // the exit code that shells use after Ctrl-C
 
 constexpr std::array kEndingSignals{
     EndingSignal{SIGHUP, SignalAnswer::kStop},     // a closed terminal
     EndingSignal{SIGINT, SignalAnswer::kStop},     // Ctrl-C
     EndingSignal{SIGQUIT, SignalAnswer::kStop},    // Ctrl-backslash
     EndingSignal{SIGTERM, SignalAnswer::kStop},    // kill; a batch system before its time limit
-    EndingSignal{SIGUSR1, SignalAnswer::kStop},    // a batch system that was asked to warn early
+    EndingSignal{SIGUSR1, SignalAnswer::kStop},    // a batch system's early warning
     EndingSignal{SIGUSR2, SignalAnswer::kStop},    // likewise
     EndingSignal{SIGXCPU, SignalAnswer::kStop},    // ulimit -t
     EndingSignal{SIGPWR, SignalAnswer::kStop},     // a power failure
@@ -40,7 +40,7 @@ constexpr std::array kEndingSignals{
 
 std::atomic<int> signals_seen;
 std::atomic<int> signals_event;  // descriptor
-static_assert(std::atomic<int>::is_always_lock_free, "a signal handler may use no lock");
+static_assert(std::atomic<int>::is_always_lock_free, "a signal handler must not use locks");
 
 void count_signal(int number) {
   const int error = errno;
@@ -48,7 +48,7 @@ void count_signal(int number) {
   if (count > 2 || (count == 2 && number == SIGALRM)) _exit(kInterruptedExit);
   if (count == 2) alarm(StopSignals::kGrace);
   const uint64_t one = 1;
-  if (write(signals_event, &one, sizeof(one)) < 0) errno = 0;  // the counter is enough
+  if (write(signals_event, &one, sizeof(one)) < 0) errno = 0;  // the counter is sufficient
   errno = error;
 }
 
@@ -64,7 +64,7 @@ bool may_take(int number) {
   return is_always_ours || ((action.sa_flags & SA_SIGINFO) == 0 && action.sa_handler == SIG_DFL);
 }
 
-// The signals that are counted now.
+// The signals that are currently counted.
 sigset_t counted_signals() {
   sigset_t set{};
   sigemptyset(&set);
@@ -94,7 +94,7 @@ StopSignals::StopSignals() : descriptor_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC))
   signals_event = descriptor_;
   struct sigaction count {};
   count.sa_handler = count_signal;
-  count.sa_flags = SA_RESTART;  // not every library expects that a call is interrupted
+  count.sa_flags = SA_RESTART;  // some libraries do not expect interrupted calls
   sigemptyset(&count.sa_mask);
   for (const EndingSignal& signal : ending_signals()) {
     if (signal.answer != SignalAnswer::kStop || !may_take(signal.number)) continue;

@@ -11,9 +11,9 @@
 namespace laptime {
 
 enum class SignalAnswer : uint8_t {
-  kStop,    // counted: the step at hand ends, and everything finished is written
-  kIgnore,  // a write that fails; it returns an error of its own
-  kCrash,   // an error of the program: the default action, after which the kernel ends the child processes
+  kStop,    // counted: the current step finishes, and all completed work is written
+  kIgnore,  // caused by a failed write, which itself returns an error
+  kCrash,   // a program error: default action, after which the kernel ends the child processes
 };
 
 struct EndingSignal {
@@ -21,16 +21,16 @@ struct EndingSignal {
   SignalAnswer answer = SignalAnswer::kStop;
 };
 
-// Every signal that can be caught and that ends a program by default.
+// All signals that can be caught and that terminate a program by default.
 std::vector<EndingSignal> ending_signals();
 
-// For the whole life of the program: signals with kIgnore are ignored.
+// Ignores signals with kIgnore for the rest of the life of the program.
 void ignore_failed_writes();
 
-// While the object exists, the signals with kStop are counted instead of ending the process. After the second the
-// process has kGrace to end in order, and after the third none: then it exits with code 130, whatever it waits for. Its
-// child processes die with it. A signal with another action than the default, which nohup or a profiler has set, keeps
-// it; SIGINT and SIGTERM are always counted. There may be one object at a time.
+// While the object exists, signals with kStop are counted instead of terminating the process. After the second signal
+// the process has kGrace to end in order; the third makes it exit at once with code 130, whatever it is waiting for.
+// Its child processes die with it. A signal whose action is not the default (set by nohup or a profiler) keeps that
+// action, except that SIGINT and SIGTERM are always counted. Only one object may exist at a time.
 class StopSignals {
  public:
   static constexpr int kGrace = 2;  // seconds
@@ -40,20 +40,20 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // For poll(): readable when a signal has arrived since the last count().
+  // For poll(): readable if a signal has arrived since the last count().
   int descriptor() const { return descriptor_; }
 
   // Number of signals so far.
   int count();
 
-  // Returns after this time, or earlier when a signal arrives.
+  // Returns after this time, or earlier if a signal arrives.
   void wait(Seconds time) const;
 
-  // Whether this process has been asked to stop, also after the object has gone. For code that waits for somebody else,
-  // such as the reader of a pipe.
+  // Whether this process has been asked to stop, even after the object has been destroyed. For code that waits for
+  // others, such as the reader of a pipe.
   static bool requested();
 
-  // Blocks the signals that are counted while it exists; a process that is forked meanwhile has them blocked for good.
+  // Blocks the counted signals while it exists; in a process forked meanwhile, they stay blocked.
   class Blocked {
    public:
     Blocked();
@@ -65,11 +65,11 @@ class StopSignals {
     sigset_t previous_{};
   };
 
-  // In a process forked with the signals blocked: whether it has been sent one; never becomes false again.
+  // In a process forked with the signals blocked: whether a signal has been sent to it. Once true, it stays true.
   static bool pending();
 
  private:
-  std::vector<std::pair<int, struct sigaction>> previous_;  // of the signals that are counted
+  std::vector<std::pair<int, struct sigaction>> previous_;  // actions of the counted signals
   int descriptor_ = -1;
 };
 

@@ -1,4 +1,5 @@
-// Expands an ablation with an axis `lower` and the ways to save memory, and checks each distinct input of a sweep once.
+// Expands an ablation along an axis `lower`, expands the ways to save memory, and checks each distinct input of a sweep
+// once.
 #include "sweep/sweep_points.h"
 
 #include <algorithm>
@@ -28,9 +29,9 @@ constexpr const char* kWhere = "--ablate";
 std::vector<SweepPoint> expand_ablation(Sweep sweep) {
   for (const Axis& axis : sweep.axes) {
     if (axis.flag == "keep" || axis.flag == "lower")
-      throw Error::format("{} decides itself which composites are lowered; leave --{} out", kWhere, axis.flag);
+      throw Error::format("{} chooses which composites are lowered; leave out --{}", kWhere, axis.flag);
     if (axis.flag == "mode" && axis.values != std::vector<std::string>{std::string(name_of(Mode::kCompile))})
-      throw Error::format("{} compares variants of compile mode; leave --mode out", kWhere);
+      throw Error::format("{} compares variants of compile mode; leave out --mode", kWhere);
   }
   set_option(sweep, "mode", kWhere, {std::string(name_of(Mode::kCompile))});
   // The composites depend on the model, so the sweep is expanded once to find them.
@@ -81,7 +82,7 @@ std::vector<SweepPoint> expand_savings(const SweepPoint& point) {
     try {
       validate(variant.config);
     } catch (const Error&) {
-      continue;  // the options exclude one another
+      continue;  // the options exclude each other
     }
     const bool is_known =
         std::ranges::any_of(points, [&](const SweepPoint& other) { return other.config == variant.config; });

@@ -1,4 +1,4 @@
-// The points of a sweep: expanded, also as an ablation of composites or as ways to save memory, and checked before
+// The points of a sweep: expanded (also as an ablation of composites, or as ways to save memory) and checked before
 // anything runs.
 #pragma once
 
@@ -11,15 +11,16 @@
 
 namespace laptime {
 
-// For every point of the sweep in compile mode: one point with all composites whole, one for each composite of the step
-// with only that composite lowered, and one with all lowered. Error if the sweep sets --mode eager, --keep or --lower.
+// For every point of the sweep in compile mode: one point without lowering, one for each composite of the step with
+// only that composite lowered, and one with all composites lowered. Throws Error if the sweep sets --mode eager, --keep
+// or --lower.
 std::vector<SweepPoint> expand_ablation(Sweep sweep);
 
-// The point without any way to save memory, then with each of recomputation, the optimizer in backward, moments in
-// bfloat16 and micro-batches, and with several. Those that the options of the point exclude are left out.
+// The point without any way to save memory, then with recomputation, the optimizer in backward, moments in bfloat16 and
+// micro-batches individually, and with several combined. Combinations that the point's options exclude are omitted.
 std::vector<SweepPoint> expand_savings(const SweepPoint& point);
 
-// The points of a sweep: its ablation if it asks for one, else its product.
+// The points of a sweep: its ablation if requested, otherwise its product.
 std::vector<SweepPoint> points_of(const Sweep& sweep);
 
 struct UsedFile {
@@ -31,7 +32,7 @@ struct UsedFile {
 std::vector<UsedFile> input_files(const Sweep& sweep, const std::vector<SweepPoint>& points);
 
 // The points with their devices. A point is invalid if its device does not exist, or if its files cannot be read or do
-// not fit the model. Error with the first reason if no valid point remains.
+// not fit the model. Throws Error with the first reason if no valid point remains.
 std::vector<ResolvedPoint> check_inputs(std::vector<SweepPoint> points);
 
 }  // namespace laptime

@@ -49,13 +49,13 @@ size_t SweepStore::restore(Store& store) {
 }
 
 std::optional<std::string> SweepStore::save() {
-  std::error_code ignored;  // opening the store says what is wrong
+  std::error_code ignored;  // opening the store reports what is wrong
   if (path_->has_parent_path()) std::filesystem::create_directories(path_->parent_path(), ignored);
   try {
     Store store = Store::open(*path_, Store::Access::kWrite, StopSignals::requested);
     size_t restored = 0;
     if (!kept_.empty() && !store.has(kept_.back().id, kept_.back().run, kept_.back().name)) restored = restore(store);
-    if (restored > 0) taken_.clear();  // what had these ids is gone
+    if (restored > 0) taken_.clear();  // the records with these ids are gone
     if (!taken_.empty()) store.add_resumed(run_, taken_);
     taken_.clear();
     while (!unsaved_.empty()) {
@@ -69,9 +69,8 @@ std::optional<std::string> SweepStore::save() {
     }
     if (restored > 0) {
       return fmt::format(
-          "store '{}': removed, emptied or replaced while it was in use; {} records of this run are written to it "
-          "again, "
-          "what it held before is gone",
+          "store '{}': removed, emptied or replaced while in use; {} records of this run have been written again, "
+          "but its earlier contents are lost",
           path_->string(), restored);
     }
   } catch (const Error& error) {

@@ -1,4 +1,4 @@
-// SweepStore: keeps finished points and new measurements, in a store if there is one, else in memory.
+// SweepStore: keeps finished points and new measurements, in a store if there is one, otherwise in memory.
 #pragma once
 
 #include <filesystem>
@@ -16,24 +16,24 @@ namespace laptime {
 // The store is open only during a call, so that the process may fork between calls.
 class SweepStore {
  public:
-  // Creates the file; Error if it is not writable. Without a path everything is kept in memory.
+  // Creates the file; throws Error if it is not writable. Without a path, everything is kept in memory.
   explicit SweepStore(std::optional<std::filesystem::path> path);
 
   // The finished record of this point from the same binary and machine. With `traced_steps`, one whose trace has at
-  // least so many steps.
+  // least that many steps.
   std::optional<Store::Finished> finished(const Record& described,
                                           std::optional<int64_t> traced_steps = std::nullopt) const;
 
   MachineKnowledge known(const std::string& device) const;
 
-  // Stores the point durably. If the store fails, returns the reason, and the next call tries again. If somebody has
-  // removed or emptied the file meanwhile, says so, and has written what this sweep measured again.
+  // Stores the point durably. If the store fails, returns the reason, and the next call tries again. If the file has
+  // been removed or emptied meanwhile, writes this sweep's measurements again and reports it.
   std::optional<std::string> keep(const PointResult& point);
 
-  // Notes that `run` took the record of this id from the store; written with the next point, or by settle().
+  // Notes that `run` took the record with this id from the store; written with the next point, or by settle().
   void took(std::string_view run, int64_t id);
 
-  // After the last point: tries once more to store what could not be stored, and makes sure that every point is there.
+  // Call after the last point: retries whatever could not be stored, and verifies that every point is in the store.
   std::optional<std::string> settle();
 
   // Number of points that are not in the store.
@@ -44,20 +44,20 @@ class SweepStore {
     int64_t id = 0;
     std::string run;
     std::string name;
-    std::string text;  // the JSON; a Record takes twice the memory
+    std::string text;  // the record as JSON, which takes half the memory of a Record
     std::optional<StepTrace> trace;
   };
-  // Writes kept records that the store does not have any more. Returns how many.
+  // Writes kept records that are missing from the store. Returns how many.
   size_t restore(Store& store);
   std::optional<std::string> save();
 
   std::optional<std::filesystem::path> path_;
   std::vector<PointResult> unsaved_;
-  std::string run_;             // the run of the command that took the records of taken_
-  std::vector<int64_t> taken_;  // ids that are not noted in the store yet
+  std::string run_;             // the run that took the records in taken_
+  std::vector<int64_t> taken_;  // ids that are not yet noted in the store
   std::vector<KeptRecord> kept_;
-  size_t missing_ = 0;      // of kept_, when the sweep was over
-  MachineKnowledge known_;  // measured in this sweep
+  size_t missing_ = 0;      // how many of kept_ are missing at the end of the sweep
+  MachineKnowledge known_;  // measured during this sweep
 };
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Widths first, then the rows.
+// Determines column widths, then formats the rows.
 #include "table/aligned.h"
 
 #include <fmt/format.h>
@@ -10,14 +10,14 @@
 namespace laptime {
 namespace {
 
-// Columns up to one that goes beyond the width, and where those from there on stand.
+// Columns before the first one that exceeds the width, and where the remaining ones are placed.
 struct Broken {
-  size_t whole = 0;  // columns in their places
-  size_t start = 0;  // of the others
+  size_t whole = 0;  // columns in their normal places
+  size_t start = 0;  // position of the other columns
 };
 
 Broken broken_at(const std::vector<size_t>& widths, size_t indent, size_t width) {
-  constexpr size_t kLeast = 24;  // columns of a terminal that a text is broken into
+  constexpr size_t kLeast = 24;  // the narrowest column of broken text
   Broken broken{.whole = 0, .start = indent};
   for (const size_t column : widths) {
     if (width > 0 && broken.start + column > width) break;

@@ -1,4 +1,4 @@
-// Breaks and escapes the texts of help.
+// Wraps and escapes help text.
 #include "table/help_text.h"
 
 #include <fmt/format.h>

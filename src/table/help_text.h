@@ -1,4 +1,4 @@
-// Layout of help: words beside their meaning, command lines as a shell continues them, and roff of a manual page.
+// Layout of help: options next to their meaning, command lines with shell continuations, and roff for a manual page.
 #pragma once
 
 #include <cstddef>
@@ -7,16 +7,16 @@
 
 namespace laptime {
 
-// Words, then their meaning from `column` on; on a line of its own where the words are too long.
+// The words, then their meaning starting at `column`, or on a new line if the words are too long.
 std::string beside(const std::string& words, std::string_view meaning, size_t column, size_t width);
 
-// Command lines, each broken before an option and continued with a backslash.
+// Command lines, broken before options and continued with a backslash.
 std::string command_lines(std::string_view lines, size_t width);
 
-// Text as roff prints it: signs that roff would interpret are escaped, and hyphens are emitted as ASCII `-`.
+// Text as roff prints it: characters that roff would interpret are escaped, and hyphens are emitted as ASCII `-`.
 std::string roff(std::string_view text);
 std::string roff_bold(std::string_view text);
-// The first word is to be typed as it is; the rest stands for something else.
+// The first word is literal; the rest is a placeholder.
 std::string roff_term(std::string_view words);
 
 }  // namespace laptime

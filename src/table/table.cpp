@@ -1,4 +1,4 @@
-// Layout of tables on a terminal.
+// Lays out tables on a terminal.
 #include "table/table.h"
 
 #include <algorithm>
@@ -82,7 +82,7 @@ size_t GrowingTable::needed() const {
 void GrowingTable::lay_out() {
   std::vector<std::vector<std::string>> all;
   for (const TableRow& row : table_.rows) all.push_back(texts_of(row));
-  size_t remark = 0;  // of rows with all cells
+  size_t remark = 0;  // end of rows with all cells, where the remark begins
   for (const TableRow& row : table_.rows) {
     if (row.cells.size() == table_.columns.size() && !row.remark.empty())
       remark = std::max(remark, kColumnGap + display_width(row.remark));
@@ -90,7 +90,7 @@ void GrowingTable::lay_out() {
   if (style_.width > 0) style_.width = std::max(style_.width, remark + 1) - remark;
   for (size_t i = 0; i < table_.columns.size(); ++i) {
     const TableColumn& column = table_.columns[i];
-    // Later rows of a growing table may have what the first ones lack.
+    // Later rows of a growing table may have values that the first ones lack.
     if (!column.for_people || (column.drop > 0 && !is_shown(table_, i))) continue;
     size_t width = std::max(column.width, table_.with_header ? longest_word(column.title) : 0);
     for (const std::vector<std::string>& row : all) width = std::max(width, display_width(row[i]));
@@ -100,7 +100,7 @@ void GrowingTable::lay_out() {
   while (is_limited && needed() > style_.width && drop_column()) {}
   if (is_limited && needed() > style_.width) shorten();
   if (is_limited && needed() > style_.width) fold();
-  for (Place& place : places_) {  // titles get the room that is left
+  for (Place& place : places_) {  // titles get the remaining space
     if (!table_.with_header) break;
     const size_t title = display_width(table_.columns[place.column].title);
     const size_t more = title > place.width ? title - place.width : 0;
@@ -110,7 +110,7 @@ void GrowingTable::lay_out() {
   if (is_limited) style_.width += remark;
 }
 
-// Whether a column could be dropped.
+// Returns whether a column could be dropped.
 bool GrowingTable::drop_column() {
   const auto rank = [&](const Place& place) { return table_.columns[place.column].drop; };
   const auto last = std::max_element(places_.rbegin(), places_.rend(),
@@ -120,7 +120,7 @@ bool GrowingTable::drop_column() {
   return true;
 }
 
-// Shortens the widest texts, but not below a width at which names can be told apart.
+// Shortens the widest texts, but keeps names wide enough to be distinguishable.
 void GrowingTable::shorten() {
   constexpr size_t kLeast = 16;
   while (needed() > style_.width) {
@@ -136,7 +136,7 @@ void GrowingTable::shorten() {
   }
 }
 
-// Moves columns for which there is no room to further lines.
+// Moves columns that do not fit to further lines.
 void GrowingTable::fold() {
   size_t used = 0;
   for (Place& place : places_) {
@@ -150,12 +150,12 @@ void GrowingTable::fold() {
   }
 }
 
-// The first `count` cells of a row, then its remark. A cell that is too wide takes the room that the cells behind it do
-// not need.
+// Formats the first `count` cells of a row, then its remark. A cell that is too wide uses the space that the following
+// cells do not need.
 std::string GrowingTable::line(const std::vector<std::string>& texts, size_t count, const std::string& remark) const {
   std::string text;
   std::string line;
-  size_t end = 0;  // where the last column ends
+  size_t end = 0;  // end of the last column
   const auto pad_to = [&](size_t column, size_t least) {
     const size_t used = display_width(line);
     line.append(std::max(column > used ? column - used : 0, least), ' ');

@@ -1,4 +1,4 @@
-// Table: columns of values with units, and rows. Terminal text, Markdown, CSV and JSON are functions of it.
+// Table: columns of values with units, and rows. Terminal text, Markdown, CSV and JSON are derived from it.
 #pragma once
 
 #include <concepts>
@@ -17,46 +17,46 @@ namespace laptime {
 enum class Align : uint8_t { kLeft, kRight };
 
 struct TableColumn {
-  std::string key;      // of CSV and JSON, with its unit: "median_s"
+  std::string key;      // key in CSV and JSON, with its unit: "median_s"
   std::string title{};  // for people; may be empty
   Unit unit = Unit::kNone;
   Align align = Align::kRight;
-  int drop = 0;          // a narrow terminal drops the highest first, of equal ranks the last; 0 always stays
-  size_t width = 0;      // at least; a GrowingTable needs the width of the cells to come
-  bool for_data = true;  // has a place in CSV and JSON
+  int drop = 0;      // a narrow terminal drops the highest first, and among equal ranks the last; 0 is never dropped
+  size_t width = 0;  // minimum width; a GrowingTable needs the width of future cells
+  bool for_data = true;  // included in CSV and JSON
   bool for_people = true;
 };
 
-// A column of texts.
+// A text column.
 inline TableColumn text_of_rows(std::string key, std::string title, int drop = 0) {
   return {.key = std::move(key), .title = std::move(title), .align = Align::kLeft, .drop = drop};
 }
 
 struct TableCell {
-  Json value = nullptr;    // null: none
-  std::string text{};      // for people; empty: the value in the unit of its column, leading spaces indent
-  double uncertainty = 0;  // half the 95 % interval as a fraction of the value; rounds the text (value_text)
+  Json value = nullptr;    // null: no value
+  std::string text{};      // for people; empty: the value in its column's unit; leading spaces indent
+  double uncertainty = 0;  // half-width of the 95 % interval as a fraction of the value; rounds the text (value_text)
 
   TableCell() = default;
   TableCell(Json value, std::string text, double uncertainty = 0)
       : value(std::move(value)), text(std::move(text)), uncertainty(uncertainty) {}
   template <class Value>
   requires std::constructible_from<Json, Value> &&(!std::same_as<std::remove_cvref_t<Value>, TableCell>)
-      TableCell(Value&& value)  // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload): a value
+      TableCell(Value&& value)  // NOLINT(google-explicit-constructor,bugprone-forwarding-reference-overload): implicit
       : value(std::forward<Value>(value)) {}
   template <class Value>
-  TableCell(const std::optional<Value>& value)  // NOLINT(google-explicit-constructor): a value or null
+  TableCell(const std::optional<Value>& value)  // NOLINT(google-explicit-constructor): implicit
       : value(value ? Json(*value) : Json(nullptr)) {}
 };
 
 struct TableRow {
-  std::vector<TableCell> cells;  // one for each column; where `remark` takes the place of the last ones, fewer
-  std::string remark{};          // text for people behind the cells: "fastest", or why a row has no values
-  std::string heading{};         // a line before the row, which begins a group
+  std::vector<TableCell> cells;  // one per column; fewer if `remark` replaces the last ones
+  std::string remark{};          // text for people after the cells: "fastest", or why a row has no values
+  std::string heading{};         // a line before the row, which starts a group
 };
 
 struct Table {
-  std::string name{};   // in JSON and CSV: "kernels"
+  std::string name{};   // name in JSON and CSV: "kernels"
   std::string title{};  // a line above the table; may be empty
   std::vector<TableColumn> columns{};
   std::vector<TableRow> rows{};
@@ -66,54 +66,54 @@ struct Table {
   void add(std::vector<TableCell> cells) { rows.push_back({.cells = std::move(cells)}); }
 };
 
-// Terminal text. Columns have one unit each. Where a line would be wider than the terminal, titles are broken at
-// spaces, then columns are dropped by rank, then the widest texts are shortened, and if nothing else helps, the last
-// columns stand on further lines.
+// Terminal text. Each column has one unit. If a line would be wider than the terminal, titles are broken at spaces,
+// then columns are dropped by rank, then the widest texts are shortened, and as a last resort the last columns move to
+// further lines.
 std::string text_of(const Table& table, const TextStyle& style);
 
-// GitHub's dialect. The unit of a column stands in its header.
+// GitHub-flavoured Markdown. The header states a column's unit.
 std::string markdown_of(const Table& table);
 
-// RFC 4180, a header of keys first. Numbers are exact, null is an empty cell; title, notes and remarks are left out.
+// RFC 4180, with a header of keys. Numbers are exact, and null is an empty cell; title, notes and remarks are omitted.
 std::string csv_of(const Table& table);
 
-// A line of such a file.
+// One line of such a file.
 std::string csv_line(std::span<const Json> values);
 
 // [{key: value, ...}, ...]
 Json json_of(const Table& table);
 
 // For the page: {"name", "title", "columns": [{"key", "title", "unit", "align"}, ...], "rows": [[value, ...], ...],
-// "texts": [[text, ...], ...], "remarks", "headings", "notes"}. `unit` is the scaled one of the texts ("ms"), "" for
-// none.
+// "texts": [[text, ...], ...], "remarks", "headings", "notes"}. `unit` is the scaled unit of the texts ("ms"), or "" if
+// there is none.
 Json described_json(const Table& table);
 
-// The scale in which people read each column, as far as it has values.
+// The scale in which each column is shown to people, if it has values.
 std::vector<std::optional<Scale>> scales_of(const Table& table);
 
-// Whether people see a column. One that has a rank or no title is left out where no row has a value in it.
+// Whether people see a column. A column with a rank or without a title is omitted if it has no value in any row.
 bool is_shown(const Table& table, size_t column);
 
-// The cell as people read it, with its unit.
+// The cell as shown to people, with its unit.
 std::string cell_text(const TableCell& cell, const TableColumn& column, std::optional<Scale> scale = std::nullopt);
 
-// A table on a terminal whose rows are printed as they come. Widths follow from the columns, the rows expected and the
-// first row; wider text is not cut. The first row with a value decides about the unit of a column.
+// A table on a terminal whose rows are printed incrementally. Widths depend on the columns, the expected rows and the
+// first row; wider text is not cut. The first row with a value determines a column's unit.
 class GrowingTable {
  public:
-  // Of `table`, title and columns count; its rows are an example of those to come and are not printed.
+  // Uses only the title and columns of `table`; its rows are examples of future rows and are not printed.
   GrowingTable(const Table& table, const TextStyle& style);
 
-  // Whole lines; title and header before the first row.
+  // Complete lines; title and header come before the first row.
   std::string add(const TableRow& row);
 
  private:
-  // A column that is shown.
+  // A visible column.
   struct Place {
     size_t column;
     size_t width;
     bool is_cut = false;       // longer texts are shortened
-    bool starts_line = false;  // stands on a further line, with the columns after it
+    bool starts_line = false;  // moves to a further line, together with the columns after it
   };
 
   std::vector<std::string> texts_of(const TableRow& row) const;
@@ -128,7 +128,7 @@ class GrowingTable {
   Table table_;
   TextStyle style_;
   std::vector<Place> places_;
-  std::vector<std::optional<Scale>> scales_;  // of each column, once it has a value
+  std::vector<std::optional<Scale>> scales_;  // scale of each column, once it has a value
   bool begun_ = false;
 };
 

@@ -7,7 +7,7 @@
 namespace laptime {
 namespace {
 
-// Leading spaces become an indent that Markdown keeps.
+// Leading spaces become an indent that Markdown preserves.
 std::string markdown_cell(std::string_view text) {
   const size_t indent = std::min(text.find_first_not_of(' '), text.size());
   std::string spaces;
@@ -21,7 +21,7 @@ std::string markdown_row(const std::vector<std::string>& cells) {
   return text + "\n";
 }
 
-// Without its unit where the header of its column states that.
+// Omits the unit if the column's header states it.
 std::string text_below_unit(const TableCell& cell, const TableColumn& column, const std::optional<Scale>& scale) {
   if (!cell.text.empty() || !cell.value.is_number() || !scale) return cell_text(cell, column, scale);
   return number_text(cell.value.get<double>(), column.unit, *scale, cell.uncertainty);

@@ -1,4 +1,4 @@
-// Escapes and display widths of UTF-8.
+// Escapes UTF-8 and measures its display width.
 #include "table/text.h"
 
 #include <fmt/format.h>
@@ -18,19 +18,20 @@ struct Range {
   char32_t last;
 };
 
-// Zero width: combining marks, variation selectors, joiners (the blocks of Unicode 15 that names and messages meet).
+// Zero width: combining marks, variation selectors, joiners (only the Unicode 15 blocks likely in names and messages).
 constexpr std::array kZeroWidth{
     Range{0x0300, 0x036F}, Range{0x0483, 0x0489}, Range{0x0591, 0x05BD}, Range{0x0610, 0x061A},  Range{0x064B, 0x065F},
     Range{0x0E31, 0x0E31}, Range{0x0E34, 0x0E3A}, Range{0x0E47, 0x0E4E}, Range{0x1AB0, 0x1AFF},  Range{0x1DC0, 0x1DFF},
     Range{0x20D0, 0x20FF}, Range{0xFE00, 0xFE0F}, Range{0xFE20, 0xFE2F}, Range{0xE0100, 0xE01EF}};
-// Two columns: East Asian Width W and F, and emoji presentation.
+// Two columns wide: East Asian Width W and F, and emoji presentation.
 constexpr std::array kWide{
     Range{0x1100, 0x115F},   Range{0x231A, 0x231B},   Range{0x2329, 0x232A},  Range{0x23E9, 0x23EC},
     Range{0x2E80, 0x303E},   Range{0x3041, 0x33FF},   Range{0x3400, 0x4DBF},  Range{0x4E00, 0x9FFF},
     Range{0xA000, 0xA4CF},   Range{0xA960, 0xA97C},   Range{0xAC00, 0xD7A3},  Range{0xF900, 0xFAFF},
     Range{0xFE30, 0xFE6F},   Range{0xFF00, 0xFF60},   Range{0xFFE0, 0xFFE6},  Range{0x1F300, 0x1F64F},
     Range{0x1F680, 0x1F6FF}, Range{0x1F900, 0x1F9FF}, Range{0x20000, 0x3FFFD}};
-// Not seen, but able to change what is: soft hyphen, zero-width and direction marks, line separators, byte order mark.
+// Invisible, but able to change what is displayed: soft hyphen, zero-width and direction marks, line separators, byte
+// order mark.
 constexpr std::array kInvisible{Range{0x00, 0x1F},      Range{0x7F, 0x9F},     Range{0xAD, 0xAD},
                                 Range{0x061C, 0x061C},  Range{0x200B, 0x200F}, Range{0x2028, 0x202E},
                                 Range{0x2060, 0x206F},  Range{0xFEFF, 0xFEFF}, Range{0xFFF9, 0xFFFB},
@@ -43,7 +44,7 @@ bool contains(std::span<const Range> ranges, char32_t code) {
 
 struct Decoded {
   char32_t code = 0;
-  size_t bytes = 0;  // 0: the next byte starts no valid sequence
+  size_t bytes = 0;  // 0: the next byte does not start a valid sequence
 };
 
 Decoded decode(std::string_view text) {
@@ -75,7 +76,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 
 bool is_plain_ascii(std::string_view text) {
   constexpr uint64_t kEach = 0x0101010101010101;
-  uint64_t odd = 0;  // the highest bit of each of eight bytes: above 0x7E, or below 0x20
+  uint64_t odd = 0;  // the highest bit of each of eight bytes is set if the byte is above 0x7E or below 0x20
   while (text.size() >= sizeof odd) {
     uint64_t bytes = 0;
     std::memcpy(&bytes, text.data(), sizeof bytes);
@@ -136,7 +137,7 @@ std::string markdown_escaped(std::string_view raw) {
   std::string out;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    // Within a word an underscore is no markup, and names read better without the escape.
+    // Within a word, an underscore is not markup, and names read better without the escape.
     const bool inside_word = i > 0 && i + 1 < text.size() && is_word(text[i - 1]) && is_word(text[i + 1]);
     if (c == '<') {
       out += "&lt;";

@@ -1,4 +1,4 @@
-// Scales, digits and shares.
+// Computes scales, digits and shares.
 #include "table/value_text.h"
 
 #include <fmt/format.h>
@@ -35,12 +35,12 @@ std::span<const Scale> scales_of(Unit unit) {
 
 int exponent_of(double size) { return static_cast<int>(std::floor(std::log10(size))); }
 
-// Programs write the ends of the range of int64_t for bytes that they do not know.
+// Programs use the limits of int64_t for unknown byte counts.
 bool is_known(double value, Unit unit) {
   return std::isfinite(value) && (unit != Unit::kBytes || std::fabs(value) < 0x1p63);
 }
 
-// The power of ten of the last digit that is shown.
+// The power of ten of the last digit to show.
 int last_digit(double size, double uncertainty) {
   constexpr int kDigits = 3;
   if (size == 0) return 0;
@@ -52,7 +52,7 @@ int last_digit(double size, double uncertainty) {
   return std::max(plain, std::min(exponent_of(doubt) - (one_digit ? 0 : 1), exponent_of(size)));
 }
 
-// Rounds to the digit 10^last; digits before the decimal point are never cut without an uncertainty.
+// Rounds to the digit 10^last; without an uncertainty, digits before the decimal point are always kept.
 std::string rounded_text(double value, int last, bool is_certain) {
   if (last >= 0 && is_certain) last = 0;
   if (last > 0) {
@@ -154,7 +154,7 @@ std::string fixed_text(double value, int decimals) {
 
 std::vector<int64_t> whole_percents(const std::vector<double>& parts) {
   std::vector<int64_t> percents(parts.size());
-  const double sum = std::accumulate(parts.begin(), parts.end(), 0.0);  // of records, whose numbers may be any
+  const double sum = std::accumulate(parts.begin(), parts.end(), 0.0);  // values from records, which may be any numbers
   if (!(sum > 0) || !std::isfinite(sum)) return percents;
   std::vector<std::pair<double, size_t>> remainders;
   for (size_t i = 0; i < parts.size(); ++i) {

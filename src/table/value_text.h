@@ -1,4 +1,4 @@
-// Values as people read them: scaled units, rounded digits, shares, uncertainties and ratios.
+// Values as shown to people: scaled units, rounded digits, shares, uncertainties and ratios.
 #pragma once
 
 #include <cstdint>
@@ -15,31 +15,32 @@ namespace laptime {
 
 // A multiple of a unit.
 struct Scale {
-  double factor = 1;      // one of `name` is this many of the unit
+  double factor = 1;      // one `name` equals this many units
   std::string_view name;  // "ms"
 };
 
 // "ms" for 0.0123 s; none for a unit without multiples.
 std::optional<Scale> scale_of(double value, Unit unit);
 
-// One scale for values that stand side by side, from their geometric mean. None without a known value that is not 0.
+// A common scale for values shown side by side, based on their geometric mean. None unless some value is known and
+// nonzero.
 std::optional<Scale> common_scale(std::span<const double> values, Unit unit);
 
-// The number alone, with as many decimals as `like` needs for four significant digits.
+// Only the number, with as many decimals as `like` needs for four significant digits.
 std::string format_in(const Scale& scale, double value, double like);
 
-// The value in its unit: "129 ms", "22 %", "1.50x", "31,500". Null, a number that is not finite, and the ends of the
-// range of int64_t in bytes, which stand for "not known", are "-". Without a scale, a value has the one that suits it.
+// The value in its unit: "129 ms", "22 %", "1.50x", "31,500". Null, a number that is not finite, and the limits of
+// int64_t in bytes (which mean "unknown") become "-". Without a scale, a suitable one is chosen.
 //
-// `uncertainty` is half the 95 % interval as a fraction of the value. Digits below a third of it are rounded away, as
-// the Particle Data Group does: one digit of the uncertainty is kept where it begins with 0.36 to 0.94, otherwise two.
-// With 0 three significant digits are shown; whole numbers are always whole.
+// `uncertainty` is the half-width of the 95 % interval as a fraction of the value. Digits below a third of it are
+// rounded away, following the Particle Data Group: one digit of the uncertainty is kept if it begins with 0.36 to 0.94,
+// otherwise two. With 0, three significant digits are shown; whole numbers are never cut.
 std::string value_text(const Json& value, Unit unit, std::optional<Scale> scale = std::nullopt, double uncertainty = 0);
 
-// The same without the unit, for a column whose header states it: "129".
+// Omits the unit, for a column whose header states it: "129".
 std::string number_text(double value, Unit unit, const Scale& scale, double uncertainty = 0);
 
-// A fraction in percent, with at least two digits: "62 %", "2.0 %", "0.031 %".
+// A fraction in percent with at least two digits: "62 %", "2.0 %", "0.031 %".
 std::string percent_text(double fraction);
 
 // A fraction in whole percent: "62 %".
@@ -48,17 +49,17 @@ std::string whole_percent_text(double fraction);
 // A change in percent: "+3.4 %".
 std::string change_text(double fraction);
 
-// A number with so many decimals, "-" if it is not finite: "1.034".
+// A number with this many decimals, "-" if it is not finite: "1.034".
 std::string fixed_text(double value, int decimals);
 
-// The percentage of each part in their sum, in whole percent that add up to 100: those with the largest remainders are
-// rounded up. All are 0 if the sum is, or is not finite.
+// Each part's share of the sum, in whole percent that add up to 100: the parts with the largest remainders are rounded
+// up. All are 0 if the sum is 0 or not finite.
 std::vector<int64_t> whole_percents(const std::vector<double>& parts);
 
 // "±7 %", "±0.4 %". Never "±0 %", except for 0.
 std::string plus_minus_text(double fraction);
 
-// "1.5x": as many digits as the interval is worth.
+// "1.5x": with as many digits as the interval justifies.
 std::string ratio_text(double ratio, double low, double high);
 // "1.5x (1.2-1.7)".
 std::string ratio_with_interval(double ratio, double low, double high);

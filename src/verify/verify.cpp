@@ -52,7 +52,7 @@ RunConfig verified_config(const GoldenCase& golden, Precision precision, const R
   return config;
 }
 
-// Why bench would refuse such a run; empty where it would not.
+// Why bench would reject such a run; empty if it would not.
 std::string refusal_of(const RunConfig& config) {
   try {
     validate(config);
@@ -62,8 +62,8 @@ std::string refusal_of(const RunConfig& config) {
   }
 }
 
-// ", --keep linear, --reproducible true": engine options that were given, but for those that the text of a machine has
-// anyway.
+// ", --keep linear, --reproducible true": engine options that were given, except those that the machine's description
+// includes anyway.
 std::string given_options(const RunConfig& config) {
   constexpr std::array kStated{"mode", "recompute", "device", "threads", "kernels"};
   const RunConfig fresh;
@@ -93,14 +93,14 @@ class PrecisionRun {
     if (!golden_.folder.empty()) parameters_ = parameter_list(golden_.model);
     device_ = find(config_);
     if (!device_.computes)
-      throw Error::format("laptime verify: {} computes no values to compare; use --device cpu", device_.name);
+      throw Error::format("laptime verify: {} does not compute values to compare; use --device cpu", device_.name);
     const std::string recompute = config_.recompute == "none" ? "" : fmt::format(", recompute {}", config_.recompute);
     file_.machine = fmt::format("{}{}, {}", name_of(config_.mode), recompute, device_.name);
     if (!device_.isa.empty()) file_.machine += fmt::format(", {}", device_.isa);
     if (device_.threads) file_.machine += ", " + counted(*device_.threads, "thread");
     file_.machine += given_options(config_);
-    file_.machine += kernels_.known ? ", the kernels that measure fastest" : ", the first kernels";
-    if (config_.kernels) file_.machine += fmt::format(", those of {}", kernels_file_text(*config_.kernels));
+    file_.machine += kernels_.known ? ", fastest measured kernels" : ", first kernels";
+    if (config_.kernels) file_.machine += fmt::format(", kernels from {}", kernels_file_text(*config_.kernels));
   }
 
   // Returns whether --kernels, if given, chose a kernel.
@@ -191,14 +191,14 @@ class PrecisionRun {
       add("loss scale", compare_loss_scale(golden_, static_cast<int64_t>(step), scales_[step]));
   }
 
-  // The scale of the step that follows. A compiled step rounds less, so that its gradients may stay finite where
+  // Records the loss scale for the next step. A compiled step rounds less, so its gradients may stay finite where
   // PyTorch's overflow.
   void note_loss_scale(const Executor& executor) {
     const std::vector<std::byte> scale = executor.read_source(source::kLossScale);
     if (!scale.empty() && config_.mode == Mode::kEager) scales_.push_back(floats_of(scale, DType::kFloat32).at(0));
   }
 
-  // The batch of the folder; the executor keeps it for the later steps.
+  // Writes the folder's batch, which the executor keeps for later steps.
   void write_tokens(Executor& executor) const {
     for (const char* name : {source::kTokens, source::kTargets}) {
       const std::vector<int64_t> ids = golden_.file->read<int64_t>(golden_.file->tensor(name));
@@ -206,7 +206,7 @@ class PrecisionRun {
     }
   }
 
-  // A tensor of the library, put together from our parameters; read(name) gives the values of one.
+  // Builds a tensor in the library's layout from our parameters; read(name) returns the values of one parameter.
   template <class Read>
   std::vector<float> library_tensor(std::string_view tensor, const Read& read) const {
     std::vector<float> values;
@@ -262,7 +262,7 @@ class PrecisionRun {
     }
   }
 
-  // Sets weights that rounding alone has moved to their true values, so that later steps remain comparable.
+  // Resets weights that only rounding has moved to their true values, so that later steps remain comparable.
   void undo_rounding(Executor& executor) {
     for (const std::string& key : golden_.keys) {
       const GoldenKey parts = split_key(key);
@@ -283,9 +283,9 @@ class PrecisionRun {
   const VerifyKernels& kernels_;
   const ReportStage& report_;
   VerifiedFile& file_;
-  std::vector<ParameterSpec> parameters_;  // of the model of a folder
+  std::vector<ParameterSpec> parameters_;  // parameters of the model in a folder
   std::vector<double> losses_;
-  std::vector<double> scales_;  // of each step, where the loss is scaled
+  std::vector<double> scales_;  // one per step, if the loss is scaled
 };
 
 std::string case_text(const GoldenCase& golden) {
@@ -337,14 +337,15 @@ VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, c
     bool is_pinned = !machine.kernels;
     for (const Precision precision : precisions_of(golden, kernels.tf32)) {
       if (const std::string refusal = refusal_of(verified_config(golden, precision, machine)); !refusal.empty()) {
-        file.groups.push_back({fmt::format("{} run", name_of(precision)), {skipped("all of it", refusal)}});
+        file.groups.push_back({fmt::format("{} run", name_of(precision)), {skipped("everything", refusal)}});
         continue;
       }
       is_pinned = PrecisionRun(golden, precision, machine, find, kernels, report, file).run() || is_pinned;
     }
     if (!is_pinned) {
       throw Error::format(
-          "laptime verify: {} chooses nothing for {}: none of its signatures occurs in the step; give records of the "
+          "laptime verify: {} contains no kernel choice for {}: none of its signatures occurs in the step; give "
+          "records of the "
           "same model, shapes, types and mode",
           kernels_file_text(*machine.kernels), golden.file->text());
     }

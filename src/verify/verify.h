@@ -16,22 +16,22 @@ namespace laptime {
 // Called before each stage ("bfloat16: step 2 of 10"), with the time since the start of the file.
 using VerifyProgress = std::function<void(const std::string& stage, Seconds elapsed)>;
 
-// Selects the kernels to verify. With `known` (stored choices by device_key) they are those that a measurement uses:
-// the stored choice of a signature, else the winner of a trial. Without it, the first candidates run. With `tf32` only
-// the float32 run in TF32 arithmetic is compared.
+// Selects the kernels to verify. With `known` (stored choices by device_key), uses the kernels that a measurement would
+// use: the stored choice for a signature, or else the winner of a trial. Without it, the first candidates run. With
+// `tf32`, only the float32 run in TF32 arithmetic is compared.
 struct VerifyKernels {
   KnowledgeOf known{};
   bool tf32 = false;
 };
 
-// Error with the reason if bench would refuse the engine options of `machine` for every run of the file: options that
-// exclude each other, or the clipping or the loss scale of the file.
+// Throws Error with the reason if bench would reject the engine options of `machine` for every run of the file, because
+// options exclude each other or conflict with the file's clipping or loss scale.
 void require_possible(const GoldenCase& golden, const RunConfig& machine, bool tf32 = false);
 
 // Checks the file for consistency, then runs the case in each of its types and compares losses, logits, gradients and
-// weights, in eager mode also dtypes, saved bytes and peak memory. Of `machine` only the options with
-// Option::configures_engine are used; a type whose run bench would refuse with them is skipped. Error as from
-// require_possible, for a device that computes nothing, and for a kernels file that names no signature of either
+// weights, and in eager mode also dtypes, saved bytes and peak memory. Only options of `machine` with
+// Option::configures_engine are used; a type whose run bench would reject with them is skipped. Throws Error like
+// require_possible, for a device that does not compute values, and for a kernels file that names no signature of either
 // precision.
 VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, const VerifyProgress& progress = {},
                            const FindDevice& find = find_device, const VerifyKernels& kernels = {});

@@ -17,7 +17,7 @@ TEST(SmallestBound, NamesTheBoundAndItsArithmetic) {
   MemoryBounds bounds;
   EXPECT_FALSE(smallest_bound(bounds).bytes);
   EXPECT_TRUE(smallest_bound(bounds).holds(8 * kGiB));
-  EXPECT_EQ(smallest_bound(bounds).text(), "nothing known of what is available");
+  EXPECT_EQ(smallest_bound(bounds).text(), "available memory unknown");
 
   bounds.free_memory = 9 * kGiB;
   EXPECT_EQ(smallest_bound(bounds).text(), "9.000 GiB available (free memory)");

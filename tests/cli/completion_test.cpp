@@ -137,7 +137,7 @@ TEST(Completion, CompletesFilters) {
 
 TEST(Completion, LinesHaveTheMeaningAfterATab) {
   EXPECT_THAT(completion_lines(completions_of(std::vector<std::string>{"bench", "--conf"})),
-              AllOf(testing::StartsWith("--config\ta sweep of the program"), testing::EndsWith("\n")));
+              AllOf(testing::StartsWith("--config\ta built-in sweep"), testing::EndsWith("\n")));
   EXPECT_EQ(completion_lines({.words = {{"none"}}, .files = true}), "none\n:files\n");
 }
 

@@ -326,13 +326,13 @@ TEST(Args, WordsOfOtherProgramsHaveHints) {
   EXPECT_THAT(refusal("export html"), HasSubstr("laptime report --last --html FILE"));
   EXPECT_THAT(refusal("bench -w 3"), HasSubstr("--warmup N"));
   for (const char* const word : {"gpus 8", "tp 2", "fsdp", "zero 3", "tensor-parallel-size 2", "world_size 4"})
-    EXPECT_THAT(refusal(fmt::format("bench --{}", word)), HasSubstr("a point runs on one device")) << word;
+    EXPECT_THAT(refusal(fmt::format("bench --{}", word)), HasSubstr("runs on a single device")) << word;
   EXPECT_THAT(refusal("profile --tokens 1000"), HasSubstr("--batch N and --context N"));
   EXPECT_THAT(refusal("profile --epochs 3"), HasSubstr("--steps N"));
   EXPECT_THAT(refusal("bench --global-batch-size 4"), HasSubstr("--micro-batches N"));
   for (const char* const name : {"Llama-9-1B", "meta-llama/Llama-9", "mistral-7b", "Qwen4"})
     EXPECT_THAT(refusal(fmt::format("bench --model {}", name)), HasSubstr("--model FILE or FOLDER")) << name;
-  EXPECT_THAT(refusal("--model small"), HasSubstr("the command comes first"));
+  EXPECT_THAT(refusal("--model small"), HasSubstr("write the command first"));
   EXPECT_THAT(refusal("bench --output a.json"), HasSubstr("--output FORMAT --output-file 'a.json'"));
   EXPECT_THAT(refusal("show --context 128"), HasSubstr("laptime show \"context_length = VALUE\""));
   EXPECT_THAT(refusal("export csv --model small"), HasSubstr("laptime export FORMAT \"model = VALUE\""));
@@ -354,7 +354,7 @@ TEST(Args, CommonMistakesHaveHints) {
   EXPECT_THAT(refusal("bench --optimizer none"), HasSubstr("--pass forward_backward"));
   EXPECT_THAT(refusal("bench --optimizer sgd"), HasSubstr("--pass forward_backward"));
   for (const char* const command : {"profile", "memory", "plan"})
-    EXPECT_THAT(refusal(fmt::format("{} --columns time", command)), HasSubstr("--view chooses the table")) << command;
+    EXPECT_THAT(refusal(fmt::format("{} --columns time", command)), HasSubstr("--view selects the table")) << command;
   EXPECT_THAT(refusal("explain --columns time"), Not(HasSubstr("--view")));
 }
 
@@ -438,7 +438,7 @@ TEST(Args, ErrorsNameTheMistake) {
   EXPECT_THAT(refusal("bench --context"), HasSubstr("--context has no value"));
   EXPECT_THAT(refusal("bench --context= --batch 3"), HasSubstr("'--context=' has no value"));
   EXPECT_THAT(refusal("bench --context 128 256"), HasSubstr("unexpected '256'"));
-  EXPECT_THAT(refusal("bench small"), HasSubstr("a value follows its option, as in --model small"));
+  EXPECT_THAT(refusal("bench small"), HasSubstr("write a value after its option, as in --model small"));
   EXPECT_THAT(refusal("bench --context 128,"), StartsWith("--context: '' is not a whole number"));
   EXPECT_THAT(refusal("bench --context 1 --context 2"), HasSubstr("--context is given 2 times"));
   EXPECT_THAT(refusal("bench --context -1"), StartsWith("--context: '-1' is out of range"));

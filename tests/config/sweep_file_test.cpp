@@ -86,8 +86,8 @@ TEST(SweepFile, ErrorNamesTheLine) {
   EXPECT_THAT(refusal("context = [128, 2.5]"), StartsWith("a.toml:1: context: wrong type floating-point"));
   EXPECT_THAT(refusal("context = [[128]]"), StartsWith("a.toml:1: context: wrong type array"));
   EXPECT_THAT(refusal("context = {a = 1}"), StartsWith("a.toml:1: a brace outside a string"));
-  EXPECT_THAT(refusal("[bench]\ncontext = 1"), StartsWith("a.toml:1: this is not 'key = value'"));
-  EXPECT_THAT(refusal("context = [\n 1,\n]\nmodel"), StartsWith("a.toml:4: this is not 'key = value'"));
+  EXPECT_THAT(refusal("[bench]\ncontext = 1"), StartsWith("a.toml:1: not of the form 'key = value'"));
+  EXPECT_THAT(refusal("context = [\n 1,\n]\nmodel"), StartsWith("a.toml:4: not of the form 'key = value'"));
   EXPECT_THAT(refusal("accumulate = 1"), HasSubstr("wrong type integer; give true or false"));
   EXPECT_THAT(refusal("seed = 1979-05-27"), HasSubstr("wrong type date"));
   EXPECT_THAT(refusal("context = []"), HasSubstr("empty"));
@@ -138,7 +138,7 @@ TEST(SweepFile, HintsAtKeysOfOtherTrainers) {
 TEST(SweepFile, RejectsSectionsBracesAndMultiLineStrings) {
   for (const char* text :
        {"[$]", "[[a]]", "a.b = 1", "'a' = 1", "$", " = 1", "context", "x = [1]\n]", "\xef\xbb\xbf[$]"}) {
-    EXPECT_THAT(refusal(text), HasSubstr("this is not 'key = value'")) << text;
+    EXPECT_THAT(refusal(text), HasSubstr("not of the form 'key = value'")) << text;
   }
   for (const char* text : {"context = [}", "context = [1, }", "x = \"a\\\"\" }", "x = '\\' {"}) {
     EXPECT_THAT(refusal(text), HasSubstr("a brace outside a string")) << text;
@@ -153,8 +153,8 @@ TEST(SweepFile, RejectsDeepNestingAndLargeFiles) {
   EXPECT_THAT(refusal("context = " + std::string(8000, '[')), StartsWith("a.toml:1: "));
   std::string dotted = "a";
   while (dotted.size() + 6 < kMaxSweepFileBytes) dotted += ".a";
-  EXPECT_THAT(refusal(dotted + " = 1"), HasSubstr("this is not"));
-  EXPECT_THAT(refusal("[" + dotted + "]"), HasSubstr("this is not"));
+  EXPECT_THAT(refusal(dotted + " = 1"), HasSubstr("not of the form"));
+  EXPECT_THAT(refusal("[" + dotted + "]"), HasSubstr("not of the form"));
   EXPECT_THAT(refusal(std::string(kMaxSweepFileBytes + 1, '#')), HasSubstr("larger than 16384 bytes"));
 }
 
@@ -287,11 +287,11 @@ TEST(ReadySweeps, PreferAFileOfTheSameName) {
 
 TEST(ReadySweeps, SuggestNearestName) {
   EXPECT_EQ(refusal_of_name("end_to_ende"),
-            "--config: 'end_to_ende' is neither a file nor a sweep of the program; did you mean 'end_to_end'? "
+            "--config: 'end_to_ende' is neither a file nor a built-in sweep; did you mean 'end_to_end'? "
             "(laptime list sweeps)");
   EXPECT_EQ(refusal_of_name("no/such/warmup.toml"),
-            "--config: 'no/such/warmup.toml' does not exist; the program has a sweep of this name, without folder and "
-            ".toml: warmup");
+            "--config: 'no/such/warmup.toml' does not exist; for the built-in sweep, omit the folder and .toml: "
+            "warmup");
   EXPECT_THAT(refusal_of_name("my.toml"), HasSubstr("'my.toml' does not exist"));
 }
 

@@ -126,10 +126,10 @@ TEST(Safetensors, RejectsWrongLengths) {
   EXPECT_SAYS(message_for("1234567"), "7 bytes");
   EXPECT_SAYS(message_for(bytes_of<uint64_t>(3) + "{}"), "end at byte 11");
   EXPECT_SAYS(message_for(bytes_of<uint64_t>(100'000'001) + "{}"), "100000001");
-  EXPECT_SAYS(message_for(bytes_of<uint64_t>(UINT64_MAX) + "{}"), "no safetensors file");
+  EXPECT_SAYS(message_for(bytes_of<uint64_t>(UINT64_MAX) + "{}"), "not a safetensors file");
   EXPECT_SAYS(message_for(bytes_of<uint64_t>(0) + "{}"), "'{'");
   EXPECT_SAYS(message_for(safetensors_bytes(" {}", "")), "'{'");
-  EXPECT_SAYS(message_for("#!/bin/sh\necho this is a script\n"), "no safetensors file");
+  EXPECT_SAYS(message_for("#!/bin/sh\necho this is a script\n"), "not a safetensors file");
   const std::string header = "{" + entry("x", "F64", "[4]", 0, 32) + "}";
   const std::string whole = safetensors_bytes(header, std::string(32, 'x'));
   for (size_t length = 0; length < whole.size(); ++length) {
@@ -168,7 +168,7 @@ TEST(Safetensors, RejectsWrongEntries) {
   EXPECT_SAYS(message_for_header(R"({"a":{"dtype":"F32","shape":[{}],"data_offsets":[0,4]}})", 4), "an object");
   EXPECT_SAYS(message_for_header(R"({"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}})", 4), "negative");
   EXPECT_SAYS(message_for_header(R"({"a":{"dtype":"F32","shape":[1.0],"data_offsets":[0,4]}})", 4), "fraction");
-  EXPECT_SAYS(message_for_header(R"({"a":{"dtype":"F32","shape":[true],"data_offsets":[0,4]}})", 4), "truth");
+  EXPECT_SAYS(message_for_header(R"({"a":{"dtype":"F32","shape":[true],"data_offsets":[0,4]}})", 4), "boolean");
   EXPECT_SAYS(message_for_header(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0]}})", 4), "1 numbers");
   EXPECT_SAYS(message_for_header(R"({"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4,4]}})", 4), "more than 2");
   EXPECT_SAYS(message_for_header("{" + entry("a", "F32", "[1,1,1,1,1,1,1]", 0, 4) + "}", 4), "more than 6");

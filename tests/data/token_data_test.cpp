@@ -126,11 +126,11 @@ TEST(TokenData, DistinguishesRawUint16FromUint32ByValues) {
 
 TEST(TokenData, ErrorNamesFilesWithoutTokens) {
   const std::string filler(2000, '\1');
-  EXPECT_SAYS(message_for("a.bin", llmc_header(20240522, 1, 9) + filler), "evaluation file of llm.c");
-  EXPECT_SAYS(message_for("a.bin", llmc_header(20240326, 3, 9) + filler), "checkpoint of llm.c");
-  EXPECT_SAYS(message_for("a.bin", llmc_header(20240803, 3, 9) + filler), "checkpoint of llm.c");
-  EXPECT_SAYS(message_for("a.bin", llmc_header(20240328, 1, 9) + filler), "tokenizer of llm.c");
-  EXPECT_SAYS(message_for("a.bin", llmc_header(20240527, 1, 9) + filler), "optimizer state of llm.c");
+  EXPECT_SAYS(message_for("a.bin", llmc_header(20240522, 1, 9) + filler), "llm.c evaluation file");
+  EXPECT_SAYS(message_for("a.bin", llmc_header(20240326, 3, 9) + filler), "llm.c checkpoint");
+  EXPECT_SAYS(message_for("a.bin", llmc_header(20240803, 3, 9) + filler), "llm.c checkpoint");
+  EXPECT_SAYS(message_for("a.bin", llmc_header(20240328, 1, 9) + filler), "llm.c tokenizer");
+  EXPECT_SAYS(message_for("a.bin", llmc_header(20240527, 1, 9) + filler), "llm.c optimizer state");
   EXPECT_SAYS(message_for("a.bin", llmc_header(20250101, 1, 9) + filler), "magic number 20250101");
   EXPECT_SAYS(message_for("a.gz", "\x1f\x8b\x08" + filler), "gzip");
   EXPECT_SAYS(message_for("a.bin", "PK\3\4" + filler), "torch.save");
@@ -150,7 +150,7 @@ TEST(TokenData, ErrorNamesFilesWithoutTokens) {
   EXPECT_SAYS(message_for("config.json", R"({"hidden_size": 4096, "vocab_size": 128256})"), "describes a model");
   EXPECT_SAYS(message_for("a.json", "\n {\"metadata\": {}, \"weight_map\" : {}}"), "weight_map");
   EXPECT_SAYS(message_for("a.dat", filler), "--data-format uint16, uint32 or bytes");
-  EXPECT_SAYS(message_for("a.bin", raw<int64_t>(natural(600, 50'000))), "64 bits");
+  EXPECT_SAYS(message_for("a.bin", raw<int64_t>(natural(600, 50'000))), "64-bit");
 }
 
 TEST(TokenData, RejectsRawWeights) {
@@ -275,7 +275,7 @@ TEST_F(Shards, RejectsInconsistentFiles) {
   EXPECT_SAYS(error_of([&] { TokenData(folder_ + "x_*.bin", DataFormat::kAuto); }), "no file matches");
   EXPECT_SAYS(error_of([&] { TokenData(folder_ + "t_1.bin,", DataFormat::kAuto); }), "data file ''");
   write("t_4.bin", llmc32({1}));
-  EXPECT_SAYS(error_of([&] { TokenData(folder_ + "t_*.bin", DataFormat::kAuto); }), "give files of one format");
+  EXPECT_SAYS(error_of([&] { TokenData(folder_ + "t_*.bin", DataFormat::kAuto); }), "give files with the same format");
   const TokenData data(folder_ + "t_1.bin," + folder_ + "t_2.bin", DataFormat::kAuto);
   write("t_1.bin", llmc16({10, 11, 12, 13, 14}));
   EXPECT_SAYS(error_of([&] { window(data, 0); }), "has changed");
@@ -292,7 +292,7 @@ TEST(TokenData, WarnsAboutSuspiciousTokens) {
   for (size_t i = 1; i < zeros.size(); i += 2) zeros[i] = 0;
   ASSERT_EQ(remarks(zeros, 50'257).size(), 1U);
   EXPECT_SAYS(remarks(zeros, 50'257).front(), "50 % of the tokens");
-  EXPECT_SAYS(remarks(Tokens(600, 9), 10).front(), "every token of the data is 9");
+  EXPECT_SAYS(remarks(Tokens(600, 9), 10).front(), "every token in the data is 9");
   EXPECT_SAYS(remarks(natural(600, 100), 50'257).front(), "far below the vocabulary");
 }
 

@@ -52,7 +52,7 @@ TEST(Tokens, RejectsShortFile) {
   const auto make = [&](int64_t context) {
     return FileTokens(TokenData(file.path(), DataFormat::kAuto), 1, 256, context, Batches::kFresh);
   };
-  EXPECT_SAYS(error_of([&] { make(8); }), "holds 8 tokens; a context of 8 needs a file of at least 9");
+  EXPECT_SAYS(error_of([&] { make(8); }), "contains 8 tokens, but a context of 8 needs a file with at least 9");
   const FileTokens source(TokenData(file.path(), DataFormat::kAuto), 1, 256, 7, Batches::kFresh);
   EXPECT_EQ(batch_of(source, 5, 7), (Batch{{'1', '2', '3', '4', '5', '6', '7'}, {'2', '3', '4', '5', '6', '7', '8'}}));
   const WrittenFile empty("a.txt", "");
@@ -135,7 +135,7 @@ TEST(Tokens, ShrinkingFileThrows) {
   const WrittenFile file("a.txt", std::string(100'000, 'a'));
   const FileTokens source(TokenData(file.path(), DataFormat::kAuto), 1, 256, 1000, Batches::kFresh);
   file.write("short");
-  EXPECT_SAYS(error_of([&] { batch_of(source, 0, 4000); }), "it had 100000 bytes");
+  EXPECT_SAYS(error_of([&] { batch_of(source, 0, 4000); }), "had 100000 bytes");
 }
 
 TEST(Tokens, SurvivesMutations) {

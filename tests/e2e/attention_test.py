@@ -93,9 +93,9 @@ class Attention(ProgramTest):
 
     def test_verbose_explains_the_smallest_point_that_does_not_fit(self):
         done = self.attention(*GRID, "--verbose")
-        self.assertRegex(done.stdout, r"the smallest that does not fit: .*ctx 16384\b.*d_model 16\b")
+        self.assertRegex(done.stdout, r"the smallest point that does not fit: .*ctx 16384\b.*d_model 16\b")
         some = self.laptime("show", "--store", self.store, "d_model > 16", "--verbose")
-        self.assertRegex(some.stdout, r"the smallest that does not fit: .*ctx 16384\b.*d_model 128\b")
+        self.assertRegex(some.stdout, r"the smallest point that does not fit: .*ctx 16384\b.*d_model 128\b")
         done = self.attention(*TINY, "--device", "roofline:l4", "--verbose")
         self.assertNotIn("does not fit", done.stdout + done.stderr)
 
@@ -165,7 +165,7 @@ class Attention(ProgramTest):
                 self.assertIn(message, done.stderr)
         for words, message in (("--model attention --vocab 10", "model attention has no --vocab"),
                                ("--model small --causal false", "--causal false needs --model attention"),
-                               ("--model attention --edition 2024", "of edition 2025")):
+                               ("--model attention --edition 2024", "belongs to edition 2025")):
             done = self.bench(*words.split())
             with self.subTest(words):
                 self.assertEqual(done.returncode, 2)

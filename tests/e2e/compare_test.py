@@ -99,14 +99,14 @@ class OfPoints(CompareTest):
     def test_rejects_bad_input(self):
         for words, said in {
             (): "nothing to compare",
-            ("--mode", "eager,compile", "--again"): "--again is of one point",
+            ("--mode", "eager,compile", "--again"): "--again applies to a single point",
             ("--threads", "1,2,3"): "--threads has 3 values",
             ("--mode", "eager,compile", "--within", "x"): "'x' is not a percentage",
             ("--mode", "eager,compile", "--fail-above", "200%"): "'200%' is not a percentage",
             ("--delay", "none,nosuch=1us"): "unknown op 'nosuch'",
             ("--delay", "none,matmul"): "'matmul' is not OP=TIME",
             ("--delay", "none,matmul=11s"): "'matmul=11s' is not OP=TIME",
-            ("one.json",): "1 file, and a comparison is of two",
+            ("one.json",): "1 file, but a comparison takes two",
             ("--resume", "--mode", "eager,compile"): "--resume",
         }.items():
             with self.subTest(words):
@@ -151,8 +151,8 @@ class OfPrograms(CompareTest):
 
     def test_rejects_bad_input(self):
         for words, said in {("--program", "one"): "give two programs, OLD,NEW",
-                            ("--program", f"{BINARY},{BINARY}", "--again"): "--program is of two builds",
-                            ("--program", f"{BINARY},{BINARY}", "--threads", "1,2"): "--program is of one point",
+                            ("--program", f"{BINARY},{BINARY}", "--again"): "--program compares two builds",
+                            ("--program", f"{BINARY},{BINARY}", "--threads", "1,2"): "--program applies to a single point",
                             ("--program", f"{BINARY},/no/such"): "'/no/such' cannot be run"}.items():
             with self.subTest(words):
                 done = self.compare(*PREDICTED, *words)
@@ -273,7 +273,7 @@ class OfFiles(CompareTest):
     def test_rejects_other_machines_and_arithmetic_without_anyway(self):
         record = self.measure("a.json")[0]
         for change, said in (({"fingerprint": "another"}, "different machines"),
-                             ({"math_mode": "bfloat16"}, "their arithmetic is"),
+                             ({"math_mode": "bfloat16"}, "their arithmetic differs"),
                              ({"verdict": {"rating": "predicted", "reasons": []}}, "one is predicted")):
             with self.subTest(said):
                 self.write("b.json", [record | change])
@@ -290,7 +290,7 @@ class OfFiles(CompareTest):
         (self.folder / "text.json").write_text("hello")
         (self.folder / "empty.json").write_text("")
         for name, said in (("missing.json", "missing.json"), ("text.json", "not JSON"), ("empty.json", "is empty"),
-                           ("none.json", "has no record")):
+                           ("none.json", "contains no records")):
             with self.subTest(name):
                 done = self.compare("a.json", name)
                 self.assertEqual(done.returncode, 2)
@@ -298,10 +298,10 @@ class OfFiles(CompareTest):
         two = self.write("two.json", [record, record | {"name": "z"}])
         done = self.compare(two, "other.json")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("no record of", done.stderr)
+        self.assertIn("no record name in common", done.stderr)
         done = self.compare("a.json", "a.json", "--mode", "eager,compile")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("--mode is for points that run", done.stderr)
+        self.assertIn("--mode applies to points that run", done.stderr)
 
 
 if __name__ == "__main__":

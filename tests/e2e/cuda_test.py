@@ -23,11 +23,11 @@ class WithoutCard(ProgramTest):
         done = self.laptime("list", "devices")
         self.assert_ok(done)
         self.line = next(line for line in done.stdout.splitlines() if line.startswith("cuda"))
-        if "not here" not in self.line:
+        if "not available" not in self.line:
             self.skipTest("this machine has a card")
 
     def test_list_states_what_is_missing(self):
-        self.assertRegex(self.line, r"^cuda +not here: .*(cannot be loaded|GPU|toolkit).*untested on hardware")
+        self.assertRegex(self.line, r"^cuda +not available: .*(cannot be loaded|GPU|toolkit).*untested on hardware")
 
     def test_bench_states_what_is_missing(self):
         done = self.bench(*TINY, "--device", "cuda")

@@ -58,7 +58,7 @@ class Demo(ProgramTest):
                               "loss": "float32", "gradients": "float32"})
         self.assertIn("parameters in float16 (it is float32)", self.conclusions)
         self.assertIn("first layer in float32 (it is float16)", self.conclusions)
-        self.assertIn("exercise of the course", self.conclusions)
+        self.assertIn("exercise from the course", self.conclusions)
         self.assertNotIn("source documents", self.conclusions)
         self.assertIn("gradient of ln.bias", [row["value"] for row in tables["errors"]])
         for row in tables["errors"]:

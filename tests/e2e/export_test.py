@@ -247,7 +247,7 @@ class Refusals(ExportTest):
     def test_rejects_records_that_do_not_fit_the_format(self):
         self.assert_ok(self.bench(*TWO_POINTS))
         self.assert_refused(self.export("csv", "ctx = 9"), "laptime export csv: no stored record matches 'ctx = 9'")
-        self.assert_refused(self.export("trace"), "laptime export trace: of 2 matching records none has a trace with times; "
+        self.assert_refused(self.export("trace"), "laptime export trace: none of 2 matching records has a trace with times; "
                             "make one with laptime profile")
         launches = self.export("nsys", "class = matmul")
         self.assert_refused(launches, "'class' is a column of launches", "laptime profile \"class = matmul\" selects launches")
@@ -260,14 +260,14 @@ class Refusals(ExportTest):
             self.assert_ok(self.bench(*ONE_POINT))
             self.add_trace()
         many = self.export("trace")
-        self.assert_refused(many, "it holds one record, but 22 match", "the last of them step custom ctx ", "--newest", "created = '")
+        self.assert_refused(many, "the format takes one record, but 22 match", "the last is step custom ctx ", "--newest", "created = '")
         self.assertLess(len(many.stderr), 500)
         self.assertIn("--last", many.stderr)
         self.assertEqual(json.loads(self.exported("trace", "--newest"))["traceName"], names[-1])
         self.assert_ok(self.bench(*TWO_POINTS))
         self.add_trace(records=2)
         of_last = self.export("trace", "--last")
-        self.assert_refused(of_last, "but 2 match", "take it with --newest, or one by its date")
+        self.assert_refused(of_last, "but 2 match", "Take it with --newest, or select one by its date")
 
     def test_writes_nothing_binary_to_a_terminal(self):
         self.assert_ok(self.bench(*ONE_POINT))

@@ -52,7 +52,7 @@ class Formats(ProgramTest):
         self.assert_ok(self.laptime("explain", *POINT, "--dump", "plan"))
         done = self.laptime("explain", *POINT, "--dump", "plan", "--output", "json")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("dumps are written as table", done.stderr)
+        self.assertIn("a dump is plain text", done.stderr)
 
 
 if __name__ == "__main__":

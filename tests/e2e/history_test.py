@@ -53,7 +53,7 @@ class History(ProgramTest):
         self.assertIn("0 points", done.stderr)
         self.assert_ok(self.bench(*MEASURED))
         self.assert_ok(self.bench(*MEASURED))
-        self.assertIn("1 point with records of one build alone", self.history().stderr)
+        self.assertIn("1 point with only records of one build", self.history().stderr)
         self.assertIn("over 2 records: too few to find a change", self.history("--each-record").stdout)
         self.assertIn("0 of 3 records match", self.history("model = nosuch").stderr)
 
@@ -74,7 +74,7 @@ class Selfcheck(ProgramTest):
         self.assertIn(done.returncode, (0, 1), done.stderr)  # checks fail on a busy machine
         report = json.loads(done.stdout)[0]
         checks = {row["check"]: row for row in report["tables"]["checks"]}
-        self.assertEqual(list(checks), ["clock", "empty step", "known work", "disturbance", "against itself"])
+        self.assertEqual(list(checks), ["clock", "empty step", "known work", "disturbance", "compared with itself"])
         self.assertEqual(done.returncode == 0, all(row["ok"] == "yes" for row in checks.values()))
         differences = report["tables"]["differences"]
         self.assertEqual([row["difference"] for row in differences], [0.01, 0.03, 0.1])
@@ -86,7 +86,7 @@ class Selfcheck(ProgramTest):
         self.assertEqual(done.returncode, 1 if failed else 0)
 
     def test_rejects_bad_input(self):
-        for words, said in ((("--mode", "eager,compile"), "one point is checked"),
+        for words, said in ((("--mode", "eager,compile"), "only one point can be checked"),
                             (("--device", "roofline:h100"), "a predicted device has no noise"),
                             (("extra",), "extra")):
             with self.subTest(words):

@@ -140,7 +140,7 @@ class Interrupt(ProgramTest):
         samples = records[2]["time"]["step"]["samples"]
         self.assertIn(f"interrupted: 2 of 4 points are finished, 1 is partial ({len(samples)} samples kept)", errors)
         self.assertGreater(len(samples), 0)
-        self.assertIn(f"the times are of the {len(samples)} samples until then", records[2]["reason"])
+        self.assertIn(f"the times cover the {len(samples)} samples taken so far", records[2]["reason"])
         self.assertEqual(self.stored()[2]["time"]["step"]["samples"], samples)
         self.assertEqual(records[2]["config"]["steps"], 1000000)
 
@@ -191,7 +191,7 @@ class Interrupt(ProgramTest):
             _, errors = sweep.communicate(timeout=60)
             self.assertLess(time.monotonic() - start, 28)  # without an interrupt it waits for 30 s
             self.assertEqual(sweep.returncode, 130, errors)
-            self.assertIn("keeps it locked", errors)
+            self.assertIn("keeps the file locked", errors)
             self.assertIn("1 of 3 records are not in the store", errors)
 
     def blocked_sweep(self) -> subprocess.Popen:

@@ -119,7 +119,7 @@ class Pipe(RecordTest):
         _, (record,) = self.record(lines_of([10_000_000] * 20, forward=3_000_000, phases={"data": 2_000_000}))
         self.assertEqual([phase["phase"] for phase in record["phases"]], ["forward", "data", "residue"])
         self.assertAlmostEqual(record["time"]["data"]["median"], 0.002, places=12)
-        self.assertIn("'Los' is not a name", self.refused(lines_of([10] * 3, phases={"los": 1, "Los": 2})))
+        self.assertIn("'Los' is not a valid phase name", self.refused(lines_of([10] * 3, phases={"los": 1, "Los": 2})))
 
     def test_phases_and_residue_add_up_to_the_step(self):
         _, (record,) = self.record(lines_of([10_000_000] * 20, forward=3_000_000, backward=5_000_000))
@@ -129,16 +129,16 @@ class Pipe(RecordTest):
 
     def test_errors_name_malformed_lines(self):
         good = lines_of([10_000_000] * 2)
-        self.assertIn("laptime record: line 1: '12' is not an object of JSON", self.refused("12\n"))
+        self.assertIn("laptime record: line 1: '12' is not a JSON object", self.refused("12\n"))
         self.assertIn("line 1: unknown key 'stp'; did you mean 'step'?; nothing is stored", self.refused('{"stp": 1}\n'))
-        self.assertIn("more than the limit", self.refused("9" * 70000 + "\n"))
+        self.assertIn("exceed the limit", self.refused("9" * 70000 + "\n"))
         self.assertIn("ended before the first step", self.refused(""))
         self.assertFalse(self.stored())
 
     def test_malformed_line_keeps_earlier_samples(self):
         good = lines_of([10_000_000] * 9)
         wrong = {'{"stp": 1}': "line 10 (unknown key 'stp'", '{"step": 1, "loss": 2}': "line 10 (has the keys loss, step",
-                 '{"step": 1, "step": 2}': "line 10 (has the key 'step' twice", "12": "line 10 ('12' is not an object"}
+                 '{"step": 1, "step": 2}': "line 10 (has the key 'step' twice", "12": "line 10 ('12' is not a JSON object"}
         for line, reason in wrong.items():
             with self.subTest(line):
                 answers, (record,) = self.record(good + line + "\n" + good, "--warmup", "5", "--steps", "20", code=2)
@@ -159,25 +159,25 @@ class Pipe(RecordTest):
             self.assertEqual(record["loss"]["values"], [None] * 8)
 
     def test_rejects_options_that_do_not_apply(self):
-        for words, message in ((["--model", "small"], "--model: needs --batch"),
+        for words, message in ((["--model", "small"], "--model: also needs --batch"),
                                (["--context", "16"], "--context: describes a model"),
                                (["--lr", "1"], "unknown option '--lr'"),
                                (["--system", "laptime"], "--system"),
-                               (["--name", "a/b"], "--name: 'a/b' cannot stand in the name"),
+                               (["--name", "a/b"], "--name: 'a/b' cannot be part of a record's name"),
                                (["--columns", "medain"], "did you mean 'median'"),
                                (["--batch", "1,2"], "--batch"),
                                (["small"], "unexpected 'small'")):
             self.assertIn(message, self.refused(lines_of([1]), *words))
         done = self.laptime("record", "--store", "none", input=lines_of([1]))
         self.assertEqual(done.returncode, 2)
-        self.assertIn("--system: is missing", done.stderr)
+        self.assertIn("--system is missing", done.stderr)
 
     def test_end_of_input_keeps_the_samples(self):
         answers, (record,) = self.record(lines_of([10_000_000] * 9), "--warmup", "5", "--steps", "20", code=130)
         self.assertEqual(answers[-1], {"next": "stop", "reason": "the end of the input"})
         self.assertEqual(record["status"], "interrupted")
         self.assertEqual(record["reason"],
-                         "stopped by the end of the input after 9 steps; the times are of the 4 samples until then")
+                         "stopped by the end of the input after 9 steps; the times cover the 4 samples taken so far")
         _, (cut,) = self.record(lines_of([10_000_000] * 9) + '{"step": 1000', code=130)
         self.assertIn("after 9 steps", cut["reason"])
         _, (early,) = self.record(lines_of([10_000_000] * 2), code=130)
@@ -254,7 +254,7 @@ class Pipe(RecordTest):
         self.assert_ok(self.bench(*TINY, "--warmup", "0", "--steps", "1", "--output", "json", "--output-file", "own.json"))
         done = self.laptime("compare", "own.json", "before.json")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("their arithmetic is", done.stderr)
+        self.assertIn("their arithmetic differs", done.stderr)
 
     def test_resume_ignores_records_of_other_systems(self):
         words = [*MODEL, "--context", "16", "--model", "custom"]

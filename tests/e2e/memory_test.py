@@ -125,7 +125,7 @@ class Memory(ProgramTest):
         self.assertEqual((report["status"], peak["fits"], peak["available_bytes"]), ("out_of_memory", False, 100 << 10))
         done = self.laptime("memory", *words)
         self.assert_ok(done)
-        self.assertRegex(done.stdout, r"\n! does not fit: .* more than the 100 KiB \(--memory-limit\) that the step may use\n")
+        self.assertRegex(done.stdout, r"\n! does not fit: .* more than the 100 KiB \(--memory-limit\) available to the step\n")
         (fits,) = self.reports(*TINY)
         self.assertEqual(rows(fits, "categories"), rows(report, "categories"))
 

@@ -98,7 +98,7 @@ class ModelFolder(ProgramTest):
         self.assertIn("b.safetensors", self.refusal("--model", folder, *STEP))
         weight_map[names[0]] = "../a.safetensors"
         (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weight_map}))
-        self.assertIn("name of a file beside it", self.refusal("--model", folder, *STEP))
+        self.assertIn("name of a file in the same folder", self.refusal("--model", folder, *STEP))
 
     def test_reads_older_names_buffers_and_a_stored_tied_head(self):
         folder = self.copy("gpt2")
@@ -141,7 +141,7 @@ class ModelFolder(ProgramTest):
             self.assertIn("'num_experts' is 8, which is not supported", done.stderr)
 
     def test_rejects_a_path_without_a_model(self):
-        self.assertIn("there is no file or folder", self.refusal("--model", self.folder / "missing"))
+        self.assertIn("no file or folder", self.refusal("--model", self.folder / "missing"))
         empty = self.folder / "empty"
         empty.mkdir()
         self.assertIn("config.json", self.refusal("--model", empty))

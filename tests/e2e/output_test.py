@@ -191,7 +191,7 @@ class Trouble(ProgramTest):
                           preexec_fn=self.limited_files(size + 100_000))
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertEqual(done.stdout.split(), ["status"] + ["ok"] * 40)
-        self.assertIn("the disk refused to write", done.stderr)
+        self.assertIn("the disk rejected a write", done.stderr)
         self.assertRegex(done.stderr, r"\d+ of 40 records are not in the store")
         stored = len(self.stored())
         self.assertGreater(stored, 2)

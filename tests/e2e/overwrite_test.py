@@ -61,8 +61,8 @@ class Overwrite(ProgramTest):
     def test_rejects_standard_streams_redirected_to_the_store(self):
         for words in (["bench", *PREDICTED, *ONE_STEP], ["show"], ["explain", *PREDICTED]):
             with open(self.store, "ab") as end:
-                self.refused([*words, "--store", self.store], "standard output goes to the store", stdout=end)
-                self.refused([*words, "--store", self.store], "standard error goes to the store", stderr=end)
+                self.refused([*words, "--store", self.store], "standard output is redirected to the store", stdout=end)
+                self.refused([*words, "--store", self.store], "standard error is redirected to the store", stderr=end)
                 done = self.laptime(*words, "--store", self.store, stdout=end, stderr=end)
                 self.assertEqual(done.returncode, 2)
         self.assertEqual(self.store.read_bytes(), self.before)
@@ -149,7 +149,7 @@ class Pipes(ProgramTest):
         for form in FORMS:
             done = self.bench(*PREDICTED, *ONE_STEP, "--output", form, "--output-file", "pipe")
             self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn("nobody reads this pipe", done.stderr)
+            self.assertIn("no process reads this pipe", done.stderr)
 
     def test_rejects_other_kinds_of_files(self):
         os.mkfifo(self.folder / "pipe")

@@ -168,7 +168,7 @@ class Plan(ProgramTest):
         self.assertLess(seconds["pytorch-compile"], seconds["pytorch-eager"])
         done = self.laptime("plan", *TINY, "--store", "none", "--device", "cpu", "--as", "pytorch-eager")
         self.assertEqual(done.returncode, 2, done.stdout)
-        self.assertIn("--as pytorch-eager: predictions of other programs are for described machines", done.stderr)
+        self.assertIn("--as pytorch-eager: predictions for other programs need a described machine", done.stderr)
 
     def test_interrupt_keeps_the_planned_rows(self):
         models = "small,medium,large,xl,2.7B"

@@ -156,7 +156,7 @@ class Profile(ProgramTest):
         self.assert_ok(self.laptime("memory", "--run", *TINY, "--warmup", "1", "--steps", "2", "--store", "s.sqlite"))
         done = self.laptime("profile", *TINY, *QUICK, "--store", "s.sqlite", "--resume", "--verbose")  # `memory` traces one step
         self.assert_ok(done)
-        self.assertIn("2 traced steps in turn with 2 untraced", done.stdout)
+        self.assertIn("2 traced steps alternating with 2 untraced", done.stdout)
         fewer = self.laptime("profile", *TINY, "--warmup", "1", "--steps", "2", "--traced-steps", "1", "--store",
                              "s.sqlite", "--resume", "--verbose")
         self.assertEqual(fewer.stdout, done.stdout)

@@ -31,7 +31,7 @@ class FromRecords(ReportTest):
     def test_makes_a_page_of_stored_records(self):
         self.assert_ok(self.bench(*PREDICTED, *ONE_STEP, "--mode", "eager,compile"))
         done = self.report("--html", "page.html")
-        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", "laptime: the page is in 'page.html'\n"))
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", "laptime: page written to 'page.html'\n"))
         page = self.page_of(self.folder / "page.html")
         self.assertEqual([one["name"] for one in page["points"]], ["eager", "compile"])
         self.assertTrue(all(one["predicted"] for one in page["points"]))

@@ -101,7 +101,7 @@ class Share(ProgramTest):
         owner = self.start(*words, "1000000")
         busy_child(owner)
         other = self.start(*words, "1000000", "--timeout", "1")
-        while "another program measures it" not in other.stderr.readline():
+        while "another program is measuring it" not in other.stderr.readline():
             self.assertIsNone(other.poll())
         owner.send_signal(signal.SIGKILL)
         owner.communicate()
@@ -116,7 +116,7 @@ class Share(ProgramTest):
         self.addCleanup(owner.communicate)
         self.addCleanup(owner.kill)
         other = self.start(*words)
-        while "another program measures it" not in other.stderr.readline():
+        while "another program is measuring it" not in other.stderr.readline():
             self.assertIsNone(other.poll())
         other.send_signal(signal.SIGINT)
         _, errors = other.communicate(timeout=30)

@@ -63,7 +63,7 @@ class WithoutLocks(ProgramTest):
                 self.assert_ok(done)
                 self.assertEqual(len(json.loads(done.stdout)), 1)
                 self.assertEqual(done.stderr.count("records are not kept"), 1, done.stderr)
-                self.assertIn("no locks", done.stderr)
+                self.assertIn("does not support locks", done.stderr)
                 self.assertLess(time.monotonic() - start, 25, "it waited for a lock")
             self.assertEqual(len(self.stored()), 1)  # the store can still be read
 
@@ -126,7 +126,7 @@ class Path(ProgramTest):
         (self.folder / "inner").mkdir()
         for store, said in (("text.txt", "not a laptime store"), ("short.csv", "not a laptime store"),
                             ("inner", "is a directory"), ("/dev/null", "a pipe or a device"),
-                            ("none/a.sqlite", "there is no folder")):
+                            ("none/a.sqlite", "does not exist")):
             for command in ("bench", "profile", "compare"):
                 done = self.laptime(command, "--store", store, *PREDICTED,
                                     *(["--mode", "eager,compile"] if command == "compare" else ONE_STEP))

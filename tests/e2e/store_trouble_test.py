@@ -30,7 +30,7 @@ class Vanished(ProgramTest):
 
     def assert_complete(self, code: int, errors: str, store=None):
         self.assertEqual(code, 0, errors)
-        self.assertIn("written to it again", errors)
+        self.assertIn("written again", errors)
         stored = [record["config"]["seed"] for record in self.stored(store)]
         self.assertEqual(sorted(stored), sorted(set(stored)), "a record is doubled")
         self.assertEqual(sorted(stored), list(range(1, POINTS + 1)))
@@ -63,7 +63,7 @@ class Vanished(ProgramTest):
         code, errors = self.sweep_with(lambda: shutil.copyfile(older, self.folder / "copy") and
                                        os.replace(self.folder / "copy", self.store))
         self.assertEqual(code, 0, errors)
-        self.assertIn("written to it again", errors)
+        self.assertIn("written again", errors)
         seeds = [record["config"]["seed"] for record in self.stored()]
         self.assertEqual(sorted(seeds), [*range(1, POINTS + 1), 1000])
 
@@ -155,7 +155,7 @@ class Damaged(ProgramTest):
         for words in (["show"], ["bench", *PREDICTED, *ONE_STEP], ["explain", *PREDICTED]):
             done = self.laptime(*words, "--store", foreign)
             self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn("a database of another program", done.stderr)
+            self.assertIn("belongs to another program", done.stderr)
             self.assertEqual(foreign.read_bytes(), before)
             self.assertEqual([file.name for file in self.folder.glob("foreign*")], [foreign.name])
 

@@ -56,7 +56,8 @@ TEST(DisturbedRun, StatesTracedStepsThatTookLonger) {
   for (const double seconds : {1.2, 1.3}) trace.steps.emplace_back().total = seconds;
   const Measurement quiet = steps_with(&MachineState::waiting_seconds, 0);
   const std::vector<double> samples(10, 1.0);
-  EXPECT_EQ(disturbance_of(quiet, samples, trace, 2), "traced steps took 1.25 times as long as those beside them");
+  EXPECT_EQ(disturbance_of(quiet, samples, trace, 2),
+            "traced steps took 1.25 times as long as the untraced steps between them");
   trace.untraced = {1.25, 1.25, 1.25};
   EXPECT_EQ(disturbance_of(quiet, samples, trace, 2), "");
 }

@@ -121,7 +121,7 @@ TEST_F(MakeRecord, ReportsProductsAbovePeak) {
   run_.products.flops_per_second = 1.6e9;
   EXPECT_THAT(record().verdict.reasons,
               Contains("a product in float32 reached 1.600 GFLOP/s, above the peak of float32 (1.000 GFLOP/s as "
-                       "measured here): it ran in another arithmetic, or not all of it ran"));
+                       "measured here): it used different arithmetic, or not all of it ran"));
   run_.limits.product_flops = 1.5e9;  // as if the peak had been measured in that arithmetic too
   run_.products.flops_per_second = 3.2e9;
   EXPECT_THAT(record().verdict.reasons, Contains(HasSubstr("2.000 GFLOP/s by the data sheet")));
@@ -214,7 +214,7 @@ TEST_F(MakeRecord, InterruptedRunKeepsItsSamples) {
   described_.config = Json{{"warmup", 1}, {"steps", 10}};
   const Record result = record();
   EXPECT_EQ(result.status, Status::kInterrupted);
-  EXPECT_EQ(result.reason, "stopped by a signal after 3 steps; the times are of the 2 samples until then");
+  EXPECT_EQ(result.reason, "stopped by a signal after 3 steps; the times cover the 2 samples taken so far");
   EXPECT_EQ(result.time.at("step").samples, (std::vector<double>{4, 12}));
   EXPECT_EQ(result.stopping.rule, "interrupted");
   EXPECT_EQ(result.stopping.steps, 2);

@@ -88,10 +88,10 @@ TEST(RecordedPoint, GpuHasNoMeasuredPeak) {
 }
 
 TEST(RecordedPoint, RejectsAmbiguousInput) {
-  EXPECT_THAT(refusal_of_point({}, {}), HasSubstr("--system: is missing"));
+  EXPECT_THAT(refusal_of_point({}, {}), HasSubstr("--system is missing"));
   EXPECT_THAT(refusal_of_point({{"model", "small"}, {"batch", "2"}}, kPyTorch), HasSubstr("needs --context"));
   EXPECT_THAT(refusal_of_point({{"d-model", "64"}}, kPyTorch), HasSubstr("--d-model: describes a model"));
-  EXPECT_THAT(refusal_of_point({{"device", "roofline:h100"}}, kPyTorch), HasSubstr("is a prediction"));
+  EXPECT_THAT(refusal_of_point({{"device", "roofline:h100"}}, kPyTorch), HasSubstr("only predicts"));
   EXPECT_THAT(refusal_of_point({{"dtype", "tf32"}}, kPyTorch), HasSubstr("tf32"));
   SystemConfig with_tokens = kPyTorch;
   with_tokens.tokens = 64;
@@ -246,7 +246,7 @@ TEST(RecordedSteps, KeepSamplesOnAbort) {
   EXPECT_EQ(steps.progress(), "sample 3, step 5");
   const Record record = record_of(point, std::move(steps), "the end of the input");
   EXPECT_EQ(record.status, Status::kInterrupted);
-  EXPECT_EQ(record.reason, "stopped by the end of the input after 5 steps; the times are of the 3 samples until then");
+  EXPECT_EQ(record.reason, "stopped by the end of the input after 5 steps; the times cover the 3 samples taken so far");
   EXPECT_EQ(record.stopping.reason, "the end of the input");
   EXPECT_EQ(record.time.at("step").count, 3);
   EXPECT_EQ(record.config.json().at("steps"), 10);

@@ -49,15 +49,16 @@ TEST(StepLine, KeepsPhasesOfAnyName) {
 TEST(StepLine, RejectsBadPhases) {
   EXPECT_THAT(refusal_of_line(R"({"step": 9, "phases": 3})"), HasSubstr("'phases' must be an object"));
   EXPECT_THAT(refusal_of_line(R"({"step": 9, "phases": {"data": "x"}})"), HasSubstr("'data' must be a number"));
-  EXPECT_THAT(refusal_of_line(R"({"step": 9, "phases": {"Data!": 1}})"), HasSubstr("'Data!' is not a name"));
+  EXPECT_THAT(refusal_of_line(R"({"step": 9, "phases": {"Data!": 1}})"),
+              HasSubstr("'Data!' is not a valid phase name"));
   EXPECT_THAT(refusal_of_line(R"({"step": 9, "phases": {"foward": 1}})"), HasSubstr("did you mean 'forward'"));
-  EXPECT_THAT(refusal_of_line(R"({"step": 9, "phases": {"step": 1}})"), HasSubstr("'step' is not a name"));
+  EXPECT_THAT(refusal_of_line(R"({"step": 9, "phases": {"step": 1}})"), HasSubstr("'step' is not a valid phase name"));
   EXPECT_THAT(refusal_of_line(R"({"step": 9, "forward": 1, "phases": {"forward": 1}})"),
               HasSubstr("the phase 'forward' twice"));
   EXPECT_THAT(refusal_of_line(R"({"step": 9, "phases": {"data": 1, "data": 2}})"), HasSubstr("'data' twice"));
   EXPECT_THAT(refusal_of_line(R"({"step": 9, "forward": 5, "phases": {"data": 5}})"),
               HasSubstr("longer than the step"));
-  EXPECT_THAT(refusal_of_line(R"({"step": 9, "phases": {"data": [[1]]}})"), HasSubstr("lists and objects"));
+  EXPECT_THAT(refusal_of_line(R"({"step": 9, "phases": {"data": [[1]]}})"), HasSubstr("lists or objects"));
 }
 
 TEST(StepLine, AcceptsMinimalLine) {
@@ -87,9 +88,9 @@ TEST(StepLine, RejectsRepeatedKey) {
 }
 
 TEST(StepLine, ErrorNamesBadField) {
-  EXPECT_THAT(refusal_of_line(""), HasSubstr("is not an object"));
+  EXPECT_THAT(refusal_of_line(""), HasSubstr("is not a JSON object"));
   EXPECT_THAT(refusal_of_line("12"), HasSubstr(R"(write {"step": NANOSECONDS})"));
-  EXPECT_THAT(refusal_of_line(R"({"step": 12)"), HasSubstr("is not an object"));
+  EXPECT_THAT(refusal_of_line(R"({"step": 12)"), HasSubstr("is not a JSON object"));
   EXPECT_THAT(refusal_of_line("{}"), HasSubstr("'step' is missing"));
   EXPECT_THAT(refusal_of_line(R"({"step": "1"})"), HasSubstr("'step' must be a number of nanoseconds"));
   EXPECT_THAT(refusal_of_line(R"({"step": -1})"), HasSubstr("found '-1'"));
@@ -100,8 +101,8 @@ TEST(StepLine, ErrorNamesBadField) {
   EXPECT_THAT(refusal_of_line(R"({"step": 1, "peak_bytes": -1})"), HasSubstr("'peak_bytes' must be a whole number"));
   EXPECT_THAT(refusal_of_line(R"({"step": 1, "loss": "low"})"), HasSubstr("'loss' must be a number"));
   EXPECT_THAT(refusal_of_line(R"({"step": 3, "forward": 2, "backward": 2})"), HasSubstr("longer than the step"));
-  EXPECT_THAT(refusal_of_line(R"({"step": [[1]]})"), HasSubstr("are not known"));
-  EXPECT_THAT(refusal_of_line(std::string(kMaxStepLineBytes + 1, ' ')), HasSubstr("more than the limit"));
+  EXPECT_THAT(refusal_of_line(R"({"step": [[1]]})"), HasSubstr("may not contain"));
+  EXPECT_THAT(refusal_of_line(std::string(kMaxStepLineBytes + 1, ' ')), HasSubstr("exceed the limit"));
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ TEST(Trace, SignalBeforeTracedStepsInterruptsThePoint) {
       run_one(test::point_of(kTiny, {{"device", "roofline:h100"}}), {}, hooks, {.wanted = true, .traced_steps = 3});
   EXPECT_EQ(result.record.status, Status::kInterrupted);
   EXPECT_THAT(result.record.reason,
-              testing::StartsWith("stopped by a signal after 4 steps and 1 of 3 traced ones; the times are of the "));
+              testing::StartsWith("stopped by a signal after 4 steps and 1 of 3 traced ones; the times cover the "));
   EXPECT_FALSE(result.record.time.empty());
 }
 

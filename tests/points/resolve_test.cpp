@@ -108,7 +108,7 @@ TEST(Resolve, SomeModelNamesSelectTheEdition) {
   EXPECT_EQ(large.model.vocab_size, 151'936);
   EXPECT_EQ(large.model.context_length, 32'768);
   EXPECT_EQ(config_of({{"model", "8B"}, {"context", "512"}}).model.context_length, 512);
-  EXPECT_THAT(reason({{"model", "8B"}, {"edition", "2024"}}), HasSubstr("model 8B is of edition 2026, not 2024"));
+  EXPECT_THAT(reason({{"model", "8B"}, {"edition", "2024"}}), HasSubstr("model 8B belongs to edition 2026, not 2024"));
 }
 
 TEST(Resolve, XlHasOtherDimensionsIn2026) {
@@ -189,7 +189,7 @@ TEST(Resolve, AttentionModelRejectsOptionsThatDoNotApply) {
   for (const std::string_view flag : {"vocab", "num-heads", "d-ff", "lr", "optimizer", "recompute", "data", "weights"})
     EXPECT_FALSE(card_of(kAttentionModel).takes(flag)) << flag;
   EXPECT_THAT(reason({{"model", "attention"}, {"pass", "step"}}), HasSubstr("no optimizer"));
-  EXPECT_THAT(reason({{"model", "attention"}, {"edition", "2024"}}), HasSubstr("of edition 2025, not 2024"));
+  EXPECT_THAT(reason({{"model", "attention"}, {"edition", "2024"}}), HasSubstr("belongs to edition 2025, not 2024"));
   EXPECT_THAT(reason({{"model", "attention"}, {"context", "2147483647"}, {"batch", "2147483647"}}),
               HasSubstr("63 bits"));
   EXPECT_THAT(reason({{"causal", "false"}}), HasSubstr("--causal false needs --model attention"));

@@ -73,7 +73,7 @@ TEST_F(FitRecompute, AdvisesOptionsThatNeedLessIfNothingFits) {
 TEST(TypedRecompute, IsAValueOfTheOption) {
   for (const char* const value : {"none", "block", "every=2"}) EXPECT_EQ(typed_recompute(value), value);
   EXPECT_EQ(typed_recompute("block in layers 0-3 of 12"), "auto (block in layers 0-3 of 12)");
-  EXPECT_EQ(typed_recompute("loss"), "auto (the loss alone)");
+  EXPECT_EQ(typed_recompute("loss"), "auto (only the loss)");
 }
 
 TEST_F(FitRecompute, KeepsAFixedChoiceForAnyBound) {

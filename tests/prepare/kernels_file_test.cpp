@@ -112,8 +112,8 @@ TEST_F(KernelsFile, RejectsOtherFiles) {
   EXPECT_THAT(refusal("42"), HasSubstr("record 1 has no list 'kernels'"));
   EXPECT_THAT(refusal("[{\"kernels\": []}, {\"name\": \"x\"}]"), HasSubstr("record 2 has no list 'kernels'"));
   EXPECT_THAT(refusal("{\"kernels\": {\"matmul\": \"tiles\"}}"), HasSubstr("no list 'kernels'"));
-  EXPECT_THAT(refusal("[]"), HasSubstr("chooses nothing"));
-  EXPECT_THAT(refusal("{\"kernels\": []}"), HasSubstr("chooses nothing"));
+  EXPECT_THAT(refusal("[]"), HasSubstr("no kernel choices"));
+  EXPECT_THAT(refusal("{\"kernels\": []}"), HasSubstr("no kernel choices"));
   const std::string path = file("");
   fs::resize_file(path, kMaxKernelsFile + 1);  // a sparse file
   EXPECT_THAT(missing(path), HasSubstr("more than the limit of"));
@@ -222,7 +222,8 @@ TEST_F(KernelsFile, RejectsImpossibleChoicesBeforeAnythingRuns) {
               AllOf(HasSubstr("choices.json"), HasSubstr("unknown"), HasSubstr("did you mean '" + kernel + "'?")));
   EXPECT_THAT(problem({{signature, kernel}, {"matmul(of another model)", "tilez"}}), HasSubstr("'tilez'"));
   EXPECT_THAT(problem({{"matmull(a)", "tiles"}}), HasSubstr("unknown op 'matmull'; did you mean 'matmul'?"));
-  EXPECT_THAT(problem({{"matmul(of another model)", "reference"}}), HasSubstr("chooses nothing for this point"));
+  EXPECT_THAT(problem({{"matmul(of another model)", "reference"}}),
+              HasSubstr("contains no kernel choice for this point"));
   EXPECT_THAT(problem({{signature, kernel}}, "roofline:h100"), HasSubstr("(one of: roofline)"));
   EXPECT_THAT(problem_of(one_layer({{"kernels", (folder_ / "none.json").string()}})), HasSubstr("none.json"));
 }

@@ -159,7 +159,7 @@ TEST(MemoryLimit, AutoRecomputesAsLittleAsPossible) {
   EXPECT_THAT(recomputed(none - 1), StartsWith("block in layers 0-"));
   const Explanation fits = explain(on_l4({{"memory-limit", std::to_string(none - 1) + "B"}}), {});
   EXPECT_EQ(fits.memory->does_not_fit, "");
-  EXPECT_THAT(print(fits), HasSubstr("made again in backward: block in layers 0-"));
+  EXPECT_THAT(print(fits), HasSubstr("recomputed in backward: block in layers 0-"));
   EXPECT_THAT(dump_graph(on_l4({{"memory-limit", std::to_string(none - 1) + "B"}}), {}), HasSubstr("after recompute"));
   EXPECT_THAT(dump_graph(on_l4({{"memory-limit", std::to_string(none) + "B"}}), {}),
               testing::Not(HasSubstr("after recompute")));

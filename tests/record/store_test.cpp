@@ -226,7 +226,7 @@ TEST_F(StoreTest, FullDiskIsAnErrorAndKeepsRecords) {
     std::ofstream("/proc/self/uid_map") << "0 " << user << " 1";
     std::ofstream("/proc/self/gid_map") << "0 " << group << " 1";
     if (!alone || mount("tmpfs", directory_.c_str(), "tmpfs", 0, "size=512k") != 0) _exit(kNotPermitted);
-    fill(path_, "no room left to write");
+    fill(path_, "the disk is full");
   });
   const int status = wait_for(child);
   if (WIFEXITED(status) && WEXITSTATUS(status) == kNotPermitted) GTEST_SKIP() << "mounting is not permitted here";
@@ -238,7 +238,7 @@ TEST_F(StoreTest, FileSizeLimitIsAnErrorAndKeepsRecords) {
     std::signal(SIGXFSZ, SIG_IGN);
     const rlimit limit{256 << 10, RLIM_INFINITY};
     setrlimit(RLIMIT_FSIZE, &limit);
-    fill(path_, "the disk refused to write");
+    fill(path_, "the disk rejected a write");
   });
   EXPECT_EQ(wait_for(child), 0);
   const std::vector<Record> records = whole_records(Store::open(path_));
@@ -256,7 +256,7 @@ TEST_F(StoreTest, RejectsOtherFiles) {
 
 TEST_F(StoreTest, RejectsOtherDatabases) {
   execute("CREATE TABLE songs (title TEXT)");
-  EXPECT_THAT(open_error(), HasSubstr("a database of another program"));
+  EXPECT_THAT(open_error(), HasSubstr("belongs to another program"));
 }
 
 static_assert(kOldSchemas.size() + 1 == Store::kSchemaVersion, "keep the schema that was newest until now");
@@ -352,7 +352,7 @@ TEST_F(StoreTest, LeavesDatabasesOfOtherProgramsUntouched) {
   execute("PRAGMA journal_mode = WAL; CREATE TABLE songs (title TEXT); INSERT INTO songs VALUES ('a')");
   const std::string before = bytes_of(path_);
   for (const Store::Access access : {Store::Access::kRead, Store::Access::kWrite}) {
-    EXPECT_THAT(open_error(access), HasSubstr("a database of another program"));
+    EXPECT_THAT(open_error(access), HasSubstr("belongs to another program"));
     EXPECT_EQ(bytes_of(path_), before);
     EXPECT_FALSE(fs::exists(path_.string() + "-wal"));
   }
@@ -454,10 +454,11 @@ TEST_F(StoreTest, ErrorsNameDirectoriesAndMissingFiles) {
   EXPECT_THAT(open_error(directory_), HasSubstr("is a directory"));
   EXPECT_THAT(open_error(Store::Access::kRead), HasSubstr("no such file"));
   EXPECT_FALSE(fs::exists(path_));
-  EXPECT_THAT(open_error(directory_ / "none" / "records.db"), HasSubstr("make it, or name another file with --store"));
+  EXPECT_THAT(open_error(directory_ / "none" / "records.db"),
+              HasSubstr("create it, or name another file with --store"));
   EXPECT_FALSE(fs::exists(directory_ / "none"));
   std::ofstream(directory_ / "file").put('x');
-  EXPECT_THAT(open_error(directory_ / "file" / "records.db"), HasSubstr("there is no folder"));
+  EXPECT_THAT(open_error(directory_ / "file" / "records.db"), HasSubstr("does not exist"));
 }
 
 TEST_F(StoreTest, MissingPermissionIsAnErrorButReadingWorks) {

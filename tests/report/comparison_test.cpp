@@ -133,7 +133,7 @@ TEST(Comparison, FewRoundsHaveARatioButDecideNothing) {
   EXPECT_TRUE(cell(phases, 0, "ratio_low").is_null());
   EXPECT_EQ(cell(phases, 0, "verdict"), "undecided");
   EXPECT_EQ(answer.parts.at(0).lines.at(0),
-            "undecided: 0.833 times the time of A (3 rounds are too few for an interval, which takes 8)");
+            "undecided: 0.833 times the time of A (3 rounds are too few; an interval needs 8)");
 }
 
 // Without a difference, shares of it would only show noise.
@@ -203,7 +203,7 @@ TEST(StoredComparison, FirstLineStatesTheRatioOfAPair) {
             "B is slower: 1.250 times the time of A (99 % interval 1.125 to 1.375, 6 and 6 processes)");
   StoredPair doubtful = stored_pair("step", 1.25, {1.125, 1.375});
   doubtful.unjudged = "undecided";
-  doubtful.reason = "B: 6 of 6 records found no steady state, by their own verdict";
+  doubtful.reason = "B: according to their verdicts, 6 of 6 records found no steady state";
   EXPECT_TRUE(line(doubtful).starts_with("undecided: 1.250 times the time of A (99 % interval 1.125 to 1.375"));
 }
 

@@ -121,7 +121,7 @@ TEST(Filter, ErrorsShowTheirPosition) {
       {"model = small dtype = float32", "position 15, after 'model = small ': expected 'and', 'or' or the end"},
       {"(model = small", "position 1: '(' without ')'"},
       {"model = small)", "position 14, after 'model = small': ')' without '('"},
-      {"model = 'small", "position 9, after 'model = ': a quote without its end"},
+      {"model = 'small", "position 9, after 'model = ': unterminated quote"},
       {"model = = small", "position 9, after 'model = ': expected a value; put it in quotes"},
       {"model => small", "position 8, after 'model =': expected a value; put it in quotes"},
       {"model ! small", "position 7, after 'model ': expected one of"},
@@ -147,7 +147,7 @@ TEST(Filter, UnknownColumnsSuggestTheNearest) {
 }
 
 TEST(Filter, OrderComparisonsNeedNumbers) {
-  EXPECT_THAT(error_of("ctx < many"), HasSubstr("column 'ctx' holds numbers, but 'many' is not a number"));
+  EXPECT_THAT(error_of("ctx < many"), HasSubstr("column 'ctx' contains numbers, but 'many' is not a number"));
 }
 
 TEST(Filter, MatchesNothingAmongNoRecords) {
@@ -156,7 +156,7 @@ TEST(Filter, MatchesNothingAmongNoRecords) {
 }
 
 TEST(Filter, HasLimits) {
-  EXPECT_THAT(error_of(std::string(5000, ' ')), HasSubstr("more than the limit of 4096"));
+  EXPECT_THAT(error_of(std::string(5000, ' ')), HasSubstr("exceed the limit of 4096"));
   EXPECT_THAT(error_of(std::string(100, '(') + "model = small" + std::string(100, ')')),
               HasSubstr("more than 64 nested"));
   EXPECT_EQ(matching(std::string(64, '(') + "model = small" + std::string(64, ')')), 5U);

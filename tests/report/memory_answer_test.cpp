@@ -112,7 +112,7 @@ TEST(MemoryAnswer, PointThatDoesNotFitStatesTheShortage) {
   record.config = Json{{"memory_limit", "3348B"}};
   const std::string text = text_of(memory_answer(record, two_layers(), {}), {});
   EXPECT_THAT(text,
-              HasSubstr("\n! does not fit: 1.00 KiB more than the 3.27 KiB (--memory-limit) that the step may use\n"));
+              HasSubstr("\n! does not fit: 1.00 KiB more than the 3.27 KiB (--memory-limit) available to the step\n"));
 }
 
 TEST(MemoryAnswer, LargestSavedTensorsGroupTheRest) {

@@ -97,7 +97,7 @@ TEST(PlanAnswer, DataSheetIsABoundThatPublishedRunsExceed) {
   EXPECT_NEAR(finding({record}, "published_runs").number("median"), 2.53, 1e-12);
   EXPECT_NEAR(finding({record}, "training_time").number("high_s"), 7.7 * 976'563 * 3, 1);
   EXPECT_THAT(text({record}), HasSubstr("3.00 s per step at best"));
-  EXPECT_THAT(text({record}), HasSubstr("as published runs went"));
+  EXPECT_THAT(text({record}), HasSubstr("going by published runs"));
 }
 
 TEST(PlanAnswer, ReachedRatesStateTheNumberOfPublishedTimes) {
@@ -180,7 +180,7 @@ TEST(Prediction, IsComparedWithEachPart) {
   EXPECT_EQ(parts.back().part, "step");
   EXPECT_NEAR(parts.back().error(), -0.4, 1e-12);
   EXPECT_EQ(prediction_words(measured()),
-            "predicted 3.00 s, measured 5.00 s: -40.0 %; most of it backward matmul -40.0 %");
+            "predicted 3.00 s, measured 5.00 s: -40.0 %; largest part: backward matmul -40.0 %");
 }
 
 TEST(Prediction, IsEmptyIfThereIsNone) {

@@ -18,7 +18,7 @@ TEST(FirstSteps, StateHowMuchLongerTheyTook) {
   transient.page_faults = 0.25;
   EXPECT_EQ(first_steps_text(record), "first 3 steps together 1.000 s longer, 250.0 ms of it page faults");
   transient.excess = 0;
-  EXPECT_EQ(first_steps_text(record), "first steps: none longer than later ones");
+  EXPECT_EQ(first_steps_text(record), "first steps: no longer than later ones");
 }
 
 Record without_memory(int64_t context, int64_t bytes) {
@@ -48,7 +48,7 @@ TEST(Shortage, ExplainsTheSmallestPoint) {
                           {"mask", "", "", "setup", "constant", "bool", {4, 4}, 16}};
   const std::vector<Record> records{without_memory(16384, 9000), small, without_memory(4096, 6000)};
   EXPECT_EQ(explain_shortage(smallest_of(records)),
-            "\nthe smallest that does not fit: forward attention ctx 8192 d_model 16\n"
+            "\nthe smallest point that does not fit: forward attention ctx 8192 d_model 16\n"
             "  predicted: more GiB than there are\n"
             "live at the peak:\n"
             "  8 x 1 x 16 x 4 bytes = 512 B  made by exp in attn.weights, backward (activation)\n"
@@ -57,13 +57,13 @@ TEST(Shortage, ExplainsTheSmallestPoint) {
             "  48 B                          made by matmul in attn.scores, forward (workspace)\n"
             "  4 x 4 x 1 byte = 16 B         mask (constant)\n"
             "  4.195 KiB                     everything else, and gaps between tensors\n"
-            "  4.883 KiB                     in all\n");
+            "  4.883 KiB                     total\n");
 }
 
 TEST(Shortage, IsOnlyTheReasonIfNothingWasPlanned) {
   const std::vector<Record> records{without_memory(64, 1), Record()};
   EXPECT_EQ(explain_shortage(smallest_of(records)),
-            "\nthe smallest that does not fit: forward attention ctx 64 d_model 16\n"
+            "\nthe smallest point that does not fit: forward attention ctx 64 d_model 16\n"
             "  predicted: more GiB than there are\n");
 }
 

@@ -53,7 +53,8 @@ TEST(Published, ErrorNamesTheDamagedLine) {
               HasSubstr("line 2: column context_length"));
   EXPECT_THAT(message(header + "s,h,p,2025,small,256,4,sprint,eager,f,f,stated,5,10,ok,0.5,,,,\n"),
               HasSubstr("sprint"));
-  EXPECT_THAT(message(header + "s,h,p,2025,small,256,4,step,eager,f,f,stated,5,10,ok,,,,,\n"), HasSubstr("has a time"));
+  EXPECT_THAT(message(header + "s,h,p,2025,small,256,4,step,eager,f,f,stated,5,10,ok,,,,,\n"),
+              HasSubstr("must have a time"));
 }
 
 }  // namespace

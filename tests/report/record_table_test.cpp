@@ -275,7 +275,7 @@ TEST(AttentionTable, ShowsSizesThatDoNotFit) {
   std::vector<Record> records = attention_records();
   records[2].status = Status::kOutOfMemory;
   records[2].time.clear();
-  EXPECT_THAT(table(records, {}, "attention"), ContainsRegex("128 +no room"));
+  EXPECT_THAT(table(records, {}, "attention"), ContainsRegex("128 +does not fit"));
 }
 
 TEST(AttentionTable, PointsThatDifferInMoreThanSizeHaveARowEach) {

@@ -284,7 +284,7 @@ TEST(Child, SlowEndlessStepIsDetectedFromEarlierSteps) {
       },
       {.timeout = Seconds(600), .silence = Seconds(1)});
   EXPECT_EQ(record.status, Status::kTimeout);
-  EXPECT_THAT(record.reason, AllOf(HasSubstr("slowest before"), HasSubstr("after step 2 of 9")));
+  EXPECT_THAT(record.reason, AllOf(HasSubstr("slowest earlier step"), HasSubstr("after step 2 of 9")));
 }
 
 TEST(Child, DiscardsOutputOfTheChild) {

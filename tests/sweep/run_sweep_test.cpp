@@ -217,7 +217,7 @@ TEST_F(Bench, ResumeLeavesPointsToTheProgramThatMeasuresThem) {
     sources.push_back(source);
   };
   callbacks.progress = [&](size_t index, const PointProgress& progress, Seconds) {
-    if (progress.stage != "another program measures it") return;
+    if (progress.stage != "another program is measuring it") return;
     EXPECT_EQ(index, 0U);
     waited = true;
     if (!claim) return;

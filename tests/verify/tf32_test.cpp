@@ -48,7 +48,7 @@ TEST(VerifyTf32, IsUnavailableOnCpus) {
     verify_golden(golden, on_one_thread(), {}, find_device, {.known = {}, .tf32 = true});
     FAIL();
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("a CPU has none"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("a CPU lacks"));
   }
 }
 

@@ -123,7 +123,7 @@ TEST_P(VerifyEngine, PassesWithTheKernelsThatMeasureFastest) {
     EXPECT_EQ(counts[dtype + " logits"], 1U);
     EXPECT_GE(counts[dtype + " gradients"], parameter_list(golden.model).size());
   }
-  EXPECT_THAT(file.machine, HasSubstr("the kernels that measure fastest"));
+  EXPECT_THAT(file.machine, HasSubstr("fastest measured kernels"));
 }
 
 INSTANTIATE_TEST_SUITE_P(Slow, VerifyEngine,
@@ -171,7 +171,7 @@ TEST(VerifyKernelChoices, FollowTheKernelsFile) {
   EXPECT_TRUE(file.pass()) << print(file);
   EXPECT_THAT(file.machine, HasSubstr("kernels.json"));
   EXPECT_THAT(error_of([&] { verify_with("matmul(of another step)", kReferenceName); }),
-              HasSubstr("chooses nothing for"));
+              HasSubstr("contains no kernel choice for"));
 }
 
 // A device on which the kernels of each op are rotated by `number`, or only the references remain.
@@ -429,7 +429,7 @@ TEST(VerifyText, RepeatsFailuresAtTheEnd) {
             "  skip  loss of step 1  not in the file\n"
             "\n"
             "summary\n"
-            "                  compared  failed  skipped  nearest to its limit\n"
+            "                  compared  failed  skipped  closest to its limit\n"
             "  float32 losses         1       1        1  0.5 of 0.25 (loss of step 0)\n"
             "failed\n"
             "  float32 losses:  FAIL  loss of step 0  distance 0.5        allowed 0.25       note\n"
@@ -463,7 +463,7 @@ TEST(Verify, RejectsDeviceWithoutValues) {
   RunConfig machine;
   machine.device = "roofline:h100";
   EXPECT_THAT(error_of([&] { verify_golden(read_golden(golden_path("tiny_2026")), machine); }),
-              HasSubstr("computes no values"));
+              HasSubstr("does not compute values"));
 }
 
 // Limits the address space, which sanitizers do not support.

@@ -1,1 +1,1 @@
-"""The attacks of tools/attack: each is a function that takes a Setting and returns Outcomes."""
+"""The attacks run by tools/attack: each is a function that takes a Setting and returns Outcomes."""

@@ -1,4 +1,4 @@
-"""Random configurations, each in forms that must agree: threads, recomputation, modes, types and ways to save memory."""
+"""Random configurations, each run in several forms that must agree: threads, recomputation, modes, types and ways to save memory."""
 
 import json
 import math
@@ -8,19 +8,19 @@ from dataclasses import dataclass, field
 from attacks.outcome import Outcome, Setting
 
 STEPS = "--warmup 0 --steps 2 --store none --output json --columns all --timeout 120s".split()
-# Two ways to compute one loss differ by rounding: of float32 sums in another order, of 16-bit values between ops.
+# Two ways to compute the same loss differ by rounding: float32 sums in another order, 16-bit values between ops.
 ROUNDING = {"float32": 2e-5, "bfloat16": 3e-2, "float16": 1e-2}
 COMPOSITES = ("linear", "rms_norm", "layer_norm", "rope", "scaled_dot_product_attention", "swiglu", "cross_entropy", "adamw")
 
 
 @dataclass
 class Form:
-    """A run of the configuration with some options changed, and how far its losses may be from those of the first form."""
+    """A run of the configuration with some options changed, and how far its losses may deviate from those of the first form."""
 
     name: str
     changes: dict[str, str]
-    allowed: float  # relative; 0: the same bits
-    losses: int = 2  # how many are compared: an option that changes the update changes the second
+    allowed: float  # relative; 0: identical bits
+    losses: int = 2  # how many losses to compare: an option that changes the update changes the second loss
 
 
 @dataclass
@@ -93,15 +93,15 @@ def words_of(options: dict[str, str]) -> list[str]:
 
 @dataclass
 class Ran:
-    status: str  # of the record; "refused" where there is none
+    status: str  # status of the record; "refused" if there is none
     reason: str
     losses: list
-    skipped: list = field(default_factory=list)  # steps that made no update, because a gradient overflowed
+    skipped: list = field(default_factory=list)  # steps that made no update because a gradient overflowed
     problems: list[str] = field(default_factory=list)
 
 
 def run(setting: Setting, options: dict[str, str]) -> Ran:
-    """With kernels whose bits do not depend on which of them won a race."""
+    """Uses kernels whose bits do not depend on which kernel won a race."""
     done = setting.run("bench", "--model", "custom", *words_of(options), "--reproducible", *STEPS)
     if done.returncode == 2 and not done.stdout:
         return Ran("refused", done.stderr.strip(), [])
@@ -117,7 +117,7 @@ def run(setting: Setting, options: dict[str, str]) -> Ran:
 
 
 def difference(a: list, b: list) -> float:
-    """The largest relative difference; none where a loss is missing."""
+    """Returns the largest relative difference, or None if a loss is missing."""
     if len(a) != len(b) or None in a or None in b:
         return math.inf
     return max((abs(x - y) / max(abs(x), 1e-6) for x, y in zip(a, b)), default=0)
@@ -143,7 +143,7 @@ def check(setting: Setting, configuration: Configuration, outcome: Outcome) -> N
             outcome.problems.append(f"{where}: {ran.status}: {ran.reason}")
             continue
         outcome.problems += [f"{where}: {problem}" for problem in ran.problems]
-        # Near the largest float16 one form overflows and the other does not; only losses before that update agree.
+        # Near the largest float16, one form may overflow when another does not; only losses before that update agree.
         losses = form.losses if first.skipped == ran.skipped else 1
         apart = difference(first.losses[:losses], ran.losses[:losses])
         if apart > form.allowed:

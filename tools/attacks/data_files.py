@@ -1,4 +1,4 @@
-"""Files for --data of every kind: those that trainers write are read as what they are, all others are refused by name."""
+"""All kinds of --data files: formats that trainers write must be recognised, and all others rejected by name."""
 
 import gzip
 import io
@@ -42,12 +42,12 @@ def safetensors(content: bytes) -> bytes:
 
 
 def tokens_of(random, vocab: int) -> list[int]:
-    """Low tokens are more frequent, as a tokenizer makes them."""
+    """Returns tokens in which low values are more frequent, as in a tokenizer's output."""
     return [int(random.random() ** 2 * vocab) for _ in range(random.randint(200, 5000))]
 
 
 def readable(random) -> tuple[str, bytes, int, list[str], str]:
-    """Name, content, vocabulary, further options, and the format and type that they are."""
+    """Returns name, content, vocabulary, further options, and the expected format and type."""
     form = random.choice(("llmc", "npy", "raw", "bytes"))
     if form == "bytes":
         text = "".join(random.choices("etaoin shrdlu\n", k=500)).encode()
@@ -65,7 +65,7 @@ def readable(random) -> tuple[str, bytes, int, list[str], str]:
 
 
 def refused(random) -> tuple[str, bytes, int, list[str], str]:
-    """The same of a file without tokens, and what its refusal says."""
+    """Likewise for a file without tokens, with the expected error message."""
     tokens = tokens_of(random, 50257)
     raw = packed(tokens, "uint16")
     weights = struct.pack(f"<{len(tokens)}f", *(random.gauss(0, 0.02) for _ in tokens))

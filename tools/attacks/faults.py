@@ -1,4 +1,4 @@
-"""The end-to-end tests of faults, one outcome for each file."""
+"""The end-to-end fault tests, with one outcome per file."""
 
 import io
 import unittest

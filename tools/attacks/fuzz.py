@@ -1,4 +1,4 @@
-"""Fuzzing of every parser: with libFuzzer where it has been built, else with a fixed order of mutants."""
+"""Fuzzes every parser: with libFuzzer if it has been built, otherwise with a fixed sequence of mutants."""
 
 import re
 import subprocess
@@ -9,7 +9,7 @@ from attacks.outcome import Outcome, Setting
 
 
 def targets(root: Path) -> list[Path]:
-    """The targets of build/fuzz or build/sanitize; builds the latter if there are none."""
+    """Returns the targets in build/fuzz or build/sanitize; builds the latter if there are none."""
     for folder in ("fuzz", "sanitize"):
         found = sorted(path for path in (root / "build" / folder).glob("fuzz_*") if path.is_file() and "." not in path.name)
         if found:
@@ -45,7 +45,7 @@ def libfuzzer(setting: Setting, target: Path, seconds: float, outcome: Outcome) 
 
 
 def mutants(setting: Setting, target: Path, seconds: float, outcome: Outcome) -> tuple[int, int]:
-    """Runs ever more of the mutants until the time is used up; counts each once."""
+    """Runs increasing numbers of mutants until the time is used up; counts each mutant once."""
     number, executions = 100, 0
     end = time.monotonic() + seconds
     while True:

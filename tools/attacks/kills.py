@@ -1,4 +1,4 @@
-"""Kills at random instants, and many programs that write to one store: no finished point may be lost or doubled."""
+"""Kills at random times, and many programs writing to one store: no finished point may be lost or duplicated."""
 
 import subprocess
 import time
@@ -14,7 +14,7 @@ SWEEP = ["bench", *CPU, "--seed", SEEDS, "--resume", "--output", "jsonl"]
 
 
 class Round:
-    """One store that sweeps are killed over until every point is in it."""
+    """A store that collects points from sweeps that are killed repeatedly, until it contains every point."""
 
     def __init__(self, setting: Setting, number: int, outcome: Outcome):
         self.setting = setting
@@ -31,7 +31,7 @@ class Round:
             self.printed.update(record["name"] for record in records_of(output.read_text()))
 
     def check(self, what: str) -> bool:
-        """Compares the store with what was printed; whether every point is there."""
+        """Compares the store with the printed records; returns whether it contains every point."""
         names = Counter(record["name"] for record in self.setting.stored(self.store) if record["status"] == "ok")
         lost = self.printed - set(names)
         doubled = [name for name, count in names.items() if count > 1]
@@ -51,7 +51,7 @@ def kill_at_random_instants(setting: Setting) -> list[Outcome]:
     number = 0
     current = Round(setting, number, outcome)
     while time.monotonic() < end:
-        helped = number % 2 == 1  # in every other round a second program shares the points, and is not killed
+        helped = number % 2 == 1  # in every other round a second program shares the points and is not killed
         outputs = [setting.folder / f"output{outcome.tries}_{i}.jsonl" for i in range(1 + helped)]
         sweeps = [current.start(output) for output in outputs]
         time.sleep(setting.random.uniform(0, 0.7 * duration / (1 + helped)))

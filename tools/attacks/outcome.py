@@ -1,4 +1,4 @@
-"""What an attack gets and gives, how it runs the program, and the table at the end."""
+"""The input and the outcome of an attack, how it runs the program, and the final table."""
 
 import json
 import os
@@ -16,9 +16,9 @@ MODEL = ("--model custom --d-model 16 --d-ff 32 --num-layers 1 --num-heads 2 --c
 class Outcome:
     name: str
     tries: int = 0
-    figures: dict[str, int] = field(default_factory=dict)  # counted things, such as lost records
-    problems: list[str] = field(default_factory=list)  # what did not hold
-    left_out: str = ""  # why it was not tried
+    figures: dict[str, int] = field(default_factory=dict)  # counts, such as lost records
+    problems: list[str] = field(default_factory=list)  # expectations that were violated
+    left_out: str = ""  # why the attack was not tried
 
 
 @dataclass
@@ -27,7 +27,7 @@ class Setting:
     folder: Path  # empty, and removed afterwards
     root: Path  # of the source tree
     random: random.Random
-    seconds: float  # time to spend, for attacks that can go on for ever
+    seconds: float  # time budget for attacks that could continue indefinitely
 
     def __post_init__(self):
         self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LC_ALL": "C"}
@@ -48,7 +48,7 @@ class Setting:
 
 
 def records_of(lines: str) -> list[dict]:
-    """The records of complete lines; the last line may be cut off."""
+    """Returns the records from complete lines; the last line may be cut off."""
     return [json.loads(line) for line in lines.splitlines(keepends=True) if line.endswith("\n")]
 
 

@@ -16,7 +16,7 @@ CPU = [*MODEL, "--device", "cpu", "--threads", "1"]
 
 
 def hang(setting: Setting) -> list[Outcome]:
-    """A stopped child is told from a slow one long before --timeout."""
+    """A stopped child is distinguished from a slow one long before --timeout."""
     from program import busy_child
 
     outcome = Outcome("a child that hangs", tries=1)
@@ -45,7 +45,7 @@ def small_address_spaces(setting: Setting) -> list[Outcome]:
             outcome.figures["ok"] += 1
         elif statuses == ["out_of_memory"] or (done.returncode in (1, 2, 127) and "memory" in done.stderr):
             outcome.figures["out of memory"] += 1
-        elif done.returncode == 127:  # the loader had no room for the libraries
+        elif done.returncode == 127:  # the loader had no memory for the libraries
             outcome.tries -= 1
         else:
             outcome.figures["crashed"] += 1
@@ -54,7 +54,7 @@ def small_address_spaces(setting: Setting) -> list[Outcome]:
 
 
 def process_limits(setting: Setting) -> list[Outcome]:
-    """Limits on data and CPU time are named, and no size is proposed that would fail as well."""
+    """Messages name limits on data and CPU time, and never propose a size that would fail too."""
     outcome = Outcome("limits on data and CPU time", figures={"ok": 0, "out of memory": 0})
     for mebibytes in range(20, 210, 10):
         size = mebibytes << 20
@@ -78,7 +78,7 @@ def process_limits(setting: Setting) -> list[Outcome]:
 
 @contextlib.contextmanager
 def memory_group(limit: int):
-    """A control group with a limit on memory; None where none can be made."""
+    """Returns a control group with a memory limit, or None if none can be created."""
     group = Path("/sys/fs/cgroup/laptime_attack")
     try:
         group.mkdir()
@@ -112,7 +112,7 @@ def memory_taken_by_the_kernel(setting: Setting) -> list[Outcome]:
 
 
 def in_mount(setting: Setting, options: str, *commands: str) -> subprocess.CompletedProcess | None:
-    """Runs shell commands with a small file system in the folder `disk`; None where none can be mounted."""
+    """Runs shell commands with a small file system in the folder `disk`; returns None if none can be mounted."""
     (setting.folder / "disk").mkdir(exist_ok=True)
     script = f"mount -t tmpfs -o {options} tmpfs disk || exit 99\n" + "\n".join(commands)
     done = subprocess.run(["unshare", "--mount", "sh", "-c", script], env=setting.environment, cwd=setting.folder,

@@ -57,8 +57,7 @@ void RooflineBackend::mark(size_t index) {
 void RooflineBackend::launch(const Launch& launch) {
   kernels_time_ +=
       times_.kernel(*launch.kernel->op, output_matrices(launch.in, launch.out), launch.flops, launch.bytes);
-  host_time_ += times_.host(
-      Phase::kForward);  // the host time of this program, which launches kernels of all phases in the same way
+  host_time_ += times_.host(Phase::kForward);  // time of laptime's host, which starts kernels of all phases alike
 }
 
 }  // namespace laptime::roofline

@@ -23,12 +23,12 @@ class RooflineBackend : public Backend {
   bool computes() const override { return false; }
   const KernelTable& kernel_table() const override { return *kernels_; }
   std::unique_ptr<DeviceMemory> allocate(
-      int64_t bytes, Contents contents = Contents::kZeros) override;  // throws Error beyond the memory of the device
+      int64_t bytes, Contents contents = Contents::kZeros) override;  // throws Error beyond the device's memory
   int64_t peak_held_bytes() const override { return usage_.peak; }
   void reset_peak_held_bytes() override { usage_.peak = usage_.held; }
   void prepare(const Kernel&, const Signature&) override {}
   void launch(const Launch& launch) override;
-  void pause(Seconds time) override { clock_ += time; }  // pauses both the device and the host
+  void pause(Seconds time) override { clock_ += time; }  // pauses device and host
   void mark(size_t index) override;
   void synchronize() override;
   Seconds time_of_mark(size_t index) const override { return marks_.at(index); }

@@ -1,4 +1,4 @@
-// The commands that measure the points of a sweep: bench, attention alone, and the calibration for laptime plan.
+// Commands that measure the points of a sweep: bench, attention by itself, and the calibration for laptime plan.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,7 +34,8 @@ struct BenchOptions {
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
-    visit(own_option(kOutput, "strict", "exit code 1 unless every point is ok, out of memory and unsupported included"),
+    visit(own_option(kOutput, "strict",
+                     "exit with code 1 unless every point is ok; out of memory and unsupported count as failures"),
           self.strict);
     TrainingOptions::visit_fields(self.training, visit);
   }
@@ -44,12 +45,12 @@ using BenchCommand = SweepCommand<BenchOptions>;
 
 std::vector<OptionRow> bench_options() { return together({sweep_options(), option_rows<BenchOptions>()}); }
 
-// Writes the records as they come, as a table on standard error where standard output gets another format.
+// Writes records immediately, to a table on standard error if standard output has another format.
 class BenchOutput : public PointOutput {
  public:
   BenchOutput(const OutputConfig& config, const std::vector<Record>& planned, const TrainingBudget& budget)
       : output_(config, planned, &stored_runs), explains_(config.explain), training_(config, budget) {
-    // Shows the rows on the terminal as they come if standard output goes to a file or a pipe.
+    // Shows rows on the terminal immediately if standard output is redirected to a file or a pipe.
     if (!output_.is_live_table() && !(standard_output().is_terminal && config.output_file.empty()))
       table_.emplace(table_style(standard_error(), config, &stored_runs), config.columns, planned);
   }
@@ -82,7 +83,7 @@ class BenchOutput : public PointOutput {
   bool explains_;
   TrainingLines training_;
   std::string explanations_;
-  int64_t not_ok_ = 0;  // points
+  int64_t not_ok_ = 0;  // number of points
 };
 
 ExitCode run_points(const BenchCommand& command, const std::vector<ResolvedPoint>& points) {
@@ -99,7 +100,7 @@ ExitCode run_points(const BenchCommand& command, const std::vector<ResolvedPoint
 
 ExitCode run_bench(const BenchCommand& command) { return run_points(command, checked_points(command.sweep)); }
 
-// The options of attention alone, except those that its name decides, with the defaults of its sweep.
+// The options of laptime attention, except those that its name fixes, with its sweep's defaults.
 std::vector<OptionRow> attention_options() {
   const ModelCard& card = card_of(kAttentionModel);
   std::vector<OptionRow> of_points = option_rows<RunConfig>();
@@ -107,7 +108,7 @@ std::vector<OptionRow> attention_options() {
   return with_defaults(sweep_options(without(std::move(of_points), {"model", "edition"})), attention_sweep());
 }
 
-// The values of the options that vary, except the context: "d_model 16 eager".
+// The values of the varying options, except the context: "d_model 16 eager".
 std::string conditions_of(const Sweep& sweep, const SweepPoint& point) {
   std::vector<std::string> words;
   for (const OptionRow& row : option_rows<RunConfig>()) {
@@ -120,7 +121,7 @@ std::string conditions_of(const Sweep& sweep, const SweepPoint& point) {
   return joined(words, " ");
 }
 
-// A line with the largest context that fits into memory for each combination of the other options.
+// A line with the largest context that fits in memory for each combination of the other options.
 std::string largest_contexts(const Sweep& sweep, const std::vector<ResolvedPoint>& points) {
   const KnowledgeOf knowledge = stored_knowledge(sweep.output.store);
   std::vector<std::string> all;
@@ -154,7 +155,7 @@ ExitCode run_attention(const BenchCommand& command) {
 
 BenchCommand parse_attention(const CommandWords& words) { return {given_attention_sweep(words), {}}; }
 
-// Collects the points that failed, and reads the table of launch costs from the store at the end.
+// Collects failed points, and at the end reads the table of launch costs from the store.
 class CalibrationOutput : public PointOutput {
  public:
   CalibrationOutput(const OutputConfig& config, const std::vector<ResolvedPoint>& points)
@@ -207,7 +208,7 @@ ExitCode run_calibrate(const Sweep& sweep) {
     throw Error("laptime calibrate: there is no store to keep the measurements in; name a file with --store");
   const std::vector<ResolvedPoint> points = checked_points(sweep);
   CalibrationOutput output(sweep.output, points);
-  // Traced, because samples of short steps have no marks of launches.
+  // Traced, because the samples of short steps contain no launch times.
   return run_watched(points, sweep, /*traced_steps=*/3, output);
 }
 
@@ -219,7 +220,7 @@ constinit const Command kBench{
     .summary = "measure training steps: one row per point of a sweep",
     .details =
         "Options written with ',...' take a list, and the sweep is the product of the lists. Each point runs in a "
-        "process of its own and is stored before the next one starts.",
+        "separate process and is stored before the next one starts.",
     .options = bench_options,
     .parse = action_of<given_command<BenchOptions>, run_bench>,
     .examples =
@@ -232,13 +233,14 @@ constinit const Command kBench{
 constinit const Command kAttention{
     .name = "attention",
     .arguments = "[OPTIONS]",
-    .summary = "attention alone: time and memory of forward and backward, for any width and length",
+    .summary = "measure attention by itself: time and memory of forward and backward, for any width and length",
     .details =
-        "Softmax(q k^T / sqrt(d)) v of one head, q, k, v [batch, 1, context, d-model]; backward starts from a gradient "
+        "Measures softmax(q k^T / sqrt(d)) v for one head; q, k and v are [batch, 1, context, d-model]. Backward "
+        "starts from a gradient "
         "of ones. --mode eager holds the scores and their softmax; --mode compile is one blocked kernel that holds "
         "neither; with --lower scaled_dot_product_attention it is two products with a fused softmax, which is held. A "
-        "point that does not fit says so before anything is tried. The largest context that fits stands below the "
-        "table; --verbose adds up the memory of the smallest point that does not fit.",
+        "point that does not fit is reported before it runs. The largest context that fits is printed below the "
+        "table; --verbose itemizes the memory of the smallest point that does not fit.",
     .options = attention_options,
     .parse = action_of<parse_attention, run_attention>,
     .examples = "  laptime attention --d-model 64 --context 1024,4096 --mode eager,compile\n",
@@ -247,12 +249,14 @@ constinit const Command kAttention{
 constinit const Command kCalibrate{
     .name = "calibrate",
     .arguments = "[OPTIONS]",
-    .summary = "measure the launches that laptime plan predicts times from, once for a machine",
+    .summary = "measure the launch times from which laptime plan predicts, once per machine",
     .details =
-        "Runs short steps of two layers and stores the time of each launch, by kernel, shape and number of threads, "
-        "with its date. Every run of bench and profile adds to it. Its records are left out of --last, export and "
-        "report, unless a filter names their sweep or run. Takes the options of bench: --model gpt2-124M adds the ops "
-        "of that model, --threads those of another number of threads.",
+        "Runs short steps of a two-layer model and stores the time of each launch, by kernel, shape and number of "
+        "threads, "
+        "with its date. Every run of bench and profile adds to these times. Calibration records are left out of "
+        "--last, export and "
+        "report unless a filter names their sweep or run. Takes the options of bench: --model gpt2-124M adds the ops "
+        "of that model, --threads N measures with N threads.",
     .options = [] { return with_defaults(answer_options({}, {"sort"}), calibration_sweep()); },
     .parse = action_of<parse_calibrate, run_calibrate>,
 };

@@ -1,4 +1,4 @@
-// A against B: two values of an option, measured in turn, or the records of two files, paired by name.
+// Compares A with B: two values of an option, measured in turn, or the records of two files, paired by name.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@
 namespace laptime {
 namespace {
 
-constexpr std::string_view kRunName = "compare";  // of the command, and of its records
+constexpr std::string_view kRunName = "compare";  // name of the command and of its records
 
 struct CompareOptions {
   bool again = false;
@@ -39,19 +39,22 @@ struct CompareOptions {
   static void visit_fields(Self& self, Visit&& visit) {
     constexpr std::string_view kGroup = "Comparison";
     visit(own_option(kGroup, "again", "compare A with itself to show noise"), self.again);
-    visit(own_option(kGroup, "program", "compare two builds of laptime, each by its path, at one point",
+    visit(own_option(kGroup, "program", "compare two builds of laptime, given by their paths, at one point",
                      {.otherwise = "this one", .value = "OLD,NEW"}),
           self.program);
     visit(own_option(kGroup, "within",
-                     "a difference that does not matter; rounds end when the ratio is known to half of it",
+                     "largest difference that does not matter; rounds end when the ratio is known to within half of it",
                      {.value = "PERCENT", .canonical = canonical_percent}),
           self.within);
-    visit(own_option(kGroup, "fail-above", "exit code 1 if B is slower by more than this, 3 if that cannot be judged",
+    visit(own_option(kGroup, "fail-above",
+                     "exit with code 1 if B is slower by more than this, with 3 if that cannot be judged",
                      {.empty = "never", .value = "PERCENT", .canonical = canonical_percent}),
           self.fail_above);
-    visit(own_option(kGroup, "allow-missing", "of two files: --fail-above also passes with points that one file lacks"),
-          self.allow_missing);
-    visit(own_option(kGroup, "anyway", "of two files: compare records of different machines or arithmetic too"),
+    visit(
+        own_option(kGroup, "allow-missing", "for two files: let --fail-above pass even if one file lacks some points"),
+        self.allow_missing);
+    visit(own_option(kGroup, "anyway",
+                     "for two files: also compare records from different machines or with different arithmetic"),
           self.anyway);
   }
 
@@ -62,7 +65,7 @@ std::vector<OptionRow> compare_options() {
   std::vector<OptionRow> rows =
       answer_options(option_rows<CompareOptions>(), {"sort", "quiet", "resume", "ablate", "label"});
   for (OptionRow& row : rows) {
-    if (row.option.flag == "verbose") row.option.help = "print every table whole, and the times of each round";
+    if (row.option.flag == "verbose") row.option.help = "print every table in full, and the times of each round";
   }
   return rows;
 }
@@ -71,19 +74,19 @@ struct CompareCommand {
   CompareOptions options;
   Sweep sweep;
   std::vector<std::string> files;              // two files of records, or none
-  std::optional<ComparedPrograms> programs{};  // none: this one
+  std::optional<ComparedPrograms> programs{};  // none: this program
 };
 
 void reject_invalid(const SweepPoint& point, const std::string& side) {
   if (!point.invalid.empty()) throw Error::format("laptime compare: {}: {}", side, point.invalid);
 }
 
-// The names that tell A from B: "mode eager".
+// The names that distinguish A from B: "mode eager".
 std::array<std::string, 2> names_of_sides(const CompareCommand& command) {
   std::array<std::vector<std::string>, 2> names;
   for (const Axis& axis : command.sweep.axes) {
     if (axis.values.size() > 2) {
-      throw Error::format("laptime compare: --{} has {} values, and a comparison is of two; leave some out", axis.flag,
+      throw Error::format("laptime compare: --{} has {} values, but a comparison takes two; leave some out", axis.flag,
                           axis.values.size());
     }
     for (size_t i = 0; i < 2 && axis.values.size() == 2; ++i)
@@ -91,7 +94,7 @@ std::array<std::string, 2> names_of_sides(const CompareCommand& command) {
   }
   const bool is_one_point = command.options.again || command.programs;
   if (is_one_point && !names[0].empty()) {
-    throw Error::format("laptime compare: --{} is of one point; leave it out, or give every option one value",
+    throw Error::format("laptime compare: --{} applies to a single point; leave it out, or give every option one value",
                         command.programs ? "program" : "again");
   }
   if (!is_one_point && names[0].empty()) {
@@ -104,14 +107,14 @@ std::array<std::string, 2> names_of_sides(const CompareCommand& command) {
   return {joined(names[0], ", "), joined(names[1], ", ")};
 }
 
-// Decides by --fail-above, and says on standard error why it does not pass.
+// Decides according to --fail-above, and prints on standard error why the comparison does not pass.
 class Gate {
  public:
   explicit Gate(const CompareOptions& options) : margin_(options.margin()) {
     if (options.fail_above) limit_ = parse_percent("--fail-above", *options.fail_above);
   }
 
-  // `point` begins the message: "'step/...': ".
+  // `point` is the start of the message: "'step/...': ".
   void judge(const std::string& point, double ratio, const std::optional<Interval>& interval) {
     if (!limit_) return;
     const Difference difference = difference_of(interval, margin_);
@@ -190,14 +193,15 @@ bool has_samples(const Record& record) {
   return record.status == Status::kOk && record.main_time() != nullptr && !record.main_time()->samples.empty();
 }
 
-// Records of one name that differ in label, build or an option are different points; the others are processes of one.
+// Records with one name that differ in label, build or an option are different points; the others are processes of one
+// point.
 MeasuredPoints read_points(const std::string& path) {
   const DocumentFile file{.path = path,
-                          .purpose = "file of records",
+                          .purpose = "record file",
                           .advice = "give records written by `laptime bench --output json`",
                           .limit = int64_t{1} << 30U};
   const std::vector<Record> records = read_records(file);
-  if (records.empty()) throw Error::format("{} has no record; {}", text_of(file), file.advice);
+  if (records.empty()) throw Error::format("{} contains no records; {}", text_of(file), file.advice);
   MeasuredPoints found{.origin = quote(path)};
   RecordPointers timed;
   for (const Record& record : records) {
@@ -240,23 +244,24 @@ ExitCode run_files(const CompareCommand& command) {
     if (pair.unjudged.empty()) {
       gate.judge(point, pair.ratio.value_or(0), pair.interval);
     } else if (!is_missing || !command.options.allow_missing) {
-      gate.reject(point + pair.reason + (is_missing && gate.is_set() ? "; --allow-missing passes without it" : ""));
+      gate.reject(point + pair.reason +
+                  (is_missing && gate.is_set() ? "; use --allow-missing to pass without it" : ""));
     }
   }
   return has_ratio ? gate.code() : ExitCode::kUndecided;
 }
 
-// Rejects options that describe points to run where two files are compared.
+// Rejects options that describe points to run if two files are compared.
 void reject_options_of_rounds(const CommandWords& words) {
   constexpr std::array<std::string_view, 2> kOfOutput{"output", "output-file"};
   for (const GivenFlag& given : words.flags) {
     if (is_of_sweep(given.flag) && std::ranges::find(kOfOutput, given.flag) == kOfOutput.end())
-      throw Error::format("laptime compare: --{} is for points that run, and two files have run; leave it out",
+      throw Error::format("laptime compare: --{} applies to points that run, but two files were given; leave it out",
                           given.flag);
   }
 }
 
-// Collects the options that describe the point, for the bench of another program.
+// Collects the options that describe the point, for the other program's bench command.
 ComparedPrograms programs_of(const CompareOptions& options, const CommandWords& words) {
   constexpr std::array<std::string_view, 5> kOwn{"output", "output-file", "store", "budget", "verbose"};
   const std::vector<std::string> paths = split_list(options.program);
@@ -277,12 +282,12 @@ CompareCommand parse_compare(const CommandWords& words) {
       .options = given_options<CompareOptions>(words), .sweep = given_sweep(words), .files = words.positionals};
   if (!command.options.program.empty()) {
     if (!command.files.empty() || command.options.again)
-      throw Error("laptime compare: --program is of two builds at one point; leave out the files and --again");
+      throw Error("laptime compare: --program compares two builds at one point; leave out the files and --again");
     command.programs = programs_of(command.options, words);
   }
   if (command.files.empty()) return command;
   if (command.files.size() != 2) {
-    throw Error::format("laptime compare: {}, and a comparison is of two: laptime compare A.json B.json",
+    throw Error::format("laptime compare: {}, but a comparison takes two: laptime compare A.json B.json",
                         counted(command.files.size(), "file"));
   }
   reject_options_of_rounds(words);
@@ -298,14 +303,17 @@ ExitCode run_compare(const CompareCommand& command) {
 constinit const Command kCompare{
     .name = kRunName,
     .arguments = "[A.json] [B.json] [OPTIONS]",
-    .summary = "A against B, measured in turn: a ratio with its interval, and where the difference comes from",
+    .summary = "compare A with B, measured in turn: the ratio, its interval, and where the difference comes from",
     .details =
-        "Takes the options of bench; those given two values make A and B: laptime compare --mode eager,compile. Each "
-        "round runs both in a drawn order, each in a process of its own. There are at least 8 rounds, until the ratio "
-        "is known to half of --within or twice --budget is spent. B is faster or slower if the 99 % interval of the "
-        "ratio excludes 1 and goes beyond --within. --program measures one point with two builds. Two files of "
+        "Takes the options of bench; the option with two values defines A and B: laptime compare --mode eager,compile. "
+        "Each "
+        "round runs both in random order, each in a separate process. There are at least 8 rounds, until the ratio "
+        "is known to within half of --within or twice --budget is spent. B is faster or slower if the 99 % interval of "
+        "the "
+        "ratio excludes 1 and extends beyond --within. --program measures one point with two builds. Two files of "
         "records, "
-        "as bench --output json or peers/run writes them, are matched by name; records of one name are one point.",
+        "as bench --output json or peers/run writes them, are matched by name; records with the same name are one "
+        "point.",
     .options = compare_options,
     .parse = action_of<parse_compare, run_compare>,
 };

@@ -1,4 +1,4 @@
-// Stored records, filtered, in the format of another tool.
+// Exports stored records, filtered, in other tools' formats.
 #include <unistd.h>
 
 #include <algorithm>
@@ -33,11 +33,10 @@ struct ExportWords {
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     constexpr std::string_view kGroup = "Export";
-    visit(
-        own_option(kGroup, "newest", "take only the last matching record; a measured one, unless all are predictions"),
-        self.newest);
+    visit(own_option(kGroup, "newest", "take only the last matching record, preferring measured ones over predictions"),
+          self.newest);
     visit(own_option(kGroup, "steps", "traced steps to write: the one with the median time, or all"), self.steps);
-    visit(own_option(kGroup, "report", "table of nsys to write: time by kernel, or by range"), self.report);
+    visit(own_option(kGroup, "report", "nsys table to write: time by kernel, or by range"), self.report);
   }
 };
 
@@ -47,14 +46,14 @@ struct ExportCommand : StoreCommand<ExportWords> {
 
 std::vector<WordHelp> format_choices() {
   return words_of(export_formats(), &ExportFormat::name, [](const ExportFormat& format) {
-    return fmt::format("{} (of {})", format.help, name_of(format.needs));
+    return fmt::format("{} (made from a {})", format.help, name_of(format.needs));
   });
 }
 
-// The beginning of every message: "laptime export trace".
+// The prefix of every message: "laptime export trace".
 std::string where(const ExportCommand& command) { return fmt::format("laptime export {}", command.format->name); }
 
-// "created = '2026-11-23T13:02:11Z', ...": of the last records, the last one first.
+// "created = '2026-11-23T13:02:11Z', ...": filters for the last records, newest first.
 std::string filters_by_date(const std::vector<TracedRecord>& records) {
   std::vector<std::string> filters;
   constexpr size_t kMost = 3;
@@ -69,13 +68,13 @@ void reject_launch_columns(const Filter& filter, const ExportCommand& command) {
   for (const std::string& column : filter.columns()) {
     if (std::ranges::find(of_launches, column) == of_launches.end()) continue;
     throw Error::format(
-        "{}: {} is a column of launches, and a filter of export selects records, as in laptime show; laptime profile "
+        "{}: {} is a column of launches, but the filter of export selects records, as in laptime show; laptime profile "
         "\"{}\" selects launches",
         where(command), quote(column), command.filter);
   }
 }
 
-// The records that match and, where the format takes them, their traces.
+// The matching records and, if the format needs them, their traces.
 std::vector<TracedRecord> matching(const Store& store, const ExportCommand& command, StoreProblems& problems) {
   Filter filter(command.filter);
   narrow_to_measurements(filter, store, command.selection);
@@ -96,7 +95,7 @@ std::vector<TracedRecord> matching(const Store& store, const ExportCommand& comm
   return records;
 }
 
-// The records to write. Error if there are none, or too many for the format.
+// The records to write. Throws Error if there are none, or too many for the format.
 std::vector<TracedRecord> chosen_records(const Store& store, const ExportCommand& command, StoreProblems& problems) {
   const bool is_timed = command.format->needs == ExportNeeds::kTimedTrace;
   const bool is_of_one = is_timed || command.format->needs == ExportNeeds::kTrace;
@@ -104,7 +103,7 @@ std::vector<TracedRecord> chosen_records(const Store& store, const ExportCommand
   const size_t count = records.size();
   if (count == 0) {
     throw Error::format(
-        "{}: no stored record matches{}; laptime show lists them (those of laptime calibrate count only where the "
+        "{}: no stored record matches{}; laptime show lists the records (those of laptime calibrate match only if the "
         "filter names their sweep or run)",
         where(command), command.filter.empty() ? "" : " " + quote(command.filter));
   }
@@ -114,12 +113,12 @@ std::vector<TracedRecord> chosen_records(const Store& store, const ExportCommand
     });
   }
   if (records.empty()) {
-    throw Error::format("{}: of {} none has a trace{}; make one with laptime profile{}", where(command),
+    throw Error::format("{}: none of {} has a trace{}; make one with laptime profile{}", where(command),
                         counted(count, "matching record"), is_timed ? " with times" : "",
                         is_timed ? "" : " or laptime memory --run");
   }
   if (command.options.newest) {
-    // A predicted record counts only if none was measured, because a filter may ask for predictions alone.
+    // A predicted record counts only if none was measured, because a filter may select only predictions.
     const auto measured = std::find_if(records.rbegin(), records.rend(),
                                        [](const TracedRecord& traced) { return !is_predicted(traced.record); });
     if (measured != records.rend()) records.erase(measured.base(), records.end());
@@ -127,9 +126,10 @@ std::vector<TracedRecord> chosen_records(const Store& store, const ExportCommand
   }
   if (is_of_one && records.size() > 1) {
     throw Error::format(
-        "{}: it holds one record, but {} match, the last of them {}; take it with --newest, {}or one by its date: {}",
+        "{}: the format takes one record, but {} match; the last is {}. Take it with --newest, {}or select one by its "
+        "date: {}",
         where(command), records.size(), spoken_name(records.back().record.name),
-        command.selection.last ? "" : "those of the last run with --last, ", filters_by_date(records));
+        command.selection.last ? "" : "use --last for the last run, ", filters_by_date(records));
   }
   return records;
 }
@@ -138,7 +138,7 @@ ExitCode run(const ExportCommand& command) {
   const std::string file = command.output.output_file == "-" ? "" : command.output.output_file;
   const std::filesystem::path path = store_to_read("export", command.output.store, {"--output-file", file});
   if (file.empty() && !command.format->is_text && isatty(STDOUT_FILENO) == 1) {
-    throw Error::format("{}: it is binary and would garble the terminal; name a file with --output-file",
+    throw Error::format("{}: the format is binary and would garble the terminal; name a file with --output-file",
                         where(command));
   }
   StoreProblems problems;
@@ -162,10 +162,10 @@ ExportCommand parse_export(const CommandWords& words) {
 constinit const Command kExport{
     .name = "export",
     .arguments = "FORMAT [FILTER] [OPTIONS]",
-    .summary = "stored records and traces in the formats of other tools",
+    .summary = "write stored records and traces in other tools' formats",
     .details =
-        "FILTER selects records as in laptime show. Formats of a trace hold one record, which laptime profile or "
-        "laptime memory has stored.",
+        "FILTER selects records as in laptime show. A trace format takes one record, stored by laptime profile or "
+        "laptime memory.",
     .options =
         [] {
           return together(

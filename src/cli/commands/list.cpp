@@ -1,4 +1,4 @@
-// The topics of laptime list, each a table of its own.
+// The topics of laptime list, each printed as a table.
 #include "cli/help.h"
 
 #include <fmt/format.h>
@@ -31,7 +31,7 @@ std::string note(std::string_view text, size_t width) {
   return "\n" + broken_at_spaces(text, width == 0 ? kUnlimited : width) + "\n";
 }
 
-// A table with a line for each row; `cells` are its members, or functions of it.
+// A table with one line per row; `cells` are members of the row, or functions of it.
 template <class Rows, class... Cell>
 std::string listing(size_t width, Cells header, const Rows& rows, const Cell&... cells) {
   std::vector<Cells> lines{std::move(header)};
@@ -51,7 +51,7 @@ Cells model_line(const std::string& name, std::string_view alias, std::string_vi
           std::to_string(model.kv_heads())};
 }
 
-// Sizes of the source documents in the edition that each selects, and in the default edition otherwise; then the
+// Sizes from the source documents in the edition that each selects (otherwise the default edition), followed by the
 // well-known models.
 std::string models(size_t width) {
   std::vector<Cells> lines{
@@ -65,23 +65,23 @@ std::string models(size_t width) {
   for (const KnownModel& model : known_models())
     lines.push_back(model_line(std::string(model.name), "", name_of(model.edition), config_of(model)));
   constexpr std::string_view kMore =
-      "Parameters of `any` are those of the edition 2025. --model also takes a config.json, or a folder with one.";
+      "Parameters of `any` are given for edition 2025. --model also takes a config.json, or a folder with one.";
   return aligned(lines, {false, false, false, true, true, true, true, true, true}, 0, width) + note(kMore, width);
 }
 
 std::string devices(size_t width) {
-  return listing(width, {"device", "what it is"}, list_devices(), &DeviceSummary::name,
+  return listing(width, {"device", "description"}, list_devices(), &DeviceSummary::name,
                  [](const DeviceSummary& device) { return device.text(); });
 }
 
 std::string kernels(size_t width) {
-  return listing(width, {"op", "device", "kernels, the preferred first"}, list_kernels(), &KernelText::op,
+  return listing(width, {"op", "device", "kernels, preferred first"}, list_kernels(), &KernelText::op,
                  &KernelText::device, [](const KernelText& op) { return joined(op.kernels, ", "); });
 }
 
 std::string metric_table(size_t width) {
   return listing(
-      width, {"metric", "unit", "better", "what it is", "formula"}, metrics(), &Metric::tag,
+      width, {"metric", "unit", "better", "description", "formula"}, metrics(), &Metric::tag,
       [](const Metric& metric) { return name_of(metric.unit); },
       [](const Metric& metric) { return name_of(metric.better); }, &Metric::description, &Metric::formula);
 }
@@ -91,46 +91,49 @@ std::string editions(size_t width) {
   const auto sizes = [](const GptEdition& edition) {
     return fmt::format("{} x {}", edition.defaults.batch_size, edition.defaults.context_length);
   };
-  return listing(width, {"edition", "batch x context", "what it is"}, gpt_editions(), name, sizes, &GptEdition::about) +
-         note("The editions define different models under the same names, so their figures are not compared.", width);
+  return listing(width, {"edition", "batch x context", "description"}, gpt_editions(), name, sizes,
+                 &GptEdition::about) +
+         note("The editions define different models under the same names, so their figures cannot be compared.", width);
 }
 
-// Sets of columns, then every column that has a name of its own.
+// Sets of columns, followed by every column that has a name.
 std::string columns(size_t width) {
   constexpr std::string_view kMore =
-      "Every name can stand in --columns, --sort and filters, in quotes where it has spaces or brackets: laptime show "
+      "Every name can be used in --columns, --sort and filters, in quotes if it has spaces or brackets: laptime show "
       "\"'Min (s)' < 1\". So can any key of a record by its path, as in time.forward.median or machine.cpu_model "
       "(docs/record_schema.md).";
   return listing(width, {"set of columns", "also", "what it shows"}, column_sets(), &ColumnSet::name, &ColumnSet::alias,
                  &ColumnSet::help) +
          "\n" +
-         listing(width, {"column", "unit", "what it is"}, column_words(), &ColumnWord::name, &ColumnWord::unit,
+         listing(width, {"column", "unit", "description"}, column_words(), &ColumnWord::name, &ColumnWord::unit,
                  &ColumnWord::help) +
          note(kMore, width);
 }
 
 std::string exports(size_t width) {
   return listing(
-      width, {"format", "made from", "what it is"}, export_formats(), &ExportFormat::name,
+      width, {"format", "made from", "description"}, export_formats(), &ExportFormat::name,
       [](const ExportFormat& format) { return name_of(format.needs); }, &ExportFormat::help);
 }
 
 std::string verdicts(size_t width) {
-  std::vector<Cells> lines{{"verdict", "the time of a row", "what makes it better"}};
+  std::vector<Cells> lines{{"verdict", "what it means", "how to improve it"}};
   for (const StabilityWord& word : stability_words())
     lines.push_back({std::string(word.name), std::string(word.meaning), std::string(word.advice)});
-  lines.push_back({kPredicted, "was given by a device model; nothing was measured", ""});
+  lines.push_back({kPredicted, "a device model predicted the time; nothing was measured", ""});
   constexpr std::string_view kMore =
-      "Below a row stand the reasons of its verdict. The worst that applies is the word; all limits are in "
+      "The reasons for a verdict are printed below its row. The worst verdict that applies is shown; all limits are in "
       "docs/measurement.md.";
   return aligned(lines, {}, 0, width) + note(kMore, width);
 }
 
 std::string sweeps(size_t width) {
   constexpr std::string_view kMore =
-      "laptime bench --config NAME runs one and prints its table, laptime report NAME --html FILE makes a page of it, "
-      "and laptime profile, memory and attention take --config too. Options given beside the name replace its own: "
-      "laptime bench --config end_to_end --model small. A table of a source document has that document's columns; "
+      "laptime bench --config NAME runs one and prints its table, laptime report NAME --html FILE makes a page from "
+      "it, "
+      "and laptime profile, memory and attention take --config too. Options on the command line override the sweep's: "
+      "laptime bench --config end_to_end --model small. A sweep that reproduces a table of a source document prints "
+      "that document's columns; "
       "--columns mean_std shows the same runs with every phase, minimum, maximum and verdict.";
   return listing(width, {"sweep", "what it measures"}, ready_sweeps(), &ReadySweep::name, &ReadySweep::about) +
          note(kMore, width);
@@ -139,11 +142,11 @@ std::string sweeps(size_t width) {
 constexpr std::array kTopics{ListTopic{"models", "named sizes of models", models},
                              ListTopic{"editions", "definitions of the model", editions},
                              ListTopic{"sweeps", "ready-made tables, for --config and laptime report", sweeps},
-                             ListTopic{"devices", "what runs here, and machines to predict for", devices},
+                             ListTopic{"devices", "devices of this machine, and machines to predict for", devices},
                              ListTopic{"kernels", "implementations of each op", kernels},
-                             ListTopic{"columns", "of tables, for --columns, --sort and filters", columns},
+                             ListTopic{"columns", "table columns, for --columns, --sort and filters", columns},
                              ListTopic{"metrics", "figures of records, with their formulas", metric_table},
-                             ListTopic{"verdicts", "what stable, untested, noisy, ... say of a time", verdicts},
+                             ListTopic{"verdicts", "meanings of stable, untested, noisy, ...", verdicts},
                              ListTopic{"options", "all options of laptime bench, with their keys", options_listing},
                              ListTopic{"exports", "formats of laptime export", exports}};
 

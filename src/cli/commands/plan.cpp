@@ -1,4 +1,4 @@
-// The commands that run nothing: laptime plan predicts time and memory, laptime explain shows graph and kernels.
+// Commands that run nothing: laptime plan predicts time and memory, laptime explain shows the graph and kernels.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -25,9 +25,9 @@
 namespace laptime {
 namespace {
 
-constexpr std::string_view kProgramHelp = "the program to predict for a described machine; sets --mode, unless laptime";
+constexpr std::string_view kProgramHelp = "program to predict on a described machine; sets --mode unless it is laptime";
 
-// The points as the program runs them.
+// The points, adapted to how `program` runs them.
 std::vector<ResolvedPoint> points_as(const Sweep& sweep, Program program) {
   std::vector<ResolvedPoint> points = checked_points(sweep);
   for (ResolvedPoint& point : points) point = as_program(std::move(point), program);
@@ -46,15 +46,16 @@ struct PlanOptions {
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     constexpr std::string_view kGroup = "Plan";
-    visit(own_option(kGroup, "view", "what to show of a single point"), self.view);
-    visit(
-        own_option(kGroup, "largest", "also search the largest batch and context that fit; a single point always does"),
-        self.largest);
-    visit(own_option(kGroup, "framework", "also plan eager mode without recomputation, as a framework runs the point"),
+    visit(own_option(kGroup, "view", "what to show for a single point"), self.view);
+    visit(own_option(kGroup, "largest",
+                     "also find the largest batch and context that fit (always done for a single point)"),
+          self.largest);
+    visit(own_option(kGroup, "framework",
+                     "also plan eager mode without recomputation, the way a framework runs the point"),
           self.framework);
-    visit(own_option(kGroup, "grid", "show only the grid of peaks and what fits; several times as fast"), self.grid);
+    visit(own_option(kGroup, "grid", "show only the grid of peaks and what fits; several times faster"), self.grid);
     visit(own_option(kGroup, "recompute-curve",
-                     "bytes against time of a point for every way to save memory: recomputation, the optimizer in "
+                     "show memory against time for every way to save memory: recomputation, the optimizer in "
                      "backward, moments in bfloat16, micro-batches"),
           self.recompute_curve);
     visit(own_option(kGroup, "as", kProgramHelp), self.program);
@@ -74,7 +75,7 @@ PlanCommand parse_plan(const CommandWords& words) {
   if (options.grid && (options.largest || options.framework || options.view != PlanView::kSummary))
     throw Error("laptime plan: --grid shows only peaks; leave out --grid, or --largest, --framework and --view");
   if (options.recompute_curve && options.program != Program::kLaptime)
-    throw Error("laptime plan: --recompute-curve saves memory as laptime does; leave out --as or --recompute-curve");
+    throw Error("laptime plan: --recompute-curve shows how laptime saves memory; leave out --as or --recompute-curve");
   return command;
 }
 
@@ -100,7 +101,7 @@ ExitCode run_plan(const PlanCommand& command) {
                           .launch_bound = is_single,
                           .largest_sizes = options.largest || is_single,
                           .framework = options.framework};
-  std::optional<StepTrace> trace;  // of the last point
+  std::optional<StepTrace> trace;  // of the most recent point
   std::vector<PlannedPoint> planned;
   const auto plan = [&](const ResolvedPoint& point, const ShowStage& show) {
     PointResult forecast = forecast_point(point, known);
@@ -146,7 +147,7 @@ struct ExplainOptions {
   static void visit_fields(Self& self, Visit&& visit) {
     visit(own_option("Explain", "dump", "print the graph after each pass, or the plan, instead of the summary"),
           self.dump);
-    visit(own_option("Explain", "view", "what to show of each point"), self.view);
+    visit(own_option("Explain", "view", "what to show for each point"), self.view);
     visit(own_option("Explain", "as", kProgramHelp), self.program);
   }
 };
@@ -166,7 +167,8 @@ ExitCode run_explain(const ExplainCommand& command) {
   const ExplainOptions& options = command.options;
   require_format(config.output, kExplanationFormats);
   if (options.dump != Dump::kNone && config.output != OutputFormat::kTable)
-    throw Error::format("laptime explain: --output {}: dumps are written as table", name_of(config.output));
+    throw Error::format("laptime explain: --output {}: a dump is plain text; use --output table",
+                        name_of(config.output));
   const std::vector<ResolvedPoint> points = points_as(command.sweep, options.program);
   const Destination destination(config.output_file);
   const KnowledgeOf known = stored_knowledge(config.store);
@@ -191,14 +193,16 @@ ExitCode run_explain(const ExplainCommand& command) {
 constinit const Command kPlan{
     .name = "plan",
     .arguments = "[OPTIONS]",
-    .summary = "predict time and bytes of a step, here or on another machine, and what fits",
+    .summary = "predict the time and memory of a step, here or on another machine, and what fits",
     .details =
-        "Takes the options of bench that describe a point, and runs nothing. On this machine times come from launches "
-        "that laptime calibrate and earlier runs measured, of the nearest sizes. On a described machine (--device "
-        "roofline:NAME) they come from what programs reach of its data sheet, or are bounds where that is not known; "
-        "--as predicts PyTorch's times. A single point is told in a few lines with the largest batch and context that "
-        "fit; several points are a table. For a point that does not fit, the least recomputation is searched for, and "
-        "eager points are also planned in compile mode; --grid leaves out both.",
+        "Takes the options of bench that describe a point, but runs nothing. On this machine, times come from launches "
+        "that laptime calibrate and earlier runs measured at the nearest sizes. On a described machine (--device "
+        "roofline:NAME) they come from the fraction of data-sheet peaks that programs reach, or are bounds if that is "
+        "unknown; "
+        "--as predicts PyTorch's times. A single point gets a short summary with the largest batch and context that "
+        "fit; several points are shown as a table. For a point that does not fit, laptime searches for the least "
+        "recomputation, and "
+        "eager points are also planned in compile mode; --grid skips both.",
     .options = plan_options,
     .parse = action_of<parse_plan, run_plan>,
     .examples =
@@ -211,8 +215,8 @@ constinit const Command kPlan{
 constinit const Command kExplain{
     .name = "explain",
     .arguments = "[OPTIONS]",
-    .summary = "show what bench would run: parameters, FLOPs, bytes, passes, kernels chosen and refused",
-    .details = "Takes the options of bench that describe a point, and runs nothing.",
+    .summary = "show what bench would run: parameters, FLOPs, bytes, passes, kernels chosen and rejected",
+    .details = "Takes the options of bench that describe a point, but runs nothing.",
     .options = explain_options,
     .parse = action_of<given_command<ExplainOptions>, run_explain>,
 };

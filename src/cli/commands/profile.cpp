@@ -1,4 +1,4 @@
-// The commands that break a step down: laptime profile by the time of its launches, laptime memory by its bytes.
+// Commands that break a step down: laptime profile by launch time, laptime memory by bytes.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -51,12 +51,13 @@ struct ProfileOptions {
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     constexpr std::string_view kGroup = "Profile";
-    visit(own_option(kGroup, "view", "the table that is shown"), self.view);
+    visit(own_option(kGroup, "view", "table to show"), self.view);
     visit(own_option(kGroup, "phase", "only launches of this phase; shares are of the whole step"), self.phase);
     visit(own_option(kGroup, "by", "split each kernel, op, class or scope by shape, layer or phase"), self.by);
-    visit(own_option(kGroup, "top", "rows of a table; 0 shows all", {.otherwise = "4 in the summary, 20 in a view"}),
+    visit(own_option(kGroup, "top", "rows per table; 0 shows all", {.otherwise = "4 in the summary, 20 in a view"}),
           self.top);
-    visit(own_option(kGroup, "traced-steps", "time the launches of this many steps, in turn with as many untraced ones",
+    visit(own_option(kGroup, "traced-steps",
+                     "time the launches of this many steps, alternating with as many untraced ones",
                      {.min = 1, .max = kMaxTracedSteps}),
           self.traced_steps);
     visit(own_option(kGroup, "compare-modes", "compare eager with compile, row by row"), self.compare_modes);
@@ -65,21 +66,21 @@ struct ProfileOptions {
 };
 
 struct ProfileCommand : SweepCommand<ProfileOptions> {
-  std::string filter;  // of launches
+  std::string filter;  // selects launches
 };
 
 bool is_swept(const Sweep& sweep, std::string_view flag) {
   return std::ranges::any_of(sweep.axes, [&](const Axis& axis) { return axis.flag == flag; });
 }
 
-// Gives every point this warm-up and number of steps, unless the sweep has values for either.
+// Gives every point this warm-up and number of steps, unless the sweep sets either.
 void set_steps_unless_given(Sweep& sweep, std::string_view command, int64_t warmup, int64_t steps) {
   if (is_swept(sweep, "warmup") || is_swept(sweep, "steps")) return;
   set_option(sweep, "warmup", command, {std::to_string(warmup)});
   set_option(sweep, "steps", command, {std::to_string(steps)});
 }
 
-// Whether points of the command are shown side by side: two modes, two number types, or all passes of one point.
+// Whether the command shows points side by side: two modes, two number types, or all passes of one point.
 bool stands_beside(const ProfileCommand& command) {
   const bool only_pass_varies = std::ranges::all_of(
       command.sweep.axes, [](const Axis& axis) { return (axis.values.size() > 1) == (axis.flag == "pass"); });
@@ -87,8 +88,8 @@ bool stands_beside(const ProfileCommand& command) {
   return command.options.compare_modes || command.options.compare_dtypes || (has_pass && only_pass_varies);
 }
 
-// Shows each point when it has finished. Where points stand side by side, all is shown at the end: first the points
-// side by side, then each one.
+// Shows each point when it has finished. If points are shown side by side, everything is shown at the end: the
+// comparison first, then each point.
 class ProfileOutput : public PointOutput {
  public:
   ProfileOutput(const ProfileCommand& command, size_t points)
@@ -186,7 +187,7 @@ class ProfileOutput : public PointOutput {
 
   static bool differ_only_in(const std::string& key, const Json& a, const Json& b) {
     for (const auto& [name, value] : a.items()) {
-      const bool is_chosen = name == "warmup" || name == "steps";  // as the record states what ran
+      const bool is_chosen = name == "warmup" || name == "steps";  // the record states what actually ran
       if (name != key && !is_chosen && (!b.contains(name) || b.at(name) != value)) return false;
     }
     return a.contains(key) && b.contains(key) && a.at(key) != b.at(key);
@@ -205,11 +206,11 @@ class ProfileOutput : public PointOutput {
 void set_axis_unless_given(Sweep& sweep, const std::string& flag, const std::vector<std::string>& values,
                            const std::string& by) {
   if (is_swept(sweep, flag))
-    throw Error::format("{} runs --{} {}; leave --{} out", by, flag, joined(values, ","), flag);
+    throw Error::format("{} sets --{} {}; leave out --{}", by, flag, joined(values, ","), flag);
   set_option(sweep, flag, by, values);
 }
 
-// Rejects a --by that does not split the view: its rows would be those of another --by.
+// Rejects a --by that does not split the view: the rows would be those of a different --by.
 void reject_by_without_effect(const ProfileOptions& options) {
   if (splits(options.view, options.by)) return;
   std::vector<std::string_view> others;
@@ -243,7 +244,7 @@ bool has_phase(Pass pass, ShownPhase phase) {
   return phase != ShownPhase::kOptimizer || pass == Pass::kStep;
 }
 
-// Rejects a phase that no point has: every table would be empty.
+// Rejects a phase that no point has, because every table would be empty.
 void reject_phase_of_no_point(const std::vector<ResolvedPoint>& points, ShownPhase phase) {
   const bool is_known =
       std::ranges::any_of(points, [&](const ResolvedPoint& point) { return has_phase(point.config.pass, phase); });
@@ -275,19 +276,20 @@ struct MemoryOptions {
   static void visit_fields(Self& self, Visit&& visit) {
     constexpr std::string_view kGroup = "Memory";
     visit(own_option(kGroup, "view",
-                     "what to show of each point; of several points without --view: one table of their peaks",
+                     "what to show for each point; without --view, several points share one table of peaks",
                      {.otherwise = "summary"}),
           self.view);
-    visit(own_option(kGroup, "top", "rows of the largest allocations; 0 shows all", {.max = kMaxTop}), self.top);
+    visit(own_option(kGroup, "top", "rows in the table of largest allocations; 0 shows all", {.max = kMaxTop}),
+          self.top);
     visit(own_option(kGroup, "run",
-                     "run a few steps of each point that fits, so that its bytes are held and measured, and store it"),
+                     "run a few steps of each point that fits to measure its memory, and store the record"),
           self.run);
   }
 };
 
 using MemoryCommand = SweepCommand<MemoryOptions>;
 
-// Shows each point when it is known, and the peaks of all at the end.
+// Shows each point when it is ready, and the peaks of all points at the end.
 class MemoryOutput : public PointOutput {
  public:
   MemoryOutput(const OutputConfig& config, const MemoryOptions& options, size_t points)
@@ -326,7 +328,8 @@ class MemoryOutput : public PointOutput {
 MemoryCommand parse_memory(const CommandWords& words) {
   auto memory = given_command<MemoryOptions>(words);
   if (memory.sweep.output.resume && !memory.options.run)
-    throw Error("laptime memory: --resume needs --run; without it every point is planned anew, within seconds");
+    throw Error(
+        "laptime memory: --resume needs --run; without --run every point is planned again, which takes seconds");
   set_steps_unless_given(memory.sweep, words.command, /*warmup=*/1, /*steps=*/1);
   return memory;
 }
@@ -351,10 +354,13 @@ constinit const Command kProfile{
     .arguments = "[FILTER] [OPTIONS]",
     .summary = "show where the time of a step goes: by kernel, op, class of work, layer and part of attention",
     .details =
-        "Takes the options of bench. After the samples, steps with and without a mark after each launch run in turn; "
-        "times are means over the marked ones. 'Of bound' is the least time for the FLOPs or bytes at the measured "
-        "peak or bandwidth, over the time taken. --resume shows a stored profile of at least as many traced steps in "
-        "another view or with another filter, without a run. FILTER selects launches, as in laptime show, by phase, "
+        "Takes the options of bench. After the samples, steps with and without a timestamp after each launch "
+        "alternate; "
+        "times are means over the steps with timestamps. 'Of bound' is the minimum time for the FLOPs or bytes at the "
+        "measured "
+        "peak or bandwidth, divided by the actual time. --resume shows a stored profile with at least as many traced "
+        "steps in "
+        "another view or with another filter, without running. FILTER selects launches, as in laptime show, by phase, "
         "scope, layer, part, op, class, kernel, signature, flops or bytes: laptime profile \"op = matmul and part = "
         "ffn\"",
     .options = [] { return answer_options(option_rows<ProfileOptions>()); },
@@ -370,11 +376,12 @@ constinit const Command kProfile{
 constinit const Command kMemory{
     .name = "memory",
     .arguments = "[OPTIONS]",
-    .summary = "show what the memory of a step is held for: peak, categories, saved activations, timeline",
+    .summary = "show what a step uses memory for: peak, categories, saved activations, timeline",
     .details =
-        "Takes the options of bench. The bytes come from the plan, which is exact, so that a model of any size takes "
-        "seconds and nothing runs. With --run each point that fits runs a few steps: its bytes are held and measured, "
-        "and its record and trace are stored. A point that does not fit says by how much.",
+        "Takes the options of bench. The bytes come from the plan, which is exact, so a model of any size takes "
+        "seconds and nothing runs. With --run each point that fits runs a few steps: its memory is allocated and "
+        "measured, "
+        "and its record and trace are stored. For a point that does not fit, the excess is shown.",
     .options = [] { return answer_options(option_rows<MemoryOptions>()); },
     .parse = action_of<parse_memory, run_memory>,
     .examples =

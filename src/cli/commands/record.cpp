@@ -1,4 +1,4 @@
-// Steps of another program over a pipe: a line for each, an answer to each, and the record of them all.
+// Measures steps of another program over a pipe: reads one line per step, answers each, and records them all.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -31,15 +31,15 @@ struct RecordCommand {
   OutputConfig output;  // columns and store
 };
 
-// Adapts an option of bench: it takes no list, because all steps are those of one point, and has no default value.
+// Adapts an option of bench: it takes no list, because all steps belong to one point, and it has no default value.
 OptionRow as_described(OptionRow row) {
   row.option.axis = false;
   if (row.option.flag == "mode" || row.option.flag == "threads") row.fallback = "not stated";
-  if (row.option.flag == "dtype") row.fallback += " where the model is named";
-  if (row.option.flag == "model") row.fallback = "none: a model that is not known";
-  if (row.option.flag == "context" || row.option.flag == "batch") row.fallback = "none; needed beside --model";
+  if (row.option.flag == "dtype") row.fallback += " if the model is named";
+  if (row.option.flag == "model") row.fallback = "none: the model is unknown";
+  if (row.option.flag == "context" || row.option.flag == "batch") row.fallback = "none; required with --model";
   if (row.option.flag == "device") {
-    row.option.help = "what the steps run on; their rate is held against the measured peak of the CPU alone";
+    row.option.help = "device that runs the steps; their rate is compared only with the measured peak of the CPU";
     row.option.value = "auto|cpu|cuda";
   }
   return row;
@@ -57,7 +57,7 @@ RecordCommand parse_record_command(const CommandWords& words) {
   RecordCommand command;
   SystemConfig system;
   read_options(words, system, command.output);
-  Sweep values;  // in their canonical words
+  Sweep values;  // in canonical spelling
   for (const GivenFlag& given : words.flags) {
     if (describes_recorded_steps(given.flag))
       set_option(values, given.flag, fmt::format("--{}", given.flag), {given.text});
@@ -72,13 +72,13 @@ void answer(std::string_view next, std::string_view reason) {
   write_output(Json{{"next", next}, {"reason", reason}}.dump() + "\n");
 }
 
-// Why the lines ended before the rule was satisfied.
+// Why the input ended before the stopping rule was satisfied.
 struct EarlyEnd {
-  std::string by{};  // "a signal", "line 3 (unknown key 'stp')"; empty if the rule ended them
+  std::string by{};  // "a signal", "line 3 (unknown key 'stp')"; empty if the stopping rule ended the input
   bool is_wrong_line = false;
 };
 
-// None if the line was added. An incomplete last line is not an error: the program was ended while it wrote it.
+// None if the line was added. An incomplete last line is not an error: the program ended while it was writing.
 std::optional<EarlyEnd> add_line(RecordedSteps& steps, const LineInput::Line& line, int64_t number) {
   try {
     steps.add(parse_step_line(line.text));
@@ -129,7 +129,7 @@ ExitCode run(const RecordCommand& command) {
   const std::optional<std::string> problem = store.keep(result);
   if (problem) print_message(*problem);
   write_output(lines.line(result.record));
-  // The row of the record for people, beside the JSON for the other program.
+  // The row for people, in addition to the JSON for the other program.
   TableStream row(table_style(standard_error(), {}), "default", std::span(&result.record, 1));
   print_error_text(row.add(result.record));
   if (result.record.status == Status::kInterrupted) {
@@ -144,14 +144,15 @@ ExitCode run(const RecordCommand& command) {
 constinit const Command kRecord{
     .name = "record",
     .arguments = "[OPTIONS]",
-    .summary = "measure steps that another program runs, by the rule of bench",
+    .summary = "measure steps that another program runs, with the stopping rule of bench",
     .details =
-        "Reads a line of JSON from standard input for each step that has ended, {\"step\": NANOSECONDS}, and answers "
-        "each with {\"next\": \"continue\"} or {\"next\": \"stop\"} and the reason. Warm-up, end, statistics and "
-        "verdict are those of bench. The record is stored, and is the last line that is printed. A line may also have "
-        "forward, backward and optimizer (nanoseconds within the step), begin (of the step, on one clock, by which "
-        "pauses count and disturbances of this machine are noticed), loss, peak_bytes and peak_rss_bytes; every line "
-        "has the same keys, null or NaN where there is no value. A line that is wrong ends the steps; those before it "
+        "Reads one line of JSON from standard input for each finished step, {\"step\": NANOSECONDS}, and answers "
+        "each with {\"next\": \"continue\"} or {\"next\": \"stop\"} and the reason. Warm-up, stopping rule, statistics "
+        "and "
+        "verdict are those of bench. The record is stored and printed as the last line. A line may also have "
+        "forward, backward and optimizer (nanoseconds within the step), begin (of the step, on one clock, from which "
+        "pauses and disturbances of this machine are detected), loss, peak_bytes and peak_rss_bytes; every line "
+        "has the same keys, with null or NaN for missing values. An invalid line ends the run; the steps before it "
         "are kept. In Python laptime.measure(step) does all this.",
     .options = record_options,
     .parse = action_of<parse_record_command, run>,

@@ -1,4 +1,4 @@
-// A page from the records of a store, or from a sweep that runs first.
+// Writes a page from stored records, or from a sweep that it runs first.
 #include <algorithm>
 #include <optional>
 #include <string>
@@ -23,8 +23,8 @@ namespace laptime {
 namespace {
 
 constexpr int64_t kMostTracedSteps = 1000;
-constexpr size_t kMostRecords = 2000;  // of a page: with more it would open slowly
-constexpr size_t kMostTraces = 64;     // of the newest records; a page shows no more
+constexpr size_t kMostRecords = 2000;  // per page; a page with more would open slowly
+constexpr size_t kMostTraces = 64;     // traces of the newest records; a page shows no more
 
 struct ReportOptions {
   std::string html;
@@ -34,24 +34,24 @@ struct ReportOptions {
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     constexpr std::string_view kGroup = "Report";
-    visit(own_option(kGroup, "html", "the page that is written: one file that needs no other",
+    visit(own_option(kGroup, "html", "page to write: one self-contained file",
                      {.otherwise = "must be given", .value = "FILE"}),
           self.html);
     visit(own_option(kGroup, "traced-steps",
-                     "of a sweep: steps of each point whose launches are timed, in turn with as many that are not",
+                     "for a sweep: traced steps per point, alternating with as many untraced ones",
                      {.min = 1, .max = kMostTracedSteps}),
           self.traced_steps);
     TrainingOptions::visit_fields(self.training, visit);
   }
 };
 
-std::vector<OptionRow> report_options() {  // without those of printed records
+std::vector<OptionRow> report_options() {  // without the options of printed records
   return without(together({option_rows<ReportOptions>(), option_rows<ShowOptions>(), sweep_options()}),
                  {"config", "output", "output-file", "sort", "columns", "explain", "mfu"});
 }
 
 struct ReportCommand : StoreCommand<ReportOptions> {
-  std::optional<Sweep> sweep{};  // none: stored records
+  std::optional<Sweep> sweep{};  // none: use stored records
 };
 
 class ReportOutput : public PointOutput {
@@ -71,7 +71,7 @@ class ReportOutput : public PointOutput {
     table_.finish();
     if (input_.records.empty()) return;
     html_.write(page_html(input_));
-    print_message(fmt::format("the page is in {}", quote(name_)));
+    print_message(fmt::format("page written to {}", quote(name_)));
   }
 
  private:
@@ -87,7 +87,7 @@ ExitCode run_sweep_file(const ReportCommand& command) {
   return run_watched(points, *command.sweep, command.options.traced_steps, output);
 }
 
-// The records that match, oldest first, and the traces of the newest.
+// The matching records, oldest first, and the traces of the newest.
 PageInput matching(const Store& store, const ReportCommand& command, StoreProblems& problems) {
   Filter filter(command.filter);
   narrow_to_measurements(filter, store, command.selection);
@@ -96,12 +96,12 @@ PageInput matching(const Store& store, const ReportCommand& command, StoreProble
   stored.each_id(Extent::kNames, [&](int64_t, const Record&) { return ++count > 0; });
   if (count == 0) {
     const std::string none = stored.why_none(filter);
-    throw Error::format("laptime report: {}; laptime show lists what there is",
-                        none.empty() ? "the store has no record" : none);
+    throw Error::format("laptime report: {}; laptime show lists the stored records",
+                        none.empty() ? "the store has no records" : none);
   }
   if (count > kMostRecords) {
     throw Error::format(
-        "laptime report: {} records match, and a page holds {} at most; narrow them down with a filter, "
+        "laptime report: {} records match, but a page takes {} at most; narrow them down with a filter, "
         "--run or --last",
         count, kMostRecords);
   }
@@ -123,11 +123,11 @@ ExitCode run_stored(const ReportCommand& command) {
   StoreProblems problems;
   const PageInput input = matching(Store::open(path, Store::Access::kRead), command, problems);
   Destination(command.options.html).write(page_html(input));
-  print_message(fmt::format("the page is in {}", quote(command.options.html)));
+  print_message(fmt::format("page written to {}", quote(command.options.html)));
   return problems.end();
 }
 
-// Rejects options that describe points to run where nothing runs.
+// Rejects options that describe points to run if nothing runs.
 void reject_options_of_a_run(const CommandWords& words) {
   for (const GivenFlag& given : words.flags) {
     if (!is_of_sweep(given.flag) || given.flag == "store") continue;
@@ -138,7 +138,7 @@ void reject_options_of_a_run(const CommandWords& words) {
   }
 }
 
-// A comparison has a sign or several words; a single word without a sign is the name of a sweep.
+// A comparison has an operator or several words; a single word without an operator is the name of a sweep.
 bool names_sweep(const std::vector<std::string>& positionals) {
   return positionals.size() == 1 && !positionals.front().empty() &&
          positionals.front().find_first_of(" \t\n()'\"=<>!~") == std::string::npos;
@@ -146,15 +146,15 @@ bool names_sweep(const std::vector<std::string>& positionals) {
 
 ReportCommand parse_report(const CommandWords& words) {
   ReportCommand command{given_store_command<ReportOptions>(words)};
-  command.options.training.budget();  // an error before anything runs
+  command.options.training.budget();  // throws before anything runs
   if (command.options.html.empty())
-    throw Error("laptime report: no page to write; name the file with --html, for example --html report.html");
+    throw Error("laptime report: no page is named; name the file with --html, for example --html report.html");
   if (!names_sweep(words.positionals)) {
     reject_options_of_a_run(words);
     return command;
   }
   if (command.selection.last || !command.selection.run.empty())
-    throw Error("laptime report: --last and --run select stored records; a sweep makes its own");
+    throw Error("laptime report: --last and --run select stored records, but a sweep makes new ones; leave them out");
   command.sweep = read_sweep("laptime report", words.positionals.front());
   set_given(*command.sweep, words);
   command.sweep->output.output = OutputFormat::kTable;
@@ -171,12 +171,12 @@ ExitCode run_report(const ReportCommand& command) {
 constinit const Command kReport{
     .name = "report",
     .arguments = "[FILTER|SWEEP] [OPTIONS]",
-    .summary = "one page with charts, tables and answers, from stored records or a sweep",
+    .summary = "write a page with charts, tables and answers, from stored records or a sweep",
     .details =
-        "Without a sweep the page shows stored records, which FILTER selects as in laptime show: laptime report --last "
-        "--html report.html. A sweep, by its name (laptime list sweeps) or its file, runs first, with its launches "
-        "traced: laptime report assignment_2025 --html report.html. The options of bench change it, and --resume takes "
-        "what has been measured from the store. The last line of the page says which commands would fill more "
+        "Without a sweep the page shows stored records, selected by FILTER as in laptime show: laptime report --last "
+        "--html report.html. A sweep, given by name (laptime list sweeps) or file, runs first, with its launches "
+        "traced: laptime report assignment_2025 --html report.html. The options of bench modify it, and --resume takes "
+        "measured points from the store. The last line of the page shows which commands would fill more "
         "sections.",
     .options = report_options,
     .parse = action_of<parse_report, run_report>,

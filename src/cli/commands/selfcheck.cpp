@@ -1,4 +1,4 @@
-// The commands that check figures: laptime selfcheck the machine, verify the engine, demo the number types.
+// Commands that check figures: laptime selfcheck checks the machine, verify the engine, and demo the number types.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -34,11 +34,11 @@
 namespace laptime {
 namespace {
 
-constexpr std::string_view kRunName = "selfcheck";  // of the command, and of its records
-constexpr double kSame = 0.01;                      // differences below it are not looked for
+constexpr std::string_view kRunName = "selfcheck";  // name of the command and of its records
+constexpr double kSame = 0.01;                      // the smallest difference to test
 constexpr std::array kDifferences{0.01, 0.03, 0.10};
-constexpr double kTimeIsRight = 0.02;  // how far ten times the work may be from ten times the time
-constexpr double kMostLost = 0.25;     // of the time of the loops, to whatever interrupts them
+constexpr double kTimeIsRight = 0.02;  // tolerance of the ratio between ten times the work and ten times the time
+constexpr double kMostLost = 0.25;     // tolerated share of the loops' time lost to interruptions
 
 std::vector<OptionRow> selfcheck_options() {
   return with_defaults(answer_options({}, {"sort", "quiet", "resume", "ablate", "label", "verbose"}),
@@ -59,10 +59,10 @@ std::vector<Check> timing_checks(const ResolvedPoint& point) {
   return {{"clock", fmt::format("resolution {}; read cost {}", format_seconds(clock.resolution.count()),
                                 format_seconds(clock.overhead.count()))},
           {"empty step",
-           fmt::format("{}, part of every step's time", format_seconds(time_of_empty_step(*backend).count()))},
+           fmt::format("{}, included in every step's time", format_seconds(time_of_empty_step(*backend).count()))},
           {"known work",
            fmt::format("ten times the work takes {:.2f} times as long{}", loops.tenfold,
-                       is_right ? "" : ": other programs interrupt, or the clock of the processor changes"),
+                       is_right ? "" : ": other programs interrupt, or the processor's clock rate changes"),
            is_right},
           {"disturbance",
            fmt::format("{} loops of {}: one in ten takes {:.1f} % longer or more; {:.2f} % of the time is lost",
@@ -71,7 +71,7 @@ std::vector<Check> timing_checks(const ResolvedPoint& point) {
            loops.lost <= kMostLost}};
 }
 
-// The rounds that each difference takes to detect, and the least difference for which the budget suffices, else the
+// The rounds needed to detect each difference, and the least difference for which the budget suffices, or else the
 // largest one.
 struct Powers {
   Table table{.name = "differences",
@@ -104,7 +104,7 @@ Powers powers_of(const Rounds& rounds, Seconds budget) {
 ExitCode run_selfcheck(const Sweep& sweep) {
   const OutputConfig& config = sweep.output;
   const std::vector<ResolvedPoint> points = checked_points(sweep);
-  if (points.size() != 1) throw Error("laptime selfcheck: one point is checked; give each option one value");
+  if (points.size() != 1) throw Error("laptime selfcheck: only one point can be checked; give each option one value");
   if (!points.front().device) throw Error::format("laptime selfcheck: {}", points.front().refusal);
   if (points.front().is_predicted())
     throw Error("laptime selfcheck: a predicted device has no noise; leave --device out");
@@ -129,7 +129,7 @@ ExitCode run_selfcheck(const Sweep& sweep) {
   const Difference difference = ratio.difference(kSame);
   const bool is_even = difference == Difference::kSame || difference == Difference::kUndecided;
   std::vector<Check> checks = timing_checks(points.front());
-  checks.push_back({"against itself",
+  checks.push_back({"compared with itself",
                     fmt::format("{} rounds: {:.4f} times the time (99 % interval {:.4f} to {:.4f})", ratio.rounds,
                                 ratio.ratio, ratio.interval->low, ratio.interval->high),
                     is_even});
@@ -154,7 +154,7 @@ ExitCode run_selfcheck(const Sweep& sweep) {
 
 Sweep parse_selfcheck(const CommandWords& words) { return given_sweep(words, selfcheck_sweep()); }
 
-// Makes each line safe for a terminal, because a file may name its tensors with any bytes.
+// Escapes each line for a terminal, because a file may contain tensor names with arbitrary bytes.
 std::string safe(const std::string& text) {
   std::string lines;
   for (size_t begin = 0; begin < text.size();) {
@@ -171,7 +171,7 @@ struct VerifyOptions {
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
-    visit(own_option("Output", "verbose", "every comparison"), self.verbose);
+    visit(own_option("Output", "verbose", "show every comparison"), self.verbose);
     visit(own_option("Arithmetic", "tf32",
                      "check TF32 products (GPU), with TF32 tolerances, instead of the types of the file"),
           self.tf32);
@@ -186,14 +186,14 @@ std::vector<OptionRow> verify_options() {
 
 struct VerifyCommand {
   std::vector<std::string> files;
-  RunConfig machine{};  // only the options of the engine (Option::configures_engine) are the user's
+  RunConfig machine{};  // only engine options (Option::configures_engine) are set by the user
   VerifyOptions options{};
   OutputConfig output{};  // its store has the kernel choices
 };
 
 VerifyCommand parse_verify(const CommandWords& words) {
   if (words.positionals.empty())
-    throw Error("laptime verify: no file; give FILE.safetensors, or the folder of a model with values");
+    throw Error("laptime verify: no file given; name FILE.safetensors, or the folder of a model with values");
   VerifyCommand verify{words.positionals};
   read_options(words, verify.options, verify.machine, verify.output);
   return verify;
@@ -239,11 +239,11 @@ CommandAction parse_demo(const CommandWords& words) {
 constinit const Command kSelfcheck{
     .name = kRunName,
     .arguments = "[OPTIONS]",
-    .summary = "check how far times of this machine can be trusted: clock, known work, a step against itself",
+    .summary = "check how far this machine's times can be trusted: clock, known work, a step compared with itself",
     .details =
         "Times the clock, an empty step and loops of known work, and compares a small step with itself as laptime "
-        "compare does. Says which differences can be detected now, and how long that takes. Takes the options of "
-        "bench, so that your own step can be checked. The exit code is 1 if a step differs from itself, if ten times "
+        "compare does. Shows which differences can be detected now, and how long that takes. Takes the options of "
+        "bench, so you can check your own step. The exit code is 1 if a step differs from itself, if ten times "
         "the work does not take ten times as long, or if a quarter of the time is lost to interruptions.",
     .options = selfcheck_options,
     .parse = action_of<parse_selfcheck, run_selfcheck>,
@@ -252,9 +252,9 @@ constinit const Command kSelfcheck{
 constinit const Command kVerify{
     .name = "verify",
     .arguments = "FILE.safetensors|FOLDER... [OPTIONS]",
-    .summary = "our engine against stored PyTorch values",
+    .summary = "check our engine against stored PyTorch values",
     .details =
-        "Prints a line for each file, and below it the comparisons that failed. --verbose shows every comparison with "
+        "Prints a line for each file, followed by the comparisons that failed. --verbose shows every comparison with "
         "its tolerance.",
     .options = verify_options,
     .parse = action_of<parse_verify, run_verify>,
@@ -263,8 +263,8 @@ constinit const Command kVerify{
 constinit const Command kDemo{
     .name = "demo",
     .arguments = "accumulate|autocast|layernorm [OPTIONS]",
-    .summary = "what float16 and bfloat16 do: sums, autocast, layer norm",
-    .details = "Runs small graphs by the engine's own ops and prints what came out, beside float64.",
+    .summary = "show the effects of float16 and bfloat16 on sums, autocast and layer norm",
+    .details = "Runs small graphs with the engine's ops and prints the results next to float64.",
     .options = demo_options,
     .parse = parse_demo,
     .choices = demo_choices,

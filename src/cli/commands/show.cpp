@@ -1,4 +1,4 @@
-// The commands of the store: laptime show prints its records, history follows a metric, import adds records.
+// Commands that use the store: laptime show prints its records, history follows a metric, import adds records.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -47,7 +47,7 @@ ExitCode run_show(const ShowCommand& command) {
   return problems.end();
 }
 
-// Returns the word unchanged; Error unless it names a metric.
+// Returns the word unchanged; throws Error unless it names a metric.
 std::string canonical_metric(std::string_view where, std::string_view word) {
   if (find_metric(word) != nullptr) return std::string(word);
   std::vector<std::string_view> known;
@@ -66,10 +66,10 @@ struct HistoryWords {
     visit(own_option(kGroup, "metric", "metric to track (laptime list metrics)",
                      {.value = "NAME", .canonical = canonical_metric}),
           self.metric);
-    visit(own_option(kGroup, "within", "ignore changes of level below this",
+    visit(own_option(kGroup, "within", "ignore level changes smaller than this",
                      {.value = "PERCENT", .canonical = canonical_percent}),
           self.within);
-    visit(own_option(kGroup, "each-record", "show every record, not the median of each build"), self.each_record);
+    visit(own_option(kGroup, "each-record", "show every record instead of the median of each build"), self.each_record);
   }
 };
 
@@ -98,7 +98,7 @@ ExitCode run_history(const HistoryCommand& command) {
   if (const std::string none = records.why_none(filter); !none.empty()) {
     print_message(none);
   } else if (answers.empty()) {
-    print_message(fmt::format("{} with {} alone; a history needs two{}", counted(single, "point"),
+    print_message(fmt::format("{} with only {}; a history needs two{}", counted(single, "point"),
                               command.options.each_record ? "one record" : "records of one build",
                               command.options.each_record ? "" : "; --each-record shows every record"));
   }
@@ -108,20 +108,20 @@ ExitCode run_history(const HistoryCommand& command) {
 bool is_store(const std::string& file) {
   try {
     return store_schema::kind_of_file(file) == store_schema::FileKind::kStore;
-  } catch (const Error&) {  // not a store: the reader of records says what is wrong with it
+  } catch (const Error&) {  // not a store: the record reader reports what is wrong with it
     return false;
   }
 }
 
 ExitCode run_import(const std::vector<std::string>& files, const std::string& option) {
   const std::optional<std::filesystem::path> path = store_path(option);
-  if (!path) throw Error("laptime import: there is no store to import into; name the file with --store");
+  if (!path) throw Error("laptime import: no store to import into; name one with --store");
   for (const std::string& file : files) {
     reject_overwriting({"laptime import", file}, files_of_store(path));
     if (!is_store(file)) check_records(file);
   }
   if (option.empty()) {
-    std::error_code ignored;  // opening the store says what is wrong
+    std::error_code ignored;  // opening the store reports what is wrong
     std::filesystem::create_directories(path->parent_path(), ignored);
   }
   Store store = Store::open(*path);
@@ -130,7 +130,7 @@ ExitCode run_import(const std::vector<std::string>& files, const std::string& op
     const auto add_problem = [&](const std::string& problem) { problems.add(fmt::format("{}: {}", file, problem)); };
     const Imported imported = is_store(file) ? import_store(store, Store::open(file, Store::Access::kRead), add_problem)
                                              : import_records(store, file);
-    write_output(fmt::format("{}: {} and {} imported, {} known before\n", quote(file),
+    write_output(fmt::format("{}: {} and {} imported, {} already stored\n", quote(file),
                              counted(imported.added, "record"), counted(imported.traces, "trace"), imported.known));
   }
   return problems.end();
@@ -138,7 +138,7 @@ ExitCode run_import(const std::vector<std::string>& files, const std::string& op
 
 CommandAction parse_import(const CommandWords& words) {
   if (words.positionals.empty())
-    throw Error("laptime import: no file; give stores, or files of records in JSON: laptime import other.sqlite");
+    throw Error("laptime import: no file given; name stores or JSON record files: laptime import other.sqlite");
   return [files = words.positionals, store = given_options<OutputConfig>(words).store] {
     return run_import(files, store);
   };
@@ -149,12 +149,12 @@ CommandAction parse_import(const CommandWords& words) {
 constinit const Command kShow{
     .name = "show",
     .arguments = "[FILTER] [OPTIONS]",
-    .summary = "stored records as a table again",
+    .summary = "show stored records as a table",
     .details =
         "FILTER is 'column OP value', joined by 'and' and 'or': laptime show \"model = small and ctx >= 256\". OP is "
         "one of = != < <= > >= or ~, which looks for text anywhere in the value (name ~ compile). 'column in (a, b)' "
-        "matches each of the values, 'not' before a comparison or '(' what does not match. "
-        "With --verbose the reasons of verdicts, set-up and first steps stand below each row.",
+        "matches each of the values, and 'not' before a comparison or '(' inverts it. "
+        "With --verbose the reasons for verdicts, set-up and first steps are printed below each row.",
     .options =
         [] {
           std::vector<OptionRow> of_output = option_rows<OutputConfig>();
@@ -171,8 +171,9 @@ constinit const Command kHistory{
     .summary = "track a metric across builds and mark changes",
     .details =
         "Follows a metric of stored records, point by point and machine by machine: laptime history \"model = small\" "
-        "--metric forward_time. A level has at least three figures, and changes where those before and after differ as "
-        "fewer than one in a hundred random orders of them do. FILTER selects records as in laptime show.",
+        "--metric forward_time. A level has at least three values, and changes where the values before and after "
+        "differ as "
+        "fewer than one in a hundred random orders of the values do. FILTER selects records as in laptime show.",
     .options = history_options,
     .parse = action_of<given_store_command<HistoryWords>, run_history>,
     .filter_columns = named_columns,
@@ -181,11 +182,13 @@ constinit const Command kHistory{
 constinit const Command kImport{
     .name = "import",
     .arguments = "FILE... [OPTIONS]",
-    .summary = "add the records of other files to the store",
+    .summary = "add records from other files to the store",
     .details =
-        "FILE is another store, perhaps of another machine, or records in JSON: one on each line, a list, or a single "
-        "one, as laptime show --output json --columns all and laptime export jsonl write them. Traces are added with "
-        "their records. A record that the store has is not added again. Nothing is added if a file of JSON has a line "
+        "FILE is another store, perhaps from another machine, or JSON records: one per line, a list, or a single "
+        "record, as laptime show --output json --columns all and laptime export jsonl write them. Traces are added "
+        "with "
+        "their records. A record that the store already has is not added again. Nothing is added if a JSON file has a "
+        "line "
         "that is not a record.",
     .options = [] { return output_options({"store"}); },
     .parse = parse_import,
