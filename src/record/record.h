@@ -171,12 +171,13 @@ struct DataUse {
   LAPTIME_FIELDS(format, type, files, tokens, smallest, largest, (kFraction, zero_share), remarks)
 };
 
-// Seconds spent before the first sample, none of them inside one.
+// Seconds spent before the first sample, none of them inside one. `placement` is not part of `total`: until a launcher
+// had placed the point, and its process could begin.
 struct SetupTimes {
-  std::optional<double> plan, kernel_trial, memory, weights, data, total;
+  std::optional<double> plan, kernel_trial, memory, weights, data, total, placement;
 
   friend bool operator==(const SetupTimes&, const SetupTimes&) = default;
-  LAPTIME_FIELDS((kSeconds, plan, kernel_trial, memory, weights, data, total))
+  LAPTIME_FIELDS((kSeconds, plan, kernel_trial, memory, weights, data, total, placement))
 };
 
 // The cost of the first steps: `excess` is their time above that of as many steady steps. Page faults and the rest add
@@ -287,6 +288,7 @@ struct Record {
   std::string sweep;        // name of the run description, where there was one
   std::string run;          // the same for all points of one command
   std::string config_hash;  // of what the configuration resolved to: what `--resume` looks up
+  std::string asked_hash;   // of what was asked for, whatever the machine: the same for `--resume` with a launcher
   std::string created;      // ISO 8601, UTC: "2025-11-21T10:15:00Z"
 
   // Defaulted in record_json.cpp: copies and destruction of so large a struct are compiled once, not in every source.
@@ -301,7 +303,7 @@ struct Record {
   LAPTIME_FIELDS(schema_version, name, label, status, reason, (kBytes, bytes_requested, bytes_available), op, scope,
                  config, math_mode, time, host, phases, classes, (kTokensPerSecond, tokens_per_second), flops, memory,
                  loss, loss_scaling, data, denormals, setup, transient, stopping, verdict, prediction, kernels, machine,
-                 fingerprint, binary, sweep, run, config_hash, created)
+                 fingerprint, binary, sweep, run, config_hash, asked_hash, created)
 
   // The time of the pass that was asked for (`config.pass`); null where there is none.
   const TimeStats* main_time() const;

@@ -22,7 +22,8 @@ class LineInput {
 
   // Waits for the next line. None when the input has ended or a signal has arrived.
   std::optional<Line> next();
-  bool is_stopped() const { return is_stopped_; }  // by a signal
+  bool is_stopped() const { return is_stopped_; }     // by a signal
+  bool has_more() const { return !unread_.empty(); }  // has read more than it has handed over
 
  private:
   // Waits until there is input or a signal. False when no more is to come.
