@@ -9,21 +9,13 @@
 #include <system_error>
 #include <utility>
 
+#include "base/cores.h"
 #include "base/proc_text.h"
 
 namespace laptime {
 namespace {
 
-// The cores on which this process may run; all online cores if the affinity is unknown.
-std::vector<int64_t> allowed_cores(const std::filesystem::path& root) {
-  if (const auto status = read_text_file(root / "proc/self/status")) {
-    if (const auto list = line_value(*status, "Cpus_allowed_list")) return parse_cpu_list(*list);
-  }
-  const auto online = read_word(root / "sys/devices/system/cpu/online");
-  return online ? parse_cpu_list(*online) : std::vector<int64_t>();
-}
-
-// Seconds that this process's threads waited for a core, from the scheduler's files.
+// Seconds that the threads of this process waited for a core, from the files of the scheduler.
 std::optional<double> waiting_seconds(const std::filesystem::path& root) {
   std::optional<double> seconds;
   std::error_code error;

@@ -21,10 +21,10 @@ bool is_one_of(const OptionRow& row, std::initializer_list<std::string_view> fla
 }  // namespace
 
 std::span<const Command* const> commands() {
-  static constexpr std::array<const Command*, 20> kCommands{&kBench,  &kAttention, &kRecord,  &kCompare,    &kSelfcheck,
-                                                            &kPlan,   &kCalibrate, &kProfile, &kMemory,     &kExplain,
-                                                            &kVerify, &kDemo,      &kShow,    &kHistory,    &kReport,
-                                                            &kExport, &kImport,    &kList,    &kCompletion, &kMan};
+  static constexpr std::array<const Command*, 21> kCommands{
+      &kBench,   &kAttention, &kRecord,  &kCompare, &kSelfcheck, &kPlan,       &kCalibrate,
+      &kProfile, &kMemory,    &kExplain, &kVerify,  &kDemo,      &kShow,       &kHistory,
+      &kReport,  &kExport,    &kImport,  &kList,    &kPoint,     &kCompletion, &kMan};
   return kCommands;
 }
 

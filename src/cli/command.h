@@ -81,7 +81,7 @@ struct Command {
 
 // Defined in the sources of cli/commands/, except the last two (completion.cpp, help.cpp).
 extern const Command kBench, kAttention, kCalibrate, kRecord, kCompare, kSelfcheck, kPlan, kExplain, kProfile, kMemory,
-    kVerify, kDemo, kShow, kHistory, kImport, kReport, kExport, kList, kCompletion, kMan;
+    kVerify, kDemo, kShow, kHistory, kImport, kReport, kExport, kList, kPoint, kCompletion, kMan;
 
 std::span<const Command* const> commands();  // in the order in which help lists them
 

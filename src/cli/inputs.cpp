@@ -169,7 +169,7 @@ void reject_overwriting(const OutputFile& output, const std::vector<UsedFile>& u
 }
 
 std::vector<ResolvedPoint> checked_points(const Sweep& sweep, std::vector<SweepPoint> points,
-                                          const std::optional<OutputFile>& output) {
+                                          const std::optional<OutputFile>& output, RunsOn where) {
   const std::optional<fs::path> store = store_path(sweep.output.store);
   std::vector<UsedFile> used = input_files(sweep, points);
   const std::vector<UsedFile> of_store = files_of_store(store);
@@ -182,7 +182,7 @@ std::vector<ResolvedPoint> checked_points(const Sweep& sweep, std::vector<SweepP
   }
   used.insert(used.end(), of_store.begin(), of_store.end());
   reject_overwriting(output.value_or(OutputFile{"--output-file", sweep.output.output_file}), used);
-  return check_inputs(std::move(points));
+  return check_inputs(std::move(points), where);
 }
 
 std::vector<ResolvedPoint> checked_points(const Sweep& sweep, const std::optional<OutputFile>& output) {

@@ -89,7 +89,8 @@ void reject_overwriting(const OutputFile& output, const std::vector<UsedFile>& u
 // default the file of --output-file) is a file that the sweep uses, or if the store is an input.
 std::vector<ResolvedPoint> checked_points(const Sweep& sweep, const std::optional<OutputFile>& output = {});
 std::vector<ResolvedPoint> checked_points(const Sweep& sweep, std::vector<SweepPoint> points,
-                                          const std::optional<OutputFile>& output = {});
+                                          const std::optional<OutputFile>& output = {},
+                                          RunsOn where = RunsOn::kThisMachine);
 
 // Throws Error if a number of epochs is requested and a point has no data.
 void require_data_of_epochs(const TrainingBudget& budget, std::span<const ResolvedPoint> points);

@@ -136,6 +136,21 @@ std::string announcement(const std::vector<ResolvedPoint>& points, const std::ve
 
 namespace {
 
+// One line if points run on fewer threads than the machine has, without being asked to.
+void tell_threads(const std::vector<ResolvedPoint>& points) {
+  for (const ResolvedPoint& point : points) {
+    if (!point.device || point.device->threads_reason.empty()) continue;
+    return print_message(fmt::format("{}: {}; --threads asks for another number",
+                                     counted(point.device->threads.value_or(1), "thread"),
+                                     point.device->threads_reason));
+  }
+}
+
+// "40 points, 2 at once by srun".
+std::string announcement(size_t points, const Launcher& launcher) {
+  return fmt::format("{}, {} at once by {}", counted(points, "point"), launcher.jobs, launcher.words.front());
+}
+
 class Watcher {
  public:
   Watcher(const std::vector<ResolvedPoint>& points, PointOutput& output, TimeLeft left)
@@ -274,10 +289,16 @@ std::vector<Record> planned_records(const std::vector<ResolvedPoint>& points) {
 
 ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOptions& options, PointOutput& output) {
   const bool announces = !output.is_announced();
-  const std::vector<ExpectedPoint> expected = expected_of(points, options, announces && points.size() > 1);
-  // Predicted points are not announced, because their results are immediate.
-  const std::string text = announces ? announcement(points, expected) : "";
+  // Points that run elsewhere are not planned: nothing is known of their machines.
+  const std::vector<ExpectedPoint> expected = options.launcher
+                                                  ? std::vector<ExpectedPoint>(points.size())
+                                                  : expected_of(points, options, announces && points.size() > 1);
+  // Predicted points are not announced: their results are there at once.
+  const std::string text = !announces         ? ""
+                           : options.launcher ? announcement(points.size(), *options.launcher)
+                                              : announcement(points, expected);
   if (!text.empty()) print_message(text);
+  if (announces) tell_threads(points);
   Watcher watcher(points, output, time_left(points, expected));
   const SweepOutcome outcome = run_sweep(points, options, watcher.callbacks());
   watcher.clear_line();
@@ -292,6 +313,11 @@ ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOption
     if (watcher.finished() < points.size()) throw ended_by(error);
   } catch (const OutputLost& error) {
     throw ended_by(error);
+  }
+  if (const PlacementTime& placement = outcome.placement; placement.points > 0) {
+    print_message(fmt::format("placing {} took {}, at most {} for one; no sample contains it",
+                              counted(placement.points, "point"), format_seconds(placement.total.count()),
+                              format_seconds(placement.longest.count())));
   }
   if (outcome.lost > 0)
     print_message(fmt::format("{} of {} records are not in the store", outcome.lost, watcher.finished()));

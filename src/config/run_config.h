@@ -145,9 +145,9 @@ struct RunConfig {
   Mode mode = Mode::kEager;
   Pass pass = Pass::kStep;
   std::string device = "auto";
-  std::optional<int64_t> threads;  // none: one per core available to the process
-  std::optional<int64_t> warmup;   // none: until steady, or the edition's default if `steps` is given
-  std::optional<int64_t> steps;    // none: until the median is known, or the edition's default if `warmup` is given
+  std::optional<int64_t> threads;  // none: as base/cores.h says
+  std::optional<int64_t> warmup;   // given together with steps; without both, samples are taken until the
+  std::optional<int64_t> steps;    // median is known
   int64_t seed = 1;
   Optimizer optimizer = Optimizer::k2025;
   double lr = 1e-3;
@@ -252,7 +252,8 @@ struct RunConfig {
                  .help = "auto, cpu, cuda, roofline:NAME (laptime list devices) or roofline:FILE.toml",
                  .configures_engine = true, .canonical = canonical_device_name}, self.device);
     visit(Option{.flag = "threads", .key = "threads", .tag = "threads", .group = kMachine,
-                 .help = "CPU threads; auto: all cores", .min = 1, .max = 4096,
+                 .help = "CPU threads; auto: one for each physical core, less if a CPU quota, OMP_NUM_THREADS or Slurm "
+                         "says so", .min = 1, .max = 4096,
                  .in_name = kGiven, .configures_engine = true},
           self.threads);
     visit(Option{.flag = "warmup", .key = "warmup", .tag = "warmup", .group = kRun, .unit = "steps",

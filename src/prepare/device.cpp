@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "backend/cpu/cores.h"
 #include "backend/cpu/cpu_backend.h"
 #include "backend/cpu/gemm/bfloat16_pairs.h"
 #include "backend/cpu/held_bytes.h"
@@ -19,6 +18,7 @@
 #include "backend/cuda/driver.h"
 #include "backend/roofline/roofline_backend.h"
 #include "base/build_id.h"
+#include "base/cores.h"
 #include "base/isa.h"
 #include "base/units.h"
 #include "base/words.h"
@@ -51,10 +51,17 @@ const std::shared_ptr<const KernelTable>& kernels_of_this_cpu() {
   return kKernels;
 }
 
+// Asked once: the environment and the cores stay the same while a program runs.
+const DefaultThreads& threads_here() {
+  static const DefaultThreads kThreads = default_threads();
+  return kThreads;
+}
+
 Device find_cpu(const RunConfig& config) {
   const cpu::Isa isa = cpu::widest_isa();
-  const int threads = config.threads ? static_cast<int>(*config.threads) : cpu::default_threads();
+  const int threads = config.threads ? static_cast<int>(*config.threads) : threads_here().threads;
   Device device;
+  if (!config.threads && threads_here().is_unusual) device.threads_reason = threads_here().reason;
   device.name = "cpu";
   device.rules = rules_of(config);
   device.identity = fmt::format("cpu/{}{}/kernels:{}", cpu::name_of(isa), key_of(device.rules), kernels_id());
@@ -209,7 +216,8 @@ Device find_roofline(const RunConfig& config, const std::string& name, Program p
 }
 
 std::string cpu_text() {
-  return fmt::format("this machine: {}, {} kernels", counted(cpu::default_threads(), "thread"),
+  const DefaultThreads& here = threads_here();
+  return fmt::format("this machine: {} ({}), {} kernels", counted(here.threads, "thread"), here.reason,
                      cpu::name_of(cpu::widest_isa()));
 }
 

@@ -34,22 +34,23 @@ struct PredictedRates {
 
 // Describing a device allocates no memory and starts no thread; `open` does.
 struct Device {
-  std::string name;                       // "cpu", "roofline:h100"; never "auto"
-  std::string identity;                   // unique on its machine, including its kernels; key of stored measurements
-  KernelRules rules;                      // which of its kernels may run; `identity` contains their key
-  std::string requested_math;             // the arithmetic for the dtype: "float32", "bfloat16 autocast, ..."
-  DType product_factors{};                // type of the factors of matrix products
-  bool computes = true;                   // false: times are predicted, and no values are computed
-  std::string isa;                        // instruction set of the kernels; empty if not applicable
-  std::optional<int> threads;             // CPU threads; none for other devices
-  std::optional<int64_t> memory_bytes;    // memory of the device; none: it uses the host's memory
-  HeldBytes held_bytes = nullptr;         // actual size of an allocation; null: exactly its bytes
-  bool pools_steps = false;               // values of a step are allocated individually instead of placed in one block
-  std::optional<DeviceCard> card{};       // none: the device is the machine itself, or a description
-  std::optional<double> datasheet_flops;  // peak FLOP/s for the dtype
-  std::optional<double> datasheet_bandwidth{};      // bytes/s; only for a device that computes
-  std::optional<int64_t> cache_bytes{};             // the device's last-level cache; none: the host's caches apply
-  LaunchLoops launch_loops = nullptr;               // null for a device whose kernels do not run on host threads
+  std::string name;                             // "cpu", "roofline:h100"; never "auto"
+  std::string identity;                         // unique on its machine, with its kernels; key of stored measurements
+  KernelRules rules;                            // which of its kernels may run; `identity` contains their key
+  std::string requested_math;                   // the arithmetic of the dtype: "float32", "bfloat16 autocast, ..."
+  DType product_factors{};                      // type of the factors of matrix products
+  bool computes = true;                         // false: times are predicted, and there are no values
+  std::string isa;                              // instruction set of the kernels; empty if not applicable
+  std::optional<int> threads;                   // CPU threads; none for other devices
+  std::string threads_reason{};                 // if fewer than there are hardware threads, and not asked for: why
+  std::optional<int64_t> memory_bytes;          // memory of the device; none: it uses the host's memory
+  HeldBytes held_bytes = nullptr;               // what an allocation takes; null: exactly its bytes
+  bool pools_steps = false;                     // values of a step are allocated one by one, not placed in one block
+  std::optional<DeviceCard> card{};             // none: the device is the machine itself, or exists on paper
+  std::optional<double> datasheet_flops;        // peak FLOP/s for the dtype
+  std::optional<double> datasheet_bandwidth{};  // bytes/s; of a device that computes
+  std::optional<int64_t> cache_bytes{};         // last level of the device's own caches; none: those of the host
+  LaunchLoops launch_loops = nullptr;           // null for a device whose kernels do not run in threads of the host
   std::shared_ptr<const LaunchTimes> launch_times;  // null for a device that computes
   std::optional<PredictedRates> rates{};            // rates of the described machine; none for a device that computes
   std::shared_ptr<const KernelTable> kernels;

@@ -65,4 +65,13 @@ std::vector<ResolvedPoint> resolved(std::vector<SweepPoint> points) {
   return all;
 }
 
+std::vector<ResolvedPoint> unplaced(std::vector<SweepPoint> points) {
+  std::vector<ResolvedPoint> all(points.size());
+  for (size_t i = 0; i < points.size(); ++i) {
+    static_cast<SweepPoint&>(all[i]) = std::move(points[i]);
+    all[i].refusal = all[i].invalid;
+  }
+  return all;
+}
+
 }  // namespace laptime

@@ -32,5 +32,7 @@ struct ResolvedPoint : SweepPoint {
 ResolvedPoint as_program(ResolvedPoint point, Program program);
 
 std::vector<ResolvedPoint> resolved(std::vector<SweepPoint> points);
+// Without a device: for points that run on machines that are not known yet.
+std::vector<ResolvedPoint> unplaced(std::vector<SweepPoint> points);
 
 }  // namespace laptime

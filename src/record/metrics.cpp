@@ -170,7 +170,9 @@ constexpr auto kMetrics = std::to_array<Metric>({
      LAPTIME_FIELD(loss_scaling.skipped_steps)},
     {"setup_time", kSeconds, kLower, "time before the first step: plan, kernel trials, memory, weights, data",
      LAPTIME_FIELD(setup.total)},
-    {"transient_excess", kSeconds, kLower, "extra time of the first steps compared with as many steady ones",
+    {"placement_time", kSeconds, kLower, "time until a launcher had placed the point and its process could begin",
+     LAPTIME_FIELD(setup.placement)},
+    {"transient_excess", kSeconds, kLower, "time of the first steps above as many steady ones",
      LAPTIME_FIELD(transient.excess)},
 });
 

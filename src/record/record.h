@@ -171,12 +171,13 @@ struct DataUse {
   LAPTIME_FIELDS(format, type, files, tokens, smallest, largest, (kFraction, zero_share), remarks)
 };
 
-// Seconds spent before the first sample; none of them are part of a sample.
+// Seconds spent before the first sample, none of them inside one. `placement` is not part of `total`: until a launcher
+// had placed the point, and its process could begin.
 struct SetupTimes {
-  std::optional<double> plan, kernel_trial, memory, weights, data, total;
+  std::optional<double> plan, kernel_trial, memory, weights, data, total, placement;
 
   friend bool operator==(const SetupTimes&, const SetupTimes&) = default;
-  LAPTIME_FIELDS((kSeconds, plan, kernel_trial, memory, weights, data, total))
+  LAPTIME_FIELDS((kSeconds, plan, kernel_trial, memory, weights, data, total, placement))
 };
 
 // The cost of the first steps: `excess` is their time minus that of as many steady steps. It is the sum of page faults
@@ -285,9 +286,10 @@ struct Record {
   JsonObject machine;
   std::string fingerprint;  // identifies the machine: records with different fingerprints or math_mode are not compared
   Binary binary;
-  std::string sweep;        // name of the run description, if there was one
-  std::string run;          // shared by all points of one command
-  std::string config_hash;  // hash of the resolved configuration, used by `--resume`
+  std::string sweep;        // name of the run description, where there was one
+  std::string run;          // the same for all points of one command
+  std::string config_hash;  // of what the configuration resolved to: what `--resume` looks up
+  std::string asked_hash;   // of what was asked for, whatever the machine: the same for `--resume` with a launcher
   std::string created;      // ISO 8601, UTC: "2025-11-21T10:15:00Z"
 
   // Defaulted in record_json.cpp, so that copies and destruction of this large struct are compiled only once.
@@ -302,7 +304,7 @@ struct Record {
   LAPTIME_FIELDS(schema_version, name, label, status, reason, (kBytes, bytes_requested, bytes_available), op, scope,
                  config, math_mode, time, host, phases, classes, (kTokensPerSecond, tokens_per_second), flops, memory,
                  loss, loss_scaling, data, denormals, setup, transient, stopping, verdict, prediction, kernels, machine,
-                 fingerprint, binary, sweep, run, config_hash, created)
+                 fingerprint, binary, sweep, run, config_hash, asked_hash, created)
 
   // The time of the requested pass (`config.pass`); null if there is none.
   const TimeStats* main_time() const;

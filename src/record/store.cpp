@@ -301,6 +301,22 @@ std::optional<Store::Finished> Store::find_finished(std::string_view config_hash
                   traced_steps ? trace_at(id) : std::nullopt};
 }
 
+std::map<std::string, int64_t> Store::finished_by_asked_hash(std::string_view binary_id) const {
+  Statement rows(*database_,
+                 "SELECT json_extract(json, '$.asked_hash'), id FROM records WHERE binary_id = ?1 AND "
+                 "status = 'ok' AND json_extract(json, '$.asked_hash') IS NOT NULL ORDER BY id");
+  rows.bind(binary_id);
+  std::map<std::string, int64_t> newest;
+  while (rows.step()) newest[std::string(rows.text(0))] = rows.integer(1);
+  return newest;
+}
+
+std::optional<Record> Store::record_at(int64_t id) const {
+  const std::optional<std::string> text = text_at(id);
+  if (!text) return std::nullopt;
+  return read_row(*database_, "records", id, [&] { return parse_record(*text); });
+}
+
 void Store::add_resumed(std::string_view run, std::span<const int64_t> ids) {
   database_->transact([&] {
     Statement add(*database_,

@@ -151,8 +151,12 @@ class Store {
                                         std::string_view fingerprint,
                                         std::optional<int64_t> traced_steps = std::nullopt) const;
 
-  // Notes that this run's command took these records from the store instead of measuring them. Noting a record twice
-  // has no further effect.
+  // The newest record with status ok of each asked_hash that this binary made.
+  std::map<std::string, int64_t> finished_by_asked_hash(std::string_view binary_id) const;
+  std::optional<Record> record_at(int64_t id) const;  // none if there is none
+
+  // Notes that the command of this run took these records from the store instead of measuring them; a record that is
+  // noted already stays noted once.
   void add_resumed(std::string_view run, std::span<const int64_t> ids);
   // The ids noted for every run whose name contains this text, ascending.
   std::vector<int64_t> resumed_by(std::string_view text) const;

@@ -193,6 +193,7 @@ class Listener {
   void listen(const ChildLimits& limits) {
     const int stops_before = signals_.count();
     Pulse pulse(child_);
+    asker_ = limits.asker;
     for (Seconds last = host_now(); messages_ >= 0 || output_ >= 0;) {
       wait_for_input(killed_ ? Seconds(-1) : std::min(kTick, limits.timeout - elapsed_));
       const Seconds now = host_now();
@@ -204,7 +205,8 @@ class Listener {
       if (!killed_) enforce(limits, pulse.silence(passed));
       if (messages_ >= 0) read_messages();
       if (output_ >= 0) read_output();
-      handle_stops(signals_.count() - stops_before);
+      if (asker_ >= 0) hear_asker();
+      handle_stops(signals_.count() - stops_before + asked_stops_);
     }
     reap();
   }
@@ -231,7 +233,7 @@ class Listener {
   }
 
   void wait_for_input(Seconds left) const {
-    std::array<pollfd, 3> waiting{pollfd{messages_, POLLIN, 0}, pollfd{output_, POLLIN, 0},
+    std::array<pollfd, 4> waiting{pollfd{messages_, POLLIN, 0}, pollfd{output_, POLLIN, 0}, pollfd{asker_, POLLIN, 0},
                                   pollfd{signals_.descriptor(), POLLIN, 0}};
     const double milliseconds = std::ceil(left.count() * 1e3);
     poll(waiting.data(), waiting.size(), left.count() < 0 ? -1 : static_cast<int>(std::min(milliseconds, 1e9)));
@@ -281,6 +283,11 @@ class Listener {
     if (observed_.output.size() > kMaxKeptOutput) observed_.output.erase(0, observed_.output.size() - kMaxKeptOutput);
   }
 
+  void hear_asker() {
+    if (!read_some(asker_).empty()) ++asked_stops_;
+    if (asker_ < 0) kill_child();
+  }
+
   void handle_stops(int stops) {
     if (stops == observed_.stops) return;
     observed_.stops = stops;
@@ -313,6 +320,8 @@ class Listener {
   pid_t child_;
   int messages_;
   int output_;
+  int asker_ = -1;
+  int asked_stops_ = 0;
   StopSignals& signals_;
   const ChildCallbacks& callbacks_;
   Observed& observed_;

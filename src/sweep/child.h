@@ -17,7 +17,8 @@ using PointBody = std::function<PointResult(const PointHooks&)>;
 // Time during which this process itself is suspended counts towards neither limit.
 struct ChildLimits {
   Seconds timeout;      // for the whole point
-  Seconds silence{30};  // without CPU time or a message from the child
+  Seconds silence{30};  // without a sign of life: CPU time of the child, or a message from it
+  int asker = -1;       // descriptor of whoever waits for the result: input is a stop signal, its end kills the child
 };
 
 struct ChildCallbacks {

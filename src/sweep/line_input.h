@@ -22,7 +22,8 @@ class LineInput {
 
   // Waits for the next line. Returns none when the input has ended or a signal has arrived.
   std::optional<Line> next();
-  bool is_stopped() const { return is_stopped_; }  // by a signal
+  bool is_stopped() const { return is_stopped_; }     // by a signal
+  bool has_more() const { return !unread_.empty(); }  // has read more than it has handed over
 
  private:
   // Waits for input or a signal. Returns false if there is no more input.

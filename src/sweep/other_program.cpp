@@ -2,7 +2,6 @@
 #include "sweep/other_program.h"
 
 #include <fmt/format.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 
 #include <algorithm>
@@ -10,61 +9,24 @@
 #include <cmath>
 #include <csignal>
 
-#include "base/error.h"
 #include "base/host_clock.h"
-#include "base/words.h"
 #include "sweep/pipe.h"
+#include "sweep/start_program.h"
 
 namespace laptime {
 namespace {
 
 constexpr size_t kMostOutput = size_t{256} << 20U;
 constexpr size_t kKeptErrors = size_t{16} << 10U;
-constexpr int kNotFound = 127;  // the exit code that shells use
 constexpr int kSignalled = 128;
-
-// Restores the signal actions from before StopSignals, and delivers signals that have arrived since the fork.
-void stop_counting_signals() {
-  sigset_t counted;
-  sigemptyset(&counted);
-  for (const EndingSignal& signal : ending_signals()) {
-    struct sigaction action {};
-    if (signal.answer != SignalAnswer::kStop || sigaction(signal.number, nullptr, &action) != 0) continue;
-    if (action.sa_handler != SIG_IGN) std::signal(signal.number, SIG_DFL);
-    sigaddset(&counted, signal.number);
-  }
-  sigprocmask(SIG_UNBLOCK, &counted, nullptr);
-}
-
-[[noreturn]] void exec_program(std::vector<std::string> words, int output, int errors, pid_t parent) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(1);
-  stop_counting_signals();
-  dup2(output, STDOUT_FILENO);
-  dup2(errors, STDERR_FILENO);
-  std::vector<char*> arguments;
-  arguments.reserve(words.size() + 1);
-  for (std::string& word : words) arguments.push_back(word.data());
-  arguments.push_back(nullptr);
-  execvp(arguments.front(), arguments.data());
-  _exit(kNotFound);
-}
 
 }  // namespace
 
 OtherProgram run_other_program(const std::vector<std::string>& words, Seconds timeout, StopSignals& signals) {
   Pipe output;
   Pipe errors;
-  const pid_t parent = getpid();
   const int stops_before = signals.count();
-  const pid_t child = [&] {
-    // A signal must not reach the child's copy of the counter, where it would be lost.
-    const StopSignals::Blocked blocked;
-    const pid_t forked = fork();
-    if (forked == 0) exec_program(words, output.writing(), errors.writing(), parent);
-    return forked;
-  }();
-  if (child < 0) throw Error::format("cannot start {} ({})", quote(words.front()), std::strerror(errno));
+  const pid_t child = start_program(words, {.output = output.writing(), .errors = errors.writing()});
   output.close_writing();
   errors.close_writing();
   OtherProgram found;
@@ -88,8 +50,6 @@ OtherProgram run_other_program(const std::vector<std::string>& words, Seconds ti
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}
   found.exit_code = WIFSIGNALED(status) ? kSignalled + WTERMSIG(status) : WEXITSTATUS(status);
-  if (found.exit_code == kNotFound && found.output.empty() && found.errors.empty())
-    throw Error::format("{} cannot be run; give the path of a program", quote(words.front()));
   return found;
 }
 

@@ -44,6 +44,7 @@ class Pipe {
 
   int reading() const { return reading_; }
   int writing() const { return writing_; }
+  void close_reading() { const Descriptor closed = std::move(reading_); }
   void close_writing() { const Descriptor closed = std::move(writing_); }
 
  private:

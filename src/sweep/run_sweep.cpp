@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -15,6 +16,8 @@
 #include "measure/forecast_point.h"
 #include "prepare/prepare.h"
 #include "sweep/child.h"
+#include "sweep/launched_sweep.h"
+#include "sweep/measured_point.h"
 #include "sweep/point_claim.h"
 #include "sweep/stop_signals.h"
 #include "sweep/sweep_store.h"
@@ -29,12 +32,6 @@ bool comparable(const Record& earlier, const Record& record) {
 }
 
 }  // namespace
-
-void clear_timing(Record& record) {
-  record.time.clear();
-  record.phases.clear();
-  record.tokens_per_second.reset();
-}
 
 void require_same_loss(const Record& earlier, Record& record) {
   if (!comparable(earlier, record)) return;
@@ -62,7 +59,8 @@ class SweepRun {
 
   SweepOutcome run() {
     try {
-      run_points();
+      options_.launcher ? run_elsewhere(*options_.launcher) : run_points();
+      report_held(/*all=*/true);
     } catch (...) {
       outcome_.ended_by = std::current_exception();
     }
@@ -95,7 +93,7 @@ class SweepRun {
     const Seconds start = host_now();
     const Record described = describe(points_[index]);
     if (!points_[index].invalid.empty()) {
-      finish(index, refuse(index, described), PointSource::kInvalid, start);
+      finish(index, refused_point(points_[index], described), PointSource::kInvalid, start);
       return true;
     }
     if (report_stored(index, described, start)) return true;
@@ -148,13 +146,6 @@ class SweepRun {
     }
   }
 
-  PointResult refuse(size_t index, const Record& described) const {
-    PointResult result{described, {}, {}};
-    result.record.status = Status::kUnsupported;
-    result.record.reason = points_[index].invalid;
-    return result;
-  }
-
   PointResult measure(size_t index, const Record& described) {
     if (callbacks_.begin) callbacks_.begin(index);
     const ResolvedPoint& point = points_[index];
@@ -166,10 +157,8 @@ class SweepRun {
         callbacks_.progress(index, progress, elapsed);
       };
     }
-    PointResult result = run_in_child(
-        described, [&](const PointHooks& hooks) { return run_one(point, known, hooks, options_.trace, described); },
-        {.timeout = Seconds(point.config.timeout)}, signals_, child);
-    require_unchanged_files(point, result.record);
+    PointResult result = measured_point(point, described, known, options_.trace,
+                                        {.timeout = Seconds(point.config.timeout)}, signals_, child);
     if (result.record.status == Status::kOutOfMemory && result.record.reason.starts_with("predicted:")) {
       if (const std::string sizes = sizes_text(point); !sizes.empty()) result.record.reason += "; " + sizes;
     }
@@ -187,22 +176,94 @@ class SweepRun {
     return sizes;
   }
 
-  // The record is valid for the content of its files only if they did not change during the run.
-  static void require_unchanged_files(const ResolvedPoint& point, Record& record) {
-    const RunConfig& config = point.config;
-    if (record.status != Status::kOk || (config.weights.empty() && config.data.empty())) return;
-    if (describe_point(point).config_hash == record.config_hash) return;
-    record.status = Status::kFailed;
-    record.reason = fmt::format("{} changed during the run, so no timing is reported; run the point again",
-                                config.weights.empty() ? "the file of --data"
-                                : config.data.empty()  ? "the file of --weights"
-                                                       : "a file of --data or --weights");
-    clear_timing(record);
-  }
-
   void finish(size_t index, const PointResult& result, PointSource source, Seconds start) {
     keep(result);
     report(index, result, source, start);
+  }
+
+  // Places the points that are not in the store yet on other machines.
+  void run_elsewhere(const Launcher& launcher) {
+    std::vector<size_t> left;
+    for (size_t index = 0; index < points_.size(); ++index) {
+      const Seconds start = host_now();
+      const Record described = describe_elsewhere(index);
+      if (!points_[index].invalid.empty()) {
+        const PointResult refused = refused_point(points_[index], described);
+        keep(refused);
+        hold(index, {refused, PointSource::kInvalid, start});
+      } else if (auto stored = options_.resume ? store_.finished_anywhere(described.asked_hash, described.binary.id)
+                                               : std::nullopt) {
+        store_.took(run_, stored->id);
+        hold(index, {{std::move(stored->record), {}, {}}, PointSource::kStored, start});
+      } else {
+        left.push_back(index);
+      }
+    }
+    if (left.empty()) return;
+    probe_launcher(launcher, signals_);
+    run_launched(launcher, left, signals_,
+                 {.request =
+                      [this](size_t index) {
+                        const Record described = describe_elsewhere(index);
+                        PointRequest request = request_of(points_[index]);
+                        request.sweep = described.sweep;
+                        request.run = described.run;
+                        request.asked_hash = described.asked_hash;
+                        return request;
+                      },
+                  .timeout = [this](size_t index) { return Seconds(points_[index].config.timeout); },
+                  .lost =
+                      [this](size_t index) {
+                        return PointResult{describe_elsewhere(index), {}, {}};
+                      },
+                  .known = [this](const std::string& device) { return store_.known(device); },
+                  .begin = callbacks_.begin,
+                  .progress = callbacks_.progress,
+                  .again = [this](size_t index, const std::string& reason) { tell_again(index, reason); },
+                  .finished = [this](size_t index, const PlacedPoint& point,
+                                     Seconds elapsed) { take_placed(index, point, elapsed); }});
+  }
+
+  // The point as it was asked for: the machine that will run it is not known.
+  Record describe_elsewhere(size_t index) const {
+    Record record = describe(points_[index]);
+    record.asked_hash = record.config_hash;
+    record.fingerprint.clear();
+    return record;
+  }
+
+  void tell_again(size_t index, const std::string& reason) {
+    if (callbacks_.warning)
+      callbacks_.warning(fmt::format("{}: {}; it is tried once more", points_[index].name, reason));
+  }
+
+  void take_placed(size_t index, const PlacedPoint& placed, Seconds elapsed) {
+    PointResult result = placed.result;
+    if (const auto earlier = store_.finished(result.record)) require_same_loss(earlier->record, result.record);
+    keep(result);
+    ++outcome_.placement.points;
+    outcome_.placement.total += placed.placement;
+    outcome_.placement.longest = std::max(outcome_.placement.longest, placed.placement);
+    hold(index, {std::move(result), PointSource::kMeasured, host_now() - elapsed});
+    report_held(/*all=*/false);
+  }
+
+  struct Held {
+    PointResult result;
+    PointSource source{};
+    Seconds start;
+  };
+
+  void hold(size_t index, Held held) { held_.insert_or_assign(index, std::move(held)); }
+
+  // Reports the results that follow those that are reported, and with `all` also those behind a point without one.
+  void report_held(bool all) {
+    while (!held_.empty() && (all || held_.begin()->first == next_)) {
+      const auto [index, held] = std::move(*held_.begin());
+      held_.erase(held_.begin());
+      next_ = index + 1;
+      report(index, held.result, held.source, held.start);
+    }
   }
 
   void keep(const PointResult& result) {
@@ -232,7 +293,9 @@ class SweepRun {
   std::string last_problem_;
   Seconds waiting_since_{};  // when waiting for points of other programs began; 0: not yet
   size_t unsupported_ = 0;
-  Seconds searching_{};  // time spent searching for sizes that fit
+  std::map<size_t, Held> held_;  // results of launched points that are not reported yet
+  size_t next_ = 0;              // the point that is reported next
+  Seconds searching_{};          // for the sizes that fit
   SweepOutcome outcome_;
 };
 

@@ -13,6 +13,8 @@
 #include "base/units.h"
 #include "measure/run_one.h"
 #include "record/record.h"
+#include "sweep/launched_sweep.h"
+#include "sweep/measured_point.h"
 
 namespace laptime {
 
@@ -20,15 +22,13 @@ namespace laptime {
 // equal. If a loss differs in any bit, `record` becomes `failed` with the step and both values, and loses its times.
 void require_same_loss(const Record& earlier, Record& record);
 
-// Removes measured times from the record of a run that is not trustworthy.
-void clear_timing(Record& record);
-
 struct SweepOptions {
   std::optional<std::filesystem::path> store;  // none: do not store results
   bool resume = false;                         // take finished points from the store
   std::string name;                            // Sweep::name; may be empty
-  TraceRequest trace{};                        // what every point traces in addition to its samples
-  bool keeps_traces = true;                    // store traces with the records
+  TraceRequest trace{};                        // what every point traces beside its samples
+  bool keeps_traces = true;                    // stores them beside the records
+  std::optional<Launcher> launcher{};          // places the points on other machines; none: they run here
 };
 
 // Origin of a point's record.
@@ -45,15 +45,24 @@ struct SweepCallbacks {
   std::function<void(const std::string& message)> warning;  // called when writing to the store failed
 };
 
+// The time from the launch of a point until its process could begin. None of it is in a sample.
+struct PlacementTime {
+  size_t points = 0;
+  Seconds total{}, longest{};
+};
+
 struct SweepOutcome {
   bool interrupted = false;  // by a stop signal; the remaining points have no record
   bool failed = false;       // a point failed, timed out or was interrupted, or no point is supported
   size_t lost = 0;           // records that are not in the store
+  PlacementTime placement{};
   std::exception_ptr ended_by;
 };
 
-// The points must have passed check_inputs. Throws Error before anything runs if the store is not writable. If the
-// store fails later, the callbacks still receive every record. The caller must have a single thread.
+// The points must have passed check_inputs. Error before anything runs if the store is not writable, and if a launcher
+// does not work (probe_launcher). If the store fails later, the callbacks still get every record. Points that a
+// launcher places are stored as they come, and reported in the order of the sweep. The caller must have a single
+// thread.
 SweepOutcome run_sweep(std::span<const ResolvedPoint> points, const SweepOptions& options,
                        const SweepCallbacks& callbacks = {});
 

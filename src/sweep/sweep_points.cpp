@@ -165,8 +165,9 @@ std::vector<UsedFile> input_files(const Sweep& sweep, const std::vector<SweepPoi
   return files;
 }
 
-std::vector<ResolvedPoint> check_inputs(std::vector<SweepPoint> unchecked) {
-  std::vector<ResolvedPoint> points = resolved(std::move(unchecked));
+std::vector<ResolvedPoint> check_inputs(std::vector<SweepPoint> unchecked, RunsOn where) {
+  std::vector<ResolvedPoint> points =
+      where == RunsOn::kThisMachine ? resolved(std::move(unchecked)) : unplaced(std::move(unchecked));
   CheckCache checks;
   for (ResolvedPoint& point : points) {
     if (!point.invalid.empty()) continue;

@@ -2,6 +2,7 @@
 // anything runs.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -32,7 +33,9 @@ struct UsedFile {
 std::vector<UsedFile> input_files(const Sweep& sweep, const std::vector<SweepPoint>& points);
 
 // The points with their devices. A point is invalid if its device does not exist, or if its files cannot be read or do
-// not fit the model. Throws Error with the first reason if no valid point remains.
-std::vector<ResolvedPoint> check_inputs(std::vector<SweepPoint> points);
+// not fit the model. Error with the first reason if no valid point remains. Points that run on other machines have no
+// device here.
+enum class RunsOn : uint8_t { kThisMachine, kOtherMachines };
+std::vector<ResolvedPoint> check_inputs(std::vector<SweepPoint> points, RunsOn where = RunsOn::kThisMachine);
 
 }  // namespace laptime

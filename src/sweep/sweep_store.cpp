@@ -25,6 +25,21 @@ std::optional<Store::Finished> SweepStore::finished(const Record& described,
   }
 }
 
+std::optional<Store::Finished> SweepStore::finished_anywhere(const std::string& asked_hash, const std::string& binary) {
+  if (!path_) return std::nullopt;
+  try {
+    const Store store = Store::open(*path_, Store::Access::kRead, StopSignals::requested);
+    if (!finished_) finished_ = store.finished_by_asked_hash(binary);
+    const auto found = finished_->find(asked_hash);
+    if (found == finished_->end()) return std::nullopt;
+    std::optional<Record> record = store.record_at(found->second);
+    if (!record) return std::nullopt;
+    return Store::Finished{found->second, std::move(*record), std::nullopt};
+  } catch (const Error&) {
+    return std::nullopt;  // as above
+  }
+}
+
 MachineKnowledge SweepStore::known(const std::string& device) const {
   if (!path_) return of_device(known_, device);
   try {

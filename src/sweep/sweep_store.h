@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,10 @@ class SweepStore {
   // least that many steps.
   std::optional<Store::Finished> finished(const Record& described,
                                           std::optional<int64_t> traced_steps = std::nullopt) const;
+
+  // The newest finished record that was asked for alike, from the same binary on any machine. The store is read at the
+  // first call.
+  std::optional<Store::Finished> finished_anywhere(const std::string& asked_hash, const std::string& binary);
 
   MachineKnowledge known(const std::string& device) const;
 
@@ -56,8 +61,9 @@ class SweepStore {
   std::string run_;             // the run that took the records in taken_
   std::vector<int64_t> taken_;  // ids that are not yet noted in the store
   std::vector<KeptRecord> kept_;
-  size_t missing_ = 0;      // how many of kept_ are missing at the end of the sweep
-  MachineKnowledge known_;  // measured during this sweep
+  std::optional<std::map<std::string, int64_t>> finished_;  // ids by asked_hash, when they were first asked for
+  size_t missing_ = 0;                                      // of kept_, when the sweep was over
+  MachineKnowledge known_;                                  // measured in this sweep
 };
 
 }  // namespace laptime

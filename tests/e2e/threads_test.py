@@ -1,6 +1,7 @@
 """Thread counts: the losses are the same for all of them, and explain bounds the speed-up."""
 
 import json
+import os
 import unittest
 
 from program import ProgramTest
@@ -23,6 +24,17 @@ class Threads(ProgramTest):
             with self.subTest(key):
                 self.assertEqual(len(by_threads), 5)
                 self.assertEqual(len(set(by_threads.values())), 1, by_threads)
+
+    def test_says_why_there_are_fewer_threads_than_cores(self):
+        words = ["bench", "--store", "none", *MODEL, "--warmup", "0", "--steps", "1", "--output", "json"]
+        self.environment["OMP_NUM_THREADS"] = "1"
+        run = self.laptime(*words)
+        self.assert_ok(run)
+        self.assertEqual(json.loads(run.stdout)[0]["config"]["threads"], 1)
+        self.assertIn("1 thread (OMP_NUM_THREADS)", self.laptime("list", "devices").stdout)
+        if len(os.sched_getaffinity(0)) > 1:
+            self.assertIn("laptime: 1 thread: OMP_NUM_THREADS; --threads asks for another number\n", run.stderr)
+        self.assertNotIn("OMP_NUM_THREADS", self.laptime(*words, "--threads", "1").stderr)
 
     def test_explain_bounds_the_speed_up(self):
         run = self.laptime("explain", *MODEL, "--view", "threads")

@@ -57,7 +57,7 @@ inline Record sample_record(const std::string& name = "step/model:small/ctx:256/
   record.memory.largest = {
       {"logits", "linear", "lm_head", "forward", "activation", "float32", {4, 256, 10'000}, 40'960'000}};
   record.loss = {{9.21, 9.19, 9.15}};
-  record.setup = {0.01, 0.8, 0.1, 1.2, 0.02, 2.13};
+  record.setup = {0.01, 0.8, 0.1, 1.2, 0.02, 2.13, 0.4};
   record.transient = {{0.9, 0.6}, 2, 0.48, 0.3, 0.18, {}};
   record.stopping = {"fixed", "5 samples, as asked for", 2, 5, 1};
   record.prediction.from = "measured launches";
@@ -74,6 +74,7 @@ inline Record sample_record(const std::string& name = "step/model:small/ctx:256/
   record.sweep = "end_to_end";
   record.run = "20251121T101500-42";
   record.config_hash = config_hash("model=small edition=2025");
+  record.asked_hash = config_hash("model=small");
   record.created = "2025-11-21T10:15:00Z";
   return record;
 }

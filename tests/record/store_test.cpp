@@ -114,6 +114,27 @@ TEST_F(StoreTest, OnlyMeasuredPointsAreFinished) {
   }
 }
 
+TEST_F(StoreTest, FindsFinishedRecordsByWhatWasAskedFor) {
+  Store store = Store::open(path_);
+  Record record = sample_record();
+  record.asked_hash = "one";
+  store.append(record);
+  record.fingerprint = "another machine";
+  const int64_t newest = store.append(record);
+  record.asked_hash = "two";
+  record.status = Status::kFailed;
+  store.append(record);
+  record.asked_hash.clear();  // run here
+  record.status = Status::kOk;
+  store.append(record);
+  const std::map<std::string, int64_t> one{{"one", newest}};
+  EXPECT_EQ(store.finished_by_asked_hash(record.binary.id), one);
+  EXPECT_TRUE(store.finished_by_asked_hash("another").empty());
+  ASSERT_TRUE(store.record_at(newest));
+  EXPECT_EQ(store.record_at(newest)->fingerprint, "another machine");
+  EXPECT_FALSE(store.record_at(newest + 100));
+}
+
 TEST_F(StoreTest, RecordsWithoutAHashAreNeverFinished) {
   Store store = Store::open(path_);
   Record record = sample_record();

@@ -15,6 +15,7 @@
 
 #include "base/error.h"
 #include "sweep/child_messages.h"
+#include "sweep/pipe.h"
 
 namespace laptime {
 namespace {
@@ -353,6 +354,40 @@ TEST(Child, EveryStopSignalLetsTheStepEnd) {
     EXPECT_EQ(record.reason, "by itself");
     EXPECT_EQ(signals.count(), 1);
   }
+}
+
+TEST(Child, InputOfTheAskerLetsTheStepEnd) {
+  Pipe asker;
+  ChildCallbacks callbacks;
+  bool sent = false;
+  callbacks.progress = [&](const PointProgress& progress, Seconds) {
+    if (progress.done >= 1 && !sent) sent = write(asker.writing(), "stop\n", 5) == 5;
+  };
+  StopSignals signals;
+  const Record record =
+      run_in_child(described(), step_until_asked, {.timeout = kLong, .asker = asker.reading()}, signals, callbacks)
+          .record;
+  EXPECT_EQ(record.status, Status::kInterrupted);
+  EXPECT_EQ(record.reason, "by itself");
+}
+
+TEST(Child, EndOfTheAskerKillsTheChild) {
+  Pipe asker;
+  ChildCallbacks callbacks;
+  callbacks.progress = [&](const PointProgress&, Seconds) { asker.close_writing(); };
+  StopSignals signals;
+  const Record record = run_in_child(
+                            described(),
+                            [&](const PointHooks& hooks) {
+                              asker.close_writing();  // that of this process
+                              hooks.progress({"steps", 1, 0, 0.2});
+                              std::this_thread::sleep_for(1h);
+                              return finished();
+                            },
+                            {.timeout = kLong, .asker = asker.reading()}, signals, callbacks)
+                            .record;
+  EXPECT_EQ(record.status, Status::kFailed);
+  EXPECT_THAT(record.reason, HasSubstr("after step 1"));
 }
 
 TEST(Child, SecondSignalKillsTheChild) {

@@ -14,7 +14,9 @@
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "cli/output.h"
+#include "cli/placement.h"
 #include "cli/progress.h"
+#include "config/launch_options.h"
 #include "config/model_presets.h"
 #include "config/ready_sweeps.h"
 #include "config/training_options.h"
@@ -31,6 +33,7 @@ namespace {
 struct BenchOptions {
   bool strict = false;
   TrainingOptions training{};
+  LaunchOptions launch{};
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
@@ -38,6 +41,7 @@ struct BenchOptions {
                      "exit with code 1 unless every point is ok; out of memory and unsupported count as failures"),
           self.strict);
     TrainingOptions::visit_fields(self.training, visit);
+    LaunchOptions::visit_fields(self.launch, visit);
   }
 };
 
@@ -88,24 +92,38 @@ class BenchOutput : public PointOutput {
 
 ExitCode run_points(const BenchCommand& command, const std::vector<ResolvedPoint>& points) {
   OutputConfig config = command.sweep.output;
+  const std::optional<Launcher> launcher = launcher_of(command.options.launch);
+  if (points.empty()) {
+    print_message(fmt::format("--part {}: the sweep has no point in this part", command.options.launch.part));
+    return ExitCode::kOk;
+  }
   if (config.ablate && config.columns == OutputConfig().columns) config.columns += ",gain";
   const TrainingBudget budget = command.options.training.budget();
   require_data_of_epochs(budget, points);
   BenchOutput output(config, planned_records(points), budget);
-  const ExitCode code = run_watched(points, command.sweep, /*traced_steps=*/0, output);
+  const ExitCode code = run_watched(points,
+                                    {.store = store_for(command.sweep.output),
+                                     .resume = command.sweep.output.resume,
+                                     .name = command.sweep.name,
+                                     .launcher = launcher},
+                                    output);
   if (code != ExitCode::kOk || !command.options.strict || output.not_ok() == 0) return code;
   print_message(fmt::format("--strict: {} of {} points are not ok", output.not_ok(), points.size()));
   return ExitCode::kFailed;
 }
 
-ExitCode run_bench(const BenchCommand& command) { return run_points(command, checked_points(command.sweep)); }
+ExitCode run_bench(const BenchCommand& command) {
+  return run_points(command, placed_points(command.sweep, command.options.launch));
+}
 
 // The options of laptime attention, except those that its name fixes, with its sweep's defaults.
 std::vector<OptionRow> attention_options() {
   const ModelCard& card = card_of(kAttentionModel);
   std::vector<OptionRow> of_points = option_rows<RunConfig>();
   std::erase_if(of_points, [&](const OptionRow& row) { return !card.takes(row.option.flag); });
-  return with_defaults(sweep_options(without(std::move(of_points), {"model", "edition"})), attention_sweep());
+  return with_defaults(
+      together({sweep_options(without(std::move(of_points), {"model", "edition"})), option_rows<LaunchOptions>()}),
+      attention_sweep());
 }
 
 // The values of the varying options, except the context: "d_model 16 eager".
@@ -146,14 +164,16 @@ std::string largest_contexts(const Sweep& sweep, const std::vector<ResolvedPoint
 
 ExitCode run_attention(const BenchCommand& command) {
   const OutputConfig& config = command.sweep.output;
-  const std::vector<ResolvedPoint> points = checked_points(command.sweep);
+  const std::vector<ResolvedPoint> points = placed_points(command.sweep, command.options.launch);
   const ExitCode code = run_points(command, points);
   if (code != ExitCode::kInterrupted && shows_table(config) && !config.quiet)
     write_output(largest_contexts(command.sweep, points));
   return code;
 }
 
-BenchCommand parse_attention(const CommandWords& words) { return {given_attention_sweep(words), {}}; }
+BenchCommand parse_attention(const CommandWords& words) {
+  return {given_attention_sweep(words), {.launch = given_options<LaunchOptions>(words)}};
+}
 
 // Collects failed points, and at the end reads the table of launch costs from the store.
 class CalibrationOutput : public PointOutput {

@@ -1,10 +1,6 @@
-// Properties of the machine that the backend measures: cores, clock and peaks.
+// The clock and the peaks of the machine, as the backend measures them.
 #include <gtest/gtest.h>
-#include <sched.h>
 
-#include <algorithm>
-
-#include "backend/cpu/cores.h"
 #include "backend/cpu/gemm/bfloat16_pairs.h"
 #include "backend/cpu/peak/peak.h"
 #include "base/host_clock.h"
@@ -12,23 +8,6 @@
 
 namespace laptime::cpu {
 namespace {
-
-TEST(Cores, FollowTheAffinityMask) {
-  const std::vector<int> cores = allowed_cores();
-  ASSERT_FALSE(cores.empty());
-  EXPECT_GE(default_threads(), 1);
-  EXPECT_LE(default_threads(), static_cast<int>(cores.size()));
-
-  cpu_set_t before;
-  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
-  cpu_set_t one;
-  CPU_ZERO(&one);
-  CPU_SET(cores.back(), &one);
-  ASSERT_EQ(sched_setaffinity(0, sizeof(one), &one), 0);
-  EXPECT_EQ(allowed_cores(), std::vector<int>{cores.back()});
-  EXPECT_EQ(default_threads(), 1);
-  ASSERT_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
-}
 
 TEST(Clock, IsMonotonicAndFine) {
   Seconds last = host_now();

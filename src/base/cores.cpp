@@ -1,0 +1,77 @@
+// Counts cores in /sys, and reads the limits that schedulers set.
+#include "base/cores.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "base/cgroup.h"
+#include "base/proc_text.h"
+
+namespace laptime {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A positive number in a variable of the environment; none for any other text.
+std::optional<int64_t> variable(const fs::path& root, std::string_view name) {
+  const std::optional<std::string> environment = read_text_file(root / "proc/self/environ");
+  if (!environment) return std::nullopt;
+  for (const std::string_view entry : split(*environment, '\0')) {
+    if (!entry.starts_with(name) || entry.substr(name.size(), 1) != "=") continue;
+    const std::string_view value = entry.substr(name.size() + 1);
+    const std::optional<int64_t> number = parse_int64(trim(value.substr(0, value.find(','))));
+    return number && *number > 0 ? number : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+// How many physical cores these hardware threads are on. One whose core is not known counts as a core.
+int64_t physical_cores(const std::vector<int64_t>& hardware_threads, const fs::path& root) {
+  std::set<int64_t> cores;  // by the first hardware thread of each
+  for (const int64_t thread : hardware_threads) {
+    const fs::path topology = root / fmt::format("sys/devices/system/cpu/cpu{}/topology", thread);
+    const std::vector<int64_t> siblings = parse_cpu_list(read_word(topology / "thread_siblings_list").value_or(""));
+    cores.insert(siblings.empty() ? thread : siblings.front());
+  }
+  return static_cast<int64_t>(cores.size());
+}
+
+}  // namespace
+
+std::vector<int64_t> allowed_cores(const fs::path& root) {
+  if (const auto status = read_text_file(root / "proc/self/status")) {
+    if (const auto list = line_value(*status, "Cpus_allowed_list")) return parse_cpu_list(*list);
+  }
+  const auto online = read_word(root / "sys/devices/system/cpu/online");
+  return online ? parse_cpu_list(*online) : std::vector<int64_t>();
+}
+
+DefaultThreads default_threads(const fs::path& root) {
+  std::vector<int64_t> allowed = allowed_cores(root);
+  if (allowed.empty()) allowed.push_back(0);
+  const auto most = static_cast<int64_t>(allowed.size());
+  const auto chosen = [&](int64_t threads, std::string reason) {
+    return DefaultThreads{static_cast<int>(threads), std::move(reason), threads < most};
+  };
+  if (const std::optional<int64_t> asked = variable(root, "OMP_NUM_THREADS"))
+    return chosen(std::min(*asked, most), "OMP_NUM_THREADS");
+  const int64_t cores = physical_cores(allowed, root);
+  DefaultThreads found = chosen(cores, fmt::format("{} {}{}", cores, cores == 1 ? "core" : "cores",
+                                                   cores == most ? "" : fmt::format(" of {} hardware threads", most)));
+  if (const std::optional<double> quota = cpu_quota(cgroups_of("cpu", root))) {
+    const auto whole = std::max<int64_t>(1, static_cast<int64_t>(std::floor(std::min(*quota, 1e6))));
+    if (whole < found.threads) found = chosen(whole, fmt::format("a CPU quota of {:.3g} cores", *quota));
+  }
+  const std::optional<int64_t> of_task = variable(root, "SLURM_CPUS_PER_TASK");
+  if (of_task && *of_task < found.threads) found = chosen(*of_task, "SLURM_CPUS_PER_TASK");
+  return found;
+}
+
+}  // namespace laptime

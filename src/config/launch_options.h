@@ -1,0 +1,90 @@
+// LaunchOptions: which part of a sweep a command runs, and how its points are placed on other machines.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/option.h"
+
+namespace laptime {
+
+// One of `count` parts of a sweep, which together are the whole: every count-th point from the index-th on.
+struct SweepPart {
+  int64_t index = 1;  // 1 to count
+  int64_t count = 1;
+
+  bool has(size_t point) const { return static_cast<int64_t>(point % static_cast<size_t>(count)) == index - 1; }
+  bool operator==(const SweepPart&) const = default;
+};
+
+// The variables of a Slurm job that laptime reads; empty outside of one.
+struct SlurmJob {
+  std::string job_id{};         // SLURM_JOB_ID
+  std::string cpus_per_task{};  // SLURM_CPUS_PER_TASK
+  std::string cpus_on_node{};   // SLURM_CPUS_ON_NODE
+  std::string task_id{};        // SLURM_ARRAY_TASK_ID
+  std::string task_min{};       // SLURM_ARRAY_TASK_MIN
+  std::string task_count{};     // SLURM_ARRAY_TASK_COUNT
+};
+
+inline constexpr std::string_view kSlurm = "slurm";
+
+// "2/8"; Error unless the text is two numbers with 1 <= first <= second. "slurm" is the task of the job array that
+// `job` is of; Error unless its tasks are numbered from 0 or 1 without gaps.
+SweepPart parse_part(std::string_view where, std::string_view text, const SlurmJob& job);
+
+// The words of a command as a shell splits them: at spaces, outside of single and double quotes. Error for a quote that
+// does not end and for a text without a word.
+std::vector<std::string> parse_launcher(std::string_view where, std::string_view text, const SlurmJob& job);
+
+std::string canonical_part(std::string_view where, std::string_view text);
+std::string canonical_launcher(std::string_view where, std::string_view text);
+
+struct LaunchOptions {
+  std::string launcher;         // empty: points run on this machine
+  std::optional<int64_t> jobs;  // points at once
+  std::string part;             // empty: the whole sweep
+
+  template <class Self, class Visit>
+  static void visit_fields(Self& self, Visit&& visit) {
+    constexpr std::string_view kGroup = "Cluster";
+    visit(
+        Option{.flag = "launcher",
+               .key = "launcher",
+               .group = kGroup,
+               .help = "command that places each point on another machine, such as 'srun -N1 -n1 --exclusive' or 'ssh "
+                       "HOST'; slurm: srun with the words of docs/cluster.md",
+               .otherwise = "none: points run here",
+               .axis = false,
+               .changes_result = false,
+               .value = "COMMAND|slurm",
+               .canonical = canonical_launcher},
+        self.launcher);
+    visit(Option{.flag = "jobs",
+                 .key = "jobs",
+                 .group = kGroup,
+                 .help = "points that the launcher places at once",
+                 .empty = "1",
+                 .min = 1,
+                 .max = 1024,
+                 .axis = false,
+                 .changes_result = false},
+          self.jobs);
+    visit(Option{.flag = "part",
+                 .key = "part",
+                 .group = kGroup,
+                 .help =
+                     "run every n-th point from the k-th on, into a store of its own; slurm: k and n of the job array",
+                 .otherwise = "the whole sweep",
+                 .axis = false,
+                 .changes_result = false,
+                 .value = "K/N|slurm",
+                 .canonical = canonical_part},
+          self.part);
+  }
+};
+
+}  // namespace laptime

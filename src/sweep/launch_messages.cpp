@@ -1,0 +1,96 @@
+// Writes and parses the messages of launched points.
+#include "sweep/launch_messages.h"
+
+#include <limits>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/words.h"
+#include "config/fields_json.h"
+#include "model/model_card.h"
+#include "model/validate.h"
+
+namespace laptime {
+namespace {
+
+constexpr const char* kPoint = "point";
+constexpr const char* kProbe = "probe";
+constexpr const char* kHello = "hello";
+constexpr const char* kKnown = "known";
+constexpr const char* kStop = "stop";
+
+std::string line_of(const Json& json) { return json.dump() + "\n"; }
+
+Json parse_line(std::string_view line) {
+  try {
+    return Json::parse(line);
+  } catch (const JsonError&) {
+    throw Error::format("not a message of a sweep: {}", quote(line));
+  }
+}
+
+}  // namespace
+
+PointRequest request_of(const SweepPoint& point) {
+  PointRequest request{.options = {}, .name = point.name, .label = point.label};
+  RunConfig::visit_fields(point.config, [&](const Option& option, const auto& field) {
+    request.options.emplace(option.key, text_of(option, field));
+  });
+  return request;
+}
+
+SweepPoint point_of(const PointRequest& request) {
+  SweepPoint point{{}, request.name, request.label, {}};
+  RunConfig::visit_fields(point.config, [&](const Option& option, auto& field) {
+    const auto found = request.options.find(std::string(option.key));
+    if (found == request.options.end()) throw Error::format("the point has no --{}", option.flag);
+    if (found->second.empty()) return;  // as at first
+    Option unbounded = option;          // an option that the model does not take may be out of its range
+    unbounded.min = std::numeric_limits<double>::lowest();
+    unbounded.max = std::numeric_limits<double>::max();
+    parse_value(unbounded, fmt::format("--{}", option.flag), found->second, field);
+  });
+  const ModelCard& card = card_of(point.config.model);
+  RunConfig::visit_fields(point.config, [&](const Option& option, const auto& field) {
+    if (card.takes(option.flag)) check_range(option, field, fmt::format("--{}", option.flag));
+  });
+  validate(point.config);
+  return point;
+}
+
+std::string message_text(const PointRequest& request) { return line_of({{kPoint, to_json(request)}}); }
+
+std::string probe_text() { return line_of({{kProbe, true}}); }
+
+std::string message_text(const PointHello& hello) { return line_of({{kHello, to_json(hello)}}); }
+
+std::string message_text(const MachineKnowledge& known) { return line_of({{kKnown, to_json(known)}}); }
+
+std::string stop_text() { return line_of({{kStop, true}}); }
+
+std::optional<PointRequest> parse_request(std::string_view line) {
+  const Json json = parse_line(line);
+  if (json.contains(kProbe)) return std::nullopt;
+  const Json* const point = json.find(kPoint);
+  if (point == nullptr) throw Error::format("not the point of a sweep: {}", quote(line));
+  return from_json<PointRequest>(*point, kPoint);
+}
+
+std::optional<PointHello> parse_hello(std::string_view line) {
+  if (line.find(kHello) == std::string_view::npos) return std::nullopt;
+  try {
+    const Json json = Json::parse(line);
+    if (const Json* const hello = json.find(kHello)) return from_json<PointHello>(*hello, kHello);
+  } catch (const Error&) {  // text of another program
+  }
+  return std::nullopt;
+}
+
+MachineKnowledge parse_known(std::string_view line) {
+  const Json json = parse_line(line);
+  const Json* const known = json.find(kKnown);
+  if (known == nullptr) throw Error::format("not what a store knows: {}", quote(line));
+  return from_json<MachineKnowledge>(*known, kKnown);
+}
+
+}  // namespace laptime

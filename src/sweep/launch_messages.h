@@ -1,0 +1,55 @@
+// Messages between a sweep and the process of a point on another machine: one JSON object per line.
+//
+//   sweep                        process of the point
+//   {"point": {...}}        ->
+//                           <-   {"hello": {...}}    once it may use its cores
+//   {"known": {...}}        ->                       what the store knows of the device in the hello
+//                           <-   {"progress": {...}}, ..., {"record": {...}, ...}    (child_messages.h)
+//   {"stop": true}          ->                       asks for the samples so far
+//   end of the input        ->                       ends the process
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/key.h"
+#include "points/expand.h"
+#include "prepare/knowledge.h"
+
+namespace laptime {
+
+// A point as its process gets it, with the fields of the record that only the sweep knows.
+struct PointRequest {
+  std::map<std::string, std::string> options;  // values by the keys of RunConfig, as text
+  std::string name, label;
+  std::string sweep{}, run{}, asked_hash{};
+
+  LAPTIME_FIELDS(options, name, label, sweep, run, asked_hash)
+};
+
+PointRequest request_of(const SweepPoint& point);  // without sweep, run and asked_hash
+SweepPoint point_of(const PointRequest& request);  // Error for values that no option has
+
+struct PointHello {
+  std::string device;  // key of stored measurements (prepare/knowledge.h); empty if the point is refused
+  std::string binary;  // Binary::id
+  bool asked = true;   // false: the input ended before a request
+
+  LAPTIME_FIELDS(device, binary, asked)
+};
+
+// Each as one line, including the line break. `probe_text` asks for a hello alone.
+std::string message_text(const PointRequest& request);
+std::string probe_text();
+std::string message_text(const PointHello& hello);
+std::string message_text(const MachineKnowledge& known);
+std::string stop_text();
+
+// None for the line of probe_text. Error unless the line is a request or that.
+std::optional<PointRequest> parse_request(std::string_view line);
+std::optional<PointHello> parse_hello(std::string_view line);  // none for any other line
+MachineKnowledge parse_known(std::string_view line);           // Error for any other line
+
+}  // namespace laptime

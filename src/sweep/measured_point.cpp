@@ -1,0 +1,49 @@
+// Runs one point, and describes its files again afterwards.
+#include "sweep/measured_point.h"
+
+#include <fmt/format.h>
+
+#include "measure/describe.h"
+
+namespace laptime {
+namespace {
+
+// The record belongs to the content of its files only if nobody wrote to them while they were read.
+void require_unchanged_files(const ResolvedPoint& point, Record& record) {
+  const RunConfig& config = point.config;
+  if (record.status != Status::kOk || (config.weights.empty() && config.data.empty())) return;
+  if (describe_point(point).config_hash == record.config_hash) return;
+  record.status = Status::kFailed;
+  record.reason = fmt::format("{} changed during the run, so no timing is reported; run the point again",
+                              config.weights.empty() ? "the file of --data"
+                              : config.data.empty()  ? "the file of --weights"
+                                                     : "a file of --data or --weights");
+  clear_timing(record);
+}
+
+}  // namespace
+
+void clear_timing(Record& record) {
+  record.time.clear();
+  record.phases.clear();
+  record.tokens_per_second.reset();
+}
+
+PointResult refused_point(const ResolvedPoint& point, const Record& described) {
+  PointResult result{described, {}, {}};
+  result.record.status = Status::kUnsupported;
+  result.record.reason = point.invalid;
+  return result;
+}
+
+PointResult measured_point(const ResolvedPoint& point, const Record& described, const MachineKnowledge& known,
+                           const TraceRequest& trace, const ChildLimits& limits, StopSignals& signals,
+                           const ChildCallbacks& callbacks) {
+  PointResult result = run_in_child(
+      described, [&](const PointHooks& hooks) { return run_one(point, known, hooks, trace, described); }, limits,
+      signals, callbacks);
+  require_unchanged_files(point, result.record);
+  return result;
+}
+
+}  // namespace laptime

@@ -1,0 +1,21 @@
+// measured_point: a point that was measured in a child process, checked against the files that it read.
+#pragma once
+
+#include "measure/run_one.h"
+#include "sweep/child.h"
+
+namespace laptime {
+
+// Removes the measured figures from the record of a run that must not be trusted.
+void clear_timing(Record& record);
+
+// The result of a point that cannot run, for the reason in `point.invalid`.
+PointResult refused_point(const ResolvedPoint& point, const Record& described);
+
+// run_in_child of the point. The record fails if a file of --data or --weights was written to meanwhile. `described` is
+// describe_point of it.
+PointResult measured_point(const ResolvedPoint& point, const Record& described, const MachineKnowledge& known,
+                           const TraceRequest& trace, const ChildLimits& limits, StopSignals& signals,
+                           const ChildCallbacks& callbacks);
+
+}  // namespace laptime
