@@ -18,6 +18,8 @@ struct Timeline {
   std::vector<Event> events;  // in order
   Seconds begin{};            // of the whole, before the first event
   Seconds end{};
+  Seconds communication{};        // in which communication ran
+  Seconds exposed{};              // of that, in which computation waited for it
   std::optional<Seconds> host{};  // the whole on the host's clock, where the device has another one
 
   Seconds total() const { return end - begin; }
