@@ -16,6 +16,7 @@
 #include "prepare/prepare.h"
 #include "sweep/child.h"
 #include "sweep/point_claim.h"
+#include "sweep/ranks.h"
 #include "sweep/stop_signals.h"
 #include "sweep/sweep_store.h"
 
@@ -54,6 +55,11 @@ void require_same_loss(const Record& earlier, Record& record) {
 }
 
 namespace {
+
+PointResult run_point(const ResolvedPoint& point, const MachineKnowledge& known, const PointHooks& hooks,
+                      const TraceRequest& trace, const Record& described) {
+  return run_one(point, known, hooks, trace, described);
+}
 
 class SweepRun {
  public:
@@ -165,9 +171,15 @@ class SweepRun {
         callbacks_.progress(index, progress, elapsed);
       };
     }
+    ChildLimits limits{.timeout = Seconds(point.config.timeout)};
+    const bool has_ranks = point.config.ranks > 1 && point.is_measured();
+    if (has_ranks) limits.silence = limits.timeout;  // the process waits for ranks, which watch each other
     PointResult result = run_in_child(
-        described, [&](const PointHooks& hooks) { return run_one(point, known, hooks, options_.trace, described); },
-        {.timeout = Seconds(point.config.timeout)}, signals_, child);
+        described,
+        [&](const PointHooks& hooks) {
+          return (has_ranks ? run_ranks : run_point)(point, known, hooks, options_.trace, described);
+        },
+        limits, signals_, child);
     require_unchanged_files(point, result.record);
     if (result.record.status == Status::kOutOfMemory && result.record.reason.starts_with("predicted:")) {
       if (const std::string sizes = sizes_text(point); !sizes.empty()) result.record.reason += "; " + sizes;
