@@ -55,6 +55,7 @@ RULES = [
             "src/base/host_clock.": "the clock itself",
             "src/exec/": "times steps and trials",
             "src/backend/": "a device has its own clock",
+            "src/comm/": "how long another rank has been silent",
             "src/measure/describe.cpp": "the date of a record, and the clock rate of the processor",
             "src/sweep/": "time limits of child processes, how long a point took, and the date of a run",
             "src/verify/": "how long a verification has run",

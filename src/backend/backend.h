@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "backend/activities.h"
+#include "backend/group.h"
 #include "backend/kernel.h"
 #include "backend/sensors.h"
 #include "base/units.h"
@@ -50,8 +51,18 @@ struct Launch {
   std::span<const TensorView> in;
   std::span<const TensorView> out;
   std::byte* workspace = nullptr;
-  double flops = 0;   // model FLOPs
-  int64_t bytes = 0;  // bytes that must be read and written
+  double flops = 0;           // model FLOPs
+  int64_t bytes = 0;          // bytes that must be read and written
+  bool communicates = false;  // runs in the queue of communication
+};
+
+// When a launch of communication ran, on the clock of the device.
+struct CommunicationTime {
+  Seconds begin{}, end{};
+};
+struct CommunicationTimes {
+  std::vector<CommunicationTime> launches;
+  Seconds waited{};
 };
 
 // Initial contents of allocated memory.
@@ -117,10 +128,19 @@ class Backend {
 
   // Prepares a kernel; must be called before its first launch with this signature, and may be called again.
   virtual void prepare(const Kernel& kernel, const Signature& signature) = 0;
-  // Enqueues a launch. Launches and marks execute in order. After the call, the caller may change the data that
-  // `launch` points to, except the bytes of the operands.
+  // Enqueues a launch. Launches and marks execute in order; launches of communication among themselves, beside the
+  // others and after all launches before them. Afterwards the caller may change what `launch` points to,
+  // except the bytes of the operands.
   virtual void launch(const Launch& launch) = 0;
-  // Enqueues a pause, which delays the next launch or mark by `time`.
+  // The ranks that launches of communication are among; called before the first of them. The group must outlive the
+  // backend.
+  virtual void join(Group& group) { static_cast<void>(group); }
+  // Later launches and marks begin when the first `count` launches of communication since synchronize are done.
+  virtual void wait_for_communication(size_t count) { static_cast<void>(count); }
+  // Times of the launches of communication before the last synchronize, since the one before it; and how long others
+  // waited for them.
+  virtual CommunicationTimes communication_times() const { return {}; }
+  // Enqueues a pause: the next launch or mark begins that much later.
   virtual void pause(Seconds time) = 0;
   // Enqueues mark `index`: the device records the time when everything before it is done. Does not block.
   virtual void mark(size_t index) = 0;

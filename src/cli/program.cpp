@@ -16,6 +16,8 @@
 #include "cli/help.h"
 #include "config/option_table.h"
 #include "config/run_config.h"
+#include "sweep/rank_messages.h"
+#include "sweep/rank_process.h"
 #include "sweep/stop_signals.h"
 
 namespace laptime {
@@ -187,6 +189,8 @@ ExitCode run_program(const std::vector<std::string>& words) {
   ignore_failed_writes();
   try {
     require_stack();
+    if (words.size() == 1 && words.front() == kRankWord)
+      return run_rank_process() == 0 ? ExitCode::kOk : ExitCode::kFailed;
     return parse_arguments(words)();
   } catch (const ReaderGone&) {
     return StopSignals::requested() ? ExitCode::kInterrupted : ExitCode::kOk;

@@ -89,7 +89,15 @@ constexpr auto choices_of(DataFormat) {
       Choice<DataFormat>{DataFormat::kNpy, "npy"},       Choice<DataFormat>{DataFormat::kBytes, "bytes"}};
 }
 
-// The type in which AdamW stores its two moments between steps; it computes in float32.
+// The ranks of a run divide the batch, and beside it nothing (data parallel), the optimizer's states
+// (ZeRO-1), gradients too (ZeRO-2), or parameters too (ZeRO-3, FSDP); Rajbhandari et al. 2020.
+enum class Shard : uint8_t { kNone, kOptimizer, kGradients, kParameters };
+constexpr auto choices_of(Shard) {
+  return std::array{Choice<Shard>{Shard::kNone, "none"}, Choice<Shard>{Shard::kOptimizer, "optimizer"},
+                    Choice<Shard>{Shard::kGradients, "gradients"}, Choice<Shard>{Shard::kParameters, "parameters"}};
+}
+
+// The type in which AdamW keeps its two moments between steps; it computes in float32.
 enum class MomentType : uint8_t { kFloat32, kBFloat16 };
 constexpr auto choices_of(MomentType) {
   return std::array{Choice<MomentType>{MomentType::kFloat32, "float32"},
@@ -157,9 +165,13 @@ struct RunConfig {
   double weight_decay = 0.01;
   MomentType moments = MomentType::kFloat32;
   std::string loss_scale = "none";
-  std::optional<double> clip_norm;     // maximum global norm of the gradients
-  bool accumulate = false;             // keep gradients between steps and add to them
-  int64_t micro_batches = 1;           // forward and backward passes per step, each over a part of the batch
+  std::optional<double> clip_norm;  // largest global norm of the gradients
+  bool accumulate = false;          // gradients are kept and added to between steps
+  int64_t micro_batches = 1;        // forward and backward passes of a step, each over a part of the batch
+  int64_t ranks = 1;                // processes that divide the batch
+  Shard shard = Shard::kNone;
+  std::string bucket = "25MiB";        // of communication between ranks; see parse_bytes
+  bool oversubscribe = false;          // more threads of ranks than cores
   std::optional<std::string> keep;     // composites that compile mode keeps whole, "a+b"; none: all
   std::optional<std::string> lower;    // composites that compile mode lowers
   std::optional<std::string> kernels;  // record file whose kernel choices are reused; none: measure all
@@ -176,7 +188,9 @@ struct RunConfig {
   double budget = 30;  // seconds
   double timeout = 1800;
 
-  // T of the step: crop_context if given, otherwise the model's context_length.
+  // Sequences of a rank; `ranks` divides the batch.
+  int64_t rank_batch() const { return model.batch_size / ranks; }
+  // T of the step: crop_context where given, else the model's context_length.
   int64_t step_context() const { return crop_context.value_or(model.context_length); }
   // The model as the step runs it: its context_length equals step_context().
   ModelConfig step_model() const;
@@ -200,6 +214,7 @@ struct RunConfig {
     constexpr std::string_view kEngine = "Engine";
     constexpr std::string_view kOptimizer = "Optimizer";
     constexpr std::string_view kInput = "Weights and data";
+    constexpr std::string_view kRanks = "Ranks";
     constexpr double kMaxCount = 1e9;
     constexpr double kMaxRate = 1e6;
     constexpr double kBelowOne = 0.999999999;
@@ -299,6 +314,18 @@ struct RunConfig {
     visit(Option{.flag = "micro-batches", .key = "micro_batches", .tag = "micro", .group = kOptimizer,
                  .help = "passes into which a step divides its batch; their gradients are summed for one update "
                          "(gradient accumulation)", .min = 1, .max = 256, .in_name = kGiven}, self.micro_batches);
+    visit(Option{.flag = "ranks", .key = "ranks", .tag = "ranks", .group = kRanks,
+                 .help = "processes that divide the batch and run together (data parallel), started by mpirun",
+                 .min = 1, .max = 65536, .in_name = kGiven}, self.ranks);
+    visit(Option{.flag = "shard", .key = "shard", .tag = "shard", .group = kRanks,
+                 .help = "what the ranks divide beside the batch: none, optimizer states (ZeRO-1), gradients too (ZeRO-2), "
+                         "or parameters too (ZeRO-3, FSDP)", .in_name = kGiven}, self.shard);
+    visit(Option{.flag = "bucket", .key = "bucket", .tag = "bucket", .group = kRanks,
+                 .help = "least bytes of gradients that ranks sum in one go, for example 25MiB", .in_name = kGiven,
+                 .configures_engine = true, .value = "BYTES", .canonical = canonical_bytes}, self.bucket);
+    visit(Option{.flag = "oversubscribe", .key = "oversubscribe", .tag = "oversubscribe", .group = kRanks,
+                 .help = "start more threads of ranks than there are cores; their times are then those of shared cores",
+                 .in_name = kGiven, .configures_engine = true}, self.oversubscribe);
     visit(Option{.flag = "crop-context", .key = "crop_context", .tag = "crop", .group = kInput, .unit = "tokens",
                  .help = "use only the first rows of the position table (2024, gpt2)", .empty = "none",
                  .min = 1, .max = 2'147'483'647, .in_name = kGiven}, self.crop_context);

@@ -48,11 +48,20 @@ Executor::BoundStep Executor::bind(const PlanStep& step) {
   // The span remains valid when `bound` is moved, because the vector keeps its heap buffer.
   const std::span<const TensorView> operands(bound.operands);
   bound.launch = {
-      step.kernel, &step.attributes, operands.first(step.in.size()), operands.subspan(step.in.size()), nullptr,
-      step.flops,  step.bytes};
+      step.kernel, &step.attributes, operands.first(step.in.size()),   operands.subspan(step.in.size()), nullptr,
+      step.flops,  step.bytes,       step.queue == kCommunicationQueue};
+  bound.awaited = awaited_by(step);
   bound.pause = step.pause;
   if (step.workspace >= 0) bound.launch.workspace = view_of({step.workspace, {}}).data;
   return bound;
+}
+
+// Communication waits for the computation before it by itself.
+size_t Executor::awaited_by(const PlanStep& step) const {
+  if (step.queue == kCommunicationQueue || step.waits.empty()) return 0;
+  const int last = *std::max_element(step.waits.begin(), step.waits.end());
+  return static_cast<size_t>(std::count_if(plan_.steps.begin(), plan_.steps.begin() + last + 1,
+                                           [](const PlanStep& one) { return one.queue == kCommunicationQueue; }));
 }
 
 void Executor::enqueue_step(size_t number) {
@@ -69,6 +78,7 @@ void Executor::enqueue_step(size_t number) {
       step.launch.workspace = address(workspace);
   }
   if (!ranges_.empty()) move_to_ranges(&ranges_[number]);
+  if (step.awaited > 0) backend_.wait_for_communication(step.awaited);
   backend_.launch(step.launch);
   if (step.pause.count() > 0) backend_.pause(step.pause);
 }
@@ -200,6 +210,9 @@ Timeline Executor::run_step(Recording* recording, Marks marks) {
   backend_.synchronize();
   if (backend_.has_own_clock()) timeline.host = host_now() - host_begin;
   timeline.end = backend_.now();
+  const CommunicationTimes communication = backend_.communication_times();
+  for (const CommunicationTime& launch : communication.launches) timeline.communication += launch.end - launch.begin;
+  timeline.exposed = communication.waited;
   timeline.events.reserve(phase_runs_.size());
   size_t begin = 0;
   for (size_t i = 0; i < phase_runs_.size(); ++i) {

@@ -68,6 +68,7 @@ class Executor {
     std::vector<int> buffers;          // buffers of the operands; -1: none
     Launch launch;
     Seconds pause{};
+    size_t awaited = 0;  // launches of communication that must be done
   };
 
   // Consecutive steps of one phase, followed by a mark.
@@ -92,6 +93,7 @@ class Executor {
   void move_to_ranges(const std::vector<std::string>* ranges);
   TensorView view_of(const Operand& operand) const;
   BoundStep bind(const PlanStep& step);
+  size_t awaited_by(const PlanStep& step) const;
   std::vector<std::byte> read(const TensorView& view) const;
   // The worst value in a view.
   enum class Worst : uint8_t { kUsual, kInfinity, kNan };

@@ -13,8 +13,9 @@ class Sampler {
 
   Sampling run() {
     if (request_.marks_first) marks_ = Marks::kLaunches;
-    while (!series_.is_done()) {
-      if (series_.is_between_samples() && hooks_.interrupted && hooks_.interrupted()) break;
+    for (;;) {
+      const bool wants_step = !series_.is_done() && !is_interrupted();
+      if (!(hooks_.agree ? hooks_.agree(wants_step) : wants_step)) break;
       step();
     }
     const bool interrupted = !series_.is_done();
@@ -22,6 +23,8 @@ class Sampler {
   }
 
  private:
+  bool is_interrupted() const { return series_.is_between_samples() && hooks_.interrupted && hooks_.interrupted(); }
+
   void step() {
     const auto number = static_cast<int64_t>(series_.so_far().steps.size());
     if (hooks_.before) hooks_.before(number);

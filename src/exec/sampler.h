@@ -18,6 +18,9 @@ struct StepHooks {
   // Called before `after` when launches are marked, with the times of Executor::launch_times.
   std::function<void(int64_t step, const std::vector<Seconds>& times)> launches;
   std::function<bool()> interrupted;  // called between samples; true ends sampling
+  // Called before each step, and after the last one, with whether this process wants a step; returns whether there is
+  // one. Null: as it wants.
+  std::function<bool(bool wants_step)> agree;
 };
 
 // When to stop sampling.

@@ -56,7 +56,8 @@ std::vector<ValueId> Builder::emit(const OpCard& op, const Attributes& attribute
     Role role = op.kind == OpKind::kConstant ? Role::kConstant : Role::kActivation;
     if (state >= 0) {
       const Value& base = graph_.value(node.inputs[static_cast<size_t>(state)]);
-      LAPTIME_CHECK(base.type == out[i], "{} updates {} with {}", op.name, base.type.text(), out[i].text());
+      const bool fits = op.updates_each ? base.type.dtype == out[i].dtype : base.type == out[i];
+      LAPTIME_CHECK(fits, "{} updates {} with {}", op.name, base.type.text(), out[i].text());
       storage = base.storage;
       role = base.role;
     }

@@ -28,6 +28,7 @@ const char* name_of(WorkClass work) {
     case WorkClass::kCopy: return "copy";
     case WorkClass::kLoss: return "loss";
     case WorkClass::kOptimizer: return "optimizer";
+    case WorkClass::kCommunication: return "communication";
   }
   return "?";
 }

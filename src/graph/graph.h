@@ -42,8 +42,9 @@ enum class WorkClass : uint8_t {
   kCopy,
   kLoss,
   kOptimizer,
+  kCommunication,  // between ranks: what computation waits for
 };
-inline constexpr int kWorkClassCount = 9;
+inline constexpr int kWorkClassCount = 10;
 const char* name_of(WorkClass work);  // "matmul"
 
 // Index of a value in a graph; by default, no value.

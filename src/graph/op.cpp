@@ -17,6 +17,7 @@ const char* name_of(OpKind kind) {
     case OpKind::kCopy: return "copy";
     case OpKind::kSymbolic: return "symbolic";
     case OpKind::kCommunication: return "communication";
+    case OpKind::kWait: return "wait";
   }
   return "?";
 }
@@ -31,8 +32,9 @@ WorkClass class_of_kind(OpKind kind) {
     case OpKind::kConstant:
     case OpKind::kView:
     case OpKind::kCopy:
-    case OpKind::kSymbolic:
-    case OpKind::kCommunication: return WorkClass::kCopy;
+    case OpKind::kSymbolic: return WorkClass::kCopy;
+    case OpKind::kCommunication:
+    case OpKind::kWait: return WorkClass::kCommunication;
   }
   return WorkClass::kCopy;
 }
@@ -40,6 +42,7 @@ WorkClass class_of_kind(OpKind kind) {
 }  // namespace
 
 WorkClass work_class_of(const Node& node) {
+  if (node.op->kind == OpKind::kCommunication || node.op->kind == OpKind::kWait) return WorkClass::kCommunication;
   if (node.annotations.phase == Phase::kOptimizer) return WorkClass::kOptimizer;
   if (node.op->is_cast) return WorkClass::kCast;
   if (node.annotations.work_class) return *node.annotations.work_class;
@@ -66,6 +69,7 @@ Signature signature_of(const Graph& graph, const Node& node) {
 }
 
 int OpCard::updated_input(int output) const {
+  if (updates_each) return output;
   const auto found =
       std::find_if(updates.begin(), updates.end(), [&](const Update& update) { return update.output == output; });
   return found == updates.end() ? -1 : found->input;

@@ -23,7 +23,8 @@ enum class OpKind : uint8_t {
   kContraction,    // matrix products
   kCopy,           // moves bytes: copies, casts, gathers, fills
   kSymbolic,       // replaced by a pass before anything runs
-  kCommunication,  // between devices
+  kCommunication,  // between ranks
+  kWait,           // for communication
 };
 const char* name_of(OpKind kind);
 
@@ -125,14 +126,24 @@ struct OpCard {
   // Outputs that may be null if no node reads them; any other unread output gets scratch memory.
   IndexSet optional_outputs{};
   std::vector<Update> updates{};
-  // Permission to write output `output` over input `input`. The plan uses it if no later node reads the input and the
-  // types agree.
+  // Output i is the next value of input i, for each of any number of inputs; its type may be another view of the bytes.
+  bool updates_each = false;
+  // Permission to write output `output` over input `input`, which the plan uses if no later node reads the input and
+  // the types agree.
   std::vector<Update> may_overwrite{};
 
   // kConstant only: a PyTorch module would register it as a buffer, so it exists before a step. PyTorch computes other
   // constants within the step.
   bool is_module_buffer = false;
 
+  // kCommunication only. Output i depends on input i alone, so that several nodes may become one. `wait` is the op
+  // whose node stands between the communication and the nodes that read what it makes.
+  const OpCard* wait = nullptr;
+  // kCommunication only: made before forward reads it and again before backward does, so that it is not kept in
+  // between.
+  bool is_made_where_read = false;
+
+  bool has_updates() const { return updates_each || !updates.empty(); }
   // The input whose state `output` updates, or -1.
   int updated_input(int output) const;
 };

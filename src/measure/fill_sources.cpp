@@ -43,36 +43,41 @@ void for_each_index(int64_t count, int threads, const std::function<void(int64_t
 struct Block {
   const ParameterSpec* parameter;
   int source;
-  int64_t begin, size;  // elements
+  int64_t begin, size;  // elements of the source
+  int64_t first;        // of the parameter, of the element at `begin`
 };
 
-void add_blocks(const Plan& plan, const ParameterSpec& parameter, std::vector<Block>& blocks) {
+void add_blocks(const Plan& plan, const ParameterSpec& parameter, int64_t rank, std::vector<Block>& blocks) {
   const int source = plan.find_source(parameter.name);
   if (source < 0) return;
   const int64_t elements = plan.buffers[static_cast<size_t>(source)].bytes / static_cast<int64_t>(sizeof(float));
-  for (int64_t begin = 0; begin < elements; begin += kBlock)
-    blocks.push_back({&parameter, source, begin, std::min(kBlock, elements - begin)});
+  const bool is_chunk = elements < Shape(std::span(parameter.shape)).product();
+  for (int64_t begin = 0; begin < elements; begin += kBlock) {
+    const int64_t first = is_chunk ? rank * elements + begin : begin;
+    blocks.push_back({&parameter, source, begin, std::min(kBlock, elements - begin), first});
+  }
 }
 
 }  // namespace
 
-void fill_weights(Executor& executor, const RunConfig& config, const StartingWeights& weights, int threads) {
+void fill_weights(Executor& executor, const RunConfig& config, const StartingWeights& weights, int threads,
+                  int64_t rank) {
   if (!executor.computes()) return;
   const auto loss_scale = static_cast<float>(loss_scaling(config.loss_scale).initial);
   executor.write(source::kLossScale, &loss_scale, sizeof(loss_scale));
   const ModelSummary summary = summarize(config.step_model());
   std::vector<Block> blocks;
-  for (const ParameterSpec& parameter : summary.parameters) add_blocks(executor.plan(), parameter, blocks);
-  for (const ParameterSpec& input : summary.inputs) add_blocks(executor.plan(), input, blocks);
+  for (const ParameterSpec& parameter : summary.parameters) add_blocks(executor.plan(), parameter, rank, blocks);
+  for (const ParameterSpec& input : summary.inputs) add_blocks(executor.plan(), input, rank, blocks);
   for_each_index(static_cast<int64_t>(blocks.size()), threads, [&](int64_t i) {
     const Block& block = blocks[static_cast<size_t>(i)];
     std::vector<float> values(static_cast<size_t>(block.size));
-    weights.fill(*block.parameter, block.begin, values);
+    weights.fill(*block.parameter, block.first, values);
     executor.write(block.source, block.begin * static_cast<int64_t>(sizeof(float)), std::as_bytes(std::span(values)));
   });
 }
 
-StepInputs::StepInputs(const RunConfig& config) : config_(config) {
+StepInputs::StepInputs(const RunConfig& config, int64_t rank) : config_(config), rank_(rank) {
   if (!card_of(config.model).is_language_model) return;
   source_ = make_token_source(config);
   const auto ids = static_cast<size_t>((Size(config.model.batch_size) * config.step_context()).value());
@@ -89,10 +94,23 @@ void StepInputs::write(Executor& executor, int64_t step) {
   const int64_t batch = config_.batches == Batches::kFixed ? 0 : step;
   if (batch == held_) return;
   source_->batch(step, tokens_, targets_);
-  const auto bytes = static_cast<int64_t>(tokens_.size() * sizeof(int64_t));
-  executor.write(source::kTokens, tokens_.data(), bytes);
-  executor.write(source::kTargets, targets_.data(), bytes);
+  write_rows(executor, source::kTokens, tokens_);
+  write_rows(executor, source::kTargets, targets_);
   held_ = batch;
+}
+
+void StepInputs::write_rows(Executor& executor, const char* source, const std::vector<int64_t>& ids) const {
+  const int to = executor.plan().find_source(source);
+  if (to < 0) return;
+  const std::span<const int64_t> all(ids);
+  const int64_t parts = config_.ranks > 1 ? config_.micro_batches : 1;
+  const auto whole = static_cast<int64_t>(ids.size()) / parts;  // of a micro-batch
+  const int64_t own = whole / config_.ranks;
+  for (int64_t part = 0; part < parts; ++part) {
+    const auto begin = static_cast<size_t>(part * whole + rank_ * own);
+    executor.write(to, part * own * static_cast<int64_t>(sizeof(int64_t)),
+                   std::as_bytes(all.subspan(begin, static_cast<size_t>(own))));
+  }
 }
 
 }  // namespace laptime

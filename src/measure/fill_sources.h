@@ -12,21 +12,27 @@
 
 namespace laptime {
 
-// Writes the parameters, the inputs of the attention model and the first loss scale, according to the configuration.
-// AdamW state and kept gradients keep their initial zeros. The values do not depend on the number of threads.
-void fill_weights(Executor& executor, const RunConfig& config, const StartingWeights& weights, int threads);
+// Writes the parameters, the inputs of the attention model and the first loss scale, as the configuration asks. AdamW
+// state and kept gradients keep their initial zeros. The values do not depend on the number of threads that share the
+// work. A rank gets its chunk of a parameter that the ranks divide.
+void fill_weights(Executor& executor, const RunConfig& config, const StartingWeights& weights, int threads,
+                  int64_t rank = 0);
 
-// Tokens, targets, step number and learning rate of consecutive steps, for a language model.
+// Tokens, targets, step number and learning rate of successive steps, for a language model. A rank gets its sequences
+// of each micro-batch of the whole batch.
 class StepInputs {
  public:
-  // Throws Error if the configured data file cannot be read.
-  explicit StepInputs(const RunConfig& config);
+  // Error if the data file of the configuration cannot be read.
+  explicit StepInputs(const RunConfig& config, int64_t rank = 0);
 
   // Writes the inputs of step `step` (counted from 0) to the executor.
   void write(Executor& executor, int64_t step);
 
  private:
+  void write_rows(Executor& executor, const char* source, const std::vector<int64_t>& ids) const;
+
   RunConfig config_;
+  int64_t rank_;
   std::unique_ptr<TokenSource> source_;  // null for a model without tokens
   std::vector<int64_t> tokens_;
   std::vector<int64_t> targets_;

@@ -9,6 +9,7 @@
 
 #include "base/machine_state.h"
 #include "distribution/bootstrap.h"
+#include "distribution/median.h"
 #include "distribution/moments.h"
 #include "distribution/verdict.h"
 #include "measure/figures.h"
@@ -66,6 +67,19 @@ void fill_memory(const Measurement& run, MemoryUse& memory) {
   memory.peak_rss_bytes = run.peak_rss_bytes;
 }
 
+CommunicationUse communication_of(const Plan& plan, const Sampling& sampling) {
+  CommunicationUse use{.bytes = 0, .launches = 0, .seconds = {}, .exposed = {}};
+  for (const PlanStep& step : plan.steps) {
+    if (step.queue != kCommunicationQueue) continue;
+    *use.bytes += step.bytes;
+    ++*use.launches;
+  }
+  if (sampling.sample_count() == 0) return use;
+  use.seconds = median(per_sample(sampling, [](const Timeline& step) { return step.communication; }));
+  use.exposed = median(per_sample(sampling, [](const Timeline& step) { return step.exposed; }));
+  return use;
+}
+
 void fill_setup(const SetupTimes& run, SetupTimes& setup) {
   setup.data = run.data;
   setup.memory = run.memory;
@@ -83,10 +97,11 @@ MeasuredWork work_of(const Prepared& prepared) {
       .phases = phases_of(plan),
       .model = summarize(model),
       .tokens = model.batch_size * model.context_length,
-      .datasheet_flops = prepared.device.datasheet_flops,
+      .datasheet_flops = prepared.device.datasheet_flops,  // of all ranks, as the model is
       .peak_math = prepared.device.rules.tf32 ? ProductMath::kTf32 : math_of_factors(prepared.device.product_factors),
       .threads = prepared.device.threads,
       .is_predicted = !prepared.device.computes};
+  if (work.datasheet_flops) *work.datasheet_flops *= static_cast<double>(prepared.config.ranks);
   if (plan.has(Phase::kOptimizer)) work.optimizer_flops = plan.flops(Phase::kOptimizer);
   return work;
 }
@@ -98,6 +113,7 @@ Record make_record(Record described, const Prepared& prepared, const Measurement
   record.memory = prepared.memory;
   record.math_mode = math_mode(prepared.plan, prepared.device);
   fill_memory(measurement, record.memory);
+  if (prepared.config.ranks > 1) record.communication = communication_of(prepared.plan, measurement.sampling);
   fill_setup(measurement.setup, record.setup);
   if (!fill_result(work_of(prepared), measurement, record)) return record;
   fill_classes(measurement, prepared.config.pass, record);

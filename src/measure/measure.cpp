@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "comm/agreement.h"
 #include "exec/sampler.h"
 #include "measure/fill_sources.h"
 #include "measure/launch_costs.h"
@@ -105,7 +106,7 @@ class PointRun {
   Measurement run() {
     LapTimer laps(backend_);
     const StartingWeights weights(config_);
-    StepInputs inputs(config_);
+    StepInputs inputs(config_, rank());
     run_.setup.data = laps.next();
 
     report({.stage = "memory"});
@@ -116,7 +117,7 @@ class PointRun {
     run_.setup.memory = laps.next();
 
     report({.stage = "weights"});
-    fill_weights(executor, config_, weights, prepared_.device.threads.value_or(1));
+    fill_weights(executor, config_, weights, prepared_.device.threads.value_or(1), rank());
     run_.setup.weights = laps.next();
 
     take_samples(executor, inputs);
@@ -130,14 +131,18 @@ class PointRun {
     if (backend_.computes() && has_slowed_down(run_.sampling)) run_.denormals = count_denormals(executor);
     const bool has_loss = executor.plan().find_output(output::kLoss) != nullptr;
     if (!has_loss && !run_.sampling.interrupted) run_.finite = outputs_are_finite(executor);
-    if (!run_.finite) {
-      held.reset();  // its memory is needed to run the steps again
+    if (!run_.finite && hooks_.group == nullptr) {  // ranks would leave the step at different places
+      held.reset();                                 // its memory is needed to run the steps again
       search_nan(weights);
     }
     return std::move(run_);
   }
 
  private:
+  int64_t rank() const { return hooks_.group == nullptr ? 0 : hooks_.group->rank(); }
+  // The decision of rank 0, which all ranks take.
+  bool agreed(bool own) const { return hooks_.group == nullptr ? own : decide(*hooks_.group, own); }
+
   void report(const PointProgress& progress) const {
     if (hooks_.progress) hooks_.progress(progress);
   }
@@ -203,7 +208,8 @@ class PointRun {
       if (step >= std::max<int64_t>(warmup, 1)) costs_.add(times);  // the first step is slower than the others
     };
     hooks.interrupted = [&] { return !run_.finite || (hooks_.interrupted && hooks_.interrupted()); };
-    // Samples that a trace is compared with have no launch times.
+    hooks.agree = [&](bool wants_step) { return agreed(wants_step); };
+    // Samples that a trace is held against have no marks of launches.
     const double marks_below = trace_.wanted ? 0 : kLaunchMarksBelow;
     const Seconds mark = marks_below > 0 ? executor.cost_of_mark() : Seconds{};
     run_.sampling = sample(executor,
@@ -230,13 +236,17 @@ class PointRun {
     if (trace_.traced_steps > 0) trace.mark = executor.cost_of_mark().count();
     auto number = static_cast<int64_t>(run_.sampling.steps.size());
     for (int64_t i = 0; i < 2 * trace_.traced_steps; ++i, ++number) {
-      if (hooks_.interrupted && hooks_.interrupted()) break;
+      if (!agreed(!(hooks_.interrupted && hooks_.interrupted()))) break;
       inputs.write(executor, number);
       const bool is_traced = i % 2 == 1;
       const Timeline timeline = executor.run(is_traced ? Marks::kLaunches : Marks::kPhases);
       if (is_traced) {
         const std::vector<Seconds> times = executor.launch_times();
         trace.steps.push_back(traced_step(timeline, times));
+        for (const CommunicationTime& launch : backend_.communication_times().launches) {
+          for (const Seconds time : {launch.begin, launch.end})
+            trace.steps.back().communication.push_back(std::llround((time - timeline.begin).count() * 1e9));
+        }
         costs_.add(times);
       } else {
         trace.untraced.push_back(timeline.total().count());

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "backend/backend.h"
+#include "backend/group.h"
 #include "base/key.h"
 #include "measure/measurement.h"
 #include "prepare/prepare.h"
@@ -50,6 +51,7 @@ struct PointHooks {
   std::function<void(const PointProgress&)> progress;
   std::function<void(const Record&)> planned;  // receives the record before any memory is allocated
   std::function<bool()> interrupted;           // called between steps; true ends the point as `interrupted`
+  Group* group = nullptr;                      // the ranks of the point, of which this process is one; null: one rank
 };
 
 // A request for traced steps in addition to the samples.

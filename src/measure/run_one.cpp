@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "base/machine.h"
+#include "comm/agreement.h"
 #include "config/fields_json.h"
 #include "distribution/median.h"
 #include "measure/describe.h"
@@ -37,6 +39,7 @@ class Point {
     key_ = device_key(device);
     describe_device(device, record_);
     const std::unique_ptr<Backend> backend = device.open();
+    if (hooks_.group != nullptr) backend->join(*hooks_.group);
     const Prepared prepared = prepare_with_trial(device, *backend);
     const auto predicted = record_.prediction.time.find(time_key(config_.pass));
     const Seconds expected_step{predicted == record_.prediction.time.end() ? 0 : predicted->second};
@@ -50,11 +53,13 @@ class Point {
         result_trace_->datasheet_bandwidth = device.datasheet_bandwidth;
       }
     }
-    if (measurement.finite && !measurement.interrupted()) {
+    if (measurement.finite && !measurement.interrupted() && rank() == 0) {
       std::vector<MeasuredPeak> peaks;
       const std::vector<double> samples = per_sample(measurement.sampling, reported_time(prepared.plan, config_.pass));
       const std::string disturbance = disturbance_of(measurement, samples, result_trace_, device.threads);
-      const double reached = std::max(model_flops(config_) / median(samples), measurement.products.flops_per_second);
+      const auto ranks = static_cast<double>(config_.ranks);
+      const double reached =
+          std::max(model_flops(config_) / ranks / median(samples), measurement.products.flops_per_second);
       const LimitsRequest request{.reached = reached,
                                   .bandwidth = trace_.wanted,
                                   .reached_bandwidth = result_trace_ ? memory_bandwidth_reached(*result_trace_) : 0,
@@ -64,6 +69,7 @@ class Point {
         result_trace_->peak_flops = measurement.limits.product_flops;
         result_trace_->bandwidth = measurement.limits.bandwidth;
       }
+      if (measurement.limits.product_flops) *measurement.limits.product_flops *= ranks;  // each has cores of its own
       add_learned(peaks, learned_.peaks);
       for (LaunchCost& cost : measurement.costs) {
         cost.threads = device.threads.value_or(0);
@@ -75,6 +81,17 @@ class Point {
   }
 
  private:
+  int64_t rank() const { return hooks_.group == nullptr ? 0 : hooks_.group->rank(); }
+
+  // All ranks run the kernels that rank 0 has chosen, so that the bits of a run do not depend on who was faster.
+  Prepared prepare_as_rank_0(const Device& device) {
+    Group& group = *hooks_.group;
+    MachineKnowledge chosen{.kernel_choices = known_.kernel_choices};
+    if (rank() == 0) return broadcast(group, to_json(chosen).dump()), prepare_checked(device);
+    known_ = from_json<MachineKnowledge>(Json::parse(broadcast(group, {})), "kernel choices of rank 0");
+    return prepare_checked(device);
+  }
+
   void report(const std::string& stage) const {
     if (hooks_.progress) hooks_.progress({.stage = stage});
   }
@@ -96,7 +113,7 @@ class Point {
   }
 
   Prepared prepare_checked(const Device& device) {
-    Prepared prepared = prepare(config_, device, known_);
+    Prepared prepared = prepare(config_, device, known_, {.outputs = {.rank = rank()}});
     record_.memory = prepared.memory;
     if (trace_.wanted) result_trace_ = trace_of(prepared.plan);
     prepared.require_fit();
@@ -120,6 +137,7 @@ class Point {
   // After a trial the point is planned again, because the chosen kernels may need other workspaces. If a different
   // recomputation fits then, its new signatures are tried too.
   Prepared prepare_with_trial(const Device& device, Backend& backend) {
+    if (rank() != 0) return prepare_as_rank_0(device);
     LapTimer laps(backend);
     report("plan");
     Prepared prepared = prepare_checked(device);
@@ -133,7 +151,7 @@ class Point {
       prepared = prepare_checked(device);
     }
     record_.setup.kernel_trial = laps.next();
-    return prepared;
+    return hooks_.group == nullptr ? prepared : prepare_as_rank_0(device);
   }
 
   const RunConfig& config_;
@@ -157,6 +175,7 @@ PointResult run_one(const ResolvedPoint& point, const MachineKnowledge& known, c
                     const TraceRequest& trace, std::optional<Record> described) {
   PointResult result{described ? std::move(*described) : describe_point(point), {}, {}};
   Record& record = result.record;
+  const bool is_reported = hooks.group == nullptr || hooks.group->rank() == 0;
   try {
     if (point.device) {
       Point(point.config, known, hooks, trace, result).run(*point.device);
@@ -164,12 +183,15 @@ PointResult run_one(const ResolvedPoint& point, const MachineKnowledge& known, c
       fail(record, Status::kUnsupported, point.refusal);
     }
   } catch (const OutOfMemory& error) {
+    if (!is_reported) throw;
     fail(record, Status::kOutOfMemory, error.what());
     record.bytes_requested = error.bytes_requested();
     record.bytes_available = error.bytes_available();
   } catch (const std::bad_alloc&) {
+    if (!is_reported) throw;
     fail(record, Status::kOutOfMemory, "the program itself could not allocate memory");
   } catch (const Error& error) {
+    if (!is_reported) throw;
     fail(record, Status::kFailed, error.what());
   }
   return result;

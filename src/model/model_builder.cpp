@@ -6,14 +6,25 @@
 
 #include "graph/structural_ops.h"
 #include "model/train_step.h"
+#include "ops/collective/collective.h"
 
 namespace laptime {
 
 DeclaredSource ModelBuilder::declare(ParameterSpec spec, Role role) {
   if (!current.scope.empty()) spec.name = current.scope + "." + spec.name;
   spec.region = current.region;
-  const ValueId value = source(spec.name, contiguous_type(real_, Shape(std::span(spec.shape))), role);
-  return {std::move(spec), value};
+  const Shape shape{std::span(spec.shape)};
+  const bool is_divided = share_.shard == Shard::kParameters && share_.divides(shape.product());
+  if (role != Role::kParameter || !is_divided) {
+    const ValueId value = source(spec.name, contiguous_type(real_, shape), role);
+    return {std::move(spec), value, {}};
+  }
+  const ValueId shard = source(spec.name, contiguous_type(real_, {shape.product() / share_.ranks}), role);
+  const ValueId gathered = emit_one(kAllGather, GroupAttributes{share_.ranks, share_.rank}, {shard});
+  const ValueId value = reshape(*this, gathered, shape);
+  mark_role(value, role);
+  annotate(value, {spec.name, {}, spec.region});
+  return {std::move(spec), value, shard};
 }
 
 void ModelBuilder::select(const MicroBatch& micro_batch) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "config/run_config.h"
 #include "graph/builder.h"
 #include "model/parameters.h"
 
@@ -13,7 +14,18 @@ namespace laptime {
 
 struct DeclaredSource {
   ParameterSpec spec;
-  ValueId value;
+  ValueId value;  // the whole tensor
+  ValueId shard;  // the rank's chunk, where ranks divide parameters; else invalid
+};
+
+// The rank whose step is built, and what the ranks divide.
+struct RankShare {
+  int64_t ranks = 1;
+  int64_t rank = 0;
+  Shard shard = Shard::kNone;
+
+  // Whether the ranks divide the states of a tensor with so many elements.
+  bool divides(int64_t elements) const { return ranks > 1 && shard != Shard::kNone && elements % ranks == 0; }
 };
 
 // The inputs of a language model.
@@ -26,12 +38,12 @@ struct TokenInputs {
 class ModelBuilder : public Builder {
  public:
   // `real` is the type of parameters and inputs; `seed` is the seed of dropout.
-  explicit ModelBuilder(DType real, uint64_t seed = 0) : real_(real), seed_(seed) {}
+  explicit ModelBuilder(DType real, uint64_t seed = 0, const RankShare& share = {})
+      : real_(real), seed_(seed), share_(share) {}
 
   DType real() const { return real_; }
-  uint64_t seed() const {
-    return seed_ + static_cast<uint64_t>(micro_batch_);
-  }  // different dropout in each micro-batch
+  const RankShare& share() const { return share_; }
+  uint64_t seed() const { return seed_ + static_cast<uint64_t>(micro_batch_); }  // another dropout in each micro-batch
 
   // The model is built again for each micro-batch: existing parameters are found by name, and inputs are the rows
   // [begin, end) of `batch_size` rows.
@@ -44,8 +56,8 @@ class ModelBuilder : public Builder {
   // The name of a function of the eager program in the current micro-batch.
   std::string function(const char* name) const;
 
-  // Declares a parameter of the current module; `spec.name` is relative to the module. Gradients, clipping and updates
-  // follow the order of declaration.
+  // Declares a parameter of the current module; `spec.name` is relative to the module. The order of declaration is the
+  // order of gradients, clipping and updates. Where the ranks divide parameters, its value is gathered from them.
   ValueId parameter(ParameterSpec spec);
   // Declares a floating-point input with standard normal values, for which a gradient is also computed.
   ValueId input(const std::string& name, std::vector<int64_t> shape);
@@ -61,6 +73,7 @@ class ModelBuilder : public Builder {
 
   DType real_;
   uint64_t seed_;
+  RankShare share_;
   int64_t micro_batch_ = 0;
   std::optional<MicroBatch> rows_;  // none: the whole batch
   std::vector<DeclaredSource> parameters_;

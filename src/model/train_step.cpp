@@ -7,6 +7,7 @@
 #include "model/model_card.h"
 #include "ops/adamw/adamw.h"
 #include "ops/clip_grad_norm/clip_grad_norm.h"
+#include "ops/collective/collective.h"
 #include "ops/loss_scale/loss_scale.h"
 #include "ops/pointwise/pointwise.h"
 
@@ -44,10 +45,11 @@ ValueId scaled(ModelBuilder& build, ValueId loss) {
   return mul(build, loss, known.valid() ? known : loss_scale_source(build));
 }
 
-// The forward pass of micro-batch `part`. Its loss is weighted by its share of the batch, so that the sums of losses
-// and of gradients equal those of the whole batch.
+// The forward pass of micro-batch `part` of the rank's sequences. Its loss is weighted by its share of the batch of all
+// ranks, so that the sum of losses, and of gradients, over micro-batches and ranks is that of the whole batch.
 ModelOutputs build_part(ModelBuilder& build, const ModelConfig& model, int64_t part, int64_t parts) {
-  if (parts == 1) return card_of(model).build(build, model);
+  const int64_t ranks = build.share().ranks;
+  if (parts == 1 && ranks == 1) return card_of(model).build(build, model);
   build.current = {Phase::kForward, {}, {}, false};
   const ModelBuilder::MicroBatch rows{part, model.batch_size * part / parts, model.batch_size * (part + 1) / parts,
                                       model.batch_size};
@@ -57,7 +59,7 @@ ModelOutputs build_part(ModelBuilder& build, const ModelConfig& model, int64_t p
   ModelOutputs outputs = card_of(model).build(build, of_part);
   build.current = {Phase::kForward, {}, {}, false};
   outputs.result = mul_scalar(build, outputs.result,
-                              static_cast<double>(of_part.batch_size) / static_cast<double>(model.batch_size));
+                              static_cast<double>(of_part.batch_size) / static_cast<double>(model.batch_size * ranks));
   return outputs;
 }
 
@@ -81,12 +83,52 @@ ValueId account_for_step(ModelBuilder& build, const RunConfig& config, ValueId f
   return applied;
 }
 
-// `found_inf` is invalid if the loss is not scaled.
+GroupAttributes group_of(const ModelBuilder& build) { return {build.share().ranks, build.share().rank}; }
+
+bool is_divided(const ModelBuilder& build, const DeclaredSource& parameter) {
+  return build.share().divides(Shape(std::span(parameter.spec.shape)).product());
+}
+
+ValueId all_reduce(ModelBuilder& build, ValueId value) { return build.emit_one(kAllReduce, group_of(build), {value}); }
+
+// The gradient of the whole batch: all of it, or the rank's chunk where the ranks divide what belongs to the parameter.
+ValueId summed_over_ranks(ModelBuilder& build, const DeclaredSource& parameter, ValueId grad) {
+  const auto scope = build.scope_of(parameter.value);
+  if (!is_divided(build, parameter)) return all_reduce(build, grad);
+  // With --shard optimizer the whole gradient stays, as ZeRO-1 keeps it.
+  const OpCard& op = build.share().shard == Shard::kOptimizer ? kReduceScatterInPlace : kReduceScatter;
+  const ValueId elements = reshape(build, grad, {build.type(grad).numel()});
+  const ValueId chunk = build.emit_one(op, group_of(build), {elements});
+  build.mark_role(chunk, Role::kGradient);
+  return chunk;
+}
+
+// The squared norm of the gradients of all ranks, whose elements count once.
+ValueId squared_norm_of_all(ModelBuilder& build, std::span<const ValueId> grads) {
+  std::vector<ValueId> chunks;
+  std::vector<ValueId> whole;
+  for (size_t i = 0; i < grads.size(); ++i)
+    (is_divided(build, build.parameters()[i]) ? chunks : whole).push_back(grads[i]);
+  if (chunks.empty()) return squared_norm(build, whole);
+  const ValueId of_chunks = all_reduce(build, squared_norm(build, chunks));
+  return whole.empty() ? of_chunks : add(build, of_chunks, squared_norm(build, whole));
+}
+
+// The elements of a parameter that the optimizer of this rank updates: all of them, or the rank's chunk.
+ValueId updated_part(ModelBuilder& build, const DeclaredSource& parameter) {
+  if (parameter.shard.valid()) return parameter.shard;
+  if (!is_divided(build, parameter)) return parameter.value;
+  const int64_t elements = build.type(parameter.value).numel();
+  const int64_t chunk = elements / build.share().ranks;
+  return slice(build, reshape(build, parameter.value, {elements}), 0, build.share().rank * chunk, chunk);
+}
+
+// `found_inf` is invalid where the loss is not scaled.
 void update(ModelBuilder& build, const RunConfig& config, std::vector<ValueId> grads, ValueId found_inf) {
   build.current = {Phase::kOptimizer, {}, {}, false};
   if (config.clip_norm) {
     const auto scope = build.scope("clip_grad_norm");
-    const ClippedGradients clipped = clip_grad_norm(build, grads, *config.clip_norm);
+    const ClippedGradients clipped = clip_to(build, grads, squared_norm_of_all(build, grads), *config.clip_norm);
     build.output(output::kGradNorm, clipped.norm);
     grads = clipped.gradients;
   }
@@ -100,19 +142,24 @@ void update(ModelBuilder& build, const RunConfig& config, std::vector<ValueId> g
   for (size_t i = 0; i < grads.size(); ++i) {
     const DeclaredSource& parameter = build.parameters()[i];
     const auto scope = build.scope_of(parameter.value);
-    const TensorType type = contiguous_type(moments, build.type(parameter.value).shape());
+    const ValueId part = updated_part(build, parameter);
+    const TensorType type = contiguous_type(moments, build.type(part).shape());
     const ValueId m = build.source(source::kFirstMoment + parameter.spec.name, type, Role::kOptimizerState);
     const ValueId v = build.source(source::kSecondMoment + parameter.spec.name, type, Role::kOptimizerState);
-    adamw(build, {parameter.value, m, v}, grads[i], inputs, attributes);
+    const AdamState next = adamw(build, {part, m, v}, grads[i], inputs, attributes);
+    if (part != parameter.value && !parameter.shard.valid())
+      build.emit_one(kAllGatherInPlace, group_of(build), {next.w});
   }
 }
 
 }  // namespace
 
 Graph build_train_step(const RunConfig& config, const StepOutputs& keep, DType real) {
-  const ModelConfig model = config.step_model();
+  ModelConfig model = config.step_model();
+  model.batch_size = config.rank_batch();
   const ModelCard& card = card_of(model);
-  ModelBuilder build(real, static_cast<uint64_t>(config.seed));
+  ModelBuilder build(real, static_cast<uint64_t>(config.seed),
+                     {.ranks = config.ranks, .rank = keep.rank, .shard = config.shard});
   const int64_t parts = std::min(config.micro_batches, model.batch_size);
   Sources sources;
   std::vector<ValueId> grads;
@@ -132,8 +179,12 @@ Graph build_train_step(const RunConfig& config, const StepOutputs& keep, DType r
     for (const DeclaredSource& source : sources) values.push_back(source.value);
     grads = gradients(build, objective, values, grads);
   }
+  if (config.ranks > 1) loss = all_reduce(build, loss);
   build.output(card.is_language_model ? output::kLoss : output::kValues, loss);
   if (config.pass == Pass::kInference) return build.finish();
+  if (config.ranks > 1) {
+    for (size_t i = 0; i < grads.size(); ++i) grads[i] = summed_over_ranks(build, sources[i], grads[i]);
+  }
   if (config.accumulate) accumulate(build, sources, grads);
   const bool step = config.pass == Pass::kStep;
   ValueId found_inf;

@@ -11,11 +11,44 @@
 namespace laptime {
 namespace {
 
+void check_ranks(const RunConfig& config) {
+  if (config.ranks == 1) {
+    if (config.shard != Shard::kNone) {
+      throw Error::format("--shard {} divides states among ranks, and there is one; give --ranks N",
+                          name_of(config.shard));
+    }
+    if (config.oversubscribe) throw Error("--oversubscribe needs --ranks N; leave it out");
+    return;
+  }
+  const int64_t parts = config.ranks * config.micro_batches;
+  if (config.model.batch_size % parts != 0) {
+    const std::string passes =
+        config.micro_batches > 1 ? fmt::format(" times --micro-batches {}", config.micro_batches) : std::string();
+    throw Error::format("--batch {} is the batch of all ranks and does not divide by --ranks {}{}; give --batch {}",
+                        config.model.batch_size, config.ranks, passes,
+                        ceil_div(config.model.batch_size, parts) * parts);
+  }
+  const auto refuse = [&](bool is_given, const char* option, const char* advice) {
+    if (is_given) throw Error::format("--ranks {} excludes {}; {}", config.ranks, option, advice);
+  };
+  refuse(config.pass != Pass::kStep, "a --pass other than step", "leave --pass out");
+  refuse(config.accumulate, "--accumulate", "use --micro-batches");
+  refuse(config.optimizer_in_backward, "--optimizer-in-backward", "leave it out");
+  refuse(config.recompute == "auto", "--recompute auto", "use block or every=K");
+  if (config.shard != Shard::kNone && loss_scaling(config.loss_scale).is_on) {
+    throw Error::format(
+        "--shard {} excludes --loss-scale {}, whose overflows every rank must see; use --loss-scale none, "
+        "or --dtype bfloat16",
+        name_of(config.shard), config.loss_scale);
+  }
+}
+
 void check_options(const RunConfig& config, const ModelCard& card) {
   if (!card.is_language_model && config.pass == Pass::kStep) {
     throw Error::format("model {} has no optimizer; use --pass forward_backward, forward, backward or inference",
                         config.model.name);
   }
+  check_ranks(config);
   if (config.crop_context && *config.crop_context > config.model.context_length) {
     throw Error::format("--crop-context {} is more than the model's context {}; give at most that",
                         *config.crop_context, config.model.context_length);

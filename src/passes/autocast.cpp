@@ -32,15 +32,22 @@ class Autocaster {
   }
 
  private:
+  static bool is_view(const Node* node) { return node != nullptr && node->op->kind == OpKind::kView; }
+  // A parameter that ranks divide is gathered, and then shaped.
+  static bool gathers(const Node* node) { return node != nullptr && node->op->is_made_where_read; }
+
   ValueId cast_root(ValueId value, DType target) {
     const DType dtype = replay_.to.dtype(value);
     if (!is_floating(dtype) || dtype == target) return value;
     const Node* producer = replay_.to.graph().producer(value);
-    if (producer != nullptr && producer->op->kind == OpKind::kView) {
-      const Node view = *producer;  // a copy, because emitting may reallocate the nodes
+    const bool is_gathered =
+        gathers(producer) || (is_view(producer) && gathers(replay_.to.graph().producer(producer->inputs[0])));
+    if (is_view(producer) && !is_gathered) {
+      const Node view = *producer;  // a copy: emitting may reallocate the nodes
       return replay_.to.emit_one(*view.op, view.attributes, {cast_root(view.inputs[0], target)});
     }
-    const bool parameter = producer == nullptr && replay_.to.graph().value(value).role == Role::kParameter;
+    const bool is_source = producer == nullptr || is_gathered;
+    const bool parameter = is_source && replay_.to.graph().value(value).role == Role::kParameter;
     if (!parameter || target != lower_) return cast(replay_.to, value, target);
     const auto [place, missing] = copies_.try_emplace(value);
     if (missing) {

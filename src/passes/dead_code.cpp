@@ -13,7 +13,7 @@ Graph dead_code(const Graph& graph) {
   for (const GraphOutput& output : graph.outputs) needed[static_cast<size_t>(output.value.index)] = true;
   for (size_t i = graph.nodes.size(); i-- > 0;) {
     const Node& node = graph.nodes[i];
-    keep[i] = !node.op->updates.empty();
+    keep[i] = node.op->has_updates();
     for (const ValueId output : node.outputs) keep[i] = keep[i] || needed[static_cast<size_t>(output.index)];
     if (!keep[i]) continue;
     for (const ValueId input : node.inputs) needed[static_cast<size_t>(input.index)] = true;

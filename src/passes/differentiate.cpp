@@ -1,6 +1,7 @@
 // Reverse-mode differentiation of the nodes before a symbolic gradients node.
 #include "passes/differentiate.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "graph/builder.h"
@@ -84,6 +85,7 @@ class Differentiator {
     enter(node.annotations);
     GradientContext context{build_, node.attributes, node.inputs, node.outputs, grad_out, {}, {}};
     for (const ValueId input : node.inputs) context.wanted.push_back(at(input).depends);
+    if (std::ranges::find(context.wanted, true) == context.wanted.end()) return;  // what makes a parameter
     context.grad_in.resize(node.inputs.size());
     LAPTIME_CHECK(node.op->gradient != nullptr, "{} has no gradient", node.op->name);
     node.op->gradient(context);

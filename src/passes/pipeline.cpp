@@ -2,6 +2,7 @@
 #include "passes/pipeline.h"
 
 #include "passes/autocast.h"
+#include "passes/communicate.h"
 #include "passes/dead_code.h"
 #include "passes/decompose.h"
 #include "passes/differentiate.h"
@@ -40,6 +41,7 @@ Graph run_passes(const Graph& model, const PipelineOptions& options, const PassO
   if (options.compile || recomputes) graph = checked("dead_code", dead_code(graph));
   if (options.optimizer_in_backward) graph = checked("optimizer_in_backward", optimizer_in_backward(graph));
   if (options.forward_only) graph = checked("cut_forward", cut_forward(graph));
+  if (options.bucket_bytes > 0) graph = checked("communicate", communicate(graph, options.bucket_bytes));
   return graph;
 }
 

@@ -22,14 +22,15 @@ struct PipelineOptions {
   RecomputeRule recompute = {};
   bool optimizer_in_backward = false;
   LowerKept lower_kept = LowerKept::kNone;
+  int64_t bucket_bytes = 0;  // of communication between ranks; 0: one rank
 };
 
 // Called after each pass with the name of the pass and the resulting graph.
 using PassObserver = std::function<void(const std::string& pass, const Graph& graph)>;
 
 // decompose -> [autocast] -> differentiate -> dead code -> [fold casts -> fold addends] -> [recompute -> dead code] ->
-// [optimizer in backward] -> [cut forward]. Passes in brackets run only if the options request them; dead code also
-// runs a second time after folding.
+// [optimizer in backward] -> [cut forward] -> [communicate]. Passes in brackets run only if the options ask for them;
+// dead code runs the second time after folding, too.
 Graph run_passes(const Graph& model, const PipelineOptions& options, const PassObserver& observer = {});
 
 }  // namespace laptime

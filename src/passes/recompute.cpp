@@ -69,7 +69,7 @@ class Recompute {
       const Node& node = from().nodes[i];
       const OpKind kind = node.op->kind;
       const bool is_light = kind == OpKind::kPointwise || kind == OpKind::kReduction || kind == OpKind::kCopy;
-      if (!is_light || node.annotations.phase != Phase::kForward || !node.op->updates.empty()) continue;
+      if (!is_light || node.annotations.phase != Phase::kForward || node.op->has_updates()) continue;
       if (region_of(node) != kNone) continue;
       int64_t bytes = 0;
       for (const ValueId output : node.outputs) {

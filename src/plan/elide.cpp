@@ -28,8 +28,10 @@ class Elider {
       const Node& node = graph.nodes[i];
       if (node.op->kind == OpKind::kView) continue;
       for (const ValueId input : node.inputs) last_read_[storage(input)] = i;
-      for (const Update& update : node.op->updates)
-        updates_[storage(node.inputs[static_cast<size_t>(update.input)])].push_back(i);
+      for (size_t output = 0; output < node.outputs.size(); ++output) {
+        const int input = node.op->updated_input(static_cast<int>(output));
+        if (input >= 0) updates_[storage(node.inputs[static_cast<size_t>(input)])].push_back(i);
+      }
     }
     for (const GraphOutput& output : graph.outputs) is_output_[storage(output.value)] = true;
   }

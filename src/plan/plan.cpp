@@ -14,7 +14,6 @@ namespace laptime {
 namespace {
 
 constexpr int kNever = -1;
-constexpr int kCommunicationQueue = 1;  // transfers between devices overlap with computation
 
 class Planner {
  public:
@@ -134,7 +133,7 @@ class Planner {
                                    node.annotations.phase,
                                    {}});
     }
-    step.queue = node.op->kind == OpKind::kCommunication ? kCommunicationQueue : 0;
+    step.queue = node.op->kind == OpKind::kCommunication ? kCommunicationQueue : kComputeQueue;
     step.phase = node.annotations.phase;
     step.scope = node.annotations.scope;
     step.region = node.annotations.region;
@@ -153,6 +152,9 @@ class Planner {
   }
 
   void use_operands(PlanStep& step) {
+    // Communication is started in the order of the steps, so that all computation before it is done.
+    if (step.queue == kCommunicationQueue && last_computation_ != kNever) step.waits.push_back(last_computation_);
+    if (step.queue == kComputeQueue) last_computation_ = now_;
     for (const Operand& operand : step.in) use(step, operand.buffer, false);
     for (const Operand& operand : step.out) use(step, operand.buffer, true);
     use(step, step.workspace, true);
@@ -273,6 +275,7 @@ class Planner {
   std::map<int, int> node_step_;          // node -> step
   std::vector<bool> is_read_;             // storage -> whether a node or an output reads it
   int now_ = 0;
+  int last_computation_ = kNever;  // the last step of the compute queue
   Plan plan_;
 };
 

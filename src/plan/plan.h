@@ -32,13 +32,17 @@ struct Operand {
   TensorType type;
 };
 
+// Communication overlaps with computation.
+inline constexpr int kComputeQueue = 0;
+inline constexpr int kCommunicationQueue = 1;
+
 struct PlanStep {
   const Kernel* kernel = nullptr;
   Attributes attributes;
   std::vector<Operand> in, out;
-  int workspace = -1;        // buffer
-  int queue = 0;             // steps in different queues may run at the same time
-  std::vector<int> waits{};  // steps in other queues that must finish first
+  int workspace = -1;         // buffer
+  int queue = kComputeQueue;  // steps of different queues may run at the same time
+  std::vector<int> waits{};   // steps of other queues that must finish first
   Phase phase = Phase::kForward;
   std::string scope;
   Region region{};  // region of the scope

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -22,6 +23,7 @@
 #include "base/isa.h"
 #include "base/units.h"
 #include "base/words.h"
+#include "comm/mpi_library.h"
 #include "config/machine.h"
 #include "ops/kernels_cpu.h"
 #include "ops/kernels_cuda.h"
@@ -57,9 +59,28 @@ const DefaultThreads& threads_here() {
   return kThreads;
 }
 
+// The ranks of a run divide the cores.
+int64_t threads_of_rank(const RunConfig& config) {
+  return config.threads.value_or(std::max<int64_t>(1, threads_here().threads / config.ranks));
+}
+
+// Why this machine cannot run so many ranks.
+std::string ranks_refusal(const RunConfig& config) {
+  if (config.ranks == 1) return {};
+  if (const std::string missing = missing_mpi(); !missing.empty())
+    throw Error::format("--ranks {}: {}", config.ranks, missing);
+  const int64_t cores = threads_here().threads;
+  const int64_t threads = threads_of_rank(config);
+  if (config.oversubscribe || config.ranks * threads <= cores) return {};
+  return fmt::format(
+      "--ranks {} with {} each takes {} cores, and this process may use {}: use fewer ranks or --threads, "
+      "or --oversubscribe",
+      config.ranks, counted(threads, "thread"), config.ranks * threads, cores);
+}
+
 Device find_cpu(const RunConfig& config) {
   const cpu::Isa isa = cpu::widest_isa();
-  const int threads = config.threads ? static_cast<int>(*config.threads) : threads_here().threads;
+  const int threads = static_cast<int>(threads_of_rank(config));
   Device device;
   if (!config.threads && threads_here().is_unusual) device.threads_reason = threads_here().reason;
   device.name = "cpu";
@@ -242,6 +263,8 @@ std::vector<DeviceSummary> list_devices() {
 
 std::string unsupported_reason(const RunConfig& config) {
   const std::string name = device_name(config);
+  if (name == "cuda" && config.ranks > 1)
+    return "ranks run on --device cpu, or are predicted for roofline:NAME; leave out --ranks";
   if (name == "cuda") return cuda_refusal(config);
   if (is_roofline(name)) {
     described_machine(name);
@@ -250,6 +273,7 @@ std::string unsupported_reason(const RunConfig& config) {
              "split";
     return {};
   }
+  if (const std::string refusal = ranks_refusal(config); !refusal.empty()) return refusal;
   if (config.dtype == Precision::kTf32)
     return "tf32 is a mode of NVIDIA tensor cores, which a CPU lacks: use --dtype float32 or bfloat16";
   if (config.float32_precision != Float32Precision::kSplit) return {};

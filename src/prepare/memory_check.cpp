@@ -88,9 +88,12 @@ MemoryBound memory_bound(const RunConfig& config, const Device& device) {
                                                         : available_memory(device.threads.value_or(1));
   std::string origin;
   if (available.bytes) {
-    bound.bytes = static_cast<int64_t>(kUsableFraction * static_cast<double>(*available.bytes));
+    // The ranks of a CPU share its memory.
+    const int64_t shared_by = device.memory_bytes ? 1 : config.ranks;
+    bound.bytes = static_cast<int64_t>(kUsableFraction * static_cast<double>(*available.bytes / shared_by));
     origin =
         fmt::format("{:.0f} % of {}, {}", 100 * kUsableFraction, format_bytes(*available.bytes), available.bound_by);
+    if (shared_by > 1) origin += fmt::format(", shared by {} ranks", shared_by);
   }
   if (config.memory_limit) {
     const int64_t limit = parse_bytes(kLimit, *config.memory_limit);

@@ -55,7 +55,8 @@ PipelineOptions pipeline_options(const RunConfig& config, const RecomputeRule& r
           .shared_casts = casts_before_products(config) ? SharedCasts::kKeep : SharedCasts::kFold,
           .recompute = rule,
           .optimizer_in_backward = config.optimizer_in_backward,
-          .lower_kept = lower_kept(config)};
+          .lower_kept = lower_kept(config),
+          .bucket_bytes = config.ranks > 1 ? std::max<int64_t>(1, parse_bytes("--bucket", config.bucket)) : 0};
 }
 
 }  // namespace

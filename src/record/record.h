@@ -119,6 +119,16 @@ struct TensorUse {
   LAPTIME_FIELDS(name, op, scope, phase, role, dtype, shape, (kBytes, bytes))
 };
 
+// The communication of a rank in a step; empty for one rank. `exposed` is the time in which its computation waited;
+// `seconds` also counts communication that ran alongside computation. Medians over the samples.
+struct CommunicationUse {
+  std::optional<int64_t> bytes, launches;
+  std::optional<double> seconds, exposed;
+
+  friend bool operator==(const CommunicationUse&, const CommunicationUse&) = default;
+  LAPTIME_FIELDS((kBytes, bytes), launches, (kSeconds, seconds, exposed))
+};
+
 // Memory in bytes. `parts` divides the predicted peak by role: parameter, gradient, optimizer_state, activation, ...
 struct MemoryUse {
   std::optional<int64_t> predicted_peak_bytes, peak_bytes;
@@ -273,6 +283,7 @@ struct Record {
   std::optional<double> tokens_per_second;
   FlopsUse flops;
   MemoryUse memory;
+  CommunicationUse communication;
   LossValues loss;
   LossScalingUse loss_scaling;
   DataUse data;
@@ -303,8 +314,8 @@ struct Record {
   friend bool operator==(const Record&, const Record&) = default;
   LAPTIME_FIELDS(schema_version, name, label, status, reason, (kBytes, bytes_requested, bytes_available), op, scope,
                  config, math_mode, time, host, phases, classes, (kTokensPerSecond, tokens_per_second), flops, memory,
-                 loss, loss_scaling, data, denormals, setup, transient, stopping, verdict, prediction, kernels, machine,
-                 fingerprint, binary, sweep, run, config_hash, asked_hash, created)
+                 communication, loss, loss_scaling, data, denormals, setup, transient, stopping, verdict, prediction,
+                 kernels, machine, fingerprint, binary, sweep, run, config_hash, asked_hash, created)
 
   // The time of the requested pass (`config.pass`); null if there is none.
   const TimeStats* main_time() const;

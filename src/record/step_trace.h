@@ -69,9 +69,12 @@ struct TracedStep {
   double begin = 0;               // seconds from the start of the step to its first launch
   double total = 0;               // seconds of the whole step
   std::vector<int64_t> launches;  // nanoseconds of each launch
+  // Nanoseconds from the beginning of the step at which each launch of communication began and ended: two numbers each.
+  // It ran beside the others, and its entry in `launches` is the time that its start took.
+  std::vector<int64_t> communication;
 
   friend bool operator==(const TracedStep&, const TracedStep&) = default;
-  LAPTIME_FIELDS((kSeconds, begin, total), launches)
+  LAPTIME_FIELDS((kSeconds, begin, total), launches, communication)
 };
 
 // How busy a device was: in steps during which it recorded its own activity, and in steps replayed as a recorded graph,

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "measure/describe.h"
+#include "sweep/ranks.h"
 
 namespace laptime {
 namespace {
@@ -37,11 +38,17 @@ PointResult refused_point(const ResolvedPoint& point, const Record& described) {
 }
 
 PointResult measured_point(const ResolvedPoint& point, const Record& described, const MachineKnowledge& known,
-                           const TraceRequest& trace, const ChildLimits& limits, StopSignals& signals,
+                           const TraceRequest& trace, ChildLimits limits, StopSignals& signals,
                            const ChildCallbacks& callbacks) {
+  const bool has_ranks = point.config.ranks > 1 && point.is_measured();
+  if (has_ranks) limits.silence = limits.timeout;  // the process waits for ranks, which watch each other
   PointResult result = run_in_child(
-      described, [&](const PointHooks& hooks) { return run_one(point, known, hooks, trace, described); }, limits,
-      signals, callbacks);
+      described,
+      [&](const PointHooks& hooks) {
+        return has_ranks ? run_ranks(point, known, hooks, trace, described)
+                         : run_one(point, known, hooks, trace, described);
+      },
+      limits, signals, callbacks);
   require_unchanged_files(point, result.record);
   return result;
 }

@@ -15,7 +15,7 @@ PointResult refused_point(const ResolvedPoint& point, const Record& described);
 // run_in_child of the point. The record fails if a file of --data or --weights was written to meanwhile. `described` is
 // describe_point of it.
 PointResult measured_point(const ResolvedPoint& point, const Record& described, const MachineKnowledge& known,
-                           const TraceRequest& trace, const ChildLimits& limits, StopSignals& signals,
+                           const TraceRequest& trace, ChildLimits limits, StopSignals& signals,
                            const ChildCallbacks& callbacks);
 
 }  // namespace laptime

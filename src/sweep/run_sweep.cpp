@@ -19,6 +19,7 @@
 #include "sweep/launched_sweep.h"
 #include "sweep/measured_point.h"
 #include "sweep/point_claim.h"
+#include "sweep/ranks.h"
 #include "sweep/stop_signals.h"
 #include "sweep/sweep_store.h"
 
@@ -51,6 +52,11 @@ void require_same_loss(const Record& earlier, Record& record) {
 }
 
 namespace {
+
+PointResult run_point(const ResolvedPoint& point, const MachineKnowledge& known, const PointHooks& hooks,
+                      const TraceRequest& trace, const Record& described) {
+  return run_one(point, known, hooks, trace, described);
+}
 
 class SweepRun {
  public:

@@ -132,8 +132,20 @@ void CpuBackend::prepare(const Kernel& kernel, const Signature& signature) {
 }
 
 void CpuBackend::launch(const Launch& launch) {
+  if (launch.communicates) {
+    LAPTIME_CHECK(communication_ != nullptr, "{} without a group", launch.kernel->op->name);
+    return communication_->start(launch);
+  }
   const Kernel& kernel = *launch.kernel;
   kernel.launch({*kernel.op, *launch.attributes, launch.in, launch.out, launch.workspace, team_});
+}
+
+CommunicationTimes CpuBackend::communication_times() const {
+  return communication_ == nullptr ? CommunicationTimes() : communication_->times();
+}
+
+void CpuBackend::synchronize() {
+  if (communication_ != nullptr) communication_->synchronize();
 }
 
 void CpuBackend::pause(Seconds time) {

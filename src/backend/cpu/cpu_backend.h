@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/cpu/communication.h"
 #include "backend/cpu/team.h"
 
 namespace laptime::cpu {
@@ -25,7 +26,10 @@ class CpuBackend : public Backend {
   void launch(const Launch& launch) override;  // blocks until the kernel is done
   void pause(Seconds time) override;
   void mark(size_t index) override;
-  void synchronize() override {}
+  void join(Group& group) override { communication_ = std::make_unique<Communication>(group); }
+  void wait_for_communication(size_t count) override { communication_->wait(count); }
+  CommunicationTimes communication_times() const override;
+  void synchronize() override;
   Seconds time_of_mark(size_t index) const override { return marks_.at(index); }
   Seconds now() override;
   void write(std::byte* device, const std::byte* host, int64_t bytes) override;
@@ -51,6 +55,7 @@ class CpuBackend : public Backend {
   std::vector<Seconds> marks_;
   std::shared_ptr<Held> held_ = std::make_shared<Held>();
   Team team_;
+  std::unique_ptr<Communication> communication_;  // null: one rank
 };
 
 }  // namespace laptime::cpu

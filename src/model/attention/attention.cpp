@@ -13,7 +13,11 @@
 namespace laptime {
 namespace {
 
-constexpr auto kRefusedOptions = std::to_array<std::string_view>({"d-ff",
+constexpr auto kRefusedOptions = std::to_array<std::string_view>({"ranks",
+                                                                  "shard",
+                                                                  "bucket",
+                                                                  "oversubscribe",
+                                                                  "d-ff",
                                                                   "num-layers",
                                                                   "num-heads",
                                                                   "vocab",

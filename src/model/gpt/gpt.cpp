@@ -180,7 +180,7 @@ class Gpt {
   ValueId dropped(ValueId x, double p) {
     if (p <= 0) return x;
     const auto scope = build_.scope("dropout");
-    return dropout(build_, x, inputs_.step, p, build_.seed());
+    return dropout(build_, x, inputs_.step, p, build_.seed(), build_.share().rank);
   }
 
   ValueId embeddings() {  // (B, T, C)
@@ -240,7 +240,8 @@ class Gpt {
           build_, q, k, v, step,
           {.dropout_p = model_.attn_pdrop,
            .seed = build_.seed(),
-           .form = edition_.is_of_library ? AttentionForm::kTransformers : AttentionForm::kModules});
+           .form = edition_.is_of_library ? AttentionForm::kTransformers : AttentionForm::kModules},
+          build_.share().rank);
       std::swap(build_.current.frame, outer);
       return all;
     }();  // (B, h, T, d)

@@ -26,13 +26,21 @@ std::span<const OpCard* const> clip_grad_norm_cards() {
   return kCards;
 }
 
-ClippedGradients clip_grad_norm(Builder& build, std::span<const ValueId> gradients, double max_norm) {
-  ClippedGradients clipped;
-  ValueId squared_norm;
+ValueId squared_norm(Builder& build, std::span<const ValueId> gradients) {
+  ValueId sum;
   for (const ValueId gradient : gradients) {
     const ValueId squares = sum_all(build, square(build, gradient));
-    squared_norm = squared_norm.valid() ? add(build, squared_norm, squares) : squares;
+    sum = sum.valid() ? add(build, sum, squares) : squares;
   }
+  return sum;
+}
+
+ClippedGradients clip_grad_norm(Builder& build, std::span<const ValueId> gradients, double max_norm) {
+  return clip_to(build, gradients, squared_norm(build, gradients), max_norm);
+}
+
+ClippedGradients clip_to(Builder& build, std::span<const ValueId> gradients, ValueId squared_norm, double max_norm) {
+  ClippedGradients clipped;
   clipped.norm = sqrt(build, squared_norm);
   const ValueId coefficient = build.emit_one(kClipCoefficient, ClipAttributes{max_norm}, {clipped.norm});
   for (const ValueId gradient : gradients) {

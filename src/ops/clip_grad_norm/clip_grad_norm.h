@@ -22,6 +22,10 @@ struct ClippedGradients {
   std::vector<ValueId> gradients;
 };
 ClippedGradients clip_grad_norm(Builder& build, std::span<const ValueId> gradients, double max_norm);
+// The sum of the squares of all elements [].
+ValueId squared_norm(Builder& build, std::span<const ValueId> gradients);
+// Clips by a norm whose square is known.
+ClippedGradients clip_to(Builder& build, std::span<const ValueId> gradients, ValueId squared_norm, double max_norm);
 
 std::span<const OpCard* const> clip_grad_norm_cards();
 

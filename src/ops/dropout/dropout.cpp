@@ -49,8 +49,9 @@ std::span<const OpCard* const> dropout_cards() {
   return kCards;
 }
 
-ValueId dropout(Builder& build, ValueId x, ValueId step, double p, uint64_t seed) {
-  return build.emit_one(kDropout, DropoutAttributes{p, seed, fnv1a64(build.current.scope)}, {x, step});
+ValueId dropout(Builder& build, ValueId x, ValueId step, double p, uint64_t seed, int64_t rank) {
+  const int64_t first = (Size(rank) * build.type(x).numel()).value();
+  return build.emit_one(kDropout, DropoutAttributes{p, seed, fnv1a64(build.current.scope), first}, {x, step});
 }
 
 }  // namespace laptime

@@ -7,8 +7,8 @@
 
 namespace laptime {
 
-// (x [...], step int64 []) -> (y [...] = x mask / (1 - p), mask bool [...]). Element i is kept if the top 24 bits of
-// splitmix64(key + i), times 2^-24, are at least p; key = splitmix64(splitmix64(seed + step) XOR place).
+// (x [...], step int64 []) -> (y [...] = x mask / (1 - p), mask bool [...]). Element i is kept where the top 24 bits of
+// splitmix64(key + i), times 2^-24, are at least p; key = splitmix64(splitmix64(seed + step) XOR place) + first.
 extern const OpCard kDropout;
 // (grad_y [...], mask bool [...]) -> grad_x [...] = grad_y mask / (1 - p)
 extern const OpCard kDropoutBackward;
@@ -17,16 +17,19 @@ struct DropoutAttributes {
   double p = 0;  // probability of a zero
   uint64_t seed = 0;
   uint64_t place = 0;  // hash of the scope in the model
+  int64_t first = 0;   // number of the first element, in a tensor that several ranks divide
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("p", self.p);
     visit("seed", self.seed);
     visit("place", self.place);
+    if (self.first != 0) visit("first", self.first);
   }
 };
 
 constexpr uint64_t dropout_key(const DropoutAttributes& attributes, int64_t step) {
-  return splitmix64(splitmix64(attributes.seed + static_cast<uint64_t>(step)) ^ attributes.place);
+  return splitmix64(splitmix64(attributes.seed + static_cast<uint64_t>(step)) ^ attributes.place) +
+         static_cast<uint64_t>(attributes.first);
 }
 constexpr bool dropout_keeps(uint64_t key, int64_t element, double p) {
   return static_cast<double>(splitmix64(key + static_cast<uint64_t>(element)) >> 40U) * 0x1p-24 >= p;
@@ -39,8 +42,8 @@ constexpr uint32_t dropout_threshold(double p) {
   return static_cast<double>(whole) < p * 0x1p24 ? whole + 1 : whole;
 }
 
-// The place is the current scope of the builder.
-ValueId dropout(Builder& build, ValueId x, ValueId step, double p, uint64_t seed);
+// The place is the builder's current scope. `rank`: x has the rows of that rank, all of which have as many.
+ValueId dropout(Builder& build, ValueId x, ValueId step, double p, uint64_t seed, int64_t rank = 0);
 
 std::span<const OpCard* const> dropout_cards();
 

@@ -268,12 +268,14 @@ std::span<const OpCard* const> scaled_dot_product_attention_cards() {
 }
 
 ValueId scaled_dot_product_attention(Builder& build, ValueId q, ValueId k, ValueId v, ValueId step,
-                                     AttentionAttributes attributes) {
+                                     AttentionAttributes attributes, int64_t rank) {
   const auto range = build.range("scaled dot product attention");
   std::vector<ValueId> inputs{q, k, v};
   if (attributes.dropout_p > 0) {
     const auto scope = build.scope("weights");
     attributes.place = fnv1a64(build.current.scope);
+    const Shape shape = build.shape(q);
+    attributes.first = (Size(rank) * shape[0] * shape[1] * shape[2] * shape[2]).value();
     inputs.push_back(step);
   }
   return build.emit(kScaledDotProductAttention, attributes, inputs)[0];

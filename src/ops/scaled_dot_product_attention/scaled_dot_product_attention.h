@@ -43,6 +43,7 @@ struct AttentionAttributes {
   uint64_t seed = 0;
   uint64_t place = 0;
   AttentionForm form = AttentionForm::kModules;
+  int64_t first = 0;  // as in DropoutAttributes
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("causal", self.causal);
@@ -50,13 +51,15 @@ struct AttentionAttributes {
     visit("seed", self.seed);
     visit("place", self.place);
     if (self.form != AttentionForm::kModules) visit("form", self.form);
+    if (self.first != 0) visit("first", self.first);
   }
-  DropoutAttributes dropout() const { return {dropout_p, seed, place}; }
+  DropoutAttributes dropout() const { return {dropout_p, seed, place, first}; }
 };
 
-// `step` may be invalid if dropout_p is 0. The place of the dropout is the scope `weights` within the current scope.
+// `step` may be invalid where dropout_p is 0. The place of the dropout is the scope `weights` within the current one.
+// `rank`: the tensors have the sequences of that rank, all of which have as many.
 ValueId scaled_dot_product_attention(Builder& build, ValueId q, ValueId k, ValueId v, ValueId step,
-                                     AttentionAttributes attributes);
+                                     AttentionAttributes attributes, int64_t rank = 0);
 
 std::span<const OpCard* const> scaled_dot_product_attention_cards();
 

@@ -1,0 +1,117 @@
+// Exchanges messages by MPI, and watches the rank before this one.
+#include "comm/mpi_group.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/error.h"
+#include "base/host_clock.h"
+
+namespace laptime {
+namespace {
+
+constexpr int kDataTag = 0;
+constexpr int kLifeTag = 1;
+constexpr Seconds kSignEvery{0.5};
+constexpr Seconds kLookEvery{0.25};
+constexpr int64_t kLargestMessage = int64_t{1} << 30;  // MPI counts in int
+
+}  // namespace
+
+MpiGroup::MpiGroup(const MpiLibrary& mpi, std::function<void(const std::string&)> lost)
+    : mpi_(mpi), lost_(std::move(lost)), sending_(mpi.request_null), hearing_(mpi.request_null) {
+  int provided = 0;
+  mpi_.init_thread(nullptr, nullptr, kMpiThreadSerialized, &provided);
+  if (provided < kMpiThreadSerialized)
+    throw Error("this MPI library allows calls from one thread only; use Open MPI 4");
+  mpi_.comm_rank(mpi_.comm_world, &rank_);
+  mpi_.comm_size(mpi_.comm_world, &size_);
+  if (size_ == 1) return;
+  looked_ = host_now();
+  hear();
+  idle_ = std::jthread([this](const std::stop_token& stop) {
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+      beat(host_now());
+      ended_.wait_for(lock, stop, std::chrono::duration<double>(kLookEvery.count()), [] { return false; });
+    }
+  });
+}
+
+MpiGroup::~MpiGroup() {
+  if (size_ > 1) {
+    idle_.request_stop();
+    idle_.join();
+    mpi_.cancel(&hearing_);
+    mpi_.wait(&hearing_, nullptr);
+    mpi_.wait(&sending_, nullptr);
+  }
+  mpi_.finalize();
+}
+
+void MpiGroup::hear() {
+  mpi_.irecv(&heard_, 1, mpi_.byte, (rank_ + size_ - 1) % size_, kLifeTag, mpi_.comm_world, &hearing_);
+}
+
+void MpiGroup::beat(Seconds now) {
+  // More has passed only if this process was suspended, and then the others probably were too.
+  silent_ += std::min(now - looked_, 2 * kLookEvery);
+  looked_ = now;
+  int is_done = 0;
+  for (mpi_.test(&hearing_, &is_done, nullptr); is_done != 0; mpi_.test(&hearing_, &is_done, nullptr)) {
+    silent_ = Seconds();
+    hear();
+  }
+  mpi_.test(&sending_, &is_done, nullptr);
+  if (is_done != 0 && now - sent_ >= kSignEvery) {
+    sent_ = now;
+    mpi_.isend(&sign_, 1, mpi_.byte, (rank_ + 1) % size_, kLifeTag, mpi_.comm_world, &sending_);
+  }
+  if (silent_ < kSilence) return;
+  lost_(
+      fmt::format("rank {} of {} has been silent for {:.0f} s", (rank_ + size_ - 1) % size_, size_, kSilence.count()));
+  abort();
+}
+
+void MpiGroup::exchange(std::span<const Message> outgoing, std::span<const Message> incoming) {
+  const std::lock_guard lock(mutex_);
+  requests_.clear();
+  const auto each_piece = [&](const Message& message, const auto& start) {
+    for (int64_t at = 0; at < message.bytes; at += kLargestMessage) {
+      start(message.data + at, static_cast<int>(std::min(kLargestMessage, message.bytes - at)),
+            &requests_.emplace_back(mpi_.request_null));
+    }
+  };
+  for (const Message& message : incoming) {
+    each_piece(message, [&](std::byte* data, int bytes, MpiLibrary::Request* request) {
+      mpi_.irecv(data, bytes, mpi_.byte, message.peer, kDataTag, mpi_.comm_world, request);
+    });
+  }
+  for (const Message& message : outgoing) {
+    sent_bytes_ += message.bytes;
+    each_piece(message, [&](std::byte* data, int bytes, MpiLibrary::Request* request) {
+      mpi_.isend(data, bytes, mpi_.byte, message.peer, kDataTag, mpi_.comm_world, request);
+    });
+  }
+  // Looks often at first, and then leaves the core to threads that compute.
+  constexpr int64_t kOftenPolls = 200;
+  constexpr int64_t kYieldPolls = 4000;
+  constexpr int64_t kPollsPerLook = 64;
+  int are_done = 0;
+  for (int64_t polls = 1;; ++polls) {
+    mpi_.testall(static_cast<int>(requests_.size()), requests_.data(), &are_done, nullptr);
+    if (are_done != 0) return;
+    if (polls % kPollsPerLook == 0) beat(host_now());
+    if (polls > kYieldPolls) {
+      usleep(50);
+    } else if (polls > kOftenPolls) {
+      sched_yield();
+    }
+  }
+}
+
+}  // namespace laptime

@@ -1,0 +1,140 @@
+// Cards of collective communication. The bytes of a card are those that the rank sends (Rabenseifner 2004: the least
+// that an all-reduce, a reduce-scatter or an all-gather of this size can send).
+#include "ops/collective/collective.h"
+
+namespace laptime {
+namespace {
+
+void check_operand(const TensorType& type) {
+  LAPTIME_CHECK(type.layout.is_contiguous(), "communication of {}", type.text());
+}
+
+std::vector<TensorType> infer_same(const Attributes&, std::span<const TensorType> in) {
+  for (const TensorType& type : in) check_operand(type);
+  return {in.begin(), in.end()};
+}
+
+// The rank's chunk, where it lies in a tensor of this type.
+TensorType chunk_in(const TensorType& whole, const GroupAttributes& group) {
+  const int64_t chunk = whole.numel() / group.ranks;
+  LAPTIME_CHECK(chunk * group.ranks == whole.numel(), "{} ranks share {}", group.ranks, whole.text());
+  TensorType type = contiguous_type(whole.dtype, {chunk});
+  type.layout.offset = whole.layout.offset + group.rank * chunk;
+  return type;
+}
+
+std::vector<TensorType> infer_chunks_in_place(const Attributes& attributes, std::span<const TensorType> in) {
+  std::vector<TensorType> out;
+  out.reserve(in.size());
+  for (const TensorType& type : in) {
+    check_operand(type);
+    out.push_back(chunk_in(type, attributes.as<GroupAttributes>()));
+  }
+  return out;
+}
+
+std::vector<TensorType> infer_chunks(const Attributes& attributes, std::span<const TensorType> in) {
+  std::vector<TensorType> out = infer_chunks_in_place(attributes, in);
+  for (TensorType& type : out) type.layout.offset = 0;
+  return out;
+}
+
+std::vector<TensorType> infer_gathered(const Attributes& attributes, std::span<const TensorType> in) {
+  std::vector<TensorType> out;
+  out.reserve(in.size());
+  for (const TensorType& type : in) {
+    check_operand(type);
+    out.push_back(contiguous_type(type.dtype, {attributes.as<GroupAttributes>().ranks * type.numel()}));
+  }
+  return out;
+}
+
+std::vector<TensorType> infer_gathered_in_place(const Attributes& attributes, std::span<const TensorType> in) {
+  std::vector<TensorType> out = infer_gathered(attributes, in);
+  for (size_t i = 0; i < in.size(); ++i) {
+    out[i].layout.offset = in[i].layout.offset - attributes.as<GroupAttributes>().rank * in[i].numel();
+    LAPTIME_CHECK(out[i].layout.offset >= 0, "{} is no chunk of a tensor", in[i].text());
+  }
+  return out;
+}
+
+int64_t bytes_of_inputs(const Signature& s) {
+  Size bytes;
+  for (const TensorType& type : s.in) bytes += type.bytes();
+  return bytes.value();
+}
+
+// The tensors one after the other, cut into chunks of equal size, of which the last may be shorter: a rank sends every
+// chunk but its own, and then its own, summed, to every other rank.
+int64_t all_reduce_bytes(const Signature& s) {
+  const auto& group = s.attributes.as<GroupAttributes>();
+  Size elements;
+  for (const TensorType& type : s.in) elements += type.numel();
+  const int64_t chunk = chunk_begin(elements.value(), group.ranks, group.rank + 1) -
+                        chunk_begin(elements.value(), group.ranks, group.rank);
+  return ((elements + Size(chunk) * (group.ranks - 2)) * size_of(s.in[0].dtype)).value();
+}
+
+int64_t reduce_scatter_bytes(const Signature& s) {
+  const auto& group = s.attributes.as<GroupAttributes>();
+  return bytes_of_inputs(s) / group.ranks * (group.ranks - 1);
+}
+
+int64_t all_gather_bytes(const Signature& s) {
+  return (Size(bytes_of_inputs(s)) * (s.attributes.as<GroupAttributes>().ranks - 1)).value();
+}
+
+double sum_flops(const Signature& s) {
+  const auto& group = s.attributes.as<GroupAttributes>();
+  double elements = 0;
+  for (const TensorType& type : s.in) elements += static_cast<double>(type.numel());
+  return elements * static_cast<double>(group.ranks - 1) / static_cast<double>(group.ranks);
+}
+
+}  // namespace
+
+const OpCard kWaitForRanks = {.name = "wait_for_ranks",
+                              .kind = OpKind::kWait,
+                              .infer = infer_same,
+                              .bytes = [](const Signature&) { return int64_t{0}; },
+                              .updates_each = true};
+const OpCard kAllReduce = {.name = "all_reduce",
+                           .kind = OpKind::kCommunication,
+                           .infer = infer_same,
+                           .flops = sum_flops,
+                           .bytes = all_reduce_bytes,
+                           .updates_each = true,
+                           .wait = &kWaitForRanks};
+const OpCard kReduceScatter = {.name = "reduce_scatter",
+                               .kind = OpKind::kCommunication,
+                               .infer = infer_chunks,
+                               .flops = sum_flops,
+                               .bytes = reduce_scatter_bytes,
+                               .wait = &kWaitForRanks};
+const OpCard kReduceScatterInPlace = {.name = "reduce_scatter_in_place",
+                                      .kind = OpKind::kCommunication,
+                                      .infer = infer_chunks_in_place,
+                                      .flops = sum_flops,
+                                      .bytes = reduce_scatter_bytes,
+                                      .updates_each = true,
+                                      .wait = &kWaitForRanks};
+const OpCard kAllGather = {.name = "all_gather",
+                           .kind = OpKind::kCommunication,
+                           .infer = infer_gathered,
+                           .bytes = all_gather_bytes,
+                           .wait = &kWaitForRanks,
+                           .is_made_where_read = true};
+const OpCard kAllGatherInPlace = {.name = "all_gather_in_place",
+                                  .kind = OpKind::kCommunication,
+                                  .infer = infer_gathered_in_place,
+                                  .bytes = all_gather_bytes,
+                                  .updates_each = true,
+                                  .wait = &kWaitForRanks};
+
+std::span<const OpCard* const> collective_cards() {
+  static constexpr const OpCard* kCards[] = {&kAllReduce, &kReduceScatter,    &kReduceScatterInPlace,
+                                             &kAllGather, &kAllGatherInPlace, &kWaitForRanks};
+  return kCards;
+}
+
+}  // namespace laptime

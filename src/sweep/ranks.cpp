@@ -1,0 +1,203 @@
+// Starts mpirun, hands rank 0 its request and reads its messages.
+#include "sweep/ranks.h"
+
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <csignal>
+#include <filesystem>
+#include <optional>
+#include <regex>
+#include <utility>
+
+#include "base/error.h"
+#include "base/host_clock.h"
+#include "base/words.h"
+#include "sweep/child_messages.h"
+#include "sweep/pipe.h"
+#include "sweep/rank_messages.h"
+
+namespace laptime {
+namespace {
+
+constexpr int kNotFound = 127;
+constexpr int kLookEvery = 100;  // milliseconds
+constexpr size_t kMaxErrors = size_t{64} << 10U;
+constexpr Seconds kEndGrace{3};    // for ranks to end after their result
+constexpr Seconds kBreakGrace{3};  // for mpirun to end ranks after one of them has failed
+
+[[noreturn]] void exec_mpirun(std::vector<std::string> words, int input, int output, int errors, pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(1);
+  setpgid(0, 0);  // Ctrl-C on the terminal is handed on as a line of input, so that the step at hand ends
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  std::signal(SIGPIPE, SIG_DFL);
+  dup2(input, STDIN_FILENO);
+  dup2(output, STDOUT_FILENO);
+  dup2(errors, STDERR_FILENO);
+  std::vector<char*> arguments;
+  arguments.reserve(words.size() + 1);
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execvp(arguments.front(), arguments.data());
+  _exit(kNotFound);
+}
+
+class Ranks {
+ public:
+  Ranks(const PointHooks& hooks, const std::vector<std::string>& words) : hooks_(hooks) {
+    const pid_t parent = getpid();
+    mpirun_ = fork();
+    if (mpirun_ == 0) exec_mpirun(words, input_.reading(), output_.writing(), errors_.writing(), parent);
+    if (mpirun_ < 0) throw Error::format("the system refused a new process ({})", std::strerror(errno));
+    output_.close_writing();
+    errors_.close_writing();
+  }
+
+  void send(std::string_view text) {
+    while (!text.empty()) {
+      const ssize_t written = write(input_.writing(), text.data(), text.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written <= 0) return;  // mpirun has ended, and says why
+      text.remove_prefix(static_cast<size_t>(written));
+    }
+  }
+
+  // Returns when mpirun has ended.
+  void listen() {
+    int output = output_.reading();
+    int errors = errors_.reading();
+    while (output >= 0 || errors >= 0) {
+      std::array<pollfd, 2> waiting{pollfd{output, POLLIN, 0}, pollfd{errors, POLLIN, 0}};
+      poll(waiting.data(), waiting.size(), kLookEvery);
+      if (output >= 0) read_messages(read_some(output));
+      if (errors >= 0) read_errors(read_some(errors));
+      if (!stops_ && hooks_.interrupted && hooks_.interrupted()) {
+        stops_ = true;
+        send(kStopRanks);
+      }
+      end_if_due();
+    }
+    int status = 0;
+    while (waitpid(mpirun_, &status, 0) < 0 && errno == EINTR) {}
+    exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  }
+
+  const std::optional<PointResult>& result() const { return result_; }
+  const std::optional<Record>& planned() const { return planned_; }
+  std::string reason() const { return reason_of_ranks(all_errors_, exit_code_); }
+
+ private:
+  void read_messages(const std::string& text) {
+    unread_ += text;
+    size_t line = 0;
+    for (size_t end = unread_.find('\n'); end != std::string::npos; end = unread_.find('\n', line)) {
+      handle(std::string_view(unread_).substr(line, end - line));
+      line = end + 1;
+    }
+    unread_.erase(0, line);
+  }
+
+  void handle(std::string_view line) try {
+    ChildMessage message = parse_message(line);
+    if (const auto* const progress = std::get_if<PointProgress>(&message)) {
+      if (hooks_.progress) hooks_.progress(*progress);
+    } else if (auto* const planned = std::get_if<Record>(&message)) {
+      if (hooks_.planned) hooks_.planned(*planned);
+      planned_ = std::move(*planned);
+    } else {
+      result_ = std::move(std::get<PointResult>(message));
+      end_by(host_now() + (result_->record.status == Status::kOk ? kEndGrace : Seconds()));
+    }
+  } catch (const Error&) {
+    read_errors(std::string(line) + "\n");  // mpirun itself writes to standard output too
+  }
+
+  void read_errors(const std::string& text) {
+    all_errors_ += text;
+    if (all_errors_.size() > kMaxErrors) all_errors_.erase(kMaxErrors / 2, all_errors_.size() - kMaxErrors);
+    if (!text.empty() && all_errors_.find(kRankFailure) != std::string::npos) end_by(host_now() + kBreakGrace);
+  }
+
+  void end_by(Seconds time) {
+    if (!deadline_) deadline_ = time;
+  }
+
+  // mpirun ends the ranks when it is asked to; if it does not either, it is killed, and they end with it.
+  void end_if_due() {
+    if (!deadline_ || host_now() < *deadline_) return;
+    kill(mpirun_, was_asked_ ? SIGKILL : SIGTERM);
+    was_asked_ = true;
+    deadline_ = host_now() + kEndGrace;
+  }
+
+  const PointHooks& hooks_;
+  Pipe input_, output_, errors_;
+  pid_t mpirun_ = 0;
+  std::string unread_, all_errors_;
+  std::optional<PointResult> result_;
+  std::optional<Record> planned_;
+  std::optional<Seconds> deadline_;
+  bool was_asked_ = false;
+  bool stops_ = false;
+  int exit_code_ = 0;
+};
+
+}  // namespace
+
+std::vector<std::string> mpirun_words(const std::string& program, int64_t ranks, bool is_root) {
+  // Ranks place their threads themselves: --bind-to none. How many there may be has been checked: --oversubscribe.
+  std::vector<std::string> words{"mpirun", "-n", std::to_string(ranks), "--oversubscribe", "--bind-to", "none"};
+  if (is_root) words.emplace_back("--allow-run-as-root");
+  words.push_back(program);
+  words.emplace_back(kRankWord);
+  return words;
+}
+
+std::string reason_of_ranks(const std::string& errors, int exit_code) {
+  if (exit_code == kNotFound && errors.empty()) return "mpirun is not installed; install openmpi-bin (Debian, Ubuntu)";
+  const size_t failure = errors.find(kRankFailure);
+  if (failure != std::string::npos) {
+    const size_t begin = failure + kRankFailure.size();
+    return errors.substr(begin, errors.find('\n', begin) - begin);
+  }
+  static const std::regex kDeath(R"(process rank (\d+)[^\n]*\n?[^\n]*exited on\s+signal (\d+) \(([^)]*)\))");
+  if (std::smatch found; std::regex_search(errors, found, kDeath)) {
+    return fmt::format("rank {} was ended by signal {} ({})", found[1].str(), found[2].str(), found[3].str());
+  }
+  std::string first;
+  for (size_t begin = 0; begin < errors.size();) {
+    const size_t end = std::min(errors.find('\n', begin), errors.size());
+    const std::string_view line = std::string_view(errors).substr(begin, end - begin);
+    if (line.find_first_not_of("-= \t") != std::string_view::npos) {
+      first = fmt::format(": {}", line.substr(0, 300));
+      break;
+    }
+    begin = end + 1;
+  }
+  return fmt::format("mpirun ended without a result, exit code {}{}", exit_code, first);
+}
+
+PointResult run_ranks(const ResolvedPoint& point, const MachineKnowledge& known, const PointHooks& hooks,
+                      const TraceRequest& trace, const Record& described) {
+  PointResult result{described, {}, {}};
+  if (!point.device) return run_one(point, known, hooks, trace, described);
+  RankRequest request{point, described, known, trace};
+  request.point.config.threads = point.device->threads;  // which the ranks share here
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+  Ranks ranks(hooks, mpirun_words(program, point.config.ranks, geteuid() == 0));
+  ranks.send(message_text(request));
+  ranks.listen();
+  if (ranks.result()) return *ranks.result();
+  if (ranks.planned()) result.record = *ranks.planned();
+  result.record.status = Status::kFailed;
+  result.record.reason = ranks.reason();
+  return result;
+}
+
+}  // namespace laptime

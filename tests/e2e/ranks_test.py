@@ -1,0 +1,129 @@
+"""Steps over several ranks, started by mpirun: losses, bytes, deaths and wrong input."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+from pathlib import Path
+
+from program import ProgramTest
+
+MODEL = "--d-model 32 --d-ff 64 --num-layers 2 --num-heads 2 --vocab 64 --context 16 --batch 8".split()
+STEPS = [*MODEL, "--threads", "1", "--warmup", "0", "--steps", "10", "--batches", "fresh", "--lr", "0.01", "--init", "stream"]
+HAS_MPI = shutil.which("mpirun") is not None
+LIMIT = 10  # seconds in which a run ends after one of its ranks is gone
+
+
+def rank_processes(launcher: subprocess.Popen) -> list[int]:
+    """The ranks below a bench, in any order."""
+    parents = {}
+    found = []
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        try:
+            parents[int(folder.name)] = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            if (folder / "cmdline").read_bytes().split(b"\0")[1:2] == [b"rank-of-a-point"]:
+                found.append(int(folder.name))
+        except OSError:
+            continue
+
+    def is_below(process: int) -> bool:
+        while process > 1:
+            if process == launcher.pid:
+                return True
+            process = parents.get(process, 0)
+        return False
+
+    return [process for process in found if is_below(process)]
+
+
+@unittest.skipUnless(HAS_MPI, "Open MPI is not installed")
+class Ranks(ProgramTest):
+    def records(self, *words) -> list[dict]:
+        done = self.bench(*words, "--output", "json")
+        self.assert_ok(done)
+        return json.loads(done.stdout)
+
+    def test_several_ranks_train_as_one_process(self):
+        for edition, dtype in (("2025", "float32"), ("gpt2", "bfloat16"), ("llama", "float32")):
+            base = [*STEPS, "--edition", edition, "--dtype", dtype]
+            whole = self.records(*base)[0]["loss"]["values"]
+            several = self.records(*base, "--ranks", "2,4", "--oversubscribe", "--shard",
+                                   "none,optimizer,gradients,parameters")
+            self.assertEqual(len(several), 8)
+            for record in several:
+                self.assertEqual(record["status"], "ok", record["reason"])
+                for found, expected in zip(record["loss"]["values"], whole, strict=True):
+                    self.assertAlmostEqual(found, expected, delta=expected * (1e-5 if dtype == "float32" else 1e-2))
+
+    def test_losses_have_the_same_bits_in_every_run(self):
+        words = [*STEPS, "--ranks", "2", "--shard", "parameters", "--seed", "5"]
+        first = self.records(*words)[0]
+        second = self.records(*words)[0]  # fails by itself if a loss differs from the stored one
+        self.assertEqual((first["status"], second["status"]), ("ok", "ok"), second["reason"])
+        self.assertEqual(first["loss"], second["loss"])
+
+    def test_bytes_are_those_of_zero(self):
+        for ranks in (2, 4):
+            for shard, sums in (("none", 2), ("optimizer", 2), ("gradients", 2), ("parameters", 3)):
+                record = self.records(*STEPS, "--ranks", ranks, "--oversubscribe", "--shard", shard)[0]
+                count = record["flops"]["parameters"]
+                # Token embedding and head are gathered once: backward does not read the one, and begins with the other.
+                numbers = count * sums - (2 * 64 * 32 if shard == "parameters" else 0)
+                loss = 4 * (ranks - 1)  # which rank 0 sends to the others
+                self.assertEqual(record["communication"]["bytes"], 4 * numbers * (ranks - 1) // ranks + loss, (ranks, shard))
+                held = record["memory"]["parts"]
+                self.assertEqual(held["optimizer_state"], 8 * count // (1 if shard == "none" else ranks))
+                if shard == "parameters":
+                    self.assertLess(held["parameter"], 4 * count)
+                else:
+                    self.assertEqual(held["parameter"], 4 * count)
+
+    def test_a_rank_that_is_killed_or_stopped_ends_the_run_with_its_reason(self):
+        for number, reason in ((signal.SIGKILL, "signal 9"), (signal.SIGSTOP, "silent")):
+            process = self.start("bench", "--store", self.store, *MODEL, "--threads", "1", "--ranks", "2", "--warmup",
+                                 "0", "--steps", "100000000", "--output", "json")
+            self.addCleanup(process.kill)
+            while len(rank_processes(process)) < 2:
+                self.assertIsNone(process.poll())
+                time.sleep(0.05)
+            time.sleep(1)
+            victim = max(rank_processes(process))
+            begin = time.monotonic()
+            os.kill(victim, number)
+            output, errors = process.communicate(timeout=60)
+            self.assertLess(time.monotonic() - begin, LIMIT)
+            record = json.loads(output)[0]
+            self.assertEqual(record["status"], "failed", errors)
+            self.assertIn(reason, record["reason"])
+            self.assertEqual(rank_processes(process), [])
+
+    def test_wrong_input_is_refused_before_anything_starts(self):
+        for words, reason in (
+            (["--ranks", "3"], "--batch 8 is the batch of all ranks and does not divide by --ranks 3; give --batch 9"),
+            (["--shard", "optimizer"], "--shard optimizer divides states among ranks, and there is one"),
+            (["--ranks", "2", "--accumulate"], "--ranks 2 excludes --accumulate"),
+            (["--ranks", "2", "--pass", "forward"], "--ranks 2 excludes a --pass other than step"),
+            (["--ranks", "2", "--shard", "gradients", "--loss-scale", "dynamic"], "--shard gradients excludes --loss-scale"),
+            (["--ranks", "8", "--threads", "100"], "--oversubscribe"),
+        ):
+            done = self.bench(*MODEL, *words)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn(reason, done.stdout + done.stderr)
+
+
+class WithoutMpi(ProgramTest):
+    def test_names_the_package(self):
+        if HAS_MPI:
+            self.skipTest("Open MPI is installed")
+        done = self.bench(*MODEL, "--ranks", "2")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("openmpi-bin", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
