@@ -75,7 +75,7 @@ def refused(random) -> tuple[str, bytes, int, list[str], str]:
         (llmc(tokens, "uint16", 20240326), "checkpoint"), (llmc(tokens, "uint16", 20240328), "tokenizer"),
         (json.dumps({"model_type": "gpt2", "n_embd": 768}).encode(), "describes a model"),
         (json.dumps({"weight_map": {}}).encode(), "describes a model"), (weights, "numbers"),
-        (packed(tokens, "int64"), "64 bits"), (b"\x80\x02}q\x00." + raw[:1] + b".", "pickle"),
+        (packed(tokens, "int64"), "64-bit"), (b"\x80\x02}q\x00." + raw[:1] + b".", "pickle"),
         ("Ein Text für alle".encode("utf-16"), "UTF-16"), (llmc(tokens, "uint16")[: 1024 + len(tokens)], "states"),
         (npy(tokens, "uint16")[:-2], "numpy header"), (llmc([*tokens, 60000], "uint16"), "not in the vocabulary"),
         (npy([*tokens, -100], "int64"), "negative"), (packed([*tokens, 2**31], "uint32"), "not in the vocabulary"),
