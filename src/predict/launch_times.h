@@ -31,17 +31,29 @@ OutputMatrices output_matrices(const Operands& in, const Operands& out) {
   return {count, rows, shape[-1]};
 }
 
+// What a launch does.
+struct LaunchWork {
+  enum class Kind : uint8_t { kProduct, kAttention, kOther } kind = Kind::kOther;
+  OutputMatrices written;
+  double flops = 0;
+  double bytes = 0;
+  double speedup = 1;  // FLOP/s of a product in a narrower type over those in the type of the step
+};
+LaunchWork work_of(const OpCard& op, const OutputMatrices& written, double flops, double bytes);
+
 // Without the rates that programs reach, a launch takes max(FLOPs / peak, bytes / bandwidth) + launch cost, which is a
 // bound (Williams, Waterman and Patterson 2009). With them
 //  - a product runs in waves of tiles, one tile on each processor, at a share of the peak; each tile has a latency;
+//  - attention in one kernel runs at a share of the peak of its own;
 //  - bytes move at a share of the bandwidth, and faster where they fit the cache;
 //  - the host starts kernels while the device runs earlier ones, so that a step takes the longer of the two.
 class LaunchTimes {
  public:
   // `product_peak` is the FLOP/s of contractions by the data sheet; all other ops run at the float32 peak.
-  LaunchTimes(DataSheet machine, double product_peak, Program program = Program::kLaptime, Mode mode = Mode::kEager);
+  LaunchTimes(DataSheet machine, double product_peak, Program program = Program::kLaptime, Mode mode = Mode::kEager,
+              bool is_causal = true);
 
-  double kernel(const OpCard& op, const OutputMatrices& written, double flops, int64_t bytes) const;
+  double kernel(const LaunchWork& work) const;
   double host(Phase phase) const;
   // Seconds of launches whose kernels take `kernels` seconds, and whose host takes `hosts`.
   double together(double kernels, double hosts) const;
@@ -52,12 +64,14 @@ class LaunchTimes {
  private:
   double memory(double bytes) const;
   double reached_share() const;  // of the peak, with tensor cores or without
-  double product(const OutputMatrices& written, double flops) const;
+  double computed(const LaunchWork& work) const;
+  double product(const LaunchWork& work) const;
 
   DataSheet machine_;
   double product_peak_;
   Program program_;
   Mode mode_;
+  bool is_causal_;
 };
 
 }  // namespace laptime

@@ -11,6 +11,7 @@
 #include "cli/inputs.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cluster/published_answer.h"
 #include "config/fields_json.h"
 #include "config/training_options.h"
 #include "data/token_data.h"
@@ -41,6 +42,7 @@ struct PlanOptions {
   bool grid = false;
   bool recompute_curve = false;
   Program program = Program::kLaptime;
+  std::string published;
   TrainingOptions training;
 
   template <class Self, class Visit>
@@ -58,6 +60,10 @@ struct PlanOptions {
                      "backward, moments in bfloat16, micro-batches"),
           self.recompute_curve);
     visit(own_option(kGroup, "as", kProgramHelp), self.program);
+    visit(own_option(kGroup, "published",
+                     "predict the figures of a table of published training runs (columns: published/README.md)",
+                     {.otherwise = "none", .value = "FILE.csv"}),
+          self.published);
     TrainingOptions::visit_fields(self.training, visit);
   }
 };
@@ -78,7 +84,20 @@ PlanCommand parse_plan(const CommandWords& words) {
   return command;
 }
 
+// Predicts each figure of a file; the words of the file say of what.
+ExitCode run_published(const PlanOptions& options, const OutputConfig& config) {
+  reject_overwriting({"--output-file", config.output_file}, {{"the file of --published", options.published}});
+  AnswerOutput output(config);
+  const PredictedRuns predicted = predict_runs(read_published_runs(options.published));
+  output.add(options.view == PlanView::kKernels ? published_work_answer(predicted, options.published)
+                                                : published_answer(predicted, options.published, config.verbose));
+  if (!config.verbose) output.hint("a row for each figure: --verbose, --output csv or json");
+  output.finish();
+  return ExitCode::kOk;
+}
+
 ExitCode run_plan(const PlanCommand& command) {
+  if (!command.options.published.empty()) return run_published(command.options, command.sweep.output);
   const OutputConfig& config = command.sweep.output;
   const PlanOptions& options = command.options;
   const TrainingBudget budget = options.training.budget();

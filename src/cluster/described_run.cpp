@@ -1,0 +1,246 @@
+// Reads the words of published runs.
+#include "cluster/described_run.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include "base/error.h"
+#include "base/words.h"
+#include "points/resolve.h"
+
+namespace laptime {
+namespace {
+
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  std::ranges::transform(lower, lower.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return lower;
+}
+
+bool has(std::string_view text, std::string_view word) { return text.find(word) != std::string_view::npos; }
+
+bool has_any(std::string_view text, std::initializer_list<std::string_view> words) {
+  return std::ranges::any_of(words, [&](std::string_view word) { return has(text, word); });
+}
+
+// "tp=4" in "tp=4 pp=8": 4.
+std::optional<int64_t> number_of(std::string_view text, std::string_view key) {
+  const std::string word = fmt::format("{}=", key);
+  for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
+    const bool begins = at == 0 || !((text[at - 1] >= 'a' && text[at - 1] <= 'z') || text[at - 1] == '_');
+    const std::string_view after = text.substr(at + word.size());
+    const auto number = after.empty() || after[0] < '0' || after[0] > '9' ? std::nullopt : number_in(after);
+    if (begins && number) return static_cast<int64_t>(*number);
+  }
+  return std::nullopt;
+}
+
+int64_t count_in(std::string_view cell, int64_t otherwise = 0) {
+  const std::optional<double> number = number_in(cell);
+  return number && *number < 1e15 ? std::llround(*number) : otherwise;
+}
+
+// How the ranks share the work. Error in words for a layout that is not stated or does not fit the ranks.
+ParallelLayout layout_of(const PublishedRun& run, std::string_view mode) {
+  const std::string words = lower_case(run.parallelism);
+  const bool is_data_parallel = has_any(words, {"data parallel", "ddp", "fsdp", "zero", "dp=", "none"});
+  ParallelLayout layout;
+  if (has(words, "ep=") && number_of(words, "ep").value_or(1) > 1) throw Error("experts in parallel are not predicted");
+  layout.tensor = std::max<int64_t>(1, number_of(words, "tp").value_or(1));
+  layout.pipeline = std::max<int64_t>(1, number_of(words, "pp").value_or(1));
+  layout.context = std::max<int64_t>(1, number_of(words, "cp").value_or(1));
+  layout.chunks = std::max<int64_t>(1, number_of(words, "vp").value_or(1));
+  layout.fills_bubbles = has_any(words, {"zero-bubble", "zero bubble", "zbv"});
+  layout.offloads = has(words, "offload");
+  layout.shards_in_node = has(words, "hsdp");
+  const bool is_stated = is_data_parallel || has_any(words, {"tp=", "pp="}) || words.empty();
+  const std::optional<double> ranks = number_in(run.gpus);
+  if (!is_stated && ranks.value_or(1) > 1) throw Error("how the GPUs share the work is not stated");
+  if (has(words, "not stated") && !has(words, "data parallel") && !number_of(words, "pp"))
+    throw Error("how the GPUs share the work is not stated");
+  const int64_t model_ranks = layout.tensor * layout.pipeline * layout.context;
+  layout.ranks =
+      ranks ? std::llround(*ranks) : number_of(words, "dp").value_or(has(words, "none") ? 1 : 8) * model_ranks;
+  if (layout.ranks < 1 || layout.ranks % model_ranks != 0)
+    throw Error(fmt::format("{} GPUs are no multiple of the {} that share a model", layout.ranks, model_ranks));
+  if (has_any(words, {"fsdp", "zero3", "hsdp"})) {
+    layout.shard = Shard::kParameters;
+  } else if (has(words, "zero2")) {
+    layout.shard = Shard::kGradients;
+  } else if (has_any(words, {"zero1", "distributed optimizer"}) || (has(mode, "megatron") && layout.data() > 1)) {
+    layout.shard = Shard::kOptimizer;
+  }
+  return layout;
+}
+
+Checkpointing checkpointing_of(std::string_view words) {
+  if (words.starts_with("full")) return Checkpointing::kFull;
+  if (has(words, "selective or none") || !has(words, "selective")) return Checkpointing::kNone;
+  return has(words, "attention") ? Checkpointing::kAttention : Checkpointing::kSelective;
+}
+
+// Error in words for a program that is not described.
+Program program_of(std::string_view mode) {
+  if (has_any(mode, {"xla", "jax", "pax", "tpu"})) throw Error("what XLA compiles is not predicted");
+  if (has_any(mode, {"megatron", "llm.c", "flashattention code", "nemo"})) return Program::kMegatron;
+  return has_any(mode, {"compile", "thunder", "fused", "fsdp2"}) ? Program::kPyTorchCompile : Program::kPyTorchEager;
+}
+
+AttentionKernel attention_of(const PublishedRun& run, Program program, std::string_view mode) {
+  const std::string words = lower_case(run.flash_attention);
+  if (words.starts_with("no") || words.empty()) return AttentionKernel::kUnfused;
+  if (has_any(mode, {"torch 1.", "torch 2.0"})) return AttentionKernel::kFirst;
+  if (has_any(words, {"fa3", "fa4", "cudnn"}) || program == Program::kMegatron) return AttentionKernel::kThird;
+  return AttentionKernel::kSecond;
+}
+
+void describe_model(const PublishedRun& run, DescribedRun& described) {
+  const std::string family = lower_case(run.model_family + " " + run.model_name);
+  if (has_any(family, {"moe", "mixtral", "mixture", "deepseek-v", "8x7b", "8x22b", "expert"}))
+    throw Error("mixtures of experts are not predicted");
+  const int64_t layers = count_in(run.layers);
+  const int64_t d_model = count_in(run.d_model);
+  const int64_t d_ff = count_in(run.d_ff, 4 * d_model);
+  const int64_t heads = count_in(run.heads, d_model / 128);
+  const int64_t vocab = count_in(run.vocab, 50'304);
+  if (layers < 1 || d_model < 1 || heads < 1) throw Error("the sizes of the model are not stated");
+  const int64_t kv_heads = count_in(run.kv_heads, heads);
+  const int64_t sequence = count_in(run.sequence_length);
+  if (sequence < 1) throw Error("the sequence length is not stated");
+  const bool is_gated = has_any(family, {"llama", "mistral", "qwen", "gemma", "phi-3"});
+  // Whether the head shares the embedding shows in the number of parameters.
+  const double parameters = number_in(run.parameters).value_or(0);
+  const auto width = static_cast<double>(d_model);
+  const double attention = width * width * (2 + 2 * static_cast<double>(kv_heads) / static_cast<double>(heads));
+  const double table = width * static_cast<double>(vocab);
+  const double in_layers =
+      static_cast<double>(layers) * (attention + (is_gated ? 3 : 2) * width * static_cast<double>(d_ff));
+  const bool is_tied = parameters > 0 ? parameters < in_layers + 1.5 * table : !is_gated;
+  described.step.parameters = parameters > 0 ? parameters : in_layers + (is_tied ? 1 : 2) * table;
+  const bool counts_embedding = is_tied || has(run.note, "all parameters");
+  described.counted_parameters = described.step.parameters - (counts_embedding ? 0 : table);
+
+  const auto text = [](int64_t number) { return fmt::format("{}", number); };
+  const std::string words[] = {text(d_model), text(d_ff), text(heads), text(kv_heads), text(vocab), text(sequence)};
+  std::vector<GivenOption> given{{"model", "custom"},     {"d-model", words[0]}, {"d-ff", words[1]},
+                                 {"num-heads", words[2]}, {"vocab", words[4]},   {"context", words[5]},
+                                 {"num-layers", "2"},     {"dtype", "bfloat16"}};
+  if (is_gated || kv_heads != heads) {
+    given.push_back({"edition", "llama"});
+    given.push_back({"num-kv-heads", words[3]});
+  } else {
+    given.push_back({"edition", "gpt2"});
+  }
+  given.push_back({"weight-tie", is_tied ? "true" : "false"});
+  const ResolvedConfig resolved = resolve(given);
+  if (!resolved.invalid.empty()) throw Error(resolved.invalid);
+  described.config = resolved.config;
+  described.step.layers = layers;
+  described.step.d_model = width;
+}
+
+void describe_batch(const PublishedRun& run, DescribedRun& described) {
+  ParallelStep& step = described.step;
+  const int64_t sequence = described.config.model.context_length;
+  const std::optional<double> global = number_in(run.global_batch_tokens);
+  int64_t micro = count_in(run.micro_batch);
+  // Who states no micro-batch fits one sequence, or the few thousand tokens of a small model.
+  if (micro < 1) micro = global ? 1 : std::max<int64_t>(1, 8192 / sequence);
+  const double tokens = static_cast<double>(micro * sequence * step.layout.data());
+  step.micro_batches = global ? std::max<int64_t>(1, std::llround(*global / tokens)) : 1;
+  described.config.model.batch_size = micro;
+  described.tokens = tokens * static_cast<double>(step.micro_batches);
+  step.tokens = static_cast<double>(micro * sequence) / static_cast<double>(step.layout.context);
+}
+
+// "400 Gb/s per node", "4x200 Gb/s RDMA per node": bytes/s in one direction.
+double network_of(std::string_view words) {
+  const size_t unit = words.find("Gb/s");
+  if (unit == std::string_view::npos) return 0;
+  const size_t digits = words.find_last_of("0123456789", unit);
+  size_t begin = words.find_last_not_of("0123456789x.", digits);
+  begin = begin == std::string_view::npos ? 0 : begin + 1;
+  const std::string_view text = words.substr(begin, digits - begin + 1);
+  const size_t times = text.find('x');
+  const double each = number_in(times == std::string_view::npos ? text : text.substr(times + 1)).value_or(0);
+  const double count = times == std::string_view::npos ? 1 : number_in(text.substr(0, times)).value_or(1);
+  return count * each * 1e9 / 8;
+}
+
+void describe(const PublishedRun& run, DescribedRun& described) {
+  const std::string mode = lower_case(run.mode);
+  const DataSheet* const machine = machine_of_words(run.hardware);
+  if (machine == nullptr) throw Error(fmt::format("no machine file describes {}", quote(run.hardware)));
+  described.program = program_of(mode);
+  describe_model(run, described);
+  RunConfig& config = described.config;
+  config.device = fmt::format("{}{}", kMachinePrefix, machine->name);
+  described.step.layout = layout_of(run, mode);
+  described.step.checkpointing = checkpointing_of(lower_case(run.activation_checkpointing));
+  described.step.network_bandwidth = network_of(run.interconnect);
+  described.attention = attention_of(run, described.program, mode);
+  describe_batch(run, described);
+
+  const std::string dtype = lower_case(run.dtype);
+  if (has_any(dtype, {"fp4", "nvfp4"})) described.product_bits = 4;
+  if (has_any(dtype, {"fp8", "float8"})) described.product_bits = 8;
+  if (has_any(dtype, {"fp32", "float32"}) && !has(dtype, "16")) config.dtype = Precision::kFloat32;
+  if (has(dtype, "tf32")) config.dtype = Precision::kTf32;
+  if (described.product_bits == 8 && machine->float8 <= 0)
+    throw Error(fmt::format("the file of {} has no float8 rate", machine->name));
+  const bool is_16_bit = is_mixed(config.dtype);
+  described.stores_16_bits = is_16_bit && (!has(dtype, "autocast") || described.program == Program::kMegatron ||
+                                           described.step.layout.shard == Shard::kParameters);
+  described.moments_16_bits = has_any(dtype, {"adam in bf16", "true"});
+
+  const std::string_view note = run.note;
+  if (has_any(note, {"optimizer Muon", "optimizer SOAP", "optimizer Distributed", "optimizer AdamW or"}))
+    throw Error("an optimizer other than Adam is not predicted");
+  const std::string counts = lower_case(note);
+  if (has_any(counts, {"leaves attention out", "without attention"})) {
+    described.counted_attention = CountedAttention::kNone;
+  } else if (has(counts, "causal") && !has(counts, "non-causal")) {
+    described.counted_attention = CountedAttention::kCausal;
+  }
+  if (described.attention != AttentionKernel::kUnfused) config.keep = "scaled_dot_product_attention";
+}
+
+}  // namespace
+
+// Every part of a machine's name stands in the words; of several machines the longest name counts, so that "GB200" is
+// no b200.
+const DataSheet* machine_of_words(std::string_view hardware) {
+  std::string words;
+  for (const char c : lower_case(hardware)) {
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) words += c;
+  }
+  const DataSheet* found = nullptr;
+  for (const DataSheet& machine : known_machines()) {
+    std::string_view name = machine.name;
+    if (name.ends_with('x')) name.remove_suffix(1);  // "MI300" of a GPU with all its parts is the MI300X
+    bool fits = true;
+    for (size_t begin = 0; begin < name.size();) {
+      const size_t end = std::min(name.find('-', begin), name.size());
+      fits = fits && words.find(name.substr(begin, end - begin)) != std::string::npos;
+      begin = end + 1;
+    }
+    if (fits && (found == nullptr || machine.name.size() > found->name.size())) found = &machine;
+  }
+  return found;
+}
+
+DescribedRun described(const PublishedRun& run) {
+  DescribedRun described;
+  try {
+    describe(run, described);
+  } catch (const Error& error) {
+    described.refusal = error.what();
+  }
+  return described;
+}
+
+}  // namespace laptime

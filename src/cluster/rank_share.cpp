@@ -1,0 +1,117 @@
+// Plans two layers of a share, and counts the launches of one.
+#include "cluster/rank_share.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "prepare/resolved_point.h"
+
+namespace laptime {
+namespace {
+
+constexpr double kReachedFloat8 = 0.8;  // of what products reach of the 16-bit rate, that narrower ones reach of theirs
+// Flash attention's rate over that of the best kernel of the machine: its first version (Dao et al. 2022), and on
+// machines with 8-bit tensor cores the second (Dao 2023), whose kernels were made for the generation before.
+constexpr double kFirstKernel = 0.55;
+constexpr double kSecondKernel = 0.6;
+constexpr int64_t kPlannedLayers = 2;
+
+int64_t part_of(int64_t whole, int64_t parts) { return std::max<int64_t>(1, (whole + parts - 1) / parts); }
+
+double attention_rate(AttentionKernel kernel, const DataSheet& machine) {
+  const double second = machine.float8 > 0 ? kSecondKernel : 1;
+  if (kernel == AttentionKernel::kFirst) return kFirstKernel * second;
+  return kernel == AttentionKernel::kSecond ? second : 1;
+}
+
+double product_speedup(int64_t bits, const DataSheet& machine) {
+  if (bits == 4 && machine.float4 > 0) return kReachedFloat8 * machine.float4 / machine.bfloat16;
+  return bits < 16 && machine.float8 > 0 ? kReachedFloat8 * machine.float8 / machine.bfloat16 : 1;
+}
+
+double bytes_in_16_bits(const PlanStep& step) {
+  int64_t elements = 0;
+  for (const auto* operands : {&step.in, &step.out}) {
+    for (const Operand& operand : *operands) elements += operand.buffer < 0 ? 0 : operand.type.numel();
+  }
+  return std::min(static_cast<double>(step.bytes), 2.0 * static_cast<double>(elements));
+}
+
+// Programs that fuse scaling, mask and softmax launch the softmax alone.
+bool is_fused(const PlanStep& step, Program program) {
+  return program == Program::kMegatron && step.work_class == WorkClass::kElementwise && !step.region.range.empty();
+}
+
+}  // namespace
+
+RunConfig share_of(const DescribedRun& run) {
+  RunConfig config = config_as(run.config, run.program);
+  const ParallelLayout& layout = run.step.layout;
+  ModelConfig& model = config.model;
+  model.num_layers = kPlannedLayers;
+  model.head_dim = model.d_head();
+  model.num_kv_heads = part_of(model.kv_heads(), layout.tensor);
+  model.num_heads = part_of(model.num_heads, layout.tensor);
+  model.d_ff = part_of(model.d_ff, layout.tensor);
+  model.vocab_size = part_of(model.vocab_size, layout.tensor);
+  model.context_length = part_of(model.context_length, layout.context);
+  return config;
+}
+
+Prepared plan_share(const DescribedRun& run) {
+  const RunConfig config = share_of(run);
+  return prepare(config, find_device_of(config, run.program), MachineKnowledge{});
+}
+
+std::vector<ShareLaunch> share_launches(const DescribedRun& run, const Prepared& share) {
+  const DataSheet machine = find_machine(run.config.device.substr(kMachinePrefix.size()));
+  const double rate = attention_rate(run.attention, machine);
+  const double speedup = product_speedup(run.product_bits, machine);
+  using Key = std::tuple<Phase, bool, LaunchWork::Kind, int64_t, int64_t, int64_t, double, double>;
+  std::map<Key, ShareLaunch> launches;
+  for (const PlanStep& step : share.plan.steps) {
+    if (step.region.layer >= 0 && step.region.layer != kPlannedLayers - 1) continue;
+    const bool in_layer = step.region.layer >= 0;
+    if (is_fused(step, run.program)) continue;
+    auto bytes = static_cast<double>(step.bytes);
+    if (step.phase == Phase::kOptimizer) {
+      if (run.moments_16_bits) bytes /= 2;
+    } else if (run.stores_16_bits && in_layer) {
+      if (step.work_class == WorkClass::kCast) continue;
+      bytes = bytes_in_16_bits(step);
+    }
+    LaunchWork work = work_of(*step.kernel->op, output_matrices(step.in, step.out), step.flops, bytes);
+    if (work.kind == LaunchWork::Kind::kAttention) work.flops *= static_cast<double>(run.step.layout.context) / rate;
+    if (work.kind == LaunchWork::Kind::kProduct && in_layer) work.speedup = speedup;
+    const OutputMatrices& written = work.written;
+    const Key key{step.phase,   in_layer,        work.kind,  written.count,
+                  written.rows, written.columns, work.flops, work.bytes};
+    ++launches.try_emplace(key, ShareLaunch{step.phase, in_layer, work, 0}).first->second.count;
+  }
+  std::vector<ShareLaunch> all;
+  all.reserve(launches.size());
+  for (const auto& [key, launch] : launches) all.push_back(launch);
+  return all;
+}
+
+RankWork rank_work(const std::vector<ShareLaunch>& launches, const LaunchTimes& times) {
+  RankWork work;
+  for (const ShareLaunch& launch : launches) {
+    const auto count = static_cast<double>(launch.count);
+    const Busy busy = Busy{times.kernel(launch.work), times.host(launch.phase)} * count;
+    Busy* part = nullptr;
+    switch (launch.phase) {
+      case Phase::kForward: part = launch.in_layer ? &work.layer_forward : &work.ends_forward; break;
+      case Phase::kBackward: part = launch.in_layer ? &work.layer_backward : &work.ends_backward; break;
+      case Phase::kOptimizer: part = launch.in_layer ? &work.layer_optimizer : &work.ends_optimizer; break;
+      case Phase::kSetup: continue;
+    }
+    *part = *part + busy;
+    if (launch.in_layer && launch.phase == Phase::kForward && launch.work.kind == LaunchWork::Kind::kAttention)
+      work.layer_attention = work.layer_attention + busy;
+  }
+  return work;
+}
+
+}  // namespace laptime
