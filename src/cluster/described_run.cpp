@@ -87,18 +87,41 @@ Checkpointing checkpointing_of(std::string_view words) {
 Program program_of(std::string_view mode) {
   if (has_any(mode, {"xla", "jax", "pax", "tpu"})) throw Error("what XLA compiles is not predicted");
   if (has_any(mode, {"megatron", "llm.c", "flashattention code", "nemo"})) return Program::kMegatron;
-  return has_any(mode, {"compile", "thunder", "fused", "fsdp2"}) ? Program::kPyTorchCompile : Program::kPyTorchEager;
+  const bool compiles = has(mode, "compile") && !has(mode, "compile state not stated");
+  return compiles || has_any(mode, {"thunder", "fused"}) ? Program::kPyTorchCompile : Program::kPyTorchEager;
 }
 
 AttentionKernel attention_of(const PublishedRun& run, Program program, std::string_view mode) {
   const std::string words = lower_case(run.flash_attention);
-  if (words.starts_with("no") || words.empty()) return AttentionKernel::kUnfused;
+  const bool is_stated = !has(words, "not stated") && !words.empty();
+  if (is_stated && words.starts_with("no")) return AttentionKernel::kUnfused;
   if (has_any(mode, {"torch 1.", "torch 2.0"})) return AttentionKernel::kFirst;
   if (has_any(words, {"fa3", "fa4", "cudnn"}) || program == Program::kMegatron) return AttentionKernel::kThird;
   return AttentionKernel::kSecond;
 }
 
+RunConfig config_of(const std::vector<GivenOption>& given) {
+  const ResolvedConfig resolved = resolve(given);
+  if (!resolved.invalid.empty()) throw Error(resolved.invalid);
+  return resolved.config;
+}
+
+// A size of an edition, which the figure names.
+void describe_edition(const PublishedRun& run, DescribedRun& described) {
+  const std::string edition = run.model_family.substr(kEditionFamily.size());
+  if (run.sequence_length.empty() || run.micro_batch.empty()) throw Error("context or batch is not stated");
+  described.config = config_of({{"edition", edition},
+                                {"model", run.model_name},
+                                {"context", run.sequence_length},
+                                {"batch", run.micro_batch},
+                                {"dtype", "bfloat16"}});
+  const ModelConfig& model = described.config.model;
+  described.step.layers = model.num_layers;
+  described.step.d_model = static_cast<double>(model.d_model);
+}
+
 void describe_model(const PublishedRun& run, DescribedRun& described) {
+  if (run.model_family.starts_with(kEditionFamily)) return describe_edition(run, described);
   const std::string family = lower_case(run.model_family + " " + run.model_name);
   if (has_any(family, {"moe", "mixtral", "mixture", "deepseek-v", "8x7b", "8x22b", "expert"}))
     throw Error("mixtures of experts are not predicted");
@@ -136,9 +159,7 @@ void describe_model(const PublishedRun& run, DescribedRun& described) {
     given.push_back({"edition", "gpt2"});
   }
   given.push_back({"weight-tie", is_tied ? "true" : "false"});
-  const ResolvedConfig resolved = resolve(given);
-  if (!resolved.invalid.empty()) throw Error(resolved.invalid);
-  described.config = resolved.config;
+  described.config = config_of(given);
   described.step.layers = layers;
   described.step.d_model = width;
 }
@@ -195,8 +216,12 @@ void describe(const PublishedRun& run, DescribedRun& described) {
   const bool is_16_bit = is_mixed(config.dtype);
   described.stores_16_bits = is_16_bit && (!has(dtype, "autocast") || described.program == Program::kMegatron ||
                                            described.step.layout.shard == Shard::kParameters);
+  described.is_recorded = has_any(mode, {"cuda graphs", "max-autotune"});
+  described.step.groups_updates = config.optimizer == Optimizer::kTorch;
   described.moments_16_bits = has_any(dtype, {"adam in bf16", "true"});
 
+  if (run.quantity == "inference_time_s" || (run.quantity == "forward_time_s" && has(run.note, "no_grad")))
+    config.pass = Pass::kInference;
   const std::string_view note = run.note;
   if (has_any(note, {"optimizer Muon", "optimizer SOAP", "optimizer Distributed", "optimizer AdamW or"}))
     throw Error("an optimizer other than Adam is not predicted");

@@ -28,7 +28,8 @@ struct DescribedRun {
   int64_t product_bits = 16;    // of the factors of products in layers: 8 and 4 have units of their own
   bool stores_16_bits = false;  // activations, and weights for products
   bool moments_16_bits = false;
-  double tokens = 0;  // of all ranks in a step
+  bool is_recorded = false;  // a CUDA graph starts forward and backward
+  double tokens = 0;         // of all ranks in a step
   double counted_parameters = 0;
   CountedAttention counted_attention = CountedAttention::kFull;
 };

@@ -21,6 +21,7 @@ enum class Quantity : uint8_t {
   kHfu,
   kStep,
   kForward,
+  kBackward,
   kForwardBackward,
   kMemory
 };
@@ -33,6 +34,8 @@ std::optional<Quantity> quantity_of(std::string_view word) {
                                                                 {"hfu", Quantity::kHfu},
                                                                 {"step_time_s", Quantity::kStep},
                                                                 {"forward_time_s", Quantity::kForward},
+                                                                {"inference_time_s", Quantity::kForward},
+                                                                {"backward_time_s", Quantity::kBackward},
                                                                 {"forward_backward_time_s", Quantity::kForwardBackward},
                                                                 {"peak_memory_gib", Quantity::kMemory}};
   const auto found = kQuantities.find(word);
@@ -71,6 +74,7 @@ double work_of_quantity(Quantity quantity, const DescribedRun& run, const DataSh
     case Quantity::kHfu: return run.tokens / ranks * flops_of_token(run, true) / peak_of(run, machine);
     case Quantity::kStep:
     case Quantity::kForward:
+    case Quantity::kBackward:
     case Quantity::kForwardBackward:
     case Quantity::kMemory: break;
   }
@@ -79,6 +83,7 @@ double work_of_quantity(Quantity quantity, const DescribedRun& run, const DataSh
 
 double seconds_of(Quantity quantity, const ParallelTime& time) {
   if (quantity == Quantity::kForward) return time.forward;
+  if (quantity == Quantity::kBackward) return time.backward;
   if (quantity == Quantity::kForwardBackward) return time.step - time.optimizer;
   return time.step;
 }
@@ -97,7 +102,8 @@ PredictedRuns predict_runs(std::vector<PublishedRun> runs) {
   all.runs.reserve(runs.size());
   std::map<std::string, size_t> shares;  // by what they are planned from
   for (PublishedRun& run : runs) {
-    PredictedRun one{.run = std::move(run), .described = {}};
+    PredictedRun one;
+    one.run = std::move(run);
     one.described = described(one.run);
     one.refusal = one.described.refusal;
     const std::optional<Quantity> quantity = quantity_of(one.run.quantity);
@@ -112,18 +118,20 @@ PredictedRuns predict_runs(std::vector<PublishedRun> runs) {
         const std::string key = fmt::format("{} {} {} {} {} {}", canonical_text(share), name_of(described.program),
                                             static_cast<int>(described.attention), described.product_bits,
                                             described.stores_16_bits, described.step.layout.context) +
-                                (described.moments_16_bits ? " moments" : "");
+                                (described.moments_16_bits ? " moments" : "") +
+                                (described.step.layout.tensor * described.step.layout.pipeline > 1 ? " divided" : "");
         const auto [known, is_new] = shares.try_emplace(key, all.shares.size());
         if (is_new) all.shares.push_back(share_launches(described, plan_share(described)));
         one.share = known->second;
         const DataSheet machine = find_machine(described.config.device.substr(kMachinePrefix.size()));
-        const RankWork work = rank_work(all.shares[one.share], *device.launch_times);
+        const RankWork work = rank_work(all.shares[one.share], *device.launch_times, described.is_recorded);
         one.time = parallel_time(*device.launch_times, machine, work, described.step);
         const double seconds = seconds_of(*quantity, *one.time);
         const double total = work_of_quantity(*quantity, described, machine);
         const auto of = [&](double time) { return total > 0 ? total / time : time; };
         one.predicted = of(seconds);
         one.published_seconds = of(one.value());
+        one.predicted_seconds = seconds;
         const PublishedRuns& errors = known_errors(described, machine);
         if (errors.figures > 0) {
           one.low = std::min(of(seconds * errors.low), of(seconds * errors.high));

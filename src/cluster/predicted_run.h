@@ -17,8 +17,8 @@ struct PredictedRun {
   std::optional<double> predicted;   // in the unit of the quantity
   std::optional<double> low, high;   // 90 % of published figures of such runs; none where too few are known
   std::optional<ParallelTime> time;  // none where the quantity is no time
-  double published_seconds = 0;      // of a step, by the published figure; 0 for a quantity that is no time
-  size_t share = 0;                  // index of its share
+  double published_seconds = 0, predicted_seconds = 0;  // by the figure, and for it
+  size_t share = 0;                                     // index of its share
 
   double value() const;
   double error() const { return *predicted / value() - 1; }

@@ -153,7 +153,7 @@ PointAnswer published_work_answer(const PredictedRuns& predicted, const std::str
              .columns = columns_from("<id; <source; <note; <quantity; share; <machine; <program; published_s; "
                                      "predicted_s; ranks; tensor; pipeline; context; chunks; fills_bubbles; <shard; "
                                      "in_node; offloads; <checkpointing; layers; micro_batches; micro_tokens; d_model; "
-                                     "parameters; network")};
+                                     "parameters; network; recorded; grouped")};
   for (const PredictedRun& one : predicted.runs) {
     if (!one.time || !one.predicted) continue;
     const ParallelStep& step = one.described.step;

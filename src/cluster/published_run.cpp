@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "data/input_file.h"
+#include "report/published.h"
 #include "table/csv_lines.h"
 
 namespace laptime {
@@ -39,6 +40,41 @@ void check_columns(const std::vector<std::string>& header, std::string_view name
   }
 }
 
+bool is_table_of_figures(std::string_view csv) {
+  const std::vector<std::string> header = take_csv_line(csv);
+  return std::ranges::find(header, "time_s") != header.end();
+}
+
+std::vector<PublishedRun> runs_of_figures(const std::vector<PublishedFigure>& figures) {
+  const auto text = [](const auto& number) { return number ? fmt::format("{}", *number) : std::string(); };
+  std::vector<PublishedRun> runs;
+  runs.reserve(figures.size());
+  size_t line = 1;
+  for (const PublishedFigure& figure : figures) {
+    ++line;
+    if (!figure.time_s) continue;
+    PublishedRun run;
+    run.id = fmt::format("line {}", line);
+    run.source = figure.source;
+    run.hardware = figure.hardware;
+    run.gpus = "1";
+    run.model_family = fmt::format("{}{}", kEditionFamily, figure.edition);
+    run.model_name = figure.model;
+    run.sequence_length = text(figure.context_length);
+    run.micro_batch = text(figure.batch_size);
+    run.dtype = figure.arithmetic;
+    run.mode = figure.mode;
+    run.flash_attention = "no";
+    run.parallelism = "none";
+    run.activation_checkpointing = "none";
+    run.quantity = fmt::format("{}_time_s", figure.pass);
+    run.value = text(figure.time_s);
+    run.note = figure.note;
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
 }  // namespace
 
 std::optional<double> number_in(std::string_view text) {
@@ -49,6 +85,7 @@ std::optional<double> number_in(std::string_view text) {
 }
 
 std::vector<PublishedRun> parse_published_runs(std::string_view csv, std::string_view name) {
+  if (is_table_of_figures(csv)) return runs_of_figures(parse_published(csv));
   const std::vector<std::string> header = take_csv_line(csv);
   check_columns(header, name);
   std::vector<PublishedRun> runs;

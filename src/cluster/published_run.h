@@ -28,12 +28,16 @@ struct PublishedRun {
 
 inline constexpr size_t kMaxPublishedBytes = size_t{16} << 20U;
 
-// Columns may stand in any order. Error that names `name` and the line for a missing or unknown column, a line with
-// another number of cells, and a value that is no number.
+// Columns may stand in any order; a table in the columns of published/figures.csv is read as well, its rows as runs of
+// one GPU, without those that ran out of memory. Error that names `name` and the line for a missing or unknown column,
+// a line with another number of cells, and a value that is no number.
 std::vector<PublishedRun> parse_published_runs(std::string_view csv, std::string_view name);
 
 // The figures of a file. Error as parse_published_runs, and if it cannot be read.
 std::vector<PublishedRun> read_published_runs(const std::string& path);
+
+// Of a figure whose model is a size of an edition, `model_family` is "edition 2025".
+inline constexpr std::string_view kEditionFamily = "edition ";
 
 // The first number of a text, such as 80 of "80 GB"; none without one.
 std::optional<double> number_in(std::string_view text);

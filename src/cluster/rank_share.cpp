@@ -38,6 +38,10 @@ double bytes_in_16_bits(const PlanStep& step) {
   return std::min(static_cast<double>(step.bytes), 2.0 * static_cast<double>(elements));
 }
 
+// Ranks of a model compute their parts of the loss op by op in float32 (Megatron's vocabulary-parallel cross-entropy,
+// in programs that do not fuse it), which moves more bytes than the loss of one device.
+constexpr double kParallelLoss = 3;
+
 // Programs that fuse scaling, mask and softmax launch the softmax alone.
 bool is_fused(const PlanStep& step, Program program) {
   return program == Program::kMegatron && step.work_class == WorkClass::kElementwise && !step.region.range.empty();
@@ -81,6 +85,10 @@ std::vector<ShareLaunch> share_launches(const DescribedRun& run, const Prepared&
       if (step.work_class == WorkClass::kCast) continue;
       bytes = bytes_in_16_bits(step);
     }
+    const bool divides_model = run.step.layout.tensor * run.step.layout.pipeline > 1;
+    if (!in_layer && divides_model && run.program == Program::kPyTorchEager && step.phase != Phase::kOptimizer &&
+        step.kernel->op->kind != OpKind::kContraction)
+      bytes *= kParallelLoss;
     LaunchWork work = work_of(*step.kernel->op, output_matrices(step.in, step.out), step.flops, bytes);
     if (work.kind == LaunchWork::Kind::kAttention) work.flops *= static_cast<double>(run.step.layout.context) / rate;
     if (work.kind == LaunchWork::Kind::kProduct && in_layer) work.speedup = speedup;
@@ -95,11 +103,12 @@ std::vector<ShareLaunch> share_launches(const DescribedRun& run, const Prepared&
   return all;
 }
 
-RankWork rank_work(const std::vector<ShareLaunch>& launches, const LaunchTimes& times) {
+RankWork rank_work(const std::vector<ShareLaunch>& launches, const LaunchTimes& times, bool is_recorded) {
   RankWork work;
   for (const ShareLaunch& launch : launches) {
     const auto count = static_cast<double>(launch.count);
-    const Busy busy = Busy{times.kernel(launch.work), times.host(launch.phase)} * count;
+    const bool is_free = is_recorded && launch.phase != Phase::kOptimizer;
+    const Busy busy = Busy{times.kernel(launch.work), is_free ? 0 : times.host(launch.phase)} * count;
     Busy* part = nullptr;
     switch (launch.phase) {
       case Phase::kForward: part = launch.in_layer ? &work.layer_forward : &work.ends_forward; break;

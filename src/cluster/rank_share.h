@@ -28,6 +28,7 @@ Prepared plan_share(const DescribedRun& run);
 // Launches of one micro-batch, and of the optimizer for all parameters of the share.
 std::vector<ShareLaunch> share_launches(const DescribedRun& run, const Prepared& share);
 
-RankWork rank_work(const std::vector<ShareLaunch>& launches, const LaunchTimes& times);
+// A recorded step costs its host nothing but for the optimizer.
+RankWork rank_work(const std::vector<ShareLaunch>& launches, const LaunchTimes& times, bool is_recorded);
 
 }  // namespace laptime

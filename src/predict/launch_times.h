@@ -31,7 +31,7 @@ OutputMatrices output_matrices(const Operands& in, const Operands& out) {
   return {count, rows, shape[-1]};
 }
 
-// What a launch does.
+// The work of a launch, as far as its time depends on it.
 struct LaunchWork {
   enum class Kind : uint8_t { kProduct, kAttention, kOther } kind = Kind::kOther;
   OutputMatrices written;
@@ -57,6 +57,7 @@ class LaunchTimes {
   double host(Phase phase) const;
   // Seconds of launches whose kernels take `kernels` seconds, and whose host takes `hosts`.
   double together(double kernels, double hosts) const;
+  Program program() const { return program_; }
   bool is_bound() const { return !machine_.has_reached_rates(); }
   // How far times that others published for this machine and mode are from predicted ones; none for a bound.
   std::optional<PublishedRuns> published() const;

@@ -11,6 +11,8 @@ namespace {
 constexpr double kGatheredBytes = 2;           // of a parameter, in 16 bits
 constexpr double kReducedBytes = 4;            // of a gradient, in float32
 constexpr double kExposedShare = 0.1;          // of the communication that computation could hide
+constexpr double kFullShare = 0.75;            // of forward, that full checkpointing recomputes: not the last product
+constexpr double kExposedReductions = 0.5;     // of tensor parallel communication, in programs that split it to hide it
 constexpr double kSelectiveShare = 0.5;        // of forward, that selective checkpointing recomputes
 constexpr double kHiddenByBackward = 2.0 / 3;  // share of a micro-batch during which gradients become ready
 constexpr double kFilledBubbles = 1.0 / 3;     // what zero-bubble schedules leave of a bubble (Qi et al. 2023)
@@ -22,15 +24,16 @@ struct Links {
   const DataSheet& machine;
   double network = 0;
 
-  // Bytes/s of one direction of the slowest link in a ring of `ranks`.
-  double ring(int64_t ranks) const {
+  // Bytes/s of one direction of the slowest link in a ring of ranks, each of which is `stride` ranks from the next: as
+  // many rings share the network of a node.
+  double ring(int64_t ranks, int64_t stride) const {
     const double link = machine.link_bandwidth * machine.reached_link;
-    if (ranks <= machine.link_devices) return link;
-    return std::min(link, network * machine.reached_link);
+    if (ranks * stride <= machine.link_devices) return link;
+    return std::min(link, network * machine.reached_link / static_cast<double>(std::min(stride, machine.link_devices)));
   }
-  double gather(double bytes, int64_t parts, int64_t spread) const {
-    const auto count = static_cast<double>(parts);
-    return parts <= 1 ? 0 : (count - 1) / count * bytes / ring(spread) + machine.link_latency;
+  double gather(double bytes, int64_t ranks, int64_t stride) const {
+    const auto count = static_cast<double>(ranks);
+    return ranks <= 1 ? 0 : (count - 1) / count * bytes / ring(ranks, stride) + machine.link_latency;
   }
 };
 
@@ -39,7 +42,7 @@ double beside(double computation, double communication) {
 }
 
 double recomputed_share(Checkpointing checkpointing) {
-  if (checkpointing == Checkpointing::kFull) return 1;
+  if (checkpointing == Checkpointing::kFull) return kFullShare;
   return checkpointing == Checkpointing::kSelective ? kSelectiveShare : 0;
 }
 
@@ -59,33 +62,36 @@ ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, c
   Busy layer = work.layer_forward + work.layer_backward + work.layer_forward * recomputed;
   if (step.checkpointing == Checkpointing::kAttention) layer = layer + work.layer_attention;
   const Busy ends = work.ends_forward + work.ends_backward;
-  const Busy micro = layer * stage + ends;
+  const bool evens_head = layout.pipeline > 1 && layout.chunks > 1;
+  const Busy micro = layer * stage + ends * (evens_head ? 1 / static_cast<double>(layout.pipeline) : 1);
   ParallelTime time;
   const Busy forward = work.layer_forward * stage + work.ends_forward;
   time.forward = times.together(forward.kernels, forward.host);
   double busy = times.together(micro.kernels, micro.host);
   time.backward = busy - time.forward;
 
-  const double reductions = 4 + 2 * recomputed;  // of activations in a layer
+  const double reductions = step.checkpointing == Checkpointing::kFull ? 6 : 4;  // of activations in a layer
   const double activations = kGatheredBytes * step.tokens * step.d_model;
-  const double tensor = stage * reductions * 2 * links.gather(activations, layout.tensor, layout.tensor);
+  const double exposed = times.program() == Program::kMegatron ? kExposedReductions : 1;
+  const double tensor = exposed * stage * reductions * 2 * links.gather(activations, layout.tensor, 1);
   busy += tensor;
 
   const int64_t data = layout.data();
+  const int64_t stride = layout.tensor * layout.context;
   const int64_t group = layout.shards_in_node ? std::min(data, machine.link_devices) : data;
   double whole = busy;  // of a micro-batch, with its communication
   double reduction = 0;
   if (layout.shard == Shard::kParameters) {
-    const double gathered = links.gather(3 * kGatheredBytes * share, group, group * layout.tensor);
+    const double gathered = links.gather(3 * kGatheredBytes * share, group, stride);
     if (gathered > 0) whole = beside(busy, gathered);
     const int64_t replicas = data / group;
     if (replicas > 1) {  // each device of a node reduces its own shard, through its part of the node's network
       const double shard = kReducedBytes * share / static_cast<double>(group);
-      reduction = 2 * shard * static_cast<double>(machine.link_devices) / links.ring(layout.ranks);
+      reduction = 2 * shard / links.ring(replicas, group);
     }
   } else {
     const double bytes = (kReducedBytes + kGatheredBytes) * share;
-    reduction = links.gather(bytes, data, data * layout.tensor);
+    reduction = links.gather(bytes, data, stride);
   }
   const auto micro_batches = static_cast<double>(step.micro_batches);
   double bubbles = static_cast<double>(layout.pipeline - 1) / static_cast<double>(layout.chunks);
@@ -97,12 +103,20 @@ ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, c
   time.exposed_data = micro_batches * (whole - busy) + exposed_reduction;
 
   const double updates = layout.shard == Shard::kNone ? 1 : static_cast<double>(group);
-  const Busy update = work.layer_optimizer * stage + work.ends_optimizer;
-  time.optimizer =
-      layout.offloads ? step.parameters * kHostUpdateBytes / kHostBandwidth /
-                            std::max(1.0, static_cast<double>(layout.ranks) / static_cast<double>(machine.link_devices))
-                      : times.together(update.kernels / updates, update.host / kGroupedLaunches);
-  time.step = (micro_batches + bubbles) * whole + exposed_reduction + time.optimizer;
+  Busy update = work.layer_optimizer * stage + work.ends_optimizer;
+  update = {update.kernels / updates, update.host / (step.groups_updates ? kGroupedLaunches : 1)};
+  if (layout.offloads) {
+    const auto nodes = std::max(1.0, static_cast<double>(layout.ranks) / static_cast<double>(machine.link_devices));
+    update = {step.parameters * kHostUpdateBytes / kHostBandwidth / nodes, 0};
+  }
+  time.step = (micro_batches + bubbles) * whole + exposed_reduction;
+  if (layout.ranks == 1) {  // the host runs ahead into the optimizer
+    const Busy all = micro * micro_batches + update;
+    time.optimizer = times.together(all.kernels, all.host) - time.step;
+  } else {
+    time.optimizer = times.together(update.kernels, update.host);
+  }
+  time.step += time.optimizer;
   return time;
 }
 

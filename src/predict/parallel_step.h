@@ -33,6 +33,7 @@ struct ParallelStep {
   double d_model = 0;
   double parameters = 0;         // of the whole model
   double network_bandwidth = 0;  // bytes/s of a node in one direction; 0: of the machine's file
+  bool groups_updates = false;   // a launch of the optimizer updates many tensors
 };
 
 // Seconds of a step. `exposed` parts are those that no computation hides.
@@ -44,8 +45,9 @@ struct ParallelTime {
   double optimizer = 0;
 };
 
-// - A pipeline of p ranks takes m + (p - 1) / chunks times its slowest rank (Narayanan et al. 2021), which is the one
-//   with the head.
+// - A pipeline of p ranks takes m + (p - 1) / chunks times its slowest rank (Narayanan et al. 2021): the one with the
+//   head, unless an interleaved schedule gives that rank fewer layers.
+// - Backward of a checkpointed layer recomputes it up to the last value that it needs.
 // - Tensor parallel ranks add up activations twice in a layer's forward and twice in its backward (Shoeybi et al.
 // 2019);
 //   nothing hides it.
