@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/words.h"
+#include "model/parameters.h"
 #include "points/resolve.h"
 
 namespace laptime {
@@ -34,14 +35,20 @@ std::optional<int64_t> number_of(std::string_view text, std::string_view key) {
     const bool begins = at == 0 || !((text[at - 1] >= 'a' && text[at - 1] <= 'z') || text[at - 1] == '_');
     const std::string_view after = text.substr(at + word.size());
     const auto number = after.empty() || after[0] < '0' || after[0] > '9' ? std::nullopt : number_in(after);
+    constexpr double kMostRanks = 1e5;
+    if (begins && number && *number > kMostRanks) throw Error(fmt::format("{}: more ranks than any cluster has", word));
     if (begins && number) return static_cast<int64_t>(*number);
   }
   return std::nullopt;
 }
 
+// Error in words for a count that no training has.
 int64_t count_in(std::string_view cell, int64_t otherwise = 0) {
+  constexpr double kMost = 1e9;
   const std::optional<double> number = number_in(cell);
-  return number && *number < 1e15 ? std::llround(*number) : otherwise;
+  if (!number) return otherwise;
+  if (*number > kMost) throw Error(fmt::format("{} is no count of a training", quote(std::string(cell))));
+  return std::llround(*number);
 }
 
 // How the ranks share the work. Error in words for a layout that is not stated or does not fit the ranks.
@@ -63,8 +70,7 @@ ParallelLayout layout_of(const PublishedRun& run, std::string_view mode) {
   if (has(words, "not stated") && !has(words, "data parallel") && !number_of(words, "pp"))
     throw Error("how the GPUs share the work is not stated");
   const int64_t model_ranks = layout.tensor * layout.pipeline * layout.context;
-  layout.ranks =
-      ranks ? std::llround(*ranks) : number_of(words, "dp").value_or(has(words, "none") ? 1 : 8) * model_ranks;
+  layout.ranks = ranks ? count_in(run.gpus) : number_of(words, "dp").value_or(has(words, "none") ? 1 : 8) * model_ranks;
   if (layout.ranks < 1 || layout.ranks % model_ranks != 0)
     throw Error(fmt::format("{} GPUs are no multiple of the {} that share a model", layout.ranks, model_ranks));
   if (has_any(words, {"fsdp", "zero3", "hsdp"})) {
@@ -91,12 +97,12 @@ Program program_of(std::string_view mode) {
   return compiles || has_any(mode, {"thunder", "fused"}) ? Program::kPyTorchCompile : Program::kPyTorchEager;
 }
 
-AttentionKernel attention_of(const PublishedRun& run, Program program, std::string_view mode) {
+AttentionKernel attention_of(const PublishedRun& run, std::string_view mode) {
   const std::string words = lower_case(run.flash_attention);
   const bool is_stated = !has(words, "not stated") && !words.empty();
   if (is_stated && words.starts_with("no")) return AttentionKernel::kUnfused;
   if (has_any(mode, {"torch 1.", "torch 2.0"})) return AttentionKernel::kFirst;
-  if (has_any(words, {"fa3", "fa4", "cudnn"}) || program == Program::kMegatron) return AttentionKernel::kThird;
+  if (has_any(words, {"fa3", "fa4", "cudnn"})) return AttentionKernel::kThird;
   return AttentionKernel::kSecond;
 }
 
@@ -118,6 +124,8 @@ void describe_edition(const PublishedRun& run, DescribedRun& described) {
   const ModelConfig& model = described.config.model;
   described.step.layers = model.num_layers;
   described.step.d_model = static_cast<double>(model.d_model);
+  described.step.kv_width = static_cast<double>(model.kv_heads() * model.d_head());
+  described.step.parameters = static_cast<double>(summarize(model).parameter_count);
 }
 
 void describe_model(const PublishedRun& run, DescribedRun& described) {
@@ -162,20 +170,34 @@ void describe_model(const PublishedRun& run, DescribedRun& described) {
   described.config = config_of(given);
   described.step.layers = layers;
   described.step.d_model = width;
+  described.step.kv_width = static_cast<double>(described.config.model.kv_heads() * described.config.model.d_head());
+}
+
+// Who states no micro-batch takes as many sequences as tensor-parallel ranks hold well, and enough micro-batches to
+// fill a pipeline; without a global batch, the few thousand tokens of a small model.
+int64_t unstated_micro_batch(const std::optional<double>& global, int64_t sequence, const ParallelLayout& layout) {
+  constexpr int64_t kTokens = 8192;
+  constexpr int64_t kForPipeline = 4;  // micro-batches for each rank of a pipeline
+  if (!global) return std::max<int64_t>(1, kTokens / sequence);
+  const int64_t of_rank = std::llround(*global / static_cast<double>(sequence) / static_cast<double>(layout.data()));
+  const int64_t most = layout.pipeline > 1 ? of_rank / (kForPipeline * layout.pipeline) : of_rank;
+  return std::clamp<int64_t>(most, 1, layout.tensor);
 }
 
 void describe_batch(const PublishedRun& run, DescribedRun& described) {
   ParallelStep& step = described.step;
   const int64_t sequence = described.config.model.context_length;
   const std::optional<double> global = number_in(run.global_batch_tokens);
+  constexpr double kMostTokens = 1e15;
+  if (global && *global > kMostTokens) throw Error("the batch has more tokens than any training");
   int64_t micro = count_in(run.micro_batch);
-  // Who states no micro-batch fits one sequence, or the few thousand tokens of a small model.
-  if (micro < 1) micro = global ? 1 : std::max<int64_t>(1, 8192 / sequence);
-  const double tokens = static_cast<double>(micro * sequence * step.layout.data());
+  if (micro < 1) micro = unstated_micro_batch(global, sequence, step.layout);
+  const double of_rank = static_cast<double>(micro) * static_cast<double>(sequence);
+  const double tokens = of_rank * static_cast<double>(step.layout.data());
   step.micro_batches = global ? std::max<int64_t>(1, std::llround(*global / tokens)) : 1;
   described.config.model.batch_size = micro;
   described.tokens = tokens * static_cast<double>(step.micro_batches);
-  step.tokens = static_cast<double>(micro * sequence) / static_cast<double>(step.layout.context);
+  step.tokens = of_rank / static_cast<double>(step.layout.context);
 }
 
 // "400 Gb/s per node", "4x200 Gb/s RDMA per node": bytes/s in one direction.
@@ -203,7 +225,7 @@ void describe(const PublishedRun& run, DescribedRun& described) {
   described.step.layout = layout_of(run, mode);
   described.step.checkpointing = checkpointing_of(lower_case(run.activation_checkpointing));
   described.step.network_bandwidth = network_of(run.interconnect);
-  described.attention = attention_of(run, described.program, mode);
+  described.attention = attention_of(run, mode);
   describe_batch(run, described);
 
   const std::string dtype = lower_case(run.dtype);
@@ -216,6 +238,7 @@ void describe(const PublishedRun& run, DescribedRun& described) {
   const bool is_16_bit = is_mixed(config.dtype);
   described.stores_16_bits = is_16_bit && (!has(dtype, "autocast") || described.program == Program::kMegatron ||
                                            described.step.layout.shard == Shard::kParameters);
+  described.fuses_loss = has(mode, "liger");
   described.is_recorded = has_any(mode, {"cuda graphs", "max-autotune"});
   described.step.groups_updates = config.optimizer == Optimizer::kTorch;
   described.moments_16_bits = has_any(dtype, {"adam in bf16", "true"});
@@ -231,6 +254,11 @@ void describe(const PublishedRun& run, DescribedRun& described) {
   } else if (has(counts, "causal") && !has(counts, "non-causal")) {
     described.counted_attention = CountedAttention::kCausal;
   }
+  // GPT-2 and GPT-3 drop out; flash attention does it within its kernel.
+  constexpr double kDropout = 0.1;
+  if (described.attention == AttentionKernel::kUnfused && config.model.edition == Edition::kGpt2 &&
+      has_any(mode, {"huggingface", "megatron"}))
+    config.model.attn_pdrop = config.model.resid_pdrop = config.model.embd_pdrop = kDropout;
   if (described.attention != AttentionKernel::kUnfused) config.keep = "scaled_dot_product_attention";
 }
 

@@ -29,6 +29,7 @@ struct DescribedRun {
   bool stores_16_bits = false;  // activations, and weights for products
   bool moments_16_bits = false;
   bool is_recorded = false;  // a CUDA graph starts forward and backward
+  bool fuses_loss = false;   // head and loss tile by tile, and norms in one kernel (Liger)
   double tokens = 0;         // of all ranks in a step
   double counted_parameters = 0;
   CountedAttention counted_attention = CountedAttention::kFull;

@@ -12,6 +12,10 @@
 namespace laptime {
 namespace {
 
+// 90 % of published peaks are within these multiples of the prediction (docs/predictions.md).
+constexpr double kMemoryLow = 0.75;
+constexpr double kMemoryHigh = 1.35;
+
 // How a quantity follows from the seconds of a step.
 enum class Quantity : uint8_t {
   kTokensOfRank,
@@ -88,19 +92,47 @@ double seconds_of(Quantity quantity, const ParallelTime& time) {
   return time.step;
 }
 
-const PublishedRuns& known_errors(const DescribedRun& run, const DataSheet& machine) {
-  if (run.step.layout.ranks > 1) return machine.parallel;
-  return run.program == Program::kPyTorchEager ? machine.eager : machine.compile;
-}
-
 }  // namespace
 
 double PredictedRun::value() const { return *number_in(run.value); }
 
+namespace {
+
+// Allocators hold more than is allocated, which is what most sources print.
+double predicted_gibibytes(const PredictedRun& run) {
+  constexpr double kGibibyte = 1 << 30;
+  const RankBytes bytes = bytes_of(run.described);
+  return (run.run.note.find("reserved") != std::string::npos ? bytes.total() : bytes.allocated()) / kGibibyte;
+}
+
+void predict_figure(PredictedRun& one, Quantity quantity, SharePlans& plans) {
+  const DescribedRun& described = one.described;
+  if (quantity == Quantity::kMemory) {
+    one.predicted = predicted_gibibytes(one);
+    one.low = *one.predicted * kMemoryLow;
+    one.high = *one.predicted * kMemoryHigh;
+    return;
+  }
+  one.share = plans.index_of(described);
+  one.time = time_of(described, plans);
+  const double seconds = seconds_of(quantity, *one.time);
+  const double total = work_of_quantity(quantity, described, machine_of(described));
+  const auto of = [&](double time) { return total > 0 ? total / time : time; };
+  one.predicted = of(seconds);
+  one.published_seconds = of(one.value());
+  one.predicted_seconds = seconds;
+  const PublishedRuns& errors = known_errors(described);
+  if (errors.figures == 0) return;
+  one.low = std::min(of(seconds * errors.low), of(seconds * errors.high));
+  one.high = std::max(of(seconds * errors.low), of(seconds * errors.high));
+}
+
+}  // namespace
+
 PredictedRuns predict_runs(std::vector<PublishedRun> runs) {
   PredictedRuns all;
   all.runs.reserve(runs.size());
-  std::map<std::string, size_t> shares;  // by what they are planned from
+  SharePlans plans;
   for (PublishedRun& run : runs) {
     PredictedRun one;
     one.run = std::move(run);
@@ -109,41 +141,16 @@ PredictedRuns predict_runs(std::vector<PublishedRun> runs) {
     const std::optional<Quantity> quantity = quantity_of(one.run.quantity);
     if (one.refusal.empty() && !quantity)
       one.refusal = fmt::format("the quantity {} is not predicted", quote(one.run.quantity));
-    if (one.refusal.empty() && quantity == Quantity::kMemory) one.refusal = "peaks of several GPUs are not predicted";
     if (one.refusal.empty()) {
       try {
-        const DescribedRun& described = one.described;
-        const RunConfig share = share_of(described);
-        const Device device = find_device_of(share, described.program);
-        const std::string key = fmt::format("{} {} {} {} {} {}", canonical_text(share), name_of(described.program),
-                                            static_cast<int>(described.attention), described.product_bits,
-                                            described.stores_16_bits, described.step.layout.context) +
-                                (described.moments_16_bits ? " moments" : "") +
-                                (described.step.layout.tensor * described.step.layout.pipeline > 1 ? " divided" : "");
-        const auto [known, is_new] = shares.try_emplace(key, all.shares.size());
-        if (is_new) all.shares.push_back(share_launches(described, plan_share(described)));
-        one.share = known->second;
-        const DataSheet machine = find_machine(described.config.device.substr(kMachinePrefix.size()));
-        const RankWork work = rank_work(all.shares[one.share], *device.launch_times, described.is_recorded);
-        one.time = parallel_time(*device.launch_times, machine, work, described.step);
-        const double seconds = seconds_of(*quantity, *one.time);
-        const double total = work_of_quantity(*quantity, described, machine);
-        const auto of = [&](double time) { return total > 0 ? total / time : time; };
-        one.predicted = of(seconds);
-        one.published_seconds = of(one.value());
-        one.predicted_seconds = seconds;
-        const PublishedRuns& errors = known_errors(described, machine);
-        if (errors.figures > 0) {
-          one.low = std::min(of(seconds * errors.low), of(seconds * errors.high));
-          one.high = std::max(of(seconds * errors.low), of(seconds * errors.high));
-        }
+        predict_figure(one, *quantity, plans);
       } catch (const Error& error) {
         one.refusal = error.what();
-        one.predicted.reset();
       }
     }
     all.runs.push_back(std::move(one));
   }
+  all.shares = plans.all();
   return all;
 }
 

@@ -150,10 +150,11 @@ PointAnswer published_answer(const PredictedRuns& predicted, const std::string& 
 PointAnswer published_work_answer(const PredictedRuns& predicted, const std::string& name) {
   PointAnswer answer{.name = name};
   Table runs{.name = "runs",
-             .columns = columns_from("<id; <source; <note; <quantity; share; <machine; <program; published_s; "
-                                     "predicted_s; ranks; tensor; pipeline; context; chunks; fills_bubbles; <shard; "
-                                     "in_node; offloads; <checkpointing; layers; micro_batches; micro_tokens; d_model; "
-                                     "parameters; network; recorded; grouped")};
+             .columns = columns_from(
+                 "<id; <source; <note; <quantity; share; <machine; <hardware; <program; <arithmetic; published_s; "
+                 "predicted_s; ranks; tensor; pipeline; context; chunks; fills_bubbles; <shard; "
+                 "in_node; offloads; <checkpointing; layers; micro_batches; micro_tokens; d_model; "
+                 "parameters; network; recorded; grouped; kv_width")};
   for (const PredictedRun& one : predicted.runs) {
     if (!one.time || !one.predicted) continue;
     const ParallelStep& step = one.described.step;
@@ -164,9 +165,11 @@ PointAnswer published_work_answer(const PredictedRuns& predicted, const std::str
               one.run.quantity,
               static_cast<int64_t>(one.share),
               one.described.config.device.substr(kMachinePrefix.size()),
+              one.run.hardware,
               std::string(name_of(one.described.program)),
+              std::string(name_of(one.described.config.dtype)),
               one.published_seconds,
-              one.published_seconds * *one.predicted / one.value(),
+              one.predicted_seconds,
               layout.ranks,
               layout.tensor,
               layout.pipeline,
@@ -182,7 +185,10 @@ PointAnswer published_work_answer(const PredictedRuns& predicted, const std::str
               step.tokens,
               step.d_model,
               step.parameters,
-              step.network_bandwidth});
+              step.network_bandwidth,
+              one.described.is_recorded,
+              step.groups_updates,
+              step.kv_width});
   }
   Table launches{.name = "launches",
                  .columns = columns_from("share; <phase; in_layer; <kind; count; matrices; rows; columns; work; moved; "

@@ -2,9 +2,11 @@
 #include "cluster/rank_share.h"
 
 #include <algorithm>
-#include <map>
 #include <tuple>
 
+#include "base/error.h"
+#include "base/words.h"
+#include "model/gpt/editions.h"
 #include "prepare/resolved_point.h"
 
 namespace laptime {
@@ -41,6 +43,9 @@ double bytes_in_16_bits(const PlanStep& step) {
 // Ranks of a model compute their parts of the loss op by op in float32 (Megatron's vocabulary-parallel cross-entropy,
 // in programs that do not fuse it), which moves more bytes than the loss of one device.
 constexpr double kParallelLoss = 3;
+bool writes_loss_out(const DescribedRun& run) {
+  return run.program == Program::kPyTorchEager && run.step.layout.tensor * run.step.layout.pipeline > 1;
+}
 
 // Programs that fuse scaling, mask and softmax launch the softmax alone.
 bool is_fused(const PlanStep& step, Program program) {
@@ -69,7 +74,7 @@ Prepared plan_share(const DescribedRun& run) {
 }
 
 std::vector<ShareLaunch> share_launches(const DescribedRun& run, const Prepared& share) {
-  const DataSheet machine = find_machine(run.config.device.substr(kMachinePrefix.size()));
+  const DataSheet& machine = machine_of(run);
   const double rate = attention_rate(run.attention, machine);
   const double speedup = product_speedup(run.product_bits, machine);
   using Key = std::tuple<Phase, bool, LaunchWork::Kind, int64_t, int64_t, int64_t, double, double>;
@@ -85,8 +90,7 @@ std::vector<ShareLaunch> share_launches(const DescribedRun& run, const Prepared&
       if (step.work_class == WorkClass::kCast) continue;
       bytes = bytes_in_16_bits(step);
     }
-    const bool divides_model = run.step.layout.tensor * run.step.layout.pipeline > 1;
-    if (!in_layer && divides_model && run.program == Program::kPyTorchEager && step.phase != Phase::kOptimizer &&
+    if (!in_layer && writes_loss_out(run) && step.phase != Phase::kOptimizer &&
         step.kernel->op->kind != OpKind::kContraction)
       bytes *= kParallelLoss;
     LaunchWork work = work_of(*step.kernel->op, output_matrices(step.in, step.out), step.flops, bytes);
@@ -121,6 +125,52 @@ RankWork rank_work(const std::vector<ShareLaunch>& launches, const LaunchTimes& 
       work.layer_attention = work.layer_attention + busy;
   }
   return work;
+}
+
+size_t SharePlans::index_of(const DescribedRun& run) {
+  const ParallelLayout& layout = run.step.layout;
+  const std::string key = fmt::format("{} {} {} {} {} {} {} {}", canonical_text(share_of(run)), name_of(run.program),
+                                      static_cast<int>(run.attention), run.product_bits, run.stores_16_bits,
+                                      run.moments_16_bits, layout.context, layout.tensor * layout.pipeline > 1);
+  const auto found = known_.find(key);
+  if (found != known_.end()) return found->second;
+  shares_.push_back(share_launches(run, plan_share(run)));
+  return known_[key] = shares_.size() - 1;
+}
+
+const DataSheet& machine_of(const DescribedRun& run) {
+  const std::string name = run.config.device.substr(kMachinePrefix.size());
+  const std::vector<DataSheet>& machines = known_machines();
+  const auto found = std::ranges::find(machines, name, &DataSheet::name);
+  if (found == machines.end())
+    throw Error::format("machine {}: several ranks are predicted for machines of laptime list devices", quote(name));
+  return *found;
+}
+
+ParallelTime time_of(const DescribedRun& run, SharePlans& plans) {
+  const size_t share = plans.index_of(run);
+  const Device device = find_device_of(share_of(run), run.program);
+  const RankWork work = rank_work(plans.all()[share], *device.launch_times, run.is_recorded);
+  return parallel_time(*device.launch_times, machine_of(run), work, run.step);
+}
+
+RankBytes bytes_of(const DescribedRun& run) {
+  const ModelConfig& model = run.config.model;
+  const FeedForward form = gpt_edition(model.edition).feed_forward;
+  const StoredTypes stored{.keeps_master = run.program == Program::kMegatron && !run.moments_16_bits,
+                           .all_16_bits = run.moments_16_bits,
+                           .fuses_attention = run.attention != AttentionKernel::kUnfused,
+                           .fuses_norms = run.program != Program::kPyTorchEager || run.fuses_loss,
+                           .logits = run.fuses_loss         ? 0
+                                     : writes_loss_out(run) ? kParallelLoss
+                                                            : 1};
+  return rank_bytes(model, form == FeedForward::kSwiglu || form == FeedForward::kSilu, run.step, stored);
+}
+
+const PublishedRuns& known_errors(const DescribedRun& run) {
+  const DataSheet& machine = machine_of(run);
+  if (run.step.layout.ranks > 1) return machine.parallel;
+  return run.program == Program::kPyTorchEager ? machine.eager : machine.compile;
 }
 
 }  // namespace laptime

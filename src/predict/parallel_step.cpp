@@ -10,9 +10,9 @@ namespace {
 
 constexpr double kGatheredBytes = 2;           // of a parameter, in 16 bits
 constexpr double kReducedBytes = 4;            // of a gradient, in float32
-constexpr double kExposedShare = 0.1;          // of the communication that computation could hide
+constexpr double kExposedShare = 0.3;          // of the communication that computation could hide
 constexpr double kFullShare = 0.75;            // of forward, that full checkpointing recomputes: not the last product
-constexpr double kExposedReductions = 0.5;     // of tensor parallel communication, in programs that split it to hide it
+constexpr double kExposedReductions = 0.25;    // of tensor parallel communication, in programs that split it to hide it
 constexpr double kSelectiveShare = 0.5;        // of forward, that selective checkpointing recomputes
 constexpr double kHiddenByBackward = 2.0 / 3;  // share of a micro-batch during which gradients become ready
 constexpr double kFilledBubbles = 1.0 / 3;     // what zero-bubble schedules leave of a bubble (Qi et al. 2023)
@@ -70,6 +70,13 @@ ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, c
   double busy = times.together(micro.kernels, micro.host);
   time.backward = busy - time.forward;
 
+  if (layout.context > 1) {
+    const auto others = static_cast<double>(layout.context - 1);
+    const double received =
+        2 * kGatheredBytes * others * step.tokens * step.kv_width / static_cast<double>(layout.tensor);
+    const double passed = 3 * stage * received / links.ring(layout.context, layout.tensor);
+    busy = beside(busy, passed);
+  }
   const double reductions = step.checkpointing == Checkpointing::kFull ? 6 : 4;  // of activations in a layer
   const double activations = kGatheredBytes * step.tokens * step.d_model;
   const double exposed = times.program() == Program::kMegatron ? kExposedReductions : 1;

@@ -31,6 +31,7 @@ struct ParallelStep {
   int64_t micro_batches = 1;  // of a rank in a step
   double tokens = 0;          // of a rank in a micro-batch
   double d_model = 0;
+  double kv_width = 0;           // of the keys of all heads, and of the values
   double parameters = 0;         // of the whole model
   double network_bandwidth = 0;  // bytes/s of a node in one direction; 0: of the machine's file
   bool groups_updates = false;   // a launch of the optimizer updates many tensors
@@ -51,6 +52,8 @@ struct ParallelTime {
 // - Tensor parallel ranks add up activations twice in a layer's forward and twice in its backward (Shoeybi et al.
 // 2019);
 //   nothing hides it.
+// - Context parallel ranks send keys and values around a ring, in forward and twice in backward, beside attention
+//   (Liu et al. 2023).
 // - FSDP gathers parameters in forward and in backward and scatters gradients, in each micro-batch; otherwise gradients
 //   are reduced once in a step. A ring moves (n - 1) / n of the bytes through each link. Computation hides it but for a
 //   share.

@@ -11,6 +11,7 @@
 #include "cli/inputs.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cluster/parallel_answer.h"
 #include "cluster/published_answer.h"
 #include "config/fields_json.h"
 #include "config/training_options.h"
@@ -43,6 +44,10 @@ struct PlanOptions {
   bool recompute_curve = false;
   Program program = Program::kLaptime;
   std::string published;
+  std::string ranks, shard, tensor_parallel, pipeline_parallel;  // lists
+  bool best = false;
+  std::string price_file;
+  ParallelSort by = ParallelSort::kTime;
   TrainingOptions training;
 
   template <class Self, class Visit>
@@ -64,6 +69,31 @@ struct PlanOptions {
                      "predict the figures of a table of published training runs (columns: published/README.md)",
                      {.otherwise = "none", .value = "FILE.csv"}),
           self.published);
+    constexpr std::string_view kRanks = "Ranks";
+    visit(own_option(kRanks, "ranks",
+                     "GPUs that share a step on a described machine, whose batch is that of all: 8,64,512",
+                     {.otherwise = "one", .value = "LIST"}),
+          self.ranks);
+    visit(own_option(
+              kRanks, "shard",
+              "what the ranks divide beside the batch: none, optimizer states (ZeRO-1), gradients too (ZeRO-2), or "
+              "parameters too (ZeRO-3, FSDP)",
+              {.otherwise = "none", .value = "LIST"}),
+          self.shard);
+    visit(own_option(kRanks, "tensor-parallel", "ranks that divide heads, d-ff and the vocabulary",
+                     {.otherwise = "1", .value = "LIST"}),
+          self.tensor_parallel);
+    visit(own_option(kRanks, "pipeline-parallel", "ranks that divide the layers", {.otherwise = "1", .value = "LIST"}),
+          self.pipeline_parallel);
+    visit(own_option(
+              kRanks, "best",
+              "search sharding, tensor and pipeline parallel ranks, micro-batches and recomputation for the fastest "
+              "step that fits"),
+          self.best);
+    visit(own_option(kRanks, "price-file", "TOML file of prices of an hour of one GPU: h100 = 2.5",
+                     {.otherwise = "none", .value = "FILE.toml"}),
+          self.price_file);
+    visit(own_option(kRanks, "by", "sort by time or by cost"), self.by);
     TrainingOptions::visit_fields(self.training, visit);
   }
 };
@@ -79,6 +109,13 @@ PlanCommand parse_plan(const CommandWords& words) {
   const PlanOptions& options = command.options;
   if (options.grid && (options.largest || options.framework || options.view != PlanView::kSummary))
     throw Error("laptime plan: --grid shows only peaks; leave out --grid, or --largest, --framework and --view");
+  const bool asks_ranks = options.best || !options.shard.empty() || !options.tensor_parallel.empty() ||
+                          !options.pipeline_parallel.empty() || !options.price_file.empty();
+  if (asks_ranks && options.ranks.empty())
+    throw Error(
+        "laptime plan: --shard, --tensor-parallel, --pipeline-parallel, --best and --price-file need --ranks, the "
+        "number "
+        "of GPUs");
   if (options.recompute_curve && options.program != Program::kLaptime)
     throw Error("laptime plan: --recompute-curve saves memory as laptime does; leave out --as or --recompute-curve");
   return command;
@@ -96,8 +133,78 @@ ExitCode run_published(const PlanOptions& options, const OutputConfig& config) {
   return ExitCode::kOk;
 }
 
+template <class Value>
+std::vector<Value> listed(std::string_view flag, const std::string& text, Value otherwise) {
+  if (text.empty()) return {otherwise};
+  std::vector<Value> values;
+  for (const std::string& word : split_list(text)) {
+    Value value{};
+    Option option;
+    option.min = 1;
+    option.max = 1e6;
+    parse_value(option, fmt::format("--{}", flag), word, value);
+    values.push_back(value);
+  }
+  return values;
+}
+
+Checkpointing checkpointing_of(const RunConfig& config) {
+  if (config.recompute == "none") return Checkpointing::kNone;
+  if (config.recompute == "block") return Checkpointing::kFull;
+  throw Error::format("laptime plan: --recompute {}: several ranks are predicted with none or block", config.recompute);
+}
+
+// Steps of several ranks: each point with each way to divide it, or the best of all ways.
+ExitCode run_ranks(const PlanCommand& command) {
+  const PlanOptions& options = command.options;
+  const OutputConfig& config = command.sweep.output;
+  const std::vector<ResolvedPoint> points = checked_points(command.sweep);
+  ParallelQuery query{.sort = options.by, .verbose = config.verbose};
+  query.tokens = options.training.budget().tokens.value_or(query.tokens);
+  if (!options.price_file.empty()) query.prices = read_prices(options.price_file);
+  if (query.sort == ParallelSort::kCost && query.prices.empty())
+    throw Error("laptime plan: --by cost needs --price-file with the price of each device");
+  for (const ResolvedPoint& point : points) {
+    if (point.device && point.device->computes)
+      throw Error(
+          "laptime plan: --ranks predicts described machines; give --device h100 or another of laptime list devices");
+  }
+  AnswerOutput output(config);
+  SharePlans shares;
+  std::vector<ParallelPlan> plans;
+  for (const ResolvedPoint& point : points) {
+    for (const int64_t ranks : listed<int64_t>("ranks", options.ranks, 1)) {
+      if (options.best) {
+        output.add(best_answer(best_plans(point.config, options.program, ranks, shares), query));
+        continue;
+      }
+      for (const Shard shard : listed("shard", options.shard, Shard::kNone)) {
+        for (const int64_t tensor : listed<int64_t>("tensor-parallel", options.tensor_parallel, 1)) {
+          for (const int64_t pipeline : listed<int64_t>("pipeline-parallel", options.pipeline_parallel, 1)) {
+            ParallelChoice choice;
+            choice.checkpointing = checkpointing_of(point.config);
+            choice.micro_batches = point.config.micro_batches;
+            choice.layout.ranks = ranks;
+            choice.layout.tensor = tensor;
+            choice.layout.pipeline = pipeline;
+            choice.layout.shard = shard;
+            ParallelPlan plan = plan_parallel(point.config, options.program, choice, shares);
+            if (plan.refusal.empty() && !plan.fits())
+              plan.remedy = remedy_of(point.config, options.program, choice, shares);
+            plans.push_back(std::move(plan));
+          }
+        }
+      }
+    }
+  }
+  if (!options.best) output.add(parallel_answer(std::move(plans), query));
+  output.finish();
+  return ExitCode::kOk;
+}
+
 ExitCode run_plan(const PlanCommand& command) {
   if (!command.options.published.empty()) return run_published(command.options, command.sweep.output);
+  if (!command.options.ranks.empty()) return run_ranks(command);
   const OutputConfig& config = command.sweep.output;
   const PlanOptions& options = command.options;
   const TrainingBudget budget = options.training.budget();
