@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/words.h"
+#include "cluster/rank_share.h"
 #include "model/parameters.h"
 #include "points/resolve.h"
 
@@ -51,10 +52,9 @@ int64_t count_in(std::string_view cell, int64_t otherwise = 0) {
   return std::llround(*number);
 }
 
-// How the ranks share the work. Error in words for a layout that is not stated or does not fit the ranks.
+// How the ranks share the work, as far as the words say. Error in words for a layout that does not fit the ranks.
 ParallelLayout layout_of(const PublishedRun& run, std::string_view mode) {
   const std::string words = lower_case(run.parallelism);
-  const bool is_data_parallel = has_any(words, {"data parallel", "ddp", "fsdp", "zero", "dp=", "none"});
   ParallelLayout layout;
   if (has(words, "ep=") && number_of(words, "ep").value_or(1) > 1) throw Error("experts in parallel are not predicted");
   layout.tensor = std::max<int64_t>(1, number_of(words, "tp").value_or(1));
@@ -64,11 +64,7 @@ ParallelLayout layout_of(const PublishedRun& run, std::string_view mode) {
   layout.fills_bubbles = has_any(words, {"zero-bubble", "zero bubble", "zbv"});
   layout.offloads = has(words, "offload");
   layout.shards_in_node = has(words, "hsdp");
-  const bool is_stated = is_data_parallel || has_any(words, {"tp=", "pp="}) || words.empty();
   const std::optional<double> ranks = number_in(run.gpus);
-  if (!is_stated && ranks.value_or(1) > 1) throw Error("how the GPUs share the work is not stated");
-  if (has(words, "not stated") && !has(words, "data parallel") && !number_of(words, "pp"))
-    throw Error("how the GPUs share the work is not stated");
   const int64_t model_ranks = layout.tensor * layout.pipeline * layout.context;
   layout.ranks = ranks ? count_in(run.gpus) : number_of(words, "dp").value_or(has(words, "none") ? 1 : 8) * model_ranks;
   if (layout.ranks < 1 || layout.ranks % model_ranks != 0)
@@ -95,6 +91,12 @@ Program program_of(std::string_view mode) {
   if (has_any(mode, {"megatron", "llm.c", "flashattention code", "nemo"})) return Program::kMegatron;
   const bool compiles = has(mode, "compile") && !has(mode, "compile state not stated");
   return compiles || has_any(mode, {"thunder", "fused"}) ? Program::kPyTorchCompile : Program::kPyTorchEager;
+}
+
+// Whether the words leave open how ranks divide the model.
+bool leaves_open(const PublishedRun& run) {
+  const std::string words = lower_case(run.parallelism);
+  return has(words, "not stated") && !has(words, "data parallel");
 }
 
 AttentionKernel attention_of(const PublishedRun& run, std::string_view mode) {
@@ -214,9 +216,37 @@ double network_of(std::string_view words) {
   return count * each * 1e9 / 8;
 }
 
+// The least division of the model, within nodes first, with which a rank's bytes fit: who does not state a layout has
+// found one that fits.
+void choose_layout(const PublishedRun& run, const DataSheet& machine, DescribedRun& described) {
+  constexpr std::array<int64_t, 7> kParts{1, 2, 4, 8, 16, 32, 64};
+  constexpr double kUsableShare = 0.95;
+  const ParallelLayout stated = described.step.layout;
+  const Checkpointing stated_checkpointing = described.step.checkpointing;
+  for (const Checkpointing checkpointing : {stated_checkpointing, Checkpointing::kFull}) {
+    described.step.checkpointing = checkpointing;
+    for (const int64_t pipeline : kParts) {
+      for (const int64_t tensor : kParts) {
+        ParallelLayout& layout = described.step.layout = stated;
+        layout.pipeline = pipeline;
+        layout.tensor = std::max(tensor, stated.tensor);
+        const int64_t parts = layout.tensor * layout.pipeline;
+        if (layout.tensor > machine.link_devices || described.config.model.num_heads % layout.tensor != 0 ||
+            described.step.layers % pipeline != 0 || layout.ranks % parts != 0)
+          continue;
+        if (layout.shard == Shard::kNone && layout.data() > 1) layout.shard = Shard::kOptimizer;
+        describe_batch(run, described);
+        if (bytes_of(described).total() <= kUsableShare * static_cast<double>(machine.memory)) return;
+      }
+    }
+  }
+  throw Error("how the GPUs share the work is not stated, and no way that laptime knows fits");
+}
+
 void describe(const PublishedRun& run, DescribedRun& described) {
   const std::string mode = lower_case(run.mode);
-  const DataSheet* const machine = machine_of_words(run.hardware);
+  const DataSheet* machine = machine_of_words(run.hardware);
+  if (machine == nullptr && has(run.hardware, "not named")) machine = machine_of_words(run.note);
   if (machine == nullptr) throw Error(fmt::format("no machine file describes {}", quote(run.hardware)));
   described.program = program_of(mode);
   describe_model(run, described);
@@ -260,6 +290,7 @@ void describe(const PublishedRun& run, DescribedRun& described) {
       has_any(mode, {"huggingface", "megatron"}))
     config.model.attn_pdrop = config.model.resid_pdrop = config.model.embd_pdrop = kDropout;
   if (described.attention != AttentionKernel::kUnfused) config.keep = "scaled_dot_product_attention";
+  if (leaves_open(run)) choose_layout(run, *machine, described);
 }
 
 }  // namespace

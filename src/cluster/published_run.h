@@ -36,7 +36,7 @@ std::vector<PublishedRun> parse_published_runs(std::string_view csv, std::string
 // The figures of a file. Error as parse_published_runs, and if it cannot be read.
 std::vector<PublishedRun> read_published_runs(const std::string& path);
 
-// Of a figure whose model is a size of an edition, `model_family` is "edition 2025".
+// Begins the family of a model that is a size of an edition: "edition 2025".
 inline constexpr std::string_view kEditionFamily = "edition ";
 
 // The first number of a text, such as 80 of "80 GB"; none without one.

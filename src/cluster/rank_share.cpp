@@ -13,6 +13,7 @@ namespace laptime {
 namespace {
 
 constexpr double kReachedFloat8 = 0.8;  // of what products reach of the 16-bit rate, that narrower ones reach of theirs
+constexpr double kReachedFloat4 = 0.6;
 // Flash attention's rate over that of the best kernel of the machine: its first version (Dao et al. 2022), and on
 // machines with 8-bit tensor cores the second (Dao 2023), whose kernels were made for the generation before.
 constexpr double kFirstKernel = 0.55;
@@ -28,7 +29,7 @@ double attention_rate(AttentionKernel kernel, const DataSheet& machine) {
 }
 
 double product_speedup(int64_t bits, const DataSheet& machine) {
-  if (bits == 4 && machine.float4 > 0) return kReachedFloat8 * machine.float4 / machine.bfloat16;
+  if (bits == 4 && machine.float4 > 0) return kReachedFloat4 * machine.float4 / machine.bfloat16;
   return bits < 16 && machine.float8 > 0 ? kReachedFloat8 * machine.float8 / machine.bfloat16 : 1;
 }
 
@@ -79,6 +80,8 @@ std::vector<ShareLaunch> share_launches(const DescribedRun& run, const Prepared&
   const double speedup = product_speedup(run.product_bits, machine);
   using Key = std::tuple<Phase, bool, LaunchWork::Kind, int64_t, int64_t, int64_t, double, double>;
   std::map<Key, ShareLaunch> launches;
+  // Tensor-parallel ranks divide what stands between products along the sequence (Korthikanti et al. 2022).
+  const auto tensor = static_cast<double>(run.step.layout.tensor);
   for (const PlanStep& step : share.plan.steps) {
     if (step.region.layer >= 0 && step.region.layer != kPlannedLayers - 1) continue;
     const bool in_layer = step.region.layer >= 0;
@@ -94,6 +97,11 @@ std::vector<ShareLaunch> share_launches(const DescribedRun& run, const Prepared&
         step.kernel->op->kind != OpKind::kContraction)
       bytes *= kParallelLoss;
     LaunchWork work = work_of(*step.kernel->op, output_matrices(step.in, step.out), step.flops, bytes);
+    if (in_layer && work.kind == LaunchWork::Kind::kOther && step.phase != Phase::kOptimizer &&
+        work.written.columns == share.config.model.d_model) {
+      work.flops /= tensor;
+      work.bytes /= tensor;
+    }
     if (work.kind == LaunchWork::Kind::kAttention) work.flops *= static_cast<double>(run.step.layout.context) / rate;
     if (work.kind == LaunchWork::Kind::kProduct && in_layer) work.speedup = speedup;
     const OutputMatrices& written = work.written;

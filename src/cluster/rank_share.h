@@ -48,10 +48,10 @@ class SharePlans {
 
 const DataSheet& machine_of(const DescribedRun& run);
 
-// What a step takes. Error as SharePlans::index_of and parallel_time.
+// Predicts the time of a step. Error as SharePlans::index_of and parallel_time.
 ParallelTime time_of(const DescribedRun& run, SharePlans& plans);
 
-// What a rank holds of it.
+// Predicts the bytes of a rank at its peak.
 RankBytes bytes_of(const DescribedRun& run);
 
 // How far published times are from predicted ones for such runs; `figures` is 0 where nobody measured any.

@@ -41,6 +41,16 @@ double beside(double computation, double communication) {
   return std::max(computation, communication) + kExposedShare * std::min(computation, communication);
 }
 
+// How much of embedding, head and loss the slowest rank of a pipeline has. Interleaved schedules give the rank with the
+// head fewer layers, down to one piece less.
+double share_of_ends(double layer, double ends, const ParallelLayout& layout, int64_t layers) {
+  if (layout.chunks == 1 || ends <= 0) return 1;
+  const auto ranks = static_cast<double>(layout.pipeline);
+  const double piece = layer * static_cast<double>(layers) / ranks / static_cast<double>(layout.chunks);
+  const double rest = std::max(0.0, ends - piece);
+  return (rest + (ends - rest) / ranks) / ends;
+}
+
 double recomputed_share(Checkpointing checkpointing) {
   if (checkpointing == Checkpointing::kFull) return kFullShare;
   return checkpointing == Checkpointing::kSelective ? kSelectiveShare : 0;
@@ -62,8 +72,8 @@ ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, c
   Busy layer = work.layer_forward + work.layer_backward + work.layer_forward * recomputed;
   if (step.checkpointing == Checkpointing::kAttention) layer = layer + work.layer_attention;
   const Busy ends = work.ends_forward + work.ends_backward;
-  const bool evens_head = layout.pipeline > 1 && layout.chunks > 1;
-  const Busy micro = layer * stage + ends * (evens_head ? 1 / static_cast<double>(layout.pipeline) : 1);
+  const double evened = layout.pipeline == 1 ? 1 : share_of_ends(layer.kernels, ends.kernels, layout, step.layers);
+  const Busy micro = layer * stage + ends * evened;
   ParallelTime time;
   const Busy forward = work.layer_forward * stage + work.ends_forward;
   time.forward = times.together(forward.kernels, forward.host);
@@ -93,7 +103,7 @@ ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, c
     if (gathered > 0) whole = beside(busy, gathered);
     const int64_t replicas = data / group;
     if (replicas > 1) {  // each device of a node reduces its own shard, through its part of the node's network
-      const double shard = kReducedBytes * share / static_cast<double>(group);
+      const double shard = kGatheredBytes * share / static_cast<double>(group);
       reduction = 2 * shard / links.ring(replicas, group);
     }
   } else {
@@ -105,7 +115,8 @@ ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, c
   if (layout.fills_bubbles) bubbles *= kFilledBubbles;
   time.bubble = bubbles * whole;
   time.exposed_tensor = micro_batches * tensor;
-  const double hiding = kHiddenByBackward * whole;
+  // Ranks of a pipeline reduce while others still work.
+  const double hiding = kHiddenByBackward * whole * static_cast<double>(layout.pipeline);
   const double exposed_reduction = reduction > 0 ? beside(hiding, reduction) - hiding : 0;
   time.exposed_data = micro_batches * (whole - busy) + exposed_reduction;
 

@@ -89,9 +89,15 @@ TEST(DescribedRun, ReadsLayoutModelAndBatch) {
 TEST(DescribedRun, SaysWhyARunCannotBePredicted) {
   EXPECT_THAT(described(row("H100 80GB", "TPU v5p")).refusal, HasSubstr("no machine file describes 'TPU v5p'"));
   EXPECT_THAT(described(row("Llama 3 70B", "Mixtral 8x7B")).refusal, HasSubstr("mixtures of experts"));
-  EXPECT_THAT(described(row("tp=4 pp=4 cp=2 vp=5", "not stated")).refusal, HasSubstr("is not stated"));
   EXPECT_THAT(described(row("tp=4", "tp=3")).refusal, HasSubstr("no multiple"));
   EXPECT_THAT(described(row(",megatron,", ",xla (jax pax),")).refusal, HasSubstr("XLA"));
+}
+
+TEST(DescribedRun, UnstatedLayoutIsTheLeastThatFits) {
+  const DescribedRun run = described(row("tp=4 pp=4 cp=2 vp=5", "not stated"));
+  ASSERT_EQ(run.refusal, "");
+  EXPECT_GT(run.step.layout.tensor * run.step.layout.pipeline, 1);  // 70B parameters do not fit one GPU
+  EXPECT_LE(bytes_of(run).total(), static_cast<double>(machine_of(run).memory));
 }
 
 TEST(DescribedRun, FindsTheMachineOfWords) {
