@@ -24,6 +24,7 @@ set(LAPTIME_FUZZ_TARGETS
   "filter             | 2000 | report"
   "kernels_file       | 2000 | prepare"
   "step_line          | 2000 | measure"
+  "published_runs     | 1000 | cluster"
 )
 
 if(NOT LAPTIME_FUZZ)

@@ -35,11 +35,12 @@ set(LAPTIME_LAYERS
   "export           | only report analysis record distribution config table base"
   "prepare          | record points passes plan kernels backend/roofline comm"
   "measure          | prepare exec"
+  "cluster          | measure report"
   "sweep            | measure"
   "explain          | measure analysis"
   "verify           | measure"
   "demo             | prepare exec report"
-  "cli              | sweep explain verify demo export page report"
+  "cli              | sweep cluster explain verify demo export page report"
   "main             | cli"
 )
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <type_traits>
 
 #include "base/error.h"
@@ -83,6 +84,8 @@ constexpr std::array kFields{
     Field{"float32", kFlopRate.example, kNumber<&DataSheet::float32, kFlopRate>},
     Field{"tf32", "", kNumber<&DataSheet::tf32, kFlopRate>},
     Field{"bfloat16", "", kNumber<&DataSheet::bfloat16, kFlopRate>},
+    Field{"float8", "", kNumber<&DataSheet::float8, kFlopRate>},
+    Field{"float4", "", kNumber<&DataSheet::float4, kFlopRate>},
     Field{"driver_name", "", kText<&DataSheet::driver_name>},
     Field{"measured_float32", "", kNumber<&DataSheet::measured_float32, kFlopRate>},
     Field{"measured_tf32", "", kNumber<&DataSheet::measured_tf32, kFlopRate>},
@@ -92,10 +95,11 @@ constexpr std::array kFields{
     Field{"processors", "", kNumber<&DataSheet::processors, kCount>},
     Field{"cache", "", kBytes<&DataSheet::cache>},
     Field{"reached_float32", "", kNumber<&DataSheet::reached_float32, kShare>},
+    Field{"reached_tf32", "", kNumber<&DataSheet::reached_tf32, kShare>},
     Field{"reached_tensor", "", kNumber<&DataSheet::reached_tensor, kShare>},
     Field{"reached_bandwidth", "", kNumber<&DataSheet::reached_bandwidth, kShare>},
+    Field{"reached_attention", "", kNumber<&DataSheet::reached_attention, kShare>},
     Field{"host_forward", "", kNumber<&DataSheet::host_forward, kLaunch>},
-    Field{"host_backward", "", kNumber<&DataSheet::host_backward, kLaunch>},
     Field{"host_compiled", "", kNumber<&DataSheet::host_compiled, kLaunch>},
     Field{"reached_source", "", kText<&DataSheet::reached_source>},
     Field{"eager_figures", "", kOfRuns<&DataSheet::eager, &PublishedRuns::figures, kCount>},
@@ -106,20 +110,32 @@ constexpr std::array kFields{
     Field{"compile_error", "", kOfRuns<&DataSheet::compile, &PublishedRuns::error, kRatio>},
     Field{"compile_low", "", kOfRuns<&DataSheet::compile, &PublishedRuns::low, kRatio>},
     Field{"compile_high", "", kOfRuns<&DataSheet::compile, &PublishedRuns::high, kRatio>},
+    Field{"parallel_figures", "", kOfRuns<&DataSheet::parallel, &PublishedRuns::figures, kCount>},
+    Field{"parallel_error", "", kOfRuns<&DataSheet::parallel, &PublishedRuns::error, kRatio>},
+    Field{"parallel_low", "", kOfRuns<&DataSheet::parallel, &PublishedRuns::low, kRatio>},
+    Field{"parallel_high", "", kOfRuns<&DataSheet::parallel, &PublishedRuns::high, kRatio>},
+    Field{"link_bandwidth", "", kNumber<&DataSheet::link_bandwidth, kByteRate>},
+    Field{"link_devices", "", kNumber<&DataSheet::link_devices, kCount>},
+    Field{"network_bandwidth", "", kNumber<&DataSheet::network_bandwidth, kByteRate>},
+    Field{"link_latency", "", kNumber<&DataSheet::link_latency, kLaunch>},
+    Field{"reached_link", "", kNumber<&DataSheet::reached_link, kShare>},
+    Field{"link_source", "", kText<&DataSheet::link_source>},
 };
 
-// The keys for predictions from reached rates; they must be given together.
-constexpr std::array<std::string_view, 9> kReachedKeys{
-    "processors",   "cache",         "reached_float32", "reached_tensor", "reached_bandwidth",
-    "host_forward", "host_backward", "host_compiled",   "reached_source"};
+// Keys that stand together: those that make a prediction of what is reached, and those of links.
+constexpr std::array<std::string_view, 10> kReachedKeys{
+    "processors",        "cache",        "reached_float32", "reached_tf32",  "reached_tensor", "reached_bandwidth",
+    "reached_attention", "host_forward", "host_compiled",   "reached_source"};
+constexpr std::array<std::string_view, 6> kLinkKeys{"link_bandwidth", "link_devices", "network_bandwidth",
+                                                    "link_latency",   "reached_link", "link_source"};
 
-void check_reached(const toml::table& table, std::string_view name) {
+void check_together(const toml::table& table, std::span<const std::string_view> keys, std::string_view name) {
   const auto is_given = [&](std::string_view key) { return table.contains(key); };
-  const auto given = std::ranges::find_if(kReachedKeys, is_given);
-  const auto missing = std::ranges::find_if_not(kReachedKeys, is_given);
-  if (given != kReachedKeys.end() && missing != kReachedKeys.end())
-    throw Error::format("{}: {} is given without {}; give all of {}, or none of them", name, *given, *missing,
-                        joined(kReachedKeys, ", "));
+  const auto given = std::ranges::find_if(keys, is_given);
+  const auto missing = std::ranges::find_if_not(keys, is_given);
+  if (given != keys.end() && missing != keys.end())
+    throw Error::format("{}: {} is given without {}; give all of {}, or none", name, *given, *missing,
+                        joined(keys, ", "));
 }
 
 void check_ceilings(const DataSheet& machine, std::string_view name) {
@@ -178,7 +194,8 @@ DataSheet parse_machine(std::string_view text, std::string_view name) {
                           field.example);
   }
   check_ceilings(machine, name);
-  check_reached(table, name);
+  check_together(table, kReachedKeys, name);
+  check_together(table, kLinkKeys, name);
   machine.name = std::filesystem::path(name).stem().string();
   return machine;
 }

@@ -17,12 +17,12 @@ inline constexpr std::string_view kMachinePrefix = "roofline:";
 
 inline constexpr size_t kMaxMachineFileBytes = 16'384;
 
-// The program that a prediction is for: it determines the launched kernels and what each launch costs the host.
-enum class Program : uint8_t { kLaptime, kPyTorchEager, kPyTorchCompile };
+// Which program a prediction is of: the kernels that it launches, and what each launch costs its host.
+enum class Program : uint8_t { kLaptime, kPyTorchEager, kPyTorchCompile, kMegatron };
 constexpr auto choices_of(Program) {
-  return std::array{Choice<Program>{Program::kLaptime, "laptime"},
-                    Choice<Program>{Program::kPyTorchEager, "pytorch-eager"},
-                    Choice<Program>{Program::kPyTorchCompile, "pytorch-compile"}};
+  return std::array{
+      Choice<Program>{Program::kLaptime, "laptime"}, Choice<Program>{Program::kPyTorchEager, "pytorch-eager"},
+      Choice<Program>{Program::kPyTorchCompile, "pytorch-compile"}, Choice<Program>{Program::kMegatron, "megatron"}};
 }
 
 // How far published times deviate from predictions: 90 % of them are between `low` and `high` times the prediction.
@@ -41,21 +41,31 @@ struct DataSheet {
   int64_t memory = 0;         // bytes
   double bandwidth = 0;
   double launch = 0;    // seconds to start a kernel
-  double float32 = 0;   // also used for all ops that are not products
-  double tf32 = 0;      // 0: no hardware support
-  double bfloat16 = 0;  // 0: no hardware support
-  // The best measured figures, if known: predictions use them instead of the data sheet's.
+  double float32 = 0;   // also of all ops that are no products
+  double tf32 = 0;      // 0: the machine has no unit for it
+  double bfloat16 = 0;  // 0: the machine has no unit for it
+  double float8 = 0;    // 0: the machine has no unit for it
+  double float4 = 0;    // 0: the machine has no unit for it
+  // The best that somebody measured, where that is known: predictions take these figures instead of the data sheet's.
   std::optional<double> measured_float32{}, measured_tf32{}, measured_bfloat16{}, measured_bandwidth{};
   std::string measured_source{};
 
-  // How much of these figures programs reach; all fields are set or none. tools/fit_machines fits them to published
-  // times.
-  int64_t processors = 0;  // units that run product tiles in parallel: SMs
-  int64_t cache = 0;       // bytes of the last cache level shared by all processors
-  double reached_float32 = 0, reached_tensor = 0, reached_bandwidth = 0;  // fractions
-  double host_forward = 0, host_backward = 0, host_compiled = 0;  // seconds that PyTorch needs to launch a kernel
+  // How much of these figures programs reach; all of it or none. tools/fit_machines fits it to published times.
+  int64_t processors = 0;  // that run tiles of a product side by side: SMs
+  int64_t cache = 0;       // bytes of the last level that all processors share
+  double reached_float32 = 0, reached_tf32 = 0, reached_tensor = 0, reached_bandwidth = 0;  // shares
+  double reached_attention = 0;                // share of the 16-bit rate, of attention in one kernel
+  double host_forward = 0, host_compiled = 0;  // seconds that PyTorch takes to launch a kernel
   std::string reached_source{};
-  PublishedRuns eager{}, compile{};
+  PublishedRuns eager{}, compile{}, parallel{};  // on one device by mode, and on several
+
+  // Links between devices; all of it or none.
+  double link_bandwidth = 0;     // bytes/s of a device in one direction, to the others of its node
+  int64_t link_devices = 0;      // devices that these links connect; 0: nothing is known
+  double network_bandwidth = 0;  // bytes/s of a node in one direction, to other nodes
+  double link_latency = 0;       // seconds of one collective operation beyond its bytes
+  double reached_link = 0;       // share of these rates that collective operations reach
+  std::string link_source{};
 
   bool has_reached_rates() const { return reached_bandwidth > 0; }
 

@@ -56,8 +56,10 @@ void check_options(const RunConfig& config, const ModelCard& card) {
   if (config.warmup.has_value() != config.steps.has_value()) {
     throw Error("--warmup and --steps must both be numbers or both be auto");
   }
-  if (config.mode != Mode::kCompile && (config.keep || config.lower)) {
-    throw Error("--keep and --lower need --mode compile; eager mode lowers the composites that a framework does");
+  if (config.mode != Mode::kCompile && config.lower) {
+    throw Error(
+        "--lower needs --mode compile; eager mode lowers the composites that a framework does, but for those of "
+        "--keep");
   }
   if (config.keep && config.lower) throw Error("--keep and --lower exclude each other; give one of them");
   if (config.optimizer_in_backward) {

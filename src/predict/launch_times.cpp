@@ -18,17 +18,24 @@ struct Tile {
 };
 constexpr std::array kTiles{Tile{128, 1.0}, Tile{64, 0.7}};
 constexpr double kTileArea = 128 * 128;
-constexpr double kTileLatency = 0.9e-6;  // s, to fill and drain the pipeline for a tile of kTileArea
-constexpr double kKernelFloor = 2e-6;    // s, for a kernel that does nothing
-constexpr double kCacheGain = 3;         // cache bandwidth divided by memory bandwidth
-constexpr double kCacheShare = 0.5;      // share of the cache that is free for the operands of one launch
-constexpr double kOptimizerHost = 0.5;   // share of a forward op's host time: no module, no gradient to record
-constexpr double kOverlap = 4;           // exponent of the mean of two queues: the result is close to the longer one
+constexpr double kTileLatency = 0.9e-6;  // s, to fill and drain the pipeline of a tile of kTileArea
+constexpr double kKernelFloor = 2e-6;    // s, of a kernel that does nothing
+constexpr double kCacheGain = 3;         // bandwidth of the cache over that of the memory
+constexpr double kCacheShare = 0.5;      // of the cache, that the operands of one launch find free
+constexpr double kOptimizerHost = 0.5;   // of the host's time of a forward op: no module, no gradient to record
+constexpr double kBackwardHost = 0.7;    // of the host's time of a forward op: the autograd engine runs in C++
+constexpr double kFusedHost = 0.3;    // of the host's time of a compiled kernel: modules that launch one fused kernel
+constexpr double kCausalShare = 0.5;  // of attention that a causal mask leaves
+constexpr double kOverlap = 4;        // exponent of the mean of two queues: nearly the longer one
 
 }  // namespace
 
-LaunchTimes::LaunchTimes(DataSheet machine, double product_peak, Program program, Mode mode)
-    : machine_(std::move(machine)), product_peak_(product_peak), program_(program), mode_(mode) {}
+LaunchTimes::LaunchTimes(DataSheet machine, double product_peak, Program program, Mode mode, bool is_causal)
+    : machine_(std::move(machine)),
+      product_peak_(product_peak),
+      program_(program),
+      mode_(mode),
+      is_causal_(is_causal) {}
 
 double LaunchTimes::memory(double bytes) const {
   if (is_bound()) return bytes / machine_.usable_bandwidth();
@@ -38,12 +45,15 @@ double LaunchTimes::memory(double bytes) const {
 }
 
 double LaunchTimes::reached_share() const {
-  return product_peak_ != machine_.usable_float32() ? machine_.reached_tensor : machine_.reached_float32;
+  if (product_peak_ == machine_.usable_float32()) return machine_.reached_float32;
+  return product_peak_ == machine_.measured_tf32.value_or(machine_.tf32) ? machine_.reached_tf32
+                                                                         : machine_.reached_tensor;
 }
 
-double LaunchTimes::product(const OutputMatrices& written, double flops) const {
-  const double rate = product_peak_ * reached_share();
-  if (written.count == 0) return flops / rate;
+double LaunchTimes::product(const LaunchWork& work) const {
+  const OutputMatrices& written = work.written;
+  const double rate = product_peak_ * reached_share() * work.speedup;
+  if (written.count == 0) return work.flops / rate;
   const auto elements = static_cast<double>(written.count * written.rows * written.columns);
   const auto processors = static_cast<double>(machine_.processors);
   double waves = std::numeric_limits<double>::infinity();  // number of waves of tiles of kTileArea
@@ -53,15 +63,31 @@ double LaunchTimes::product(const OutputMatrices& written, double flops) const {
     const auto area = static_cast<double>(tile.edge * tile.edge);
     waves = std::min(waves, std::ceil(tiles / processors) * area / kTileArea / tile.efficiency);
   }
-  return waves * (kTileArea * flops / elements * processors / rate + kTileLatency);
+  return waves * (kTileArea * work.flops / elements * processors / rate + kTileLatency);
 }
 
-double LaunchTimes::kernel(const OpCard& op, const OutputMatrices& written, double flops, int64_t bytes) const {
-  const bool is_product = op.kind == OpKind::kContraction;
-  const double moved = memory(static_cast<double>(bytes));
-  if (is_bound()) return std::max(flops / (is_product ? product_peak_ : machine_.usable_float32()), moved);
-  const double computed = is_product ? product(written, flops) : flops / (machine_.float32 * reached_share());
-  return std::max(computed, moved) + kKernelFloor;
+double LaunchTimes::computed(const LaunchWork& work) const {
+  switch (work.kind) {
+    case LaunchWork::Kind::kProduct: return product(work);
+    case LaunchWork::Kind::kAttention:
+      return work.flops * (is_causal_ ? kCausalShare : 1) / (product_peak_ * machine_.reached_attention);
+    case LaunchWork::Kind::kOther: break;
+  }
+  return work.flops / (machine_.float32 * reached_share());
+}
+
+LaunchWork work_of(const OpCard& op, const OutputMatrices& written, double flops, double bytes) {
+  LaunchWork work{.written = written, .flops = flops, .bytes = bytes};
+  if (op.kind == OpKind::kContraction) work.kind = LaunchWork::Kind::kProduct;
+  if (op.work_class == WorkClass::kAttention) work.kind = LaunchWork::Kind::kAttention;
+  return work;
+}
+
+double LaunchTimes::kernel(const LaunchWork& work) const {
+  const double moved = memory(work.bytes);
+  if (!is_bound()) return std::max(computed(work), moved) + kKernelFloor;
+  const bool is_product = work.kind != LaunchWork::Kind::kOther;
+  return std::max(work.flops / (is_product ? product_peak_ * work.speedup : machine_.usable_float32()), moved);
 }
 
 double LaunchTimes::host(Phase phase) const {
@@ -70,7 +96,8 @@ double LaunchTimes::host(Phase phase) const {
   if (program_ == Program::kLaptime) return mode_ == Mode::kEager ? machine_.launch : 0;
   if (phase == Phase::kOptimizer) return kOptimizerHost * machine_.host_forward;
   if (program_ == Program::kPyTorchCompile) return machine_.host_compiled;
-  return phase == Phase::kBackward ? machine_.host_backward : machine_.host_forward;
+  if (program_ == Program::kMegatron) return kFusedHost * machine_.host_compiled;
+  return (phase == Phase::kBackward ? kBackwardHost : 1) * machine_.host_forward;
 }
 
 double LaunchTimes::together(double kernels, double hosts) const {

@@ -31,33 +31,48 @@ OutputMatrices output_matrices(const Operands& in, const Operands& out) {
   return {count, rows, shape[-1]};
 }
 
+// The work of a launch, as far as its time depends on it.
+struct LaunchWork {
+  enum class Kind : uint8_t { kProduct, kAttention, kOther } kind = Kind::kOther;
+  OutputMatrices written;
+  double flops = 0;
+  double bytes = 0;
+  double speedup = 1;  // FLOP/s of a product in a narrower type over those in the type of the step
+};
+LaunchWork work_of(const OpCard& op, const OutputMatrices& written, double flops, double bytes);
+
 // Without the rates that programs reach, a launch takes max(FLOPs / peak, bytes / bandwidth) + launch cost, which is a
 // bound (Williams, Waterman and Patterson 2009). With these rates:
 //  - a product runs in waves of tiles, one tile on each processor, at a share of the peak; each tile has a latency;
-//  - bytes move at a share of the bandwidth, and faster if they fit in the cache;
-//  - the host starts kernels while the device runs earlier ones, so a step takes the longer of the two.
+//  - attention in one kernel runs at a share of the peak of its own;
+//  - bytes move at a share of the bandwidth, and faster where they fit the cache;
+//  - the host starts kernels while the device runs earlier ones, so that a step takes the longer of the two.
 class LaunchTimes {
  public:
-  // `product_peak` is the data-sheet FLOP/s of contractions; all other ops run at the float32 peak.
-  LaunchTimes(DataSheet machine, double product_peak, Program program = Program::kLaptime, Mode mode = Mode::kEager);
+  // `product_peak` is the FLOP/s of contractions by the data sheet; all other ops run at the float32 peak.
+  LaunchTimes(DataSheet machine, double product_peak, Program program = Program::kLaptime, Mode mode = Mode::kEager,
+              bool is_causal = true);
 
-  double kernel(const OpCard& op, const OutputMatrices& written, double flops, int64_t bytes) const;
+  double kernel(const LaunchWork& work) const;
   double host(Phase phase) const;
   // Seconds of launches whose kernels take `kernels` seconds and whose host work takes `hosts` seconds.
   double together(double kernels, double hosts) const;
+  Program program() const { return program_; }
   bool is_bound() const { return !machine_.has_reached_rates(); }
   // How far published times for this machine and mode deviate from predictions; none for a bound.
   std::optional<PublishedRuns> published() const;
 
  private:
   double memory(double bytes) const;
-  double reached_share() const;  // share of the peak, with or without tensor cores
-  double product(const OutputMatrices& written, double flops) const;
+  double reached_share() const;  // of the peak, with tensor cores or without
+  double computed(const LaunchWork& work) const;
+  double product(const LaunchWork& work) const;
 
   DataSheet machine_;
   double product_peak_;
   Program program_;
   Mode mode_;
+  bool is_causal_;
 };
 
 }  // namespace laptime

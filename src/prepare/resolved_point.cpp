@@ -30,10 +30,36 @@ void ResolvedPoint::refuse(const std::string& reason) {
   device_key.clear();
 }
 
-// torch.compile fuses modules into kernels, but it does not recognise flash attention in a model with explicit
-// attention, join the head with the loss, or fuse the optimizer.
-constexpr std::array<std::string_view, 3> kSplitByTorch{"scaled_dot_product_attention", "linear_cross_entropy",
-                                                        "adamw"};
+namespace {
+
+constexpr std::string_view kFlashAttention = "scaled_dot_product_attention";
+// torch.compile fuses modules into kernels, but neither finds flash attention in a model that writes attention out, nor
+// joins the head with the loss, nor reaches into the optimizer. Megatron has a fused optimizer.
+constexpr std::array<std::string_view, 3> kSplitByTorch{kFlashAttention, "linear_cross_entropy", "adamw"};
+constexpr std::array<std::string_view, 2> kSplitByMegatron{kFlashAttention, "linear_cross_entropy"};
+
+}  // namespace
+
+RunConfig config_as(RunConfig config, Program program) {
+  if (program == Program::kLaptime) return config;
+  const bool has_flash_attention = config.keep && config.keep->find(kFlashAttention) != std::string::npos;
+  config.keep.reset();
+  config.lower.reset();
+  if (program == Program::kPyTorchEager) {
+    config.mode = Mode::kEager;
+    if (has_flash_attention) config.keep = std::string(kFlashAttention);
+    return config;
+  }
+  config.mode = Mode::kCompile;
+  const std::vector<std::string> whole = card_of(config.model).kept_by_eager(config.model);
+  std::vector<std::string_view> lowered(kSplitByTorch.begin(), kSplitByTorch.end());
+  if (program == Program::kMegatron) lowered.assign(kSplitByMegatron.begin(), kSplitByMegatron.end());
+  std::erase_if(lowered, [&](std::string_view name) {
+    return std::ranges::find(whole, name) != whole.end() || (has_flash_attention && name == kFlashAttention);
+  });
+  if (!lowered.empty()) config.lower = joined(lowered, "+");
+  return config;
+}
 
 ResolvedPoint as_program(ResolvedPoint point, Program program) {
   if (program == Program::kLaptime || !point.device) return point;
@@ -44,16 +70,7 @@ ResolvedPoint as_program(ResolvedPoint point, Program program) {
         name_of(program));
   }
   SweepPoint other = std::move(point);
-  RunConfig& config = other.config;
-  config.mode = program == Program::kPyTorchEager ? Mode::kEager : Mode::kCompile;
-  config.keep.reset();
-  config.lower.reset();
-  if (config.mode == Mode::kCompile) {
-    const std::vector<std::string> whole = card_of(config.model).kept_by_eager(config.model);
-    std::vector<std::string_view> lowered(kSplitByTorch.begin(), kSplitByTorch.end());
-    std::erase_if(lowered, [&](std::string_view name) { return std::ranges::find(whole, name) != whole.end(); });
-    if (!lowered.empty()) config.lower = joined(lowered, "+");
-  }
+  other.config = config_as(std::move(other.config), program);
   other.name += fmt::format("/as:{}", name_of(program));
   return {std::move(other), [program](const RunConfig& of) { return find_device_of(of, program); }};
 }

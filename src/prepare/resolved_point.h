@@ -27,8 +27,10 @@ struct ResolvedPoint : SweepPoint {
   void refuse(const std::string& reason);
 };
 
-// The point as another program runs it on a described machine: its mode, and the composites that it does not lower.
-// Throws Error for a device that computes, because it runs laptime itself.
+// The configuration as another program runs it on a described machine. Attention is one kernel where --keep names it.
+RunConfig config_as(RunConfig config, Program program);
+// The point as another program runs it on a described machine: its mode, and the composites that it launches whole.
+// Error for a device that computes, which runs laptime itself.
 ResolvedPoint as_program(ResolvedPoint point, Program program);
 
 std::vector<ResolvedPoint> resolved(std::vector<SweepPoint> points);

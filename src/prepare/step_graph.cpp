@@ -81,14 +81,14 @@ std::optional<DelayedOp> delayed_op(const RunConfig& config) {
 std::vector<CompositeChoice> composite_choices(const RunConfig& config, const RecomputeRule& rule) {
   const bool eager = config.mode == Mode::kEager;
   const auto named = [&](const char* where, const std::optional<std::string>& set) {
-    return set && !eager ? set_members(where, *set) : std::vector<std::string>();
+    return set ? set_members(where, *set) : std::vector<std::string>();
   };
-  const std::vector<std::string> keep =
-      eager ? card_of(config.model).kept_by_eager(config.model) : named("--keep", config.keep);
+  const std::vector<std::string> keep = named("--keep", config.keep);
+  const std::vector<std::string> kept_by_eager = card_of(config.model).kept_by_eager(config.model);
   const std::vector<std::string> lower = named("--lower", config.lower);
   const auto choose = [&](const OpCard& op) -> CompositeChoice {
-    if (eager) return {op.name, contains(keep, op.name), "as eager mode runs the edition's modules"};
-    if (config.keep) return {op.name, contains(keep, op.name), "--keep"};
+    if (config.keep && (!eager || contains(keep, op.name))) return {op.name, contains(keep, op.name), "--keep"};
+    if (eager) return {op.name, contains(kept_by_eager, op.name), "as eager mode runs the edition's modules"};
     if (contains(lower, op.name)) return {op.name, false, "--lower"};
     if (!op.trades_time_for_memory) return {op.name, true, "compile mode"};
     return {op.name, rule.group > 0, "without lowering it takes more time and less memory: for steps that recompute"};

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/words.h"
+#include "table/csv_lines.h"
 
 namespace laptime {
 namespace {
@@ -36,28 +37,6 @@ void read(std::string_view column, const std::string& cell, std::optional<Number
     throw Error::format("column {}: {} is not a number", column, quote(cell));
 }
 
-// Removes the first line from `text` and returns its cells. Quoted cells may contain commas and doubled quotes.
-std::vector<std::string> take_line(std::string_view& text) {
-  std::vector<std::string> cells(1);
-  bool quoted = false;
-  size_t at = 0;
-  for (; at < text.size() && (quoted || text[at] != '\n'); ++at) {
-    const char c = text[at];
-    if (quoted && c == '"' && at + 1 < text.size() && text[at + 1] == '"') {
-      cells.back() += c;
-      ++at;
-    } else if (c == '"') {
-      quoted = !quoted;
-    } else if (c == ',' && !quoted) {
-      cells.emplace_back();
-    } else {
-      cells.back() += c;
-    }
-  }
-  text.remove_prefix(std::min(text.size(), at + 1));
-  return cells;
-}
-
 bool is_equal(const JsonObject& config, std::string_view key, const std::optional<int64_t>& number) {
   const Json* const value = config.json().find(key);
   return number && value != nullptr && value->is_number_integer() && value->get<int64_t>() == *number;
@@ -69,11 +48,11 @@ std::vector<PublishedFigure> parse_published(std::string_view csv) {
   std::vector<std::string> header;
   const PublishedFigure any;
   PublishedFigure::visit_fields(any, [&](const char* name, const auto&) { header.emplace_back(name); });
-  if (take_line(csv) != header)
-    throw Error("published figures: line 1 must name the columns listed in published/README.md");
+  if (take_csv_line(csv) != header)
+    throw Error("published figures: line 1 does not name the columns that published/README.md lists");
   std::vector<PublishedFigure> figures;
   for (size_t line = 2; !csv.empty(); ++line) {
-    const std::vector<std::string> cells = take_line(csv);
+    const std::vector<std::string> cells = take_csv_line(csv);
     if (cells.size() != header.size())
       throw Error::format("published figures: line {} has {} cells; expected {}", line, cells.size(), header.size());
     try {

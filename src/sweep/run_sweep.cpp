@@ -53,11 +53,6 @@ void require_same_loss(const Record& earlier, Record& record) {
 
 namespace {
 
-PointResult run_point(const ResolvedPoint& point, const MachineKnowledge& known, const PointHooks& hooks,
-                      const TraceRequest& trace, const Record& described) {
-  return run_one(point, known, hooks, trace, described);
-}
-
 class SweepRun {
  public:
   SweepRun(std::span<const ResolvedPoint> points, const SweepOptions& options, const SweepCallbacks& callbacks)

@@ -50,8 +50,8 @@ TEST(DataSheet, ReadsMachineFile) {
 TEST(DataSheet, ReachedRatesMustBeCompleteOrAbsent) {
   EXPECT_FALSE(parse_machine(kPaper, "paper.toml").has_reached_rates());
   std::string text(kPaper);
-  text += "processors = 10\ncache = \"4MiB\"\nreached_float32 = 0.9\nreached_tensor = 0.6\nreached_bandwidth = 0.8\n";
-  text += "host_forward = 2e-5\nhost_backward = 1e-5\nhost_compiled = 3e-5\n";
+  text += "processors = 10\ncache = \"4MiB\"\nreached_float32 = 0.9\nreached_tf32 = 0.5\nreached_tensor = 0.6\n";
+  text += "reached_bandwidth = 0.8\nreached_attention = 0.5\nhost_forward = 2e-5\nhost_compiled = 3e-5\n";
   EXPECT_THAT(error_of(text), HasSubstr("paper.toml: processors is given without reached_source; give all of "));
   text += "reached_source = \"me\"\neager_figures = 12\neager_error = 0.05\neager_low = 0.9\neager_high = 1.2\n";
   const DataSheet machine = parse_machine(text, "paper.toml");
@@ -65,6 +65,16 @@ TEST(DataSheet, ReachedRatesMustBeCompleteOrAbsent) {
   EXPECT_THAT(error_of(text + "reached_float64 = 1\n"), HasSubstr("unknown key 'reached_float64'"));
   text.replace(text.find("0.9"), 3, "1.9");
   EXPECT_THAT(error_of(text), HasSubstr("1.9 of the data sheet is impossible"));
+}
+
+TEST(DataSheet, LinksStandTogether) {
+  EXPECT_EQ(parse_machine(kPaper, "paper.toml").link_devices, 0);
+  std::string text = std::string(kPaper) + "link_bandwidth = 300e9\nlink_devices = 8\nnetwork_bandwidth = 200e9\n";
+  EXPECT_THAT(error_of(text), HasSubstr("link_bandwidth is given without link_latency; give all of "));
+  text += "link_latency = 2e-5\nreached_link = 0.8\nlink_source = \"me\"\n";
+  const DataSheet machine = parse_machine(text, "paper.toml");
+  EXPECT_EQ(machine.link_devices, 8);
+  EXPECT_EQ(machine.network_bandwidth, 200e9);
 }
 
 TEST(DataSheet, MissingMachineListsKnownOnes) {

@@ -11,6 +11,8 @@
 #include "cli/inputs.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cluster/parallel_answer.h"
+#include "cluster/published_answer.h"
 #include "config/fields_json.h"
 #include "config/training_options.h"
 #include "data/token_data.h"
@@ -41,6 +43,11 @@ struct PlanOptions {
   bool grid = false;
   bool recompute_curve = false;
   Program program = Program::kLaptime;
+  std::string published;
+  std::string ranks, shard, tensor_parallel, pipeline_parallel;  // lists
+  bool best = false;
+  std::string price_file;
+  ParallelSort by = ParallelSort::kTime;
   TrainingOptions training;
 
   template <class Self, class Visit>
@@ -59,6 +66,35 @@ struct PlanOptions {
                      "backward, moments in bfloat16, micro-batches"),
           self.recompute_curve);
     visit(own_option(kGroup, "as", kProgramHelp), self.program);
+    visit(own_option(kGroup, "published",
+                     "predict the figures of a table of published training runs (columns: published/README.md)",
+                     {.otherwise = "none", .value = "FILE.csv"}),
+          self.published);
+    constexpr std::string_view kRanks = "Ranks";
+    visit(own_option(kRanks, "ranks",
+                     "GPUs that share a step on a described machine, whose batch is that of all: 8,64,512",
+                     {.otherwise = "one", .value = "LIST"}),
+          self.ranks);
+    visit(own_option(
+              kRanks, "shard",
+              "what the ranks divide beside the batch: none, optimizer states (ZeRO-1), gradients too (ZeRO-2), or "
+              "parameters too (ZeRO-3, FSDP)",
+              {.otherwise = "none", .value = "LIST"}),
+          self.shard);
+    visit(own_option(kRanks, "tensor-parallel", "ranks that divide heads, d-ff and the vocabulary",
+                     {.otherwise = "1", .value = "LIST"}),
+          self.tensor_parallel);
+    visit(own_option(kRanks, "pipeline-parallel", "ranks that divide the layers", {.otherwise = "1", .value = "LIST"}),
+          self.pipeline_parallel);
+    visit(own_option(
+              kRanks, "best",
+              "search sharding, tensor and pipeline parallel ranks, micro-batches and recomputation for the fastest "
+              "step that fits"),
+          self.best);
+    visit(own_option(kRanks, "price-file", "TOML file of prices of an hour of one GPU: h100 = 2.5",
+                     {.otherwise = "none", .value = "FILE.toml"}),
+          self.price_file);
+    visit(own_option(kRanks, "by", "sort by time or by cost"), self.by);
     TrainingOptions::visit_fields(self.training, visit);
   }
 };
@@ -74,12 +110,102 @@ PlanCommand parse_plan(const CommandWords& words) {
   const PlanOptions& options = command.options;
   if (options.grid && (options.largest || options.framework || options.view != PlanView::kSummary))
     throw Error("laptime plan: --grid shows only peaks; leave out --grid, or --largest, --framework and --view");
+  const bool asks_ranks = options.best || !options.shard.empty() || !options.tensor_parallel.empty() ||
+                          !options.pipeline_parallel.empty() || !options.price_file.empty();
+  if (asks_ranks && options.ranks.empty())
+    throw Error(
+        "laptime plan: --shard, --tensor-parallel, --pipeline-parallel, --best and --price-file need --ranks, the "
+        "number "
+        "of GPUs");
   if (options.recompute_curve && options.program != Program::kLaptime)
     throw Error("laptime plan: --recompute-curve shows how laptime saves memory; leave out --as or --recompute-curve");
   return command;
 }
 
+// Predicts each figure of a file; the words of the file say of what.
+ExitCode run_published(const PlanOptions& options, const OutputConfig& config) {
+  reject_overwriting({"--output-file", config.output_file}, {{"the file of --published", options.published}});
+  AnswerOutput output(config);
+  const PredictedRuns predicted = predict_runs(read_published_runs(options.published));
+  output.add(options.view == PlanView::kKernels ? published_work_answer(predicted, options.published)
+                                                : published_answer(predicted, options.published, config.verbose));
+  if (!config.verbose) output.hint("a row for each figure: --verbose, --output csv or json");
+  output.finish();
+  return ExitCode::kOk;
+}
+
+template <class Value>
+std::vector<Value> listed(std::string_view flag, const std::string& text, Value otherwise) {
+  if (text.empty()) return {otherwise};
+  std::vector<Value> values;
+  for (const std::string& word : split_list(text)) {
+    Value value{};
+    Option option;
+    option.min = 1;
+    option.max = 1e6;
+    parse_value(option, fmt::format("--{}", flag), word, value);
+    values.push_back(value);
+  }
+  return values;
+}
+
+Checkpointing checkpointing_of(const RunConfig& config) {
+  if (config.recompute == "none") return Checkpointing::kNone;
+  if (config.recompute == "block") return Checkpointing::kFull;
+  throw Error::format("laptime plan: --recompute {}: several ranks are predicted with none or block", config.recompute);
+}
+
+// Steps of several ranks: each point with each way to divide it, or the best of all ways.
+ExitCode run_ranks(const PlanCommand& command) {
+  const PlanOptions& options = command.options;
+  const OutputConfig& config = command.sweep.output;
+  const std::vector<ResolvedPoint> points = checked_points(command.sweep);
+  ParallelQuery query{.sort = options.by, .verbose = config.verbose};
+  query.tokens = options.training.budget().tokens.value_or(query.tokens);
+  if (!options.price_file.empty()) query.prices = read_prices(options.price_file);
+  if (query.sort == ParallelSort::kCost && query.prices.empty())
+    throw Error("laptime plan: --by cost needs --price-file with the price of each device");
+  for (const ResolvedPoint& point : points) {
+    if (point.device && point.device->computes)
+      throw Error(
+          "laptime plan: --ranks predicts described machines; give --device h100 or another of laptime list devices");
+  }
+  AnswerOutput output(config);
+  SharePlans shares;
+  std::vector<ParallelPlan> plans;
+  for (const ResolvedPoint& point : points) {
+    for (const int64_t ranks : listed<int64_t>("ranks", options.ranks, 1)) {
+      if (options.best) {
+        output.add(best_answer(best_plans(point.config, options.program, ranks, shares), query));
+        continue;
+      }
+      for (const Shard shard : listed("shard", options.shard, Shard::kNone)) {
+        for (const int64_t tensor : listed<int64_t>("tensor-parallel", options.tensor_parallel, 1)) {
+          for (const int64_t pipeline : listed<int64_t>("pipeline-parallel", options.pipeline_parallel, 1)) {
+            ParallelChoice choice;
+            choice.checkpointing = checkpointing_of(point.config);
+            choice.micro_batches = point.config.micro_batches;
+            choice.layout.ranks = ranks;
+            choice.layout.tensor = tensor;
+            choice.layout.pipeline = pipeline;
+            choice.layout.shard = shard;
+            ParallelPlan plan = plan_parallel(point.config, options.program, choice, shares);
+            if (plan.refusal.empty() && !plan.fits())
+              plan.remedy = remedy_of(point.config, options.program, choice, shares);
+            plans.push_back(std::move(plan));
+          }
+        }
+      }
+    }
+  }
+  if (!options.best) output.add(parallel_answer(std::move(plans), query));
+  output.finish();
+  return ExitCode::kOk;
+}
+
 ExitCode run_plan(const PlanCommand& command) {
+  if (!command.options.published.empty()) return run_published(command.options, command.sweep.output);
+  if (!command.options.ranks.empty()) return run_ranks(command);
   const OutputConfig& config = command.sweep.output;
   const PlanOptions& options = command.options;
   const TrainingBudget budget = options.training.budget();

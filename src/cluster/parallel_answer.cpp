@@ -1,0 +1,163 @@
+// Lines and tables of steps of several ranks.
+#include "cluster/parallel_answer.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "base/units.h"
+#include "base/words.h"
+#include "report/words.h"
+#include "table/value_text.h"
+
+namespace laptime {
+namespace {
+
+constexpr double kHour = 3600;
+
+std::string machine_name(const ParallelPlan& plan) { return plan.run.config.device.substr(kMachinePrefix.size()); }
+
+double training_seconds(const ParallelPlan& plan, const ParallelQuery& query) {
+  return query.tokens / plan.tokens_per_second();
+}
+
+std::optional<double> cost(const ParallelPlan& plan, const ParallelQuery& query) {
+  const auto price = query.prices.find(machine_name(plan));
+  if (price == query.prices.end() || !plan.refusal.empty()) return std::nullopt;
+  return training_seconds(plan, query) / kHour * price->second * static_cast<double>(plan.run.step.layout.ranks);
+}
+
+double exposed_share(const ParallelPlan& plan) {
+  return (plan.time.exposed_tensor + plan.time.exposed_data) / plan.time.step;
+}
+
+std::string fit_words(const ParallelPlan& plan) {
+  if (!plan.refusal.empty()) return plan.refusal;
+  if (plan.fits()) return "yes";
+  const std::string excess = format_bytes(static_cast<int64_t>(plan.bytes.total() - plan.available));
+  return plan.remedy.empty() ? fmt::format("no: {} too many", excess)
+                             : fmt::format("no: {} too many; fits with {}", excess, plan.remedy);
+}
+
+Table plan_table(const std::vector<ParallelPlan>& plans, const ParallelQuery& query) {
+  Table table{.name = "parallel",
+              .columns = columns_from(
+                  "<device=device; ranks=ranks; <layout=layout; step_s=step; low_s=low@3; high_s=high@3; "
+                  "tokens_per_second=tokens/s; exposed_share=exposed; bubble_share=bubble@2; training_s=training@1; "
+                  "cost=cost; peak_bytes=GPU; parameters_bytes=parameters@4; gradients_bytes=gradients@4; "
+                  "optimizer_bytes=optimizer@4; gathered_bytes=gathered@4; activations_bytes=activations@4; "
+                  "loss_bytes=loss@4; framework_bytes=framework@4; <fits=fits")};
+  const auto bytes = [](double number) { return Json(static_cast<int64_t>(number)); };
+  for (const ParallelPlan& plan : plans) {
+    std::vector<TableCell> cells{machine_name(plan), plan.run.step.layout.ranks, choice_of(plan).words()};
+    if (plan.refusal.empty()) {
+      const std::optional<double> price = cost(plan, query);
+      const std::vector<TableCell> values{plan.time.step,
+                                          plan.low,
+                                          plan.high,
+                                          plan.tokens_per_second(),
+                                          exposed_share(plan),
+                                          plan.time.bubble / plan.time.step,
+                                          training_seconds(plan, query),
+                                          price ? TableCell(Json(*price), fmt::format("{:.0f}", *price)) : TableCell(),
+                                          bytes(plan.bytes.total()),
+                                          bytes(plan.bytes.parameters),
+                                          bytes(plan.bytes.gradients),
+                                          bytes(plan.bytes.optimizer),
+                                          bytes(plan.bytes.gathered),
+                                          bytes(plan.bytes.activations),
+                                          bytes(plan.bytes.loss),
+                                          bytes(plan.bytes.framework)};
+      cells.insert(cells.end(), values.begin(), values.end());
+    } else {
+      cells.resize(table.columns.size() - 1);
+    }
+    cells.emplace_back(fit_words(plan));
+    table.add(std::move(cells));
+  }
+  return table;
+}
+
+// "8.1 s per step on 8 h100, 65,000 tokens/s (2.5 s to 3.4 s)".
+std::string step_words(const ParallelPlan& plan, const ParallelQuery& query) {
+  std::string words = fmt::format("{} per step", brief_seconds(plan.time.step));
+  if (plan.low) words += fmt::format(" ({} to {})", brief_seconds(*plan.low), brief_seconds(*plan.high));
+  words += fmt::format(", {} tokens/s", grouped_digits(fmt::format("{:.0f}", plan.tokens_per_second())));
+  if (const std::optional<double> price = cost(plan, query))
+    words += fmt::format(", {} for {:.3g}B tokens", grouped_digits(fmt::format("{:.0f}", *price)), query.tokens / 1e9);
+  return words;
+}
+
+std::string place_words(const ParallelPlan& plan) {
+  return fmt::format("{} {} {}", plan.run.step.layout.ranks, machine_name(plan), choice_of(plan).words());
+}
+
+// What costs the slower plan its time, or why it is no choice.
+std::string drawback(const ParallelPlan& plan, const ParallelPlan& best) {
+  if (!plan.fits()) return fit_words(plan);
+  std::vector<std::string> reasons;
+  const auto more = [&](double of_plan, double of_best, std::string_view what) {
+    constexpr double kWorthTelling = 0.01;
+    if (of_plan - of_best > kWorthTelling * best.time.step)
+      reasons.push_back(fmt::format("{} {}", what, change_text((of_plan - of_best) / best.time.step)));
+  };
+  more(plan.time.exposed_tensor + plan.time.exposed_data, best.time.exposed_tensor + best.time.exposed_data,
+       "exposed communication");
+  more(plan.time.bubble, best.time.bubble, "pipeline bubble");
+  more(plan.time.optimizer, best.time.optimizer, "optimizer");
+  if (plan.run.step.checkpointing == Checkpointing::kFull && best.run.step.checkpointing != Checkpointing::kFull)
+    reasons.emplace_back("recomputes layers");
+  const std::string time = fmt::format("{} time", change_text(plan.time.step / best.time.step - 1));
+  return reasons.empty() ? time : fmt::format("{}: {}", time, joined(reasons, ", "));
+}
+
+}  // namespace
+
+PointAnswer parallel_answer(std::vector<ParallelPlan> plans, const ParallelQuery& query) {
+  PointAnswer answer{.name = "ranks"};
+  const auto key = [&](const ParallelPlan& plan) {
+    const double last = std::numeric_limits<double>::infinity();
+    if (!plan.refusal.empty()) return std::pair(2, last);
+    const double value = query.sort == ParallelSort::kCost ? cost(plan, query).value_or(last) : plan.time.step;
+    return std::pair(plan.fits() ? 0 : 1, value);
+  };
+  std::ranges::stable_sort(plans, [&](const ParallelPlan& a, const ParallelPlan& b) { return key(a) < key(b); });
+  const bool any_fits = !plans.empty() && plans.front().fits();
+  if (any_fits) {
+    answer.say(fmt::format("{}: {}: {}", query.sort == ParallelSort::kCost ? "cheapest that fits" : "fastest that fits",
+                           place_words(plans.front()), step_words(plans.front(), query)));
+  } else if (!plans.empty()) {
+    answer.say(fmt::format("none fits: {}: {}", place_words(plans.front()), fit_words(plans.front())));
+  }
+  answer.show(plan_table(plans, query));
+  return answer;
+}
+
+PointAnswer best_answer(const std::vector<ParallelPlan>& found, const ParallelQuery& query) {
+  constexpr size_t kNext = 3;
+  PointAnswer answer{.name = "best"};
+  if (found.empty()) {
+    answer.say("no way to divide this step: the batch, heads and layers leave a rest");
+    return answer;
+  }
+  const ParallelPlan& best = found.front();
+  answer.say(best.fits() ? fmt::format("fastest that fits: {}: {}", place_words(best), step_words(best, query))
+                         : fmt::format("none of {} ways fits; the smallest: {}: {}", found.size(), place_words(best),
+                                       fit_words(best)));
+  Table next{.name = "next", .columns = columns_from("<layout=next; step_s=step; peak_bytes=GPU; <reason=why not")};
+  std::vector<ParallelPlan> shown{best};
+  for (const ParallelPlan& plan : found) {
+    if (shown.size() > kNext) break;
+    if (&plan == &best) continue;
+    shown.push_back(plan);
+    next.add({choice_of(plan).words(), plan.time.step, static_cast<int64_t>(plan.bytes.total()), drawback(plan, best)});
+  }
+  answer.show(std::move(next));
+  answer.parts.push_back({.table = plan_table(shown, query), .for_people = query.verbose});
+  return answer;
+}
+
+}  // namespace laptime

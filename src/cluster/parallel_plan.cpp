@@ -1,0 +1,153 @@
+// Plans steps of several ranks.
+#include "cluster/parallel_plan.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/error.h"
+#include "base/words.h"
+#include "model/parameters.h"
+
+namespace laptime {
+namespace {
+
+constexpr double kUsableShare = 0.95;  // of a device's memory, as prepare/memory_check takes
+
+// Error for a division that leaves a rest.
+void require_division(int64_t whole, int64_t parts, std::string_view what, std::string_view by) {
+  if (parts < 1 || whole % parts != 0)
+    throw Error(fmt::format("{} ({}) must be divisible by {} ({})", what, whole, by, parts));
+}
+
+DescribedRun describe(const RunConfig& config, Program program, const ParallelChoice& choice) {
+  const ParallelLayout& layout = choice.layout;
+  const ModelConfig& model = config.model;
+  require_division(layout.ranks, layout.tensor * layout.pipeline, "ranks", "tensor x pipeline ranks");
+  require_division(model.batch_size, layout.data() * choice.micro_batches, "batch", "data ranks x micro-batches");
+  require_division(model.num_heads, layout.tensor, "num_heads", "tensor ranks");
+  require_division(model.num_layers, layout.pipeline, "num_layers", "pipeline ranks");
+  DescribedRun run;
+  run.program = program;
+  run.config = config;
+  run.config.model.batch_size = model.batch_size / (layout.data() * choice.micro_batches);
+  run.config.micro_batches = 1;
+  run.config.recompute = "none";
+  // Megatron and laptime's compile mode have attention in one kernel; other programs where --keep names it.
+  const bool is_ours = program == Program::kLaptime;
+  const bool has_flash = program == Program::kMegatron || (is_ours && config.mode == Mode::kCompile) ||
+                         (config.keep && config.keep->find("attention") != std::string::npos);
+  run.attention = has_flash ? AttentionKernel::kThird : AttentionKernel::kUnfused;
+  if (has_flash && !is_ours) run.config.keep = "scaled_dot_product_attention";
+  run.stores_16_bits = is_mixed(config.dtype) && (program == Program::kMegatron || layout.shard == Shard::kParameters);
+  run.tokens = static_cast<double>(model.batch_size * model.context_length);
+  ParallelStep& step = run.step;
+  step.layout = layout;
+  step.checkpointing = choice.checkpointing;
+  step.layers = model.num_layers;
+  step.micro_batches = choice.micro_batches;
+  step.tokens = static_cast<double>(run.config.model.batch_size * model.context_length);
+  step.d_model = static_cast<double>(model.d_model);
+  step.kv_width = static_cast<double>(model.kv_heads() * model.d_head());
+  step.parameters = static_cast<double>(summarize(model).parameter_count);
+  step.groups_updates = config.optimizer == Optimizer::kTorch;
+  return run;
+}
+
+}  // namespace
+
+std::string ParallelChoice::words() const {
+  std::vector<std::string> words;
+  if (layout.shard != Shard::kNone) words.push_back(fmt::format("--shard {}", name_of(layout.shard)));
+  if (layout.tensor > 1) words.push_back(fmt::format("--tensor-parallel {}", layout.tensor));
+  if (layout.pipeline > 1) words.push_back(fmt::format("--pipeline-parallel {}", layout.pipeline));
+  if (micro_batches > 1) words.push_back(fmt::format("--micro-batches {}", micro_batches));
+  if (checkpointing == Checkpointing::kFull) words.emplace_back("--recompute block");
+  return words.empty() ? "--shard none" : joined(words, " ");
+}
+
+ParallelChoice choice_of(const ParallelPlan& plan) {
+  return {plan.run.step.layout, plan.run.step.checkpointing, plan.run.step.micro_batches};
+}
+
+ParallelPlan plan_parallel(const RunConfig& config, Program program, const ParallelChoice& choice, SharePlans& plans) {
+  ParallelPlan plan;
+  plan.batch = config.model.batch_size;
+  plan.run.program = program;
+  plan.run.config = config;
+  plan.run.step.layout = choice.layout;
+  plan.run.step.checkpointing = choice.checkpointing;
+  plan.run.step.micro_batches = choice.micro_batches;
+  try {
+    plan.run = describe(config, program, choice);
+    plan.available = kUsableShare * static_cast<double>(machine_of(plan.run).memory);
+    plan.bytes = bytes_of(plan.run);
+    plan.time = time_of(plan.run, plans);
+    if (const PublishedRuns& errors = known_errors(plan.run); errors.figures > 0) {
+      plan.low = plan.time.step * errors.low;
+      plan.high = plan.time.step * errors.high;
+    }
+  } catch (const Error& error) {
+    plan.refusal = error.what();
+  }
+  return plan;
+}
+
+std::string remedy_of(const RunConfig& config, Program program, const ParallelChoice& choice, SharePlans& plans) {
+  std::vector<ParallelChoice> tried{choice};
+  const auto also = [&](auto change) {
+    for (size_t i = 0, count = tried.size(); i < count; ++i) {
+      ParallelChoice changed = tried[i];
+      change(changed);
+      tried.push_back(changed);
+    }
+  };
+  also([](ParallelChoice& one) { one.checkpointing = Checkpointing::kFull; });
+  also([](ParallelChoice& one) { one.layout.shard = Shard::kParameters; });
+  also([&](ParallelChoice& one) {
+    one.micro_batches = std::max(one.micro_batches, config.model.batch_size / std::max<int64_t>(1, one.layout.data()));
+  });
+  also([](ParallelChoice& one) { one.layout.tensor = std::min<int64_t>(8, one.layout.ranks); });
+  for (const ParallelChoice& one : tried) {
+    if (plan_parallel(config, program, one, plans).fits()) return one.words();
+  }
+  return {};
+}
+
+std::vector<ParallelPlan> best_plans(const RunConfig& config, Program program, int64_t ranks, SharePlans& plans) {
+  constexpr std::array<int64_t, 7> kParts{1, 2, 4, 8, 16, 32, 64};
+  constexpr std::array<int64_t, 8> kMicroBatches{1, 2, 4, 8, 16, 32, 64, 128};
+  const DataSheet machine = find_machine(std::string_view(config.device).substr(kMachinePrefix.size()));
+  std::vector<ParallelPlan> all;
+  for (const int64_t tensor : kParts) {
+    if (tensor > machine.link_devices || config.model.num_heads % tensor != 0) continue;
+    for (const int64_t pipeline : kParts) {
+      if (ranks % (tensor * pipeline) != 0 || config.model.num_layers % pipeline != 0) continue;
+      const int64_t data = ranks / (tensor * pipeline);
+      for (const int64_t micro_batches : kMicroBatches) {
+        if (config.model.batch_size % (data * micro_batches) != 0) continue;
+        for (const Choice<Shard>& shard : choices_of(Shard{})) {
+          if (data == 1 && shard.value != Shard::kNone) continue;
+          for (const Checkpointing checkpointing : {Checkpointing::kNone, Checkpointing::kFull}) {
+            ParallelChoice choice;
+            choice.checkpointing = checkpointing;
+            choice.micro_batches = micro_batches;
+            choice.layout.ranks = ranks;
+            choice.layout.tensor = tensor;
+            choice.layout.pipeline = pipeline;
+            choice.layout.shard = shard.value;
+            all.push_back(plan_parallel(config, program, choice, plans));
+          }
+        }
+      }
+    }
+  }
+  std::erase_if(all, [](const ParallelPlan& plan) { return !plan.refusal.empty(); });
+  std::ranges::stable_sort(all, [](const ParallelPlan& a, const ParallelPlan& b) {
+    if (a.fits() != b.fits()) return a.fits();
+    return a.fits() ? a.time.step < b.time.step : a.bytes.total() < b.bytes.total();
+  });
+  return all;
+}
+
+}  // namespace laptime

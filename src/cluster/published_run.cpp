@@ -1,0 +1,125 @@
+// Reads the table of published training runs.
+#include "cluster/published_run.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <span>
+#include <utility>
+
+#include "base/error.h"
+#include "base/words.h"
+#include "data/input_file.h"
+#include "report/published.h"
+#include "table/csv_lines.h"
+
+namespace laptime {
+namespace {
+
+std::optional<double> whole_number(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (text.empty() || error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+void check_columns(const std::vector<std::string>& header, std::string_view name) {
+  std::vector<std::string_view> known;
+  const PublishedRun any;
+  PublishedRun::visit_fields(any, [&](const char* column, const auto&) { known.emplace_back(column); });
+  for (const std::string& column : header) {
+    if (std::ranges::find(known, column) == known.end())
+      throw Error::format("{}:1: unknown column {}{} (columns: {})", name, quote(column), did_you_mean(column, known),
+                          joined(known, ", "));
+    if (std::ranges::count(header, column) > 1)
+      throw Error::format("{}:1: the column {} stands twice; leave one out", name, quote(column));
+  }
+  for (const std::string_view column : known) {
+    if (std::ranges::find(header, column) == header.end())
+      throw Error::format("{}:1: the column '{}' is missing; published/README.md lists them all", name, column);
+  }
+}
+
+bool is_table_of_figures(std::string_view csv) {
+  const std::vector<std::string> header = take_csv_line(csv);
+  return std::ranges::find(header, "time_s") != header.end();
+}
+
+std::vector<PublishedRun> runs_of_figures(const std::vector<PublishedFigure>& figures) {
+  const auto text = [](const auto& number) { return number ? fmt::format("{}", *number) : std::string(); };
+  std::vector<PublishedRun> runs;
+  runs.reserve(figures.size());
+  size_t line = 1;
+  for (const PublishedFigure& figure : figures) {
+    ++line;
+    if (!figure.time_s) continue;
+    PublishedRun run;
+    run.id = fmt::format("line {}", line);
+    run.source = figure.source;
+    run.hardware = figure.hardware;
+    run.gpus = "1";
+    run.model_family = fmt::format("{}{}", kEditionFamily, figure.edition);
+    run.model_name = figure.model;
+    run.sequence_length = text(figure.context_length);
+    run.micro_batch = text(figure.batch_size);
+    run.dtype = figure.arithmetic;
+    run.mode = figure.mode;
+    run.flash_attention = "no";
+    run.parallelism = "none";
+    run.activation_checkpointing = "none";
+    run.quantity = fmt::format("{}_time_s", figure.pass);
+    run.value = text(figure.time_s);
+    run.note = figure.note;
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+}  // namespace
+
+std::optional<double> number_in(std::string_view text) {
+  const size_t begin = text.find_first_of("0123456789");
+  if (begin == std::string_view::npos) return std::nullopt;
+  const size_t end = std::min(text.find_first_not_of("0123456789.", begin), text.size());
+  return whole_number(text.substr(begin, end - begin));
+}
+
+std::vector<PublishedRun> parse_published_runs(std::string_view csv, std::string_view name) {
+  if (is_table_of_figures(csv)) return runs_of_figures(parse_published(csv));
+  const std::vector<std::string> header = take_csv_line(csv);
+  check_columns(header, name);
+  std::vector<PublishedRun> runs;
+  for (size_t line = 2; !csv.empty(); ++line) {
+    const size_t before = csv.size();
+    const std::string_view text = csv;
+    const std::vector<std::string> cells = take_csv_line(csv);
+    const std::string_view taken = text.substr(0, before - csv.size());
+    const size_t begin = line;
+    line += static_cast<size_t>(std::max<std::ptrdiff_t>(0, std::ranges::count(taken, '\n') - 1));
+    if (cells.size() == 1 && cells[0].empty()) continue;
+    if (cells.size() != header.size())
+      throw Error::format("{}:{}: {} cells where the header has {}; quote cells that hold commas", name, begin,
+                          cells.size(), header.size());
+    PublishedRun run;
+    PublishedRun::visit_fields(run, [&](const char* column, std::string& cell) {
+      cell = cells[static_cast<size_t>(std::ranges::find(header, column) - header.begin())];
+    });
+    const std::optional<double> value = whole_number(run.value);
+    if (!value || !(*value > 0 && *value < 1e30))
+      throw Error::format("{}:{}: value: {} is no positive number; leave out rows without a value", name, begin,
+                          quote(run.value));
+    runs.push_back(std::move(run));
+  }
+  return runs;
+}
+
+std::vector<PublishedRun> read_published_runs(const std::string& path) {
+  const InputFile file(path, "table of published figures");
+  if (file.size() > static_cast<int64_t>(kMaxPublishedBytes))
+    throw Error::format("{}: larger than {} bytes; give a table of published figures", path, kMaxPublishedBytes);
+  std::string text(static_cast<size_t>(file.size()), '\0');
+  file.read(0, std::as_writable_bytes(std::span(text)));
+  return parse_published_runs(text, path);
+}
+
+}  // namespace laptime

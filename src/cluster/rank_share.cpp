@@ -1,0 +1,184 @@
+// Plans two layers of a share, and counts the launches of one.
+#include "cluster/rank_share.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/error.h"
+#include "base/words.h"
+#include "model/gpt/editions.h"
+#include "prepare/resolved_point.h"
+
+namespace laptime {
+namespace {
+
+constexpr double kReachedFloat8 = 0.8;  // of what products reach of the 16-bit rate, that narrower ones reach of theirs
+constexpr double kReachedFloat4 = 0.6;
+// Flash attention's rate over that of the best kernel of the machine: its first version (Dao et al. 2022), and on
+// machines with 8-bit tensor cores the second (Dao 2023), whose kernels were made for the generation before.
+constexpr double kFirstKernel = 0.55;
+constexpr double kSecondKernel = 0.6;
+constexpr int64_t kPlannedLayers = 2;
+
+int64_t part_of(int64_t whole, int64_t parts) { return std::max<int64_t>(1, (whole + parts - 1) / parts); }
+
+double attention_rate(AttentionKernel kernel, const DataSheet& machine) {
+  const double second = machine.float8 > 0 ? kSecondKernel : 1;
+  if (kernel == AttentionKernel::kFirst) return kFirstKernel * second;
+  return kernel == AttentionKernel::kSecond ? second : 1;
+}
+
+double product_speedup(int64_t bits, const DataSheet& machine) {
+  if (bits == 4 && machine.float4 > 0) return kReachedFloat4 * machine.float4 / machine.bfloat16;
+  return bits < 16 && machine.float8 > 0 ? kReachedFloat8 * machine.float8 / machine.bfloat16 : 1;
+}
+
+double bytes_in_16_bits(const PlanStep& step) {
+  int64_t elements = 0;
+  for (const auto* operands : {&step.in, &step.out}) {
+    for (const Operand& operand : *operands) elements += operand.buffer < 0 ? 0 : operand.type.numel();
+  }
+  return std::min(static_cast<double>(step.bytes), 2.0 * static_cast<double>(elements));
+}
+
+// Ranks of a model compute their parts of the loss op by op in float32 (Megatron's vocabulary-parallel cross-entropy,
+// in programs that do not fuse it), which moves more bytes than the loss of one device.
+constexpr double kParallelLoss = 3;
+bool writes_loss_out(const DescribedRun& run) {
+  return run.program == Program::kPyTorchEager && run.step.layout.tensor * run.step.layout.pipeline > 1;
+}
+
+// Programs that fuse scaling, mask and softmax launch the softmax alone.
+bool is_fused(const PlanStep& step, Program program) {
+  return program == Program::kMegatron && step.work_class == WorkClass::kElementwise && !step.region.range.empty();
+}
+
+}  // namespace
+
+RunConfig share_of(const DescribedRun& run) {
+  RunConfig config = config_as(run.config, run.program);
+  const ParallelLayout& layout = run.step.layout;
+  ModelConfig& model = config.model;
+  model.num_layers = kPlannedLayers;
+  model.head_dim = model.d_head();
+  model.num_kv_heads = part_of(model.kv_heads(), layout.tensor);
+  model.num_heads = part_of(model.num_heads, layout.tensor);
+  model.d_ff = part_of(model.d_ff, layout.tensor);
+  model.vocab_size = part_of(model.vocab_size, layout.tensor);
+  model.context_length = part_of(model.context_length, layout.context);
+  return config;
+}
+
+Prepared plan_share(const DescribedRun& run) {
+  const RunConfig config = share_of(run);
+  return prepare(config, find_device_of(config, run.program), MachineKnowledge{});
+}
+
+std::vector<ShareLaunch> share_launches(const DescribedRun& run, const Prepared& share) {
+  const DataSheet& machine = machine_of(run);
+  const double rate = attention_rate(run.attention, machine);
+  const double speedup = product_speedup(run.product_bits, machine);
+  using Key = std::tuple<Phase, bool, LaunchWork::Kind, int64_t, int64_t, int64_t, double, double>;
+  std::map<Key, ShareLaunch> launches;
+  // Tensor-parallel ranks divide what stands between products along the sequence (Korthikanti et al. 2022).
+  const auto tensor = static_cast<double>(run.step.layout.tensor);
+  for (const PlanStep& step : share.plan.steps) {
+    if (step.region.layer >= 0 && step.region.layer != kPlannedLayers - 1) continue;
+    const bool in_layer = step.region.layer >= 0;
+    if (is_fused(step, run.program)) continue;
+    auto bytes = static_cast<double>(step.bytes);
+    if (step.phase == Phase::kOptimizer) {
+      if (run.moments_16_bits) bytes /= 2;
+    } else if (run.stores_16_bits && in_layer) {
+      if (step.work_class == WorkClass::kCast) continue;
+      bytes = bytes_in_16_bits(step);
+    }
+    if (!in_layer && writes_loss_out(run) && step.phase != Phase::kOptimizer &&
+        step.kernel->op->kind != OpKind::kContraction)
+      bytes *= kParallelLoss;
+    LaunchWork work = work_of(*step.kernel->op, output_matrices(step.in, step.out), step.flops, bytes);
+    if (in_layer && work.kind == LaunchWork::Kind::kOther && step.phase != Phase::kOptimizer &&
+        work.written.columns == share.config.model.d_model) {
+      work.flops /= tensor;
+      work.bytes /= tensor;
+    }
+    if (work.kind == LaunchWork::Kind::kAttention) work.flops *= static_cast<double>(run.step.layout.context) / rate;
+    if (work.kind == LaunchWork::Kind::kProduct && in_layer) work.speedup = speedup;
+    const OutputMatrices& written = work.written;
+    const Key key{step.phase,   in_layer,        work.kind,  written.count,
+                  written.rows, written.columns, work.flops, work.bytes};
+    ++launches.try_emplace(key, ShareLaunch{step.phase, in_layer, work, 0}).first->second.count;
+  }
+  std::vector<ShareLaunch> all;
+  all.reserve(launches.size());
+  for (const auto& [key, launch] : launches) all.push_back(launch);
+  return all;
+}
+
+RankWork rank_work(const std::vector<ShareLaunch>& launches, const LaunchTimes& times, bool is_recorded) {
+  RankWork work;
+  for (const ShareLaunch& launch : launches) {
+    const auto count = static_cast<double>(launch.count);
+    const bool is_free = is_recorded && launch.phase != Phase::kOptimizer;
+    const Busy busy = Busy{times.kernel(launch.work), is_free ? 0 : times.host(launch.phase)} * count;
+    Busy* part = nullptr;
+    switch (launch.phase) {
+      case Phase::kForward: part = launch.in_layer ? &work.layer_forward : &work.ends_forward; break;
+      case Phase::kBackward: part = launch.in_layer ? &work.layer_backward : &work.ends_backward; break;
+      case Phase::kOptimizer: part = launch.in_layer ? &work.layer_optimizer : &work.ends_optimizer; break;
+      case Phase::kSetup: continue;
+    }
+    *part = *part + busy;
+    if (launch.in_layer && launch.phase == Phase::kForward && launch.work.kind == LaunchWork::Kind::kAttention)
+      work.layer_attention = work.layer_attention + busy;
+  }
+  return work;
+}
+
+size_t SharePlans::index_of(const DescribedRun& run) {
+  const ParallelLayout& layout = run.step.layout;
+  const std::string key = fmt::format("{} {} {} {} {} {} {} {}", canonical_text(share_of(run)), name_of(run.program),
+                                      static_cast<int>(run.attention), run.product_bits, run.stores_16_bits,
+                                      run.moments_16_bits, layout.context, layout.tensor * layout.pipeline > 1);
+  const auto found = known_.find(key);
+  if (found != known_.end()) return found->second;
+  shares_.push_back(share_launches(run, plan_share(run)));
+  return known_[key] = shares_.size() - 1;
+}
+
+const DataSheet& machine_of(const DescribedRun& run) {
+  const std::string name = run.config.device.substr(kMachinePrefix.size());
+  const std::vector<DataSheet>& machines = known_machines();
+  const auto found = std::ranges::find(machines, name, &DataSheet::name);
+  if (found == machines.end())
+    throw Error::format("machine {}: several ranks are predicted for machines of laptime list devices", quote(name));
+  return *found;
+}
+
+ParallelTime time_of(const DescribedRun& run, SharePlans& plans) {
+  const size_t share = plans.index_of(run);
+  const Device device = find_device_of(share_of(run), run.program);
+  const RankWork work = rank_work(plans.all()[share], *device.launch_times, run.is_recorded);
+  return parallel_time(*device.launch_times, machine_of(run), work, run.step);
+}
+
+RankBytes bytes_of(const DescribedRun& run) {
+  const ModelConfig& model = run.config.model;
+  const FeedForward form = gpt_edition(model.edition).feed_forward;
+  const StoredTypes stored{.keeps_master = run.program == Program::kMegatron && !run.moments_16_bits,
+                           .all_16_bits = run.moments_16_bits,
+                           .fuses_attention = run.attention != AttentionKernel::kUnfused,
+                           .fuses_norms = run.program != Program::kPyTorchEager || run.fuses_loss,
+                           .logits = run.fuses_loss         ? 0
+                                     : writes_loss_out(run) ? kParallelLoss
+                                                            : 1};
+  return rank_bytes(model, form == FeedForward::kSwiglu || form == FeedForward::kSilu, run.step, stored);
+}
+
+const PublishedRuns& known_errors(const DescribedRun& run) {
+  const DataSheet& machine = machine_of(run);
+  if (run.step.layout.ranks > 1) return machine.parallel;
+  return run.program == Program::kPyTorchEager ? machine.eager : machine.compile;
+}
+
+}  // namespace laptime

@@ -1,0 +1,43 @@
+// ParallelLayout: how the ranks of a step share its work.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "config/option.h"
+
+namespace laptime {
+
+// Data-parallel ranks divide the batch, and beside it nothing, the optimizer's state (ZeRO-1), gradients too (ZeRO-2),
+// or parameters too (ZeRO-3, FSDP). Rajbhandari et al. 2020.
+enum class Shard : uint8_t { kNone, kOptimizer, kGradients, kParameters };
+constexpr auto choices_of(Shard) {
+  return std::array{Choice<Shard>{Shard::kNone, "none"}, Choice<Shard>{Shard::kOptimizer, "optimizer"},
+                    Choice<Shard>{Shard::kGradients, "gradients"}, Choice<Shard>{Shard::kParameters, "parameters"}};
+}
+
+// Activations that backward recomputes: none, the attention core, every other layer or product, or each layer.
+enum class Checkpointing : uint8_t { kNone, kAttention, kSelective, kFull };
+constexpr auto choices_of(Checkpointing) {
+  return std::array{Choice<Checkpointing>{Checkpointing::kNone, "none"},
+                    Choice<Checkpointing>{Checkpointing::kAttention, "attention"},
+                    Choice<Checkpointing>{Checkpointing::kSelective, "selective"},
+                    Choice<Checkpointing>{Checkpointing::kFull, "full"}};
+}
+
+// ranks = tensor * pipeline * context * data().
+struct ParallelLayout {
+  int64_t ranks = 1;
+  int64_t tensor = 1;          // ranks that divide heads, d_ff and the vocabulary
+  int64_t pipeline = 1;        // ranks that divide the layers
+  int64_t context = 1;         // ranks that divide the sequence
+  int64_t chunks = 1;          // pieces of the layers that a rank of a pipeline has (interleaved schedule)
+  bool fills_bubbles = false;  // zero-bubble schedules, which move weight gradients into the pipeline's bubbles
+  Shard shard = Shard::kNone;
+  bool shards_in_node = false;  // shards within a node and replicates across nodes (HSDP)
+  bool offloads = false;        // the optimizer's state is in the host's memory, which the host updates
+
+  int64_t data() const { return ranks / (tensor * pipeline * context); }
+};
+
+}  // namespace laptime

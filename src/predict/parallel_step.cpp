@@ -1,0 +1,141 @@
+// Adds up computation, bubbles and exposed communication. tools/fit_machines has the same formulas.
+#include "predict/parallel_step.h"
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace laptime {
+namespace {
+
+constexpr double kGatheredBytes = 2;           // of a parameter, in 16 bits
+constexpr double kReducedBytes = 4;            // of a gradient, in float32
+constexpr double kExposedShare = 0.3;          // of the communication that computation could hide
+constexpr double kFullShare = 0.75;            // of forward, that full checkpointing recomputes: not the last product
+constexpr double kExposedReductions = 0.25;    // of tensor parallel communication, in programs that split it to hide it
+constexpr double kSelectiveShare = 0.5;        // of forward, that selective checkpointing recomputes
+constexpr double kHiddenByBackward = 2.0 / 3;  // share of a micro-batch during which gradients become ready
+constexpr double kFilledBubbles = 1.0 / 3;     // what zero-bubble schedules leave of a bubble (Qi et al. 2023)
+constexpr double kGroupedLaunches = 10;        // tensors that a launch of the optimizer updates
+constexpr double kHostUpdateBytes = 32;        // of host memory, that an update of a parameter by the host moves
+constexpr double kHostBandwidth = 130e9;       // bytes/s of the memory of a node's host
+
+struct Links {
+  const DataSheet& machine;
+  double network = 0;
+
+  // Bytes/s of one direction of the slowest link in a ring of ranks, each of which is `stride` ranks from the next: as
+  // many rings share the network of a node.
+  double ring(int64_t ranks, int64_t stride) const {
+    const double link = machine.link_bandwidth * machine.reached_link;
+    if (ranks * stride <= machine.link_devices) return link;
+    return std::min(link, network * machine.reached_link / static_cast<double>(std::min(stride, machine.link_devices)));
+  }
+  double gather(double bytes, int64_t ranks, int64_t stride) const {
+    const auto count = static_cast<double>(ranks);
+    return ranks <= 1 ? 0 : (count - 1) / count * bytes / ring(ranks, stride) + machine.link_latency;
+  }
+};
+
+double beside(double computation, double communication) {
+  return std::max(computation, communication) + kExposedShare * std::min(computation, communication);
+}
+
+// How much of embedding, head and loss the slowest rank of a pipeline has. Interleaved schedules give the rank with the
+// head fewer layers, down to one piece less.
+double share_of_ends(double layer, double ends, const ParallelLayout& layout, int64_t layers) {
+  if (layout.chunks == 1 || ends <= 0) return 1;
+  const auto ranks = static_cast<double>(layout.pipeline);
+  const double piece = layer * static_cast<double>(layers) / ranks / static_cast<double>(layout.chunks);
+  const double rest = std::max(0.0, ends - piece);
+  return (rest + (ends - rest) / ranks) / ends;
+}
+
+double recomputed_share(Checkpointing checkpointing) {
+  if (checkpointing == Checkpointing::kFull) return kFullShare;
+  return checkpointing == Checkpointing::kSelective ? kSelectiveShare : 0;
+}
+
+}  // namespace
+
+ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, const RankWork& work,
+                           const ParallelStep& step) {
+  const ParallelLayout& layout = step.layout;
+  if (layout.ranks > 1 && machine.link_devices == 0)
+    throw Error::format("{}: a step of {} ranks needs link_bandwidth and link_devices in the machine's file",
+                        machine.name, layout.ranks);
+  const Links links{machine, step.network_bandwidth > 0 ? step.network_bandwidth : machine.network_bandwidth};
+  const double stage = static_cast<double>(step.layers) / static_cast<double>(layout.pipeline);
+  const double share = step.parameters / static_cast<double>(layout.tensor * layout.pipeline);
+  const double recomputed = recomputed_share(step.checkpointing);
+
+  Busy layer = work.layer_forward + work.layer_backward + work.layer_forward * recomputed;
+  if (step.checkpointing == Checkpointing::kAttention) layer = layer + work.layer_attention;
+  const Busy ends = work.ends_forward + work.ends_backward;
+  const double evened = layout.pipeline == 1 ? 1 : share_of_ends(layer.kernels, ends.kernels, layout, step.layers);
+  const Busy micro = layer * stage + ends * evened;
+  ParallelTime time;
+  const Busy forward = work.layer_forward * stage + work.ends_forward;
+  time.forward = times.together(forward.kernels, forward.host);
+  double busy = times.together(micro.kernels, micro.host);
+  time.backward = busy - time.forward;
+
+  if (layout.context > 1) {
+    const auto others = static_cast<double>(layout.context - 1);
+    const double received =
+        2 * kGatheredBytes * others * step.tokens * step.kv_width / static_cast<double>(layout.tensor);
+    const double passed = 3 * stage * received / links.ring(layout.context, layout.tensor);
+    busy = beside(busy, passed);
+  }
+  const double reductions = step.checkpointing == Checkpointing::kFull ? 6 : 4;  // of activations in a layer
+  const double activations = kGatheredBytes * step.tokens * step.d_model;
+  const double exposed = times.program() == Program::kMegatron ? kExposedReductions : 1;
+  const double tensor = exposed * stage * reductions * 2 * links.gather(activations, layout.tensor, 1);
+  busy += tensor;
+
+  const int64_t data = layout.data();
+  const int64_t stride = layout.tensor * layout.context;
+  const int64_t group = layout.shards_in_node ? std::min(data, machine.link_devices) : data;
+  double whole = busy;  // of a micro-batch, with its communication
+  double reduction = 0;
+  if (layout.shard == Shard::kParameters) {
+    const double gathered = links.gather(3 * kGatheredBytes * share, group, stride);
+    if (gathered > 0) whole = beside(busy, gathered);
+    const int64_t replicas = data / group;
+    if (replicas > 1) {  // each device of a node reduces its own shard, through its part of the node's network
+      const double shard = kGatheredBytes * share / static_cast<double>(group);
+      reduction = 2 * shard / links.ring(replicas, group);
+    }
+  } else {
+    const double bytes = (kReducedBytes + kGatheredBytes) * share;
+    reduction = links.gather(bytes, data, stride);
+  }
+  const auto micro_batches = static_cast<double>(step.micro_batches);
+  double bubbles = static_cast<double>(layout.pipeline - 1) / static_cast<double>(layout.chunks);
+  if (layout.fills_bubbles) bubbles *= kFilledBubbles;
+  time.bubble = bubbles * whole;
+  time.exposed_tensor = micro_batches * tensor;
+  // Ranks of a pipeline reduce while others still work.
+  const double hiding = kHiddenByBackward * whole * static_cast<double>(layout.pipeline);
+  const double exposed_reduction = reduction > 0 ? beside(hiding, reduction) - hiding : 0;
+  time.exposed_data = micro_batches * (whole - busy) + exposed_reduction;
+
+  const double updates = layout.shard == Shard::kNone ? 1 : static_cast<double>(group);
+  Busy update = work.layer_optimizer * stage + work.ends_optimizer;
+  update = {update.kernels / updates, update.host / (step.groups_updates ? kGroupedLaunches : 1)};
+  if (layout.offloads) {
+    const auto nodes = std::max(1.0, static_cast<double>(layout.ranks) / static_cast<double>(machine.link_devices));
+    update = {step.parameters * kHostUpdateBytes / kHostBandwidth / nodes, 0};
+  }
+  time.step = (micro_batches + bubbles) * whole + exposed_reduction;
+  if (layout.ranks == 1) {  // the host runs ahead into the optimizer
+    const Busy all = micro * micro_batches + update;
+    time.optimizer = times.together(all.kernels, all.host) - time.step;
+  } else {
+    time.optimizer = times.together(update.kernels, update.host);
+  }
+  time.step += time.optimizer;
+  return time;
+}
+
+}  // namespace laptime

@@ -1,0 +1,80 @@
+// Plans of several ranks, and the search for the fastest.
+#include "cluster/parallel_plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "cluster/parallel_answer.h"
+#include "points/resolve.h"
+
+namespace laptime {
+namespace {
+
+using testing::HasSubstr;
+
+RunConfig step(const char* batch = "64") {
+  return resolve({{"model", "Llama-3.1-8B"},
+                  {"context", "4096"},
+                  {"batch", batch},
+                  {"dtype", "bfloat16"},
+                  {"device", "roofline:h100"}})
+      .config;
+}
+
+ParallelChoice choice(int64_t ranks, int64_t tensor = 1, Shard shard = Shard::kParameters) {
+  ParallelChoice choice;
+  choice.layout.ranks = ranks;
+  choice.layout.tensor = tensor;
+  choice.layout.shard = shard;
+  return choice;
+}
+
+TEST(ParallelPlan, RefusesRanksThatLeaveARest) {
+  SharePlans plans;
+  const auto refusal = [&](const ParallelChoice& one) {
+    return plan_parallel(step(), Program::kMegatron, one, plans).refusal;
+  };
+  EXPECT_EQ(refusal(choice(8)), "");
+  EXPECT_THAT(refusal(choice(24)), HasSubstr("batch (64) must be divisible by data ranks x micro-batches (24)"));
+  EXPECT_THAT(refusal(choice(8, 3)), HasSubstr("ranks (8) must be divisible"));
+}
+
+TEST(ParallelPlan, MoreRanksTakeLessTimeAndBytes) {
+  SharePlans plans;
+  const ParallelPlan few = plan_parallel(step(), Program::kMegatron, choice(8), plans);
+  const ParallelPlan many = plan_parallel(step(), Program::kMegatron, choice(64), plans);
+  EXPECT_LT(many.time.step, few.time.step);
+  EXPECT_GT(many.time.step, few.time.step / 8);
+  EXPECT_LT(many.bytes.total(), few.bytes.total());
+}
+
+TEST(ParallelPlan, RemedyMakesAStepFit) {
+  SharePlans plans;
+  const ParallelChoice dear = choice(8, 1, Shard::kNone);
+  ASSERT_FALSE(plan_parallel(step(), Program::kMegatron, dear, plans).fits());
+  EXPECT_THAT(remedy_of(step(), Program::kMegatron, dear, plans), HasSubstr("--shard parameters"));
+}
+
+TEST(ParallelPlan, BestIsTheFastestThatFits) {
+  SharePlans plans;
+  const std::vector<ParallelPlan> found = best_plans(step(), Program::kMegatron, 8, plans);
+  ASSERT_GT(found.size(), 10U);
+  ASSERT_TRUE(found.front().fits());
+  for (const ParallelPlan& plan : found) EXPECT_TRUE(!plan.fits() || plan.time.step >= found.front().time.step);
+  EXPECT_THAT(json_of(best_answer(found, {}))["tables"]["next"].size(), 3U);
+}
+
+TEST(Prices, AreOfKnownMachines) {
+  EXPECT_EQ(parse_prices("h100 = 2.5\n", "p.toml").at("h100"), 2.5);
+  EXPECT_THROW(parse_prices("h100 = \"2\"\n", "p.toml"), Error);
+  try {
+    parse_prices("h10 = 2\n", "p.toml");
+    ADD_FAILURE() << "no error";
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(), HasSubstr("p.toml:1: h10: unknown machine"));
+  }
+}
+
+}  // namespace
+}  // namespace laptime

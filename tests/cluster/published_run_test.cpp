@@ -1,0 +1,140 @@
+// The table of published runs, and how its words are understood.
+#include "cluster/published_run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "cluster/predicted_run.h"
+#include "cluster/published_answer.h"
+
+namespace laptime {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kHeader =
+    "id,source,source_commit_or_date,hardware,gpus,nodes,interconnect,model_family,model_name,parameters,layers,d_"
+    "model,"
+    "d_ff,heads,kv_heads,vocab,sequence_length,micro_batch,global_batch_tokens,dtype,mode,flash_attention,parallelism,"
+    "activation_checkpointing,quantity,value,note\n";
+constexpr const char* kRow =
+    "a,who,2024,H100 80GB,64,8,NVLink in node; 1600 Gb/s RoCE per node,Llama,Llama 3 "
+    "70B,70552387584,80,8192,28672,64,8,"
+    "128256,8192,1,1048576,bf16,megatron,yes,tp=4 pp=4 cp=2 vp=5,full,tokens_per_s_per_gpu,900,causal attention "
+    "FLOPs\n";
+
+PublishedRun row(std::string_view from = {}, std::string_view to = {}) {
+  std::string text = std::string(kHeader) + kRow;
+  if (!from.empty()) text.replace(text.rfind(from), from.size(), to);
+  return parse_published_runs(text, "t.csv").at(0);
+}
+
+std::string error_of(const std::string& text) {
+  try {
+    parse_published_runs(text, "t.csv");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(PublishedRun, RefusesMalformedTables) {
+  EXPECT_THAT(error_of("id,hardwar\n"), HasSubstr("t.csv:1: unknown column 'hardwar'"));
+  EXPECT_THAT(error_of("id,id\n"), HasSubstr("stands twice"));
+  EXPECT_THAT(error_of("id,source\n"), HasSubstr("the column 'source_commit_or_date' is missing"));
+  EXPECT_THAT(error_of(std::string(kHeader) + "a,b\n"), HasSubstr("t.csv:2: 2 cells where the header has 27"));
+  std::string text = std::string(kHeader) + kRow;
+  text.replace(text.rfind(",900,"), 5, ",fast,");
+  EXPECT_THAT(error_of(text), HasSubstr("t.csv:2: value: 'fast' is no positive number"));
+}
+
+TEST(PublishedRun, ReadsTablesOfFigures) {
+  const std::vector<PublishedRun> runs = parse_published_runs(
+      "source,hardware,software,edition,model,context_length,batch_size,pass,mode,dtype,arithmetic,certainty,warmup,"
+      "steps,"
+      "status,time_s,std_s,min_s,max_s,note\n"
+      "me,H100,PyTorch,2025,small,256,4,forward,eager,float32,tf32,proven,5,10,ok,0.02,,,,\n"
+      "me,H100,PyTorch,2025,xl,1024,4,forward,eager,float32,tf32,proven,5,10,out_of_memory,,,,,\n",
+      "t.csv");
+  ASSERT_EQ(runs.size(), 1U);
+  EXPECT_EQ(runs[0].quantity, "forward_time_s");
+  const DescribedRun run = described(runs[0]);
+  EXPECT_EQ(run.refusal, "");
+  EXPECT_EQ(run.config.dtype, Precision::kTf32);
+  EXPECT_EQ(run.step.layers, 12);
+}
+
+TEST(DescribedRun, ReadsLayoutModelAndBatch) {
+  const DescribedRun run = described(row());
+  ASSERT_EQ(run.refusal, "");
+  EXPECT_EQ(run.config.device, "roofline:h100");
+  EXPECT_EQ(run.program, Program::kMegatron);
+  EXPECT_EQ(run.config.model.edition, Edition::kLlama);
+  EXPECT_EQ(run.config.model.kv_heads(), 8);
+  const ParallelLayout& layout = run.step.layout;
+  EXPECT_EQ(layout.tensor, 4);
+  EXPECT_EQ(layout.pipeline, 4);
+  EXPECT_EQ(layout.context, 2);
+  EXPECT_EQ(layout.chunks, 5);
+  EXPECT_EQ(layout.data(), 2);
+  EXPECT_EQ(layout.shard, Shard::kOptimizer);
+  EXPECT_EQ(run.step.micro_batches, 1048576 / 8192 / 2);
+  EXPECT_EQ(run.step.checkpointing, Checkpointing::kFull);
+  EXPECT_DOUBLE_EQ(run.step.network_bandwidth, 200e9);
+  EXPECT_EQ(run.counted_attention, CountedAttention::kCausal);
+  EXPECT_LT(run.counted_parameters, run.step.parameters);  // a product reads no embedding
+}
+
+TEST(DescribedRun, SaysWhyARunCannotBePredicted) {
+  EXPECT_THAT(described(row("H100 80GB", "TPU v5p")).refusal, HasSubstr("no machine file describes 'TPU v5p'"));
+  EXPECT_THAT(described(row("Llama 3 70B", "Mixtral 8x7B")).refusal, HasSubstr("mixtures of experts"));
+  EXPECT_THAT(described(row("tp=4", "tp=3")).refusal, HasSubstr("no multiple"));
+  EXPECT_THAT(described(row(",megatron,", ",xla (jax pax),")).refusal, HasSubstr("XLA"));
+}
+
+TEST(DescribedRun, UnstatedLayoutIsTheLeastThatFits) {
+  const DescribedRun run = described(row("tp=4 pp=4 cp=2 vp=5", "not stated"));
+  ASSERT_EQ(run.refusal, "");
+  EXPECT_GT(run.step.layout.tensor * run.step.layout.pipeline, 1);  // 70B parameters do not fit one GPU
+  EXPECT_LE(bytes_of(run).total(), static_cast<double>(machine_of(run).memory));
+}
+
+TEST(DescribedRun, FindsTheMachineOfWords) {
+  EXPECT_EQ(machine_of_words("A100 40GB SXM4")->name, "a100-40");
+  EXPECT_EQ(machine_of_words("A100 (8 per node)")->name, "a100");
+  EXPECT_EQ(machine_of_words("GB200 (NVL72)")->name, "gb200");
+  EXPECT_EQ(machine_of_words("MI300 (192 GB)")->name, "mi300x");
+  EXPECT_EQ(machine_of_words("RTX 4090 under WSL")->name, "rtx4090");
+  EXPECT_EQ(machine_of_words("a GPU"), nullptr);
+}
+
+TEST(PredictedRun, QuantitiesOfOneRunAgree) {
+  const PredictedRuns predicted =
+      predict_runs({row(), row("tokens_per_s_per_gpu,900", "step_time_s,20"), row("tokens_per_s_per_gpu", "mfu"),
+                    row("tokens_per_s_per_gpu", "tokens_per_s"), row("tokens_per_s_per_gpu", "joules")});
+  const auto value = [&](size_t at) { return predicted.runs.at(at).predicted.value(); };
+  EXPECT_NEAR(value(0) * 64 * value(1), 1048576, 1);
+  EXPECT_NEAR(value(3), 64 * value(0), 1e-6 * value(3));
+  EXPECT_GT(value(2), 0.1);
+  EXPECT_LT(value(2), 0.7);
+  EXPECT_THAT(predicted.runs[4].refusal, HasSubstr("the quantity 'joules' is not predicted"));
+  EXPECT_EQ(predicted.shares.size(), 1U);
+  const PredictedRun& first = predicted.runs[0];
+  EXPECT_LT(*first.low, *first.predicted);
+  EXPECT_GT(*first.high, *first.predicted);
+}
+
+TEST(PredictedRun, FlaggedFiguresStandApart) {
+  const PredictedRuns predicted = predict_runs({row(), row("causal attention", "FLAG causal attention")});
+  const Json json = json_of(published_answer(predicted, "t.csv", false));
+  EXPECT_EQ(json["tables"]["published"].size(), 1U);
+  EXPECT_EQ(json["tables"]["flagged"].size(), 1U);
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : json["tables"]["published"][0].items()) keys.push_back(key);
+  EXPECT_THAT(keys,
+              testing::UnorderedElementsAre("id", "quantity", "value", "predicted", "low", "high", "error", "reason"));
+}
+
+}  // namespace
+}  // namespace laptime

@@ -1,0 +1,134 @@
+// Times and bytes of steps of several ranks, against sums by hand.
+#include "predict/parallel_step.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "config/machine.h"
+#include "predict/rank_bytes.h"
+
+namespace laptime {
+namespace {
+
+// Two layers of 1 s forward and 2 s backward, and 0.5 s and 1 s outside of them; the host takes nothing.
+constexpr RankWork kWork{.layer_forward = {1, 0},
+                         .layer_backward = {2, 0},
+                         .layer_attention = {0.25, 0},
+                         .layer_optimizer = {0.1, 0},
+                         .ends_forward = {0.5, 0},
+                         .ends_backward = {1, 0},
+                         .ends_optimizer = {0.2, 0}};
+
+DataSheet machine() { return find_machine("h100"); }
+
+LaunchTimes times(Program program = Program::kPyTorchCompile) {
+  return {machine(), machine().bfloat16, program, Mode::kCompile};
+}
+
+ParallelStep step_of(int64_t layers, ParallelLayout layout = {}) {
+  return {.layout = layout, .layers = layers, .tokens = 1000, .d_model = 1000, .parameters = 1e9};
+}
+
+ParallelTime time_of(const ParallelStep& step, Program program = Program::kPyTorchCompile) {
+  return parallel_time(times(program), machine(), kWork, step);
+}
+
+TEST(ParallelTime, OfOneRankIsItsWork) {
+  EXPECT_NEAR(time_of(step_of(2)).step, 2 * (1 + 2) + 0.5 + 1 + 2 * 0.1 + 0.2, 1e-12);
+  EXPECT_NEAR(time_of(step_of(2)).forward, 2 * 1 + 0.5, 1e-12);
+  ParallelStep accumulating = step_of(2);
+  accumulating.micro_batches = 3;
+  EXPECT_NEAR(time_of(accumulating).step, 3 * 7.5 + 0.4, 1e-12);
+}
+
+TEST(ParallelTime, CheckpointingRecomputesForward) {
+  ParallelStep step = step_of(2);
+  const double none = time_of(step).step;
+  step.checkpointing = Checkpointing::kFull;
+  const double full = time_of(step).step;
+  step.checkpointing = Checkpointing::kAttention;
+  EXPECT_NEAR(time_of(step).step - none, 2 * 0.25, 1e-12);
+  EXPECT_GT(full, none + 2 * 0.5);
+  EXPECT_LT(full, none + 2 * 1.0);
+}
+
+TEST(ParallelTime, PipelineWaitsForItsFirstAndLastMicroBatch) {
+  ParallelStep step = step_of(8, {.ranks = 4, .pipeline = 4});
+  step.micro_batches = 6;
+  const double micro = 2 * 3 + 1.5;
+  EXPECT_NEAR(time_of(step).bubble, 3 * micro, 1e-12);
+  EXPECT_NEAR(time_of(step).step, (6 + 3) * micro + 2 * 0.1 + 0.2, 1e-12);
+  step.layout.chunks = 2;  // the rank with the head has fewer layers
+  EXPECT_NEAR(time_of(step).bubble, 1.5 * (2 * 3 + 1.5 / 4), 1e-12);
+}
+
+TEST(ParallelTime, TensorParallelRanksExposeTheirReductions) {
+  const ParallelTime time = time_of(step_of(2, {.ranks = 8, .tensor = 8}));
+  const DataSheet sheet = machine();
+  const double one = 7.0 / 8 * 2 * 1000 * 1000 / (sheet.link_bandwidth * sheet.reached_link) + sheet.link_latency;
+  EXPECT_NEAR(time.exposed_tensor, 2 * 4 * 2 * one, 1e-12);
+  EXPECT_LT(time_of(step_of(2, {.ranks = 8, .tensor = 8}), Program::kMegatron).exposed_tensor, time.exposed_tensor);
+}
+
+TEST(ParallelTime, ShardedParametersAreGatheredInEachMicroBatch) {
+  ParallelStep step = step_of(2, {.ranks = 8, .shard = Shard::kParameters});
+  const double once = time_of(step).exposed_data;
+  EXPECT_GT(once, 0);
+  step.micro_batches = 4;
+  EXPECT_NEAR(time_of(step).exposed_data, 4 * once, 1e-12);
+  step.layout.shard = Shard::kOptimizer;
+  EXPECT_LT(time_of(step).exposed_data, 2 * once);
+}
+
+TEST(ParallelTime, NetworkBoundsRingsThatLeaveANode) {
+  const auto exposed = [](int64_t ranks, int64_t tensor) {
+    ParallelStep step = step_of(2, {.ranks = ranks, .tensor = tensor, .shard = Shard::kOptimizer});
+    step.parameters = 1e12;
+    return time_of(step).exposed_data;
+  };
+  EXPECT_GT(exposed(64, 1), exposed(8, 1));
+  // Eight rings of an eighth of the gradients share the network of a node.
+  EXPECT_NEAR(exposed(64, 8) / exposed(64, 1), (7.0 / 8) / (63.0 / 64), 0.05);
+}
+
+TEST(ParallelTime, NeedsLinks) {
+  DataSheet sheet = machine();
+  sheet.link_devices = 0;
+  EXPECT_THROW(parallel_time(times(), sheet, kWork, step_of(2, {.ranks = 2})), Error);
+}
+
+TEST(RankBytes, ShardsStatesAsZero) {
+  const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
+  const auto bytes = [&](Shard shard) {
+    return rank_bytes(model, false, step_of(10, {.ranks = 8, .shard = shard}), {});
+  };
+  EXPECT_DOUBLE_EQ(bytes(Shard::kNone).parameters, 4e9);
+  EXPECT_DOUBLE_EQ(bytes(Shard::kNone).optimizer, 8e9);
+  EXPECT_DOUBLE_EQ(bytes(Shard::kOptimizer).optimizer, 1e9);
+  EXPECT_DOUBLE_EQ(bytes(Shard::kOptimizer).gradients, 4e9);
+  EXPECT_DOUBLE_EQ(bytes(Shard::kGradients).gradients, 0.5e9);
+  EXPECT_DOUBLE_EQ(bytes(Shard::kGradients).parameters, 4e9);
+  EXPECT_DOUBLE_EQ(bytes(Shard::kParameters).parameters, 0.5e9);
+}
+
+TEST(RankBytes, SavesActivationsOfALayerAsKorthikanti) {
+  const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
+  ParallelStep step = step_of(10);
+  step.kv_width = 1000;
+  EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).activations, 10 * 32 * 1000.0 * 1000);
+  step.checkpointing = Checkpointing::kFull;
+  EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).activations, (10 * 2 + 32) * 1000.0 * 1000);
+}
+
+TEST(RankBytes, PipelineHoldsMicroBatchesInFlight) {
+  const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 8, .num_heads = 10, .vocab_size = 10};
+  ParallelStep step = step_of(8, {.ranks = 4, .pipeline = 4});
+  step.kv_width = 1000;
+  const double one = rank_bytes(model, false, step, {}).activations;
+  step.micro_batches = 16;
+  EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).activations, 4 * one);
+}
+
+}  // namespace
+}  // namespace laptime
