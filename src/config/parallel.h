@@ -8,8 +8,8 @@
 
 namespace laptime {
 
-// Data-parallel ranks divide the batch, and beside it nothing, the optimizer's state (ZeRO-1), gradients too (ZeRO-2),
-// or parameters too (ZeRO-3, FSDP). Rajbhandari et al. 2020.
+// What data-parallel ranks divide in addition to the batch: nothing, the optimizer's state (ZeRO-1), gradients too
+// (ZeRO-2), or parameters too (ZeRO-3, FSDP). Rajbhandari et al. 2020.
 enum class Shard : uint8_t { kNone, kOptimizer, kGradients, kParameters };
 constexpr auto choices_of(Shard) {
   return std::array{Choice<Shard>{Shard::kNone, "none"}, Choice<Shard>{Shard::kOptimizer, "optimizer"},

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "config/model_config.h"
 #include "config/option.h"
+#include "config/parallel.h"
 #include "tensor/dtype.h"
 
 namespace laptime {
@@ -87,14 +88,6 @@ constexpr auto choices_of(DataFormat) {
       Choice<DataFormat>{DataFormat::kAuto, "auto"},     Choice<DataFormat>{DataFormat::kUint16, "uint16"},
       Choice<DataFormat>{DataFormat::kUint32, "uint32"}, Choice<DataFormat>{DataFormat::kLlmc, "llmc"},
       Choice<DataFormat>{DataFormat::kNpy, "npy"},       Choice<DataFormat>{DataFormat::kBytes, "bytes"}};
-}
-
-// The ranks of a run divide the batch, and beside it nothing (data parallel), the optimizer's states
-// (ZeRO-1), gradients too (ZeRO-2), or parameters too (ZeRO-3, FSDP); Rajbhandari et al. 2020.
-enum class Shard : uint8_t { kNone, kOptimizer, kGradients, kParameters };
-constexpr auto choices_of(Shard) {
-  return std::array{Choice<Shard>{Shard::kNone, "none"}, Choice<Shard>{Shard::kOptimizer, "optimizer"},
-                    Choice<Shard>{Shard::kGradients, "gradients"}, Choice<Shard>{Shard::kParameters, "parameters"}};
 }
 
 // The type in which AdamW keeps its two moments between steps; it computes in float32.

@@ -14,6 +14,7 @@
 #include "cluster/parallel_answer.h"
 #include "cluster/published_answer.h"
 #include "config/fields_json.h"
+#include "config/machine.h"
 #include "config/training_options.h"
 #include "data/token_data.h"
 #include "explain/advice.h"
@@ -44,7 +45,7 @@ struct PlanOptions {
   bool recompute_curve = false;
   Program program = Program::kLaptime;
   std::string published;
-  std::string ranks, shard, tensor_parallel, pipeline_parallel;  // lists
+  std::string tensor_parallel, pipeline_parallel;  // lists
   bool best = false;
   std::string price_file;
   ParallelSort by = ParallelSort::kTime;
@@ -71,16 +72,6 @@ struct PlanOptions {
                      {.otherwise = "none", .value = "FILE.csv"}),
           self.published);
     constexpr std::string_view kRanks = "Ranks";
-    visit(own_option(kRanks, "ranks",
-                     "GPUs that share a step on a described machine, whose batch is that of all: 8,64,512",
-                     {.otherwise = "one", .value = "LIST"}),
-          self.ranks);
-    visit(own_option(
-              kRanks, "shard",
-              "what the ranks divide beside the batch: none, optimizer states (ZeRO-1), gradients too (ZeRO-2), or "
-              "parameters too (ZeRO-3, FSDP)",
-              {.otherwise = "none", .value = "LIST"}),
-          self.shard);
     visit(own_option(kRanks, "tensor-parallel", "ranks that divide heads, d-ff and the vocabulary",
                      {.otherwise = "1", .value = "LIST"}),
           self.tensor_parallel);
@@ -105,18 +96,30 @@ std::vector<OptionRow> plan_options() {
   return answer_options(option_rows<PlanOptions>(), {"sort", "resume", "label"});
 }
 
+const Axis* axis_of(const Sweep& sweep, std::string_view flag) {
+  const auto found = std::ranges::find(sweep.axes, flag, &Axis::flag);
+  return found == sweep.axes.end() ? nullptr : &*found;
+}
+
+// Whether the ranks are those of described machines, which the cluster's model predicts; those of this machine run.
+bool predicts_ranks(const Sweep& sweep) {
+  const Axis* const devices = axis_of(sweep, "device");
+  return axis_of(sweep, "ranks") != nullptr && devices != nullptr &&
+         std::ranges::all_of(devices->values, [](const std::string& name) { return name.starts_with(kMachinePrefix); });
+}
+
 PlanCommand parse_plan(const CommandWords& words) {
   auto command = given_command<PlanOptions>(words);
   const PlanOptions& options = command.options;
   if (options.grid && (options.largest || options.framework || options.view != PlanView::kSummary))
     throw Error("laptime plan: --grid shows only peaks; leave out --grid, or --largest, --framework and --view");
-  const bool asks_ranks = options.best || !options.shard.empty() || !options.tensor_parallel.empty() ||
-                          !options.pipeline_parallel.empty() || !options.price_file.empty();
-  if (asks_ranks && options.ranks.empty())
+  const bool asks_ranks = options.best || !options.tensor_parallel.empty() || !options.pipeline_parallel.empty() ||
+                          !options.price_file.empty();
+  if (asks_ranks && !predicts_ranks(command.sweep))
     throw Error(
-        "laptime plan: --shard, --tensor-parallel, --pipeline-parallel, --best and --price-file need --ranks, the "
-        "number "
-        "of GPUs");
+        "laptime plan: --tensor-parallel, --pipeline-parallel, --best and --price-file need --ranks, the number of "
+        "GPUs, "
+        "and described machines, such as --device h100");
   if (options.recompute_curve && options.program != Program::kLaptime)
     throw Error("laptime plan: --recompute-curve shows how laptime saves memory; leave out --as or --recompute-curve");
   return command;
@@ -135,10 +138,11 @@ ExitCode run_published(const PlanOptions& options, const OutputConfig& config) {
 }
 
 template <class Value>
-std::vector<Value> listed(std::string_view flag, const std::string& text, Value otherwise) {
-  if (text.empty()) return {otherwise};
+std::vector<Value> listed(std::string_view flag, const std::vector<std::string>& words, Value otherwise) {
+  if (words.empty()) return {otherwise};
   std::vector<Value> values;
-  for (const std::string& word : split_list(text)) {
+  values.reserve(words.size());
+  for (const std::string& word : words) {
     Value value{};
     Option option;
     option.min = 1;
@@ -146,6 +150,14 @@ std::vector<Value> listed(std::string_view flag, const std::string& text, Value 
     parse_value(option, fmt::format("--{}", flag), word, value);
     values.push_back(value);
   }
+  return values;
+}
+
+// Removes an option from the sweep; returns its values.
+std::vector<std::string> take_axis(Sweep& sweep, std::string_view flag) {
+  const Axis* const axis = axis_of(sweep, flag);
+  std::vector<std::string> values = axis == nullptr ? std::vector<std::string>() : axis->values;
+  std::erase_if(sweep.axes, [&](const Axis& one) { return one.flag == flag; });
   return values;
 }
 
@@ -159,29 +171,29 @@ Checkpointing checkpointing_of(const RunConfig& config) {
 ExitCode run_ranks(const PlanCommand& command) {
   const PlanOptions& options = command.options;
   const OutputConfig& config = command.sweep.output;
-  const std::vector<ResolvedPoint> points = checked_points(command.sweep);
+  Sweep sweep = command.sweep;
+  const auto all_ranks = listed<int64_t>("ranks", take_axis(sweep, "ranks"), 1);
+  const auto shards = listed("shard", take_axis(sweep, "shard"), Shard::kNone);
+  const auto tensors = listed<int64_t>("tensor-parallel", split_list(options.tensor_parallel), 1);
+  const auto pipelines = listed<int64_t>("pipeline-parallel", split_list(options.pipeline_parallel), 1);
+  const std::vector<ResolvedPoint> points = checked_points(sweep);
   ParallelQuery query{.sort = options.by, .verbose = config.verbose};
   query.tokens = options.training.budget().tokens.value_or(query.tokens);
   if (!options.price_file.empty()) query.prices = read_prices(options.price_file);
   if (query.sort == ParallelSort::kCost && query.prices.empty())
     throw Error("laptime plan: --by cost needs --price-file with the price of each device");
-  for (const ResolvedPoint& point : points) {
-    if (point.device && point.device->computes)
-      throw Error(
-          "laptime plan: --ranks predicts described machines; give --device h100 or another of laptime list devices");
-  }
   AnswerOutput output(config);
   SharePlans shares;
   std::vector<ParallelPlan> plans;
   for (const ResolvedPoint& point : points) {
-    for (const int64_t ranks : listed<int64_t>("ranks", options.ranks, 1)) {
+    for (const int64_t ranks : all_ranks) {
       if (options.best) {
         output.add(best_answer(best_plans(point.config, options.program, ranks, shares), query));
         continue;
       }
-      for (const Shard shard : listed("shard", options.shard, Shard::kNone)) {
-        for (const int64_t tensor : listed<int64_t>("tensor-parallel", options.tensor_parallel, 1)) {
-          for (const int64_t pipeline : listed<int64_t>("pipeline-parallel", options.pipeline_parallel, 1)) {
+      for (const Shard shard : shards) {
+        for (const int64_t tensor : tensors) {
+          for (const int64_t pipeline : pipelines) {
             ParallelChoice choice;
             choice.checkpointing = checkpointing_of(point.config);
             choice.micro_batches = point.config.micro_batches;
@@ -205,7 +217,7 @@ ExitCode run_ranks(const PlanCommand& command) {
 
 ExitCode run_plan(const PlanCommand& command) {
   if (!command.options.published.empty()) return run_published(command.options, command.sweep.output);
-  if (!command.options.ranks.empty()) return run_ranks(command);
+  if (predicts_ranks(command.sweep)) return run_ranks(command);
   const OutputConfig& config = command.sweep.output;
   const PlanOptions& options = command.options;
   const TrainingBudget budget = options.training.budget();
