@@ -52,7 +52,7 @@ function(laptime_link_if_there target layer)
 endfunction()
 
 set(test_folders base tensor timeline distribution config table data graph ops backend backend/cpu backend/cuda backend/roofline
-  model points passes plan exec record analysis report page export prepare measure sweep explain verify cli support
+  model points passes plan comm exec record analysis report page export prepare measure sweep explain verify cli support
   widths)
 if(LAPTIME_SANITIZE)
   # These have text and tables as their subject, or compile all kernels twice more (widths). Other tests and the fuzz targets
