@@ -53,7 +53,7 @@ function(laptime_link_if_there target layer)
 endfunction()
 
 set(test_folders base tensor timeline distribution config table data graph ops backend backend/cpu backend/cuda backend/roofline
-  model points passes plan exec record predict analysis report page export prepare measure cluster sweep explain verify cli support
+  model points passes plan comm exec record predict analysis report page export prepare measure cluster sweep explain verify cli support
   widths)
 if(LAPTIME_SANITIZE)
   # These folders test text and tables, or compile all kernels two more times (widths). The other tests and the fuzz

@@ -23,15 +23,15 @@ const Kernel& kernel_of(const OpCard& op) {
 }
 
 // One launch on every rank. Inputs of tensor i have in[i] elements; a result that is a view lies in the input's bytes.
-struct Run {
+struct Launched {
   std::vector<std::vector<std::vector<float>>> out;  // rank, tensor
   std::vector<int64_t> sent;                         // bytes of each rank
   std::vector<int64_t> stated;                       // by the card
 };
 
-Run run(const OpCard& op, int ranks, const std::vector<int64_t>& in, bool in_place) {
-  Run result{std::vector<std::vector<std::vector<float>>>(static_cast<size_t>(ranks)),
-             std::vector<int64_t>(static_cast<size_t>(ranks)), std::vector<int64_t>(static_cast<size_t>(ranks))};
+Launched run(const OpCard& op, int ranks, const std::vector<int64_t>& in, bool in_place) {
+  Launched result{std::vector<std::vector<std::vector<float>>>(static_cast<size_t>(ranks)),
+                  std::vector<int64_t>(static_cast<size_t>(ranks)), std::vector<int64_t>(static_cast<size_t>(ranks))};
   run_ranks(ranks, [&](LocalGroup& group) {
     const auto rank = static_cast<size_t>(group.rank());
     Signature signature{&op, GroupAttributes{ranks, group.rank()}, {}, {}};
@@ -82,7 +82,7 @@ const std::vector<int64_t> kSizes{48, 5, 1, 2400};  // as many as do not divide 
 
 TEST(Collective, AllReduceSumsOverRanks) {
   for (const int ranks : {2, 3, 4}) {
-    const Run reduced = run(kAllReduce, ranks, kSizes, true);
+    const Launched reduced = run(kAllReduce, ranks, kSizes, true);
     for (size_t rank = 0; rank < reduced.out.size(); ++rank) {
       for (size_t i = 0; i < kSizes.size(); ++i) {
         for (int64_t k = 0; k < kSizes[i]; ++k)
@@ -97,7 +97,7 @@ TEST(Collective, AllReduceSumsOverRanks) {
 TEST(Collective, ReduceScatterLeavesEachRankItsChunk) {
   for (const int ranks : {2, 4}) {
     for (const OpCard* op : {&kReduceScatter, &kReduceScatterInPlace}) {
-      const Run reduced = run(*op, ranks, {48, 4, 2400}, op == &kReduceScatterInPlace);
+      const Launched reduced = run(*op, ranks, {48, 4, 2400}, op == &kReduceScatterInPlace);
       for (size_t rank = 0; rank < reduced.out.size(); ++rank) {
         for (size_t i = 0; i < 3; ++i) {
           const auto chunk = static_cast<int64_t>(reduced.out[rank][i].size());
@@ -116,7 +116,7 @@ TEST(Collective, AllGatherGivesEveryRankAllChunks) {
   for (const int ranks : {2, 4}) {
     for (const OpCard* op : {&kAllGather, &kAllGatherInPlace}) {
       const std::vector<int64_t> chunks{12, 1, 600};
-      const Run gathered = run(*op, ranks, chunks, op == &kAllGatherInPlace);
+      const Launched gathered = run(*op, ranks, chunks, op == &kAllGatherInPlace);
       for (size_t rank = 0; rank < gathered.out.size(); ++rank) {
         for (size_t i = 0; i < chunks.size(); ++i) {
           ASSERT_EQ(static_cast<int64_t>(gathered.out[rank][i].size()), ranks * chunks[i]);

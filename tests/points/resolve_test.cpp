@@ -184,7 +184,7 @@ TEST(Resolve, AttentionModelRejectsOptionsThatDoNotApply) {
     ASSERT_TRUE(find_option<RunConfig>(flag).has_value()) << flag;
     const std::string text = option_text(RunConfig(), flag).value();
     EXPECT_EQ(reason({{"model", "attention"}, {flag, text.empty() ? "a" : std::string_view(text)}}),
-              fmt::format("model attention has no --{}; leave it out", flag));
+              fmt::format("model attention does not support --{}; leave it out", flag));
   }
   for (const std::string_view flag : {"vocab", "num-heads", "d-ff", "lr", "optimizer", "recompute", "data", "weights"})
     EXPECT_FALSE(card_of(kAttentionModel).takes(flag)) << flag;

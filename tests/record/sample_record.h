@@ -56,6 +56,7 @@ inline Record sample_record(const std::string& name = "step/model:small/ctx:256/
   record.memory.after_backward_bytes = 2'600'000'000;
   record.memory.largest = {
       {"logits", "linear", "lm_head", "forward", "activation", "float32", {4, 256, 10'000}, 40'960'000}};
+  record.communication = {.bytes = 1'000'000, .launches = 12, .seconds = 0.02, .exposed = 0.005};
   record.loss = {{9.21, 9.19, 9.15}};
   record.setup = {0.01, 0.8, 0.1, 1.2, 0.02, 2.13, 0.4};
   record.transient = {{0.9, 0.6}, 2, 0.48, 0.3, 0.18, {}};

@@ -1,0 +1,96 @@
+// Where communication of a step starts, and where the step waits for it.
+#include "passes/communicate.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "ops/collective/collective.h"
+#include "support/training.h"
+
+namespace laptime::test {
+namespace {
+
+RunConfig config_of(Shard shard, const std::string& bucket) {
+  RunConfig config = tiny_config(Edition::k2025);
+  config.model.batch_size = 4;
+  config.ranks = 2;
+  config.shard = shard;
+  config.bucket = bucket;
+  return config;
+}
+
+Graph communicating_step(const RunConfig& config) {
+  PipelineOptions options = eager_options(config);
+  options.bucket_bytes = parse_bytes("bucket", config.bucket);
+  return run_passes(build_train_step(config), options);
+}
+
+std::vector<size_t> places(const Graph& graph, const OpCard& op) {
+  std::vector<size_t> found;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) {
+    if (graph.nodes[i].op == &op) found.push_back(i);
+  }
+  return found;
+}
+
+size_t last_of(const Graph& graph, Phase phase) {
+  size_t last = 0;
+  for (size_t i = 0; i < graph.nodes.size(); ++i) last = graph.nodes[i].annotations.phase == phase ? i : last;
+  return last;
+}
+
+TEST(Communicate, BucketsStartDuringBackwardAndAreAwaitedAfterIt) {
+  const Graph graph = communicating_step(config_of(Shard::kNone, "1B"));
+  const std::vector<size_t> reductions = places(graph, kAllReduce);
+  EXPECT_EQ(reductions.size(), parameter_list(config_of(Shard::kNone, "1B").step_model()).size() + 1) << "and the loss";
+  const size_t backward = last_of(graph, Phase::kBackward);
+  EXPECT_LT(reductions.front(), backward / 2);
+  EXPECT_GT(std::count_if(reductions.begin(), reductions.end(), [&](size_t at) { return at + 20 < backward; }), 10);
+  EXPECT_EQ(places(graph, kWaitForRanks).size(), reductions.size());
+}
+
+TEST(Communicate, LargeBucketsJoinAllGradients) {
+  const Graph graph = communicating_step(config_of(Shard::kNone, "1GiB"));
+  ASSERT_EQ(places(graph, kAllReduce).size(), 1U);
+  const Node& all = graph.nodes[places(graph, kAllReduce).front()];
+  EXPECT_EQ(all.inputs.size(), parameter_list(config_of(Shard::kNone, "1GiB").step_model()).size() + 1);
+}
+
+// Each layer is gathered in forward and in backward, one layer ahead of its use.
+TEST(Communicate, ParametersAreGatheredAheadOfEachUse) {
+  const Graph graph = communicating_step(config_of(Shard::kParameters, "25MiB"));
+  const std::vector<size_t> gathers = places(graph, kAllGather);
+  const auto gathers_of = [&](int64_t layer, Phase phase) {
+    return std::count_if(gathers.begin(), gathers.end(), [&](size_t at) {
+      const NodeAnnotations& annotations = graph.nodes[at].annotations;
+      return annotations.region.layer == layer && annotations.phase == phase;
+    });
+  };
+  for (const int64_t layer : {0, 1}) EXPECT_EQ(gathers_of(layer, Phase::kForward), 1) << layer;
+  EXPECT_EQ(gathers_of(0, Phase::kBackward), 1);
+  for (const size_t at : gathers) {
+    size_t wait = at + 1;
+    while (wait < graph.nodes.size() && (graph.nodes[wait].op != &kWaitForRanks ||
+                                         graph.nodes[wait].inputs.front() != graph.nodes[at].outputs.front()))
+      ++wait;
+    ASSERT_LT(wait, graph.nodes.size()) << "every gather is awaited";
+    EXPECT_TRUE(at == gathers.front() || wait > at + 1) << "computation runs beside it";
+  }
+  // Two layers at most are whole at once, besides the units outside of the layers.
+  EXPECT_GE(gathers.size(), 6U);
+}
+
+TEST(Communicate, LeavesNothingUnawaited) {
+  for (const Shard shard : {Shard::kNone, Shard::kOptimizer, Shard::kGradients, Shard::kParameters}) {
+    const Graph graph = communicating_step(config_of(shard, "10KiB"));
+    size_t started = 0;
+    for (const Node& node : graph.nodes) started += node.op->kind == OpKind::kCommunication ? 1 : 0;
+    EXPECT_EQ(places(graph, kWaitForRanks).size(), started) << name_of(shard);
+  }
+}
+
+}  // namespace
+}  // namespace laptime::test
