@@ -95,7 +95,7 @@ std::string place_words(const ParallelPlan& plan) {
   return fmt::format("{} {} {}", plan.run.step.layout.ranks, machine_name(plan), choice_of(plan).words());
 }
 
-// What costs the slower plan its time, or why it is no choice.
+// Names the parts that make a plan slower than the best, or says why it is no choice.
 std::string drawback(const ParallelPlan& plan, const ParallelPlan& best) {
   if (!plan.fits()) return fit_words(plan);
   std::vector<std::string> reasons;

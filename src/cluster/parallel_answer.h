@@ -35,8 +35,7 @@ struct ParallelQuery {
 // A row for each plan: time, what of it is exposed, bytes by category, and what makes it fit.
 PointAnswer parallel_answer(std::vector<ParallelPlan> plans, const ParallelQuery& query);
 
-// Of a search (best_plans) for one machine and number of ranks: the fastest that fits, and why the next three are not
-// it.
+// Tells the result of best_plans: the fastest that fits, and why the next three are not it.
 PointAnswer best_answer(const std::vector<ParallelPlan>& found, const ParallelQuery& query);
 
 }  // namespace laptime

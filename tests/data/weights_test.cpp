@@ -70,7 +70,7 @@ TEST(StartingWeights, RejectsWeightsOfAnotherModel) {
     change(config);
     return error_of([&] { StartingWeights weights(config); });
   };
-  EXPECT_SAYS(message([](RunConfig& c) { c.model.d_ff = 100; }), "has shape [104, 40], the model but the model needs [100, 40]");
+  EXPECT_SAYS(message([](RunConfig& c) { c.model.d_ff = 100; }), "has shape [104, 40], but the model needs [100, 40]");
   EXPECT_SAYS(message([](RunConfig& c) { c.model.edition = Edition::k2025; }),
               "no tensor 'weight/layers.0.ffn.w3.weight'");
   EXPECT_SAYS(message([](RunConfig& c) { c.model.num_layers = 1; }), "no parameter for tensor 'weight/layers.1.");

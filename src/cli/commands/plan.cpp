@@ -113,6 +113,9 @@ PlanCommand parse_plan(const CommandWords& words) {
   const PlanOptions& options = command.options;
   if (options.grid && (options.largest || options.framework || options.view != PlanView::kSummary))
     throw Error("laptime plan: --grid shows only peaks; leave out --grid, or --largest, --framework and --view");
+  if (!options.published.empty() && !command.sweep.axes.empty())
+    throw Error::format("laptime plan: --published takes models and machines from its file; leave out --{}",
+                        command.sweep.axes.front().flag);
   const bool asks_ranks = options.best || !options.tensor_parallel.empty() || !options.pipeline_parallel.empty() ||
                           !options.price_file.empty();
   if (asks_ranks && !predicts_ranks(command.sweep))

@@ -1,0 +1,86 @@
+"""laptime plan of several ranks and of published figures: values agree with each other, and wrong input is refused."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+from program import ProgramTest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+CLUSTERS = str(ROOT / "published/clusters.csv")
+MODEL = ["--model", "Llama-3.1-8B", "--context", "4096", "--batch", "64", "--dtype", "bfloat16", "--as", "megatron", "--store",
+         "none"]
+ON_H100 = [*MODEL, "--device", "h100"]
+
+
+class ParallelPlan(ProgramTest):
+    def tables(self, *words) -> dict:
+        done = self.laptime("plan", *words, "--output", "json")
+        self.assert_ok(done)
+        return json.loads(done.stdout)[0]["tables"]
+
+    def test_rows_are_sorted_and_say_what_fits(self):
+        rows = self.tables(*ON_H100, "--ranks", "8,64", "--shard", "none,parameters", "--recompute", "block")["parallel"]
+        self.assertEqual(len(rows), 4)
+        fitting = [row["step_s"] for row in rows if row["fits"] == "yes"]
+        self.assertGreater(len(fitting), 0)
+        self.assertEqual(fitting, sorted(fitting))
+        for row in rows:
+            parts = [row[f"{part}_bytes"] for part in ("parameters", "gradients", "optimizer", "gathered", "activations", "loss",
+                                                       "framework")]
+            self.assertAlmostEqual(sum(parts), row["peak_bytes"], delta=10)
+        self.assertTrue(any(row["fits"].startswith("no: ") and "fits with --shard" in row["fits"] for row in rows))
+
+    def test_cost_is_time_by_price(self):
+        prices = self.folder / "prices.toml"
+        prices.write_text("h100 = 2.0\n")
+        row = self.tables(*ON_H100, "--ranks", "8", "--shard", "parameters", "--tokens", "1B", "--price-file", str(prices))["parallel"][0]
+        self.assertAlmostEqual(row["cost"], 1e9 / row["tokens_per_second"] / 3600 * 8 * 2, places=6)
+
+    def test_best_names_the_fastest_and_the_next_three(self):
+        done = self.laptime("plan", *ON_H100, "--ranks", "8", "--best")
+        self.assert_ok(done)
+        self.assertRegex(done.stdout.splitlines()[0], r"^fastest that fits: 8 h100 --shard \w+")
+        self.assertEqual(len(self.tables(*ON_H100, "--ranks", "8", "--best")["next"]), 3)
+
+    def test_wrong_input_is_refused(self):
+        for words, message in ((["--ranks", "8", "--device", "cpu"], "--ranks predicts described machines"),
+                               (["--ranks", "eight", "--device", "h100"], "--ranks"),
+                               (["--best", "--device", "h100"], "need --ranks"),
+                               (["--ranks", "8", "--by", "cost", "--device", "h100"], "--by cost needs --price-file"),
+                               (["--ranks", "8", "--shard", "all", "--device", "h100"], "--shard"),
+                               (["--published", "no.csv"], "leave out --model")):
+            with self.subTest(words):
+                done = self.laptime("plan", *MODEL, *words)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(message, done.stderr)
+
+    def test_a_table_that_cannot_be_read_is_refused(self):
+        wrong = self.folder / "wrong.csv"
+        wrong.write_text("id,value\na,1\n")
+        for path, message in (("no.csv", "no.csv"), (str(wrong), "wrong.csv:1: the column 'source' is missing")):
+            done = self.laptime("plan", "--published", path)
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(message, done.stderr)
+
+    def test_published_figures_are_predicted_or_say_why_not(self):
+        done = self.laptime("plan", "--published", CLUSTERS)
+        self.assert_ok(done)
+        self.assertRegex(done.stdout.splitlines()[0], r"^\d+ of \d+ figures predicted: median error [\d.]+ %, 90 % within ")
+        tables = self.tables("--published", CLUSTERS)
+        with open(CLUSTERS, newline="") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(len(rows), len(tables["published"]) + len(tables["flagged"]))
+        errors = sorted(abs(row["error"]) for row in tables["published"] if row["predicted"] is not None)
+        self.assertGreater(len(errors), 0.9 * len(tables["published"]))
+        self.assertLess(errors[len(errors) // 2], 0.08)
+        for row in tables["published"]:
+            self.assertNotEqual(row["predicted"] is None, row["reason"] is None, row["id"])
+
+    def test_published_reads_the_table_of_one_gpu(self):
+        done = self.laptime("plan", "--published", str(ROOT / "published/figures.csv"), "--output", "csv")
+        self.assert_ok(done)
+        rows = list(csv.DictReader(io.StringIO(done.stdout)))
+        self.assertGreater(len(rows), 300)
+        self.assertTrue(all(row["quantity"].endswith("_time_s") for row in rows))
