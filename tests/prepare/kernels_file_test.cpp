@@ -236,7 +236,7 @@ TEST_F(KernelsFile, ErrorStatesWhyAPinnedKernelIsUnsupported) {
   const RefusedKernel& refused = decision->refused.front();
   const SweepPoint point = one_layer({{"kernels", file(record_with({{decision->example, refused.kernel}}).dump())}});
   const std::string expected =
-      fmt::format("kernel '{}' refuses {}: {}", refused.kernel, decision->example, refused.reason);
+      fmt::format("kernel '{}' cannot run {}: {}", refused.kernel, decision->example, refused.reason);
   EXPECT_THAT(problem_of(point), HasSubstr(expected));
   const PointResult result = run_one(point, {});  // check_inputs is not called
   EXPECT_EQ(result.record.status, Status::kFailed);

@@ -19,7 +19,6 @@ inline Record sample_record(const std::string& name = "step/model:small/ctx:256/
   record.status = Status::kOk;
   record.reason = "none";
   record.communication = {.bytes = 514'000'000, .launches = 21, .seconds = 0.08, .exposed = 0.02};
-  record.setup.placement = 0.4;
   record.bytes_requested = 3'000'000'000;
   record.bytes_available = 24'000'000'000;
   record.op = "linear";

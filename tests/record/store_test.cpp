@@ -22,8 +22,8 @@
 namespace laptime {
 namespace {
 
-namespace fs = std::filesystem;
 using testing::HasSubstr;
+namespace fs = std::filesystem;
 
 // Runs `body` in a child process; true if the child exits normally and throws nothing.
 template <class Body>
@@ -496,6 +496,5 @@ TEST_F(StoreTest, MissingPermissionIsAnErrorButReadingWorks) {
   });
   EXPECT_EQ(wait_for(child), 0);
 }
-
 }  // namespace
 }  // namespace laptime
