@@ -26,6 +26,13 @@ std::string spaced(std::string_view key) {
   return text;
 }
 
+// "2.22 to 3.72 ms" for "2.22 ms" and "3.72 ms".
+std::string range_text(std::string_view low, std::string_view high) {
+  const size_t unit = low.rfind(' ');
+  const bool is_shared = unit != std::string_view::npos && high.ends_with(low.substr(unit));
+  return fmt::format("{} to {}", is_shared ? low.substr(0, unit) : low, high);
+}
+
 // "273 ms per step (±7 %)   470 tokens/s   22 % of peak   380 MiB"
 std::string answer_of(const Record& record, const TimeStats& time, std::string_view mfu) {
   const std::optional<double> doubt = is_predicted(record) ? std::nullopt : uncertainty_of(time);
@@ -34,9 +41,8 @@ std::string answer_of(const Record& record, const TimeStats& time, std::string_v
                                  spaced(record.config.text("pass")));
   if (doubt) text += fmt::format(" ({})", plus_minus_text(*doubt));
   if (const auto& [low, high] = std::pair(record.prediction.low, record.prediction.high);
-      is_predicted(record) && low && high) {
-    text += fmt::format(" ({} to {})", value_text(*low, Unit::kSeconds), value_text(*high, Unit::kSeconds));
-  }
+      is_predicted(record) && low && high)
+    text += fmt::format(" ({})", range_text(value_text(*low, Unit::kSeconds), value_text(*high, Unit::kSeconds)));
   const auto add = [&](std::string_view column, Unit unit, double uncertainty, const std::string& after) {
     const Json value = value_of(record, column);
     if (!value.is_null()) text += fmt::format("   {}{}", value_text(value, unit, std::nullopt, uncertainty), after);

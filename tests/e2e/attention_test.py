@@ -163,7 +163,7 @@ class Attention(ProgramTest):
             with self.subTest(words):
                 self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
                 self.assertIn(message, done.stderr)
-        for words, message in (("--model attention --vocab 10", "model attention has no --vocab"),
+        for words, message in (("--model attention --vocab 10", "model attention does not support --vocab"),
                                ("--model small --causal false", "--causal false needs --model attention"),
                                ("--model attention --edition 2024", "belongs to edition 2025")):
             done = self.bench(*words.split())

@@ -212,12 +212,12 @@ class OfFiles(CompareTest):
         self.assertIn("'step other': B is slower by 20.00 %, more than 5 %", self.done.stderr)
         failed = [process | {"status": "timeout", "reason": "no result within 1 s"} for process in self.processes(other)]
         doubtful = [process | {"verdict": {"rating": "no_steady_state", "reasons": []}} for process in self.processes(other)]
-        for head, said in ((good, "'step other': B has no such point: 'head.json' lacks it; --allow-missing"),
+        for head, said in ((good, "'step other': B has no such point: 'head.json' lacks it; use --allow-missing"),
                            (good + failed, "'step other': B: timeout: no result within 1 s"),
                            (good + self.processes(other)[1:] + failed[:1], "'step other': B: timeout"),
                            (good + [failed[0] | {"status": "out_of_memory"}], "'step other': B: out_of_memory"),
                            (good + [self.process(other, samples=3)], "'step other': fewer than 6 samples"),
-                           (good + doubtful, "'step other': B: 6 of 6 records found no steady state"),
+                           (good + doubtful, "'step other': 6 of 6 records found no steady state"),
                            (good + self.processes(other, 0.23, spread=1)[:2], "'step other': B takes ")):
             with self.subTest(said):
                 self.assertEqual(self.gate(head), 3, self.done.stderr)
@@ -248,7 +248,7 @@ class OfFiles(CompareTest):
         self.write("base.json", self.processes(record))
         self.assertEqual(self.gate([process | unstable for process in self.processes(record)]), 0, self.done.stderr)
         self.assertEqual(self.gate([self.process(record) | unstable]), 3)
-        self.assertIn("B: 1 of 1 records are unstable", self.done.stderr)
+        self.assertIn("1 of 1 records are unstable", self.done.stderr)
 
     def test_samples_of_one_process_are_not_independent(self):
         # Six processes on each side that differ from each other by 10 %. If their many samples were pooled, they would

@@ -112,7 +112,7 @@ class Completion(ProgramTest):
             self.assertIn(words, done.stdout)
 
     def test_errors_list_the_valid_names(self):
-        for words, message in (([], "no shell; give one of: bash"), (["bsh"], "did you mean 'bash'?"), (["bash", "zsh"], "unexpected")):
+        for words, message in (([], "no shell given; give one of: bash"), (["bsh"], "did you mean 'bash'?"), (["bash", "zsh"], "unexpected")):
             done = self.laptime("completion", *words)
             self.assertEqual((done.returncode, done.stdout), (2, ""))
             self.assertIn(message, done.stderr)

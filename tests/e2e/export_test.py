@@ -48,7 +48,7 @@ TRACE = {
               ("", "matmul", "lm_head", "forward", "activation", "float32", TEXTS[14], 256, 512, 0, 0, 1, 2),
               ("", "matmul", "lm_head", "backward", "gradient", "float32", TEXTS[14], 256, 0, 0, 0, 2, 3)]),
     "resident_bytes": 1024, "arena_bytes": 768, "live_peak_bytes": 768, "peak_launch": 1,
-    "steps": [{"begin": 1e-6, "total": 1e-5, "launches": [1500, 3000, 4000]}],
+    "steps": [{"begin": 1e-6, "total": 1e-5, "launches": [1500, 3000, 4000], "communication": []}],
     "untraced": [], "mark": None, "peak_flops": None, "bandwidth": None, "datasheet_flops": None,
     "datasheet_bandwidth": None, "cache_bytes": None,
     "device": {"records": None, "missing": None, "kernels": 0, "copies": 0, "busy": [], "recorded": [], "usually_recorded": 0},
@@ -239,7 +239,7 @@ class OfTraces(ExportTest):
 
 class Refusals(ExportTest):
     def test_rejects_bad_words(self):
-        self.assert_refused(self.export(), "no format; give one of: trace, memory_viz, nsys")
+        self.assert_refused(self.export(), "no format given; give one of: trace, memory_viz, nsys")
         self.assert_refused(self.export("tracee"), "unknown format 'tracee'; did you mean 'trace'?")
         self.assert_refused(self.export("nsys", "--report", "nvtx"), "unknown report 'nvtx'")
         self.assert_refused(self.export("csv"), "nothing has been stored there yet")

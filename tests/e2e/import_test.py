@@ -29,7 +29,7 @@ class Import(ProgramTest):
         lines.write_text("\n" + "\r\n\n".join(json.dumps(record) for record in records) + "\n")
         array.write_text(json.dumps(records, indent=1))
         single.write_text(json.dumps(records[1], indent=2))
-        self.assertIn("2 records and 0 traces imported, 0 known", self.imported(lines).stdout)
+        self.assertIn("2 records and 0 traces imported, 0 already stored", self.imported(lines).stdout)
         for file in (lines, array, single, self.other):
             self.assertIn("0 records and 0 traces imported", self.imported(file).stdout)
         self.assertEqual(self.stored(), records)
@@ -48,7 +48,7 @@ class Import(ProgramTest):
         self.assertEqual(self.count("traces"), 1)
         exported = self.folder / "traces.jsonl"
         self.assert_ok(self.laptime("export", "jsonl", "--store", self.other, "--output-file", exported))
-        self.assertIn("0 records and 0 traces imported, 3 known", self.imported(exported).stdout)
+        self.assertIn("0 records and 0 traces imported, 3 already stored", self.imported(exported).stdout)
         self.store.unlink()
         self.assertIn("3 records and 1 trace imported", self.imported(exported).stdout)
 

@@ -25,7 +25,7 @@ WRONG = {
     "an unknown device": (["bench", "--device", "tpu"], ["'tpu'"]),
     "a limit without a unit": (["bench", *PREDICTED, "--memory-limit", "8"], ["--memory-limit", "did you mean 8GiB?"]),
     "a store in a folder that is not there": (["bench", *PREDICTED, "--store", "none/a.sqlite"],
-                                              ["'none/a.sqlite'", "no folder 'none'"]),
+                                              ["'none/a.sqlite'", "folder 'none' does not exist"]),
     "an unknown predicted device": (["bench", "--device", "roofline:h1000"], ["h1000", "h100"]),
     "a number that is none": (["bench", "--batch", "four"], ["--batch", "'four'"]),
     "a number with a tail": (["bench", "--batch", "4x"], ["--batch", "'4x'"]),

@@ -45,7 +45,7 @@ class ParallelPlan(ProgramTest):
         self.assertEqual(len(self.tables(*ON_H100, "--ranks", "8", "--best")["next"]), 3)
 
     def test_wrong_input_is_refused(self):
-        for words, message in ((["--ranks", "8", "--device", "cpu"], "--ranks predicts described machines"),
+        for words, message in ((["--ranks", "8", "--best", "--device", "cpu"], "described machines"),
                                (["--ranks", "eight", "--device", "h100"], "--ranks"),
                                (["--best", "--device", "h100"], "need --ranks"),
                                (["--ranks", "8", "--by", "cost", "--device", "h100"], "--by cost needs --price-file"),

@@ -156,6 +156,10 @@ std::vector<Value> listed(std::string_view flag, const std::vector<std::string>&
   return values;
 }
 
+std::vector<std::string> list_of(const std::string& text) {
+  return text.empty() ? std::vector<std::string>() : split_list(text);
+}
+
 // Removes an option from the sweep; returns its values.
 std::vector<std::string> take_axis(Sweep& sweep, std::string_view flag) {
   const Axis* const axis = axis_of(sweep, flag);
@@ -177,8 +181,8 @@ ExitCode run_ranks(const PlanCommand& command) {
   Sweep sweep = command.sweep;
   const auto all_ranks = listed<int64_t>("ranks", take_axis(sweep, "ranks"), 1);
   const auto shards = listed("shard", take_axis(sweep, "shard"), Shard::kNone);
-  const auto tensors = listed<int64_t>("tensor-parallel", split_list(options.tensor_parallel), 1);
-  const auto pipelines = listed<int64_t>("pipeline-parallel", split_list(options.pipeline_parallel), 1);
+  const auto tensors = listed<int64_t>("tensor-parallel", list_of(options.tensor_parallel), 1);
+  const auto pipelines = listed<int64_t>("pipeline-parallel", list_of(options.pipeline_parallel), 1);
   const std::vector<ResolvedPoint> points = checked_points(sweep);
   ParallelQuery query{.sort = options.by, .verbose = config.verbose};
   query.tokens = options.training.budget().tokens.value_or(query.tokens);
