@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <cstring>
 #include <ctime>
 #include <fstream>
 
@@ -120,8 +121,15 @@ Binary this_binary() {
     std::array<char, 1 << 16> bytes{};  // reads in pieces, because memory may be scarce
     uint64_t id = 0;
     while (file) {
+      bytes.fill(0);
       file.read(bytes.data(), bytes.size());
-      id = splitmix64(id ^ fnv1a64({bytes.data(), static_cast<size_t>(file.gcount())}));
+      const auto count = static_cast<size_t>(file.gcount());
+      for (size_t at = 0; at < count; at += sizeof(uint64_t)) {  // by words: each launched point does this
+        uint64_t word = 0;
+        std::memcpy(&word, bytes.data() + at, sizeof(word));
+        id = splitmix64(id ^ word);
+      }
+      id = splitmix64(id ^ count);
     }
     return fmt::format("{:016x}", id);
   }();

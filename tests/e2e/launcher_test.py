@@ -363,13 +363,20 @@ class Slurm(Kill):
         self.assertEqual(done.returncode, 0, log.read_text() if log.exists() else done.stderr)
         self.assertEqual([record["status"] for record in self.stored()], ["ok"] * 3)
 
-    def test_scancel_leaves_nothing(self):
-        words = [PROGRAM, "bench", *LONG, "--launcher", "slurm", "--store", str(self.store)]
-        subprocess.run(["sbatch", "-J", "sweep", "-N1", "--exclusive", "-o", self.folder / "job.log", "--wrap", " ".join(words)],
+    def cancel_job(self, *words):
+        job = [PROGRAM, "bench", *LONG, "--launcher", "slurm", "--store", str(self.store)]
+        subprocess.run(["sbatch", "-J", "sweep", "-N1", "--exclusive", "-o", self.folder / "job.log", "--wrap", " ".join(job)],
                        env=self.environment, cwd=self.folder, check=True, timeout=60, stdout=subprocess.DEVNULL)
         self.busy_point()
-        self.slurm.run("scancel", "--full", "--name=sweep")
+        self.slurm.run("scancel", *words, "--name=sweep")
         self.assert_nothing_is_left()
+
+    def test_a_cancelled_job_leaves_nothing(self):
+        self.cancel_job()
+
+    def test_a_job_that_is_told_to_stop_keeps_samples(self):
+        self.cancel_job("--full", "--signal=TERM")
+        self.slurm.wait_for_nodes()
         self.assertEqual([record["status"] for record in self.stored()], ["interrupted"])
 
 

@@ -60,6 +60,8 @@ class Documents(ProgramTest):
             needs_files = any(re.search(r"\.(json|toml|bin|csv)\b|^\./|^[A-Z]+$|^--launcher", word) for word in words)
             if words[0] not in ("bench", "profile", "attention", "memory", "plan", "explain") or needs_files:
                 continue
+            if "--launcher" in words:  # of a cluster
+                words[words.index("--launcher") + 1] = "env"
             of_test = {"--device": "h100", "--store": "none", "--num-layers": "1"}
             if words[0] == "attention":
                 del of_test["--num-layers"]
