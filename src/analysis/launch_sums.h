@@ -51,6 +51,7 @@ using LaunchTest = std::function<bool(const TraceLaunch&)>;
 inline constexpr std::string_view kProductClass = "matmul";
 inline constexpr std::string_view kSoftmaxClass = "softmax";
 inline constexpr std::string_view kCastClass = "cast";
+inline constexpr std::string_view kCommunicationClass = "communication";  // bounded by neither arithmetic nor memory
 std::string class_of(const TraceLaunch& launch);
 
 // One sum per key, in the order of the first launch. Launches that `test` refuses are left out; null: none.

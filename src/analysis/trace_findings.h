@@ -26,6 +26,9 @@ namespace laptime {
 //   launch_starts      floor_s, share, launches: of a prediction, the part that starts kernels
 //   data_sheet_floor   floor_s, share: the least time by the data sheet
 //   device_idle        share, is_launch_bound, kernels, copies, graph_s, records, missing, watched_steps
+//   communication      total_s, exposed_s, exposed_share, bytes, launches: of ranks; the time in which it ran, and in
+//   which
+//                      computation waited for it
 //   softmax_against_products  softmax_s, products_s, time_ratio, flops_ratio, ..._flops, ..._bytes, steps
 std::vector<Finding> trace_findings(const Record& record, const StepTrace& trace);
 
