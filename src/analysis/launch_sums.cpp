@@ -38,10 +38,10 @@ constexpr std::array kColumns{
     LaunchColumn{"recomputed", [](const TraceLaunch& l) { return Json(l.recomputed); }}};
 
 double compute_seconds(const TraceLaunch& launch, const std::optional<double>& flops) {
-  return flops ? launch.flops / *flops : 0;
+  return flops && launch.work_class != kCommunicationClass ? launch.flops / *flops : 0;
 }
 double memory_seconds(const TraceLaunch& launch, const std::optional<double>& bandwidth) {
-  return bandwidth ? static_cast<double>(launch.bytes) / *bandwidth : 0;
+  return bandwidth && launch.work_class != kCommunicationClass ? static_cast<double>(launch.bytes) / *bandwidth : 0;
 }
 
 }  // namespace

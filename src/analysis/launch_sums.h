@@ -52,6 +52,7 @@ using LaunchTest = std::function<bool(const TraceLaunch&)>;
 inline constexpr std::string_view kProductClass = "matmul";
 inline constexpr std::string_view kSoftmaxClass = "softmax";
 inline constexpr std::string_view kCastClass = "cast";
+inline constexpr std::string_view kCommunicationClass = "communication";  // bounded by neither arithmetic nor memory
 std::string class_of(const TraceLaunch& launch);
 
 // One sum per key, ordered by first launch. Launches that `test` rejects are skipped; a null test accepts all.

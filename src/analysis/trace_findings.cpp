@@ -108,6 +108,24 @@ void add_device(const StepTrace& trace, std::vector<Finding>& findings) {
        {"watched_steps", device.busy.size()}});
 }
 
+void add_communication(const StepTrace& trace, std::vector<Finding>& findings) {
+  double total = 0;
+  for (const TracedStep& step : trace.steps) {
+    for (size_t i = 0; i + 1 < step.communication.size(); i += 2)
+      total += 1e-9 * static_cast<double>(step.communication[i + 1] - step.communication[i]);
+  }
+  if (total <= 0) return;
+  const auto steps = static_cast<double>(trace.steps.size());
+  const std::vector<LaunchSum> sums =
+      sum_launches(trace, class_of, [](const TraceLaunch& launch) { return launch.work_class == kCommunicationClass; });
+  add(findings, "communication", "",
+      {{"total_s", total / steps},
+       {"exposed_s", sums.front().total},
+       {"exposed_share", sums.front().total * steps / total},
+       {"bytes", static_cast<int64_t>(sums.front().bytes)},
+       {"launches", trace.steps.front().communication.size() / 2}});
+}
+
 void add_softmax(const StepTrace& trace, std::vector<Finding>& findings) {
   const std::optional<SoftmaxAndProducts> both = softmax_and_products(trace);
   if (!both) return;
@@ -187,6 +205,7 @@ std::vector<Finding> trace_findings(const Record& record, const StepTrace& trace
         {{"floor_s", floor}, {"share", 1 - floor / totals.step}, {"launches", trace.launch_count()}});
   }
   add_device(trace, findings);
+  add_communication(trace, findings);
   add_softmax(trace, findings);
   for (Finding& finding : findings) {
     if (predicted) finding.trust = FindingTrust::kPredicted;

@@ -21,11 +21,14 @@ namespace laptime {
 //   rates              peak_flops_per_second, bandwidth_bytes_per_second: used for the bounds
 //   pass_bound         arithmetic_s, memory_s, of_bound: minimum time of all launches
 //   tracing            traced_s, untraced_s, ratio with its interval, traced_steps, untraced_steps, is_disturbed
-//   launch_sum         launches_s, untraced_s, ratio with its interval: compares the sum of launches with an untraced
-//   step marks              mark_s, share: cost of the timestamps after launches launch_starts      floor_s, share,
-//   launches: for a prediction, the part that starts kernels data_sheet_floor   floor_s, share: minimum time according
-//   to the data sheet device_idle        share, is_launch_bound, kernels, copies, graph_s, records, missing,
-//   watched_steps softmax_against_products  softmax_s, products_s, time_ratio, flops_ratio, ..._flops, ..._bytes, steps
+//   launch_sum         launches_s, untraced_s, ratio with its interval: the sum of launches against an untraced step
+//   marks              mark_s, share: cost of the timestamps after launches
+//   launch_starts      floor_s, share, launches: for a prediction, the part that starts kernels
+//   data_sheet_floor   floor_s, share: minimum time according to the data sheet
+//   device_idle        share, is_launch_bound, kernels, copies, graph_s, records, missing, watched_steps
+//   communication      total_s, exposed_s, exposed_share, bytes, launches: of ranks; `exposed` is the time in which
+//                      computation waited
+//   softmax_against_products  softmax_s, products_s, time_ratio, flops_ratio, ..._flops, ..._bytes, steps
 std::vector<Finding> trace_findings(const Record& record, const StepTrace& trace);
 
 // The minimum time of a pass's launches in seconds, by what limits each.

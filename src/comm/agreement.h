@@ -1,4 +1,4 @@
-// What ranks tell each other outside of steps: texts, and decisions that all of them must take alike.
+// Agreements between ranks outside of steps: texts, and decisions that all of them take alike.
 #pragma once
 
 #include <string>

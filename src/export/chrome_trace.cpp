@@ -18,6 +18,7 @@ namespace {
 constexpr int kDevice = 0;
 constexpr int kStream = 7;
 constexpr int kHost = 1;
+constexpr int kCommunication = 8;  // launches of communication, beside the others
 
 // Optional parts of a trace, in addition to its slices.
 struct Detail {
@@ -63,6 +64,7 @@ class TraceWriter {
     for (size_t i = 0; i < timeline_.slices.size(); i += timeline_.slices[i].inside + 1) write_slice(i);
     for (size_t i = 0; i < timeline_.steps.size(); ++i) {
       write_profiler_step(i + 1, timeline_.steps[i]);
+      write_communication(timeline_.steps[i]);
       write_memory(timeline_.steps[i]);
     }
     return head() + events_ + "\n],\n\"traceName\": " + json_texts_(record_.name) + "\n}\n";
@@ -114,6 +116,8 @@ class TraceWriter {
     name("process_sort_index", kStream, "\"sort_index\":0");
     name("thread_name", kStream, fmt::format("\"name\":\"stream {}\"", kStream));
     name("thread_name", kHost, "\"name\":\"steps\"");
+    if (!trace_.steps.empty() && !trace_.steps.front().communication.empty())
+      name("thread_name", kCommunication, "\"name\":\"communication\"");
   }
 
   void write_complete(const char* category, std::string_view name, int row, int64_t begin, int64_t end,
@@ -126,6 +130,19 @@ class TraceWriter {
   // The range by which HTA and TensorBoard distinguish steps.
   void write_profiler_step(size_t number, const StepSpan& step) {
     write_complete("user_annotation", fmt::format("ProfilerStep#{}", number), kHost, step.begin, step.end, "");
+  }
+
+  // The launches that send bytes, in the order of the plan.
+  void write_communication(const StepSpan& span) {
+    const std::vector<int64_t>& times = span.step->communication;
+    size_t at = 0;
+    for (size_t i = 0; i < trace_.launch_count() && at + 1 < times.size(); ++i) {
+      const TraceLaunch launch = trace_.launch(i);
+      if (launch.work_class != "communication" || launch.bytes == 0) continue;
+      write_complete("kernel", launch.op, kCommunication, span.begin + times[at], span.begin + times[at + 1],
+                     fmt::format(",\"stream\":{},\"bytes\":{}", kCommunication, launch.bytes));
+      at += 2;
+    }
   }
 
   // HTA treats slices with a stream as kernels, and in a trace of several steps keeps only kernels whose launch it

@@ -75,9 +75,14 @@ Prepared plan_of(const ResolvedPoint& point, const KnowledgeOf& known) {
 
 namespace {
 
+// A batch is searched among those that the ranks and micro-batches divide: `size` counts sequences of a micro-batch.
+int64_t parts_of_batch(const RunConfig& config, Enlarged what) {
+  return what == Enlarged::kBatch && config.ranks > 1 ? config.ranks * config.micro_batches : 1;
+}
+
 RunConfig enlarged(RunConfig config, Enlarged what, int64_t size) {
   if (what == Enlarged::kBatch) {
-    config.model.batch_size = size;
+    config.model.batch_size = size * parts_of_batch(config, what);
   } else {
     config.model.context_length = size;
     config.crop_context.reset();
@@ -181,25 +186,27 @@ int64_t largest_that_fits(const ResolvedPoint& point, const KnowledgeOf& known, 
                           const std::function<void()>& before_plan) {
   const RunConfig& config = point.config;
   const MachineKnowledge knowledge = known(point.device_key);
+  const int64_t parts = parts_of_batch(config, what);
+  limit = std::max<int64_t>(1, limit / parts);
   const auto attempt = [&](int64_t size) {
     if (before_plan) before_plan();
     const Prepared prepared = prepare(enlarged(config, what, size), *point.device, knowledge);
     const int64_t bytes = predicted_peak_bytes(prepared.plan, prepared.bound);
     return Tried{size, static_cast<double>(bytes - prepared.bound.bytes.value_or(bytes))};
   };
-  if (!memory_bound(config, *point.device).bytes) return limit;
+  if (!memory_bound(config, *point.device).bytes) return limit * parts;
   Tried low = attempt(1);
   if (!low.fits()) return 0;
-  int64_t next = what == Enlarged::kBatch ? config.model.batch_size : config.step_context();
+  int64_t next = what == Enlarged::kBatch ? config.model.batch_size / parts : config.step_context();
   while (low.size < limit) {
     next = std::clamp(next, low.size + 1, limit);
     const Tried high = attempt(next);
-    if (!high.fits()) return largest_between(low, high, attempt);
+    if (!high.fits()) return largest_between(low, high, attempt) * parts;
     const double beyond = std::min(crossing(low, high) + 1, static_cast<double>(limit));
     low = high;
     next = std::max<int64_t>(2 * low.size, std::llround(std::floor(beyond)));
   }
-  return limit;
+  return limit * parts;
 }
 
 std::string sizes_that_fit(const ResolvedPoint& point, const KnowledgeOf& known) {

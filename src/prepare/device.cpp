@@ -265,10 +265,11 @@ std::vector<DeviceSummary> list_devices() {
 std::string unsupported_reason(const RunConfig& config) {
   const std::string name = device_name(config);
   if (name == "cuda" && config.ranks > 1)
-    return "ranks run on --device cpu, or are predicted for roofline:NAME; leave out --ranks";
+    return "ranks run on --device cpu; leave out --ranks";
   if (name == "cuda") return cuda_refusal(config);
   if (is_roofline(name)) {
     described_machine(name);
+    if (config.ranks > 1) return "a step of several ranks is measured here, not predicted; leave out --ranks";
     if (config.float32_precision == Float32Precision::kSplit)
       return "predictions use the data sheet's float32 rate for float32 products; leave out --float32-precision "
              "split";

@@ -71,7 +71,7 @@ struct TracedStep {
   std::vector<int64_t> launches;  // nanoseconds of each launch
   // Nanoseconds from the beginning of the step at which each launch of communication began and ended: two numbers each.
   // It ran beside the others, and its entry in `launches` is the time that its start took.
-  std::vector<int64_t> communication;
+  std::vector<int64_t> communication{};
 
   friend bool operator==(const TracedStep&, const TracedStep&) = default;
   LAPTIME_FIELDS((kSeconds, begin, total), launches, communication)

@@ -67,6 +67,10 @@ std::string phases_line(const Record& record) {
     const std::string time = value_text(record.time.at(phase).median, Unit::kSeconds);
     texts.push_back(fmt::format("{} {} ({} %)", phase, time, percents[i]));
   }
+  if (record.communication.exposed) {
+    texts.push_back(
+        fmt::format("waiting for other ranks {} of it", value_text(*record.communication.exposed, Unit::kSeconds)));
+  }
   return texts.size() < 2 ? "" : joined(texts, "   ");
 }
 

@@ -136,6 +136,7 @@ PointAnswer profile_answer(const Record& record, const StepTrace& trace, const P
   if (record.status != Status::kOk) answer.say(fmt::format("  {}: {}", name_of(record.status), record.reason));
   if (query.view == ProfileView::kSummary || query.view == ProfileView::kAll)
     answer.draw([bars = bars_of(findings)](const TextStyle& style) { return bars_text(bars, kWidestBar, style); });
+  answer.say_findings({"communication"});
   answer.keep(phases_table(findings));
   if (!is_empty) {
     for (Table& table : profile_tables(trace, query)) {

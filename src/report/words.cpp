@@ -209,6 +209,9 @@ constexpr std::array kWords{
         "[watched_steps={kernels} launches][copies> and {copies:memory operation}][share!; idle time unknown: "
         "{missing}][share?, the device idles {share} of a step[graph_s?; as a graph a step takes {graph_s}] "
         "([watched_steps>by {records}, {watched_steps:step}][watched_steps=by events; no records: {missing}])]"},
+    WordsOfKind{
+        "communication",
+        "between ranks: {launches:collective} of {bytes} take {total_s}, for {exposed_s} of which computation waits"},
     WordsOfKind{"softmax_against_products",
                 "softmax takes {time_ratio} as long as the two products of attention (forward: {softmax_s} against "
                 "{products_s}), for {flops_ratio} of their FLOPs"},

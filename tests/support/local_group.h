@@ -16,7 +16,7 @@ namespace laptime::test {
 
 class LocalGroup : public Group {
  public:
-  // What the ranks share.
+  // The ranks share one of these.
   struct Meeting {
     explicit Meeting(int size) : barrier(size), outgoing(static_cast<size_t>(size)) {}
     std::barrier<> barrier;

@@ -27,11 +27,11 @@ struct GroupAttributes {
 extern const OpCard kAllReduce;
 // x [n c] -> the rank's chunk of the sum of x over the ranks [c]. A rank sends (n - 1) / n of the bytes of x.
 extern const OpCard kReduceScatter;
-// The same, as a view of the rank's chunk of x; the other elements of x are lost.
+// A reduce-scatter whose result is a view of the rank's chunk of x; the other elements of x are lost.
 extern const OpCard kReduceScatterInPlace;
 // chunk [c] -> the chunks of all ranks, in their order [n c]. A rank sends n - 1 times the bytes of its chunk.
 extern const OpCard kAllGather;
-// The same, for a chunk that is a view of the rank's place in the [n c] elements of a tensor.
+// An all-gather of chunks that are views of the rank's place in the [n c] elements of a tensor, in its bytes.
 extern const OpCard kAllGatherInPlace;
 // x [...] -> x [...], in its bytes, when the communication that makes it is done.
 extern const OpCard kWaitForRanks;

@@ -41,7 +41,7 @@ void add_message(std::vector<Message>& messages, int64_t peer, float* data, int6
   messages.push_back({static_cast<int>(peer), reinterpret_cast<std::byte*>(data), elements * kElement});
 }
 
-// What other ranks have sent of the rank's chunk: one list of elements for each of them.
+// The elements of the rank's chunk that other ranks have sent: one list for each of them.
 class Contributions {
  public:
   Contributions(std::byte* workspace, int64_t chunk, const GroupAttributes& group)
