@@ -2,6 +2,7 @@
 #include "data/weights.h"
 
 #include <algorithm>
+#include <cstring>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -66,6 +67,11 @@ void StartingWeights::add(const ParameterSpec& parameter, LibraryPlace place, co
         "made, or another file",
         files_->text_of(tensor.name), tensor.name, tensor.shape.text(), joined(place.shape, ", "));
   }
+  if (tensor.type >= StoredType::kI64) {
+    throw Error::format(
+        "{}: tensor '{}' has integers ({}), but weights must be float32, bfloat16 or float16; save it again",
+        files_->text_of(tensor.name), tensor.name, name_of(tensor.type));
+  }
   places_.emplace(parameter.name, std::move(place));
 }
 
@@ -79,7 +85,10 @@ void StartingWeights::refuse_others(const ModelConfig& model, const std::vector<
     known.insert(prefix + parameter.stored_again_as);
     ParameterSpec again = parameter;
     again.name = parameter.stored_again_as;
-    if (const std::optional<LibraryPlace> place = library_place(model, again)) known.insert(place->tensor);
+    const std::optional<LibraryPlace> place = library_place(model, again);
+    if (!place) continue;
+    known.insert(place->tensor);
+    if (files_->has(place->tensor)) require_same(place->tensor, places_.at(parameter.name).tensor);
   }
   for (const StoredTensor* tensor : files_->tensors()) {
     if (!tensor->name.starts_with(prefix) || known.contains(tensor->name)) continue;
@@ -89,6 +98,26 @@ void StartingWeights::refuse_others(const ModelConfig& model, const std::vector<
         "or another file",
         files_->text_of(tensor->name), quote(tensor->name));
   }
+}
+
+// transformers uses a stored head as it is, so a tied one must equal the embedding.
+void StartingWeights::require_same(const std::string& again, const std::string& tensor) const {
+  constexpr int64_t kRun = 1 << 20;  // elements
+  const int64_t size = files_->tensor(tensor).shape.product();
+  bool is_same = files_->tensor(again).shape == files_->tensor(tensor).shape;
+  std::vector<float> one;
+  std::vector<float> other;
+  for (int64_t at = 0; is_same && at < size; at += kRun) {
+    one.resize(static_cast<size_t>(std::min(kRun, size - at)));
+    other.resize(one.size());
+    files_->read(tensor, at, one);
+    files_->read(again, at, other);
+    is_same = std::memcmp(one.data(), other.data(), one.size() * sizeof(float)) == 0;
+  }
+  if (is_same) return;
+  throw Error::format(
+      "{}: tensor '{}' differs from '{}', to which the configuration ties it; set tie_word_embeddings to false",
+      files_->text_of(again), again, tensor);
 }
 
 void StartingWeights::fill(const ParameterSpec& parameter, int64_t begin, std::span<float> out) const {

@@ -86,7 +86,8 @@ class Point {
   // All ranks run the kernels that rank 0 has chosen, so that the bits of a run do not depend on who was faster.
   Prepared prepare_as_rank_0(const Device& device) {
     Group& group = *hooks_.group;
-    MachineKnowledge chosen{.kernel_choices = known_.kernel_choices};
+    MachineKnowledge chosen;
+    chosen.kernel_choices = known_.kernel_choices;
     if (rank() == 0) return broadcast(group, to_json(chosen).dump()), prepare_checked(device);
     known_ = from_json<MachineKnowledge>(Json::parse(broadcast(group, {})), "kernel choices of rank 0");
     return prepare_checked(device);

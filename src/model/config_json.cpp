@@ -221,6 +221,10 @@ class Reader {
     model.parallel_residual = truth_or("use_parallel_residual", true);
     if (const double share = model.rotary_share.value_or(1); !(share > 0 && share <= 1))
       refuse("rotary_pct", fmt::format("{}", share), "give a share of a head, above 0 and up to 1");
+    const auto rotated = static_cast<int64_t>(static_cast<double>(model.d_head()) * model.rotary_share.value_or(1));
+    if (rotated % 2 != 0 || rotated == 0)
+      refuse("rotary_pct", fmt::format("{} of {} elements", model.rotary_share.value_or(1), model.d_head()),
+             "give a share that is an even number of elements: RoPE rotates pairs");
   }
 
   void read_llama(ModelConfig& model) {
@@ -231,6 +235,7 @@ class Reader {
     if (kv_heads != model.num_heads) model.num_kv_heads = kv_heads;
     const int64_t head_dim = integer_or(
         "head_dim", family_.default_head_dim > 0 ? family_.default_head_dim : model.d_model / model.num_heads);
+    if (head_dim % 2 != 0) refuse("head_dim", fmt::format("{}", head_dim), "give an even number: RoPE rotates pairs");
     if (head_dim * model.num_heads != model.d_model) model.head_dim = head_dim;
     model.attn_pdrop = number_or("attention_dropout", 0);
     const bool takes_bias = family_.model_type != "qwen2" && family_.model_type != "mistral";

@@ -21,6 +21,15 @@ bool has_weights(const fs::path& folder) {
   return fs::exists(folder / kWeightsFile) || fs::exists(folder / kWeightsIndex);
 }
 
+// A file of weights under another name, such as a shard without its index or an adapter; empty if there is none.
+std::string other_weights(const fs::path& folder) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (name.ends_with(".safetensors") && name != "values.safetensors") return name;
+  }
+  return "";
+}
+
 // The name of the folder, unless it is also the name of another model.
 std::string shown_name(const fs::path& folder) {
   std::string name = fs::weakly_canonical(folder).filename().string();
@@ -37,6 +46,13 @@ NamedModel model_of_file(const fs::path& path) {
   named.model.name = shown_name(folder);
   if (!is_folder) return named;
   if (has_weights(folder)) named.weights = path.string();
+  if (named.weights.empty()) {
+    if (const std::string other = other_weights(folder); !other.empty()) {
+      throw Error::format(
+          "{}: it has {}, but neither {} nor {}; add the index, or give {} to start from random weights",
+          quote(path.string()), quote(other), kWeightsFile, kWeightsIndex, quote(file.string()));
+    }
+  }
   if (named.weights.empty() && (fs::exists(folder / kPickled) || fs::exists(folder / kPickledIndex))) {
     throw Error::format(
         "{}: its weights are in PyTorch's format, which is not read; save the model as safetensors, or give {} to "
