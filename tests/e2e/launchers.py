@@ -1,0 +1,185 @@
+"""Sweeps whose points a launcher places: the processes they start, their records beside those of a local sweep, and kills."""
+
+import contextlib
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+import uuid
+from pathlib import Path
+
+from program import BINARY, ONE_STEP, TINY, ProgramTest
+
+POINTS = int(os.environ.get("LAPTIME_POINTS", "10"))
+POINT = [*TINY, "--device", "cpu", "--threads", "1", *ONE_STEP]
+KILLS = int(os.environ.get("LAPTIME_KILLS", "2"))  # of each kind
+PROGRAM = os.path.realpath(BINARY)  # as a launcher gets it
+LONG = [*TINY, "--device", "cpu", "--threads", "1", "--warmup", "0", "--steps", "1000000"]
+
+
+def seeds(first: int, last: int) -> list[str]:
+    return ["--seed", ",".join(str(seed) for seed in range(first, last + 1))]
+
+
+def facts(records: list[dict]) -> list[tuple]:
+    """The keys of records that do not differ from run to run, in the order of names."""
+    keys = ["name", "status", "reason", "config", "math_mode", "loss", "kernels", "fingerprint", "config_hash", "sweep"]
+    return sorted((*(str(record[key]) for key in keys), record["memory"]["peak_bytes"], record["binary"]["id"],
+                   record["machine"]["affinity"]) for record in records)
+
+
+class LauncherTest(ProgramTest):
+    def setUp(self):
+        super().setUp()
+        self.mark = f"LAPTIME_TEST={uuid.uuid4()}"
+        key, _, value = self.mark.partition("=")
+        self.environment[key] = value
+        self.addCleanup(self.end_all)
+
+    def marked(self) -> list[int]:
+        """The processes that were started with the environment of this test."""
+        found = []
+        for path in Path("/proc").glob("[0-9]*/environ"):
+            with contextlib.suppress(OSError):
+                if self.mark.encode() in path.read_bytes().split(b"\0"):
+                    found.append(int(path.parent.name))
+        return found
+
+    def points_at_work(self) -> list[int]:
+        """The processes of `laptime point`: for each point one that waits, and one that measures."""
+        found = []
+        for process in self.marked():
+            with contextlib.suppress(OSError):
+                if Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")[:2] == [PROGRAM.encode(), b"point"]:
+                    found.append(process)
+        return found
+
+    def parent_of(self, process: int) -> int:
+        with contextlib.suppress(OSError):
+            return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[1])
+        return 0
+
+    def busy_point(self, other_than: int = 0) -> int:
+        """The process that measures a point, once it has used some time."""
+        def is_busy(process):
+            with contextlib.suppress(OSError):
+                fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+                return int(fields[11]) + int(fields[12]) > 0.5 * os.sysconf("SC_CLK_TCK")
+            return False
+        return self.wait_for(lambda: next(
+            (process for process in self.points_at_work()
+             if process != other_than and self.parent_of(process) in self.points_at_work() and is_busy(process)), None))
+
+    def wait_for(self, condition, limit: float = 60):
+        deadline = time.monotonic() + limit
+        while not (found := condition()):
+            self.assertLess(time.monotonic(), deadline, "waited too long")
+            time.sleep(0.02)
+        return found
+
+    def end_all(self):
+        for process in self.marked():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(process, signal.SIGKILL)
+
+    def assert_nothing_is_left(self):
+        self.wait_for(lambda: not self.points_at_work(), 30)
+
+    def fake_ssh(self) -> str:
+        """As ssh does: the words become one line for a shell, in the home directory."""
+        script = self.folder / "ssh"
+        script.write_text('#!/bin/sh\nshift\ncd "$HOME" && sh -c "$*"\n')
+        script.chmod(0o755)
+        return f"{script} host"
+
+    def prepared_store(self, name: str) -> Path:
+        """A store with the kernel choices of the points, so that every sweep runs the same kernels."""
+        store = self.folder / f"{name}.sqlite"
+        known = self.folder / "known.sqlite"
+        if not known.exists():
+            self.assert_ok(self.laptime("bench", *POINT, "--seed", "1000", "--store", known))
+        shutil.copy(known, store)
+        return store
+
+    def sweep_of(self, store: Path) -> list[dict]:
+        return [record for record in self.stored(store) if record["config"]["seed"] <= POINTS]
+
+    def run_sweep(self, name: str, *words) -> list[dict]:
+        store = self.prepared_store(name)
+        done = self.laptime("bench", *POINT, *seeds(1, POINTS), "--store", store, "--output", "json", *words)
+        self.assert_ok(done)
+        return self.sweep_of(store)
+
+    def check_against_local(self, name: str, launcher: str):
+        local = self.run_sweep("local")
+        launched = self.run_sweep(name, "--launcher", launcher, "--jobs", "2")
+        self.assertEqual(facts(launched), facts(local))
+        self.assertTrue(all(record["setup"]["placement"] > 0 for record in launched))
+        self.assertTrue(all(record["setup"]["placement"] is None for record in local))
+        self.assert_nothing_is_left()
+
+
+class KillTest(LauncherTest):
+    """Kills something in the middle of a sweep: every point that was reported stays, and none is there twice."""
+
+    def launcher(self) -> str:
+        return self.fake_ssh()
+
+    def begin(self):
+        """Starts what the launcher needs."""
+
+    def setUp(self):
+        super().setUp()
+        self.begin()
+        self.random = random.Random(1)
+        store = self.prepared_store("timed")
+        start = time.monotonic()
+        self.assert_ok(self.laptime(*self.sweep_words(store)))
+        self.duration = time.monotonic() - start
+
+    def sweep_words(self, store: Path) -> list:
+        return ["bench", *POINT, *seeds(1, POINTS), "--store", store, "--resume", "--launcher", self.launcher(),
+                "--jobs", "2"]
+
+    def sweep_with_a_kill(self, kill) -> bool:
+        """Whether the kill hit the sweep while it ran."""
+        store = self.prepared_store("killed")
+        output = self.folder / "printed.jsonl"
+        output.unlink(missing_ok=True)
+        sweep = self.start(*self.sweep_words(store), "--output", "jsonl", "--output-file", output,
+                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(self.random.uniform(0.1, 0.8) * self.duration)
+        was_running = sweep.poll() is None
+        kill(sweep)
+        sweep.wait(timeout=120)
+        self.assert_nothing_is_left()
+        printed = output.read_text().splitlines() if output.exists() else []
+        before = [record["name"] for record in self.sweep_of(store)]
+        self.assertEqual(len(before), len(set(before)), "a point is there twice")
+        self.assertGreaterEqual(len(before), len(printed), "a reported point is lost")
+        self.recover()
+        self.assert_ok(self.laptime(*self.sweep_words(store)))
+        finished = [record["config"]["seed"] for record in self.sweep_of(store) if record["status"] == "ok"]
+        self.assertEqual(sorted(finished), list(range(1, POINTS + 1)))
+        return was_running
+
+    def recover(self):
+        """Waits until the launcher can place points again."""
+
+    def kill_each_time(self, kill):
+        hits = sum(self.sweep_with_a_kill(kill) for _ in range(KILLS))
+        self.assertGreater(hits, 0)
+
+    def test_the_parent(self):
+        self.kill_each_time(lambda sweep: sweep.kill())
+
+    def test_a_child(self):
+        def kill(_):
+            with contextlib.suppress(ProcessLookupError, IndexError):
+                os.kill(self.random.choice(self.points_at_work()), signal.SIGKILL)
+        self.kill_each_time(kill)
+
+    def test_an_interrupted_sweep(self):
+        self.kill_each_time(lambda sweep: sweep.send_signal(signal.SIGINT))
