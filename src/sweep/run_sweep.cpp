@@ -56,11 +56,6 @@ void require_same_loss(const Record& earlier, Record& record) {
 
 namespace {
 
-PointResult run_point(const ResolvedPoint& point, const MachineKnowledge& known, const PointHooks& hooks,
-                      const TraceRequest& trace, const Record& described) {
-  return run_one(point, known, hooks, trace, described);
-}
-
 class SweepRun {
  public:
   SweepRun(std::span<const ResolvedPoint> points, const SweepOptions& options, const SweepCallbacks& callbacks)
@@ -177,7 +172,8 @@ class SweepRun {
     PointResult result = run_in_child(
         described,
         [&](const PointHooks& hooks) {
-          return (has_ranks ? run_ranks : run_point)(point, known, hooks, options_.trace, described);
+          return has_ranks ? run_ranks(point, known, hooks, options_.trace, described, options_.ranks)
+                           : run_one(point, known, hooks, options_.trace, described);
         },
         limits, signals_, child);
     require_unchanged_files(point, result.record);

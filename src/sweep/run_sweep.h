@@ -13,6 +13,7 @@
 #include "base/units.h"
 #include "measure/run_one.h"
 #include "record/record.h"
+#include "sweep/rank_process.h"
 
 namespace laptime {
 
@@ -29,6 +30,7 @@ struct SweepOptions {
   std::string name;                            // Sweep::name; may be empty
   TraceRequest trace{};                        // what every point traces beside its samples
   bool keeps_traces = true;                    // stores them beside the records
+  RankPipes ranks{};                           // that run already, for points with ranks
 };
 
 // Where the record of a point comes from.
