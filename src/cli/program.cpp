@@ -14,10 +14,9 @@
 #include "base/words.h"
 #include "cli/destination.h"
 #include "cli/help.h"
+#include "cli/ranks.h"
 #include "config/option_table.h"
 #include "config/run_config.h"
-#include "sweep/rank_messages.h"
-#include "sweep/rank_process.h"
 #include "sweep/stop_signals.h"
 
 namespace laptime {
@@ -189,9 +188,10 @@ ExitCode run_program(const std::vector<std::string>& words) {
   ignore_failed_writes();
   try {
     require_stack();
-    if (words.size() == 1 && words.front() == kRankWord)
-      return run_rank_process() == 0 ? ExitCode::kOk : ExitCode::kFailed;
-    return parse_arguments(words)();
+    if (const std::optional<ExitCode> code = run_as_rank(words)) return *code;
+    const ExitCode code = parse_arguments(words)();
+    end_ranks();
+    return code;
   } catch (const ReaderGone&) {
     return StopSignals::requested() ? ExitCode::kInterrupted : ExitCode::kOk;
   } catch (const OutputLost& error) {

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "cli/inputs.h"
+#include "cli/ranks.h"
 #include "measure/describe.h"
 #include "record/store.h"
 #include "report/names.h"
@@ -300,7 +301,9 @@ ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOption
   if (!text.empty()) print_message(text);
   if (announces) tell_threads(points);
   Watcher watcher(points, output, time_left(points, expected));
-  const SweepOutcome outcome = run_sweep(points, options, watcher.callbacks());
+  SweepOptions with_ranks = options;
+  with_ranks.ranks = running_ranks();
+  const SweepOutcome outcome = run_sweep(points, with_ranks, watcher.callbacks());
   watcher.clear_line();
   const auto ended_by = [&](const OutputLost& error) {
     return OutputLost(

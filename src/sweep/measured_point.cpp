@@ -39,13 +39,13 @@ PointResult refused_point(const ResolvedPoint& point, const Record& described) {
 
 PointResult measured_point(const ResolvedPoint& point, const Record& described, const MachineKnowledge& known,
                            const TraceRequest& trace, ChildLimits limits, StopSignals& signals,
-                           const ChildCallbacks& callbacks) {
+                           const ChildCallbacks& callbacks, const RankPipes& ranks) {
   const bool has_ranks = point.config.ranks > 1 && point.is_measured();
   if (has_ranks) limits.silence = limits.timeout;  // the process waits for ranks, which watch each other
   PointResult result = run_in_child(
       described,
       [&](const PointHooks& hooks) {
-        return has_ranks ? run_ranks(point, known, hooks, trace, described)
+        return has_ranks ? run_ranks(point, known, hooks, trace, described, ranks)
                          : run_one(point, known, hooks, trace, described);
       },
       limits, signals, callbacks);

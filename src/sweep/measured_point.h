@@ -3,6 +3,7 @@
 
 #include "measure/run_one.h"
 #include "sweep/child.h"
+#include "sweep/rank_process.h"
 
 namespace laptime {
 
@@ -13,9 +14,9 @@ void clear_timing(Record& record);
 PointResult refused_point(const ResolvedPoint& point, const Record& described);
 
 // run_in_child of the point. The record fails if a file of --data or --weights was written to meanwhile. `described` is
-// describe_point of it.
+// describe_point of it; `ranks` are processes that run already, for a point with ranks.
 PointResult measured_point(const ResolvedPoint& point, const Record& described, const MachineKnowledge& known,
                            const TraceRequest& trace, ChildLimits limits, StopSignals& signals,
-                           const ChildCallbacks& callbacks);
+                           const ChildCallbacks& callbacks, const RankPipes& ranks = {});
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Joins the ranks, compares programs, runs the point, and ends all ranks together.
+// Joins the ranks, compares programs, runs points, and ends all ranks together.
 #include "sweep/rank_process.h"
 
 #include <fmt/format.h>
@@ -6,7 +6,10 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <array>
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <memory>
 #include <string>
 
@@ -37,10 +40,17 @@ void send(int descriptor, std::string_view text) {
 
 void report_failure(const std::string& reason) { send(STDERR_FILENO, fmt::format("{}{}\n", kRankFailure, reason)); }
 
-std::string read_line(int descriptor) {
-  std::string line;
-  for (char byte = 0; read(descriptor, &byte, 1) == 1 && byte != '\n';) line += byte;
-  return line;
+// The next line that is no kStopRanks, which may come after its point; empty at the end.
+std::string read_request(int descriptor) {
+  for (;;) {
+    std::string line;
+    char byte = 0;
+    while (read(descriptor, &byte, 1) == 1) {
+      line += byte;
+      if (byte == '\n') break;
+    }
+    if (line != kStopRanks) return line;
+  }
 }
 
 bool has_input(int descriptor) {
@@ -50,17 +60,21 @@ bool has_input(int descriptor) {
 
 class RankProcess {
  public:
-  explicit RankProcess(int messages) : messages_(messages) {}
+  explicit RankProcess(const RankPipes& pipes) : requests_(pipes.requests), messages_(pipes.messages) {}
 
-  int run() {
+  int run(const std::string& started_as) {
     const MpiLibrary* const mpi = mpi_library();
     if (mpi == nullptr) throw Error(missing_mpi());
     MpiGroup group(*mpi, report_failure);
     try {
-      const RankRequest request = agreed_request(group);
-      const bool is_complete = run_point(group, request);
-      if (is_complete) gather(group, {});
-      if (is_complete) return 0;
+      require_alike(group, "was started with other options", started_as);
+      require_alike(group, "runs another build of the program", this_binary().id);
+      for (bool is_complete = true; is_complete;) {
+        const std::string request = broadcast(group, group.rank() == 0 ? read_request(requests_) : std::string());
+        if (request.empty()) return 0;
+        is_complete = run_point(group, parse_rank_request(request));
+        if (is_complete) gather(group, {});
+      }
       poll(nullptr, 0, static_cast<int>(kResultGrace.count() * 1e3));  // whoever reads the result ends this process
     } catch (const std::exception& error) {
       report_failure(fmt::format("rank {} of {}: {}", group.rank(), group.size(), error.what()));
@@ -70,23 +84,18 @@ class RankProcess {
   }
 
  private:
-  static RankRequest agreed_request(MpiGroup& group) {
-    const std::string own = group.rank() == 0 ? read_line(STDIN_FILENO) : std::string();
-    RankRequest request = parse_rank_request(broadcast(group, own));
-    const Binary binary = this_binary();
-    const std::vector<std::string> builds = gather(group, binary.id);
-    for (size_t rank = 1; rank < builds.size(); ++rank) {
-      if (builds[rank] != builds.front())
-        throw Error::format("rank {} runs another build of laptime than rank 0 ({} and {}); install one on all nodes",
-                            rank, builds[rank], builds.front());
+  static void require_alike(MpiGroup& group, const char* what, const std::string& own) {
+    const std::vector<std::string> all = gather(group, own);
+    for (size_t rank = 1; rank < all.size(); ++rank) {
+      if (all[rank] != all.front()) throw Error::format("rank {} {} than rank 0; start all ranks alike", rank, what);
     }
-    if (request.point.config.ranks != group.size())
-      throw Error::format("{} processes were started for --ranks {}", group.size(), request.point.config.ranks);
-    return request;
   }
 
   // Whether the ranks are to end together.
   bool run_point(MpiGroup& group, const RankRequest& request) {
+    if (request.point.config.ranks != group.size())
+      throw Error::format("{} processes were started, and the point has --ranks {}", group.size(),
+                          request.point.config.ranks);
     const ResolvedPoint point(request.point);
     PointHooks hooks = group.rank() == 0 ? hooks_of_rank_0() : PointHooks();
     hooks.group = &group;
@@ -98,7 +107,7 @@ class RankProcess {
 
   PointHooks hooks_of_rank_0() const {
     PointHooks hooks;
-    hooks.interrupted = [] { return has_input(STDIN_FILENO); };
+    hooks.interrupted = [requests = requests_] { return has_input(requests); };
     hooks.planned = [messages = messages_](const Record& planned) { send(messages, message_text(planned)); };
     hooks.progress = [messages = messages_, stage = std::string(),
                       sent = Seconds()](const PointProgress& progress) mutable {
@@ -111,21 +120,36 @@ class RankProcess {
     return hooks;
   }
 
+  int requests_;
   int messages_;
 };
 
 }  // namespace
 
-int run_rank_process() {
+int run_rank_process(const RankPipes& pipes, const std::string& started_as) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  const Descriptor messages(dup(STDOUT_FILENO));
-  dup2(STDERR_FILENO, STDOUT_FILENO);  // what libraries print is no message
   try {
-    return RankProcess(messages).run();
+    return RankProcess(pipes).run(started_as);
   } catch (const std::exception& error) {
     report_failure(error.what());
     return 1;
   }
+}
+
+RankPipes start_rank_0(const std::string& started_as) {
+  std::array<int, 2> requests{};
+  std::array<int, 2> messages{};
+  if (pipe(requests.data()) != 0 || pipe(messages.data()) != 0) throw Error("cannot open pipes; raise `ulimit -n`");
+  const pid_t process = fork();
+  if (process < 0) throw Error::format("the system refused a new process ({})", std::strerror(errno));
+  if (process == 0) {
+    close(requests[1]);
+    close(messages[0]);
+    _exit(run_rank_process({requests[0], messages[1]}, started_as));
+  }
+  close(requests[0]);
+  close(messages[1]);
+  return {requests[1], messages[0], process};
 }
 
 }  // namespace laptime

@@ -1,6 +1,7 @@
 // Starts mpirun, hands rank 0 its request and reads its messages.
 #include "sweep/ranks.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -51,28 +52,35 @@ constexpr Seconds kBreakGrace{3};  // for mpirun to end ranks after one of them 
 class Ranks {
  public:
   Ranks(const PointHooks& hooks, const std::vector<std::string>& words) : hooks_(hooks) {
+    Pipe input;
+    Pipe output;
+    Pipe errors;
     const pid_t parent = getpid();
     mpirun_ = fork();
-    if (mpirun_ == 0) exec_mpirun(words, input_.reading(), output_.writing(), errors_.writing(), parent);
+    if (mpirun_ == 0) exec_mpirun(words, input.reading(), output.writing(), errors.writing(), parent);
     if (mpirun_ < 0) throw Error::format("the system refused a new process ({})", std::strerror(errno));
-    output_.close_writing();
-    errors_.close_writing();
+    to_ = Descriptor(dup(input.writing()));
+    from_ = Descriptor(dup(output.reading()));
+    errors_ = Descriptor(dup(errors.reading()));
+    fcntl(to_, F_SETFD, FD_CLOEXEC);
   }
+  Ranks(const PointHooks& hooks, const RankPipes& started)
+      : hooks_(hooks), to_(dup(started.requests)), from_(dup(started.messages)) {}
 
-  void send(std::string_view text) {
+  void send(std::string_view text) const {
     while (!text.empty()) {
-      const ssize_t written = write(input_.writing(), text.data(), text.size());
+      const ssize_t written = write(to_, text.data(), text.size());
       if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) return;  // mpirun has ended, and says why
+      if (written <= 0) return;  // the ranks have ended, and say why
       text.remove_prefix(static_cast<size_t>(written));
     }
   }
 
-  // Returns when mpirun has ended.
+  // Returns when mpirun has ended, or ranks that run already have a result.
   void listen() {
-    int output = output_.reading();
-    int errors = errors_.reading();
-    while (output >= 0 || errors >= 0) {
+    int output = from_;
+    int errors = errors_;
+    while ((output >= 0 || errors >= 0) && (mpirun_ > 0 || !result_)) {
       std::array<pollfd, 2> waiting{pollfd{output, POLLIN, 0}, pollfd{errors, POLLIN, 0}};
       poll(waiting.data(), waiting.size(), kLookEvery);
       if (output >= 0) read_messages(read_some(output));
@@ -83,6 +91,7 @@ class Ranks {
       }
       end_if_due();
     }
+    if (mpirun_ <= 0) return;
     int status = 0;
     while (waitpid(mpirun_, &status, 0) < 0 && errno == EINTR) {}
     exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
@@ -90,7 +99,9 @@ class Ranks {
 
   const std::optional<PointResult>& result() const { return result_; }
   const std::optional<Record>& planned() const { return planned_; }
-  std::string reason() const { return reason_of_ranks(all_errors_, exit_code_); }
+  std::string reason() const {
+    return mpirun_ > 0 ? reason_of_ranks(all_errors_, exit_code_) : "a rank has ended; standard error says why";
+  }
 
  private:
   void read_messages(const std::string& text) {
@@ -112,6 +123,7 @@ class Ranks {
       planned_ = std::move(*planned);
     } else {
       result_ = std::move(std::get<PointResult>(message));
+      if (mpirun_ > 0) to_ = Descriptor();  // no more requests
       end_by(host_now() + (result_->record.status == Status::kOk ? kEndGrace : Seconds()));
     }
   } catch (const Error&) {
@@ -130,15 +142,15 @@ class Ranks {
 
   // mpirun ends the ranks when it is asked to; if it does not either, it is killed, and they end with it.
   void end_if_due() {
-    if (!deadline_ || host_now() < *deadline_) return;
+    if (mpirun_ <= 0 || !deadline_ || host_now() < *deadline_) return;
     kill(mpirun_, was_asked_ ? SIGKILL : SIGTERM);
     was_asked_ = true;
     deadline_ = host_now() + kEndGrace;
   }
 
   const PointHooks& hooks_;
-  Pipe input_, output_, errors_;
-  pid_t mpirun_ = 0;
+  Descriptor to_, from_, errors_;
+  pid_t mpirun_ = 0;  // 0: the ranks run already
   std::string unread_, all_errors_;
   std::optional<PointResult> result_;
   std::optional<Record> planned_;
@@ -184,13 +196,16 @@ std::string reason_of_ranks(const std::string& errors, int exit_code) {
 }
 
 PointResult run_ranks(const ResolvedPoint& point, const MachineKnowledge& known, const PointHooks& hooks,
-                      const TraceRequest& trace, const Record& described) {
+                      const TraceRequest& trace, const Record& described, const RankPipes& started) {
   PointResult result{described, {}, {}};
   if (!point.device) return run_one(point, known, hooks, trace, described);
   RankRequest request{point, described, known, trace};
   request.point.config.threads = point.device->threads;  // which the ranks share here
-  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
-  Ranks ranks(hooks, mpirun_words(program, point.config.ranks, geteuid() == 0));
+  const auto words = [&] {
+    const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+    return mpirun_words(program, point.config.ranks, geteuid() == 0);
+  };
+  Ranks ranks = started.requests < 0 ? Ranks(hooks, words()) : Ranks(hooks, started);
   ranks.send(message_text(request));
   ranks.listen();
   if (ranks.result()) return *ranks.result();

@@ -159,7 +159,7 @@ class SweepRun {
       };
     }
     PointResult result = measured_point(point, described, known, options_.trace,
-                                        {.timeout = Seconds(point.config.timeout)}, signals_, child);
+                                        {.timeout = Seconds(point.config.timeout)}, signals_, child, options_.ranks);
     if (result.record.status == Status::kOutOfMemory && result.record.reason.starts_with("predicted:")) {
       if (const std::string sizes = sizes_text(point); !sizes.empty()) result.record.reason += "; " + sizes;
     }

@@ -15,6 +15,7 @@
 #include "record/record.h"
 #include "sweep/launched_sweep.h"
 #include "sweep/measured_point.h"
+#include "sweep/rank_process.h"
 
 namespace laptime {
 
@@ -29,6 +30,7 @@ struct SweepOptions {
   TraceRequest trace{};                        // what every point traces beside its samples
   bool keeps_traces = true;                    // stores them beside the records
   std::optional<Launcher> launcher{};          // places the points on other machines; none: they run here
+  RankPipes ranks{};                           // that run already, for points with ranks
 };
 
 // Origin of a point's record.
