@@ -158,11 +158,15 @@ void describe_model(const PublishedRun& run, DescribedRun& described) {
   described.counted_parameters = described.step.parameters - (counts_embedding ? 0 : table);
 
   const auto text = [](int64_t number) { return fmt::format("{}", number); };
-  const std::string words[] = {text(d_model), text(d_ff), text(heads), text(kv_heads), text(vocab), text(sequence)};
+  // Grouped queries stand in gated models; two thirds of d_ff give their three products the work of two.
+  const bool is_llama = is_gated || kv_heads != heads;
+  const int64_t feed_forward = is_gated || !is_llama ? d_ff : 2 * d_ff / 3;
+  const std::string words[] = {text(d_model),  text(feed_forward), text(heads),
+                               text(kv_heads), text(vocab),        text(sequence)};
   std::vector<GivenOption> given{{"model", "custom"},     {"d-model", words[0]}, {"d-ff", words[1]},
                                  {"num-heads", words[2]}, {"vocab", words[4]},   {"context", words[5]},
                                  {"num-layers", "2"},     {"dtype", "bfloat16"}};
-  if (is_gated || kv_heads != heads) {
+  if (is_llama) {
     given.push_back({"edition", "llama"});
     given.push_back({"num-kv-heads", words[3]});
   } else {

@@ -38,21 +38,21 @@ std::string fit_words(const ParallelPlan& plan) {
   if (!plan.refusal.empty()) return plan.refusal;
   if (plan.fits()) return "yes";
   const std::string excess = format_bytes(static_cast<int64_t>(plan.bytes.total() - plan.available));
-  return plan.remedy.empty() ? fmt::format("no: {} too many", excess)
-                             : fmt::format("no: {} too many; fits with {}", excess, plan.remedy);
+  return fmt::format("{} too many", excess);
 }
 
 Table plan_table(const std::vector<ParallelPlan>& plans, const ParallelQuery& query) {
   Table table{.name = "parallel",
               .columns = columns_from(
-                  "<device=device; ranks=ranks; <layout=layout; step_s=step; low_s=low@3; high_s=high@3; "
+                  "<device=device; ranks=ranks; <layout=layout; step_s=step; low_s; high_s; "
                   "tokens_per_second=tokens/s; exposed_share=exposed; bubble_share=bubble@2; training_s=training@1; "
-                  "cost=cost; peak_bytes=GPU; parameters_bytes=parameters@4; gradients_bytes=gradients@4; "
+                  "cost=cost@1; peak_bytes=GPU; parameters_bytes=parameters@4; gradients_bytes=gradients@4; "
                   "optimizer_bytes=optimizer@4; gathered_bytes=gathered@4; activations_bytes=activations@4; "
-                  "loss_bytes=loss@4; framework_bytes=framework@4; <fits=fits")};
+                  "loss_bytes=loss@4; framework_bytes=framework@4; <fits=fits; <remedy")};
   const auto bytes = [](double number) { return Json(static_cast<int64_t>(number)); };
   for (const ParallelPlan& plan : plans) {
-    std::vector<TableCell> cells{machine_name(plan), plan.run.step.layout.ranks, choice_of(plan).words()};
+    std::vector<TableCell> cells{machine_name(plan), plan.run.step.layout.ranks,
+                                 TableCell(Json(choice_of(plan).words()), choice_of(plan).brief())};
     if (plan.refusal.empty()) {
       const std::optional<double> price = cost(plan, query);
       const std::vector<TableCell> values{plan.time.step,
@@ -73,9 +73,15 @@ Table plan_table(const std::vector<ParallelPlan>& plans, const ParallelQuery& qu
                                           bytes(plan.bytes.framework)};
       cells.insert(cells.end(), values.begin(), values.end());
     } else {
-      cells.resize(table.columns.size() - 1);
+      cells.resize(table.columns.size() - 2);
     }
-    cells.emplace_back(fit_words(plan));
+    cells.emplace_back(Json(fit_words(plan)), plan.fits() ? "yes" : "no");
+    cells.push_back(plan.remedy.empty() ? TableCell() : TableCell(plan.remedy));
+    if (!plan.fits()) {
+      table.notes.push_back(fmt::format("{} {}, {}: {}{}", plan.run.step.layout.ranks, machine_name(plan),
+                                        choice_of(plan).brief(), fit_words(plan),
+                                        plan.remedy.empty() ? "" : "; fits with " + plan.remedy));
+    }
     table.add(std::move(cells));
   }
   return table;
@@ -130,7 +136,9 @@ PointAnswer parallel_answer(std::vector<ParallelPlan> plans, const ParallelQuery
     answer.say(fmt::format("{}: {}: {}", query.sort == ParallelSort::kCost ? "cheapest that fits" : "fastest that fits",
                            place_words(plans.front()), step_words(plans.front(), query)));
   } else if (!plans.empty()) {
-    answer.say(fmt::format("none fits: {}: {}", place_words(plans.front()), fit_words(plans.front())));
+    const ParallelPlan& first = plans.front();
+    answer.say(fmt::format("none fits: {}: {}{}", place_words(first), fit_words(first),
+                           first.remedy.empty() ? "" : "; fits with " + first.remedy));
   }
   answer.show(plan_table(plans, query));
   return answer;
@@ -147,13 +155,14 @@ PointAnswer best_answer(const std::vector<ParallelPlan>& found, const ParallelQu
   answer.say(best.fits() ? fmt::format("fastest that fits: {}: {}", place_words(best), step_words(best, query))
                          : fmt::format("none of {} ways fits; the smallest: {}: {}", found.size(), place_words(best),
                                        fit_words(best)));
-  Table next{.name = "next", .columns = columns_from("<layout=next; step_s=step; peak_bytes=GPU; <reason=why not")};
+  Table next{.name = "next", .columns = columns_from("<layout=next; step_s=step; peak_bytes=GPU@1; <reason=why not")};
   std::vector<ParallelPlan> shown{best};
   for (const ParallelPlan& plan : found) {
     if (shown.size() > kNext) break;
     if (&plan == &best) continue;
     shown.push_back(plan);
-    next.add({choice_of(plan).words(), plan.time.step, static_cast<int64_t>(plan.bytes.total()), drawback(plan, best)});
+    next.add({TableCell(Json(choice_of(plan).words()), choice_of(plan).brief()), plan.time.step,
+              static_cast<int64_t>(plan.bytes.total()), drawback(plan, best)});
   }
   answer.show(std::move(next));
   answer.parts.push_back({.table = plan_table(shown, query), .for_people = query.verbose});

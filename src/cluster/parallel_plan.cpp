@@ -56,6 +56,15 @@ DescribedRun describe(const RunConfig& config, Program program, const ParallelCh
 
 }  // namespace
 
+std::string ParallelChoice::brief() const {
+  std::vector<std::string> words{fmt::format("shard {}", name_of(layout.shard))};
+  if (layout.tensor > 1) words.push_back(fmt::format("tensor {}", layout.tensor));
+  if (layout.pipeline > 1) words.push_back(fmt::format("pipeline {}", layout.pipeline));
+  if (micro_batches > 1) words.push_back(fmt::format("{} micro", micro_batches));
+  if (checkpointing == Checkpointing::kFull) words.emplace_back("recompute");
+  return joined(words, ", ");
+}
+
 std::string ParallelChoice::words() const {
   std::vector<std::string> words;
   if (layout.shard != Shard::kNone) words.push_back(fmt::format("--shard {}", name_of(layout.shard)));

@@ -32,6 +32,7 @@ struct ParallelChoice {
   Checkpointing checkpointing = Checkpointing::kNone;
   int64_t micro_batches = 1;  // of a rank
 
+  std::string brief() const;  // "shard parameters, tensor 2, 4 micro, recompute"
   std::string words() const;  // "--shard parameters --tensor-parallel 2 --micro-batches 4 --recompute block"
 };
 

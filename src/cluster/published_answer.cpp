@@ -59,7 +59,9 @@ void add_groups(Table& table, const Grouping& grouping, const Figures& figures) 
     for (const PredictedRun* figure : members) ratios.push_back(*figure->predicted / figure->value());
     std::ranges::sort(ratios);
     TableRow row{.cells = {name, static_cast<int64_t>(members.size()), percentile_of_sorted(sizes, 0.5),
-                           percentile_of_sorted(sizes, 0.9), percentile_of_sorted(ratios, 0.5)}};
+                           percentile_of_sorted(sizes, 0.9),
+                           TableCell(Json(percentile_of_sorted(ratios, 0.5)),
+                                     fixed_text(percentile_of_sorted(ratios, 0.5), 2))}};
     if (std::exchange(is_first, false)) row.heading = std::string(grouping.title);
     table.rows.push_back(std::move(row));
   }

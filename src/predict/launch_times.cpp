@@ -26,6 +26,7 @@ constexpr double kOptimizerHost = 0.5;   // of the host's time of a forward op: 
 constexpr double kBackwardHost = 0.7;    // of the host's time of a forward op: the autograd engine runs in C++
 constexpr double kFusedHost = 0.3;    // of the host's time of a compiled kernel: modules that launch one fused kernel
 constexpr double kCausalShare = 0.5;  // of attention that a causal mask leaves
+constexpr double kNarrowHead = 64;    // width of a head below which exponentials bound attention, not products
 constexpr double kOverlap = 4;        // exponent of the mean of two queues: nearly the longer one
 
 }  // namespace
@@ -69,8 +70,11 @@ double LaunchTimes::product(const LaunchWork& work) const {
 double LaunchTimes::computed(const LaunchWork& work) const {
   switch (work.kind) {
     case LaunchWork::Kind::kProduct: return product(work);
-    case LaunchWork::Kind::kAttention:
-      return work.flops * (is_causal_ ? kCausalShare : 1) / (product_peak_ * machine_.reached_attention);
+    case LaunchWork::Kind::kAttention: {
+      const auto width = static_cast<double>(std::max<int64_t>(1, work.written.columns));
+      const double flops = work.flops * std::max(1.0, kNarrowHead / width) * (is_causal_ ? kCausalShare : 1);
+      return flops / (product_peak_ * machine_.reached_attention);
+    }
     case LaunchWork::Kind::kOther: break;
   }
   return work.flops / (machine_.float32 * reached_share());

@@ -30,7 +30,7 @@ class ParallelPlan(ProgramTest):
             parts = [row[f"{part}_bytes"] for part in ("parameters", "gradients", "optimizer", "gathered", "activations", "loss",
                                                        "framework")]
             self.assertAlmostEqual(sum(parts), row["peak_bytes"], delta=10)
-        self.assertTrue(any(row["fits"].startswith("no: ") and "fits with --shard" in row["fits"] for row in rows))
+        self.assertTrue(any(row["fits"].endswith(" too many") and "--shard" in row["remedy"] for row in rows))
 
     def test_cost_is_time_by_price(self):
         prices = self.folder / "prices.toml"
