@@ -103,8 +103,15 @@ TEST(Limits, MeasuresBandwidthOfADisturbedRunAgain) {
 // A single launch that takes one microsecond.
 StepTrace trace_of_launch(int64_t bytes, std::optional<int64_t> cache_bytes) {
   StepTrace trace;
-  trace.launches.op.push_back(0);
-  trace.launches.bytes.push_back(bytes);
+  trace.texts = {""};
+  TraceLaunches& launches = trace.launches;
+  for (std::vector<int64_t>* const column :
+       {&launches.phase, &launches.scope, &launches.layer, &launches.part, &launches.range, &launches.op,
+        &launches.work_class, &launches.kernel, &launches.signature, &launches.recomputed}) {
+    column->push_back(0);
+  }
+  launches.flops.push_back(0);
+  launches.bytes.push_back(bytes);
   trace.steps.push_back({.total = 1e-6, .launches = {1000}});
   trace.cache_bytes = cache_bytes;
   return trace;
