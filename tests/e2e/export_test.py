@@ -47,7 +47,7 @@ TRACE = {
               ("", "matmul", "lm_head", "forward", "activation", "float32", TEXTS[14], 256, 512, 0, 0, 1, 2),
               ("", "matmul", "lm_head", "backward", "gradient", "float32", TEXTS[14], 256, 0, 0, 0, 2, 3)]),
     "resident_bytes": 1024, "arena_bytes": 768, "live_peak_bytes": 768, "peak_launch": 1,
-    "steps": [{"begin": 1e-6, "total": 1e-5, "launches": [1500, 3000, 4000]}],
+    "steps": [{"begin": 1e-6, "total": 1e-5, "launches": [1500, 3000, 4000], "communication": []}],
     "untraced": [], "mark": None, "peak_flops": None, "bandwidth": None, "datasheet_flops": None,
     "datasheet_bandwidth": None, "cache_bytes": None,
     "device": {"records": None, "missing": None, "kernels": 0, "copies": 0, "busy": [], "recorded": [], "usually_recorded": 0},

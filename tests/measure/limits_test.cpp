@@ -103,7 +103,9 @@ TEST(Limits, BandwidthOfADisturbedRunIsMeasuredAgain) {
 // One launch that takes a microsecond.
 StepTrace trace_of_launch(int64_t bytes, std::optional<int64_t> cache_bytes) {
   StepTrace trace;
+  trace.texts = {"copy"};
   trace.launches.op.push_back(0);
+  trace.launches.work_class.push_back(0);
   trace.launches.bytes.push_back(bytes);
   trace.steps.push_back({.total = 1e-6, .launches = {1000}});
   trace.cache_bytes = cache_bytes;
