@@ -98,7 +98,8 @@ double memory_bandwidth_reached(const StepTrace& trace) {
   constexpr int64_t kTimesTheCache = 4;
   double reached = 0;
   for (size_t i = 0; i < trace.launch_count() && trace.cache_bytes; ++i) {
-    if (trace.launch(i).work_class == name_of(WorkClass::kCommunication)) continue;  // its bytes are those it sends
+    const auto work_class = static_cast<size_t>(trace.launches.work_class[i]);
+    if (trace.texts[work_class] == name_of(WorkClass::kCommunication)) continue;  // its bytes are those it sends
     const int64_t bytes = trace.launches.bytes[i];
     const double seconds = trace.mean_seconds(i);
     if (bytes >= kTimesTheCache * *trace.cache_bytes && seconds > 0)
