@@ -35,7 +35,7 @@ class OfPoints(CompareTest):
         planted = sum(row["difference_s"] for name, row in parts.items() if name.endswith(" matmul"))
         self.assertGreater(planted, 0)
         self.assertAlmostEqual(planted, parts["step"]["difference_s"], delta=1e-12)
-        self.assertAlmostEqual(parts["step"]["a_s"], step, delta=1e-12)
+        self.assertAlmostEqual(parts["step"]["a_s"], step, delta=1e-7)  # a trace has whole nanoseconds
         causes = {finding["kind"]: finding for finding in report["findings"]}
         self.assertEqual(causes["largest_op_difference"]["subject"], "matmul")
         self.assertTrue(causes["largest_part_difference"]["subject"].endswith(" matmul"))
@@ -217,7 +217,7 @@ class OfFiles(CompareTest):
                            (good + self.processes(other)[1:] + failed[:1], "'step other': B: timeout"),
                            (good + [failed[0] | {"status": "out_of_memory"}], "'step other': B: out_of_memory"),
                            (good + [self.process(other, samples=3)], "'step other': fewer than 6 samples"),
-                           (good + doubtful, "'step other': 6 of 6 records found no steady state"),
+                           (good + doubtful, "6 of 6 records found no steady state"),
                            (good + self.processes(other, 0.23, spread=1)[:2], "'step other': B takes ")):
             with self.subTest(said):
                 self.assertEqual(self.gate(head), 3, self.done.stderr)
