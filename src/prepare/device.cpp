@@ -274,7 +274,7 @@ std::string unsupported_reason(const RunConfig& config) {
              "split";
     return {};
   }
-  if (const std::string refusal = ranks_refusal(config); !refusal.empty()) return refusal;
+  if (std::string refusal = ranks_refusal(config); !refusal.empty()) return refusal;
   if (config.dtype == Precision::kTf32)
     return "tf32 is a mode of NVIDIA tensor cores, which a CPU lacks: use --dtype float32 or bfloat16";
   if (config.float32_precision != Float32Precision::kSplit) return {};

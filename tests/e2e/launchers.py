@@ -134,10 +134,6 @@ class KillTest(LauncherTest):
         super().setUp()
         self.begin()
         self.random = random.Random(1)
-        store = self.prepared_store("timed")
-        start = time.monotonic()
-        self.assert_ok(self.laptime(*self.sweep_words(store)))
-        self.duration = time.monotonic() - start
 
     def sweep_words(self, store: Path) -> list:
         return ["bench", *POINT, *seeds(1, POINTS), "--store", store, "--resume", "--launcher", self.launcher(),
@@ -150,7 +146,9 @@ class KillTest(LauncherTest):
         output.unlink(missing_ok=True)
         sweep = self.start(*self.sweep_words(store), "--output", "jsonl", "--output-file", output,
                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        time.sleep(self.random.uniform(0.1, 0.8) * self.duration)
+        enough = self.random.randrange(POINTS // 2)
+        while sweep.poll() is None and len(output.read_text().splitlines() if output.exists() else ()) < enough:
+            time.sleep(0.01)
         was_running = sweep.poll() is None
         kill(sweep)
         sweep.wait(timeout=120)
