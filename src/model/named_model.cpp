@@ -24,7 +24,7 @@ bool has_weights(const fs::path& folder) {
 // A file of weights under another name, such as a shard without its index or an adapter; empty if there is none.
 std::string other_weights(const fs::path& folder) {
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
+    std::string name = entry.path().filename().string();
     if (name.ends_with(".safetensors") && name != "values.safetensors") return name;
   }
   return "";

@@ -19,7 +19,7 @@ constexpr const char* kHello = "hello";
 constexpr const char* kKnown = "known";
 constexpr const char* kStop = "stop";
 
-std::string line_of(const Json& json) { return json.dump() + "\n"; }
+std::string message_line(const Json& json) { return json.dump() + "\n"; }
 
 Json parse_line(std::string_view line) {
   try {
@@ -58,15 +58,15 @@ SweepPoint point_of(const PointRequest& request) {
   return point;
 }
 
-std::string message_text(const PointRequest& request) { return line_of({{kPoint, to_json(request)}}); }
+std::string message_text(const PointRequest& request) { return message_line({{kPoint, to_json(request)}}); }
 
-std::string probe_text() { return line_of({{kProbe, true}}); }
+std::string probe_text() { return message_line({{kProbe, true}}); }
 
-std::string message_text(const PointHello& hello) { return line_of({{kHello, to_json(hello)}}); }
+std::string message_text(const PointHello& hello) { return message_line({{kHello, to_json(hello)}}); }
 
-std::string message_text(const MachineKnowledge& known) { return line_of({{kKnown, to_json(known)}}); }
+std::string message_text(const MachineKnowledge& known) { return message_line({{kKnown, to_json(known)}}); }
 
-std::string stop_text() { return line_of({{kStop, true}}); }
+std::string stop_text() { return message_line({{kStop, true}}); }
 
 std::optional<PointRequest> parse_request(std::string_view line) {
   const Json json = parse_line(line);
