@@ -62,15 +62,20 @@ struct GradientContext {
   std::vector<ValueId> grad_in;       // filled in by the card; same size as `in`, invalid where no gradient is wanted
 };
 
-// A small set of output or input positions, {1, 2}.
+// A small set of output or input positions, {1, 2}. Positions from 32 on are in no set.
 struct IndexSet {
+  static constexpr int kEnd = 32;
   uint32_t bits = 0;
   constexpr IndexSet() = default;
   constexpr IndexSet(std::initializer_list<int> members) {
-    for (const int member : members) bits |= 1U << static_cast<unsigned>(member);
+    for (const int member : members) insert(member);
   }
-  constexpr void insert(int member) { bits |= 1U << static_cast<unsigned>(member); }
-  constexpr bool contains(int member) const { return ((bits >> static_cast<unsigned>(member)) & 1U) != 0; }
+  constexpr void insert(int member) {
+    if (member < kEnd) bits |= 1U << static_cast<unsigned>(member);
+  }
+  constexpr bool contains(int member) const {
+    return member < kEnd && ((bits >> static_cast<unsigned>(member)) & 1U) != 0;
+  }
 };
 
 // States that output `output` is the next value of the state at input `input`, with the same type and storage.
