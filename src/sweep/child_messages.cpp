@@ -24,18 +24,18 @@ ChildMessage message_of(const Json& json) {
   return result;
 }
 
-std::string line_of(const Json& json) { return json.dump() + "\n"; }
-
 }  // namespace
 
-std::string message_text(const PointProgress& progress) { return line_of({{kProgress, to_json(progress)}}); }
+std::string message_line(const Json& json) { return json.dump() + "\n"; }
 
-std::string message_text(const Record& planned) { return line_of({{kPlanned, to_json(planned)}}); }
+std::string message_text(const PointProgress& progress) { return message_line({{kProgress, to_json(progress)}}); }
+
+std::string message_text(const Record& planned) { return message_line({{kPlanned, to_json(planned)}}); }
 
 std::string message_text(const PointResult& result) {
   Json message{{kRecord, to_json(result.record)}, {kLearned, to_json(result.learned)}};
   if (result.trace) message[kTrace] = to_json(*result.trace);
-  return line_of(message);
+  return message_line(message);
 }
 
 ChildMessage parse_message(std::string_view line) {

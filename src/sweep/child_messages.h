@@ -6,6 +6,7 @@
 #include <string_view>
 #include <variant>
 
+#include "base/json.h"
 #include "data/json_documents.h"
 #include "measure/run_one.h"
 
@@ -13,7 +14,8 @@ namespace laptime {
 
 inline constexpr size_t kMaxMessageBytes = kMaxDocumentBytes + (size_t{16} << 20U);
 
-// A message as one line, including the line break.
+// The text of a message: one line, including the line break.
+std::string message_line(const Json& json);
 std::string message_text(const PointProgress& progress);
 std::string message_text(const Record& planned);  // the record before the first step
 std::string message_text(const PointResult& result);

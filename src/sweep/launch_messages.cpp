@@ -2,13 +2,14 @@
 #include "sweep/launch_messages.h"
 
 #include <limits>
+#include <type_traits>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "base/words.h"
 #include "config/fields_json.h"
-#include "model/model_card.h"
 #include "model/validate.h"
+#include "sweep/child_messages.h"
 
 namespace laptime {
 namespace {
@@ -18,8 +19,6 @@ constexpr const char* kProbe = "probe";
 constexpr const char* kHello = "hello";
 constexpr const char* kKnown = "known";
 constexpr const char* kStop = "stop";
-
-std::string message_line(const Json& json) { return json.dump() + "\n"; }
 
 Json parse_line(std::string_view line) {
   try {
@@ -45,14 +44,16 @@ SweepPoint point_of(const PointRequest& request) {
     const auto found = request.options.find(std::string(option.key));
     if (found == request.options.end()) throw Error::format("the point has no --{}", option.flag);
     if (found->second.empty()) return;  // as at first
-    Option unbounded = option;          // an option that the model does not take may be out of its range
+    if constexpr (std::is_same_v<std::decay_t<decltype(field)>, std::string>) {
+      if (option.flag == "model") {  // the name of a model of a folder is no word of the command line
+        field = found->second;
+        return;
+      }
+    }
+    Option unbounded = option;  // an option that the model does not take may be out of its range
     unbounded.min = std::numeric_limits<double>::lowest();
     unbounded.max = std::numeric_limits<double>::max();
     parse_value(unbounded, fmt::format("--{}", option.flag), found->second, field);
-  });
-  const ModelCard& card = card_of(point.config.model);
-  RunConfig::visit_fields(point.config, [&](const Option& option, const auto& field) {
-    if (card.takes(option.flag)) check_range(option, field, fmt::format("--{}", option.flag));
   });
   validate(point.config);
   return point;

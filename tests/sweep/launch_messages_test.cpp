@@ -37,6 +37,12 @@ TEST(LaunchMessages, CarryEveryOption) {
   EXPECT_EQ(read->sweep + read->run + read->asked_hash, "abc");
 }
 
+TEST(LaunchMessages, CarryTheNameOfAModelOfAFolder) {
+  SweepPoint point = a_point();
+  point.config.model.name = "my-model";
+  EXPECT_EQ(point_of(request_of(point)).config, point.config);
+}
+
 TEST(LaunchMessages, RejectPointsThatNoOptionsGive) {
   PointRequest request = request_of(a_point());
   request.options["batch_size"] = "-1";
