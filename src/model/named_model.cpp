@@ -45,19 +45,18 @@ NamedModel model_of_file(const fs::path& path) {
   NamedModel named{.model = read_model_config(file.string()), .weights = {}};
   named.model.name = shown_name(folder);
   if (!is_folder) return named;
-  if (has_weights(folder)) named.weights = path.string();
-  if (named.weights.empty()) {
-    if (const std::string other = other_weights(folder); !other.empty()) {
-      throw Error::format(
-          "{}: it has {}, but neither {} nor {}; add the index, or give {} to start from random weights",
-          quote(path.string()), quote(other), kWeightsFile, kWeightsIndex, quote(file.string()));
-    }
+  if (has_weights(folder)) {
+    named.weights = path.string();
+    return named;
   }
-  if (named.weights.empty() && (fs::exists(folder / kPickled) || fs::exists(folder / kPickledIndex))) {
+  if (const std::string other = other_weights(folder); !other.empty()) {
+    throw Error::format("{}: it has {}, but neither {} nor {}; add the index, or give {} to start from random weights",
+                        quote(path.string()), quote(other), kWeightsFile, kWeightsIndex, quote(file.string()));
+  }
+  if (fs::exists(folder / kPickled) || fs::exists(folder / kPickledIndex)) {
     throw Error::format(
         "{}: its weights are in PyTorch's format, which is not read; save the model as safetensors, or give {} to "
-        "start "
-        "from random weights",
+        "start from random weights",
         quote(path.string()), quote(file.string()));
   }
   return named;

@@ -121,8 +121,7 @@ PlanCommand parse_plan(const CommandWords& words) {
   if (asks_ranks && !predicts_ranks(command.sweep))
     throw Error(
         "laptime plan: --tensor-parallel, --pipeline-parallel, --best and --price-file need --ranks, the number of "
-        "GPUs, "
-        "and described machines, such as --device h100");
+        "GPUs, and described machines, such as --device h100");
   if (options.recompute_curve && options.program != Program::kLaptime)
     throw Error("laptime plan: --recompute-curve shows how laptime saves memory; leave out --as or --recompute-curve");
   return command;
@@ -168,6 +167,23 @@ std::vector<std::string> take_axis(Sweep& sweep, std::string_view flag) {
   return values;
 }
 
+// The ways to divide a step among the ranks that the options list.
+std::vector<ParallelLayout> layouts_of(const std::vector<int64_t>& all_ranks, const std::vector<Shard>& shards,
+                                       const PlanOptions& options) {
+  const auto tensors = listed<int64_t>("tensor-parallel", list_of(options.tensor_parallel), 1);
+  const auto pipelines = listed<int64_t>("pipeline-parallel", list_of(options.pipeline_parallel), 1);
+  std::vector<ParallelLayout> layouts;
+  for (const int64_t ranks : all_ranks) {
+    for (const Shard shard : shards) {
+      for (const int64_t tensor : tensors) {
+        for (const int64_t pipeline : pipelines)
+          layouts.push_back({.ranks = ranks, .tensor = tensor, .pipeline = pipeline, .shard = shard});
+      }
+    }
+  }
+  return layouts;
+}
+
 Checkpointing checkpointing_of(const RunConfig& config) {
   if (config.recompute == "none") return Checkpointing::kNone;
   if (config.recompute == "block") return Checkpointing::kFull;
@@ -181,8 +197,7 @@ ExitCode run_ranks(const PlanCommand& command) {
   Sweep sweep = command.sweep;
   const auto all_ranks = listed<int64_t>("ranks", take_axis(sweep, "ranks"), 1);
   const auto shards = listed("shard", take_axis(sweep, "shard"), Shard::kNone);
-  const auto tensors = listed<int64_t>("tensor-parallel", list_of(options.tensor_parallel), 1);
-  const auto pipelines = listed<int64_t>("pipeline-parallel", list_of(options.pipeline_parallel), 1);
+  const std::vector<ParallelLayout> layouts = layouts_of(all_ranks, shards, options);
   const std::vector<ResolvedPoint> points = checked_points(sweep);
   ParallelQuery query{.sort = options.by, .verbose = config.verbose};
   query.tokens = options.training.budget().tokens.value_or(query.tokens);
@@ -193,28 +208,19 @@ ExitCode run_ranks(const PlanCommand& command) {
   SharePlans shares;
   std::vector<ParallelPlan> plans;
   for (const ResolvedPoint& point : points) {
-    for (const int64_t ranks : all_ranks) {
-      if (options.best) {
+    if (options.best) {
+      for (const int64_t ranks : all_ranks)
         output.add(best_answer(best_plans(point.config, options.program, ranks, shares), query));
-        continue;
-      }
-      for (const Shard shard : shards) {
-        for (const int64_t tensor : tensors) {
-          for (const int64_t pipeline : pipelines) {
-            ParallelChoice choice;
-            choice.checkpointing = checkpointing_of(point.config);
-            choice.micro_batches = point.config.micro_batches;
-            choice.layout.ranks = ranks;
-            choice.layout.tensor = tensor;
-            choice.layout.pipeline = pipeline;
-            choice.layout.shard = shard;
-            ParallelPlan plan = plan_parallel(point.config, options.program, choice, shares);
-            if (plan.refusal.empty() && !plan.fits())
-              plan.remedy = remedy_of(point.config, options.program, choice, shares);
-            plans.push_back(std::move(plan));
-          }
-        }
-      }
+      continue;
+    }
+    for (const ParallelLayout& layout : layouts) {
+      ParallelChoice choice;
+      choice.layout = layout;
+      choice.checkpointing = checkpointing_of(point.config);
+      choice.micro_batches = point.config.micro_batches;
+      ParallelPlan plan = plan_parallel(point.config, options.program, choice, shares);
+      if (plan.refusal.empty() && !plan.fits()) plan.remedy = remedy_of(point.config, options.program, choice, shares);
+      plans.push_back(std::move(plan));
     }
   }
   if (!options.best) output.add(parallel_answer(std::move(plans), query));
@@ -343,11 +349,9 @@ constinit const Command kPlan{
         "Takes the options of bench that describe a point, but runs nothing. On this machine, times come from launches "
         "that laptime calibrate and earlier runs measured at the nearest sizes. On a described machine (--device "
         "roofline:NAME) they come from the fraction of data-sheet peaks that programs reach, or are bounds if that is "
-        "unknown; "
-        "--as predicts PyTorch's times. A single point gets a short summary with the largest batch and context that "
-        "fit; several points are shown as a table. For a point that does not fit, laptime searches for the least "
-        "recomputation, and "
-        "eager points are also planned in compile mode; --grid skips both.",
+        "unknown; --as predicts PyTorch's times. A single point gets a short summary with the largest batch and "
+        "context that fit; several points are shown as a table. For a point that does not fit, laptime searches for "
+        "the least recomputation, and eager points are also planned in compile mode; --grid skips both.",
     .options = plan_options,
     .parse = action_of<parse_plan, run_plan>,
     .examples =
