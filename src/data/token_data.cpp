@@ -155,8 +155,7 @@ void TokenData::check_vocabulary(int64_t vocab_size) const {
   const bool is_wide_enough = type() != TokenType::kUint16 || vocab_size <= (int64_t{1} << 16);
   if (is_guessed && !is_wide_enough) {
     throw Error::format(
-        "{} has no header and looks like uint16, which is too small for a vocabulary of {}; state the token type "
-        "with "
+        "{} has no header and looks like uint16, which is too small for a vocabulary of {}; state the token type with "
         "--data-format uint16 or uint32",
         text(), vocab_size);
   }

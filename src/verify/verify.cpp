@@ -345,8 +345,7 @@ VerifiedFile verify_golden(const GoldenCase& golden, const RunConfig& machine, c
     if (!is_pinned) {
       throw Error::format(
           "laptime verify: {} contains no kernel choice for {}: none of its signatures occurs in the step; give "
-          "records of the "
-          "same model, shapes, types and mode",
+          "records of the same model, shapes, types and mode",
           kernels_file_text(*machine.kernels), golden.file->text());
     }
   } catch (const OutOfMemory& error) {

@@ -256,11 +256,10 @@ constinit const Command kAttention{
     .summary = "measure attention by itself: time and memory of forward and backward, for any width and length",
     .details =
         "Measures softmax(q k^T / sqrt(d)) v for one head; q, k and v are [batch, 1, context, d-model]. Backward "
-        "starts from a gradient "
-        "of ones. --mode eager holds the scores and their softmax; --mode compile is one blocked kernel that holds "
-        "neither; with --lower scaled_dot_product_attention it is two products with a fused softmax, which is held. A "
-        "point that does not fit is reported before it runs. The largest context that fits is printed below the "
-        "table; --verbose itemizes the memory of the smallest point that does not fit.",
+        "starts from a gradient of ones. --mode eager holds the scores and their softmax; --mode compile is one "
+        "blocked kernel that holds neither; with --lower scaled_dot_product_attention it is two products with a fused "
+        "softmax, which is held. A point that does not fit is reported before it runs. The largest context that fits "
+        "is printed below the table; --verbose itemizes the memory of the smallest point that does not fit.",
     .options = attention_options,
     .parse = action_of<parse_attention, run_attention>,
     .examples = "  laptime attention --d-model 64 --context 1024,4096 --mode eager,compile\n",
@@ -272,11 +271,9 @@ constinit const Command kCalibrate{
     .summary = "measure the launch times from which laptime plan predicts, once per machine",
     .details =
         "Runs short steps of a two-layer model and stores the time of each launch, by kernel, shape and number of "
-        "threads, "
-        "with its date. Every run of bench and profile adds to these times. Calibration records are left out of "
-        "--last, export and "
-        "report unless a filter names their sweep or run. Takes the options of bench: --model gpt2-124M adds the ops "
-        "of that model, --threads N measures with N threads.",
+        "threads, with its date. Every run of bench and profile adds to these times. Calibration records are left out "
+        "of --last, export and report unless a filter names their sweep or run. Takes the options of bench: --model "
+        "gpt2-124M adds the ops of that model, --threads N measures with N threads.",
     .options = [] { return with_defaults(answer_options({}, {"sort"}), calibration_sweep()); },
     .parse = action_of<parse_calibrate, run_calibrate>,
 };

@@ -306,14 +306,11 @@ constinit const Command kCompare{
     .summary = "compare A with B, measured in turn: the ratio, its interval, and where the difference comes from",
     .details =
         "Takes the options of bench; the option with two values defines A and B: laptime compare --mode eager,compile. "
-        "Each "
-        "round runs both in random order, each in a separate process. There are at least 8 rounds, until the ratio "
-        "is known to within half of --within or twice --budget is spent. B is faster or slower if the 99 % interval of "
-        "the "
-        "ratio excludes 1 and extends beyond --within. --program measures one point with two builds. Two files of "
-        "records, "
-        "as bench --output json or peers/run writes them, are matched by name; records with the same name are one "
-        "point.",
+        "Each round runs both in random order, each in a separate process. There are at least 8 rounds, until the "
+        "ratio is known to within half of --within or twice --budget is spent. B is faster or slower if the 99 % "
+        "interval of the ratio excludes 1 and extends beyond --within. --program measures one point with two builds. "
+        "Two files of records, as bench --output json or peers/run writes them, are matched by name; records with the "
+        "same name are one point.",
     .options = compare_options,
     .parse = action_of<parse_compare, run_compare>,
 };

@@ -130,11 +130,10 @@ std::string verdicts(size_t width) {
 std::string sweeps(size_t width) {
   constexpr std::string_view kMore =
       "laptime bench --config NAME runs one and prints its table, laptime report NAME --html FILE makes a page from "
-      "it, "
-      "and laptime profile, memory and attention take --config too. Options on the command line override the sweep's: "
-      "laptime bench --config end_to_end --model small. A sweep that reproduces a table of a source document prints "
-      "that document's columns; "
-      "--columns mean_std shows the same runs with every phase, minimum, maximum and verdict.";
+      "it, and laptime profile, memory and attention take --config too. Options on the command line override the "
+      "sweep's: laptime bench --config end_to_end --model small. A sweep that reproduces a table of a source document "
+      "prints that document's columns; --columns mean_std shows the same runs with every phase, minimum, maximum and "
+      "verdict.";
   return listing(width, {"sweep", "what it measures"}, ready_sweeps(), &ReadySweep::name, &ReadySweep::about) +
          note(kMore, width);
 }

@@ -355,14 +355,11 @@ constinit const Command kProfile{
     .summary = "show where the time of a step goes: by kernel, op, class of work, layer and part of attention",
     .details =
         "Takes the options of bench. After the samples, steps with and without a timestamp after each launch "
-        "alternate; "
-        "times are means over the steps with timestamps. 'Of bound' is the minimum time for the FLOPs or bytes at the "
-        "measured "
-        "peak or bandwidth, divided by the actual time. --resume shows a stored profile with at least as many traced "
-        "steps in "
-        "another view or with another filter, without running. FILTER selects launches, as in laptime show, by phase, "
-        "scope, layer, part, op, class, kernel, signature, flops or bytes: laptime profile \"op = matmul and part = "
-        "ffn\"",
+        "alternate; times are means over the steps with timestamps. 'Of bound' is the minimum time for the FLOPs or "
+        "bytes at the measured peak or bandwidth, divided by the actual time. --resume shows a stored profile with at "
+        "least as many traced steps in another view or with another filter, without running. FILTER selects launches, "
+        "as in laptime show, by phase, scope, layer, part, op, class, kernel, signature, flops or bytes: laptime "
+        "profile \"op = matmul and part = ffn\"",
     .options = [] { return answer_options(option_rows<ProfileOptions>()); },
     .parse = action_of<parse_profile, run_profile>,
     .filter_columns = columns_of_launches,
@@ -380,8 +377,7 @@ constinit const Command kMemory{
     .details =
         "Takes the options of bench. The bytes come from the plan, which is exact, so a model of any size takes "
         "seconds and nothing runs. With --run each point that fits runs a few steps: its memory is allocated and "
-        "measured, "
-        "and its record and trace are stored. For a point that does not fit, the excess is shown.",
+        "measured, and its record and trace are stored. For a point that does not fit, the excess is shown.",
     .options = [] { return answer_options(option_rows<MemoryOptions>()); },
     .parse = action_of<parse_memory, run_memory>,
     .examples =

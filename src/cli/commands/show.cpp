@@ -172,8 +172,8 @@ constinit const Command kHistory{
     .details =
         "Follows a metric of stored records, point by point and machine by machine: laptime history \"model = small\" "
         "--metric forward_time. A level has at least three values, and changes where the values before and after "
-        "differ as "
-        "fewer than one in a hundred random orders of the values do. FILTER selects records as in laptime show.",
+        "differ as fewer than one in a hundred random orders of the values do. FILTER selects records as in laptime "
+        "show.",
     .options = history_options,
     .parse = action_of<given_store_command<HistoryWords>, run_history>,
     .filter_columns = named_columns,
@@ -186,10 +186,8 @@ constinit const Command kImport{
     .details =
         "FILE is another store, perhaps from another machine, or JSON records: one per line, a list, or a single "
         "record, as laptime show --output json --columns all and laptime export jsonl write them. Traces are added "
-        "with "
-        "their records. A record that the store already has is not added again. Nothing is added if a JSON file has a "
-        "line "
-        "that is not a record.",
+        "with their records. A record that the store already has is not added again. Nothing is added if a JSON file "
+        "has a line that is not a record.",
     .options = [] { return output_options({"store"}); },
     .parse = parse_import,
     .examples = "  laptime import other.sqlite records.jsonl\n",
