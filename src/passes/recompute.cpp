@@ -71,6 +71,7 @@ class Recompute {
       const bool is_light = kind == OpKind::kPointwise || kind == OpKind::kReduction || kind == OpKind::kCopy;
       if (!is_light || node.annotations.phase != Phase::kForward || node.op->has_updates()) continue;
       if (region_of(node) != kNone) continue;
+      if (!rule_.parameter_copies && from().value(node.outputs[0]).role == Role::kAutocastCopy) continue;
       int64_t bytes = 0;
       for (const ValueId output : node.outputs) {
         if (saved_[static_cast<size_t>(from().value(output).storage.index)]) bytes += from().value(output).type.bytes();

@@ -14,6 +14,9 @@ struct RecomputeRule {
   // cross the border of a region. 0: no regions.
   int64_t group = 0;
   int64_t layers = 0;
+  // Whether `local` includes the copies of parameters in autocast's type. Kernels that convert while they load make no
+  // copies; where a library needs them, making one again reads and writes the whole parameter.
+  bool parameter_copies = true;
 };
 
 // Clones forward nodes into backward, each before its first reader and marked `recomputed`. Originals without readers

@@ -127,7 +127,8 @@ std::vector<std::string> composites_of(const RunConfig& config) {
 RecomputeRule recompute_rule(const RunConfig& config) {
   return {.local = config.mode == Mode::kCompile,
           .group = recompute_group(config.recompute),
-          .layers = config.model.num_layers};
+          .layers = config.model.num_layers,
+          .parameter_copies = !casts_before_products(config)};
 }
 
 PipelineOptions pipeline_options(const RunConfig& config) { return pipeline_options(config, recompute_rule(config)); }

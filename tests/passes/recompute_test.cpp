@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "passes/saved.h"
 #include "passes/small_steps.h"
 
@@ -31,6 +33,21 @@ TEST(Recompute, ChangesNoBitOfAnEagerStep) {
   const std::vector<std::byte> kept = bits(config, passes);
   passes.recompute = {false, 1, 2};
   EXPECT_EQ(bits(config, passes), kept);
+}
+
+TEST(Recompute, KeepsParameterCopiesWhereAsked) {
+  const RunConfig config = tiny_config(Edition::k2025, Precision::kBFloat16);
+  PipelineOptions passes = compile_options(config);
+  passes.shared_casts = SharedCasts::kKeep;
+  const auto copies_made_again = [&](bool parameter_copies) {
+    passes.recompute = {.local = true, .parameter_copies = parameter_copies};
+    const Graph graph = step_graph(config, passes);
+    return std::ranges::count_if(graph.nodes, [&](const Node& node) {
+      return node.annotations.recomputed && graph.value(node.outputs[0]).role == Role::kAutocastCopy;
+    });
+  };
+  EXPECT_GT(copies_made_again(true), 0);
+  EXPECT_EQ(copies_made_again(false), 0);
 }
 
 TEST(Recompute, BlockModeSavesBlockInputsOnly) {
