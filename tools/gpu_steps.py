@@ -8,12 +8,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = sorted((ROOT / "tests/golden").glob("*.safetensors"))
+FOLDERS = sorted(path.parent for path in (ROOT / "tests/golden_hf").glob("*/values.safetensors"))
 DEVICE = ["--device", "cuda"]
 PEERS_PYTHON = ROOT / "build/peers-venv/bin/python"
 
 # Kernel tests run in this many parts, each a separate process: once a kernel has broken the card, every later test in
 # the same process fails.
-PARTS = 8
+PARTS = 16
 FAKE_CASES = "*/Conformance.MatchesReference/linear_float32_contiguous_*"
 ATTENTION_CASES = "*/Conformance.MatchesReference/scaled_dot_product_attention*bfloat16_contiguous_2x3x20x24_*"
 # The attention kernels for both directions, in any order.
@@ -32,6 +33,7 @@ class Step:
     environment: dict[str, str] = field(default_factory=dict)
     expects: str = ""  # pattern that the output must match; its groups are printed
     skipped: str = ""  # why the step cannot run here
+    is_timed: bool = True  # must have the card for itself
 
     @property
     def file(self) -> str:
@@ -47,19 +49,24 @@ def numbers() -> list[Step]:
         environment = {**card, **more.pop("environment", {})}
         words = [f"--gtest_filter={cases}", "--gtest_brief=1"]
         every.append(Step(name, "numbers", words, minutes, binary="test_ops", environment=environment,
-                          expects=r"(kernels run on [^\n]+)", **more))
+                          expects=r"(kernels run on [^\n]+)", is_timed=False, **more))
+
+    def verify(name: str, what: Path, *more: str, on_fake: bool):
+        words = ["verify", str(what), *DEVICE, "--store", "none", *more]
+        every.append(Step(f"verify {name}", "numbers", words, 0.1, on_fake, is_timed=False))
 
     kernels("kernels of linear", FAKE_CASES, 0.1)
     kernels("kernels of attention", ATTENTION_CASES, 0.1)
     for part in range(PARTS):
         shard = {"GTEST_TOTAL_SHARDS": str(PARTS), "GTEST_SHARD_INDEX": str(part)}
         kernels(f"kernels part {part + 1} of {PARTS}", "*/Conformance.*", 0.5, on_fake=False, environment=shard)
-    for file in GOLDEN:
-        for mode in ("eager", "compile"):
+    for mode in ("eager", "compile"):
+        for file in GOLDEN:
             on_fake = (file.stem, mode) == ("tiny_2025", "compile")
-            words = ["verify", str(file), *DEVICE, "--mode", mode]
-            every.append(Step(f"verify {file.stem} {mode}", "numbers", words, 0.1, on_fake))
-            every.append(Step(f"verify {file.stem} {mode} tf32", "numbers", [*words, "--tf32"], 0.1, on_fake))
+            verify(f"{file.stem} {mode}", file, "--mode", mode, on_fake=on_fake)
+            verify(f"{file.stem} {mode} tf32", file, "--mode", mode, "--tf32", on_fake=on_fake)
+        for folder in FOLDERS:
+            verify(f"{folder.name} {mode}", folder, "--mode", mode, on_fake=False)
     tiny = "--d-model 32 --d-ff 64 --num-layers 1 --num-heads 2 --vocab 64 --batch 1 --context 16 --steps 1 --warmup 0".split()
     tiny += [*DEVICE, "--store", "none"]
     watched = ["profile", *tiny, "--traced-steps", "2", "--verbose"]
@@ -87,8 +94,8 @@ def peers_python() -> str:
     return ""
 
 
-def wishes(folder: Path, program: Path, fake: bool) -> list[Step]:
-    """The measurements on which verdicts are based (gpu_verdicts.py)."""
+def wishes(folder: Path, program: Path, fake: bool, rounds: int = 3) -> list[Step]:
+    """The measurements on which verdicts are based (gpu_verdicts.py); `rounds`: of the comparison with PyTorch."""
     store = ["--store", str(folder / "records.sqlite")]
     every = []
 
@@ -106,10 +113,10 @@ def wishes(folder: Path, program: Path, fake: bool) -> list[Step]:
     measure("gpt2 124M", "bench", f"--model gpt2-124M --batch 16 --context 1024 {compiled}", 0.6)
     measure("gpt2 1558M", "bench", f"--model gpt2-1558M --batch 8 --context 1024 {compiled}", 1)
     python = "" if fake else peers_python()
-    for model, minutes in (("small", 4), ("2.7B", 6)):
-        for dtype in ("bfloat16", "tf32"):
+    for dtype in ("bfloat16", "tf32"):
+        for model, minutes in (("small", 2), ("2.7B", 5)):
             words = [sys.executable, str(ROOT / "peers/run"), *DEVICE, "--cases", f"{model}:4x512:{dtype}", "--columns",
-                     PEER_COLUMNS, "--rounds", "3", "--laptime", str(program), "--python", python, "--output", "json"]
+                     PEER_COLUMNS, "--rounds", str(rounds), "--laptime", str(program), "--python", python, "--output", "json"]
             step = Step(f"peers {model} {dtype}", "wishes", words, minutes, False, binary="-")
             if not python:
                 step.skipped = "no Python with a PyTorch that sees a GPU; run peers/setup cuda"
@@ -134,14 +141,14 @@ def tables(folder: Path) -> list[Step]:
     measure("attention that won", "profile", f"{small} --context 256 --mode compile --dtype bfloat16 --view kernels", 0.4,
             ATTENTION_KERNELS)
     measure("eager against compile", "compare", f"{small} --context 256 --dtype bfloat16 --mode eager,compile --budget 10s", 1)
-    for dtype in ("float32", "tf32", "bfloat16"):
+    for dtype in ("bfloat16", "tf32", "float32"):
         for model in ("small", "medium", "large", "xl", "2.7B"):
             measure(f"size {model} {dtype}", "bench", f"--model {model} --batch 4 --context 128,256,512,1024 "
-                    f"--mode eager,compile --budget 2s --dtype {dtype}", 1.2 if model in ("xl", "2.7B") else 0.6)
+                    f"--mode compile,eager --budget 1s --dtype {dtype}", 1.2 if model in ("xl", "2.7B") else 0.6)
     every.append(Step("table", "tables", ["show", *store], 0.1, False))
     return every
 
 
-def steps(folder: Path, program: Path, fake: bool) -> list[Step]:
-    every = [*numbers(), *wishes(folder, program, fake), *tables(folder)]
+def steps(folder: Path, program: Path, fake: bool, rounds: int = 3) -> list[Step]:
+    every = [*numbers(), *wishes(folder, program, fake, rounds), *tables(folder)]
     return [step for step in every if step.on_fake or not fake]

@@ -245,7 +245,7 @@ class OnTheFakeCard(ProgramTest):
     def test_gpu_check_lists_its_steps(self):
         done = run([CHECK, BINARY, "--list"], self.environment)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertRegex(done.stdout, r"kernels part 8 of 8 +numbers +\d+\.\d min\n")
+        self.assertRegex(done.stdout, r"kernels part 16 of 16 +numbers +\d+\.\d min\n")
         self.assertRegex(done.stdout, r"\n\d+ steps, about \d+ min\n\Z")
 
     def test_point_has_a_record(self):
