@@ -25,10 +25,34 @@ bool is_foldable_cast(const Graph& graph, const Node& node) {
   return node.op->is_cast && graph.value(node.inputs[0]).type.layout == graph.value(node.outputs[0]).type.layout;
 }
 
+bool widens(const Graph& graph, const Node& cast) {
+  return size_of(graph.value(cast.outputs[0]).type.dtype) > size_of(graph.value(cast.inputs[0]).type.dtype);
+}
+
+// The attributes with which the node itself casts input `input`; nothing if it cannot.
+std::optional<Attributes> attributes_with_input_cast(const Graph& graph, const Node& node, const Attributes& attributes,
+                                                     size_t input) {
+  if (node.op->fold_input_cast == nullptr) return std::nullopt;
+  const DType to = graph.value(node.inputs[input]).type.dtype;
+  return node.op->fold_input_cast(attributes, static_cast<int>(input), to);
+}
+
+// Whether every one of these readers of a cast's result can cast by itself.
+bool can_fold(const Graph& graph, const std::vector<NodeId>& readers, ValueId result) {
+  return std::ranges::all_of(readers, [&](NodeId reader) {
+    if (!reader.valid()) return false;
+    const Node& node = graph.node(reader);
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] == result && !attributes_with_input_cast(graph, node, node.attributes, i)) return false;
+    }
+    return true;
+  });
+}
+
 class OutputCastFolding {
  public:
-  explicit OutputCastFolding(const Graph& graph)
-      : replay_(graph), readers_(readers_of(graph)), folded_(graph.nodes.size(), false) {}
+  OutputCastFolding(const Graph& graph, SharedCasts shared)
+      : replay_(graph), shared_(shared), readers_(readers_of(graph)), folded_(graph.nodes.size(), false) {}
 
   Graph run() {
     for (size_t i = 0; i < from().nodes.size(); ++i) {
@@ -44,7 +68,7 @@ class OutputCastFolding {
       Attributes attributes = node.attributes;
       for (size_t k = 0; k < node.outputs.size(); ++k) {
         const std::optional<DType> to = type_cast_to_by_all_readers(node.outputs[k]);
-        if (!to) continue;
+        if (!to || (shared_ == SharedCasts::kKeep && readers_widen(node.outputs[k]))) continue;
         const auto with_cast = node.op->fold_output_cast(attributes, static_cast<int>(k), *to);
         if (!with_cast) continue;
         attributes = *with_cast;
@@ -80,6 +104,15 @@ class OutputCastFolding {
     return type;
   }
 
+  // Whether the casts of the value make it wider, and whatever reads their results could cast by itself.
+  bool readers_widen(ValueId value) const {
+    return std::ranges::all_of(readers_[index(value)], [&](NodeId reader) {
+      const Node& node = from().node(reader);
+      return !is_view(node) && widens(from(), node) &&
+             can_fold(from(), readers_[index(node.outputs[0])], node.outputs[0]);
+    });
+  }
+
   void mark_casts_folded(ValueId value) {
     for (const NodeId reader : readers_[index(value)]) {
       const Node& node = from().node(reader);
@@ -92,6 +125,7 @@ class OutputCastFolding {
   }
 
   Replay replay_;
+  SharedCasts shared_;
   std::vector<std::vector<NodeId>> readers_;
   std::vector<bool> folded_;  // node -> a cast that the op before it performs
 };
@@ -105,10 +139,9 @@ class InputCastFolding {
       const Node& node = graph.nodes[i];
       if (!is_foldable_cast(graph, node)) continue;
       const std::vector<NodeId>& readers_of_cast = readers[static_cast<size_t>(node.outputs[0].index)];
-      if (shared == SharedCasts::kKeep && readers_of_cast.size() > 1) continue;
-      folded_[i] = std::all_of(readers_of_cast.begin(), readers_of_cast.end(), [&](NodeId reader) {
-        return reader.valid() && can_fold(graph.node(reader), node.outputs[0]);
-      });
+      const bool is_shared = readers_of_cast.size() > 1 && !widens(graph, node);
+      if (shared == SharedCasts::kKeep && is_shared) continue;
+      folded_[i] = can_fold(graph, readers_of_cast, node.outputs[0]);
     }
   }
 
@@ -119,7 +152,7 @@ class InputCastFolding {
       for (size_t i = 0; i < inputs.size(); ++i) {
         const NodeId producer = from().value(node.inputs[i]).producer;
         if (!producer.valid() || !folded_[static_cast<size_t>(producer.index)]) continue;
-        const auto with_cast = attributes_with_input_cast(node, attributes, i);
+        const auto with_cast = attributes_with_input_cast(from(), node, attributes, i);
         LAPTIME_CHECK(with_cast.has_value(), "{} can fold a cast of input {} only without another", node.op->name, i);
         attributes = *with_cast;
         inputs[i] = replay_[from().node(producer).inputs[0]];
@@ -134,20 +167,6 @@ class InputCastFolding {
  private:
   const Graph& from() const { return replay_.from; }
 
-  std::optional<Attributes> attributes_with_input_cast(const Node& node, const Attributes& attributes,
-                                                       size_t input) const {
-    if (node.op->fold_input_cast == nullptr) return std::nullopt;
-    const DType to = from().value(node.inputs[input]).type.dtype;
-    return node.op->fold_input_cast(attributes, static_cast<int>(input), to);
-  }
-
-  bool can_fold(const Node& node, ValueId value) const {
-    for (size_t i = 0; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] == value && !attributes_with_input_cast(node, node.attributes, i)) return false;
-    }
-    return true;
-  }
-
   Replay replay_;
   std::vector<bool> folded_;  // node -> a cast that each of its readers performs
 };
@@ -155,7 +174,7 @@ class InputCastFolding {
 }  // namespace
 
 Graph fold_casts(const Graph& graph, SharedCasts shared) {
-  return InputCastFolding(OutputCastFolding(graph).run(), shared).run();
+  return InputCastFolding(OutputCastFolding(graph, shared).run(), shared).run();
 }
 
 }  // namespace laptime

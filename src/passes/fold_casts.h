@@ -8,7 +8,9 @@ namespace laptime {
 // How to treat a cast that several ops read and could perform.
 enum class SharedCasts : uint8_t {
   kFold,  // each reader casts: this is free for kernels that convert while they load, and no copy takes memory
-  kKeep,  // the value is cast once, because library kernels would need a separate copy for each reader
+  // The value is cast once, because library kernels would need a separate copy for each reader. For the same reason a
+  // result stays in the narrow type that its op computes if its readers can widen it: that moves half the bytes.
+  kKeep,
 };
 
 // Removes a cast of an op's output if every reader of that output casts it to the same type. Redirects the readers of a

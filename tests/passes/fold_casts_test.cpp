@@ -1,9 +1,11 @@
 // fold_casts: which casts are folded into the op before or after them, and which stay.
 #include "passes/fold_casts.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "graph/structural_ops.h"
+#include "ops/cross_entropy/cross_entropy.h"
 #include "ops/matmul/matmul.h"
 #include "ops/norm/norm.h"
 #include "ops/pointwise/pointwise.h"
@@ -61,6 +63,27 @@ TEST(FoldCasts, SharesInputCastOnRequest) {
   const Graph kept = dead_code(fold_casts(graph, SharedCasts::kKeep));
   verify(kept, "fold_casts");
   EXPECT_EQ(count(kept, "cast"), 1);  // the cast of the weight; the cast of x has only one reader
+}
+
+TEST(FoldCasts, KeepsNarrowResultOfAProductThatReadersWiden) {
+  Builder build;
+  const ValueId x = build.source("x", contiguous_type(DType::kBFloat16, {4, 4}), Role::kInput);
+  const ValueId targets = build.source("targets", contiguous_type(DType::kInt64, {4}), Role::kInput);
+  build.output("widened by the loss", cross_entropy(build, cast(build, matmul(build, x, x), DType::kFloat32), targets,
+                                                    CrossEntropyForm::kLogSoftmax));
+  build.output("not by exp", exp(build, cast(build, matmul(build, x, x), DType::kFloat32)));
+  const Graph graph = build.finish();
+  const auto types_of_products = [](const Graph& folded) {
+    std::vector<DType> types;
+    for (const Node& node : folded.nodes) {
+      if (node.op == &kMatmul) types.push_back(folded.value(node.outputs[0]).type.dtype);
+    }
+    return types;
+  };
+  EXPECT_THAT(types_of_products(fold_casts(graph)), testing::Each(DType::kFloat32));
+  const Graph kept = dead_code(fold_casts(graph, SharedCasts::kKeep));
+  verify(kept, "fold_casts");
+  EXPECT_THAT(types_of_products(kept), testing::UnorderedElementsAre(DType::kBFloat16, DType::kFloat32));
 }
 
 TEST(FoldCasts, FoldsOutputCastAfterAView) {

@@ -24,6 +24,11 @@ std::vector<TensorType> infer_step_size(const Attributes&, std::span<const Tenso
   return {contiguous_type(in[1].dtype, {})};
 }
 
+// The gradient is read in any type.
+std::optional<Attributes> fold_input_cast(const Attributes& attributes, int input, DType to) {
+  return input == kGrad && to == DType::kFloat32 ? std::optional(attributes) : std::nullopt;
+}
+
 void reference(const OpCall& call) {
   const auto& a = call.attributes.as<AdamWAttributes>();
   const double t = call.in[kStep].at(0);
@@ -104,6 +109,7 @@ const OpCard kAdamW = {.name = "adamw",
                        .flops = [](const Signature& s) { return 14.0 * static_cast<double>(s.out[0].numel()); },
                        .reference = reference,
                        .decompose = decompose,
+                       .fold_input_cast = fold_input_cast,
                        .updates = {{0, kW}, {1, kM}, {2, kV}}};
 const OpCard kAdamStepSize = {.name = "adamw_step_size",
                               .infer = infer_step_size,
