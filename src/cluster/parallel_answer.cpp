@@ -55,13 +55,14 @@ Table plan_table(const std::vector<ParallelPlan>& plans, const ParallelQuery& qu
                                  TableCell(Json(choice_of(plan).words()), choice_of(plan).brief())};
     if (plan.refusal.empty()) {
       const std::optional<double> price = cost(plan, query);
+      const double training = training_seconds(plan, query);
       const std::vector<TableCell> values{plan.time.step,
                                           plan.low,
                                           plan.high,
                                           plan.tokens_per_second(),
                                           exposed_share(plan),
                                           plan.time.bubble / plan.time.step,
-                                          training_seconds(plan, query),
+                                          training > 0 ? TableCell(Json(training), long_time(training)) : TableCell(),
                                           price ? TableCell(Json(*price), fmt::format("{:.0f}", *price)) : TableCell(),
                                           bytes(plan.bytes.total()),
                                           bytes(plan.bytes.parameters),
