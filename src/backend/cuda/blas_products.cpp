@@ -147,10 +147,9 @@ const std::vector<BlasAlgorithm>& BlasProducts::proposals(const BlasProduct& pro
   const Preference preference(*blas_, product);
   std::vector<BlasHeuristic> results(kMost);
   int count = 0;
-  const BlasStatus status =
-      blas_->cublasLtMatmulAlgoGetHeuristic(handle_, described.product, described.left, described.right,
-                                            described.added, described.result, preference.handle(), kMost,
-                                            results.data(), &count);
+  const BlasStatus status = blas_->cublasLtMatmulAlgoGetHeuristic(handle_, described.product, described.left,
+                                                                  described.right, described.added, described.result,
+                                                                  preference.handle(), kMost, results.data(), &count);
   if (status != kBlasSuccess) return found->second;
   results.resize(static_cast<size_t>(count));
   for (const BlasHeuristic& result : results) {
