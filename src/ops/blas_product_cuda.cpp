@@ -12,7 +12,8 @@
 namespace laptime::cuda {
 namespace {
 
-constexpr uint32_t kAlignment = 16;  // the widest load of a thread
+constexpr uint32_t kAlignment = 16;    // the widest load of a thread
+constexpr int64_t kPaddedBytes = 128;  // padded rows begin at multiples of this, so that no row adds a line of memory
 
 uint32_t alignment_of(const TensorType& type) {
   const auto begin = static_cast<uint64_t>(type.layout.offset * size_of(type.dtype));
@@ -96,7 +97,7 @@ class BlasCall {
   static TensorType padded_type(const TensorType& type) {
     const Shape& shape = type.shape();
     const bool columns_adjacent = type.layout.strides[-1] == 1;
-    const int64_t elements = kAlignment / size_of(type.dtype);
+    const int64_t elements = kPaddedBytes / size_of(type.dtype);
     TensorType padded = contiguous_type(type.dtype, shape);
     Dims& strides = padded.layout.strides;
     const int64_t leading = align_up(columns_adjacent ? shape[-1] : shape[-2], elements);
