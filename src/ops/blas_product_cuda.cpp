@@ -12,7 +12,8 @@
 namespace laptime::cuda {
 namespace {
 
-constexpr uint32_t kAlignment = 16;  // the widest load of a thread
+constexpr uint32_t kAlignment = 16;    // the widest load of a thread
+constexpr int64_t kPaddedBytes = 128;  // padded rows begin at multiples of this, so that no row adds a line of memory
 
 uint32_t alignment_of(const TensorType& type) {
   const auto begin = static_cast<uint64_t>(type.layout.offset * size_of(type.dtype));
@@ -67,7 +68,7 @@ class BlasCall {
     }
     operands.a = factor(product.a, product.compute, blas.m, blas.k, a_copy, blas.a);
     operands.b = factor(product.b, product.compute, blas.k, blas.n, b_copy, blas.b);
-    if (product.bias != nullptr) add_bias(*product.bias, c.type.dtype);
+    if (product.bias != nullptr) add_bias(*product.bias, product.compute, c.type.dtype);
     blas.c = blas.d;
     if (product.addend != nullptr) add_addend(*product.addend, c);
   }
@@ -78,6 +79,8 @@ class BlasCall {
   BlasOperands operands;
   // Buffers for operands that must be copied first.
   std::optional<TensorView> a_copy, b_copy, bias_copy, addend_copy;
+  // The bias rounded to the type of the factors, from which bias_copy is then made in the type of the result.
+  std::optional<TensorView> rounded_bias;
   // The result with padded rows, which is then copied to its destination; absent if the library writes the result
   // directly.
   std::optional<TensorView> c_copy;
@@ -85,14 +88,16 @@ class BlasCall {
 
  private:
   // Whether rows or columns start at addresses that are not multiples of 16 bytes.
-  static bool is_odd(const BlasMatrix& matrix) { return matrix.leading * size_of(matrix.dtype) % kAlignment != 0; }
+  static bool is_odd(const BlasMatrix& matrix) {
+    return matrix.alignment < kAlignment || matrix.leading * size_of(matrix.dtype) % kAlignment != 0;
+  }
 
   // The type of a copy with padded rows, for a tensor of at least two axes whose last or second-to-last axis is
   // contiguous.
   static TensorType padded_type(const TensorType& type) {
     const Shape& shape = type.shape();
     const bool columns_adjacent = type.layout.strides[-1] == 1;
-    const int64_t elements = kAlignment / size_of(type.dtype);
+    const int64_t elements = kPaddedBytes / size_of(type.dtype);
     TensorType padded = contiguous_type(type.dtype, shape);
     Dims& strides = padded.layout.strides;
     const int64_t leading = align_up(columns_adjacent ? shape[-1] : shape[-2], elements);
@@ -116,32 +121,38 @@ class BlasCall {
 
   const void* factor(const TensorView& view, DType compute, int64_t rows, int64_t columns,
                      std::optional<TensorView>& copy, BlasMatrix& matrix) {
-    const std::optional<BlasMatrix> direct = matrix_of(view.type, blas.batches, rows, columns);
-    if (is_padded_ && direct && view.shape().rank() >= 2 && is_odd(*direct)) {
-      const TensorType type = padded_type({compute, view.type.layout});
-      if (const std::optional<BlasMatrix> padded = matrix_of(type, blas.batches, rows, columns)) {
+    const TensorType type = readable_type(view.type, compute, rows, columns);
+    matrix = *matrix_of(type, blas.batches, rows, columns);
+    if (is_padded_ && type.shape().rank() >= 2 && is_odd(matrix)) {
+      const TensorType wide = padded_type(type);
+      if (const std::optional<BlasMatrix> padded = matrix_of(wide, blas.batches, rows, columns)) {
         matrix = *padded;
-        copy = padded_piece(type);
+        copy = padded_piece(wide);
         return copy->data;
       }
     }
-    if (direct && view.type.dtype == compute) {
-      matrix = *direct;
-      return device_data(view).data;
-    }
-    // A copy in the order of the original is faster if its matrices are readable.
-    TensorType type{compute, dense_like(view.type.layout)};
-    if (!matrix_of(type, blas.batches, rows, columns)) type = contiguous_type(compute, view.shape());
-    matrix = *matrix_of(type, blas.batches, rows, columns);
+    if (type == view.type) return device_data(view).data;
     copy = piece(type);
     return copy->data;
   }
 
-  void add_bias(const TensorView& bias, DType result) {
+  // The type of a factor or, if the library cannot read it, of its copy.
+  TensorType readable_type(const TensorType& type, DType compute, int64_t rows, int64_t columns) const {
+    if (type.dtype == compute && matrix_of(type, blas.batches, rows, columns)) return type;
+    // A copy in the order of the original is faster if its matrices are readable.
+    TensorType copy{compute, dense_like(type.layout)};
+    if (!matrix_of(copy, blas.batches, rows, columns)) copy = contiguous_type(compute, type.shape());
+    return copy;
+  }
+
+  // The library reads a bias in the type of the result. A result in float32 of narrower factors has a bias that is
+  // rounded like the factors.
+  void add_bias(const TensorView& bias, DType compute, DType result) {
     blas.has_bias = true;
     blas.bias = result;
     operands.bias = device_data(bias).data;
-    if (bias.type.dtype == result && (bias.strides()[0] == 1 || blas.n == 1)) return;
+    if (bias.type.dtype != compute && compute != result) rounded_bias = piece(contiguous_type(compute, bias.shape()));
+    if (!rounded_bias && bias.type.dtype == result && (bias.strides()[0] == 1 || blas.n == 1)) return;
     bias_copy = piece(contiguous_type(result, bias.shape()));
     operands.bias = bias_copy->data;
   }
@@ -171,8 +182,6 @@ std::string blas_refusal(const Product& product, const BlasChoice& choice) {
   if (product.compute != DType::kFloat32 && !is_16_bit_float(product.compute)) return "factors are not floats";
   if (choice.tf32 && product.compute != DType::kFloat32) return "tf32 is for factors in float32";
   if (result != product.compute && result != DType::kFloat32) return "the result is narrower than its factors";
-  if (product.bias != nullptr && product.bias->type.dtype != product.compute && result != product.compute)
-    return "the bias would be rounded to a type that is not that of the result";
   if (product.addend != nullptr && product.addend->type.dtype != result) return "the addend has not the result's type";
   const Shape& shape = product.b.shape();
   for (const int64_t size : {shape[-2], shape[-1], product.c.numel() / shape[-1]}) {
@@ -194,7 +203,8 @@ void launch_blas(const KernelCall& call, const Product& product, const BlasChoic
   const BlasCall blas(product, choice, call.workspace);
   if (blas.a_copy) launch_move(call, product.a, *blas.a_copy);
   if (blas.b_copy) launch_move(call, product.b, *blas.b_copy);
-  if (blas.bias_copy) launch_move(call, *product.bias, *blas.bias_copy);
+  if (blas.rounded_bias) launch_move(call, *product.bias, *blas.rounded_bias);
+  if (blas.bias_copy) launch_move(call, blas.rounded_bias ? *blas.rounded_bias : *product.bias, *blas.bias_copy);
   if (blas.addend_copy) launch_move(call, *product.addend, *blas.addend_copy);
   static_cast<Queue&>(call.queue).launch(blas.blas, blas.operands);
   if (blas.c_copy) launch_move(call, *blas.c_copy, product.c);

@@ -33,6 +33,8 @@ struct BlasChoice {
   // memory in which they do, because the library's algorithms for unaligned rows are slower.
   bool padded = false;
 };
+inline constexpr int kPaddedAlgorithms = 3;  // the number of proposals that are tried with padded matrices
+
 std::string blas_refusal(const Product& product, const BlasChoice& choice);
 int64_t blas_workspace(const Product& product, const BlasChoice& choice = {});
 void prepare_blas(const Product& product, const BlasChoice& choice, Queue& queue);
@@ -100,8 +102,11 @@ std::vector<Kernel> product_kernels(const OpCard& op) {
     (kernels.push_back(BlasKernel<kProductOf, kAlgorithms, true>::of(op)), ...);
   }
   (std::make_integer_sequence<int, kBlasAlgorithms>());
-  kernels.push_back(BlasKernel<kProductOf, 0, false, false, true>::of(op));
-  kernels.push_back(BlasKernel<kProductOf, 0, true, false, true>::of(op));
+  [&]<int... kAlgorithms>(std::integer_sequence<int, kAlgorithms...>) {
+    (kernels.push_back(BlasKernel<kProductOf, kAlgorithms, false, false, true>::of(op)), ...);
+    (kernels.push_back(BlasKernel<kProductOf, kAlgorithms, true, false, true>::of(op)), ...);
+  }
+  (std::make_integer_sequence<int, kPaddedAlgorithms>());
   kernels.push_back(
       {.op = &op,
        .name = "tiles",

@@ -1,6 +1,7 @@
 // Replaces libcublasLt for the card of fake_cuda.cpp, with the functions that laptime calls. It proposes three
 // algorithms, which add the terms of a sum in different orders, and computes them on the host when the stream reaches
-// them. Calls that the documentation of cuBLASLt forbids are rejected.
+// them. The last algorithm rounds a product to the type of the result before it adds the bias, as the library does for
+// some shapes. Calls that the documentation of cuBLASLt forbids are rejected.
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -65,6 +66,11 @@ void store(int type, void* to, int64_t position, float value) {
   }
 }
 
+float rounded_to(int type, float value) {
+  if (type == blas::kReal16) return static_cast<float>(Float16(value));
+  return type == blas::kRealBFloat16 ? static_cast<float>(BFloat16(value)) : value;
+}
+
 float rounded_to_tf32(float value) {
   constexpr uint32_t kDropped = 13;
   auto bits = std::bit_cast<uint32_t>(value);
@@ -112,7 +118,10 @@ struct Task {
       for (int64_t column = 0; column < d_layout.columns; ++column) {
         for (int64_t row = 0; row < d_layout.rows; ++row) {
           float value = element(batch, row, column);
-          if (product.epilogue == blas::kEpilogueBias) value += load(product.bias_type, product.bias, row);
+          if (product.epilogue == blas::kEpilogueBias) {
+            if (algorithm == kAlgorithms) value = rounded_to(d_layout.type, value);
+            value += load(product.bias_type, product.bias, row);
+          }
           if (beta != 0) {
             const int64_t at = batch * c_layout.batch_stride + row + column * c_layout.column_stride;
             value += beta * load(c_layout.type, c, at);

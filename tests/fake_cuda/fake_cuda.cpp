@@ -312,18 +312,26 @@ Status cuMemsetD8Async(DeviceAddress address, unsigned char value, size_t bytes,
   stream->enqueue([=] { run_watched(kFillRan, [=] { std::memset(reinterpret_cast<void*>(address), value, bytes); }); });
   return kSuccess;
 }
-Status cuMemcpyHtoD_v2(DeviceAddress to, const void* from, size_t bytes) {
+// The bytes are staged at once, and reach the card when the stream does. There is no copy in the default stream, for
+// which the kernels of a non-blocking stream would not wait.
+Status cuMemcpyHtoDAsync_v2(DeviceAddress to, const void* from, size_t bytes, StreamHandle stream) {
   const std::lock_guard lock(card().mutex);
   if (card().failed != kSuccess) return card().failed;
+  if (stream->capture != nullptr) return kCaptureUnsupported;
   if (!is_allocated(to, bytes)) return kInvalidValue;
-  std::memcpy(reinterpret_cast<void*>(to), from, bytes);
+  const auto* const first = static_cast<const std::byte*>(from);
+  stream->enqueue([to, staged = std::vector<std::byte>(first, first + bytes)] {
+    std::memcpy(reinterpret_cast<void*>(to), staged.data(), staged.size());
+  });
   return kSuccess;
 }
-Status cuMemcpyDtoH_v2(void* to, DeviceAddress from, size_t bytes) {
+// The bytes reach the host when the stream does.
+Status cuMemcpyDtoHAsync_v2(void* to, DeviceAddress from, size_t bytes, StreamHandle stream) {
   const std::lock_guard lock(card().mutex);
   if (card().failed != kSuccess) return card().failed;
+  if (stream->capture != nullptr) return kCaptureUnsupported;
   if (!is_allocated(from, bytes)) return kInvalidValue;
-  std::memcpy(to, reinterpret_cast<const void*>(from), bytes);
+  stream->enqueue([=] { std::memcpy(to, reinterpret_cast<const void*>(from), bytes); });
   return kSuccess;
 }
 

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 
+#include "backend/cuda/blas.h"
 #include "base/isa.h"
 #include "ops/gelu/gelu.h"
 #include "ops/kernels_cpu.h"
@@ -56,6 +59,65 @@ TEST(ProductGate, RejectsADroppedProduct) {
     EXPECT_NE(error_of_split(launch_split<3, 2>, k), "") << k;
     EXPECT_NE(error_of_split(launch_split<3, 4>, k), "") << k;
   }
+}
+
+// A kernel with the tolerances of cuBLASLt.
+std::string error_by_library(const ConformanceCase& row, DType dtype, void (*launch)(const KernelCall&),
+                             const char* library = cuda::kBlasName) {
+  return conformance_error({row, dtype, Arrangement::kContiguous, 0},
+                           {.op = row.op, .name = "by_library", .launch = launch, .library = library});
+}
+
+// bias + a b of matrices, with the factors rounded by kRoundFactor, and the product by kRoundProduct.
+template <double (*kRoundFactor)(double), double (*kRoundProduct)(double)>
+void launch_addmm(const KernelCall& call) {
+  const int64_t k_size = call.in[1].shape()[1];
+  const int64_t n = call.in[2].shape()[1];
+  for (int64_t at = 0; at < call.out[0].numel(); ++at) {
+    float sum = 0;
+    for (int64_t k = 0; k < k_size; ++k)
+      sum += static_cast<float>(kRoundFactor(call.in[1].at(at / n * k_size + k))) *
+             static_cast<float>(kRoundFactor(call.in[2].at(k * n + at % n)));
+    call.out[0].put(at, kRoundProduct(sum) + call.in[0].at(at % n));
+  }
+}
+double unrounded(double value) { return value; }
+double as_bfloat16(double value) {
+  return static_cast<double>(static_cast<float>(BFloat16(static_cast<float>(value))));
+}
+double as_tf32(double value) {
+  constexpr uint32_t kKept = ~((1U << 13U) - 1);
+  return static_cast<double>(std::bit_cast<float>(std::bit_cast<uint32_t>(static_cast<float>(value)) & kKept));
+}
+double shifted(double value) { return value > 60 ? value + 7e-4 : value; }
+double more(double value) { return as_bfloat16(1.01 * value); }
+
+ConformanceCase addmm_row(int64_t k) {
+  return {.op = &kAddmm,
+          .inputs = {{.shape = {33}}, {.shape = {17, k}}, {.shape = {k, 33}}},
+          .slack = 24,
+          .absolute = 24,
+          .plain = plain_addmm};
+}
+
+TEST(LibraryGate, AcceptsAProductThatIsRoundedBeforeItsBias) {
+  constexpr auto kRounds = launch_addmm<unrounded, as_bfloat16>;
+  for (const int64_t k : {7, 33, 385}) {
+    EXPECT_EQ(error_by_library(addmm_row(k), DType::kBFloat16, kRounds), "") << k;
+    EXPECT_NE(error_by_library(addmm_row(k), DType::kBFloat16, kRounds, nullptr), "") << k;  // not by our own kernel
+    EXPECT_NE(error_by_library(addmm_row(k), DType::kFloat32, kRounds), "") << k;            // nor in a wide result
+    EXPECT_NE(error_by_library(addmm_row(k), DType::kBFloat16, launch_addmm<unrounded, more>), "") << k;
+  }
+}
+
+TEST(LibraryGate, RejectsFactorsInTf32) {
+  for (const int64_t k : {7, 33, 385}) {
+    EXPECT_EQ(error_by_library(addmm_row(k), DType::kFloat32, launch_addmm<unrounded, unrounded>), "") << k;
+    EXPECT_NE(error_by_library(addmm_row(k), DType::kFloat32, launch_addmm<as_tf32, unrounded>), "") << k;
+  }
+  // An error that is small for an element with such a sum.
+  EXPECT_THAT(error_by_library(addmm_row(385), DType::kFloat32, launch_addmm<unrounded, shifted>),
+              HasSubstr("any order"));
 }
 
 // The first kernel of an op, with its results multiplied by 1.01.

@@ -30,7 +30,8 @@ using PlainLoops = std::vector<double> (*)(const Signature& signature, std::span
 // the host (support/cuda/host_grid.h), must
 //   - agree with the reference on the same inputs in float64, within the tolerance below,
 //   - for a contraction, also agree in the L2 norm (kFloat32Limit, ...) and, with `plain`, have a largest error of
-//     at most twice that of the plain loops,
+//     at most twice that of the plain loops; a kernel of cuBLASLt, whose order of additions is its own, may have
+//     Point::largest_library_error,
 //   - give the same bits with 1, 2 and 3 threads (a CUDA kernel: for any order of the threads of a block), and when it
 //     runs again,
 //   - write all elements of its outputs and nothing else, and read nothing but its inputs,
@@ -47,7 +48,7 @@ struct ConformanceCase {
   // float32, plus `slack` such units of the result, plus rounding to the type of the output. Reductions and products
   // may have four times this error, because partial sums are rounded too. With 0, the bits must be equal. A kernel that
   // rounds between products may also have four times the change that results when the inputs change by half a unit of
-  // bfloat16.
+  // bfloat16. cuBLASLt may round a product to the 16-bit type of its result before it adds the bias.
   double slack = 3;
   // Additional error, in units in the last place of 1, for results that are differences of numbers near 1.
   double absolute = 0;

@@ -4,10 +4,32 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
+#include "backend/cuda/blas.h"
+#include "ops/linear/linear.h"
+#include "ops/matmul/matmul.h"
 #include "tensor/elements.h"
 
 namespace laptime::test {
+namespace {
+
+// The largest relative error of rounding to a 16-bit type.
+double half_unit(DType dtype) { return dtype == DType::kBFloat16 ? 0x1p-8 : 0x1p-11; }
+
+// The position of a factor of a product with a bias; none for any other call.
+std::optional<size_t> factor_beside_bias(const Signature& signature) {
+  if (signature.op == &kAddmm) return 1;
+  if (signature.op != &kLinear) return std::nullopt;
+  const bool addend = signature.attributes.as<LinearAttributes>().product.addend;
+  return signature.in.size() > (addend ? 3U : 2U) ? std::optional<size_t>(0) : std::nullopt;
+}
+
+}  // namespace
+
+bool is_of_blas(const Kernel& kernel) {
+  return kernel.library != nullptr && std::string_view(kernel.library) == cuda::kBlasName;
+}
 
 std::vector<TensorView> views_of(std::vector<GuardedTensor>& tensors) {
   std::vector<TensorView> views;
@@ -55,12 +77,19 @@ bool Point::reduces() const {
 }
 
 const std::vector<std::vector<double>>& Point::tolerance(const Kernel& kernel) {
+  if (is_of_blas(kernel) && !products_before_bias().empty()) {
+    if (tolerance_of_library_.empty()) {
+      tolerance_of_library_ = tolerance_;
+      for (size_t i = 0; i < products_before_bias().size(); ++i)
+        tolerance_of_library_[0][i] += half_unit(signature.out[0].dtype) * std::abs(products_before_bias()[i]);
+    }
+    return tolerance_of_library_;
+  }
   if (!kernel.rounds_between_products || !is_16_bit_float(signature.in[0].dtype)) return tolerance_;
   if (tolerance_of_rounding_.empty()) {
-    const double half_unit = signature.in[0].dtype == DType::kBFloat16 ? 0x1p-8 : 0x1p-11;
     constexpr double kSlack = 4;  // changes of terms may cancel in every random draw
     tolerance_of_rounding_ = tolerance_;
-    add_sensitivity(half_unit, kSlack, tolerance_of_rounding_);
+    add_sensitivity(half_unit(signature.in[0].dtype), kSlack, tolerance_of_rounding_);
   }
   return tolerance_of_rounding_;
 }
@@ -71,6 +100,53 @@ void Point::add_plain(PlainLoops plain) {
   for (size_t i = 0; i < values.size(); ++i)
     largest_plain_error =
         std::max(largest_plain_error, std::abs(rounded(values[i], signature.out[0].dtype) - truth[0][i]));
+  // Each of the K additions of a sum rounds by at most one unit of a partial sum, which for terms of random sign is
+  // about sqrt(K) times a term. Such errors add up to about K units of a term in any order, that is, to a unit of the
+  // sum of the magnitudes of all terms. Tensor cores truncate, so a unit is that of truncation.
+  std::vector<GuardedTensor> magnitudes;
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    magnitudes.emplace_back(signature.in[k]);
+    const TensorView from = inputs[k].view();
+    const TensorView to = magnitudes.back().view();
+    for (int64_t i = 0; i < to.numel(); ++i) to.put(i, std::abs(from.at(i)));
+  }
+  double largest = 0;
+  for (const double sum : plain(signature, views_of(magnitudes))) largest = std::max(largest, sum);
+  constexpr double kSlack = 4;
+  sum_error_ = kSlack * kFloatUnit * largest;
+}
+
+const std::vector<double>& Point::products_before_bias() {
+  if (products_before_bias_) return *products_before_bias_;
+  products_before_bias_.emplace();
+  const std::optional<size_t> factor = factor_beside_bias(signature);
+  if (!factor || !is_16_bit_float(signature.out[0].dtype)) return *products_before_bias_;
+  // Doubling a factor is exact, and adds the product once more.
+  std::vector<GuardedTensor> doubled;
+  for (size_t k = 0; k < inputs.size(); ++k) {
+    doubled.emplace_back(signature.in[k]);
+    const TensorView from = inputs[k].view();
+    const TensorView to = doubled.back().view();
+    for (int64_t i = 0; i < to.numel(); ++i) to.put(i, from.at(i) * (k == *factor ? 2 : 1));
+  }
+  const std::vector<double> twice = reference(doubled)[0];
+  for (size_t i = 0; i < twice.size(); ++i) {
+    const double product = twice[i] - truth[0][i];
+    products_before_bias_->push_back(std::isfinite(product) ? product : 0);
+  }
+  return *products_before_bias_;
+}
+
+double Point::largest_library_error() {
+  double rounding = 0;
+  const DType dtype = signature.out[0].dtype;
+  const double unit = is_16_bit_float(dtype) ? half_unit(dtype) : kFloatUnit;
+  for (size_t i = 0; i < truth[0].size(); ++i) {
+    if (!std::isfinite(truth[0][i])) continue;
+    const double product = products_before_bias().empty() ? 0 : std::abs(products_before_bias()[i]);
+    rounding = std::max(rounding, unit * (std::abs(truth[0][i]) + (1 + unit) * product));
+  }
+  return sum_error_ + rounding;
 }
 
 // Outputs are float64, so that results are not rounded.

@@ -1,9 +1,14 @@
 // The operands of one point of a conformance test, the results of the reference, and the accepted error of a kernel.
 #pragma once
 
+#include <optional>
+
 #include "support/conformance.h"
 
 namespace laptime::test {
+
+// Whether the kernel is one of cuBLASLt.
+bool is_of_blas(const Kernel& kernel);
 
 constexpr double kFloatUnit = 0x1p-23;  // one unit in the last place of a float32 of about 1
 
@@ -23,6 +28,9 @@ class Point {
   const std::vector<std::vector<double>>& tolerance(const Kernel& kernel);
   double largest_plain_error = 0;  // error of the first output; 0 without plain loops
   bool has_plain = false;
+  // Largest accepted error of the first output of a product by cuBLASLt, with plain loops. Its order of additions, and
+  // whether they round or truncate, is its own.
+  double largest_library_error();
 
  private:
   std::vector<std::vector<double>> reference(std::vector<GuardedTensor>& from);
@@ -33,10 +41,15 @@ class Point {
                           std::vector<std::vector<double>>& tolerance);
   void add_plain(PlainLoops plain);
   bool reduces() const;
+  // The products of the first output without their bias if they may be rounded to its type first; otherwise empty.
+  const std::vector<double>& products_before_bias();
 
   double slack_ = 0;
   std::vector<std::vector<double>> tolerance_;
-  std::vector<std::vector<double>> tolerance_of_rounding_;  // empty until a kernel needs it
+  std::vector<std::vector<double>> tolerance_of_rounding_;   // empty until a kernel needs it
+  std::vector<std::vector<double>> tolerance_of_library_;    // empty until a kernel needs it
+  std::optional<std::vector<double>> products_before_bias_;  // absent until a kernel needs it
+  double sum_error_ = 0;  // accepted error of float32 sums in any order, with plain loops
 };
 
 }  // namespace laptime::test

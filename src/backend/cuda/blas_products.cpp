@@ -2,6 +2,8 @@
 // D^T = B^T A^T, because it takes column-major matrices.
 #include "backend/cuda/blas_products.h"
 
+#include <fmt/format.h>
+
 #include <bit>
 #include <cstdint>
 #include <utility>
@@ -120,22 +122,40 @@ void BlasProducts::prepare(const BlasProduct& product) {
     prepared->set(blas::kProductEpilogue, static_cast<uint32_t>(blas::kEpilogueBias));
     prepared->set(blas::kProductBiasType, static_cast<int32_t>(type_number(product.bias)));
   }
-  const Preference preference(*blas_, product);
-  std::vector<BlasHeuristic> proposals(static_cast<size_t>(product.algorithm) + 1);
-  int count = 0;
-  const BlasStatus status = blas_->cublasLtMatmulAlgoGetHeuristic(
-      handle_, prepared->product, prepared->left, prepared->right, prepared->added, prepared->result,
-      preference.handle(), product.algorithm + 1, proposals.data(), &count);
-  while (count > 0 && proposals.at(static_cast<size_t>(count) - 1).state != kBlasSuccess) --count;
-  if (status == kBlasSuccess && count > 0 && count <= product.algorithm && product.any_order)
-    throw Error::format("cuda: cuBLASLt proposes {} algorithms for this product, not {}", count, product.algorithm + 1);
-  if (status != kBlasSuccess || count == 0)
+  const std::vector<BlasAlgorithm>& proposed = proposals(product, *prepared);
+  if (proposed.empty())
     throw Error::format(
         "cuda: cuBLASLt has no algorithm for a product of {} x {} x {} in {}; choose the kernel of laptime with "
         "--kernels",
         product.m, product.n, product.k, name_of(product.a.dtype));
-  prepared->algorithm = proposals.at(static_cast<size_t>(count) - 1).algorithm;
+  const auto index = static_cast<size_t>(product.algorithm);
+  if (index >= proposed.size())
+    throw MissingProposal(fmt::format("cuda: cuBLASLt proposes {} algorithms for a product of {} x {} x {}, not {}",
+                                      proposed.size(), product.m, product.n, product.k, index + 1));
+  prepared->algorithm = proposed[index];
   prepared_.emplace(product, std::move(prepared));
+}
+
+// The library is always asked for the same number of proposals, once for each product, because the number may change
+// which algorithm has which index.
+const std::vector<BlasAlgorithm>& BlasProducts::proposals(const BlasProduct& product, const Prepared& described) {
+  constexpr int kMost = 32;
+  BlasProduct key = product;
+  key.algorithm = 0;
+  const auto [found, is_new] = proposals_.try_emplace(key);
+  if (!is_new) return found->second;
+  const Preference preference(*blas_, product);
+  std::vector<BlasHeuristic> results(kMost);
+  int count = 0;
+  const BlasStatus status = blas_->cublasLtMatmulAlgoGetHeuristic(handle_, described.product, described.left,
+                                                                  described.right, described.added, described.result,
+                                                                  preference.handle(), kMost, results.data(), &count);
+  if (status != kBlasSuccess) return found->second;
+  results.resize(static_cast<size_t>(count));
+  for (const BlasHeuristic& result : results) {
+    if (result.state == kBlasSuccess) found->second.push_back(result.algorithm);
+  }
+  return found->second;
 }
 
 std::string BlasProducts::run(const BlasProduct& product, const BlasOperands& operands) {

@@ -8,12 +8,14 @@
 #include <vector>
 
 #include "backend/cuda/blas.h"
+#include "base/error.h"
 #include "tensor/dtype.h"
 
 namespace laptime::cuda {
 
-// The number of algorithms proposed by the library that are tried for a product.
-inline constexpr int kBlasAlgorithms = 3;
+// The number of algorithms proposed by the library that are tried for a product. It proposes about as many, and any of
+// them may be the fastest.
+inline constexpr int kBlasAlgorithms = 8;
 
 // A batch of matrices in memory: one of the two strides is 1, and the other is `leading`.
 struct BlasMatrix {
@@ -37,7 +39,7 @@ struct BlasProduct {
   bool tf32 = false;  // round float32 factors to the 10 mantissa bits of TF32
   int algorithm = 0;  // index among the algorithms that the library proposes, fastest first by its estimate
   // Also allow algorithms that add partial sums in no fixed order, or round them in between. They are only for
-  // comparison, because their bits vary between runs. An index beyond the library's proposals is then an error.
+  // comparison, because their bits vary between runs.
   bool any_order = false;
 
   friend auto operator<=>(const BlasProduct&, const BlasProduct&) = default;
@@ -52,6 +54,12 @@ struct BlasOperands {
   void* d = nullptr;
 };
 
+// The library proposes fewer algorithms for a product than its index.
+class MissingProposal : public Error {
+ public:
+  using Error::Error;
+};
+
 class BlasProducts {
  public:
   // Bytes of device memory shared by all products of a stream, as recommended by NVIDIA.
@@ -64,8 +72,8 @@ class BlasProducts {
   BlasProducts& operator=(const BlasProducts&) = delete;
   ~BlasProducts();
 
-  // Chooses the algorithm, which stays the same for the lifetime of this object. If the library proposes fewer
-  // algorithms, the last one is used. Throws Error if it proposes none.
+  // Chooses the algorithm, which stays the same for the lifetime of this object. Throws MissingProposal if the library
+  // proposes fewer algorithms, and Error if it proposes none.
   void prepare(const BlasProduct& product);
   // Enqueues a prepared product. Returns the error; empty if there is none.
   std::string run(const BlasProduct& product, const BlasOperands& operands);
@@ -73,11 +81,15 @@ class BlasProducts {
  private:
   struct Prepared;
 
+  // The algorithms that the library proposes for a product.
+  const std::vector<BlasAlgorithm>& proposals(const BlasProduct& product, const Prepared& described);
+
   std::shared_ptr<const Blas> blas_;
   StreamHandle stream_;
   DeviceAddress workspace_;
   BlasHandle handle_ = nullptr;
   std::map<BlasProduct, std::unique_ptr<Prepared>> prepared_;
+  std::map<BlasProduct, std::vector<BlasAlgorithm>> proposals_;  // for algorithm 0 of each product
 };
 
 }  // namespace laptime::cuda

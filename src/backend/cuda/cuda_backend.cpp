@@ -326,16 +326,20 @@ std::optional<Sensors> CudaBackend::sensors() {
   return sensors_ == nullptr ? std::nullopt : std::optional<Sensors>(sensors_->read());
 }
 
+// Copies are made in the stream of the kernels. cuMemcpyHtoD would copy in the default stream, for which this stream
+// does not wait, and it may return before the bytes are in the memory of the card.
 void CudaBackend::write(std::byte* device, const std::byte* host, int64_t bytes) {
   make_current();
+  driver_->check(driver_->cuMemcpyHtoDAsync(address_of(device), host, static_cast<size_t>(bytes), stream_->handle),
+                 "copying to the GPU");
   driver_->check(driver_->cuStreamSynchronize(stream_->handle), "cuStreamSynchronize");
-  driver_->check(driver_->cuMemcpyHtoD(address_of(device), host, static_cast<size_t>(bytes)), "copying to the GPU");
 }
 
 void CudaBackend::read(std::byte* host, const std::byte* device, int64_t bytes) {
   make_current();
+  driver_->check(driver_->cuMemcpyDtoHAsync(host, address_of(device), static_cast<size_t>(bytes), stream_->handle),
+                 "copying from the GPU");
   driver_->check(driver_->cuStreamSynchronize(stream_->handle), "cuStreamSynchronize");
-  driver_->check(driver_->cuMemcpyDtoH(host, address_of(device), static_cast<size_t>(bytes)), "copying from the GPU");
 }
 
 }  // namespace laptime::cuda

@@ -73,7 +73,11 @@ double CudaBackend::measure_products(DType factors) {
                                 .d = matrix,
                                 .tf32 = options_.tf32 && factors == DType::kFloat32,
                                 .algorithm = algorithm};
-      stream_->prepare(product);
+      try {
+        stream_->prepare(product);
+      } catch (const MissingProposal&) {
+        break;
+      }
       shortest = std::min(shortest, shortest_run([&] { stream_->launch(product, operands); }));
     }
     const auto edge = static_cast<double>(size);

@@ -60,8 +60,8 @@ void find_functions(Library& library, Driver& driver) {
   library.find(driver.cuMemAllocFromPoolAsync, "cuMemAllocFromPoolAsync");
   library.find(driver.cuMemFreeAsync, "cuMemFreeAsync");
   library.find(driver.cuMemsetD8Async, "cuMemsetD8Async");
-  library.find(driver.cuMemcpyHtoD, "cuMemcpyHtoD_v2");
-  library.find(driver.cuMemcpyDtoH, "cuMemcpyDtoH_v2");
+  library.find(driver.cuMemcpyHtoDAsync, "cuMemcpyHtoDAsync_v2");
+  library.find(driver.cuMemcpyDtoHAsync, "cuMemcpyDtoHAsync_v2");
   library.find(driver.cuMemcpyDtoDAsync, "cuMemcpyDtoDAsync_v2");
   library.find(driver.cuStreamCreate, "cuStreamCreate");
   library.find(driver.cuStreamDestroy, "cuStreamDestroy_v2");

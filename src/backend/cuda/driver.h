@@ -67,8 +67,8 @@ struct Driver {
                                     StreamHandle stream) = nullptr;
   Status (*cuMemFreeAsync)(DeviceAddress address, StreamHandle stream) = nullptr;
   Status (*cuMemsetD8Async)(DeviceAddress address, unsigned char value, size_t bytes, StreamHandle stream) = nullptr;
-  Status (*cuMemcpyHtoD)(DeviceAddress to, const void* from, size_t bytes) = nullptr;
-  Status (*cuMemcpyDtoH)(void* to, DeviceAddress from, size_t bytes) = nullptr;
+  Status (*cuMemcpyHtoDAsync)(DeviceAddress to, const void* from, size_t bytes, StreamHandle stream) = nullptr;
+  Status (*cuMemcpyDtoHAsync)(void* to, DeviceAddress from, size_t bytes, StreamHandle stream) = nullptr;
   Status (*cuMemcpyDtoDAsync)(DeviceAddress to, DeviceAddress from, size_t bytes, StreamHandle stream) = nullptr;
   Status (*cuStreamCreate)(StreamHandle* stream, unsigned flags) = nullptr;
   Status (*cuStreamDestroy)(StreamHandle stream) = nullptr;

@@ -1,8 +1,11 @@
 // Products of cuBLASLt with the library of tests/fake_cuda: which of the proposed algorithms are used.
 #include "backend/cuda/blas_products.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <string>
 
 #include "base/error.h"
 
@@ -45,14 +48,33 @@ class Products : public testing::Test {
   std::unique_ptr<BlasProducts> products_;
 };
 
-TEST_F(Products, LastProposalServesAllLargerIndices) {
-  products_->prepare(proposal(20, false));
-  products_->prepare(proposal(2, true));
+TEST_F(Products, MissingProposalIsAnError) {
+  for (const bool any_order : {false, true}) {
+    for (int algorithm = 0; algorithm < 3; ++algorithm) products_->prepare(proposal(algorithm, any_order));
+    for (const int algorithm : {3, 20}) {
+      try {
+        products_->prepare(proposal(algorithm, any_order));
+        FAIL();
+      } catch (const cuda::MissingProposal& error) {
+        EXPECT_EQ(
+            std::string(error.what()),
+            fmt::format("cuda: cuBLASLt proposes 3 algorithms for a product of 8 x 8 x 8, not {}", algorithm + 1));
+      }
+    }
+  }
+}
+
+// Without any proposal, the reason is not that the index is too high.
+TEST_F(Products, ProductWithoutProposalsIsRefused) {
+  BlasProduct product = proposal(5, false);
+  product.b.dtype = DType::kFloat16;  // factors of two types
   try {
-    products_->prepare(proposal(20, true));
+    products_->prepare(product);
+    FAIL();
+  } catch (const cuda::MissingProposal&) {
     FAIL();
   } catch (const Error& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("cuBLASLt proposes 3 algorithms for this product, not 21"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("cuBLASLt has no algorithm for a product of 8 x 8 x 8"));
   }
 }
 

@@ -1,0 +1,82 @@
+// Which products the kernels of cuBLASLt take, and which operands they copy. Conformance tests pass over a kernel of a
+// library that refuses a product, so they cannot tell.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "ops/kernels_cuda.h"
+#include "ops/linear/linear.h"
+#include "ops/matmul/matmul.h"
+
+namespace laptime::test {
+namespace {
+
+constexpr DType kNarrow = DType::kBFloat16;
+constexpr DType kWide = DType::kFloat32;
+
+const Kernel& kernel_of(const OpCard& op, const std::string& name) {
+  static const std::vector<Kernel> kKernels = cuda_kernels();
+  const auto found =
+      std::ranges::find_if(kKernels, [&](const Kernel& kernel) { return kernel.op == &op && kernel.name == name; });
+  EXPECT_NE(found, kKernels.end()) << name;
+  return *found;
+}
+
+Signature signature_of(const OpCard& op, const Attributes& attributes, const std::vector<TensorType>& in) {
+  return {&op, attributes, in, op.infer(attributes, in)};
+}
+
+// The residual connection of GPT-2 in compile mode: a bias in float32 that autocast rounds, and an addend that it does
+// not round.
+TEST(BlasProduct, TakesABiasThatAWideResultRounds) {
+  const Signature signature =
+      signature_of(kLinear, LinearAttributes{LinearForm::kLinear, {.compute = kNarrow, .output = {}, .addend = true}},
+                   {contiguous_type(kNarrow, {2, 16, 64}), contiguous_type(kNarrow, {32, 64}),
+                    contiguous_type(kWide, {32}), contiguous_type(kWide, {2, 16, 32})});
+  EXPECT_EQ(signature.out[0].dtype, kWide);
+  EXPECT_EQ(kernel_of(kLinear, "cublaslt_1").refusal(signature), "");
+  EXPECT_EQ(kernel_of(kLinear, "cublaslt_1").workspace_bytes(signature), 32 * 2 + 32 * 4);  // the bias, twice
+  EXPECT_NE(kernel_of(kLinear, "cublaslt_padded_1").refusal(signature), "");
+}
+
+// Logits of an odd vocabulary: the product itself, and those of its gradient, which read the gradient of the logits by
+// rows and by columns.
+TEST(BlasProduct, PadsOperandsWithUnalignedRows) {
+  constexpr int64_t kRows = 64, kWidth = 32, kWords = 57;
+  const TensorType x = contiguous_type(kNarrow, {kRows, kWidth});
+  const TensorType weight = contiguous_type(kNarrow, {kWords, kWidth});
+  const TensorType grad = contiguous_type(kNarrow, {kRows, kWords});
+  const TensorType by_columns{kNarrow, permuted(grad.layout, {1, 0})};
+  const Kernel& padded = kernel_of(kMatmul, "cublaslt_padded_3");
+  const Kernel& direct = kernel_of(kMatmul, "cublaslt_8");
+  struct Case {
+    ProductAttributes attributes;
+    std::vector<TensorType> in;
+    int64_t copied;
+  };
+  const std::vector<Case> cases{
+      {{.compute = {}, .output = kWide}, {x, {kNarrow, permuted(weight.layout, {1, 0})}}, kRows * 64 * 4},
+      {{}, {grad, weight}, kRows * 64 * 2},
+      {{}, {by_columns, x}, kRows * 64 * 2}};
+  for (const auto& [attributes, in, copied] : cases) {
+    const Signature signature = signature_of(kMatmul, attributes, in);
+    EXPECT_EQ(padded.refusal(signature), "") << signature.text();
+    EXPECT_EQ(padded.workspace_bytes(signature), copied) << signature.text();
+    EXPECT_EQ(direct.refusal(signature), "") << signature.text();
+    EXPECT_EQ(direct.workspace_bytes(signature), 0) << signature.text();
+  }
+}
+
+// A factor that is cast anyway is cast to padded rows, even if its own rows are aligned.
+TEST(BlasProduct, PadsACast) {
+  const Signature signature = signature_of(kMatmul, ProductAttributes{.compute = kNarrow, .output = {}},
+                                           {contiguous_type(kWide, {8, 36}), contiguous_type(kNarrow, {36, 16})});
+  EXPECT_EQ(kernel_of(kMatmul, "cublaslt_1").workspace_bytes(signature), 8 * 36 * 2);
+  EXPECT_EQ(kernel_of(kMatmul, "cublaslt_padded_1").refusal(signature), "");
+  EXPECT_EQ(kernel_of(kMatmul, "cublaslt_padded_1").workspace_bytes(signature), 8 * 64 * 2);
+}
+
+}  // namespace
+}  // namespace laptime::test
