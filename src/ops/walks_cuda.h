@@ -47,12 +47,10 @@ inline bool is_row_in_packs(const DeviceData& row, int64_t column_stride) {
   return row.data == nullptr ||
          (moves_fours(row.dtype) && reinterpret_cast<uintptr_t>(row.data) % sizeof(Chunk) == 0 && column_stride == 1);
 }
-// Whether the columns of every row can be moved in packs of eight.
+// Whether the columns of every row can be moved in packs of eight, and the rows are at equal distances.
 inline bool has_rows_in_packs(const DeviceRows& rows, int64_t columns) {
-  if (rows.data == nullptr) return true;
-  bool whole = columns % kPack == 0 && is_row_in_packs(rows, rows.column_stride);
-  for (int axis = 0; axis < rows.walk.rank; ++axis) whole = whole && rows.walk.stride[0][axis] % kPack == 0;
-  return whole;
+  return rows.data == nullptr || (columns % kPack == 0 && is_row_in_packs(rows, rows.column_stride) &&
+                                  rows.walk.rank <= 1 && rows.walk.stride[0][0] % kPack == 0);
 }
 
 // Whether the first `present` operands can be moved four elements at a time (Elements::in_fours).

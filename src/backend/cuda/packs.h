@@ -18,6 +18,11 @@ struct RawPack {
   Chunk high{};  // the last four of float32
 };
 
+// Position of a row of a tensor whose rows are at equal distances.
+LAPTIME_DEVICE int64_t row_at_equal_distance(const DeviceRows& rows, int64_t index) {
+  return index * rows.walk.stride[0][0];
+}
+
 // Elements [position, position + 8) of a type for which moves_fours() is true. Their address is a multiple of 16.
 LAPTIME_DEVICE RawPack load_pack(const Thread& thread, const DeviceData& x, int64_t position) {
   const bool wide = x.dtype == DType::kFloat32;
@@ -29,6 +34,35 @@ LAPTIME_DEVICE RawPack load_pack(const Thread& thread, const DeviceData& x, int6
 }
 
 LAPTIME_DEVICE float float_of_bits(uint32_t bits) { return std::bit_cast<float>(bits); }
+
+// Conversions of two elements in a word. The card has instructions for them; the bits of a NaN may differ.
+#if defined(__CUDA_ARCH__)
+LAPTIME_DEVICE float float_of_half(uint32_t bits) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(static_cast<uint16_t>(bits)));
+  return value;
+}
+LAPTIME_DEVICE uint32_t word_of(BFloat16, float low, float high) {
+  uint32_t word;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+  return word;
+}
+LAPTIME_DEVICE uint32_t word_of(Float16, float low, float high) {
+  uint32_t word;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(word) : "f"(high), "f"(low));
+  return word;
+}
+#else
+LAPTIME_DEVICE float float_of_half(uint32_t bits) {
+  Float16 half;
+  half.bits = static_cast<uint16_t>(bits);
+  return static_cast<float>(half);
+}
+template <class T>
+LAPTIME_DEVICE uint32_t word_of(T, float low, float high) {
+  return T(low).bits | static_cast<uint32_t>(T(high).bits) << 16U;
+}
+#endif
 
 LAPTIME_DEVICE void unpack(DType dtype, const RawPack& raw, float (&out)[kPack]) {
   if (dtype == DType::kFloat32) {
@@ -45,10 +79,9 @@ LAPTIME_DEVICE void unpack(DType dtype, const RawPack& raw, float (&out)[kPack])
     }
   } else {
     LAPTIME_UNROLL
-    for (int i = 0; i < kPack; ++i) {
-      Float16 half;
-      half.bits = static_cast<uint16_t>(raw.low.words[i / 2] >> (i % 2 * 16U));
-      out[i] = static_cast<float>(half);
+    for (int i = 0; i < 4; ++i) {
+      out[2 * i] = float_of_half(raw.low.words[i] & 0xFFFFU);
+      out[2 * i + 1] = float_of_half(raw.low.words[i] >> 16U);
     }
   }
 }
@@ -71,12 +104,10 @@ LAPTIME_DEVICE void store_pack(const Thread& thread, const DeviceData& y, int64_
   }
   if (y.dtype == DType::kBFloat16) {
     LAPTIME_UNROLL
-    for (int i = 0; i < 4; ++i)
-      low.words[i] = BFloat16(values[2 * i]).bits | static_cast<uint32_t>(BFloat16(values[2 * i + 1]).bits) << 16U;
+    for (int i = 0; i < 4; ++i) low.words[i] = word_of(BFloat16{}, values[2 * i], values[2 * i + 1]);
   } else {
     LAPTIME_UNROLL
-    for (int i = 0; i < 4; ++i)
-      low.words[i] = Float16(values[2 * i]).bits | static_cast<uint32_t>(Float16(values[2 * i + 1]).bits) << 16U;
+    for (int i = 0; i < 4; ++i) low.words[i] = word_of(Float16{}, values[2 * i], values[2 * i + 1]);
   }
   thread.store(chunks, low);
 }

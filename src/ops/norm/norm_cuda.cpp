@@ -59,6 +59,9 @@ int64_t workspace(const Signature& signature) {
   return (Size(parts) * columns * (Norm::kCentred ? 8 : 4)).value();
 }
 
+// Whether the packs can read a mean or rstd.
+bool is_statistic(const DeviceRows& rows) { return rows.dtype == DType::kFloat32 && rows.walk.rank <= 1; }
+
 // (grad_y, x, [mean,] rstd, weight[, addend])
 template <class Norm>
 void backward(const KernelCall& call) {
@@ -83,7 +86,7 @@ void backward(const KernelCall& call) {
   const bool in_packs = args.columns <= NormPacks::kMostColumns && has_rows_in_packs(args.grad_y, args.columns) &&
                         has_rows_in_packs(args.x, args.columns) && has_rows_in_packs(args.addend, args.columns) &&
                         is_row_in_packs(args.weight, args.weight_stride) && is_row_in_packs(args.grad_x, 1) &&
-                        args.rstd.dtype == DType::kFloat32 && (!Norm::kCentred || args.mean.dtype == DType::kFloat32);
+                        is_statistic(args.rstd) && (!Norm::kCentred || is_statistic(args.mean));
   const int64_t sum_tiles = (args.columns + PartSums::kColumns - 1) / PartSums::kColumns;
   const int64_t sum_blocks = Norm::kCentred ? 2 * sum_tiles : sum_tiles;
   if (in_packs) {

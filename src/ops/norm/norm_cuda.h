@@ -90,7 +90,8 @@ struct NormForwardPacks : NormPacks {
     if (has_columns) {
       LAPTIME_UNROLL
       for (int r = 0; r < kTogether; ++r) {
-        if (first + r < args.rows) raw[r] = load_pack(thread, args.x, args.x.row(first + r) + column);
+        if (first + r < args.rows)
+          raw[r] = load_pack(thread, args.x, row_at_equal_distance(args.x, first + r) + column);
       }
       raw_weight = load_pack(thread, args.weight, column);
       if (kCentred) raw_bias = load_pack(thread, args.bias, column);
@@ -300,13 +301,13 @@ struct NormBackwardPacks : NormPacks {
         if (first + r >= rows) continue;
         const int64_t row = begin + first + r;
         if (has_columns) {
-          raw_grad[r] = load_pack(thread, args.grad_y, args.grad_y.row(row) + column);
-          raw_x[r] = load_pack(thread, args.x, args.x.row(row) + column);
+          raw_grad[r] = load_pack(thread, args.grad_y, row_at_equal_distance(args.grad_y, row) + column);
+          raw_x[r] = load_pack(thread, args.x, row_at_equal_distance(args.x, row) + column);
           if (args.addend.data != nullptr)
-            raw_addend[r] = load_pack(thread, args.addend, args.addend.row(row) + column);
+            raw_addend[r] = load_pack(thread, args.addend, row_at_equal_distance(args.addend, row) + column);
         }
-        if (kCentred) mean[r] = thread.load(args.mean.at<float>(args.mean.row(row)));
-        rstd[r] = thread.load(args.rstd.at<float>(args.rstd.row(row)));
+        if (kCentred) mean[r] = thread.load(args.mean.at<float>(row_at_equal_distance(args.mean, row)));
+        rstd[r] = thread.load(args.rstd.at<float>(row_at_equal_distance(args.rstd, row)));
       }
       float grad[kTogether][kPack];
       float xhat[kTogether][kPack];
