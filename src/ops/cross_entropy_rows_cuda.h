@@ -3,31 +3,70 @@
 #pragma once
 
 #include <cmath>
+#include <type_traits>
 
 #include "backend/cuda/block_sums.h"
-#include "backend/cuda/tensor.h"
+#include "backend/cuda/packs.h"
 
 namespace laptime::cuda {
 
-// Calls body(column, logits) for the logits in the row at `row` that this thread of a block processes: logits[i] is in
-// column `column` + i times the number of threads. Eight are loaded together as long as possible, then one by one.
+// Number of elements at `position` and following that precede the first address at which a pack can be moved.
+LAPTIME_DEVICE int before_packs(const DeviceData& x, int64_t position) {
+  const auto size = static_cast<int>(size_of(x.dtype));
+  const auto past = static_cast<int>(reinterpret_cast<uintptr_t>(x.data + position * size) % sizeof(Chunk));
+  return past == 0 ? 0 : (static_cast<int>(sizeof(Chunk)) - past) / size;
+}
+
+// Whether rows have adjacent logits that can be moved in packs.
+LAPTIME_DEVICE bool has_packs(const DeviceRows& logits) {
+  return moves_fours(logits.dtype) && logits.column_stride == 1;
+}
+
+// The distance of the columns of a pack.
+using PackStep = std::integral_constant<int64_t, 1>;
+
+// Calls body(column, step, logits) for the logits in the row at `row` that this thread of a block processes: logits[i]
+// is in column `column` + i `step`. If `in_packs`, they are loaded in packs, whose step is 1, with single ones before
+// and after, as a row may start at any element. Others are loaded eight together as long as possible, then one by one.
 template <class Body>
 LAPTIME_DEVICE void for_logits(const Thread& thread, const DeviceRows& logits, int64_t row, int64_t columns,
-                               const Body& body) {
+                               bool in_packs, const Body& body) {
   constexpr int kTogether = 8;
   const int64_t threads = thread.threads();
   int64_t column = thread.index();
+  const auto one = [&] {
+    const float single[] = {load(thread, logits, row + column * logits.column_stride)};
+    body(column, threads, single);
+  };
+  if (in_packs) {
+    int64_t head = before_packs(logits, row);
+    if (head > columns) head = columns;
+    if (column < head) one();
+    const int64_t packs = (columns - head) / kPack;
+    for (int64_t pack = thread.index(); pack < packs; pack += 2 * threads) {
+      const int64_t first = head + pack * kPack;
+      const int64_t second = first + threads * kPack;
+      const bool has_second = pack + threads < packs;
+      const RawPack raw_first = load_pack(thread, logits, row + first);
+      RawPack raw_second;
+      if (has_second) raw_second = load_pack(thread, logits, row + second);
+      float together[kPack];
+      unpack(logits.dtype, raw_first, together);
+      body(first, PackStep{}, together);
+      if (!has_second) continue;
+      unpack(logits.dtype, raw_second, together);
+      body(second, PackStep{}, together);
+    }
+    column += head + packs * kPack;
+  }
   for (; column + (kTogether - 1) * threads < columns; column += kTogether * threads) {
     int64_t positions[kTogether];
     for (int i = 0; i < kTogether; ++i) positions[i] = row + (column + i * threads) * logits.column_stride;
     float together[kTogether];
     load_many(thread, logits, positions, together);
-    body(column, together);
+    body(column, threads, together);
   }
-  for (; column < columns; column += threads) {
-    const float one[] = {load(thread, logits, row + column * logits.column_stride)};
-    body(column, one);
-  }
+  for (; column < columns; column += threads) one();
 }
 
 // A block per row of `logits`, which are rows `first_row` and following of the other operands:
@@ -71,7 +110,8 @@ struct CrossEntropyRows {
       row_max = next_max;
       for (int i = 0; i < kCount; ++i) row_sum += static_cast<double>(expf(logits[i] - shift));
     };
-    for_logits(thread, args.logits, row, args.columns, [&](int64_t, const auto& logits) { add(logits); });
+    for_logits(thread, args.logits, row, args.columns, has_packs(args.logits),
+               [&](int64_t, int64_t, const auto& logits) { add(logits); });
     const float own_shift = shift_of(row_max);
     row_max = block_max(thread, shared.maxima, row_max);
     const float shift = shift_of(row_max);
@@ -124,14 +164,28 @@ struct CrossEntropyBackward {
     const int64_t operand_row = args.first_row + thread.block();
     const auto log_sum_exp = load<double>(thread, args.log_sum_exp, args.log_sum_exp.row(operand_row));
     const auto target = load<int64_t>(thread, args.targets, args.targets.row(operand_row));
-    const auto put = [&](int64_t column, float logit) {
-      const float probability = expf(static_cast<float>(static_cast<double>(logit) - log_sum_exp));
-      const float grad = (probability - (column == target ? 1.0F : 0.0F)) * scale;
-      store(thread, args.grad, thread.block() * args.columns + column, grad);
+    // Subtracted in two parts, as conversions to float64 take longer than exp.
+    const auto high = static_cast<float>(log_sum_exp);
+    const float low = fabsf(high) == INFINITY ? 0 : static_cast<float>(log_sum_exp - static_cast<double>(high));
+    const int64_t grad_row = thread.block() * args.columns;
+    // Packs of logits and of their gradients begin at the same columns.
+    const bool in_packs = has_packs(args.logits) && moves_fours(args.grad.dtype) &&
+                          before_packs(args.logits, row) == before_packs(args.grad, grad_row);
+    const auto put = [&]<int kCount, class Step>(int64_t column, Step step, const float(&logits)[kCount]) {
+      float grad[kCount];
+      LAPTIME_UNROLL
+      for (int i = 0; i < kCount; ++i) {
+        const float probability = expf(logits[i] - high - low);
+        grad[i] = (probability - (column + i * step == target ? 1.0F : 0.0F)) * scale;
+      }
+      if constexpr (std::is_same_v<Step, PackStep>) {
+        store_pack(thread, args.grad, grad_row + column, grad);
+      } else {
+        LAPTIME_UNROLL
+        for (int i = 0; i < kCount; ++i) store(thread, args.grad, grad_row + column + i * step, grad[i]);
+      }
     };
-    for_logits(thread, args.logits, row, args.columns, [&]<int kCount>(int64_t column, const float(&logits)[kCount]) {
-      for (int i = 0; i < kCount; ++i) put(column + int64_t{i} * thread.threads(), logits[i]);
-    });
+    for_logits(thread, args.logits, row, args.columns, in_packs, put);
   }
 };
 

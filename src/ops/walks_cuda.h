@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "backend/cuda/packs.h"
 #include "backend/cuda/queue.h"
 #include "backend/loop_nest.h"
 
@@ -39,6 +40,17 @@ inline bool is_row_in_fours(const DeviceData& row, int64_t column_stride) {
 // Whether the rows of a contiguous tensor with `columns` columns can be moved in fours.
 inline bool has_rows_in_fours(const DeviceData& data, int64_t columns) {
   return data.data == nullptr || (is_aligned_for_fours(data) && columns % kFour == 0);
+}
+
+// Whether a single row can be moved in packs of eight, apart from its length.
+inline bool is_row_in_packs(const DeviceData& row, int64_t column_stride) {
+  return row.data == nullptr ||
+         (moves_fours(row.dtype) && reinterpret_cast<uintptr_t>(row.data) % sizeof(Chunk) == 0 && column_stride == 1);
+}
+// Whether the columns of every row can be moved in packs of eight, and the rows are at equal distances.
+inline bool has_rows_in_packs(const DeviceRows& rows, int64_t columns) {
+  return rows.data == nullptr || (columns % kPack == 0 && is_row_in_packs(rows, rows.column_stride) &&
+                                  rows.walk.rank <= 1 && rows.walk.stride[0][0] % kPack == 0);
 }
 
 // Whether the first `present` operands can be moved four elements at a time (Elements::in_fours).

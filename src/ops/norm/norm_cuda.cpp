@@ -2,6 +2,7 @@
 #include "ops/norm/norm_cuda.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "ops/norm/norm.h"
 #include "ops/walks_cuda.h"
@@ -9,8 +10,18 @@
 namespace laptime::cuda {
 namespace {
 
-constexpr int64_t kRowsPerPart = 16;
-constexpr int64_t kMostParts = 256;
+// The parts fill the processors of a card, and their sums are small compared with the rows. A part is short enough to
+// be summed in float32.
+constexpr int64_t kLeastRowsPerPart = 2;
+constexpr int64_t kMostRowsPerPart = 64;
+int64_t rows_per_part(int64_t rows, int64_t columns) {
+  const int64_t parts = columns > 1024 ? 264 : 528;
+  return std::clamp((rows + parts - 1) / parts, kLeastRowsPerPart, kMostRowsPerPart);
+}
+int64_t parts_of(int64_t rows, int64_t columns) {
+  const int64_t per_part = rows_per_part(rows, columns);
+  return (rows + per_part - 1) / per_part;
+}
 
 template <class Norm>
 void forward(const KernelCall& call) {
@@ -22,6 +33,7 @@ void forward(const KernelCall& call) {
   args.weight_stride = call.in[1].strides()[0];
   args.y = device_data(call.out[0]);
   args.rstd = device_data(rstd);
+  args.rows = row_count(x);
   args.columns = columns_of(x);
   args.eps = static_cast<float>(call.attributes.as<Norm>().eps);
   args.centred = Norm::kCentred;
@@ -32,16 +44,23 @@ void forward(const KernelCall& call) {
   }
   args.in_fours = has_rows_in_fours(args.x) && is_row_in_fours(args.weight, args.weight_stride) &&
                   is_row_in_fours(args.bias, args.bias_stride) && has_rows_in_fours(args.y, args.columns);
-  launch<NormForward>(call, row_count(x), row_threads(args.columns), args);
+  const bool in_packs = args.columns <= NormPacks::kMostColumns && has_rows_in_packs(args.x, args.columns) &&
+                        is_row_in_packs(args.weight, args.weight_stride) &&
+                        is_row_in_packs(args.bias, args.bias_stride) && is_row_in_packs(args.y, 1);
+  if (!in_packs) return launch<NormForward>(call, args.rows, row_threads(args.columns), args);
+  using Packs = std::conditional_t<Norm::kCentred, LayerNormForwardPacks, RmsNormForwardPacks>;
+  launch<Packs>(call, (args.rows + Packs::kTogether - 1) / Packs::kTogether, Packs::threads_for(args.columns), args);
 }
 
-int64_t rows_per_part(int64_t rows) { return std::max(kRowsPerPart, (rows + kMostParts - 1) / kMostParts); }
-int64_t parts_of(int64_t rows) { return (rows + rows_per_part(rows) - 1) / rows_per_part(rows); }
-
+template <class Norm>
 int64_t workspace(const Signature& signature) {
   const int64_t columns = signature.in[1].shape().back();
-  return (Size(parts_of(signature.in[1].numel() / columns)) * columns * 16).value();
+  const int64_t parts = parts_of(signature.in[1].numel() / columns, columns);
+  return (Size(parts) * columns * (Norm::kCentred ? 8 : 4)).value();
 }
+
+// Whether the packs can read a mean or rstd.
+bool is_statistic(const DeviceRows& rows) { return rows.dtype == DType::kFloat32 && rows.walk.rank <= 1; }
 
 // (grad_y, x, [mean,] rstd, weight[, addend])
 template <class Norm>
@@ -61,23 +80,34 @@ void backward(const KernelCall& call) {
   if (Norm::kCentred) args.grad_bias = device_data(call.out[2]);
   args.rows = row_count(x);
   args.columns = columns_of(x);
-  args.rows_per_part = rows_per_part(args.rows);
-  args.parts = parts_of(args.rows);
-  args.partials = reinterpret_cast<double*>(call.workspace);
+  args.rows_per_part = rows_per_part(args.rows, args.columns);
+  args.parts = parts_of(args.rows, args.columns);
+  args.partials = reinterpret_cast<float*>(call.workspace);
+  const bool in_packs = args.columns <= NormPacks::kMostColumns && has_rows_in_packs(args.grad_y, args.columns) &&
+                        has_rows_in_packs(args.x, args.columns) && has_rows_in_packs(args.addend, args.columns) &&
+                        is_row_in_packs(args.weight, args.weight_stride) && is_row_in_packs(args.grad_x, 1) &&
+                        is_statistic(args.rstd) && (!Norm::kCentred || is_statistic(args.mean));
+  const int64_t sum_tiles = (args.columns + PartSums::kColumns - 1) / PartSums::kColumns;
+  const int64_t sum_blocks = Norm::kCentred ? 2 * sum_tiles : sum_tiles;
+  if (in_packs) {
+    using Packs = std::conditional_t<Norm::kCentred, LayerNormBackwardPacks, RmsNormBackwardPacks>;
+    launch<Packs>(call, args.parts, Packs::threads_for(args.columns), args);
+    launch<NormParameterSums>(call, sum_blocks, PartSums::threads_for(args.parts), args);
+    return;
+  }
   args.in_fours = has_rows_in_fours(args.grad_y) && has_rows_in_fours(args.x) && has_rows_in_fours(args.addend) &&
                   is_row_in_fours(args.weight, args.weight_stride) && has_rows_in_fours(args.grad_x, args.columns);
   const int64_t tiles = (args.columns + kElementThreads - 1) / kElementThreads;
-  constexpr int64_t kSummed = NormParameterSums::kColumns;
   // grad_x may overwrite an input of the sums.
   launch<NormParameterParts>(call, tiles * args.parts, kElementThreads, args);
-  launch<NormParameterSums>(call, (args.columns + kSummed - 1) / kSummed, NormParameterSums::kThreads, args);
+  launch<NormParameterSums>(call, sum_blocks, PartSums::threads_for(args.parts), args);
   launch<NormGradX>(call, args.rows, row_threads(args.columns), args);
 }
 
 template <class Norm>
 std::vector<Kernel> kernels(const OpCard& op, const OpCard& backward_op) {
   return {{.op = &op, .name = "rows", .launch = forward<Norm>},
-          {.op = &backward_op, .name = "rows", .workspace = workspace, .launch = backward<Norm>}};
+          {.op = &backward_op, .name = "rows", .workspace = workspace<Norm>, .launch = backward<Norm>}};
 }
 
 }  // namespace

@@ -4,11 +4,12 @@
 #include <cmath>
 
 #include "backend/cuda/block_sums.h"
-#include "backend/cuda/tensor.h"
+#include "backend/cuda/packs.h"
+#include "backend/cuda/part_sums.h"
 
 namespace laptime::cuda {
 
-// A block per row.
+// A block per row, for any layout.
 struct NormForward {
   static constexpr const char* kName = "norm_forward";
   struct Args {
@@ -17,7 +18,7 @@ struct NormForward {
     int64_t weight_stride, bias_stride;
     DeviceData y;           // contiguous
     DeviceData mean, rstd;  // [rows]; may be absent
-    int64_t columns;
+    int64_t rows, columns;
     float eps;
     bool centred;
     bool in_fours;  // applies to the columns of x, weight, bias and y
@@ -62,6 +63,92 @@ struct NormForward {
   }
 };
 
+// Rows that a block keeps in registers, a pack of columns per thread. The loads of all of them overlap.
+struct NormPacks {
+  static constexpr int kTogether = 2;
+  static constexpr int kMostThreads = 512;
+  static constexpr int64_t kMostColumns = kMostThreads * kPack;
+  static constexpr int threads_for(int64_t columns) {
+    return static_cast<int>((columns + kPack * kWarp - 1) / (kPack * kWarp)) * kWarp;
+  }
+};
+
+// A block per kTogether rows, for columns that can be moved in packs.
+template <bool kCentred>
+struct NormForwardPacks : NormPacks {
+  using Args = NormForward::Args;
+  struct Shared {
+    WarpFloats<kTogether> sums, squares;
+  };
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
+    const int64_t first = thread.block() * kTogether;
+    const int64_t column = int64_t{thread.index()} * kPack;
+    const bool has_columns = column < args.columns;
+    RawPack raw[kTogether];
+    RawPack raw_weight;
+    RawPack raw_bias;
+    if (has_columns) {
+      LAPTIME_UNROLL
+      for (int r = 0; r < kTogether; ++r) {
+        if (first + r < args.rows)
+          raw[r] = load_pack(thread, args.x, row_at_equal_distance(args.x, first + r) + column);
+      }
+      raw_weight = load_pack(thread, args.weight, column);
+      if (kCentred) raw_bias = load_pack(thread, args.bias, column);
+    }
+    float x[kTogether][kPack];
+    LAPTIME_UNROLL
+    for (int r = 0; r < kTogether; ++r) unpack(args.x.dtype, raw[r], x[r]);
+    const auto count_of_row = static_cast<float>(args.columns);
+    float mean[kTogether] = {};
+    if (kCentred) {
+      LAPTIME_UNROLL
+      for (int r = 0; r < kTogether; ++r) {
+        LAPTIME_UNROLL
+        for (int i = 0; i < kPack; ++i) mean[r] += x[r][i];
+      }
+      sum_together(thread, shared.sums, mean);
+      LAPTIME_UNROLL
+      for (int r = 0; r < kTogether; ++r) mean[r] /= count_of_row;
+    }
+    float rstd[kTogether] = {};
+    if (has_columns) {
+      LAPTIME_UNROLL
+      for (int r = 0; r < kTogether; ++r) {
+        LAPTIME_UNROLL
+        for (int i = 0; i < kPack; ++i) {
+          x[r][i] -= mean[r];
+          rstd[r] = fmaf(x[r][i], x[r][i], rstd[r]);
+        }
+      }
+    }
+    sum_together(thread, shared.squares, rstd);
+    float weight[kPack];
+    float bias[kPack] = {};
+    unpack(args.weight.dtype, raw_weight, weight);
+    if (kCentred) unpack(args.bias.dtype, raw_bias, bias);
+    LAPTIME_UNROLL
+    for (int r = 0; r < kTogether; ++r) {
+      const int64_t row = first + r;
+      if (row >= args.rows) return;
+      rstd[r] = 1 / sqrtf(rstd[r] / count_of_row + args.eps);
+      float y[kPack];
+      LAPTIME_UNROLL
+      for (int i = 0; i < kPack; ++i) y[i] = x[r][i] * rstd[r] * weight[i] + bias[i];
+      if (has_columns) store_pack(thread, args.y, row * args.columns + column, y);
+      if (thread.index() != 0) continue;
+      if (args.mean.data != nullptr) store(thread, args.mean, row, mean[r]);
+      if (args.rstd.data != nullptr) store(thread, args.rstd, row, rstd[r]);
+    }
+  }
+};
+struct LayerNormForwardPacks : NormForwardPacks<true> {
+  static constexpr const char* kName = "layer_norm_forward_packs";
+};
+struct RmsNormForwardPacks : NormForwardPacks<false> {
+  static constexpr const char* kName = "rms_norm_forward_packs";
+};
+
 // The operands of the backward op.
 struct NormBackwardArgs {
   DeviceRows grad_y, x;
@@ -73,8 +160,8 @@ struct NormBackwardArgs {
   DeviceData grad_weight, grad_bias;
   int64_t rows, columns;
   int64_t parts, rows_per_part;
-  double* partials;  // [2, parts, columns]
-  bool in_fours;     // applies to the columns of grad_y, x, weight, addend and grad_x
+  float* partials;  // [2 or, in RMSNorm, 1, parts, columns]: sums of grad_y xhat and of grad_y over a part of the rows
+  bool in_fours;    // applies to the columns of grad_y, x, weight, addend and grad_x
 
   LAPTIME_DEVICE float mean_of(const Thread& thread, int64_t row) const {
     return mean.data == nullptr ? 0 : load(thread, mean, mean.row(row));
@@ -175,43 +262,111 @@ struct NormParameterParts {
           load(thread, args.x, args.x.row(row) + column * args.x.column_stride),
           load(thread, args.rstd, args.rstd.row(row)), args.mean_of(thread, row));
     }
-    thread.store(args.partials + part * args.columns + column, weight_sum);
-    thread.store(args.partials + (args.parts + part) * args.columns + column, bias_sum);
+    thread.store(args.partials + part * args.columns + column, static_cast<float>(weight_sum));
+    if (args.grad_bias.data == nullptr) return;
+    thread.store(args.partials + (args.parts + part) * args.columns + column, static_cast<float>(bias_sum));
   }
 };
 
-// A block per kColumns columns, with kLanes threads for each: a thread adds every kLanes-th part in order, and then the
-// sums of the lanes are added in order.
-struct NormParameterSums {
-  static constexpr const char* kName = "norm_parameter_sums";
-  static constexpr int kColumns = 32;
-  static constexpr int kLanes = 16;
-  static constexpr int kThreads = kColumns * kLanes;
+// A block per part of the rows, for columns that can be moved in packs: grad_x of its rows as in NormGradX, and its
+// sums for the parameters, in one pass. The parts are small enough to be summed in float32. A thread reads its columns
+// of some rows before it writes grad_x there, which may overwrite an operand.
+template <bool kCentred>
+struct NormBackwardPacks : NormPacks {
   using Args = NormBackwardArgs;
+  static constexpr int kSums = kCentred ? 2 * kTogether : kTogether;
   struct Shared {
-    SharedArray<double, kThreads> weight_sums, bias_sums;  // [lane][column]
+    // Used in turn, so that one barrier for each use is enough.
+    WarpFloats<kSums> even, odd;
   };
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
-    const int lane = thread.index() / kColumns;
-    const int64_t column = thread.block() * kColumns + thread.index() % kColumns;
-    double weight_sum = 0;
-    double bias_sum = 0;
-    if (column < args.columns) {
-      for (int64_t part = lane; part < args.parts; part += kLanes) {
-        weight_sum += thread.load(args.partials + part * args.columns + column);
-        bias_sum += thread.load(args.partials + (args.parts + part) * args.columns + column);
+    const int64_t column = int64_t{thread.index()} * kPack;
+    const bool has_columns = column < args.columns;
+    float weight[kPack] = {};
+    if (has_columns) unpack(args.weight.dtype, load_pack(thread, args.weight, column), weight);
+    const auto count_of_row = static_cast<float>(args.columns);
+    float weight_sum[kPack] = {};
+    float bias_sum[kPack] = {};
+    const int64_t begin = thread.block() * args.rows_per_part;
+    const int64_t rest = args.rows - begin;
+    const auto rows = static_cast<int>(rest < args.rows_per_part ? rest : args.rows_per_part);
+    for (int first = 0; first < rows; first += kTogether) {
+      RawPack raw_grad[kTogether];
+      RawPack raw_x[kTogether];
+      RawPack raw_addend[kTogether];
+      float mean[kTogether] = {};
+      float rstd[kTogether] = {};
+      LAPTIME_UNROLL
+      for (int r = 0; r < kTogether; ++r) {
+        if (first + r >= rows) continue;
+        const int64_t row = begin + first + r;
+        if (has_columns) {
+          raw_grad[r] = load_pack(thread, args.grad_y, row_at_equal_distance(args.grad_y, row) + column);
+          raw_x[r] = load_pack(thread, args.x, row_at_equal_distance(args.x, row) + column);
+          if (args.addend.data != nullptr)
+            raw_addend[r] = load_pack(thread, args.addend, row_at_equal_distance(args.addend, row) + column);
+        }
+        if (kCentred) mean[r] = thread.load(args.mean.at<float>(row_at_equal_distance(args.mean, row)));
+        rstd[r] = thread.load(args.rstd.at<float>(row_at_equal_distance(args.rstd, row)));
+      }
+      float grad[kTogether][kPack];
+      float xhat[kTogether][kPack];
+      float sums[kSums] = {};  // of g xhat, and of g, for each row
+      LAPTIME_UNROLL
+      for (int r = 0; r < kTogether; ++r) {
+        unpack(args.grad_y.dtype, raw_grad[r], grad[r]);
+        unpack(args.x.dtype, raw_x[r], xhat[r]);
+        LAPTIME_UNROLL
+        for (int i = 0; i < kPack; ++i) {
+          xhat[r][i] = (xhat[r][i] - mean[r]) * rstd[r];
+          weight_sum[i] = fmaf(grad[r][i], xhat[r][i], weight_sum[i]);
+          if (kCentred) bias_sum[i] += grad[r][i];
+          grad[r][i] *= weight[i];
+          sums[r] = fmaf(grad[r][i], xhat[r][i], sums[r]);
+          if (kCentred) sums[kSums - kTogether + r] += grad[r][i];
+        }
+      }
+      sum_together(thread, first % (2 * kTogether) == 0 ? shared.even : shared.odd, sums);
+      LAPTIME_UNROLL
+      for (int r = 0; r < kTogether; ++r) {
+        if (first + r >= rows || !has_columns) continue;
+        const int64_t row = begin + first + r;
+        const float product = sums[r] / count_of_row;
+        const float sum = kCentred ? sums[kSums - kTogether + r] / count_of_row : 0;
+        float grad_x[kPack];
+        unpack(args.addend.dtype, raw_addend[r], grad_x);
+        LAPTIME_UNROLL
+        for (int i = 0; i < kPack; ++i) grad_x[i] = rstd[r] * (grad[r][i] - sum - xhat[r][i] * product) + grad_x[i];
+        store_pack(thread, args.grad_x, row * args.columns + column, grad_x);
       }
     }
-    thread.store(shared.weight_sums, thread.index(), weight_sum);
-    thread.store(shared.bias_sums, thread.index(), bias_sum);
-    thread.synchronize();
-    if (lane != 0 || column >= args.columns) return;
-    for (int other = 1; other < kLanes; ++other) {
-      weight_sum += thread.load(shared.weight_sums, other * kColumns + thread.index());
-      bias_sum += thread.load(shared.bias_sums, other * kColumns + thread.index());
-    }
-    store(thread, args.grad_weight, column, weight_sum);
-    if (args.grad_bias.data != nullptr) store(thread, args.grad_bias, column, bias_sum);
+    if (!has_columns) return;
+    const DeviceData partials{reinterpret_cast<std::byte*>(args.partials), DType::kFloat32};
+    store_pack(thread, partials, thread.block() * args.columns + column, weight_sum);
+    if (kCentred) store_pack(thread, partials, (args.parts + thread.block()) * args.columns + column, bias_sum);
+  }
+};
+struct LayerNormBackwardPacks : NormBackwardPacks<true> {
+  static constexpr const char* kName = "layer_norm_backward_packs";
+};
+struct RmsNormBackwardPacks : NormBackwardPacks<false> {
+  static constexpr const char* kName = "rms_norm_backward_packs";
+};
+
+// Adds the parts, first for grad_weight and then for grad_bias.
+struct NormParameterSums {
+  static constexpr const char* kName = "norm_parameter_sums";
+  using Args = NormBackwardArgs;
+  using Shared = PartSums;
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
+    const int64_t tiles = (args.columns + PartSums::kColumns - 1) / PartSums::kColumns;
+    const bool of_bias = thread.block() >= tiles;
+    const int64_t tile = of_bias ? thread.block() - tiles : thread.block();
+    const int64_t column = tile * PartSums::kColumns + thread.index() % PartSums::kColumns;
+    const float* partials = args.partials + (of_bias ? args.parts * args.columns : 0);
+    const double sum = shared.sum(thread, partials, args.parts, args.columns, column);
+    if (thread.index() >= PartSums::kColumns || column >= args.columns) return;
+    store(thread, of_bias ? args.grad_bias : args.grad_weight, column, sum);
   }
 };
 

@@ -9,26 +9,34 @@
 namespace laptime::cuda {
 namespace {
 
-constexpr int64_t kTermsPerPart = 1024;
-constexpr int64_t kMostParts = 256;
-
 // How a reduction is divided, which determines its workspace.
 struct Division {
   int64_t parts = 1, terms_per_part = 1;
 };
 
-Division division_of(int64_t outputs, int64_t terms) {
-  // With many outputs there is enough work without parts.
-  const int64_t wanted = std::clamp<int64_t>(kMostParts * kElementThreads / outputs, 1, kMostParts);
-  const int64_t parts = std::min(wanted, (terms + kTermsPerPart - 1) / kTermsPerPart);
-  const int64_t per_part = (terms + parts - 1) / parts;
+// Whether the last axis is kept, so that adjacent outputs usually have adjacent terms.
+bool keeps_columns(const Shape& x, const Shape& out) { return !x.empty() && x.back() > 1 && out.back() == x.back(); }
+
+// There are as many parts as keep a card busy, if each has enough terms; with many outputs there is enough work without
+// parts.
+Division division_of(const TensorType& x, const TensorType& out) {
+  const bool columns = keeps_columns(x.shape(), out.shape());
+  const int64_t outputs = out.numel();
+  const int64_t terms = x.numel() / outputs;
+  const int64_t least_terms = columns ? 128 : 1024;
+  // The lanes of a thread block take the same number of terms; packs are not divided.
+  const int64_t multiple = columns ? ReduceOutputPacks::kLanes * ReduceOutputPacks::kTogether : kPack;
+  const int64_t most_parts = columns ? std::clamp<int64_t>(1056 * ReduceOutputPacks::kOutputs / outputs, 1, 256)
+                                     : std::clamp<int64_t>((int64_t{1} << 16) / outputs, 1, 256);
+  const int64_t parts = std::min(most_parts, (terms + least_terms - 1) / least_terms);
+  if (parts == 1) return {1, terms};
+  const int64_t per_part = ((terms + parts - 1) / parts + multiple - 1) / multiple * multiple;
   return {(terms + per_part - 1) / per_part, per_part};
 }
 
 int64_t workspace(const Signature& signature) {
-  const int64_t outputs = signature.out[0].numel();
-  const Division division = division_of(outputs, signature.in[0].numel() / outputs);
-  return division.parts == 1 ? 0 : (Size(division.parts) * outputs * 8).value();
+  const Division division = division_of(signature.in[0], signature.out[0]);
+  return division.parts == 1 ? 0 : (Size(division.parts) * signature.out[0].numel() * 8).value();
 }
 
 // The axes of x that are reduced, or those that are kept.
@@ -52,6 +60,10 @@ int64_t smallest_stride(const Walk<1>& walk) {
   return smallest;
 }
 
+// Whether the axes are one with elements side by side, or one at a distance of whole packs.
+bool is_adjacent(const Walk<1>& walk) { return walk.rank == 1 && walk.stride[0][0] == 1; }
+bool is_in_packs(const Walk<1>& walk) { return walk.rank <= 1 && walk.stride[0][0] % kPack == 0; }
+
 void reduce(const KernelCall& call, bool mean) {
   const TensorView& x = call.in[0];
   ReduceArgs args;
@@ -61,18 +73,25 @@ void reduce(const KernelCall& call, bool mean) {
   args.reduced = part_of(x.type.layout, call.out[0].shape(), true);
   args.outputs = call.out[0].numel();
   args.terms = x.numel() / args.outputs;
-  const Division division = division_of(args.outputs, args.terms);
+  const Division division = division_of(x.type, call.out[0].type);
   args.parts = division.parts;
   args.terms_per_part = division.terms_per_part;
   args.scale = mean ? 1 / static_cast<double>(args.terms) : 1;
   args.partials = reinterpret_cast<double*>(call.workspace);
-  const int64_t tiles = (args.outputs + kElementThreads - 1) / kElementThreads;
-  if (smallest_stride(args.kept) < smallest_stride(args.reduced)) {
-    launch<ReduceOutputs>(call, tiles * args.parts, kElementThreads, args);
+  const auto blocks = [&](int64_t outputs) { return (args.outputs + outputs - 1) / outputs; };
+  const bool in_packs = is_row_in_packs(args.x, 1);
+  if (in_packs && is_adjacent(args.kept) && is_in_packs(args.reduced) && args.outputs % kPack == 0) {
+    launch<ReduceOutputPacks>(call, blocks(ReduceOutputPacks::kOutputs) * args.parts, ReduceOutputPacks::kThreads,
+                              args);
+  } else if (in_packs && is_adjacent(args.reduced) && is_in_packs(args.kept) && args.terms % kPack == 0 &&
+             args.terms_per_part % kPack == 0) {
+    launch<ReduceTermPacks>(call, args.outputs * args.parts, ReduceTermPacks::threads_for(args.terms_per_part), args);
+  } else if (smallest_stride(args.kept) < smallest_stride(args.reduced)) {
+    launch<ReduceOutputs>(call, blocks(kElementThreads) * args.parts, kElementThreads, args);
   } else {
     launch<ReduceTerms>(call, args.outputs * args.parts, row_threads(args.terms_per_part), args);
   }
-  if (args.parts > 1) launch<ReduceParts>(call, tiles, kElementThreads, args);
+  if (args.parts > 1) launch<ReduceParts>(call, blocks(PartSums::kColumns), PartSums::threads_for(args.parts), args);
 }
 
 void launch_sum(const KernelCall& call) { reduce(call, false); }

@@ -3,7 +3,8 @@
 #pragma once
 
 #include "backend/cuda/block_sums.h"
-#include "backend/cuda/tensor.h"
+#include "backend/cuda/packs.h"
+#include "backend/cuda/part_sums.h"
 
 namespace laptime::cuda {
 
@@ -20,6 +21,9 @@ struct ReduceArgs {
   LAPTIME_DEVICE double term(const Thread& thread, int64_t base, int64_t index) const {
     return load<double>(thread, x, base + reduced.at(index).of[0]);
   }
+  // For packs: the outputs are at equal distances, and so are the terms.
+  LAPTIME_DEVICE int64_t output_distance() const { return kept.stride[0][0]; }
+  LAPTIME_DEVICE int64_t term_distance() const { return reduced.stride[0][0]; }
   LAPTIME_DEVICE int64_t begin(int64_t part) const { return part * terms_per_part; }
   LAPTIME_DEVICE int64_t end(int64_t part) const {
     return begin(part) + terms_per_part < terms ? begin(part) + terms_per_part : terms;
@@ -68,17 +72,112 @@ struct ReduceOutputs {
   }
 };
 
-// Adds the parts of each output in order.
+// A block per output and part, for terms that are moved in packs.
+struct ReduceTermPacks {
+  static constexpr const char* kName = "reduce_term_packs";
+  static constexpr int kTogether = 4;
+  static constexpr int threads_for(int64_t terms) {
+    constexpr int64_t kMostWarps = 8;
+    constexpr int64_t kTermsOfWarp = int64_t{kTogether} * kPack * kWarp;
+    const int64_t warps = (terms + kTermsOfWarp - 1) / kTermsOfWarp;
+    return static_cast<int>(warps < kMostWarps ? warps : kMostWarps) * kWarp;
+  }
+  using Args = ReduceArgs;
+  struct Shared {
+    WarpParts<double> parts;
+  };
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
+    const int64_t part = thread.block() % args.parts;
+    const int64_t output = thread.block() / args.parts;
+    const int64_t base = output * args.output_distance();
+    const int64_t end = args.end(part);
+    const int64_t step = int64_t{kPack} * thread.threads();
+    double sum = 0;
+    for (int64_t first = args.begin(part) + int64_t{kPack} * thread.index(); first < end; first += kTogether * step) {
+      RawPack raw[kTogether];
+      LAPTIME_UNROLL
+      for (int k = 0; k < kTogether; ++k) {
+        if (first + k * step < end) raw[k] = load_pack(thread, args.x, base + first + k * step);
+      }
+      LAPTIME_UNROLL
+      for (int k = 0; k < kTogether; ++k) {
+        float terms[kPack];
+        unpack(args.x.dtype, raw[k], terms);
+        // Two sums, because an addition waits for the one before it.
+        double even = 0;
+        double odd = 0;
+        LAPTIME_UNROLL
+        for (int i = 0; i < kPack; i += 2) {
+          even += static_cast<double>(terms[i]);
+          odd += static_cast<double>(terms[i + 1]);
+        }
+        sum += even + odd;
+      }
+    }
+    sum = block_sum(thread, shared.parts, sum);
+    if (thread.index() == 0) args.put(thread, part, output, sum);
+  }
+};
+
+// A block per tile of outputs and part, for outputs that are moved in packs. Lanes of threads add different terms, and
+// then the sums of the lanes are added in order.
+struct ReduceOutputPacks {
+  static constexpr const char* kName = "reduce_output_packs";
+  static constexpr int kPacks = 16;  // of a tile
+  static constexpr int kLanes = 16;
+  static constexpr int kThreads = kPacks * kLanes;
+  static constexpr int kOutputs = kPacks * kPack;  // of a tile
+  static constexpr int kTogether = 4;
+  using Args = ReduceArgs;
+  struct Shared {
+    SharedArray<double, kOutputs * kLanes> sums;  // [lane][output of a pack][pack]
+  };
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
+    const int64_t part = thread.block() % args.parts;
+    const int64_t tile = thread.block() / args.parts * kOutputs;
+    const int pack = thread.index() % kPacks;
+    const int lane = thread.index() / kPacks;
+    const int64_t output = tile + pack * kPack;
+    const int64_t end = args.end(part);
+    double sums[kPack] = {};
+    for (int64_t first = args.begin(part) + lane; first < end && output < args.outputs; first += kTogether * kLanes) {
+      RawPack raw[kTogether];
+      LAPTIME_UNROLL
+      for (int k = 0; k < kTogether; ++k) {
+        const int64_t term = first + k * kLanes;
+        if (term < end) raw[k] = load_pack(thread, args.x, term * args.term_distance() + output);
+      }
+      LAPTIME_UNROLL
+      for (int k = 0; k < kTogether; ++k) {
+        float terms[kPack];
+        unpack(args.x.dtype, raw[k], terms);
+        LAPTIME_UNROLL
+        for (int i = 0; i < kPack; ++i) sums[i] += static_cast<double>(terms[i]);
+      }
+    }
+    LAPTIME_UNROLL
+    for (int i = 0; i < kPack; ++i) thread.store(shared.sums, (lane * kPack + i) * kPacks + pack, sums[i]);
+    thread.synchronize();
+    if (thread.index() >= kOutputs) return;
+    const int64_t own = tile + pack * kPack + lane;
+    if (own >= args.outputs) return;
+    double sum = 0;
+    LAPTIME_UNROLL
+    for (int other = 0; other < kLanes; ++other)
+      sum += thread.load(shared.sums, other * kOutputs + lane * kPacks + pack);
+    args.put(thread, part, own, sum);
+  }
+};
+
+// Adds the parts of each output.
 struct ReduceParts {
   static constexpr const char* kName = "reduce_parts";
   using Args = ReduceArgs;
-  using Shared = NothingShared;
-  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    const int64_t output = thread.block() * thread.threads() + thread.index();
-    if (output >= args.outputs) return;
-    double sum = 0;
-    for (int64_t part = 0; part < args.parts; ++part) sum += thread.load(args.partials + part * args.outputs + output);
-    store(thread, args.y, output, args.scale * sum);
+  using Shared = PartSums;
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
+    const int64_t output = thread.block() * PartSums::kColumns + thread.index() % PartSums::kColumns;
+    const double sum = shared.sum(thread, args.partials, args.parts, args.outputs, output);
+    if (thread.index() < PartSums::kColumns && output < args.outputs) store(thread, args.y, output, args.scale * sum);
   }
 };
 

@@ -9,16 +9,24 @@ namespace {
 
 template <bool log>
 void forward(const KernelCall& call) {
-  const TensorView& x = call.in[0];
-  launch<SoftmaxForward>(call, row_count(x), row_threads(columns_of(x)),
-                         {rows_of(x), device_data(call.out[0]), columns_of(x), log});
+  const SoftmaxForward::Args args{rows_of(call.in[0]), device_data(call.out[0]), columns_of(call.in[0]), log};
+  const int64_t rows = row_count(call.in[0]);
+  if (args.columns <= SoftmaxPacks::kMostColumns && has_rows_in_packs(args.x, args.columns) &&
+      is_row_in_packs(args.y, 1)) {
+    return launch<SoftmaxForwardPacks>(call, rows, SoftmaxPacks::threads_for(args.columns), args);
+  }
+  launch<SoftmaxForward>(call, rows, row_threads(args.columns), args);
 }
 
 template <bool log>
 void backward(const KernelCall& call) {
   const TensorView& y = call.in[1];
-  launch<SoftmaxBackward>(call, row_count(y), row_threads(columns_of(y)),
-                          {rows_of(call.in[0]), rows_of(y), device_data(call.out[0]), columns_of(y), log});
+  const SoftmaxBackward::Args args{rows_of(call.in[0]), rows_of(y), device_data(call.out[0]), columns_of(y), log};
+  if (args.columns <= SoftmaxPacks::kMostColumns && has_rows_in_packs(args.grad_y, args.columns) &&
+      has_rows_in_packs(args.y, args.columns) && is_row_in_packs(args.grad_x, 1)) {
+    return launch<SoftmaxBackwardPacks>(call, row_count(y), SoftmaxPacks::threads_for(args.columns), args);
+  }
+  launch<SoftmaxBackward>(call, row_count(y), row_threads(args.columns), args);
 }
 
 }  // namespace

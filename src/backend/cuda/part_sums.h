@@ -1,0 +1,47 @@
+// The last step of sums over many rows: adds the sums of parts of the rows, in an order given by their number.
+#pragma once
+
+#include "backend/cuda/device_code.h"
+
+namespace laptime::cuda {
+
+// A block adds the parts of 32 adjacent columns; up to 32 lanes of threads take different parts.
+struct PartSums {
+  static constexpr int kColumns = kWarp;
+  static constexpr int kMostLanes = kMaxBlock / kColumns;
+  static constexpr int threads_for(int64_t parts) {
+    return kColumns * static_cast<int>(parts < kMostLanes ? parts : kMostLanes);
+  }
+
+  SharedArray<double, kMaxBlock> of_lanes;  // [lane][column]
+
+  // The sum over partials[part, column], which has `columns` columns, for the threads with an index below kColumns.
+  // All threads of the block must call it; a column may be beyond the last.
+  template <class T>
+  LAPTIME_DEVICE double sum(const Thread& thread, const T* partials, int64_t parts, int64_t columns, int64_t column) {
+    const int lane = thread.index() / kColumns;
+    const int lanes = thread.threads() / kColumns;
+    double total = 0;
+    if (column < columns) {
+      // Parts are loaded together and added in order.
+      constexpr int kTogether = 8;
+      for (int64_t part = lane; part < parts; part += int64_t{kTogether} * lanes) {
+        T some[kTogether];
+        LAPTIME_UNROLL
+        for (int i = 0; i < kTogether; ++i) {
+          const int64_t next = part + int64_t{i} * lanes;
+          some[i] = next < parts ? thread.load(partials + next * columns + column) : T{0};
+        }
+        LAPTIME_UNROLL
+        for (int i = 0; i < kTogether; ++i) total += static_cast<double>(some[i]);
+      }
+    }
+    thread.store(of_lanes, thread.index(), total);
+    thread.synchronize();
+    if (lane != 0) return 0;
+    for (int other = 1; other < lanes; ++other) total += thread.load(of_lanes, other * kColumns + thread.index());
+    return total;
+  }
+};
+
+}  // namespace laptime::cuda
