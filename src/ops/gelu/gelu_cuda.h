@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "backend/cuda/tensor.h"
+#include "backend/cuda/map_elements.h"
 
 namespace laptime::cuda {
 
@@ -46,8 +46,13 @@ struct GeluBackward {
       constexpr float kDensity = 0.3989422804014327F;  // 1 / sqrt(2 pi)
       return GeluForward::probability(x) + x * (kDensity * expf(-0.5F * x * x));
     }
-    const float above = GeluForward::sigmoid(GeluForward::argument(x));
-    const float tail = x * (2 * above * GeluForward::sigmoid(-GeluForward::argument(x)));
+    // Both sigmoids from one exponential, which is at most 1: the one above 1/2 is 1 / (1 + e), the other e / (1 + e).
+    const float z = GeluForward::argument(x);
+    const float e = expf(-fabsf(z));
+    const float larger = 1 / (1 + e);
+    const float smaller = e * larger;
+    const float above = z < 0 ? smaller : larger;
+    const float tail = x * (2 * larger * smaller);
     const float inner = GeluForward::kTanhScale * (1 + 3 * GeluForward::kTanhCubic * x * x);
     return above + (tail == 0 ? 0 : tail * inner);  // inner may be infinite if the tail is 0
   }
