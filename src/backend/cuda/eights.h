@@ -8,7 +8,7 @@ namespace laptime::cuda {
 
 constexpr int kEight = 8;
 
-// What one access moves.
+// The 16 bytes that one access moves.
 struct alignas(16) Words {
   uint32_t of[4];
 };
