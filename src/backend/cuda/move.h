@@ -107,24 +107,25 @@ struct CopyRowPieces {
   static constexpr int kOfThread = 16;  // elements
   static constexpr int kPiece = kThreads * kOfThread;
 
+  struct Piece {
+    int64_t to, from;  // where it begins
+    int count;
+  };
+
   template <class To, class From>
-  LAPTIME_DEVICE static void copy(const Thread& thread, const Args& args) {
-    const int64_t row = quotient(thread.block(), args.pieces_of_row);
-    const int64_t first = (thread.block() - row * args.pieces_of_row) * kPiece;
-    const auto at = args.rows.at(row);
-    const From* const from = args.from.at<From>(at.of[1] + first);
-    To* const to = args.to.at<To>(at.of[0] + first);
-    const int count = args.columns - first < kPiece ? static_cast<int>(args.columns - first) : kPiece;
+  LAPTIME_DEVICE static void copy(const Thread& thread, const Args& args, const Piece& piece) {
+    const From* const from = args.from.at<From>(piece.from);
+    To* const to = args.to.at<To>(piece.to);
     From raw[kOfThread];
     LAPTIME_UNROLL
     for (int i = 0; i < kOfThread; ++i) {
       const int column = thread.index() + i * kThreads;
-      if (column < count) raw[i] = thread.load(from + column);
+      if (column < piece.count) raw[i] = thread.load(from + column);
     }
     LAPTIME_UNROLL
     for (int i = 0; i < kOfThread; ++i) {
       const int column = thread.index() + i * kThreads;
-      if (column < count) thread.store(to + column, converted<To>(raw[i]));
+      if (column < piece.count) thread.store(to + column, converted<To>(raw[i]));
     }
   }
   template <class To, class From>
@@ -137,14 +138,19 @@ struct CopyRowPieces {
   }
 
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    const int64_t row = quotient(thread.block(), args.pieces_of_row);
+    const int64_t first = (thread.block() - row * args.pieces_of_row) * kPiece;
+    const auto at = args.rows.at(row);
+    const int count = args.columns - first < kPiece ? static_cast<int>(args.columns - first) : kPiece;
+    const Piece piece{at.of[0] + first, at.of[1] + first, count};
     if (args.to.dtype == args.from.dtype)
-      return size_of(args.to.dtype) == 4 ? copy<uint32_t, uint32_t>(thread, args)
-                                         : copy<uint16_t, uint16_t>(thread, args);
+      return size_of(args.to.dtype) == 4 ? copy<uint32_t, uint32_t>(thread, args, piece)
+                                         : copy<uint16_t, uint16_t>(thread, args, piece);
     const auto from_type = [&]<class From>(From) {
       switch (args.to.dtype) {
-        case DType::kBFloat16: return copy<BFloat16, From>(thread, args);
-        case DType::kFloat16: return copy<Float16, From>(thread, args);
-        default: return copy<float, From>(thread, args);
+        case DType::kBFloat16: return copy<BFloat16, From>(thread, args, piece);
+        case DType::kFloat16: return copy<Float16, From>(thread, args, piece);
+        default: return copy<float, From>(thread, args, piece);
       }
     };
     switch (args.from.dtype) {
