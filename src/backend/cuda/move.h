@@ -1,6 +1,8 @@
 // Kernels that move elements: copies, with or without a change of type, and fills.
 #pragma once
 
+#include <type_traits>
+
 #include "backend/cuda/map_elements.h"
 
 namespace laptime::cuda {
