@@ -1,8 +1,10 @@
 // Converts tensor views to the axes that CUDA kernels walk. Adjacent axes are merged if the layouts allow it.
 #pragma once
 
+#include <algorithm>
 #include <span>
 
+#include "backend/cuda/map_elements.h"
 #include "backend/cuda/packs.h"
 #include "backend/cuda/queue.h"
 #include "backend/loop_nest.h"
@@ -24,6 +26,11 @@ Walk<kOperands> walk_of(const LoopNest& nest) {
 // Whether every position that is a multiple of four is an address at which four elements can be moved.
 inline bool is_aligned_for_fours(const DeviceData& data) {
   return moves_fours(data.dtype) && reinterpret_cast<uintptr_t>(data.data) % (kFour * size_of(data.dtype)) == 0;
+}
+
+// Whether every position at a multiple of 16 bytes is an address at which 16 bytes can be moved.
+inline bool is_aligned_for_words(const DeviceData& data) {
+  return moves_fours(data.dtype) && reinterpret_cast<uintptr_t>(data.data) % kWordsBytes == 0;
 }
 
 // Whether the columns of every row can be moved in fours.
@@ -53,16 +60,30 @@ inline bool has_rows_in_packs(const DeviceRows& rows, int64_t columns) {
                                   rows.walk.rank <= 1 && rows.walk.stride[0][0] % kPack == 0);
 }
 
-// Whether the first `present` operands can be moved four elements at a time (Elements::in_fours).
+// Whether element i is at position i of the first `present` operands.
 template <int kOperands>
-bool are_in_fours(const Elements<kOperands>& elements, int present) {
+bool are_contiguous(const Elements<kOperands>& elements, int present) {
   if (elements.walk.rank > 1) return false;
   for (int k = 0; k < present; ++k) {
-    const DeviceData& data = elements.operand[k];
-    if (data.data == nullptr || !is_aligned_for_fours(data)) return false;
     if (elements.walk.rank == 1 && elements.count > 1 && elements.walk.stride[k][0] != 1) return false;
   }
   return true;
+}
+
+// The groups in which the first `present` operands can be moved.
+template <int kOperands>
+Groups groups_of(const Elements<kOperands>& elements, int present) {
+  if (!are_contiguous(elements, present)) return Groups::kNone;
+  int of_float32 = 0;
+  int of_bfloat16 = 0;
+  for (int k = 0; k < present; ++k) {
+    const DeviceData& data = elements.operand[k];
+    if (data.data == nullptr || !is_aligned_for_words(data)) return Groups::kNone;
+    of_float32 += data.dtype == DType::kFloat32 ? 1 : 0;
+    of_bfloat16 += data.dtype == DType::kBFloat16 ? 1 : 0;
+  }
+  if (of_float32 == present) return Groups::kFoursOfFloat32;
+  return of_bfloat16 == present ? Groups::kEightsOfBFloat16 : Groups::kEights;
 }
 
 // Outputs come first, then inputs. All are broadcast to the shape of output 0 and walked in its memory order.
@@ -81,15 +102,27 @@ Elements<kOperands> elements_of_call(std::span<const TensorView> out, std::span<
   while (k < kOperands) layouts[k++] = layouts[0];
   elements.walk = walk_of<kOperands>(memory_order_nest(out[0].shape(), layouts));
   elements.count = out[0].numel();
-  elements.in_fours = are_in_fours(elements, static_cast<int>(out.size() + in.size()));
+  elements.groups = groups_of(elements, static_cast<int>(out.size() + in.size()));
   return elements;
 }
 
-// One thread for every four elements or, if they are not moved in fours, for every element.
+// Number of threads for groups that a thread takes `in_flight` at a time: one for every group if the card can run them
+// all at the same time.
+inline int64_t threads_for_groups(int64_t groups, int in_flight) {
+  constexpr int64_t kResident = int64_t{1} << 18;
+  return groups <= kResident ? groups : std::max(kResident, (groups + in_flight - 1) / in_flight);
+}
+
+// One or more groups, or elements if they are moved one by one, for every thread.
+template <int kOperands>
+int64_t mapped_threads(const Elements<kOperands>& elements) {
+  if (elements.groups == Groups::kNone) return elements.count;
+  const int64_t size = group_size(elements.groups);
+  return threads_for_groups((elements.count + size - 1) / size, groups_in_flight(kOperands));
+}
 template <class K, int kOperands>
 void launch_mapped(const KernelCall& call, const Elements<kOperands>& elements, const typename K::Args& args) {
-  const int64_t count = elements.count;
-  launch_elements<K>(call, elements.in_fours ? (count + kFour - 1) / kFour : count, args);
+  launch_elements<K>(call, mapped_threads(elements), args);
 }
 template <class K>
 void launch_mapped(const KernelCall& call, const typename K::Args& elements) {

@@ -168,13 +168,27 @@ LAPTIME_DEVICE void store_columns(const Thread& thread, const DeviceData& y, int
   store(thread, y, position, values[0]);
 }
 
+// How the elements of several operands are moved. In groups, element i is at position i of every operand, and each
+// access moves 16 bytes.
+enum class Groups : uint8_t {
+  kNone,              // one by one
+  kFoursOfFloat32,    // all operands are float32
+  kEightsOfBFloat16,  // all operands are bfloat16
+  kEights,            // any types of moves_fours()
+};
+// Elements of a group.
+constexpr int64_t group_size(Groups groups) {
+  if (groups == Groups::kNone) return 1;
+  return groups == Groups::kFoursOfFloat32 ? kFour : 8;
+}
+
 // Tensors of the same shape, walked together.
 template <int kOperands>
 struct Elements {
   DeviceData operand[kOperands] = {};
   Walk<kOperands> walk{};
   int64_t count = 0;
-  bool in_fours = false;  // element i is at position i of every operand, and four elements can be moved at once
+  Groups groups = Groups::kNone;
 };
 
 // Calls body(index) for the indices in [0, count) that this thread takes, with the number of threads in the grid as
@@ -189,46 +203,6 @@ LAPTIME_DEVICE void for_indices(const Thread& thread, int64_t count, const Body&
 template <int kOperands, class Body>
 LAPTIME_DEVICE void for_elements(const Thread& thread, const Elements<kOperands>& elements, const Body& body) {
   for_indices(thread, elements.count, [&](int64_t flat) { body(elements.walk.at(flat)); });
-}
-
-// body(in, out) computes the elements of this thread: `in` has the last kIn operands, and `out` is stored to the first
-// kOut. All of `in` is loaded before `out` is stored, so that a result may overwrite an operand. An absent operand
-// reads as 0.
-template <int kOut, int kIn, class Body>
-LAPTIME_DEVICE void map_elements(const Thread& thread, const Elements<kOut + kIn>& elements, const Body& body) {
-  const auto one = [&](const int64_t(&positions)[kOut + kIn]) {
-    float in[kIn] = {};
-    float out[kOut];
-    for (int k = 0; k < kIn; ++k) {
-      if (elements.operand[kOut + k].data != nullptr)
-        in[k] = load(thread, elements.operand[kOut + k], positions[kOut + k]);
-    }
-    body(in, out);
-    for (int k = 0; k < kOut; ++k) store(thread, elements.operand[k], positions[k], out[k]);
-  };
-  if (!elements.in_fours) return for_elements(thread, elements, [&](const auto& at) { one(at.of); });
-  const int64_t fours = elements.count / kFour;
-  for_indices(thread, fours, [&](int64_t index) {
-    float in[kIn][kFour] = {};
-    float out[kOut][kFour];
-    for (int k = 0; k < kIn; ++k) {
-      if (elements.operand[kOut + k].data != nullptr)
-        load_four(thread, elements.operand[kOut + k], index * kFour, in[k]);
-    }
-    for (int i = 0; i < kFour; ++i) {
-      float of_one[kIn];
-      float results[kOut];
-      for (int k = 0; k < kIn; ++k) of_one[k] = in[k][i];
-      body(of_one, results);
-      for (int k = 0; k < kOut; ++k) out[k][i] = results[k];
-    }
-    for (int k = 0; k < kOut; ++k) store_four(thread, elements.operand[k], index * kFour, out[k]);
-  });
-  for_indices(thread, elements.count - fours * kFour, [&](int64_t index) {
-    int64_t positions[kOut + kIn];
-    for (int64_t& position : positions) position = fours * kFour + index;
-    one(positions);
-  });
 }
 
 }  // namespace laptime::cuda

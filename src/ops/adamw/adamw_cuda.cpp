@@ -24,8 +24,7 @@ void update(const KernelCall& call) {
                         .torch = a.rule == AdamRule::kTorch,
                         .decay_first = a.rule != AdamRule::k2025};
   if (call.in.size() > 6) args.skip = device_data(call.in[6]);
-  const int64_t threads = elements.in_fours ? (elements.count + kFour - 1) / kFour : elements.count;
-  const int64_t blocks = (threads + kElementThreads - 1) / kElementThreads;
+  const int64_t blocks = (mapped_threads(elements) + kElementThreads - 1) / kElementThreads;
   launch<AdamUpdate>(call, std::clamp<int64_t>(blocks, 1, AdamUpdate::kMostBlocks), kElementThreads, args);
 }
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "backend/cuda/tensor.h"
+#include "backend/cuda/map_elements.h"
 
 namespace laptime::cuda {
 
@@ -27,13 +27,16 @@ struct AdamUpdate {
   };
   struct Shared {
     SharedArray<AdamNumbers, 1> numbers;
+    SharedArray<double, 1> correction2;
   };
 
-  LAPTIME_DEVICE static AdamNumbers numbers_of(const Thread& thread, const Args& args) {
-    const auto t = load<double>(thread, args.step, 0);
+  // Powers take the longest, so that two warps compute one each.
+  LAPTIME_DEVICE static double correction(const Thread& thread, const Args& args, double beta) {
+    return 1 - pow(beta, load<double>(thread, args.step, 0));
+  }
+  LAPTIME_DEVICE static AdamNumbers numbers_of(const Thread& thread, const Args& args, double correction1,
+                                               double correction2) {
     const auto lr = load<double>(thread, args.lr, 0);
-    const double correction1 = 1 - pow(args.beta1, t);
-    const double correction2 = sqrt(1 - pow(args.beta2, t));
     AdamNumbers numbers{};
     numbers.size = static_cast<float>(args.torch ? lr / correction1 : lr * correction2 / correction1);
     numbers.root_scale = args.torch ? static_cast<float>(1 / correction2) : 1.0F;
@@ -43,7 +46,11 @@ struct AdamUpdate {
   }
 
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
-    if (thread.index() == 0) thread.store(shared.numbers, 0, numbers_of(thread, args));
+    if (thread.index() == kWarp) thread.store(shared.correction2, 0, sqrt(correction(thread, args, args.beta2)));
+    const double correction1 = thread.index() == 0 ? correction(thread, args, args.beta1) : 0;
+    thread.synchronize();
+    if (thread.index() == 0)
+      thread.store(shared.numbers, 0, numbers_of(thread, args, correction1, thread.load(shared.correction2, 0)));
     thread.synchronize();
     const AdamNumbers numbers = thread.load(shared.numbers, 0);
     if (numbers.skip != 0) return;  // the next values share the bytes of the old ones

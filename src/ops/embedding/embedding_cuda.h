@@ -1,8 +1,7 @@
 // CUDA kernels of the embedding. Backward adds rows in order, without atomics.
 #pragma once
 
-#include "backend/cuda/block_sums.h"
-#include "backend/cuda/tensor.h"
+#include "backend/cuda/eights.h"
 
 namespace laptime::cuda {
 
@@ -26,64 +25,191 @@ struct EmbeddingForward {
   }
 };
 
-// A block per position: finds the next position with the same id (or the number of positions if there is none), and
-// whether an earlier position has the id.
-struct EmbeddingNext {
-  static constexpr const char* kName = "embedding_next";
+// Computes the same as EmbeddingForward, for rows that begin at multiples of 16 bytes. A thread takes eight columns at
+// a time.
+struct EmbeddingEights {
+  static constexpr const char* kName = "embedding_eights";
   struct Args {
+    DeviceRows weight;
     DeviceRows ids;  // a row per position
-    int64_t positions;
-    int64_t* next;         // [positions]
-    int64_t* has_earlier;  // [positions]
-  };
-  struct Shared {
-    WarpParts<int> earlier;
-    WarpParts<int64_t> next;
-  };
-  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
-    const int64_t own = thread.block();
-    const auto id = load<int64_t>(thread, args.ids, args.ids.row(own));
-    int earlier = 0;
-    for (int64_t position = thread.index(); position < own; position += thread.threads())
-      earlier |= load<int64_t>(thread, args.ids, args.ids.row(position)) == id ? 1 : 0;
-    int64_t next = args.positions;
-    for (int64_t position = own + 1 + thread.index(); position < args.positions; position += thread.threads()) {
-      if (position < next && load<int64_t>(thread, args.ids, args.ids.row(position)) == id) next = position;
-    }
-    earlier = block_sum(thread, shared.earlier, earlier);
-    next = join_block(thread, shared.next, next, [](int64_t a, int64_t b) { return a < b ? a : b; });
-    if (thread.index() != 0) return;
-    thread.store(args.next + own, next);
-    thread.store(args.has_earlier + own, static_cast<int64_t>(earlier != 0));
-  }
-};
-
-// A block per position. The block of the first position with an id writes the gradient of the id's row: the sum over
-// all positions with the id, in order, added to the existing row if `adds`. Other rows keep their values.
-struct EmbeddingBackward {
-  static constexpr const char* kName = "embedding_backward";
-  struct Args {
-    DeviceRows grad;
-    DeviceRows ids;          // a row per position
-    DeviceData grad_weight;  // [ids, columns]
-    int64_t columns, positions;
-    int64_t pad;  // its row keeps its values
-    bool adds;
-    const int64_t* next;         // [positions], as EmbeddingNext writes it
-    const int64_t* has_earlier;  // [positions], as EmbeddingNext writes it
+    DeviceData y;
+    int64_t groups_of_row, groups;
   };
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    const int64_t first = thread.block();
-    if (thread.load(args.has_earlier + first) != 0) return;
-    const auto id = load<int64_t>(thread, args.ids, args.ids.row(first));
-    if (id == args.pad) return;
-    for (int64_t column = thread.index(); column < args.columns; column += thread.threads()) {
-      float sum = args.adds ? load(thread, args.grad_weight, id * args.columns + column) : 0.0F;
-      for (int64_t position = first; position < args.positions; position = thread.load(args.next + position))
-        sum += load(thread, args.grad, args.grad.row(position) + column * args.grad.column_stride);
-      store(thread, args.grad_weight, id * args.columns + column, sum);
+    for_indices(thread, args.groups, [&](int64_t index) {
+      const int64_t position = quotient(index, args.groups_of_row);
+      const int64_t column = (index - position * args.groups_of_row) * kEight;
+      const auto id = load<int64_t>(thread, args.ids, args.ids.row(position));
+      float values[kEight];
+      values_of(load_eight(thread, args.weight, args.weight.dtype, args.weight.row(id) + column), args.weight.dtype,
+                values);
+      store_eight(thread, args.y, args.y.dtype, index * kEight, values);
+    });
+  }
+};
+
+// Positions are sorted by their ids, and by position where ids are equal. Keys have the id in the upper half and the
+// position in the lower one.
+LAPTIME_DEVICE int64_t id_of(int64_t key) { return key >> 32; }
+LAPTIME_DEVICE int64_t position_of(int64_t key) { return key & 0xFFFFFFFF; }
+
+// A block sorts the keys of a chunk of positions in shared memory (bitonic sort).
+struct EmbeddingSort {
+  static constexpr const char* kName = "embedding_sort";
+  static constexpr int kChunk = 2048;
+  static constexpr int kMostThreads = kChunk / 2;
+  struct Args {
+    DeviceRows ids;  // a row per position
+    int64_t positions;
+    int64_t* keys;  // [positions]
+  };
+  struct Shared {
+    SharedArray<int64_t, kChunk> keys;
+  };
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
+    const int64_t begin = thread.block() * kChunk;
+    const int count = args.positions - begin < kChunk ? static_cast<int>(args.positions - begin) : kChunk;
+    int size = 1;
+    while (size < count) size *= 2;
+    for (int i = thread.index(); i < size; i += thread.threads()) {
+      const int64_t position = begin + i;
+      const int64_t key =
+          i < count ? load<int64_t>(thread, args.ids, args.ids.row(position)) << 32 | position : INT64_MAX;
+      thread.store(shared.keys, i, key);
     }
+    thread.synchronize();
+    for (int run = 2; run <= size; run *= 2) {
+      for (int distance = run / 2; distance > 0; distance /= 2) {
+        for (int pair = thread.index(); pair < size / 2; pair += thread.threads()) {
+          const int low = 2 * pair - (pair & (distance - 1));
+          const int64_t a = thread.load(shared.keys, low);
+          const int64_t b = thread.load(shared.keys, low + distance);
+          if ((a > b) != ((low & run) == 0)) continue;
+          thread.store(shared.keys, low, b);
+          thread.store(shared.keys, low + distance, a);
+        }
+        thread.synchronize();
+      }
+    }
+    for (int i = thread.index(); i < count; i += thread.threads())
+      thread.store(args.keys + begin + i, thread.load(shared.keys, i));
+  }
+};
+
+// A thread per key: the place of the key among all chunks is the number of smaller keys in each of them.
+struct EmbeddingMerge {
+  static constexpr const char* kName = "embedding_merge";
+  static constexpr int kSearches = 4;  // chunks that a thread searches at the same time
+  struct Args {
+    const int64_t* keys;  // [positions], as EmbeddingSort writes them
+    int64_t* sorted;      // [positions]
+    int64_t positions;
+  };
+  using Shared = NothingShared;
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    for_indices(thread, args.positions, [&](int64_t at) {
+      const int64_t key = thread.load(args.keys + at);
+      int64_t place = 0;
+      for (int64_t begin = 0; begin < args.positions; begin += kSearches * EmbeddingSort::kChunk) {
+        int64_t smaller[kSearches] = {};
+        for (int step = EmbeddingSort::kChunk; step > 0; step /= 2) {
+          LAPTIME_UNROLL
+          for (int k = 0; k < kSearches; ++k) {
+            const int64_t chunk = begin + k * EmbeddingSort::kChunk;
+            const int64_t probe = chunk + smaller[k] + step - 1;
+            if (smaller[k] + step <= EmbeddingSort::kChunk && probe < args.positions &&
+                thread.load(args.keys + probe) < key)
+              smaller[k] += step;
+          }
+        }
+        for (const int64_t count : smaller) place += count;
+      }
+      thread.store(args.sorted + place, key);
+    });
+  }
+};
+
+// A block per sorted key. The block of the first key with an id writes the gradient of the id's row: the sum over all
+// positions with the id, in order, added to the existing row if `adds`. Other rows keep their values.
+struct EmbeddingBackward {
+  static constexpr const char* kName = "embedding_backward";
+  static constexpr int kRows = 4;  // that a thread loads before it adds them
+  struct Args {
+    DeviceRows grad;
+    DeviceData grad_weight;  // [ids, columns], float32
+    int64_t columns, positions;
+    int64_t pad;  // its row keeps its values
+    bool adds, in_eights;
+    const int64_t* sorted;  // [positions]
+  };
+  using Shared = NothingShared;
+
+  // Calls add(rows, count) for rows of grad with the id, up to kRows of them at a time.
+  template <class Add>
+  LAPTIME_DEVICE static void for_rows(const Thread& thread, const Args& args, int64_t id, const Add& add) {
+    int count = kRows;
+    for (int64_t first = thread.block(); count == kRows; first += kRows) {
+      int64_t keys[kRows];
+      LAPTIME_UNROLL
+      for (int r = 0; r < kRows; ++r) keys[r] = first + r < args.positions ? thread.load(args.sorted + first + r) : -1;
+      int64_t rows[kRows] = {};
+      count = 0;
+      LAPTIME_UNROLL
+      for (int r = 0; r < kRows; ++r) {
+        if (keys[r] < 0 || id_of(keys[r]) != id) continue;
+        rows[r] = args.grad.row(position_of(keys[r]));
+        count = r + 1;
+      }
+      add(rows, count);
+    }
+  }
+
+  LAPTIME_DEVICE static void sum_eight(const Thread& thread, const Args& args, int64_t id, int64_t column) {
+    const int64_t to = id * args.columns + column;
+    float sum[kEight] = {};
+    if (args.adds) values_of(load_eight(thread, args.grad_weight, DType::kFloat32, to), DType::kFloat32, sum);
+    for_rows(thread, args, id, [&](const int64_t(&rows)[kRows], int count) {
+      RawEight raw[kRows];
+      LAPTIME_UNROLL
+      for (int r = 0; r < kRows; ++r) {
+        if (r < count) raw[r] = load_eight(thread, args.grad, args.grad.dtype, rows[r] + column);
+      }
+      LAPTIME_UNROLL
+      for (int r = 0; r < kRows; ++r) {
+        if (r >= count) continue;
+        float values[kEight];
+        values_of(raw[r], args.grad.dtype, values);
+        LAPTIME_UNROLL
+        for (int i = 0; i < kEight; ++i) sum[i] += values[i];
+      }
+    });
+    store_eight(thread, args.grad_weight, DType::kFloat32, to, sum);
+  }
+
+  LAPTIME_DEVICE static void sum_one(const Thread& thread, const Args& args, int64_t id, int64_t column) {
+    const int64_t to = id * args.columns + column;
+    float sum = args.adds ? load(thread, args.grad_weight, to) : 0.0F;
+    for_rows(thread, args, id, [&](const int64_t(&rows)[kRows], int count) {
+      float values[kRows];
+      LAPTIME_UNROLL
+      for (int r = 0; r < kRows; ++r)
+        values[r] = r < count ? load(thread, args.grad, rows[r] + column * args.grad.column_stride) : 0.0F;
+      LAPTIME_UNROLL
+      for (int r = 0; r < kRows; ++r) {
+        if (r < count) sum += values[r];
+      }
+    });
+    store(thread, args.grad_weight, to, sum);
+  }
+
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    const int64_t slot = thread.block();
+    const int64_t id = id_of(thread.load(args.sorted + slot));
+    if (id == args.pad || (slot > 0 && id_of(thread.load(args.sorted + slot - 1)) == id)) return;
+    const int64_t groups = args.in_eights ? args.columns / kEight : args.columns;
+    for (int64_t group = thread.index(); group < groups; group += thread.threads())
+      args.in_eights ? sum_eight(thread, args, id, group * kEight) : sum_one(thread, args, id, group);
   }
 };
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "backend/cuda/tensor.h"
+#include "backend/cuda/map_elements.h"
 
 namespace laptime::cuda {
 
@@ -25,10 +25,14 @@ struct GeluForward {
   // Phi(x); erfc keeps the digits of small probabilities.
   LAPTIME_DEVICE static float probability(float x) { return 0.5F * erfcf(-x * kSqrtHalf); }
 
+  // Each form has a loop of its own, so that no branch separates the elements of a thread.
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    map_elements<1, 1>(thread, args.elements, [&](const float(&in)[1], float(&out)[1]) {
-      out[0] = in[0] * (args.tanh ? sigmoid(argument(in[0])) : probability(in[0]));
-    });
+    if (args.tanh) {
+      return map_elements<1, 1>(thread, args.elements,
+                                [](const float(&in)[1], float(&out)[1]) { out[0] = in[0] * sigmoid(argument(in[0])); });
+    }
+    map_elements<1, 1>(thread, args.elements,
+                       [](const float(&in)[1], float(&out)[1]) { out[0] = in[0] * probability(in[0]); });
   }
 };
 
@@ -41,20 +45,29 @@ struct GeluBackward {
   };
   using Shared = NothingShared;
 
-  LAPTIME_DEVICE static float slope(float x, bool tanh) {
-    if (!tanh) {
-      constexpr float kDensity = 0.3989422804014327F;  // 1 / sqrt(2 pi)
-      return GeluForward::probability(x) + x * (kDensity * expf(-0.5F * x * x));
-    }
-    const float above = GeluForward::sigmoid(GeluForward::argument(x));
-    const float tail = x * (2 * above * GeluForward::sigmoid(-GeluForward::argument(x)));
+  LAPTIME_DEVICE static float slope(float x) {
+    constexpr float kDensity = 0.3989422804014327F;  // 1 / sqrt(2 pi)
+    return GeluForward::probability(x) + x * (kDensity * expf(-0.5F * x * x));
+  }
+  LAPTIME_DEVICE static float slope_of_tanh(float x) {
+    // Both sigmoids from one exponential, which is at most 1: the one above 1/2 is 1 / (1 + e), the other e / (1 + e).
+    const float z = GeluForward::argument(x);
+    const float e = expf(-fabsf(z));
+    const float larger = 1 / (1 + e);
+    const float smaller = e * larger;
+    const float above = z < 0 ? smaller : larger;
+    const float tail = x * (2 * larger * smaller);
     const float inner = GeluForward::kTanhScale * (1 + 3 * GeluForward::kTanhCubic * x * x);
     return above + (tail == 0 ? 0 : tail * inner);  // inner may be infinite if the tail is 0
   }
 
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    if (args.tanh) {
+      return map_elements<1, 2>(thread, args.elements,
+                                [](const float(&in)[2], float(&out)[1]) { out[0] = in[0] * slope_of_tanh(in[1]); });
+    }
     map_elements<1, 2>(thread, args.elements,
-                       [&](const float(&in)[2], float(&out)[1]) { out[0] = in[0] * slope(in[1], args.tanh); });
+                       [](const float(&in)[2], float(&out)[1]) { out[0] = in[0] * slope(in[1]); });
   }
 };
 

@@ -2,6 +2,7 @@
 #include "ops/rope/rope_cuda.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "ops/rope/rope.h"
 #include "ops/walks_cuda.h"
@@ -21,6 +22,34 @@ std::string table_refusal(const Signature& signature) {
   return signature.out[0].dtype == DType::kFloat64 ? "angles are rounded to float32" : "";
 }
 
+// The rotation in groups of eight pairs, if the layouts allow it.
+std::optional<RopeEights::Args> in_eights(const KernelCall& call, int64_t half, int64_t rest) {
+  const TensorView* const views[] = {&call.out[0], &call.in[0], &call.in[1], &call.in[2]};
+  if (half == 0 || half % kEight != 0 || rest % kEight != 0 || half / kEight > kElementThreads) return std::nullopt;
+  RopeEights::Args args{.operand = {},
+                        .walk = {},
+                        .rows = row_count(call.in[0]),
+                        .half = static_cast<int>(half),
+                        .rest = static_cast<int>(rest),
+                        .rows_per_block = static_cast<int>(kElementThreads / (half / kEight)),
+                        .places = {RopeForm::kRotateHalf, false},
+                        .sign = 1};
+  Layout rows[4];
+  for (int k = 0; k < 4; ++k) {
+    rows[k] = views[k]->type.layout;
+    args.operand[k] = device_data(*views[k]);
+    if (rows[k].strides.back() != 1 || !is_aligned_for_words(args.operand[k])) return std::nullopt;
+    rows[k].shape.erase(rows[k].rank() - 1);
+    rows[k].strides.erase(rows[k].strides.rank() - 1);
+    for (int axis = 0; axis < rows[k].rank(); ++axis) {
+      if (rows[k].shape[axis] > 1 && rows[k].strides[axis] % kEight != 0) return std::nullopt;
+    }
+  }
+  const Layout* const layouts[] = {&rows[0], &rows[1], &rows[2], &rows[3]};
+  args.walk = walk_of<4>(memory_order_nest(rows[0].shape, layouts));
+  return args;
+}
+
 template <bool inverse>
 void rotate(const KernelCall& call) {
   const TensorView& x = call.in[0];
@@ -30,6 +59,12 @@ void rotate(const KernelCall& call) {
   const int64_t positions = x.shape()[-2];
   const RopePlaces places(form, inverse);
   constexpr float kSign = inverse ? -1.0F : 1.0F;
+  if (std::optional<RopeEights::Args> args = in_eights(call, half, rest)) {
+    args->places = places;
+    args->sign = kSign;
+    launch<RopeEights>(call, (args->rows + args->rows_per_block - 1) / args->rows_per_block, kElementThreads, *args);
+    return;
+  }
   if (half <= kElementThreads) {
     const int64_t rows = row_count(x);
     const int64_t rows_per_block = kElementThreads / std::max<int64_t>(half, 1);
@@ -44,7 +79,9 @@ void rotate(const KernelCall& call) {
 }
 
 std::string rotate_refusal(const Signature& signature) {
-  return signature.in[0].shape().back() / 2 > RopeRotate::kMaxHalf ? "a row does not fit into shared memory" : "";
+  const RopeForm form = signature.attributes.as<RopeAttributes>().form;
+  const int64_t half = rotated_width(form, signature.in[1].shape().back()) / 2;
+  return half > RopeRotate::kMaxHalf ? "the pairs of a row do not fit into shared memory" : "";
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "backend/cuda/tensor.h"
+#include "backend/cuda/eights.h"
 #include "ops/rope/rotation.h"
 
 namespace laptime::cuda {
@@ -43,6 +43,106 @@ struct RopePair {
     from2 = places.from_halves ? half + pair : 2 * pair + 1;
     to1 = places.to_halves ? pair : 2 * pair;
     to2 = places.to_halves ? half + pair : 2 * pair + 1;
+  }
+};
+
+// Rows that begin at multiples of 16 bytes, with a multiple of eight pairs: a thread rotates eight of them. A block
+// processes whole rows. If pairs are written to other positions than those they were read from, all rows are read
+// before one is written, so that y may overwrite x.
+struct RopeEights {
+  static constexpr const char* kName = "rope_eights";
+  enum Operand : uint8_t { kY, kX, kCos, kSin };
+  struct Args {
+    DeviceData operand[4];
+    Walk<4> walk;  // over the rows, in the memory order of y
+    int64_t rows;
+    int half, rest, rows_per_block;
+    RopePlaces places;
+    float sign;  // factor of sin: -1 rotates back
+  };
+  using Shared = NothingShared;
+
+  LAPTIME_DEVICE static RawEight load(const Thread& thread, const Args& args, Operand which, int64_t position) {
+    return load_eight(thread, args.operand[which], args.operand[which].dtype, position);
+  }
+  LAPTIME_DEVICE static void values(const Args& args, Operand which, const RawEight& raw, float (&out)[kEight]) {
+    values_of(raw, args.operand[which].dtype, out);
+  }
+  LAPTIME_DEVICE static void store(const Thread& thread, const Args& args, int64_t position,
+                                   const float (&values)[kEight]) {
+    store_eight(thread, args.operand[kY], args.operand[kY].dtype, position, values);
+  }
+
+  // Sixteen adjacent elements as eight pairs, and back.
+  LAPTIME_DEVICE static void part(float (&a)[kEight], float (&b)[kEight]) {
+    float first[kEight];
+    float second[kEight];
+    LAPTIME_UNROLL
+    for (int i = 0; i < kEight; ++i) {
+      first[i] = i < kEight / 2 ? a[2 * i % kEight] : b[2 * i % kEight];
+      second[i] = i < kEight / 2 ? a[2 * i % kEight + 1] : b[2 * i % kEight + 1];
+    }
+    LAPTIME_UNROLL
+    for (int i = 0; i < kEight; ++i) {
+      a[i] = first[i];
+      b[i] = second[i];
+    }
+  }
+  LAPTIME_DEVICE static void join(float (&a)[kEight], float (&b)[kEight]) {
+    float first[kEight];
+    float second[kEight];
+    LAPTIME_UNROLL
+    for (int i = 0; i < kEight; ++i) {
+      first[i] = i % 2 == 0 ? a[i / 2] : b[i / 2];
+      second[i] = i % 2 == 0 ? a[(kEight + i) / 2] : b[(kEight + i) / 2];
+    }
+    LAPTIME_UNROLL
+    for (int i = 0; i < kEight; ++i) {
+      a[i] = first[i];
+      b[i] = second[i];
+    }
+  }
+
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    const int threads_per_row = args.half / kEight;
+    const int row_of_block = thread.index() / threads_per_row;
+    const int pair = (thread.index() - row_of_block * threads_per_row) * kEight;  // the first of eight
+    const int64_t row = thread.block() * args.rows_per_block + row_of_block;
+    const bool has_pairs = row_of_block < args.rows_per_block && row < args.rows;
+    Walk<4>::Positions at{};
+    RawEight raw[4];
+    if (has_pairs) {
+      at = args.walk.at(row);
+      raw[0] = load(thread, args, kX, at.of[kX] + (args.places.from_halves ? pair : 2 * pair));
+      raw[1] = load(thread, args, kX, at.of[kX] + (args.places.from_halves ? args.half + pair : 2 * pair + kEight));
+      raw[2] = load(thread, args, kCos, at.of[kCos] + pair);
+      raw[3] = load(thread, args, kSin, at.of[kSin] + pair);
+    }
+    if (args.places.from_halves != args.places.to_halves) thread.synchronize();
+    if (!has_pairs) return;
+    float x1[kEight];
+    float x2[kEight];
+    float cos[kEight];
+    float sin[kEight];
+    values(args, kX, raw[0], x1);
+    values(args, kX, raw[1], x2);
+    values(args, kCos, raw[2], cos);
+    values(args, kSin, raw[3], sin);
+    if (!args.places.from_halves) part(x1, x2);
+    LAPTIME_UNROLL
+    for (int i = 0; i < kEight; ++i) {
+      const float signed_sin = args.sign * sin[i];
+      const float y1 = cos[i] * x1[i] - signed_sin * x2[i];
+      x2[i] = signed_sin * x1[i] + cos[i] * x2[i];
+      x1[i] = y1;
+    }
+    if (!args.places.to_halves) join(x1, x2);
+    store(thread, args, at.of[kY] + (args.places.to_halves ? pair : 2 * pair), x1);
+    store(thread, args, at.of[kY] + (args.places.to_halves ? args.half + pair : 2 * pair + kEight), x2);
+    for (int i = 2 * args.half + pair; i < 2 * args.half + args.rest; i += args.half) {
+      values(args, kX, load(thread, args, kX, at.of[kX] + i), x1);
+      store(thread, args, at.of[kY] + i, x1);
+    }
   }
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "backend/cuda/block_sums.h"
+#include "backend/cuda/map_elements.h"
 #include "backend/cuda/tensor.h"
 #include "base/random.h"
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "backend/cuda/tensor.h"
+#include "backend/cuda/map_elements.h"
 
 namespace laptime::cuda {
 
