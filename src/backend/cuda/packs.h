@@ -7,7 +7,7 @@ namespace laptime::cuda {
 
 constexpr int kPack = 8;
 
-// What a thread moves at once.
+// The 16 bytes that one access moves.
 struct alignas(16) Chunk {
   uint32_t words[4];
 };
