@@ -6,15 +6,15 @@
 #include <type_traits>
 
 #include "backend/cuda/block_sums.h"
-#include "backend/cuda/packs.h"
+#include "backend/cuda/row_sums.h"
 
 namespace laptime::cuda {
 
 // Number of elements at `position` and following that precede the first address at which a pack can be moved.
 LAPTIME_DEVICE int before_packs(const DeviceData& x, int64_t position) {
   const auto size = static_cast<int>(size_of(x.dtype));
-  const auto past = static_cast<int>(reinterpret_cast<uintptr_t>(x.data + position * size) % sizeof(Chunk));
-  return past == 0 ? 0 : (static_cast<int>(sizeof(Chunk)) - past) / size;
+  const auto past = static_cast<int>(reinterpret_cast<uintptr_t>(x.data + position * size) % kWordsBytes);
+  return past == 0 ? 0 : (kWordsBytes - past) / size;
 }
 
 // Whether rows have adjacent logits that can be moved in packs.
@@ -42,22 +42,22 @@ LAPTIME_DEVICE void for_logits(const Thread& thread, const DeviceRows& logits, i
     int64_t head = before_packs(logits, row);
     if (head > columns) head = columns;
     if (column < head) one();
-    const int64_t packs = (columns - head) / kPack;
+    const int64_t packs = (columns - head) / kEight;
     for (int64_t pack = thread.index(); pack < packs; pack += 2 * threads) {
-      const int64_t first = head + pack * kPack;
-      const int64_t second = first + threads * kPack;
+      const int64_t first = head + pack * kEight;
+      const int64_t second = first + threads * kEight;
       const bool has_second = pack + threads < packs;
-      const RawPack raw_first = load_pack(thread, logits, row + first);
-      RawPack raw_second;
-      if (has_second) raw_second = load_pack(thread, logits, row + second);
-      float together[kPack];
-      unpack(logits.dtype, raw_first, together);
+      const RawEight raw_first = load_eight(thread, logits, row + first);
+      RawEight raw_second;
+      if (has_second) raw_second = load_eight(thread, logits, row + second);
+      float together[kEight];
+      values_of(raw_first, logits.dtype, together);
       body(first, PackStep{}, together);
       if (!has_second) continue;
-      unpack(logits.dtype, raw_second, together);
+      values_of(raw_second, logits.dtype, together);
       body(second, PackStep{}, together);
     }
-    column += head + packs * kPack;
+    column += head + packs * kEight;
   }
   for (; column + (kTogether - 1) * threads < columns; column += kTogether * threads) {
     int64_t positions[kTogether];
@@ -179,7 +179,7 @@ struct CrossEntropyBackward {
         grad[i] = (probability - (column + i * step == target ? 1.0F : 0.0F)) * scale;
       }
       if constexpr (std::is_same_v<Step, PackStep>) {
-        store_pack(thread, args.grad, grad_row + column, grad);
+        store_eight(thread, args.grad, grad_row + column, grad);
       } else {
         LAPTIME_UNROLL
         for (int i = 0; i < kCount; ++i) store(thread, args.grad, grad_row + column + i * step, grad[i]);

@@ -5,8 +5,8 @@
 #include <span>
 
 #include "backend/cuda/map_elements.h"
-#include "backend/cuda/packs.h"
 #include "backend/cuda/queue.h"
+#include "backend/cuda/row_sums.h"
 #include "backend/loop_nest.h"
 
 namespace laptime::cuda {
@@ -49,15 +49,15 @@ inline bool has_rows_in_fours(const DeviceData& data, int64_t columns) {
   return data.data == nullptr || (is_aligned_for_fours(data) && columns % kFour == 0);
 }
 
-// Whether a single row can be moved in packs of eight, apart from its length.
+// Whether a single row can be moved in eights, apart from its length.
 inline bool is_row_in_packs(const DeviceData& row, int64_t column_stride) {
   return row.data == nullptr ||
-         (moves_fours(row.dtype) && reinterpret_cast<uintptr_t>(row.data) % sizeof(Chunk) == 0 && column_stride == 1);
+         (moves_fours(row.dtype) && reinterpret_cast<uintptr_t>(row.data) % kWordsBytes == 0 && column_stride == 1);
 }
-// Whether the columns of every row can be moved in packs of eight, and the rows are at equal distances.
+// Whether the columns of every row can be moved in eights, and the rows are at equal distances.
 inline bool has_rows_in_packs(const DeviceRows& rows, int64_t columns) {
-  return rows.data == nullptr || (columns % kPack == 0 && is_row_in_packs(rows, rows.column_stride) &&
-                                  rows.walk.rank <= 1 && rows.walk.stride[0][0] % kPack == 0);
+  return rows.data == nullptr || (columns % kEight == 0 && is_row_in_packs(rows, rows.column_stride) &&
+                                  rows.walk.rank <= 1 && rows.walk.stride[0][0] % kEight == 0);
 }
 
 // Whether element i is at position i of the first `present` operands.

@@ -12,12 +12,12 @@ constexpr int kEight = 8;
 struct alignas(16) Words {
   uint32_t of[4];
 };
-constexpr int64_t kWordsBytes = sizeof(Words);
+constexpr int kWordsBytes = sizeof(Words);
 
 // Eight elements as they are in memory. Elements of 16 bits leave `last` unused. Elements are loaded in this form and
 // converted later, so that no load waits for the conversion of another one.
 struct RawEight {
-  Words first, last;
+  Words first{}, last{};
 };
 
 // The address of element `position` must be a multiple of 16. `dtype` is that of `x`; if it is a constant, the compiler
@@ -30,6 +30,10 @@ LAPTIME_DEVICE RawEight load_eight(const Thread& thread, const DeviceData& x, DT
   raw.first = thread.load(from);
   if (wide) raw.last = thread.load(from + 1);
   return raw;
+}
+
+LAPTIME_DEVICE RawEight load_eight(const Thread& thread, const DeviceData& x, int64_t position) {
+  return load_eight(thread, x, x.dtype, position);
 }
 
 // Two numbers rounded to 16 bits, the first in the lower half of the word. The card has instructions for that.
@@ -100,6 +104,11 @@ LAPTIME_DEVICE void store_eight(const Thread& thread, const DeviceData& y, DType
                                             : packed_float16(values[2 * i], values[2 * i + 1]);
   }
   thread.store(reinterpret_cast<Words*>(y.at<uint16_t>(position)), first);
+}
+
+LAPTIME_DEVICE void store_eight(const Thread& thread, const DeviceData& y, int64_t position,
+                                const float (&values)[kEight]) {
+  store_eight(thread, y, y.dtype, position, values);
 }
 
 // Calls load(g, index) for up to kGroups indices of this thread and then finish(g, index) for the same ones, so that

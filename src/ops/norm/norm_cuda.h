@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "backend/cuda/block_sums.h"
-#include "backend/cuda/packs.h"
 #include "backend/cuda/part_sums.h"
+#include "backend/cuda/row_sums.h"
 
 namespace laptime::cuda {
 
@@ -67,9 +67,9 @@ struct NormForward {
 struct NormPacks {
   static constexpr int kTogether = 2;
   static constexpr int kMostThreads = 512;
-  static constexpr int64_t kMostColumns = kMostThreads * kPack;
+  static constexpr int64_t kMostColumns = kMostThreads * kEight;
   static constexpr int threads_for(int64_t columns) {
-    return static_cast<int>((columns + kPack * kWarp - 1) / (kPack * kWarp)) * kWarp;
+    return static_cast<int>((columns + kEight * kWarp - 1) / (kEight * kWarp)) * kWarp;
   }
 };
 
@@ -82,30 +82,30 @@ struct NormForwardPacks : NormPacks {
   };
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
     const int64_t first = thread.block() * kTogether;
-    const int64_t column = int64_t{thread.index()} * kPack;
+    const int64_t column = int64_t{thread.index()} * kEight;
     const bool has_columns = column < args.columns;
-    RawPack raw[kTogether];
-    RawPack raw_weight;
-    RawPack raw_bias;
+    RawEight raw[kTogether];
+    RawEight raw_weight;
+    RawEight raw_bias;
     if (has_columns) {
       LAPTIME_UNROLL
       for (int r = 0; r < kTogether; ++r) {
         if (first + r < args.rows)
-          raw[r] = load_pack(thread, args.x, row_at_equal_distance(args.x, first + r) + column);
+          raw[r] = load_eight(thread, args.x, row_at_equal_distance(args.x, first + r) + column);
       }
-      raw_weight = load_pack(thread, args.weight, column);
-      if (kCentred) raw_bias = load_pack(thread, args.bias, column);
+      raw_weight = load_eight(thread, args.weight, column);
+      if (kCentred) raw_bias = load_eight(thread, args.bias, column);
     }
-    float x[kTogether][kPack];
+    float x[kTogether][kEight];
     LAPTIME_UNROLL
-    for (int r = 0; r < kTogether; ++r) unpack(args.x.dtype, raw[r], x[r]);
+    for (int r = 0; r < kTogether; ++r) values_of(raw[r], args.x.dtype, x[r]);
     const auto count_of_row = static_cast<float>(args.columns);
     float mean[kTogether] = {};
     if (kCentred) {
       LAPTIME_UNROLL
       for (int r = 0; r < kTogether; ++r) {
         LAPTIME_UNROLL
-        for (int i = 0; i < kPack; ++i) mean[r] += x[r][i];
+        for (int i = 0; i < kEight; ++i) mean[r] += x[r][i];
       }
       sum_together(thread, shared.sums, mean);
       LAPTIME_UNROLL
@@ -116,26 +116,26 @@ struct NormForwardPacks : NormPacks {
       LAPTIME_UNROLL
       for (int r = 0; r < kTogether; ++r) {
         LAPTIME_UNROLL
-        for (int i = 0; i < kPack; ++i) {
+        for (int i = 0; i < kEight; ++i) {
           x[r][i] -= mean[r];
           rstd[r] = fmaf(x[r][i], x[r][i], rstd[r]);
         }
       }
     }
     sum_together(thread, shared.squares, rstd);
-    float weight[kPack];
-    float bias[kPack] = {};
-    unpack(args.weight.dtype, raw_weight, weight);
-    if (kCentred) unpack(args.bias.dtype, raw_bias, bias);
+    float weight[kEight];
+    float bias[kEight] = {};
+    values_of(raw_weight, args.weight.dtype, weight);
+    if (kCentred) values_of(raw_bias, args.bias.dtype, bias);
     LAPTIME_UNROLL
     for (int r = 0; r < kTogether; ++r) {
       const int64_t row = first + r;
       if (row >= args.rows) return;
       rstd[r] = 1 / sqrtf(rstd[r] / count_of_row + args.eps);
-      float y[kPack];
+      float y[kEight];
       LAPTIME_UNROLL
-      for (int i = 0; i < kPack; ++i) y[i] = x[r][i] * rstd[r] * weight[i] + bias[i];
-      if (has_columns) store_pack(thread, args.y, row * args.columns + column, y);
+      for (int i = 0; i < kEight; ++i) y[i] = x[r][i] * rstd[r] * weight[i] + bias[i];
+      if (has_columns) store_eight(thread, args.y, row * args.columns + column, y);
       if (thread.index() != 0) continue;
       if (args.mean.data != nullptr) store(thread, args.mean, row, mean[r]);
       if (args.rstd.data != nullptr) store(thread, args.rstd, row, rstd[r]);
@@ -280,20 +280,20 @@ struct NormBackwardPacks : NormPacks {
     WarpFloats<kSums> even, odd;
   };
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
-    const int64_t column = int64_t{thread.index()} * kPack;
+    const int64_t column = int64_t{thread.index()} * kEight;
     const bool has_columns = column < args.columns;
-    float weight[kPack] = {};
-    if (has_columns) unpack(args.weight.dtype, load_pack(thread, args.weight, column), weight);
+    float weight[kEight] = {};
+    if (has_columns) values_of(load_eight(thread, args.weight, column), args.weight.dtype, weight);
     const auto count_of_row = static_cast<float>(args.columns);
-    float weight_sum[kPack] = {};
-    float bias_sum[kPack] = {};
+    float weight_sum[kEight] = {};
+    float bias_sum[kEight] = {};
     const int64_t begin = thread.block() * args.rows_per_part;
     const int64_t rest = args.rows - begin;
     const auto rows = static_cast<int>(rest < args.rows_per_part ? rest : args.rows_per_part);
     for (int first = 0; first < rows; first += kTogether) {
-      RawPack raw_grad[kTogether];
-      RawPack raw_x[kTogether];
-      RawPack raw_addend[kTogether];
+      RawEight raw_grad[kTogether];
+      RawEight raw_x[kTogether];
+      RawEight raw_addend[kTogether];
       float mean[kTogether] = {};
       float rstd[kTogether] = {};
       LAPTIME_UNROLL
@@ -301,23 +301,23 @@ struct NormBackwardPacks : NormPacks {
         if (first + r >= rows) continue;
         const int64_t row = begin + first + r;
         if (has_columns) {
-          raw_grad[r] = load_pack(thread, args.grad_y, row_at_equal_distance(args.grad_y, row) + column);
-          raw_x[r] = load_pack(thread, args.x, row_at_equal_distance(args.x, row) + column);
+          raw_grad[r] = load_eight(thread, args.grad_y, row_at_equal_distance(args.grad_y, row) + column);
+          raw_x[r] = load_eight(thread, args.x, row_at_equal_distance(args.x, row) + column);
           if (args.addend.data != nullptr)
-            raw_addend[r] = load_pack(thread, args.addend, row_at_equal_distance(args.addend, row) + column);
+            raw_addend[r] = load_eight(thread, args.addend, row_at_equal_distance(args.addend, row) + column);
         }
         if (kCentred) mean[r] = thread.load(args.mean.at<float>(row_at_equal_distance(args.mean, row)));
         rstd[r] = thread.load(args.rstd.at<float>(row_at_equal_distance(args.rstd, row)));
       }
-      float grad[kTogether][kPack];
-      float xhat[kTogether][kPack];
+      float grad[kTogether][kEight];
+      float xhat[kTogether][kEight];
       float sums[kSums] = {};  // of g xhat, and of g, for each row
       LAPTIME_UNROLL
       for (int r = 0; r < kTogether; ++r) {
-        unpack(args.grad_y.dtype, raw_grad[r], grad[r]);
-        unpack(args.x.dtype, raw_x[r], xhat[r]);
+        values_of(raw_grad[r], args.grad_y.dtype, grad[r]);
+        values_of(raw_x[r], args.x.dtype, xhat[r]);
         LAPTIME_UNROLL
-        for (int i = 0; i < kPack; ++i) {
+        for (int i = 0; i < kEight; ++i) {
           xhat[r][i] = (xhat[r][i] - mean[r]) * rstd[r];
           weight_sum[i] = fmaf(grad[r][i], xhat[r][i], weight_sum[i]);
           if (kCentred) bias_sum[i] += grad[r][i];
@@ -333,17 +333,17 @@ struct NormBackwardPacks : NormPacks {
         const int64_t row = begin + first + r;
         const float product = sums[r] / count_of_row;
         const float sum = kCentred ? sums[kSums - kTogether + r] / count_of_row : 0;
-        float grad_x[kPack];
-        unpack(args.addend.dtype, raw_addend[r], grad_x);
+        float grad_x[kEight];
+        values_of(raw_addend[r], args.addend.dtype, grad_x);
         LAPTIME_UNROLL
-        for (int i = 0; i < kPack; ++i) grad_x[i] = rstd[r] * (grad[r][i] - sum - xhat[r][i] * product) + grad_x[i];
-        store_pack(thread, args.grad_x, row * args.columns + column, grad_x);
+        for (int i = 0; i < kEight; ++i) grad_x[i] = rstd[r] * (grad[r][i] - sum - xhat[r][i] * product) + grad_x[i];
+        store_eight(thread, args.grad_x, row * args.columns + column, grad_x);
       }
     }
     if (!has_columns) return;
     const DeviceData partials{reinterpret_cast<std::byte*>(args.partials), DType::kFloat32};
-    store_pack(thread, partials, thread.block() * args.columns + column, weight_sum);
-    if (kCentred) store_pack(thread, partials, (args.parts + thread.block()) * args.columns + column, bias_sum);
+    store_eight(thread, partials, thread.block() * args.columns + column, weight_sum);
+    if (kCentred) store_eight(thread, partials, (args.parts + thread.block()) * args.columns + column, bias_sum);
   }
 };
 struct LayerNormBackwardPacks : NormBackwardPacks<true> {

@@ -25,7 +25,7 @@ Division division_of(const TensorType& x, const TensorType& out) {
   const int64_t terms = x.numel() / outputs;
   const int64_t least_terms = columns ? 128 : 1024;
   // The lanes of a thread block take the same number of terms; packs are not divided.
-  const int64_t multiple = columns ? ReduceOutputPacks::kLanes * ReduceOutputPacks::kTogether : kPack;
+  const int64_t multiple = columns ? ReduceOutputPacks::kLanes * ReduceOutputPacks::kTogether : kEight;
   const int64_t most_parts = columns ? std::clamp<int64_t>(1056 * ReduceOutputPacks::kOutputs / outputs, 1, 256)
                                      : std::clamp<int64_t>((int64_t{1} << 16) / outputs, 1, 256);
   const int64_t parts = std::min(most_parts, (terms + least_terms - 1) / least_terms);
@@ -62,7 +62,7 @@ int64_t smallest_stride(const Walk<1>& walk) {
 
 // Whether the axes are one with elements side by side, or one at a distance of whole packs.
 bool is_adjacent(const Walk<1>& walk) { return walk.rank == 1 && walk.stride[0][0] == 1; }
-bool is_in_packs(const Walk<1>& walk) { return walk.rank <= 1 && walk.stride[0][0] % kPack == 0; }
+bool is_in_packs(const Walk<1>& walk) { return walk.rank <= 1 && walk.stride[0][0] % kEight == 0; }
 
 void reduce(const KernelCall& call, bool mean) {
   const TensorView& x = call.in[0];
@@ -80,11 +80,11 @@ void reduce(const KernelCall& call, bool mean) {
   args.partials = reinterpret_cast<double*>(call.workspace);
   const auto blocks = [&](int64_t outputs) { return (args.outputs + outputs - 1) / outputs; };
   const bool in_packs = is_row_in_packs(args.x, 1);
-  if (in_packs && is_adjacent(args.kept) && is_in_packs(args.reduced) && args.outputs % kPack == 0) {
+  if (in_packs && is_adjacent(args.kept) && is_in_packs(args.reduced) && args.outputs % kEight == 0) {
     launch<ReduceOutputPacks>(call, blocks(ReduceOutputPacks::kOutputs) * args.parts, ReduceOutputPacks::kThreads,
                               args);
-  } else if (in_packs && is_adjacent(args.reduced) && is_in_packs(args.kept) && args.terms % kPack == 0 &&
-             args.terms_per_part % kPack == 0) {
+  } else if (in_packs && is_adjacent(args.reduced) && is_in_packs(args.kept) && args.terms % kEight == 0 &&
+             args.terms_per_part % kEight == 0) {
     launch<ReduceTermPacks>(call, args.outputs * args.parts, ReduceTermPacks::threads_for(args.terms_per_part), args);
   } else if (smallest_stride(args.kept) < smallest_stride(args.reduced)) {
     launch<ReduceOutputs>(call, blocks(kElementThreads) * args.parts, kElementThreads, args);

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "backend/cuda/block_sums.h"
-#include "backend/cuda/packs.h"
 #include "backend/cuda/part_sums.h"
+#include "backend/cuda/row_sums.h"
 
 namespace laptime::cuda {
 
@@ -78,7 +78,7 @@ struct ReduceTermPacks {
   static constexpr int kTogether = 4;
   static constexpr int threads_for(int64_t terms) {
     constexpr int64_t kMostWarps = 8;
-    constexpr int64_t kTermsOfWarp = int64_t{kTogether} * kPack * kWarp;
+    constexpr int64_t kTermsOfWarp = int64_t{kTogether} * kEight * kWarp;
     const int64_t warps = (terms + kTermsOfWarp - 1) / kTermsOfWarp;
     return static_cast<int>(warps < kMostWarps ? warps : kMostWarps) * kWarp;
   }
@@ -91,23 +91,23 @@ struct ReduceTermPacks {
     const int64_t output = thread.block() / args.parts;
     const int64_t base = output * args.output_distance();
     const int64_t end = args.end(part);
-    const int64_t step = int64_t{kPack} * thread.threads();
+    const int64_t step = int64_t{kEight} * thread.threads();
     double sum = 0;
-    for (int64_t first = args.begin(part) + int64_t{kPack} * thread.index(); first < end; first += kTogether * step) {
-      RawPack raw[kTogether];
+    for (int64_t first = args.begin(part) + int64_t{kEight} * thread.index(); first < end; first += kTogether * step) {
+      RawEight raw[kTogether];
       LAPTIME_UNROLL
       for (int k = 0; k < kTogether; ++k) {
-        if (first + k * step < end) raw[k] = load_pack(thread, args.x, base + first + k * step);
+        if (first + k * step < end) raw[k] = load_eight(thread, args.x, base + first + k * step);
       }
       LAPTIME_UNROLL
       for (int k = 0; k < kTogether; ++k) {
-        float terms[kPack];
-        unpack(args.x.dtype, raw[k], terms);
+        float terms[kEight];
+        values_of(raw[k], args.x.dtype, terms);
         // Two sums, because an addition waits for the one before it.
         double even = 0;
         double odd = 0;
         LAPTIME_UNROLL
-        for (int i = 0; i < kPack; i += 2) {
+        for (int i = 0; i < kEight; i += 2) {
           even += static_cast<double>(terms[i]);
           odd += static_cast<double>(terms[i + 1]);
         }
@@ -126,7 +126,7 @@ struct ReduceOutputPacks {
   static constexpr int kPacks = 16;  // of a tile
   static constexpr int kLanes = 16;
   static constexpr int kThreads = kPacks * kLanes;
-  static constexpr int kOutputs = kPacks * kPack;  // of a tile
+  static constexpr int kOutputs = kPacks * kEight;  // of a tile
   static constexpr int kTogether = 4;
   using Args = ReduceArgs;
   struct Shared {
@@ -137,29 +137,29 @@ struct ReduceOutputPacks {
     const int64_t tile = thread.block() / args.parts * kOutputs;
     const int pack = thread.index() % kPacks;
     const int lane = thread.index() / kPacks;
-    const int64_t output = tile + pack * kPack;
+    const int64_t output = tile + pack * kEight;
     const int64_t end = args.end(part);
-    double sums[kPack] = {};
+    double sums[kEight] = {};
     for (int64_t first = args.begin(part) + lane; first < end && output < args.outputs; first += kTogether * kLanes) {
-      RawPack raw[kTogether];
+      RawEight raw[kTogether];
       LAPTIME_UNROLL
       for (int k = 0; k < kTogether; ++k) {
         const int64_t term = first + k * kLanes;
-        if (term < end) raw[k] = load_pack(thread, args.x, term * args.term_distance() + output);
+        if (term < end) raw[k] = load_eight(thread, args.x, term * args.term_distance() + output);
       }
       LAPTIME_UNROLL
       for (int k = 0; k < kTogether; ++k) {
-        float terms[kPack];
-        unpack(args.x.dtype, raw[k], terms);
+        float terms[kEight];
+        values_of(raw[k], args.x.dtype, terms);
         LAPTIME_UNROLL
-        for (int i = 0; i < kPack; ++i) sums[i] += static_cast<double>(terms[i]);
+        for (int i = 0; i < kEight; ++i) sums[i] += static_cast<double>(terms[i]);
       }
     }
     LAPTIME_UNROLL
-    for (int i = 0; i < kPack; ++i) thread.store(shared.sums, (lane * kPack + i) * kPacks + pack, sums[i]);
+    for (int i = 0; i < kEight; ++i) thread.store(shared.sums, (lane * kEight + i) * kPacks + pack, sums[i]);
     thread.synchronize();
     if (thread.index() >= kOutputs) return;
-    const int64_t own = tile + pack * kPack + lane;
+    const int64_t own = tile + pack * kEight + lane;
     if (own >= args.outputs) return;
     double sum = 0;
     LAPTIME_UNROLL

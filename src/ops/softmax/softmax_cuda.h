@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "backend/cuda/block_sums.h"
-#include "backend/cuda/packs.h"
+#include "backend/cuda/row_sums.h"
 
 namespace laptime::cuda {
 
@@ -43,9 +43,9 @@ struct SoftmaxForward {
 // Rows that a block keeps in registers, a pack of columns per thread.
 struct SoftmaxPacks {
   static constexpr int kMostThreads = 512;
-  static constexpr int64_t kMostColumns = kMostThreads * kPack;
+  static constexpr int64_t kMostColumns = kMostThreads * kEight;
   static constexpr int threads_for(int64_t columns) {
-    return static_cast<int>((columns + kPack * kWarp - 1) / (kPack * kWarp)) * kWarp;
+    return static_cast<int>((columns + kEight * kWarp - 1) / (kEight * kWarp)) * kWarp;
   }
 };
 
@@ -54,21 +54,21 @@ struct SoftmaxForwardPacks : SoftmaxPacks {
   using Args = SoftmaxForward::Args;
   using Shared = SoftmaxForward::Shared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
-    const int64_t column = int64_t{thread.index()} * kPack;
+    const int64_t column = int64_t{thread.index()} * kEight;
     const bool has_columns = column < args.columns;
-    float x[kPack] = {};
+    float x[kEight] = {};
     float row_max = -INFINITY;
     if (has_columns) {
-      unpack(args.x.dtype, load_pack(thread, args.x, row_at_equal_distance(args.x, thread.block()) + column), x);
+      values_of(load_eight(thread, args.x, row_at_equal_distance(args.x, thread.block()) + column), args.x.dtype, x);
       LAPTIME_UNROLL
-      for (int i = 0; i < kPack; ++i) row_max = fmaxf(row_max, x[i]);
+      for (int i = 0; i < kEight; ++i) row_max = fmaxf(row_max, x[i]);
     }
     row_max = block_max(thread, shared.parts, row_max);
     float row_sum = 0;
-    float exponential[kPack] = {};
+    float exponential[kEight] = {};
     if (has_columns) {
       LAPTIME_UNROLL
-      for (int i = 0; i < kPack; ++i) {
+      for (int i = 0; i < kEight; ++i) {
         x[i] -= row_max;
         exponential[i] = expf(x[i]);
         row_sum += exponential[i];
@@ -78,8 +78,8 @@ struct SoftmaxForwardPacks : SoftmaxPacks {
     if (!has_columns) return;
     const float log_sum = args.log ? logf(row_sum) : 0;
     LAPTIME_UNROLL
-    for (int i = 0; i < kPack; ++i) x[i] = args.log ? x[i] - log_sum : exponential[i] / row_sum;
-    store_pack(thread, args.y, thread.block() * args.columns + column, x);
+    for (int i = 0; i < kEight; ++i) x[i] = args.log ? x[i] - log_sum : exponential[i] / row_sum;
+    store_eight(thread, args.y, thread.block() * args.columns + column, x);
   }
 };
 
@@ -120,25 +120,25 @@ struct SoftmaxBackwardPacks : SoftmaxPacks {
   using Args = SoftmaxBackward::Args;
   using Shared = SoftmaxBackward::Shared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
-    const int64_t column = int64_t{thread.index()} * kPack;
+    const int64_t column = int64_t{thread.index()} * kEight;
     const bool has_columns = column < args.columns;
-    float grad[kPack] = {};
-    float y[kPack] = {};
+    float grad[kEight] = {};
+    float y[kEight] = {};
     if (has_columns) {
-      const RawPack raw_grad =
-          load_pack(thread, args.grad_y, row_at_equal_distance(args.grad_y, thread.block()) + column);
-      const RawPack raw_y = load_pack(thread, args.y, row_at_equal_distance(args.y, thread.block()) + column);
-      unpack(args.grad_y.dtype, raw_grad, grad);
-      unpack(args.y.dtype, raw_y, y);
+      const RawEight raw_grad =
+          load_eight(thread, args.grad_y, row_at_equal_distance(args.grad_y, thread.block()) + column);
+      const RawEight raw_y = load_eight(thread, args.y, row_at_equal_distance(args.y, thread.block()) + column);
+      values_of(raw_grad, args.grad_y.dtype, grad);
+      values_of(raw_y, args.y.dtype, y);
     }
     float row_sum = 0;
     LAPTIME_UNROLL
-    for (int i = 0; i < kPack; ++i) row_sum += args.log ? grad[i] : grad[i] * y[i];
+    for (int i = 0; i < kEight; ++i) row_sum += args.log ? grad[i] : grad[i] * y[i];
     row_sum = block_sum(thread, shared.parts, row_sum);
     if (!has_columns) return;
     LAPTIME_UNROLL
-    for (int i = 0; i < kPack; ++i) grad[i] = args.log ? grad[i] - expf(y[i]) * row_sum : y[i] * (grad[i] - row_sum);
-    store_pack(thread, args.grad_x, thread.block() * args.columns + column, grad);
+    for (int i = 0; i < kEight; ++i) grad[i] = args.log ? grad[i] - expf(y[i]) * row_sum : y[i] * (grad[i] - row_sum);
+    store_eight(thread, args.grad_x, thread.block() * args.columns + column, grad);
   }
 };
 

@@ -1,0 +1,47 @@
+// Rows in eights, and sums of several numbers of each thread at once.
+#pragma once
+
+#include "backend/cuda/block_sums.h"
+#include "backend/cuda/eights.h"
+
+namespace laptime::cuda {
+
+// Position of a row of a tensor whose rows are at equal distances.
+LAPTIME_DEVICE int64_t row_at_equal_distance(const DeviceRows& rows, int64_t index) {
+  return index * rows.walk.stride[0][0];
+}
+
+// Several numbers that are moved at once.
+template <int kCount>
+struct alignas(kCount * sizeof(float)) Floats {
+  float of[kCount];
+};
+template <int kCount>
+using WarpFloats = SharedArray<Floats<kCount>, kMaxBlock / kWarp>;
+
+// Each of the values summed over the threads of a block, in an order that depends only on the size of the block. Every
+// thread gets the sums. `parts` can be used again after another barrier.
+template <int kCount>
+LAPTIME_DEVICE void sum_together(const Thread& thread, WarpFloats<kCount>& parts, float (&values)[kCount]) {
+  LAPTIME_UNROLL
+  for (int mask = kWarp / 2; mask > 0; mask /= 2) {
+    LAPTIME_UNROLL
+    for (int i = 0; i < kCount; ++i) values[i] += thread.exchange(values[i], mask);
+  }
+  const int warps = thread.threads() / kWarp;
+  if (warps == 1) return;
+  Floats<kCount> sums;
+  LAPTIME_UNROLL
+  for (int i = 0; i < kCount; ++i) sums.of[i] = values[i];
+  if (thread.index() % kWarp == 0) thread.store(parts, thread.index() / kWarp, sums);
+  thread.synchronize();
+  LAPTIME_UNROLL
+  for (int i = 0; i < kCount; ++i) values[i] = 0;
+  for (int warp = 0; warp < warps; ++warp) {
+    sums = thread.load(parts, warp);
+    LAPTIME_UNROLL
+    for (int i = 0; i < kCount; ++i) values[i] += sums.of[i];
+  }
+}
+
+}  // namespace laptime::cuda
