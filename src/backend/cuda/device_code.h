@@ -95,6 +95,8 @@ class HostThread {
   virtual ~HostThread() = default;
   virtual void synchronize(Place place) = 0;
   virtual uint64_t exchange(uint64_t bits, int mask, Place place) = 0;
+  // Called before an access to memory outside the block.
+  virtual void check_alignment(const void* address, size_t alignment, Place place) = 0;
   // Called before the access.
   virtual void on_load(const void* address, size_t bytes, Place place) = 0;
   virtual void on_store(void* address, size_t bytes, Place place) = 0;
@@ -125,11 +127,13 @@ class Thread {
 
   template <class T>
   T load(const T* address, Place place = Place::current()) const {
+    host_->check_alignment(address, alignof(T), place);
     host_->on_load(address, sizeof(T), place);
     return *address;
   }
   template <class T>
   void store(T* address, T value, Place place = Place::current()) const {
+    host_->check_alignment(address, alignof(T), place);
     host_->on_store(address, sizeof(T), place);
     *address = value;
   }

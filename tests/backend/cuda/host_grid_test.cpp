@@ -117,6 +117,24 @@ struct Neighbours {
 
 TEST_F(HostGrid, FindsARaceBetweenBlocks) { expect_error<Neighbours>(2, 32, args, "race: thread 0 of block"); }
 
+// Loads two elements at once, from an address that is aligned for one.
+struct Misaligned {
+  static constexpr const char* kName = "misaligned";
+  struct alignas(2 * sizeof(int)) Two {
+    int of[2];
+  };
+  using Args = Numbers;
+  using Shared = NothingShared;
+  static void run(const Thread& thread, const Args& args, Shared&) {
+    const int odd = reinterpret_cast<uintptr_t>(args.in) % sizeof(Two) == 0 ? 1 : 0;
+    thread.load(reinterpret_cast<const Two*>(args.in + odd));
+  }
+};
+
+TEST_F(HostGrid, FindsAnAddressThatIsNotAligned) {
+  expect_error<Misaligned>(1, 32, args, "accesses an address that is no multiple of 8 at host_grid_test.cpp");
+}
+
 // Only threads below `args.out[0]` wait.
 struct Leaving {
   static constexpr const char* kName = "leaving";

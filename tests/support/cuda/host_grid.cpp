@@ -139,6 +139,11 @@ class Block {
       wait(State::kExchange, place);
       return received;
     }
+    void check_alignment(const void* address, size_t alignment, Place place) override {
+      if (reinterpret_cast<uintptr_t>(address) % alignment != 0)
+        throw Error::format("{}: thread {} of block {} accesses an address that is no multiple of {} at {}",
+                            block_.kernel_.name, index_, block_.index_, alignment, text(place));
+    }
     void on_load(const void* address, size_t, Place place) override {
       if (block_.options_.checked) block_.note_load(address, actor(place));
     }

@@ -1,6 +1,6 @@
 // HostGrid: runs a CUDA kernel on the host, block by block, with the threads of a block as fibers. It detects errors
-// that a card would ignore or answer with wrong numbers: races, barriers that not all threads reach, and shared memory
-// accessed out of bounds or read before it is written.
+// that a card would ignore or answer with wrong numbers: races, barriers that not all threads reach, addresses that are
+// not aligned, and shared memory accessed out of bounds or read before it is written.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,8 @@ struct HostGridOptions {
 };
 
 // Runs `blocks` blocks of `threads` threads. Throws Error with the kernel, the threads and the places in its source.
-// Barriers and exchanges that not all threads reach, and indices out of bounds, are always reported.
+// Barriers and exchanges that not all threads reach, indices out of bounds and addresses that are not aligned are always
+// reported.
 void run_grid(const HostKernel& kernel, int64_t blocks, int threads, const void* args,
               const HostGridOptions& options = {});
 
