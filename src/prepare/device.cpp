@@ -100,7 +100,9 @@ Device find_cpu(const RunConfig& config) {
   return device;
 }
 
-constexpr const char* kUntested = "untested on hardware";
+// Cards on which the stored values were verified, by the driver's name, and when.
+constexpr std::string_view kTestedCards[] = {"NVIDIA H100 80GB HBM3", "NVIDIA H200"};
+constexpr const char* kTested = "2026-11-26";
 
 cuda::CardSearch search_cuda() {
   if (cuda_image().empty()) return {std::nullopt, "this program was built without the CUDA toolkit", 0};
@@ -158,11 +160,14 @@ DeviceCard card_of(const cuda::CardSearch& found) {
 
 std::string cuda_text() {
   const cuda::CardSearch& found = cuda_here();
-  if (!found.missing.empty()) return fmt::format("not available: {} ({})", found.missing, kUntested);
+  if (!found.missing.empty()) return "not available: " + found.missing;
   const DeviceCard card = card_of(found);
+  const std::string tested = std::ranges::find(kTestedCards, card.name) == std::end(kTestedCards)
+                                 ? fmt::format("untested on this card, tested on {}", joined(kTestedCards, " and "))
+                                 : fmt::format("tested on this kind of card, {}", kTested);
   return fmt::format("{}, compute capability {}, {}, {}, {}; {}", card.name, card.compute_capability,
                      format_bytes(card.memory_bytes), library_text(cuda::kBlasName, found.blas_version),
-                     library_text(cuda::kDnnName, found.dnn_version), kUntested);
+                     library_text(cuda::kDnnName, found.dnn_version), tested);
 }
 
 DataSheet described_machine(const std::string& name) {
