@@ -41,15 +41,30 @@ std::optional<BlasMatrix> matrix_of(const TensorType& type, int64_t batches, int
   return std::nullopt;
 }
 
+// Whether rows or columns start at addresses that are not multiples of 16 bytes.
+bool is_odd(const BlasMatrix& matrix) {
+  return matrix.alignment < kAlignment || matrix.leading * size_of(matrix.dtype) % kAlignment != 0;
+}
+
+// The type of a factor or, if the library cannot read it, of its copy.
+TensorType readable_type(const TensorType& type, DType compute, int64_t batches, int64_t rows, int64_t columns) {
+  if (type.dtype == compute && matrix_of(type, batches, rows, columns)) return type;
+  // A copy in the order of the original is faster if its matrices are readable.
+  TensorType copy{compute, dense_like(type.layout)};
+  if (!matrix_of(copy, batches, rows, columns)) copy = contiguous_type(compute, type.shape());
+  return copy;
+}
+
+int64_t batches_of(const Product& product) { return product.b.shape().rank() == 3 ? product.b.shape()[0] : 1; }
+
 // A product in the terms of the library, and the copies that precede it.
 class BlasCall {
  public:
   // If `memory` is null, only counts the bytes of the workspace.
-  BlasCall(const Product& product, const BlasChoice& choice, std::byte* memory)
-      : is_padded_(choice.padded), workspace_(memory) {
+  BlasCall(const Product& product, const BlasChoice& choice, std::byte* memory) : workspace_(memory) {
     const TensorView& c = product.c;
     const Shape& b_shape = product.b.shape();
-    blas.batches = b_shape.rank() == 3 ? b_shape[0] : 1;
+    blas.batches = batches_of(product);
     blas.k = b_shape[-2];
     blas.n = b_shape[-1];
     blas.m = c.numel() / (blas.n * blas.batches);
@@ -58,14 +73,6 @@ class BlasCall {
     blas.tf32 = choice.tf32;
     blas.any_order = choice.any_order;
     operands.d = device_data(c).data;
-    if (is_padded_ && is_odd(blas.d) && product.addend == nullptr) {
-      const TensorType type = padded_type(c.type);
-      if (const std::optional<BlasMatrix> padded = matrix_of(type, blas.batches, blas.m, blas.n)) {
-        c_copy = padded_piece(type);
-        blas.d = *padded;
-        operands.d = c_copy->data;
-      }
-    }
     operands.a = factor(product.a, product.compute, blas.m, blas.k, a_copy, blas.a);
     operands.b = factor(product.b, product.compute, blas.k, blas.n, b_copy, blas.b);
     if (product.bias != nullptr) add_bias(*product.bias, product.compute, c.type.dtype);
@@ -81,68 +88,17 @@ class BlasCall {
   std::optional<TensorView> a_copy, b_copy, bias_copy, addend_copy;
   // The bias rounded to the type of the factors, from which bias_copy is then made in the type of the result.
   std::optional<TensorView> rounded_bias;
-  // The result with padded rows, which is then copied to its destination; absent if the library writes the result
-  // directly.
-  std::optional<TensorView> c_copy;
-  bool pads = false;  // whether a copy exists only to align rows
 
  private:
-  // Whether rows or columns start at addresses that are not multiples of 16 bytes.
-  static bool is_odd(const BlasMatrix& matrix) {
-    return matrix.alignment < kAlignment || matrix.leading * size_of(matrix.dtype) % kAlignment != 0;
-  }
-
-  // The type of a copy with padded rows, for a tensor of at least two axes whose last or second-to-last axis is
-  // contiguous.
-  static TensorType padded_type(const TensorType& type) {
-    const Shape& shape = type.shape();
-    const bool columns_adjacent = type.layout.strides[-1] == 1;
-    const int64_t elements = kPaddedBytes / size_of(type.dtype);
-    TensorType padded = contiguous_type(type.dtype, shape);
-    Dims& strides = padded.layout.strides;
-    const int64_t leading = align_up(columns_adjacent ? shape[-1] : shape[-2], elements);
-    strides[-1] = columns_adjacent ? 1 : leading;
-    strides[-2] = columns_adjacent ? leading : 1;
-    int64_t stride = leading * (columns_adjacent ? shape[-2] : shape[-1]);
-    for (int axis = shape.rank() - 3; axis >= 0; --axis) {
-      strides[axis] = stride;
-      stride *= shape[axis];
-    }
-    return padded;
-  }
-
-  TensorView padded_piece(const TensorType& padded) {
-    pads = true;
-    const Size bytes = Size(padded.layout.extent()) * size_of(padded.dtype);
-    return {workspace_.take<std::byte>(bytes.value()), padded};
-  }
-
   TensorView piece(const TensorType& type) { return {workspace_.take<std::byte>(type.bytes()), type}; }
 
   const void* factor(const TensorView& view, DType compute, int64_t rows, int64_t columns,
                      std::optional<TensorView>& copy, BlasMatrix& matrix) {
-    const TensorType type = readable_type(view.type, compute, rows, columns);
+    const TensorType type = readable_type(view.type, compute, blas.batches, rows, columns);
     matrix = *matrix_of(type, blas.batches, rows, columns);
-    if (is_padded_ && type.shape().rank() >= 2 && is_odd(matrix)) {
-      const TensorType wide = padded_type(type);
-      if (const std::optional<BlasMatrix> padded = matrix_of(wide, blas.batches, rows, columns)) {
-        matrix = *padded;
-        copy = padded_piece(wide);
-        return copy->data;
-      }
-    }
     if (type == view.type) return device_data(view).data;
     copy = piece(type);
     return copy->data;
-  }
-
-  // The type of a factor or, if the library cannot read it, of its copy.
-  TensorType readable_type(const TensorType& type, DType compute, int64_t rows, int64_t columns) const {
-    if (type.dtype == compute && matrix_of(type, blas.batches, rows, columns)) return type;
-    // A copy in the order of the original is faster if its matrices are readable.
-    TensorType copy{compute, dense_like(type.layout)};
-    if (!matrix_of(copy, blas.batches, rows, columns)) copy = contiguous_type(compute, type.shape());
-    return copy;
   }
 
   // The library reads a bias in the type of the result. A result in float32 of narrower factors has a bias that is
@@ -171,9 +127,130 @@ class BlasCall {
     }
   }
 
-  bool is_padded_;
   Workspace workspace_;
 };
+
+void launch_direct(const KernelCall& call, const Product& product, const BlasChoice& choice, std::byte* memory) {
+  const BlasCall blas(product, choice, memory);
+  if (blas.a_copy) launch_move(call, product.a, *blas.a_copy);
+  if (blas.b_copy) launch_move(call, product.b, *blas.b_copy);
+  if (blas.rounded_bias) launch_move(call, *product.bias, *blas.rounded_bias);
+  if (blas.bias_copy) launch_move(call, blas.rounded_bias ? *blas.rounded_bias : *product.bias, *blas.bias_copy);
+  if (blas.addend_copy) launch_move(call, *product.addend, *blas.addend_copy);
+  static_cast<Queue&>(call.queue).launch(blas.blas, blas.operands);
+}
+
+// A copy in memory that is larger than the original.
+struct PaddedCopy {
+  TensorView whole;  // with the rounded sides
+  TensorView part;   // the original's sides
+};
+
+// A product with sides rounded up to multiples of 16 bytes, in which every row is aligned: the library has slow
+// algorithms alone for others. Operands that change are copied.
+class PaddedProduct {
+ public:
+  // If `memory` is null, only counts the bytes of the workspace.
+  PaddedProduct(const Product& original, std::byte* memory) : rounded(original), workspace_(memory) {
+    const Shape& b_shape = original.b.shape();
+    const int64_t batches = batches_of(original);
+    const int64_t k = b_shape[-2];
+    const int64_t n = b_shape[-1];
+    const int64_t m = original.c.numel() / (n * batches);
+    if (original.a.shape().rank() < 2) return;
+    const TensorType a = readable_type(original.a.type, original.compute, batches, m, k);
+    const TensorType b = readable_type(original.b.type, original.compute, batches, k, n);
+    const BlasMatrix a_matrix = *matrix_of(a, batches, m, k);
+    const BlasMatrix b_matrix = *matrix_of(b, batches, k, n);
+    const int64_t elements = kAlignment / size_of(original.compute);
+    // A side matters where it is the one whose elements are adjacent. Rows of several axes are never those of `m`.
+    const bool rounds_m = !a_matrix.columns_adjacent && a.shape().rank() == b_shape.rank();
+    const bool rounds_k = a_matrix.columns_adjacent || !b_matrix.columns_adjacent;
+    const int64_t wide_m = rounds_m ? align_up(m, elements) : m;
+    const int64_t wide_k = rounds_k ? align_up(k, elements) : k;
+    const int64_t wide_n = align_up(n, elements);
+    if (is_odd(a_matrix) || wide_m != m || wide_k != k)
+      a_copy = padded(original.a, original.compute, a_matrix.columns_adjacent, wide_m - m, wide_k - k);
+    if (is_odd(b_matrix) || wide_k != k || wide_n != n)
+      b_copy = padded(original.b, original.compute, b_matrix.columns_adjacent, wide_k - k, wide_n - n);
+    if (is_odd(*matrix_of(original.c.type, batches, m, n)) || wide_m != m || wide_n != n)
+      c_copy = padded(original.c, original.c.type.dtype, true, wide_m - m, wide_n - n);
+    if (a_copy) rounded.a = a_copy->whole;
+    if (b_copy) rounded.b = b_copy->whole;
+    if (c_copy) rounded.c = c_copy->whole;
+    if (original.bias != nullptr && wide_n != n) {
+      const TensorView whole = piece(contiguous_type(original.bias->type.dtype, {wide_n}));
+      bias_copy = {whole, {whole.data, contiguous_type(original.bias->type.dtype, {n})}};
+    }
+    added_k_ = wide_k - k;
+  }
+
+  bool pads() const { return a_copy || b_copy || c_copy; }
+  // The product to compute. It refers to this object.
+  const Product& product() {
+    if (bias_copy) rounded.bias = &bias_copy->whole;
+    return rounded;
+  }
+  int64_t bytes() const { return workspace_.bytes(); }
+
+  // The columns of `a` and the rows of `b` that the rounding of k added; they must be 0.
+  TensorView added_columns() const { return added(*a_copy, -1); }
+  TensorView added_rows() const { return added(*b_copy, -2); }
+  bool adds_k() const { return added_k_ > 0; }
+
+  Product rounded;
+  std::optional<PaddedCopy> a_copy, b_copy, bias_copy, c_copy;
+
+ private:
+  TensorView piece(const TensorType& type) {
+    const Size bytes = Size(type.layout.extent()) * size_of(type.dtype);
+    return {workspace_.take<std::byte>(bytes.value()), type};
+  }
+
+  PaddedCopy padded(const TensorView& view, DType dtype, bool columns_adjacent, int64_t more_rows,
+                    int64_t more_columns) {
+    Shape shape = view.shape();
+    shape[-2] += more_rows;
+    shape[-1] += more_columns;
+    TensorType type = contiguous_type(dtype, shape);
+    Dims& strides = type.layout.strides;
+    const int64_t leading = align_up(columns_adjacent ? shape[-1] : shape[-2], kPaddedBytes / size_of(dtype));
+    strides[-1] = columns_adjacent ? 1 : leading;
+    strides[-2] = columns_adjacent ? leading : 1;
+    int64_t stride = leading * (columns_adjacent ? shape[-2] : shape[-1]);
+    for (int axis = shape.rank() - 3; axis >= 0; --axis) {
+      strides[axis] = stride;
+      stride *= shape[axis];
+    }
+    const TensorView whole = piece(type);
+    type.layout.shape = view.shape();
+    return {whole, {whole.data, type}};
+  }
+
+  // What the copy has beyond the original along an axis.
+  static TensorView added(const PaddedCopy& copy, int axis) {
+    TensorType type = copy.part.type;
+    type.layout.offset = type.layout.shape[axis] * type.layout.strides[axis];
+    type.layout.shape[axis] = copy.whole.shape()[axis] - copy.part.shape()[axis];
+    return {copy.whole.data, type};
+  }
+
+  Workspace workspace_;
+  int64_t added_k_ = 0;
+};
+
+void launch_padded(const KernelCall& call, const Product& original, const BlasChoice& choice) {
+  PaddedProduct padded(original, call.workspace);
+  if (padded.a_copy) launch_move(call, original.a, padded.a_copy->part);
+  if (padded.b_copy) launch_move(call, original.b, padded.b_copy->part);
+  if (padded.bias_copy) launch_move(call, *original.bias, padded.bias_copy->part);
+  if (padded.adds_k()) {
+    launch_fill(call, padded.added_columns(), 0);
+    launch_fill(call, padded.added_rows(), 0);
+  }
+  launch_direct(call, padded.product(), choice, call.workspace + padded.bytes());
+  if (padded.c_copy) launch_move(call, padded.c_copy->part, original.c);
+}
 
 }  // namespace
 
@@ -187,27 +264,27 @@ std::string blas_refusal(const Product& product, const BlasChoice& choice) {
   for (const int64_t size : {shape[-2], shape[-1], product.c.numel() / shape[-1]}) {
     if (size > INT32_MAX) return "a side of a matrix has 2^31 elements or more";
   }
-  if (choice.padded && !BlasCall(product, choice, nullptr).pads) return "all rows begin at multiples of 16 bytes";
-  return "";
+  if (!choice.padded) return "";
+  const PaddedProduct padded(product, nullptr);
+  if (!padded.pads()) return "all rows begin at multiples of 16 bytes";
+  return padded.c_copy && product.addend != nullptr ? "the result has unaligned rows and an addend" : "";
 }
 
 int64_t blas_workspace(const Product& product, const BlasChoice& choice) {
-  return BlasCall(product, choice, nullptr).bytes();
+  if (!choice.padded) return BlasCall(product, choice, nullptr).bytes();
+  PaddedProduct padded(product, nullptr);
+  return padded.bytes() + BlasCall(padded.product(), choice, nullptr).bytes();
 }
 
 void prepare_blas(const Product& product, const BlasChoice& choice, Queue& queue) {
-  queue.prepare(BlasCall(product, choice, nullptr).blas);
+  if (!choice.padded) return queue.prepare(BlasCall(product, choice, nullptr).blas);
+  PaddedProduct padded(product, nullptr);
+  queue.prepare(BlasCall(padded.product(), choice, nullptr).blas);
 }
 
 void launch_blas(const KernelCall& call, const Product& product, const BlasChoice& choice) {
-  const BlasCall blas(product, choice, call.workspace);
-  if (blas.a_copy) launch_move(call, product.a, *blas.a_copy);
-  if (blas.b_copy) launch_move(call, product.b, *blas.b_copy);
-  if (blas.rounded_bias) launch_move(call, *product.bias, *blas.rounded_bias);
-  if (blas.bias_copy) launch_move(call, blas.rounded_bias ? *blas.rounded_bias : *product.bias, *blas.bias_copy);
-  if (blas.addend_copy) launch_move(call, *product.addend, *blas.addend_copy);
-  static_cast<Queue&>(call.queue).launch(blas.blas, blas.operands);
-  if (blas.c_copy) launch_move(call, *blas.c_copy, product.c);
+  if (choice.padded) return launch_padded(call, product, choice);
+  launch_direct(call, product, choice, call.workspace);
 }
 
 }  // namespace laptime::cuda

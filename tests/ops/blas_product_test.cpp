@@ -41,8 +41,13 @@ TEST(BlasProduct, TakesABiasThatAWideResultRounds) {
   EXPECT_NE(kernel_of(kLinear, "cublaslt_padded_1").refusal(signature), "");
 }
 
+// Bytes of a copy whose rows of `columns` elements begin at multiples of 64 elements.
+int64_t padded_bytes(int64_t rows, int64_t columns, int64_t size) {
+  return align_up(((rows - 1) * 64 + columns) * size, 64);
+}
+
 // Logits of an odd vocabulary: the product itself, and those of its gradient, which read the gradient of the logits by
-// rows and by columns.
+// rows and by columns. The vocabulary is rounded up to 64 in both matrices that have it.
 TEST(BlasProduct, PadsOperandsWithUnalignedRows) {
   constexpr int64_t kRows = 64, kWidth = 32, kWords = 57;
   const TensorType x = contiguous_type(kNarrow, {kRows, kWidth});
@@ -56,10 +61,11 @@ TEST(BlasProduct, PadsOperandsWithUnalignedRows) {
     std::vector<TensorType> in;
     int64_t copied;
   };
-  const std::vector<Case> cases{
-      {{.compute = {}, .output = kWide}, {x, {kNarrow, permuted(weight.layout, {1, 0})}}, kRows * 64 * 4},
-      {{}, {grad, weight}, kRows * 64 * 2},
-      {{}, {by_columns, x}, kRows * 64 * 2}};
+  const std::vector<Case> cases{{{.compute = {}, .output = kWide},
+                                 {x, {kNarrow, permuted(weight.layout, {1, 0})}},
+                                 padded_bytes(64, kWidth, 2) + padded_bytes(kRows, 64, 4)},
+                                {{}, {grad, weight}, padded_bytes(kRows, 64, 2) + padded_bytes(64, kWidth, 2)},
+                                {{}, {by_columns, x}, padded_bytes(64, kRows, 2) + padded_bytes(64, kWidth, 2)}};
   for (const auto& [attributes, in, copied] : cases) {
     const Signature signature = signature_of(kMatmul, attributes, in);
     EXPECT_EQ(padded.refusal(signature), "") << signature.text();
@@ -75,7 +81,8 @@ TEST(BlasProduct, PadsACast) {
                                            {contiguous_type(kWide, {8, 36}), contiguous_type(kNarrow, {36, 16})});
   EXPECT_EQ(kernel_of(kMatmul, "cublaslt_1").workspace_bytes(signature), 8 * 36 * 2);
   EXPECT_EQ(kernel_of(kMatmul, "cublaslt_padded_1").refusal(signature), "");
-  EXPECT_EQ(kernel_of(kMatmul, "cublaslt_padded_1").workspace_bytes(signature), 8 * 64 * 2);
+  EXPECT_EQ(kernel_of(kMatmul, "cublaslt_padded_1").workspace_bytes(signature),
+            padded_bytes(8, 40, 2) + padded_bytes(40, 16, 2));
 }
 
 }  // namespace
