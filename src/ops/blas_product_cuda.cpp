@@ -227,7 +227,7 @@ class PaddedProduct {
     return {whole, {whole.data, type}};
   }
 
-  // What the copy has beyond the original along an axis.
+  // The elements by which the copy is longer than the original along an axis.
   static TensorView added(const PaddedCopy& copy, int axis) {
     TensorType type = copy.part.type;
     type.layout.offset = type.layout.shape[axis] * type.layout.strides[axis];
