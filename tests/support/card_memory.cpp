@@ -1,18 +1,40 @@
 // Moves tensors between the host and a device.
 #include "support/card_memory.h"
 
+#include "base/checked.h"
 #include "base/error.h"
 
 namespace laptime::test {
 
+namespace {
+
+constexpr size_t kAlignment = 64;  // of the elements, as on the host
+constexpr int64_t kSharedBytes = int64_t{64} << 20;
+
+}  // namespace
+
+// Allocating and freeing memory of a card takes longer than a small kernel, so that launches share some. Every byte of
+// a tensor is written before the kernel runs.
+std::byte* CardMemory::take(int64_t bytes) {
+  static std::map<Backend*, std::unique_ptr<DeviceMemory>> shared;
+  if (taken_ + bytes > kSharedBytes) {
+    large_.push_back(card_.allocate(bytes));
+    return large_.back()->data();
+  }
+  std::unique_ptr<DeviceMemory>& memory = shared[&card_];
+  if (memory == nullptr) memory = card_.allocate(kSharedBytes);
+  std::byte* const at = memory->data() + taken_;
+  taken_ += align_up(bytes, int64_t{kAlignment});
+  return at;
+}
+
 void CardMemory::put(GuardedTensor& tensor) {
-  constexpr size_t kAlignment = 64;  // alignment of the elements, as on the host
   const std::span<std::byte> bytes = tensor.with_guards();
   const size_t before = static_cast<size_t>(tensor.view().data - bytes.data());
-  Copy copy{&tensor, card_.allocate(static_cast<int64_t>(bytes.size() + kAlignment)), nullptr};
-  copy.begin = copy.memory->data() + (kAlignment - before % kAlignment) % kAlignment;
+  std::byte* const memory = take(static_cast<int64_t>(bytes.size() + kAlignment));
+  const Copy copy{&tensor, memory + (kAlignment - before % kAlignment) % kAlignment};
   card_.write(copy.begin, bytes.data(), static_cast<int64_t>(bytes.size()));
-  copies_[tensor.view().data] = std::move(copy);
+  copies_[tensor.view().data] = copy;
 }
 
 TensorView CardMemory::on_card(const TensorView& view) const {

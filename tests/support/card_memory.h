@@ -26,12 +26,15 @@ class CardMemory {
  private:
   struct Copy {
     GuardedTensor* tensor = nullptr;
-    std::unique_ptr<DeviceMemory> memory;
     std::byte* begin = nullptr;  // start of the guard zone before the elements
   };
 
+  std::byte* take(int64_t bytes);
+
   Backend& card_;
-  std::map<const std::byte*, Copy> copies_;  // keyed by the address of the elements on the host
+  int64_t taken_ = 0;                                 // bytes of the memory that all launches share
+  std::vector<std::unique_ptr<DeviceMemory>> large_;  // tensors for which it is too small
+  std::map<const std::byte*, Copy> copies_;           // keyed by the address of the elements on the host
 };
 
 }  // namespace laptime::test
