@@ -72,7 +72,6 @@ LAPTIME_DEVICE void for_logits(const Thread& thread, const DeviceRows& logits, i
 // A block per row of `logits`, which are rows `first_row` and following of the other operands:
 //   log_sum_exp = log(sum(exp(logits))), loss = log_sum_exp - logits[target]
 struct CrossEntropyRows {
-  static constexpr const char* kName = "cross_entropy_rows";
   struct Args {
     DeviceRows logits, targets;  // a target is a row
     DeviceData log_sum_exp;      // [rows]; may be absent
@@ -124,10 +123,10 @@ struct CrossEntropyRows {
     if (args.log_sum_exp.data != nullptr) store(thread, args.log_sum_exp, operand_row, log_sum_exp);
   }
 };
+LAPTIME_CUDA_KERNEL(CrossEntropyRows, cross_entropy_rows)
 
 // One block: the mean of the losses of the rows.
 struct MeanLoss {
-  static constexpr const char* kName = "mean_loss";
   struct Args {
     const double* losses;  // [rows]
     int64_t rows;
@@ -143,11 +142,11 @@ struct MeanLoss {
     if (thread.index() == 0) store(thread, args.loss, 0, sum / static_cast<double>(args.rows));
   }
 };
+LAPTIME_CUDA_KERNEL(MeanLoss, mean_loss)
 
 // A block per row: grad = (exp(logit - log_sum_exp) - onehot) grad_loss / mean_rows; may overwrite the logits. Row 0 of
 // the logits corresponds to row `first_row` of targets and log_sum_exp.
 struct CrossEntropyBackward {
-  static constexpr const char* kName = "cross_entropy_backward";
   static constexpr int kThreads = 256;
   struct Args {
     DeviceData grad_loss;
@@ -188,5 +187,6 @@ struct CrossEntropyBackward {
     for_logits(thread, args.logits, row, args.columns, in_packs, put);
   }
 };
+LAPTIME_CUDA_KERNEL(CrossEntropyBackward, cross_entropy_backward)
 
 }  // namespace laptime::cuda

@@ -1,29 +1,28 @@
 // The kernels of CUDA devices, from every family of ops that has any.
 #include "ops/kernels_cuda.h"
 
-// The families, one per row. The kernels of a family are in <folder>/<folder>_cuda.h and .cpp.
-#define LAPTIME_CUDA_FAMILIES(row)                                                                                     \
-  row(copy) row(pointwise) row(reduce) row(matmul) row(stack) row(gather) row(embedding) row(gelu) row(relu) row(norm) \
-      row(nll_loss) row(dropout) row(adamw) row(loss_scale) row(clip_grad_norm) row(softmax) row(cross_entropy)        \
-          row(linear) row(linear_cross_entropy) row(rope) row(scaled_dot_product_attention) row(swiglu)
+// A family without kernels expands to nothing.
+#define LAPTIME_FAMILY_0(action)
+#define LAPTIME_FAMILY_1(action) action
 
 namespace laptime {
 
-#define LAPTIME_DECLARE(family)           \
-  namespace cuda {                        \
-  std::vector<Kernel> family##_kernels(); \
-  }
-LAPTIME_CUDA_FAMILIES(LAPTIME_DECLARE)
-#undef LAPTIME_DECLARE
+namespace cuda {
+#define LAPTIME_OP_FAMILY(family, has_kernels, has_cuda_kernels) \
+  LAPTIME_FAMILY_##has_cuda_kernels(std::vector<Kernel> family##_kernels();)
+#include "ops/op_list.inc"
+#undef LAPTIME_OP_FAMILY
+}  // namespace cuda
 
 std::vector<Kernel> cuda_kernels() {
   std::vector<Kernel> kernels;
   const auto append = [&](std::vector<Kernel> more) {
     for (Kernel& kernel : more) kernels.push_back(std::move(kernel));
   };
-#define LAPTIME_APPEND(family) append(cuda::family##_kernels());
-  LAPTIME_CUDA_FAMILIES(LAPTIME_APPEND)
-#undef LAPTIME_APPEND
+#define LAPTIME_OP_FAMILY(family, has_kernels, has_cuda_kernels) \
+  LAPTIME_FAMILY_##has_cuda_kernels(append(cuda::family##_kernels());)
+#include "ops/op_list.inc"
+#undef LAPTIME_OP_FAMILY
   return kernels;
 }
 

@@ -8,7 +8,8 @@
 
 namespace laptime::LAPTIME_ISA {
 
-#define LAPTIME_OP_FAMILY(family, has_kernels) LAPTIME_FAMILY_##has_kernels(std::vector<Kernel> family##_kernels();)
+#define LAPTIME_OP_FAMILY(family, has_kernels, has_cuda_kernels) \
+  LAPTIME_FAMILY_##has_kernels(std::vector<Kernel> family##_kernels();)
 #include "ops/op_list.inc"
 #undef LAPTIME_OP_FAMILY
 
@@ -17,7 +18,8 @@ std::vector<Kernel> kernels_of_all_families() {
   const auto append = [&](std::vector<Kernel> more) {
     for (Kernel& kernel : more) kernels.push_back(std::move(kernel));
   };
-#define LAPTIME_OP_FAMILY(family, has_kernels) LAPTIME_FAMILY_##has_kernels(append(family##_kernels());)
+#define LAPTIME_OP_FAMILY(family, has_kernels, has_cuda_kernels) \
+  LAPTIME_FAMILY_##has_kernels(append(family##_kernels());)
 #include "ops/op_list.inc"
 #undef LAPTIME_OP_FAMILY
   return kernels;

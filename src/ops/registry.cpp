@@ -5,14 +5,14 @@
 
 namespace laptime {
 
-#define LAPTIME_OP_FAMILY(family, has_kernels) std::span<const OpCard* const> family##_cards();
+#define LAPTIME_OP_FAMILY(family, has_kernels, has_cuda_kernels) std::span<const OpCard* const> family##_cards();
 #include "ops/op_list.inc"
 #undef LAPTIME_OP_FAMILY
 
 std::vector<const OpCard*> all_ops() {
   std::vector<const OpCard*> ops;
   const auto append = [&](std::span<const OpCard* const> cards) { ops.insert(ops.end(), cards.begin(), cards.end()); };
-#define LAPTIME_OP_FAMILY(family, has_kernels) append(family##_cards());
+#define LAPTIME_OP_FAMILY(family, has_kernels, has_cuda_kernels) append(family##_cards());
 #include "ops/op_list.inc"
 #undef LAPTIME_OP_FAMILY
   return ops;

@@ -1,13 +1,16 @@
 // The vocabulary of CUDA kernels, with which one source compiles for the card and for the host.
 //
-// A kernel is a struct:
+// A kernel is a struct and a declaration after it, in the same namespace:
 //
 //   struct RowSums {
-//     static constexpr const char* kName = "row_sums";     // unique among all kernels; listed in ops/cuda_kernels.inc
 //     struct Args { ... };                                 // plain values and addresses on the device
 //     struct Shared { SharedArray<float, 32> partials; };  // memory of a block
 //     LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared);
 //   };
+//   LAPTIME_CUDA_KERNEL(RowSums, row_sums)                 // the name is unique among all kernels
+//
+// cmake/cuda_kernels.cmake finds the headers that declare kernels, in backend/cuda and among all *_cuda.h. The
+// declaration stands at the beginning of a line.
 //
 // Grids and blocks have one axis. Every access to memory goes through the thread. On the card this is a plain load or
 // store; on the host it lets the emulation (HostThread) see which thread accesses which memory.
@@ -15,6 +18,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 // LAPTIME_UNROLL is used before a loop over a small array, because an array that is indexed by a variable is kept in
 // memory.
@@ -24,6 +28,21 @@
 #else
 #define LAPTIME_DEVICE inline
 #define LAPTIME_UNROLL
+#endif
+
+// With nvcc, defines the kernel's entry point; on the host, its name. A source of the host that defines
+// LAPTIME_FOR_CUDA_KERNEL anew before it includes kernels gets an expansion for each of them.
+#if defined(__CUDACC__)
+#define LAPTIME_CUDA_KERNEL(type, name)                                      \
+  extern "C" __global__ void name(const __grid_constant__ type::Args args) { \
+    __shared__ type::Shared shared;                                          \
+    type::run({}, args, shared);                                             \
+  }
+#else
+#define LAPTIME_FOR_CUDA_KERNEL(type, name)
+#define LAPTIME_CUDA_KERNEL(type, name)                                         \
+  constexpr const char* kernel_name(std::type_identity<type>) { return #name; } \
+  LAPTIME_FOR_CUDA_KERNEL(type, name)
 #endif
 
 namespace laptime::cuda {
@@ -79,6 +98,10 @@ class Thread {
 };
 
 #else
+
+// The name that LAPTIME_CUDA_KERNEL gives to the kernel.
+template <class K>
+constexpr const char* kKernelName = kernel_name(std::type_identity<K>{});
 
 // The source location; as a default argument, that of the caller. (clang 14 does not have std::source_location.)
 struct Place {

@@ -25,7 +25,6 @@ struct GemmArgs {
 // A block computes a tile of C, and each thread computes kPerThread x kPerThread elements of it. The terms of a sum are
 // added in the order of k, so bits do not depend on the tile.
 struct Gemm {
-  static constexpr const char* kName = "gemm";
   static constexpr int kTile = 64;
   static constexpr int kDepth = 16;  // columns of A and rows of B in shared memory at a time
   static constexpr int kPerThread = 4;
@@ -109,5 +108,6 @@ struct Gemm {
     store(thread, args.c, row * args.n + j, sum);
   }
 };
+LAPTIME_CUDA_KERNEL(Gemm, gemm)
 
 }  // namespace laptime::cuda

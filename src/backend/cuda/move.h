@@ -9,7 +9,6 @@ namespace laptime::cuda {
 
 // If the types are equal, words are copied, so that a NaN keeps its bits. A cast converts values.
 struct CopyElements {
-  static constexpr const char* kName = "copy_elements";
   using Args = Elements<2>;  // operands: to, from
   using Shared = NothingShared;
 
@@ -53,6 +52,7 @@ struct CopyElements {
     });
   }
 };
+LAPTIME_CUDA_KERNEL(CopyElements, copy_elements)
 
 // Copies of float rows whose columns are adjacent on both sides, with any layout of the rows.
 struct RowCopy {
@@ -63,7 +63,6 @@ struct RowCopy {
 
 // All rows begin at multiples of 16 bytes. A thread takes 16 bytes or, if the types differ, eight elements at a time.
 struct CopyRowGroups {
-  static constexpr const char* kName = "copy_row_groups";
   struct Args : RowCopy {
     int64_t groups_of_row, groups;
   };
@@ -97,10 +96,10 @@ struct CopyRowGroups {
     for_groups<kGroups>(thread, args.groups, load, finish);
   }
 };
+LAPTIME_CUDA_KERNEL(CopyRowGroups, copy_row_groups)
 
 // Rows that begin anywhere. A block takes a piece of a row, whose elements are loaded before they are stored.
 struct CopyRowPieces {
-  static constexpr const char* kName = "copy_row_pieces";
   struct Args : RowCopy {
     int64_t pieces_of_row;
   };
@@ -162,9 +161,9 @@ struct CopyRowPieces {
     }
   }
 };
+LAPTIME_CUDA_KERNEL(CopyRowPieces, copy_row_pieces)
 
 struct FillElements {
-  static constexpr const char* kName = "fill_elements";
   struct Args {
     Elements<1> elements;
     double value;
@@ -182,5 +181,6 @@ struct FillElements {
                 [&](int64_t index) { store(thread, to, eights * kEight + index, args.value); });
   }
 };
+LAPTIME_CUDA_KERNEL(FillElements, fill_elements)
 
 }  // namespace laptime::cuda

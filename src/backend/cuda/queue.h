@@ -10,7 +10,7 @@ namespace laptime::cuda {
 
 // A grid of blocks that all run the same kernel.
 struct GridLaunch {
-  const char* kernel = "";  // its kName
+  const char* kernel = "";  // its name in LAPTIME_CUDA_KERNEL
   int64_t blocks = 0;       // at least 1
   int threads = 0;          // per block; a multiple of kWarp, at most kMaxBlock
   const void* args = nullptr;
@@ -31,7 +31,7 @@ class Queue : public laptime::Queue {
 
 template <class K>
 void launch(const KernelCall& call, int64_t blocks, int threads, const typename K::Args& args) {
-  static_cast<Queue&>(call.queue).launch({K::kName, blocks, threads, &args, sizeof(args)});
+  static_cast<Queue&>(call.queue).launch({kKernelName<K>, blocks, threads, &args, sizeof(args)});
 }
 
 constexpr int kElementThreads = 256;

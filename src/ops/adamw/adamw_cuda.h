@@ -15,7 +15,6 @@ struct AdamNumbers {
 
 // Reads and writes w, m and v in one pass. One thread of each block computes the numbers of step t.
 struct AdamUpdate {
-  static constexpr const char* kName = "adam_update";
   static constexpr int64_t kMostBlocks =
       2048;  // as many as a card runs at the same time, so that few blocks compute the numbers
   struct Args {
@@ -72,10 +71,10 @@ struct AdamUpdate {
     });
   }
 };
+LAPTIME_CUDA_KERNEL(AdamUpdate, adam_update)
 
 // One thread: lr sqrt(1 - beta2^t) / (1 - beta1^t).
 struct AdamStepSize {
-  static constexpr const char* kName = "adam_step_size";
   struct Args {
     DeviceData step, lr, size;
     double beta1, beta2;
@@ -88,5 +87,6 @@ struct AdamStepSize {
     store(thread, args.size, 0, size);
   }
 };
+LAPTIME_CUDA_KERNEL(AdamStepSize, adam_step_size)
 
 }  // namespace laptime::cuda

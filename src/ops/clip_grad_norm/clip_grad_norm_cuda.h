@@ -7,7 +7,6 @@ namespace laptime::cuda {
 
 // One thread: min(1, max_norm / (norm + epsilon)).
 struct ClipCoefficient {
-  static constexpr const char* kName = "clip_coefficient";
   struct Args {
     DeviceData norm, coefficient;
     double max_norm, epsilon;
@@ -19,5 +18,6 @@ struct ClipCoefficient {
     store(thread, args.coefficient, 0, ratio < 1 ? ratio : 1.0);
   }
 };
+LAPTIME_CUDA_KERNEL(ClipCoefficient, clip_coefficient)
 
 }  // namespace laptime::cuda

@@ -9,7 +9,6 @@ namespace laptime::cuda {
 // y = x scale if the top 24 bits of splitmix64(key + i) are at least `threshold`, otherwise 0; i is the row-major
 // index.
 struct DropoutForward {
-  static constexpr const char* kName = "dropout_forward";
   struct Args {
     DeviceRows x;     // a row per element
     DeviceRows step;  // a number
@@ -32,10 +31,10 @@ struct DropoutForward {
     });
   }
 };
+LAPTIME_CUDA_KERNEL(DropoutForward, dropout_forward)
 
 // grad_x = grad_y scale if the mask is true, otherwise 0
 struct DropoutBackward {
-  static constexpr const char* kName = "dropout_backward";
   struct Args {
     Elements<3> elements;  // grad_x, grad_y, mask
     float scale;
@@ -51,5 +50,6 @@ struct DropoutBackward {
     });
   }
 };
+LAPTIME_CUDA_KERNEL(DropoutBackward, dropout_backward)
 
 }  // namespace laptime::cuda

@@ -7,7 +7,6 @@ namespace laptime::cuda {
 
 // y[position, column] = weight[ids[position], column]
 struct EmbeddingForward {
-  static constexpr const char* kName = "embedding_forward";
   struct Args {
     DeviceRows weight;
     DeviceRows ids;  // a row per position
@@ -24,11 +23,11 @@ struct EmbeddingForward {
     });
   }
 };
+LAPTIME_CUDA_KERNEL(EmbeddingForward, embedding_forward)
 
 // Computes the same as EmbeddingForward, for rows that begin at multiples of 16 bytes. A thread takes eight columns at
 // a time.
 struct EmbeddingEights {
-  static constexpr const char* kName = "embedding_eights";
   struct Args {
     DeviceRows weight;
     DeviceRows ids;  // a row per position
@@ -48,6 +47,7 @@ struct EmbeddingEights {
     });
   }
 };
+LAPTIME_CUDA_KERNEL(EmbeddingEights, embedding_eights)
 
 // Positions are sorted by their ids, and by position where ids are equal. Keys have the id in the upper half and the
 // position in the lower one.
@@ -56,7 +56,6 @@ LAPTIME_DEVICE int64_t position_of(int64_t key) { return key & 0xFFFFFFFF; }
 
 // A block sorts the keys of a chunk of positions in shared memory (bitonic sort).
 struct EmbeddingSort {
-  static constexpr const char* kName = "embedding_sort";
   static constexpr int kChunk = 2048;
   static constexpr int kMostThreads = kChunk / 2;
   struct Args {
@@ -96,10 +95,10 @@ struct EmbeddingSort {
       thread.store(args.keys + begin + i, thread.load(shared.keys, i));
   }
 };
+LAPTIME_CUDA_KERNEL(EmbeddingSort, embedding_sort)
 
 // A thread per key: the place of the key among all chunks is the number of smaller keys in each of them.
 struct EmbeddingMerge {
-  static constexpr const char* kName = "embedding_merge";
   static constexpr int kSearches = 4;  // chunks that a thread searches at the same time
   struct Args {
     const int64_t* keys;  // [positions], as EmbeddingSort writes them
@@ -129,11 +128,11 @@ struct EmbeddingMerge {
     });
   }
 };
+LAPTIME_CUDA_KERNEL(EmbeddingMerge, embedding_merge)
 
 // A block per sorted key. The block of the first key with an id writes the gradient of the id's row: the sum over all
 // positions with the id, in order, added to the existing row if `adds`. Other rows keep their values.
 struct EmbeddingBackward {
-  static constexpr const char* kName = "embedding_backward";
   static constexpr int kRows = 4;  // that a thread loads before it adds them
   struct Args {
     DeviceRows grad;
@@ -212,15 +211,16 @@ struct EmbeddingBackward {
       args.in_eights ? sum_eight(thread, args, id, group * kEight) : sum_one(thread, args, id, group);
   }
 };
+LAPTIME_CUDA_KERNEL(EmbeddingBackward, embedding_backward)
 
 // 0, 1, 2, ...
 struct CountUp {
-  static constexpr const char* kName = "count_up";
   using Args = Elements<1>;
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
     for_elements(thread, args, [&](const auto& at) { store(thread, args.operand[0], at.of[0], at.of[0]); });
   }
 };
+LAPTIME_CUDA_KERNEL(CountUp, count_up)
 
 }  // namespace laptime::cuda

@@ -7,7 +7,6 @@ namespace laptime::cuda {
 
 // out[row] = x[row, index[row]]
 struct GatherRows {
-  static constexpr const char* kName = "gather_rows";
   struct Args {
     DeviceRows x;
     DeviceRows index;  // a row per element
@@ -22,10 +21,10 @@ struct GatherRows {
     store(thread, args.out, row, load(thread, args.x, args.x.row(row) + column * args.x.column_stride));
   }
 };
+LAPTIME_CUDA_KERNEL(GatherRows, gather_rows)
 
 // out[row, column] = grad[row] if the column is index[row], otherwise 0
 struct ScatterRows {
-  static constexpr const char* kName = "scatter_rows";
   struct Args {
     DeviceRows grad;   // a row per element
     DeviceRows index;  // a row per element
@@ -41,5 +40,6 @@ struct ScatterRows {
     });
   }
 };
+LAPTIME_CUDA_KERNEL(ScatterRows, scatter_rows)
 
 }  // namespace laptime::cuda

@@ -9,7 +9,6 @@ namespace laptime::cuda {
 
 // y = x Phi(x), or its tanh approximation; the formulas are in gelu.cpp.
 struct GeluForward {
-  static constexpr const char* kName = "gelu_forward";
   struct Args {
     Elements<2> elements;  // y, x
     bool tanh;
@@ -35,10 +34,10 @@ struct GeluForward {
                        [](const float(&in)[1], float(&out)[1]) { out[0] = in[0] * probability(in[0]); });
   }
 };
+LAPTIME_CUDA_KERNEL(GeluForward, gelu_forward)
 
 // grad_x = grad_y times the derivative at x
 struct GeluBackward {
-  static constexpr const char* kName = "gelu_backward";
   struct Args {
     Elements<3> elements;  // grad_x, grad_y, x
     bool tanh;
@@ -70,5 +69,6 @@ struct GeluBackward {
                        [](const float(&in)[2], float(&out)[1]) { out[0] = in[0] * slope(in[1]); });
   }
 };
+LAPTIME_CUDA_KERNEL(GeluBackward, gelu_backward)
 
 }  // namespace laptime::cuda

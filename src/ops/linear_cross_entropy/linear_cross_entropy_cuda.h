@@ -8,7 +8,6 @@ namespace laptime::cuda {
 // A thread per column: adds the rows of a chunk to sums, in the order of the rows; the first chunk initialises the
 // sums.
 struct AddColumnSums {
-  static constexpr const char* kName = "add_column_sums";
   struct Args {
     const float* chunk;  // [rows, columns]
     int64_t rows, columns;
@@ -25,5 +24,6 @@ struct AddColumnSums {
     });
   }
 };
+LAPTIME_CUDA_KERNEL(AddColumnSums, add_column_sums)
 
 }  // namespace laptime::cuda

@@ -10,7 +10,6 @@ namespace laptime::cuda {
 
 // y = grad / scale; for each block, records whether it saw an element that is not finite.
 struct UnscaleGradient {
-  static constexpr const char* kName = "unscale_gradient";
   struct Args {
     Elements<2> elements;  // y, grad
     DeviceData scale;
@@ -31,10 +30,10 @@ struct UnscaleGradient {
     if (thread.index() == 0) thread.store(args.seen + thread.block(), seen);
   }
 };
+LAPTIME_CUDA_KERNEL(UnscaleGradient, unscale_gradient)
 
 // One block: found_inf is true if any block saw one, or if `before` is true.
 struct CombineFoundInf {
-  static constexpr const char* kName = "combine_found_inf";
   struct Args {
     const int* seen;  // [count]
     int64_t count;
@@ -51,10 +50,10 @@ struct CombineFoundInf {
     store(thread, args.found_inf, 0, seen != 0 || load(thread, args.before, 0) != 0 ? 1 : 0);
   }
 };
+LAPTIME_CUDA_KERNEL(CombineFoundInf, combine_found_inf)
 
 // One thread: increments the count of steps, unless found_inf.
 struct CountApplied {
-  static constexpr const char* kName = "count_applied";
   struct Args {
     DeviceData applied, found_inf, next;
   };
@@ -65,10 +64,10 @@ struct CountApplied {
     store(thread, args.next, 0, load<int64_t>(thread, args.applied, 0) + more);
   }
 };
+LAPTIME_CUDA_KERNEL(CountApplied, count_applied)
 
 // One thread: computes the next scale and count of good steps.
 struct UpdateLossScale {
-  static constexpr const char* kName = "update_loss_scale";
   struct Args {
     DeviceData scale, good_steps, found_inf, next_scale, next_good_steps;
     double growth_factor, backoff_factor;
@@ -87,10 +86,10 @@ struct UpdateLossScale {
     store(thread, args.next_good_steps, 0, found || grows ? int64_t{0} : good_steps);
   }
 };
+LAPTIME_CUDA_KERNEL(UpdateLossScale, update_loss_scale)
 
 // Sets the state to the value unless skip. The next value shares the bytes of the state.
 struct AssignUnless {
-  static constexpr const char* kName = "assign_unless";
   struct Args {
     Elements<2> elements;  // state, value
     DeviceData skip;
@@ -103,5 +102,6 @@ struct AssignUnless {
     });
   }
 };
+LAPTIME_CUDA_KERNEL(AssignUnless, assign_unless)
 
 }  // namespace laptime::cuda

@@ -8,7 +8,6 @@ namespace laptime::cuda {
 
 // One block: loss = -mean(log_p[row, targets[row]]), total_weight = rows.
 struct NllLossForward {
-  static constexpr const char* kName = "nll_loss_forward";
   struct Args {
     DeviceRows log_p, targets;  // a target is a row
     DeviceData loss, total_weight;
@@ -29,10 +28,10 @@ struct NllLossForward {
     store(thread, args.total_weight, 0, args.rows);
   }
 };
+LAPTIME_CUDA_KERNEL(NllLossForward, nll_loss_forward)
 
 // grad[row, column] = -grad_loss / total_weight if the column is the target, otherwise 0
 struct NllLossBackward {
-  static constexpr const char* kName = "nll_loss_backward";
   struct Args {
     DeviceData grad_loss, total_weight;
     DeviceRows targets;
@@ -49,5 +48,6 @@ struct NllLossBackward {
     });
   }
 };
+LAPTIME_CUDA_KERNEL(NllLossBackward, nll_loss_backward)
 
 }  // namespace laptime::cuda

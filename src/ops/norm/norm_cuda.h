@@ -11,7 +11,6 @@ namespace laptime::cuda {
 
 // A block per row, for any layout.
 struct NormForward {
-  static constexpr const char* kName = "norm_forward";
   struct Args {
     DeviceRows x;
     DeviceData weight, bias;  // [columns]; bias is absent in RMSNorm
@@ -62,6 +61,7 @@ struct NormForward {
     if (args.rstd.data != nullptr) store(thread, args.rstd, thread.block(), rstd);
   }
 };
+LAPTIME_CUDA_KERNEL(NormForward, norm_forward)
 
 // Rows that a block keeps in registers, a pack of columns per thread. The loads of all of them overlap.
 struct NormPacks {
@@ -142,12 +142,10 @@ struct NormForwardPacks : NormPacks {
     }
   }
 };
-struct LayerNormForwardPacks : NormForwardPacks<true> {
-  static constexpr const char* kName = "layer_norm_forward_packs";
-};
-struct RmsNormForwardPacks : NormForwardPacks<false> {
-  static constexpr const char* kName = "rms_norm_forward_packs";
-};
+struct LayerNormForwardPacks : NormForwardPacks<true> {};
+LAPTIME_CUDA_KERNEL(LayerNormForwardPacks, layer_norm_forward_packs)
+struct RmsNormForwardPacks : NormForwardPacks<false> {};
+LAPTIME_CUDA_KERNEL(RmsNormForwardPacks, rms_norm_forward_packs)
 
 // The operands of the backward op.
 struct NormBackwardArgs {
@@ -172,7 +170,6 @@ struct NormBackwardArgs {
 // without the mean of g. A block reads its rows of grad_y, x and addend before it writes its row of grad_x, which may
 // overwrite one of them.
 struct NormGradX {
-  static constexpr const char* kName = "norm_grad_x";
   using Args = NormBackwardArgs;
   struct Shared {
     WarpParts<float> parts;
@@ -220,10 +217,10 @@ struct NormGradX {
     });
   }
 };
+LAPTIME_CUDA_KERNEL(NormGradX, norm_grad_x)
 
 // A thread per column and part of the rows: sums of grad_y xhat and of grad_y.
 struct NormParameterParts {
-  static constexpr const char* kName = "norm_parameter_parts";
   using Args = NormBackwardArgs;
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
@@ -267,6 +264,7 @@ struct NormParameterParts {
     thread.store(args.partials + (args.parts + part) * args.columns + column, static_cast<float>(bias_sum));
   }
 };
+LAPTIME_CUDA_KERNEL(NormParameterParts, norm_parameter_parts)
 
 // A block per part of the rows, for columns that can be moved in packs: grad_x of its rows as in NormGradX, and its
 // sums for the parameters, in one pass. The parts are small enough to be summed in float32. A thread reads its columns
@@ -346,16 +344,13 @@ struct NormBackwardPacks : NormPacks {
     if (kCentred) store_eight(thread, partials, (args.parts + thread.block()) * args.columns + column, bias_sum);
   }
 };
-struct LayerNormBackwardPacks : NormBackwardPacks<true> {
-  static constexpr const char* kName = "layer_norm_backward_packs";
-};
-struct RmsNormBackwardPacks : NormBackwardPacks<false> {
-  static constexpr const char* kName = "rms_norm_backward_packs";
-};
+struct LayerNormBackwardPacks : NormBackwardPacks<true> {};
+LAPTIME_CUDA_KERNEL(LayerNormBackwardPacks, layer_norm_backward_packs)
+struct RmsNormBackwardPacks : NormBackwardPacks<false> {};
+LAPTIME_CUDA_KERNEL(RmsNormBackwardPacks, rms_norm_backward_packs)
 
 // Adds the parts, first for grad_weight and then for grad_bias.
 struct NormParameterSums {
-  static constexpr const char* kName = "norm_parameter_sums";
   using Args = NormBackwardArgs;
   using Shared = PartSums;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
@@ -369,5 +364,6 @@ struct NormParameterSums {
     store(thread, of_bias ? args.grad_bias : args.grad_weight, column, sum);
   }
 };
+LAPTIME_CUDA_KERNEL(NormParameterSums, norm_parameter_sums)
 
 }  // namespace laptime::cuda

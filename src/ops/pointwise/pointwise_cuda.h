@@ -67,7 +67,6 @@ LAPTIME_DEVICE float value_of(Formula formula, float a, float b, float value) {
 
 // y = formula(a, b), broadcast.
 struct Pointwise {
-  static constexpr const char* kName = "pointwise";
   struct Args {
     Elements<3> elements;  // y, a, b; b is absent if `value` replaces it
     Formula formula;
@@ -81,5 +80,6 @@ struct Pointwise {
     });
   }
 };
+LAPTIME_CUDA_KERNEL(Pointwise, pointwise)
 
 }  // namespace laptime::cuda

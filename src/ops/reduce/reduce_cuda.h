@@ -39,7 +39,6 @@ struct ReduceArgs {
 
 // A block per output and part, for terms that are adjacent in memory.
 struct ReduceTerms {
-  static constexpr const char* kName = "reduce_terms";
   using Args = ReduceArgs;
   struct Shared {
     WarpParts<double> parts;
@@ -55,10 +54,10 @@ struct ReduceTerms {
     if (thread.index() == 0) args.put(thread, part, output, sum);
   }
 };
+LAPTIME_CUDA_KERNEL(ReduceTerms, reduce_terms)
 
 // A thread per output and part, for outputs that are adjacent in memory.
 struct ReduceOutputs {
-  static constexpr const char* kName = "reduce_outputs";
   using Args = ReduceArgs;
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
@@ -71,10 +70,10 @@ struct ReduceOutputs {
     args.put(thread, part, output, sum);
   }
 };
+LAPTIME_CUDA_KERNEL(ReduceOutputs, reduce_outputs)
 
 // A block per output and part, for terms that are moved in packs.
 struct ReduceTermPacks {
-  static constexpr const char* kName = "reduce_term_packs";
   static constexpr int kTogether = 4;
   static constexpr int threads_for(int64_t terms) {
     constexpr int64_t kMostWarps = 8;
@@ -118,11 +117,11 @@ struct ReduceTermPacks {
     if (thread.index() == 0) args.put(thread, part, output, sum);
   }
 };
+LAPTIME_CUDA_KERNEL(ReduceTermPacks, reduce_term_packs)
 
 // A block per tile of outputs and part, for outputs that are moved in packs. Lanes of threads add different terms, and
 // then the sums of the lanes are added in order.
 struct ReduceOutputPacks {
-  static constexpr const char* kName = "reduce_output_packs";
   static constexpr int kPacks = 16;  // of a tile
   static constexpr int kLanes = 16;
   static constexpr int kThreads = kPacks * kLanes;
@@ -168,10 +167,10 @@ struct ReduceOutputPacks {
     args.put(thread, part, own, sum);
   }
 };
+LAPTIME_CUDA_KERNEL(ReduceOutputPacks, reduce_output_packs)
 
 // Adds the parts of each output.
 struct ReduceParts {
-  static constexpr const char* kName = "reduce_parts";
   using Args = ReduceArgs;
   using Shared = PartSums;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
@@ -180,10 +179,10 @@ struct ReduceParts {
     if (thread.index() < PartSums::kColumns && output < args.outputs) store(thread, args.y, output, args.scale * sum);
   }
 };
+LAPTIME_CUDA_KERNEL(ReduceParts, reduce_parts)
 
 // The maximum of each row and its first index; a NaN counts as the maximum.
 struct MaxOfRows {
-  static constexpr const char* kName = "max_of_rows";
   struct Args {
     DeviceRows x;
     int64_t columns = 0;
@@ -230,5 +229,6 @@ struct MaxOfRows {
     if (args.indices.data != nullptr) store(thread, args.indices, thread.block(), best.column);
   }
 };
+LAPTIME_CUDA_KERNEL(MaxOfRows, max_of_rows)
 
 }  // namespace laptime::cuda

@@ -7,7 +7,6 @@ namespace laptime::cuda {
 
 // y = max(x, 0); NaN stays NaN
 struct ReluForward {
-  static constexpr const char* kName = "relu_forward";
   using Args = Elements<2>;  // y, x
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
@@ -17,10 +16,10 @@ struct ReluForward {
     });
   }
 };
+LAPTIME_CUDA_KERNEL(ReluForward, relu_forward)
 
 // grad_x = grad_y if y > 0, otherwise 0
 struct ReluBackward {
-  static constexpr const char* kName = "relu_backward";
   using Args = Elements<3>;  // grad_x, grad_y, y
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
@@ -30,5 +29,6 @@ struct ReluBackward {
     });
   }
 };
+LAPTIME_CUDA_KERNEL(ReluBackward, relu_backward)
 
 }  // namespace laptime::cuda

@@ -11,7 +11,6 @@ namespace laptime::cuda {
 // cos and sin of the angles t theta^(-2i / n), n = 2 half; a repeated table contains them twice in a row. As in torch,
 // frequencies and angles are rounded to float32.
 struct RopeAngles {
-  static constexpr const char* kName = "rope_angles";
   struct Args {
     DeviceData cos, sin;  // [positions, columns]
     int64_t half, columns, count;
@@ -33,6 +32,7 @@ struct RopeAngles {
     store(thread, args.sin, at, std::sin(angle));
   }
 };
+LAPTIME_CUDA_KERNEL(RopeAngles, rope_angles)
 
 // The positions of a pair in a row of d_head elements, and its rotation.
 struct RopePair {
@@ -50,7 +50,6 @@ struct RopePair {
 // processes whole rows. If pairs are written to other positions than those they were read from, all rows are read
 // before one is written, so that y may overwrite x.
 struct RopeEights {
-  static constexpr const char* kName = "rope_eights";
   enum Operand : uint8_t { kY, kX, kCos, kSin };
   struct Args {
     DeviceData operand[4];
@@ -145,11 +144,11 @@ struct RopeEights {
     }
   }
 };
+LAPTIME_CUDA_KERNEL(RopeEights, rope_eights)
 
 // Rotates each pair, one thread per pair. A block processes as many whole rows as it has threads for, and reads them
 // all before it writes, so that y may overwrite x.
 struct RopePairs {
-  static constexpr const char* kName = "rope_pairs";
   struct Args {
     DeviceRows x, y;
     DeviceRows cos, sin;  // [positions, half], or more columns
@@ -185,10 +184,10 @@ struct RopePairs {
     store(thread, args.y, begin + places.to2 * args.y.column_stride, sin * x[0] + cos * x[1]);
   }
 };
+LAPTIME_CUDA_KERNEL(RopePairs, rope_pairs)
 
 // RoPE for rows with more pairs than a block has threads: each block loads one row into shared memory.
 struct RopeRotate {
-  static constexpr const char* kName = "rope_rotate";
   struct Args {
     DeviceRows x, y;
     DeviceRows cos, sin;  // [positions, half], or more columns
@@ -221,5 +220,6 @@ struct RopeRotate {
       store(thread, args.y, y_row + i * args.y.column_stride, load(thread, args.x, x_row + i * args.x.column_stride));
   }
 };
+LAPTIME_CUDA_KERNEL(RopeRotate, rope_rotate)
 
 }  // namespace laptime::cuda

@@ -11,7 +11,6 @@ namespace laptime::cuda {
 // A block per row of scores [rows, positions], which are products of q and k. They become weights: the softmax of the
 // visible scores times `scale`, and 0 elsewhere. Row r belongs to query r % positions.
 struct AttentionWeights {
-  static constexpr const char* kName = "attention_weights";
   struct Args {
     float* scores;
     DeviceRows log_sum_exp;  // a row per element; may be absent
@@ -41,11 +40,11 @@ struct AttentionWeights {
       store(thread, args.log_sum_exp, args.log_sum_exp.row(thread.block()), row_max + logf(row_sum));
   }
 };
+LAPTIME_CUDA_KERNEL(AttentionWeights, attention_weights)
 
 // A block per row of scores and of grad_weights, which are products of grad_values and v: scores become weights, and
 // grad_weights become the gradients of scores, weight (grad_weight - products) scale.
 struct AttentionScoreGradients {
-  static constexpr const char* kName = "attention_score_gradients";
   struct Args {
     float* scores;
     float* grad_weights;
@@ -70,5 +69,6 @@ struct AttentionScoreGradients {
     }
   }
 };
+LAPTIME_CUDA_KERNEL(AttentionScoreGradients, attention_score_gradients)
 
 }  // namespace laptime::cuda

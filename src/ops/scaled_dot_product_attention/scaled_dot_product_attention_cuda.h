@@ -12,7 +12,6 @@ namespace laptime::cuda {
 
 // element (query, key) is `seen` if key <= query, otherwise `hidden`
 struct FillCausalMask {
-  static constexpr const char* kName = "fill_causal_mask";
   struct Args {
     DeviceData mask;  // [size, size]
     int64_t size;
@@ -25,6 +24,7 @@ struct FillCausalMask {
     });
   }
 };
+LAPTIME_CUDA_KERNEL(FillCausalMask, fill_causal_mask)
 
 // q [B, h, T, d], k and v [B, g, T, d], and related operands; rows are counted over batches, heads and positions.
 struct AttentionArgs {
@@ -128,7 +128,6 @@ struct AttentionPlace {
 // A block per tile of queries. Each row keeps its maximum m and the sum l of exp(score - m) over the keys so far; a
 // larger maximum rescales the earlier sum.
 struct AttentionForward {
-  static constexpr const char* kName = "attention_forward";
   using Args = AttentionArgs;
   struct Shared {
     HeadTile q, k, v;
@@ -179,10 +178,10 @@ struct AttentionForward {
       store(thread, args.log_sum_exp, args.log_sum_exp.row(row), row_max + logf(row_sum));
   }
 };
+LAPTIME_CUDA_KERNEL(AttentionForward, attention_forward)
 
 // A block per row: computes the sum of grad_values times values.
 struct AttentionProducts {
-  static constexpr const char* kName = "attention_products";
   using Args = AttentionArgs;
   struct Shared {
     WarpParts<float> parts;
@@ -199,6 +198,7 @@ struct AttentionProducts {
     if (thread.index() == 0) thread.store(args.products + thread.block(), sum);
   }
 };
+LAPTIME_CUDA_KERNEL(AttentionProducts, attention_products)
 
 // Gradient terms of one query and one key: with the weight w, its dropout factor m and g = grad_values,
 //   dropped = w m, grad_score = w (m (g v^T) - products)
@@ -218,7 +218,6 @@ struct GradScore {
 
 // A block per tile of queries: grad_q = grad_scores k / sqrt(d).
 struct AttentionGradQ {
-  static constexpr const char* kName = "attention_grad_q";
   using Args = AttentionArgs;
   struct Shared {
     HeadTile q, grad, k, v;
@@ -252,11 +251,11 @@ struct AttentionGradQ {
     if (at.row < at.count) sums.put(thread, args.grad_q, at.head_row + query, at.lane, args.width, args.scale);
   }
 };
+LAPTIME_CUDA_KERNEL(AttentionGradQ, attention_grad_q)
 
 // A block per tile of keys: grad_v = (w m)^T g and grad_k = grad_scores^T q / sqrt(d), summed over the query heads that
 // read the head of keys.
 struct AttentionGradKV {
-  static constexpr const char* kName = "attention_grad_kv";
   using Args = AttentionArgs;
   struct Shared {
     HeadTile q, grad, k, v;
@@ -297,15 +296,16 @@ struct AttentionGradKV {
     v_sums.put(thread, args.grad_v, at.head_row + at.first + at.row, at.lane, args.width, 1);
   }
 };
+LAPTIME_CUDA_KERNEL(AttentionGradKV, attention_grad_kv)
 
 // Adds the gradients of keys or values from two sets of query heads.
 struct AttentionGradSum {
-  static constexpr const char* kName = "attention_grad_sum";
   using Args = Elements<3>;  // sum, a, b
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
     map_elements<1, 2>(thread, args, [](const float(&in)[2], float(&out)[1]) { out[0] = in[0] + in[1]; });
   }
 };
+LAPTIME_CUDA_KERNEL(AttentionGradSum, attention_grad_sum)
 
 }  // namespace laptime::cuda

@@ -10,7 +10,6 @@ namespace laptime::cuda {
 
 // y = exp(x - max) / sum, or x - max - log(sum), with the sum of exp(x - max) over the row.
 struct SoftmaxForward {
-  static constexpr const char* kName = "softmax_forward";
   struct Args {
     DeviceRows x;
     DeviceData y;  // contiguous; may overwrite x
@@ -39,6 +38,7 @@ struct SoftmaxForward {
     }
   }
 };
+LAPTIME_CUDA_KERNEL(SoftmaxForward, softmax_forward)
 
 // Rows that a block keeps in registers, a pack of columns per thread.
 struct SoftmaxPacks {
@@ -50,7 +50,6 @@ struct SoftmaxPacks {
 };
 
 struct SoftmaxForwardPacks : SoftmaxPacks {
-  static constexpr const char* kName = "softmax_forward_packs";
   using Args = SoftmaxForward::Args;
   using Shared = SoftmaxForward::Shared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
@@ -82,10 +81,10 @@ struct SoftmaxForwardPacks : SoftmaxPacks {
     store_eight(thread, args.y, thread.block() * args.columns + column, x);
   }
 };
+LAPTIME_CUDA_KERNEL(SoftmaxForwardPacks, softmax_forward_packs)
 
 // softmax: grad_x = y (grad_y - sum(grad_y y)); log_softmax: grad_x = grad_y - exp(y) sum(grad_y)
 struct SoftmaxBackward {
-  static constexpr const char* kName = "softmax_backward";
   struct Args {
     DeviceRows grad_y, y;
     DeviceData grad_x;  // contiguous; may overwrite an input
@@ -114,9 +113,9 @@ struct SoftmaxBackward {
     }
   }
 };
+LAPTIME_CUDA_KERNEL(SoftmaxBackward, softmax_backward)
 
 struct SoftmaxBackwardPacks : SoftmaxPacks {
-  static constexpr const char* kName = "softmax_backward_packs";
   using Args = SoftmaxBackward::Args;
   using Shared = SoftmaxBackward::Shared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
@@ -141,5 +140,6 @@ struct SoftmaxBackwardPacks : SoftmaxPacks {
     store_eight(thread, args.grad_x, thread.block() * args.columns + column, grad);
   }
 };
+LAPTIME_CUDA_KERNEL(SoftmaxBackwardPacks, softmax_backward_packs)
 
 }  // namespace laptime::cuda

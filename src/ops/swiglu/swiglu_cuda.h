@@ -9,7 +9,6 @@ namespace laptime::cuda {
 
 // y = a sigmoid(a) b
 struct SwigluForward {
-  static constexpr const char* kName = "swiglu_forward";
   using Args = Elements<3>;  // y, a, b
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
@@ -19,10 +18,10 @@ struct SwigluForward {
     });
   }
 };
+LAPTIME_CUDA_KERNEL(SwigluForward, swiglu_forward)
 
 // With s = sigmoid(a): grad_a = grad_y b s (1 + a (1 - s)), grad_b = grad_y a s. Outputs may overwrite inputs.
 struct SwigluBackward {
-  static constexpr const char* kName = "swiglu_backward";
   using Args = Elements<5>;  // grad_a, grad_b, grad_y, a, b
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
@@ -36,5 +35,6 @@ struct SwigluBackward {
     });
   }
 };
+LAPTIME_CUDA_KERNEL(SwigluBackward, swiglu_backward)
 
 }  // namespace laptime::cuda

@@ -46,7 +46,6 @@ struct Numbers {
 // out[block] = the sum of the block's part of `in`. The barrier with number `without` is left out.
 template <int without>
 struct BlockSum {
-  static constexpr const char* kName = "block_sum";
   using Args = Numbers;
   struct Shared {
     SharedArray<int, 128> parts;
@@ -65,6 +64,9 @@ struct BlockSum {
     if (thread.index() == 0) thread.store(args.out + thread.block(), thread.load(shared.parts, 0));
   }
 };
+LAPTIME_CUDA_KERNEL(BlockSum<0>, block_sum)
+LAPTIME_CUDA_KERNEL(BlockSum<1>, block_sum_without_first_barrier)
+LAPTIME_CUDA_KERNEL(BlockSum<2>, block_sum_without_other_barriers)
 
 class HostGrid : public testing::Test {
  public:
@@ -83,7 +85,7 @@ TEST_F(HostGrid, ThreadsOfABlockCooperate) {
 }
 
 TEST_F(HostGrid, FindsAMissingBarrier) {
-  expect_error<BlockSum<1>>(1, 128, args, "block_sum: ");
+  expect_error<BlockSum<1>>(1, 128, args, "block_sum_without_first_barrier: ");
   EXPECT_THAT(error_of<BlockSum<1>>(1, 128, args, {Turns::kBackward}), HasSubstr("race: thread"));
   expect_error<BlockSum<2>>(1, 128, args, "with no barrier between");
   EXPECT_THAT(error_of<BlockSum<2>>(1, 128, args), HasSubstr("host_grid_test.cpp:"));
@@ -95,17 +97,16 @@ TEST_F(HostGrid, TracksAccessesOnlyOnRequest) {
 
 // Every thread writes out[0].
 struct OneWriter {
-  static constexpr const char* kName = "one_writer";
   using Args = Numbers;
   using Shared = NothingShared;
   static void run(const Thread& thread, const Args& args, Shared&) { thread.store(args.out, thread.index()); }
 };
+LAPTIME_CUDA_KERNEL(OneWriter, one_writer)
 
 TEST_F(HostGrid, FindsARaceInGlobalMemory) { expect_error<OneWriter>(1, 32, args, "writes at host_grid_test.cpp"); }
 
 // Block b writes out[b] and reads out[b + 1 - 2 (b mod 2)], which its neighbour writes.
 struct Neighbours {
-  static constexpr const char* kName = "neighbours";
   using Args = Numbers;
   using Shared = NothingShared;
   static void run(const Thread& thread, const Args& args, Shared&) {
@@ -114,12 +115,12 @@ struct Neighbours {
     thread.load(args.out + (thread.block() ^ 1));
   }
 };
+LAPTIME_CUDA_KERNEL(Neighbours, neighbours)
 
 TEST_F(HostGrid, FindsARaceBetweenBlocks) { expect_error<Neighbours>(2, 32, args, "race: thread 0 of block"); }
 
 // Loads two elements at once, from an address that is aligned for one.
 struct Misaligned {
-  static constexpr const char* kName = "misaligned";
   struct alignas(2 * sizeof(int)) Two {
     int of[2];
   };
@@ -130,6 +131,7 @@ struct Misaligned {
     thread.load(reinterpret_cast<const Two*>(args.in + odd));
   }
 };
+LAPTIME_CUDA_KERNEL(Misaligned, misaligned)
 
 TEST_F(HostGrid, FindsAnAddressThatIsNotAligned) {
   expect_error<Misaligned>(1, 32, args, "accesses an address that is no multiple of 8 at host_grid_test.cpp");
@@ -137,13 +139,13 @@ TEST_F(HostGrid, FindsAnAddressThatIsNotAligned) {
 
 // Only threads below `args.out[0]` wait.
 struct Leaving {
-  static constexpr const char* kName = "leaving";
   using Args = Numbers;
   using Shared = NothingShared;
   static void run(const Thread& thread, const Args& args, Shared&) {
     if (thread.index() < thread.load(args.in + 40)) thread.synchronize();
   }
 };
+LAPTIME_CUDA_KERNEL(Leaving, leaving)
 
 TEST_F(HostGrid, FindsThreadsThatExitBeforeABarrier) {
   expect_error<Leaving>(1, 64, args,
@@ -151,7 +153,6 @@ TEST_F(HostGrid, FindsThreadsThatExitBeforeABarrier) {
 }
 
 struct TwoBarriers {
-  static constexpr const char* kName = "two_barriers";
   using Args = Numbers;
   using Shared = NothingShared;
   static void run(const Thread& thread, const Args&, Shared&) {
@@ -162,13 +163,13 @@ struct TwoBarriers {
     }
   }
 };
+LAPTIME_CUDA_KERNEL(TwoBarriers, two_barriers)
 
 TEST_F(HostGrid, FindsThreadsAtDifferentBarriers) {
   expect_error<TwoBarriers>(1, 32, args, "thread 5 of block 0 waits at the barrier at host_grid_test");
 }
 
 struct Exchanges {
-  static constexpr const char* kName = "exchanges";
   using Args = Numbers;
   using Shared = NothingShared;
   static void run(const Thread& thread, const Args& args, Shared&) {
@@ -177,6 +178,7 @@ struct Exchanges {
     thread.store(args.out + thread.index(), sum);
   }
 };
+LAPTIME_CUDA_KERNEL(Exchanges, exchanges)
 
 TEST_F(HostGrid, WarpsExchangeValues) {
   for (const HostGridOptions& options : kEveryOrder) {
@@ -188,13 +190,13 @@ TEST_F(HostGrid, WarpsExchangeValues) {
 }
 
 struct HalfAWarp {
-  static constexpr const char* kName = "half_a_warp";
   using Args = Numbers;
   using Shared = NothingShared;
   static void run(const Thread& thread, const Args&, Shared&) {
     if (thread.index() % cuda::kWarp < 16) thread.exchange(1, 1);
   }
 };
+LAPTIME_CUDA_KERNEL(HalfAWarp, half_a_warp)
 
 TEST_F(HostGrid, FindsLanesMissingFromAShuffle) {
   expect_error<HalfAWarp>(1, 64, args, "thread 16 of block 0 is not at the exchange of its warp");
@@ -202,7 +204,6 @@ TEST_F(HostGrid, FindsLanesMissingFromAShuffle) {
 
 // Writes an array of 7 elements and then reads its element `in[7]`.
 struct Beyond {
-  static constexpr const char* kName = "beyond";
   using Args = Numbers;
   struct Shared {
     SharedArray<int, 7> numbers;
@@ -212,13 +213,13 @@ struct Beyond {
     if (thread.index() == 3) thread.store(shared.numbers, thread.load(args.in + 7), 1);
   }
 };
+LAPTIME_CUDA_KERNEL(Beyond, beyond)
 
 TEST_F(HostGrid, FindsOutOfBoundsSharedAccess) {
   expect_error<Beyond>(1, 32, args, "thread 3 of block 0 accesses element 7 of 7 in shared memory");
 }
 
 struct Unwritten {
-  static constexpr const char* kName = "unwritten";
   using Args = Numbers;
   struct Shared {
     SharedArray<int, 32> numbers;
@@ -229,6 +230,7 @@ struct Unwritten {
     thread.store(args.out + thread.index(), thread.load(shared.numbers, thread.index()));
   }
 };
+LAPTIME_CUDA_KERNEL(Unwritten, unwritten)
 
 TEST_F(HostGrid, FindsReadsOfUninitializedSharedMemory) {
   expect_error<Unwritten>(1, 32, args, "thread 9 of block 0 reads shared memory that no thread has written");
@@ -236,7 +238,6 @@ TEST_F(HostGrid, FindsReadsOfUninitializedSharedMemory) {
 
 // A later interval may write the elements that an earlier one read.
 struct Reused {
-  static constexpr const char* kName = "reused";
   using Args = Numbers;
   struct Shared {
     SharedArray<int, 1> number;
@@ -252,6 +253,7 @@ struct Reused {
     thread.store(args.out + thread.index(), sum);
   }
 };
+LAPTIME_CUDA_KERNEL(Reused, reused)
 
 TEST_F(HostGrid, BarriersOrderAccesses) {
   for (const HostGridOptions& options : kEveryOrder) EXPECT_EQ(error_of<Reused>(1, 32, args, options), "");

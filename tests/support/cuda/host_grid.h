@@ -20,7 +20,7 @@ struct HostKernel {
 
 template <class K>
 constexpr HostKernel host_kernel() {
-  return {K::kName, sizeof(typename K::Args), sizeof(typename K::Shared),
+  return {cuda::kKernelName<K>, sizeof(typename K::Args), sizeof(typename K::Shared),
           [](const cuda::Thread& thread, const void* args, void* shared) {
             K::run(thread, *static_cast<const typename K::Args*>(args), *static_cast<typename K::Shared*>(shared));
           }};
@@ -39,8 +39,8 @@ struct HostGridOptions {
 };
 
 // Runs `blocks` blocks of `threads` threads. Throws Error with the kernel, the threads and the places in its source.
-// Barriers and exchanges that not all threads reach, indices out of bounds and addresses that are not aligned are always
-// reported.
+// Barriers and exchanges that not all threads reach, indices out of bounds and addresses that are not aligned are
+// always reported.
 void run_grid(const HostKernel& kernel, int64_t blocks, int threads, const void* args,
               const HostGridOptions& options = {});
 

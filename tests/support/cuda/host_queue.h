@@ -9,7 +9,7 @@
 
 namespace laptime::test {
 
-// The kernel in ops/cuda_kernels.inc with this kName; null if there is none.
+// The kernel that LAPTIME_CUDA_KERNEL gives this name; null if no header that the build looks at declares one.
 const HostKernel* find_host_kernel(std::string_view name);
 
 // launch() returns when the launch has ended, and throws the errors of run_grid.
@@ -19,7 +19,8 @@ class HostQueue : public cuda::Queue {
   void launch(const cuda::GridLaunch& launch) override {
     const HostKernel* const kernel = find_host_kernel(launch.kernel);
     LAPTIME_CHECK(kernel != nullptr && kernel->args_bytes == launch.args_bytes,
-                  "{} with {} bytes of arguments is no row of ops/cuda_kernels.inc", launch.kernel, launch.args_bytes);
+                  "no header in backend/cuda or named *_cuda.h declares the kernel {} with {} bytes of arguments",
+                  launch.kernel, launch.args_bytes);
     run_grid(*kernel, launch.blocks, launch.threads, launch.args, options_);
   }
   void prepare(const cuda::BlasProduct&) override { refuse(); }
