@@ -78,14 +78,14 @@ LAPTIME_DEVICE void values_of(const RawEight& raw, DType dtype, float (&out)[kEi
   } else if (dtype == DType::kBFloat16) {
     LAPTIME_UNROLL
     for (int i = 0; i < 4; ++i) {
-      out[2 * i] = std::bit_cast<float>(raw.first.of[i] << 16U);
-      out[2 * i + 1] = std::bit_cast<float>(raw.first.of[i] & 0xFFFF0000U);
+      out[i + i] = std::bit_cast<float>(raw.first.of[i] << 16U);
+      out[i + i + 1] = std::bit_cast<float>(raw.first.of[i] & 0xFFFF0000U);
     }
   } else {
     LAPTIME_UNROLL
     for (int i = 0; i < 4; ++i) {
-      out[2 * i] = float_of_half(static_cast<uint16_t>(raw.first.of[i]));
-      out[2 * i + 1] = float_of_half(static_cast<uint16_t>(raw.first.of[i] >> 16U));
+      out[i + i] = float_of_half(static_cast<uint16_t>(raw.first.of[i]));
+      out[i + i + 1] = float_of_half(static_cast<uint16_t>(raw.first.of[i] >> 16U));
     }
   }
 }
@@ -106,10 +106,10 @@ LAPTIME_DEVICE void store_eight(const Thread& thread, const DeviceData& y, DType
   }
   if (dtype == DType::kBFloat16) {
     LAPTIME_UNROLL
-    for (int i = 0; i < 4; ++i) first.of[i] = packed_bfloat16(values[2 * i], values[2 * i + 1]);
+    for (int i = 0; i < 4; ++i) first.of[i] = packed_bfloat16(values[i + i], values[i + i + 1]);
   } else {
     LAPTIME_UNROLL
-    for (int i = 0; i < 4; ++i) first.of[i] = packed_float16(values[2 * i], values[2 * i + 1]);
+    for (int i = 0; i < 4; ++i) first.of[i] = packed_float16(values[i + i], values[i + i + 1]);
   }
   thread.store(reinterpret_cast<Words*>(y.at<uint16_t>(position)), first);
 }

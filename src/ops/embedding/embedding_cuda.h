@@ -110,12 +110,12 @@ struct EmbeddingMerge {
     for_indices(thread, args.positions, [&](int64_t at) {
       const int64_t key = thread.load(args.keys + at);
       int64_t place = 0;
-      for (int64_t begin = 0; begin < args.positions; begin += kSearches * EmbeddingSort::kChunk) {
+      for (int64_t begin = 0; begin < args.positions; begin += int64_t{kSearches} * EmbeddingSort::kChunk) {
         int64_t smaller[kSearches] = {};
         for (int step = EmbeddingSort::kChunk; step > 0; step /= 2) {
           LAPTIME_UNROLL
           for (int k = 0; k < kSearches; ++k) {
-            const int64_t chunk = begin + k * EmbeddingSort::kChunk;
+            const int64_t chunk = begin + int64_t{k} * EmbeddingSort::kChunk;
             const int64_t probe = chunk + smaller[k] + step - 1;
             if (smaller[k] + step <= EmbeddingSort::kChunk && probe < args.positions &&
                 thread.load(args.keys + probe) < key)

@@ -26,8 +26,9 @@ Division division_of(const TensorType& x, const TensorType& out) {
   const int64_t least_terms = columns ? 128 : 1024;
   // The lanes of a thread block take the same number of terms; packs are not divided.
   const int64_t multiple = columns ? ReduceOutputPacks::kLanes * ReduceOutputPacks::kTogether : kEight;
-  const int64_t most_parts = columns ? std::clamp<int64_t>(1056 * ReduceOutputPacks::kOutputs / outputs, 1, 256)
-                                     : std::clamp<int64_t>((int64_t{1} << 16) / outputs, 1, 256);
+  const int64_t most_parts = columns
+                                 ? std::clamp<int64_t>(int64_t{1056} * ReduceOutputPacks::kOutputs / outputs, 1, 256)
+                                 : std::clamp<int64_t>((int64_t{1} << 16) / outputs, 1, 256);
   const int64_t parts = std::min(most_parts, (terms + least_terms - 1) / least_terms);
   if (parts == 1) return {1, terms};
   const int64_t per_part = ((terms + parts - 1) / parts + multiple - 1) / multiple * multiple;

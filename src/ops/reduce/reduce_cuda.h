@@ -136,14 +136,15 @@ struct ReduceOutputPacks {
     const int64_t tile = thread.block() / args.parts * kOutputs;
     const int pack = thread.index() % kPacks;
     const int lane = thread.index() / kPacks;
-    const int64_t output = tile + pack * kEight;
+    const int64_t output = tile + int64_t{pack} * kEight;
     const int64_t end = args.end(part);
     double sums[kEight] = {};
-    for (int64_t first = args.begin(part) + lane; first < end && output < args.outputs; first += kTogether * kLanes) {
+    for (int64_t first = args.begin(part) + lane; first < end && output < args.outputs;
+         first += int64_t{kTogether} * kLanes) {
       RawEight raw[kTogether];
       LAPTIME_UNROLL
       for (int k = 0; k < kTogether; ++k) {
-        const int64_t term = first + k * kLanes;
+        const int64_t term = first + int64_t{k} * kLanes;
         if (term < end) raw[k] = load_eight(thread, args.x, term * args.term_distance() + output);
       }
       LAPTIME_UNROLL
@@ -158,7 +159,7 @@ struct ReduceOutputPacks {
     for (int i = 0; i < kEight; ++i) thread.store(shared.sums, (lane * kEight + i) * kPacks + pack, sums[i]);
     thread.synchronize();
     if (thread.index() >= kOutputs) return;
-    const int64_t own = tile + pack * kEight + lane;
+    const int64_t own = tile + int64_t{pack} * kEight + lane;
     if (own >= args.outputs) return;
     double sum = 0;
     LAPTIME_UNROLL

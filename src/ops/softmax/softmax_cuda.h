@@ -43,9 +43,10 @@ LAPTIME_CUDA_KERNEL(SoftmaxForward, softmax_forward)
 // Rows that a block keeps in registers, a pack of columns per thread.
 struct SoftmaxPacks {
   static constexpr int kMostThreads = 512;
-  static constexpr int64_t kMostColumns = kMostThreads * kEight;
+  static constexpr int64_t kMostColumns = int64_t{kMostThreads} * kEight;
   static constexpr int threads_for(int64_t columns) {
-    return static_cast<int>((columns + kEight * kWarp - 1) / (kEight * kWarp)) * kWarp;
+    constexpr int64_t kOfWarp = int64_t{kEight} * kWarp;
+    return static_cast<int>((columns + kOfWarp - 1) / kOfWarp) * kWarp;
   }
 };
 
