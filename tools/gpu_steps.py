@@ -102,19 +102,19 @@ def wishes(folder: Path, program: Path, fake: bool, rounds: int = 3) -> list[Ste
     def measure(name: str, command: str, words: str, minutes: float, expects: str = ""):
         every.append(Step(name, "wishes", [command, *DEVICE, *store, *words.split()], minutes, False, expects=expects))
 
-    products = Step("products", "wishes", [], 3, False, binary="bench_cuda_products", expects=r"(least [\d.]+ % [^\n]*)")
+    products = Step("products", "wishes", [], 0.4, False, binary="bench_cuda_products", expects=r"(least [\d.]+ % [^\n]*)")
     if not (program.parent / products.binary).exists():
         products.skipped = f"{products.binary} is not beside the program; build it: ninja {products.binary}"
     every.append(products)
     compiled = "--mode compile --dtype bfloat16"
-    measure("attention of 16384", "attention", f"--batch 16 --d-model 64 --context 16384 {compiled}", 0.3)
+    measure("attention of 16384", "attention", f"--batch 16 --d-model 64 --context 16384 {compiled}", 0.2)
     measure("kernels of a step", "profile", f"--model xl --batch 4 --context 512 {compiled} --view kernels --top 0 "
-            "--output csv", 0.6)
-    measure("gpt2 124M", "bench", f"--model gpt2-124M --batch 16 --context 1024 {compiled}", 0.6)
-    measure("gpt2 1558M", "bench", f"--model gpt2-1558M --batch 8 --context 1024 {compiled}", 1)
+            "--output csv", 0.3)
+    measure("gpt2 124M", "bench", f"--model gpt2-124M --batch 16 --context 1024 {compiled}", 0.2)
+    measure("gpt2 1558M", "bench", f"--model gpt2-1558M --batch 8 --context 1024 {compiled}", 0.3)
     python = "" if fake else peers_python()
     for dtype in ("bfloat16", "tf32"):
-        for model, minutes in (("small", 2), ("2.7B", 5)):
+        for model, minutes in (("small", 2), ("2.7B", 4.5)):
             words = [sys.executable, str(ROOT / "peers/run"), *DEVICE, "--cases", f"{model}:4x512:{dtype}", "--columns",
                      PEER_COLUMNS, "--rounds", str(rounds), "--laptime", str(program), "--python", python, "--output", "json"]
             step = Step(f"peers {model} {dtype}", "wishes", words, minutes, False, binary="-")
