@@ -291,7 +291,10 @@ std::string unsupported_reason(const RunConfig& config) {
   return {};
 }
 
-bool casts_before_products(const RunConfig& config) { return device_name(config) == "cuda"; }
+bool casts_before_products(const RunConfig& config) {
+  const std::string name = device_name(config);
+  return name == "cuda" || (is_roofline(name) && described_machine(name).processors > 0);
+}
 
 Device find_device(const RunConfig& config) { return find_device_of(config, Program::kLaptime); }
 

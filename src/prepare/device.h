@@ -64,8 +64,8 @@ Device find_device(const RunConfig& config);
 Device find_device_of(const RunConfig& config, Program program);
 using FindDevice = std::function<Device(const RunConfig&)>;
 
-// Whether a value that several products read is cast once, because the device's libraries require both factors to have
-// one type.
+// Whether a value that several products read is cast once, because the libraries of the device, or of the GPU that it
+// describes, require both factors to have one type.
 bool casts_before_products(const RunConfig& config);
 
 // One row of `laptime list devices`.
