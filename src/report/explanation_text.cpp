@@ -48,7 +48,7 @@ std::string reason_chosen(const std::string& by) {
 }
 
 // The number at the end of a name such as "cublaslt_3"; 0 if it has none.
-int number_of(const std::string& name) {
+int number_at_end(const std::string& name) {
   const size_t at = name.find_last_not_of("0123456789") + 1;
   constexpr size_t kMostDigits = 6;
   return at == name.size() || name.size() - at > kMostDigits ? 0 : std::stoi(name.substr(at));
@@ -59,7 +59,7 @@ std::string names_text(const std::vector<std::string>& names) {
   constexpr size_t kShortest = 3;
   std::vector<std::string> parts;
   for (size_t i = 0; i < names.size();) {
-    const int first = number_of(names[i]);
+    const int first = number_at_end(names[i]);
     const std::string stem = names[i].substr(0, names[i].size() - (first == 0 ? 0 : std::to_string(first).size()));
     size_t count = 1;
     while (first > 0 && i + count < names.size() &&
