@@ -21,7 +21,7 @@ import termios
 from pathlib import Path
 
 COLUMNS = 100
-LINES = 10  # lines of output per command; the rest is omitted
+LINES = 9  # lines of output per command; the rest is omitted
 SOURCE = Path(__file__).resolve().parent.parent
 
 # (heading, text before, [command, ...], text after)
@@ -70,8 +70,7 @@ SECTIONS = [
      ""),
     ("What does a step use memory for, and what does a block save for backward?",
      "",
-     ["memory --model small {m}",
-      "memory --model small {m} --view saved"],
+     ["memory --model small {m}"],
      ""),
     ("How long would a step take on another machine, and what would fit there?",
      "The machines of `laptime list devices` are known by their data sheets, and GPUs by what programs reached of them.",
