@@ -193,7 +193,7 @@ class PaddedProduct {
   }
   int64_t bytes() const { return workspace_.bytes(); }
 
-  // The columns of `a` and the rows of `b` that the rounding of k added; they must be 0.
+  // The columns of `a` and rows of `b` beyond the original k; they must be 0.
   TensorView added_columns() const { return added(*a_copy, -1); }
   TensorView added_rows() const { return added(*b_copy, -2); }
   bool adds_k() const { return added_k_ > 0; }

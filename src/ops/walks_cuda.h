@@ -50,14 +50,19 @@ inline bool has_rows_in_fours(const DeviceData& data, int64_t columns) {
 }
 
 // Whether a single row can be moved in eights, apart from its length.
-inline bool is_row_in_packs(const DeviceData& row, int64_t column_stride) {
-  return row.data == nullptr ||
-         (moves_fours(row.dtype) && reinterpret_cast<uintptr_t>(row.data) % kWordsBytes == 0 && column_stride == 1);
+inline bool is_row_in_eights(const DeviceData& row, int64_t column_stride) {
+  return row.data == nullptr || (is_aligned_for_words(row) && column_stride == 1);
+}
+// Whether the columns of every row can be moved in eights.
+inline bool has_rows_in_eights(const DeviceRows& rows, int64_t columns) {
+  if (rows.data == nullptr) return true;
+  bool whole = is_row_in_eights(rows, rows.column_stride) && columns % kEight == 0;
+  for (int axis = 0; axis < rows.walk.rank; ++axis) whole = whole && rows.walk.stride[0][axis] % kEight == 0;
+  return whole;
 }
 // Whether the columns of every row can be moved in eights, and the rows are at equal distances.
 inline bool has_rows_in_packs(const DeviceRows& rows, int64_t columns) {
-  return rows.data == nullptr || (columns % kEight == 0 && is_row_in_packs(rows, rows.column_stride) &&
-                                  rows.walk.rank <= 1 && rows.walk.stride[0][0] % kEight == 0);
+  return rows.data == nullptr || (has_rows_in_eights(rows, columns) && rows.walk.rank <= 1);
 }
 
 // Whether element i is at position i of the first `present` operands.

@@ -30,8 +30,8 @@
 #define LAPTIME_UNROLL
 #endif
 
-// With nvcc, defines the kernel's entry point; on the host, its name. A source of the host that defines
-// LAPTIME_FOR_CUDA_KERNEL anew before it includes kernels gets an expansion for each of them.
+// With nvcc, defines the entry point of a kernel; on the host, its name. A host source that redefines
+// LAPTIME_FOR_CUDA_KERNEL before it includes kernels gets one expansion for each kernel.
 #if defined(__CUDACC__)
 #define LAPTIME_CUDA_KERNEL(type, name)                                      \
   extern "C" __global__ void name(const __grid_constant__ type::Args args) { \

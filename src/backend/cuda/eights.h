@@ -6,8 +6,6 @@
 
 namespace laptime::cuda {
 
-constexpr int kEight = 8;
-
 // The 16 bytes that one access moves.
 struct alignas(16) Words {
   uint32_t of[4];

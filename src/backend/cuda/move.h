@@ -83,7 +83,7 @@ struct CopyRowGroups {
       if (same) {
         raw[g].first = thread.load(reinterpret_cast<const Words*>(args.from.data + from * size_of(args.from.dtype)));
       } else {
-        raw[g] = load_eight(thread, args.from, args.from.dtype, from);
+        raw[g] = load_eight(thread, args.from, from);
       }
     };
     const auto finish = [&](int g, int64_t) {
@@ -91,7 +91,7 @@ struct CopyRowGroups {
         return thread.store(reinterpret_cast<Words*>(args.to.data + to[g] * size_of(args.to.dtype)), raw[g].first);
       float values[kEight];
       values_of(raw[g], args.from.dtype, values);
-      store_eight(thread, args.to, args.to.dtype, to[g], values);
+      store_eight(thread, args.to, to[g], values);
     };
     for_groups<kGroups>(thread, args.groups, load, finish);
   }
@@ -109,7 +109,7 @@ struct CopyRowPieces {
   static constexpr int kPiece = kThreads * kOfThread;
 
   struct Piece {
-    int64_t to, from;  // where it begins
+    int64_t to, from;  // positions of its first element
     int count;
   };
 
@@ -176,7 +176,7 @@ struct FillElements {
     float values[kEight];
     for (float& value : values) value = static_cast<float>(args.value);
     const int64_t eights = args.elements.count / kEight;
-    for_indices(thread, eights, [&](int64_t index) { store_eight(thread, to, to.dtype, index * kEight, values); });
+    for_indices(thread, eights, [&](int64_t index) { store_eight(thread, to, index * kEight, values); });
     for_indices(thread, args.elements.count - eights * kEight,
                 [&](int64_t index) { store(thread, to, eights * kEight + index, args.value); });
   }

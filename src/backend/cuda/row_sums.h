@@ -11,6 +11,16 @@ LAPTIME_DEVICE int64_t row_at_equal_distance(const DeviceRows& rows, int64_t ind
   return index * rows.walk.stride[0][0];
 }
 
+// Rows that a block keeps in registers, eight columns per thread.
+struct RowsInRegisters {
+  static constexpr int kMostThreads = 512;
+  static constexpr int64_t kMostColumns = int64_t{kMostThreads} * kEight;
+  static constexpr int threads_for(int64_t columns) {
+    constexpr int64_t kOfWarp = int64_t{kEight} * kWarp;
+    return static_cast<int>((columns + kOfWarp - 1) / kOfWarp) * kWarp;
+  }
+};
+
 // Several numbers that are moved at once.
 template <int kCount>
 struct alignas(kCount * sizeof(float)) Floats {

@@ -71,8 +71,9 @@ LAPTIME_DEVICE void load_many(const Thread& thread, const DeviceData& x, const i
   }
 }
 
-// Four adjacent elements, which a thread moves at once.
+// Numbers of adjacent elements that a thread moves at once.
 constexpr int kFour = 4;
+constexpr int kEight = 8;
 template <class T>
 struct alignas(kFour * sizeof(T)) Four {
   T of[kFour];
@@ -179,7 +180,7 @@ enum class Groups : uint8_t {
 // Elements of a group.
 constexpr int64_t group_size(Groups groups) {
   if (groups == Groups::kNone) return 1;
-  return groups == Groups::kFoursOfFloat32 ? kFour : 8;
+  return groups == Groups::kFoursOfFloat32 ? kFour : kEight;
 }
 
 // Tensors of the same shape, walked together.

@@ -29,7 +29,7 @@ struct AdamUpdate {
     SharedArray<double, 1> correction2;
   };
 
-  // Powers take the longest, so that two warps compute one each.
+  // Powers take the longest, so two warps compute one each.
   LAPTIME_DEVICE static double correction(const Thread& thread, const Args& args, double beta) {
     return 1 - pow(beta, load<double>(thread, args.step, 0));
   }

@@ -10,18 +10,11 @@
 namespace laptime::cuda {
 namespace {
 
-// Whether the rows can be moved eight columns at a time.
-bool is_in_eights(const DeviceRows& rows, int64_t columns) {
-  bool whole = is_aligned_for_words(rows) && rows.column_stride == 1 && columns % kEight == 0;
-  for (int axis = 0; axis < rows.walk.rank; ++axis) whole = whole && rows.walk.stride[0][axis] % kEight == 0;
-  return whole;
-}
-
 void forward(const KernelCall& call) {
   const TensorView& y = call.out[0];
   const DeviceRows weight = rows_of(call.in[0]);
   const int64_t columns = columns_of(y);
-  if (is_in_eights(weight, columns) && is_aligned_for_words(device_data(y))) {
+  if (has_rows_in_eights(weight, columns) && is_aligned_for_words(device_data(y))) {
     launch_elements<EmbeddingEights>(
         call, y.numel() / kEight, {weight, flat_of(call.in[1]), device_data(y), columns / kEight, y.numel() / kEight});
     return;
@@ -47,7 +40,7 @@ void backward(const KernelCall& call) {
   const DeviceRows grad = rows_of(call.in[0]);
   const DeviceData grad_weight = device_data(call.out[0]);
   const int64_t columns = columns_of(call.out[0]);
-  const bool in_eights = is_in_eights(grad, columns) && is_aligned_for_words(grad_weight);
+  const bool in_eights = has_rows_in_eights(grad, columns) && is_aligned_for_words(grad_weight);
   launch<EmbeddingBackward>(call, positions, row_threads(in_eights ? columns / kEight : columns),
                             {grad, grad_weight, columns, positions,
                              call.attributes.as<EmbeddingBackwardAttributes>().pad, adds, in_eights, sorted});

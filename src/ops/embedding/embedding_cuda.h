@@ -41,9 +41,8 @@ struct EmbeddingEights {
       const int64_t column = (index - position * args.groups_of_row) * kEight;
       const auto id = load<int64_t>(thread, args.ids, args.ids.row(position));
       float values[kEight];
-      values_of(load_eight(thread, args.weight, args.weight.dtype, args.weight.row(id) + column), args.weight.dtype,
-                values);
-      store_eight(thread, args.y, args.y.dtype, index * kEight, values);
+      values_of(load_eight(thread, args.weight, args.weight.row(id) + column), args.weight.dtype, values);
+      store_eight(thread, args.y, index * kEight, values);
     });
   }
 };
@@ -172,7 +171,7 @@ struct EmbeddingBackward {
       RawEight raw[kRows];
       LAPTIME_UNROLL
       for (int r = 0; r < kRows; ++r) {
-        if (r < count) raw[r] = load_eight(thread, args.grad, args.grad.dtype, rows[r] + column);
+        if (r < count) raw[r] = load_eight(thread, args.grad, rows[r] + column);
       }
       LAPTIME_UNROLL
       for (int r = 0; r < kRows; ++r) {

@@ -45,8 +45,8 @@ void forward(const KernelCall& call) {
   args.in_fours = has_rows_in_fours(args.x) && is_row_in_fours(args.weight, args.weight_stride) &&
                   is_row_in_fours(args.bias, args.bias_stride) && has_rows_in_fours(args.y, args.columns);
   const bool in_packs = args.columns <= NormPacks::kMostColumns && has_rows_in_packs(args.x, args.columns) &&
-                        is_row_in_packs(args.weight, args.weight_stride) &&
-                        is_row_in_packs(args.bias, args.bias_stride) && is_row_in_packs(args.y, 1);
+                        is_row_in_eights(args.weight, args.weight_stride) &&
+                        is_row_in_eights(args.bias, args.bias_stride) && is_row_in_eights(args.y, 1);
   if (!in_packs) return launch<NormForward>(call, args.rows, row_threads(args.columns), args);
   using Packs = std::conditional_t<Norm::kCentred, LayerNormForwardPacks, RmsNormForwardPacks>;
   launch<Packs>(call, (args.rows + Packs::kTogether - 1) / Packs::kTogether, Packs::threads_for(args.columns), args);
@@ -85,7 +85,7 @@ void backward(const KernelCall& call) {
   args.partials = reinterpret_cast<float*>(call.workspace);
   const bool in_packs = args.columns <= NormPacks::kMostColumns && has_rows_in_packs(args.grad_y, args.columns) &&
                         has_rows_in_packs(args.x, args.columns) && has_rows_in_packs(args.addend, args.columns) &&
-                        is_row_in_packs(args.weight, args.weight_stride) && is_row_in_packs(args.grad_x, 1) &&
+                        is_row_in_eights(args.weight, args.weight_stride) && is_row_in_eights(args.grad_x, 1) &&
                         is_statistic(args.rstd) && (!Norm::kCentred || is_statistic(args.mean));
   const int64_t sum_tiles = (args.columns + PartSums::kColumns - 1) / PartSums::kColumns;
   const int64_t sum_blocks = Norm::kCentred ? 2 * sum_tiles : sum_tiles;

@@ -63,15 +63,9 @@ struct NormForward {
 };
 LAPTIME_CUDA_KERNEL(NormForward, norm_forward)
 
-// Rows that a block keeps in registers, a pack of columns per thread. The loads of all of them overlap.
-struct NormPacks {
+// The loads of all rows of a block overlap.
+struct NormPacks : RowsInRegisters {
   static constexpr int kTogether = 2;
-  static constexpr int kMostThreads = 512;
-  static constexpr int64_t kMostColumns = int64_t{kMostThreads} * kEight;
-  static constexpr int threads_for(int64_t columns) {
-    constexpr int64_t kOfWarp = int64_t{kEight} * kWarp;
-    return static_cast<int>((columns + kOfWarp - 1) / kOfWarp) * kWarp;
-  }
 };
 
 // A block per kTogether rows, for columns that can be moved in packs.

@@ -80,7 +80,7 @@ void reduce(const KernelCall& call, bool mean) {
   args.scale = mean ? 1 / static_cast<double>(args.terms) : 1;
   args.partials = reinterpret_cast<double*>(call.workspace);
   const auto blocks = [&](int64_t outputs) { return (args.outputs + outputs - 1) / outputs; };
-  const bool in_packs = is_row_in_packs(args.x, 1);
+  const bool in_packs = is_row_in_eights(args.x, 1);
   if (in_packs && is_adjacent(args.kept) && is_in_packs(args.reduced) && args.outputs % kEight == 0) {
     launch<ReduceOutputPacks>(call, blocks(ReduceOutputPacks::kOutputs) * args.parts, ReduceOutputPacks::kThreads,
                               args);

@@ -40,17 +40,8 @@ struct SoftmaxForward {
 };
 LAPTIME_CUDA_KERNEL(SoftmaxForward, softmax_forward)
 
-// Rows that a block keeps in registers, a pack of columns per thread.
-struct SoftmaxPacks {
-  static constexpr int kMostThreads = 512;
-  static constexpr int64_t kMostColumns = int64_t{kMostThreads} * kEight;
-  static constexpr int threads_for(int64_t columns) {
-    constexpr int64_t kOfWarp = int64_t{kEight} * kWarp;
-    return static_cast<int>((columns + kOfWarp - 1) / kOfWarp) * kWarp;
-  }
-};
-
-struct SoftmaxForwardPacks : SoftmaxPacks {
+// Computes the same as SoftmaxForward, for rows that can be moved in packs.
+struct SoftmaxForwardPacks : RowsInRegisters {
   using Args = SoftmaxForward::Args;
   using Shared = SoftmaxForward::Shared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
@@ -116,7 +107,8 @@ struct SoftmaxBackward {
 };
 LAPTIME_CUDA_KERNEL(SoftmaxBackward, softmax_backward)
 
-struct SoftmaxBackwardPacks : SoftmaxPacks {
+// Computes the same as SoftmaxBackward, for rows that can be moved in packs.
+struct SoftmaxBackwardPacks : RowsInRegisters {
   using Args = SoftmaxBackward::Args;
   using Shared = SoftmaxBackward::Shared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
