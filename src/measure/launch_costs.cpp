@@ -12,6 +12,10 @@ namespace laptime {
 LaunchCosts::LaunchCosts(const Plan& plan) : plan_(plan) {
   std::unordered_map<std::string, size_t> groups;
   for (const PlanStep& step : plan.steps) {
+    if (step.kernel->op->kind == OpKind::kWait) {
+      group_of_.push_back(kNoGroup);
+      continue;
+    }
     const Signature signature = step.signature();
     const auto [found, is_new] = groups.emplace(signature.text(), groups_.size());
     if (is_new) {
@@ -31,9 +35,18 @@ LaunchCosts::LaunchCosts(const Plan& plan) : plan_(plan) {
   }
 }
 
-void LaunchCosts::add(const std::vector<Seconds>& times) {
+void LaunchCosts::add(const std::vector<Seconds>& times, std::span<const CommunicationTime> communication) {
   std::vector<double> sums(groups_.size());
-  for (size_t i = 0; i < plan_.steps.size(); ++i) sums[group_of_[i]] += (times[i + 1] - times[i]).count();
+  for (size_t i = 0; i < plan_.steps.size(); ++i) {
+    Seconds begin = times[i];
+    Seconds end = times[i + 1];
+    if (plan_.steps[i].queue == kCommunicationQueue) {
+      begin = communication.front().begin;
+      end = communication.front().end;
+      communication = communication.subspan(1);
+    }
+    if (group_of_[i] != kNoGroup) sums[group_of_[i]] += (end - begin).count();
+  }
   for (size_t i = 0; i < groups_.size(); ++i) groups_[i].means.push_back(sums[i] / groups_[i].launches);
 }
 

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
+#include <span>
 #include <vector>
 
+#include "backend/backend.h"
 #include "base/units.h"
 #include "measure/measurement.h"
 #include "plan/plan.h"
@@ -16,17 +19,18 @@ class LaunchCosts {
  public:
   explicit LaunchCosts(const Plan& plan);
 
-  // `times` are Executor::launch_times of one step.
-  void add(const std::vector<Seconds>& times);
+  // `times` are Executor::launch_times of one step, and `communication` is when its communication ran.
+  void add(const std::vector<Seconds>& times, std::span<const CommunicationTime> communication = {});
 
-  // One cost per signature: the median over steps of the mean over the signature's launches in a step, so that costs
-  // sum to the step. Empty without a step. The caller fills in device, threads and date.
+  // One cost per signature: the median over steps of the mean over the signature's launches in a step, so that costs of
+  // computation sum to the step without its waits. Empty without a step. The caller fills in device, threads and date.
   std::vector<LaunchCost> result() const;
   // The highest FLOP/s among signatures that are plain matrix products, and the arithmetic that their kernel claims. 0
   // if there is no step, or if every such launch was too short to time well.
   ReachedProducts products() const;
 
  private:
+  static constexpr size_t kNoGroup = std::numeric_limits<size_t>::max();
   struct Group {
     LaunchCost cost;
     ProductMath math = ProductMath::kNone;  // set if a launch is a plain matrix product
@@ -35,7 +39,7 @@ class LaunchCosts {
   };
   const Plan& plan_;
   std::vector<Group> groups_;
-  std::vector<size_t> group_of_;  // for each launch of the plan
+  std::vector<size_t> group_of_;  // for each launch of the plan; kNoGroup for waits
 };
 
 }  // namespace laptime

@@ -205,7 +205,8 @@ class PointRun {
     hooks.launches = [&](int64_t step, const std::vector<Seconds>& times) {
       if (run_.classes.empty()) run_.first_classed = static_cast<size_t>(step);
       run_.classes.push_back(class_times(executor.plan(), times));
-      if (step >= std::max<int64_t>(warmup, 1)) costs_.add(times);  // the first step is slower than the others
+      // The first step is slower than the others.
+      if (step >= std::max<int64_t>(warmup, 1)) costs_.add(times, backend_.communication_times().launches);
     };
     hooks.interrupted = [&] { return !run_.finite || (hooks_.interrupted && hooks_.interrupted()); };
     hooks.agree = [&](bool wants_step) { return agreed(wants_step); };
@@ -243,11 +244,12 @@ class PointRun {
       if (is_traced) {
         const std::vector<Seconds> times = executor.launch_times();
         trace.steps.push_back(traced_step(timeline, times));
-        for (const CommunicationTime& launch : backend_.communication_times().launches) {
+        const std::vector<CommunicationTime> communication = backend_.communication_times().launches;
+        for (const CommunicationTime& launch : communication) {
           for (const Seconds time : {launch.begin, launch.end})
             trace.steps.back().communication.push_back(std::llround((time - timeline.begin).count() * 1e9));
         }
-        costs_.add(times);
+        costs_.add(times, communication);
       } else {
         trace.untraced.push_back(timeline.total().count());
       }

@@ -85,7 +85,9 @@ Device find_cpu(const RunConfig& config) {
   if (!config.threads && threads_here().is_unusual) device.threads_reason = threads_here().reason;
   device.name = "cpu";
   device.rules = rules_of(config);
-  device.identity = fmt::format("cpu/{}{}/kernels:{}", cpu::name_of(isa), key_of(device.rules), kernels_id());
+  // Launches beside those of other ranks take longer, so that their times are kept apart.
+  const std::string ranks = config.ranks > 1 ? fmt::format("/ranks:{}", config.ranks) : "";
+  device.identity = fmt::format("cpu/{}{}{}/kernels:{}", cpu::name_of(isa), key_of(device.rules), ranks, kernels_id());
   device.requested_math = requested_math(config.dtype);
   device.product_factors = product_factors_of(config.dtype);
   device.isa = cpu::name_of(isa);

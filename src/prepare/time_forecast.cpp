@@ -161,11 +161,26 @@ std::vector<ForecastLaunch> TimeForecast::of(const Plan& plan) const {
   std::vector<ForecastLaunch> launches;
   launches.reserve(plan.steps.size());
   std::unordered_map<std::string, ForecastLaunch> estimates;  // by signature, because layers repeat launches
-  for (const PlanStep& step : plan.steps) {
-    const auto [estimate, is_new] = estimates.try_emplace(step.signature().text());
-    if (is_new) estimate->second = of(step);
-    launches.push_back(estimate->second);
-    launches.back().seconds += step.pause.count();
+  double now = 0;                                             // when the computation so far ends
+  std::map<int, double> ends;                                 // of communication, by step
+  for (int i = 0; i < std::ssize(plan.steps); ++i) {
+    const PlanStep& step = plan.steps[static_cast<size_t>(i)];
+    ForecastLaunch launch{.source = CostSource::kMeasured};
+    if (step.kernel->op->kind != OpKind::kWait) {
+      const auto [estimate, is_new] = estimates.try_emplace(step.signature().text());
+      if (is_new) estimate->second = of(step);
+      launch = estimate->second;
+    }
+    if (step.queue == kCommunicationQueue) {  // beside the computation, which it lengthens where something waits for it
+      const double begin = ends.empty() ? now : std::max(now, ends.rbegin()->second);
+      ends.emplace(i, begin + launch.seconds);
+      launch.seconds = 0;
+    } else {
+      for (const int awaited : step.waits) launch.seconds += std::max(0.0, ends.at(awaited) - (now + launch.seconds));
+    }
+    launch.seconds += step.pause.count();
+    now += launch.seconds;
+    launches.push_back(launch);
   }
   return launches;
 }

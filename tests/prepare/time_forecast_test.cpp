@@ -195,6 +195,48 @@ TEST(TimeForecast, OtherSizesFollowTheNearestMeasuredOnes) {
               0.25);
 }
 
+bool communicates(const PlanStep& step) { return step.queue == kCommunicationQueue; }
+bool waits(const PlanStep& step) { return step.kernel->op->kind == OpKind::kWait; }
+
+TEST(TimeForecast, CommunicationCountsWhereComputationWaitsForIt) {
+  const Prepared ready = prepared({{"ranks", "2"}, {"oversubscribe", "true"}, {"bucket", "1KiB"}});
+  const std::vector<PlanStep>& steps = ready.plan.steps;
+  const auto seconds_with = [&](double communication) {
+    MachineKnowledge known = costs_of(ready.plan);
+    for (size_t i = 0; i < steps.size(); ++i)
+      known.launch_costs[i].seconds = communicates(steps[i]) ? communication : 1;
+    const auto forecast = TimeForecast::of(ready.device, known);
+    const Prediction prediction = predict(*forecast, ready.plan, forecast->of(ready.plan), Pass::kStep);
+    expect_parts_add_up(prediction);
+    return prediction.time.at("step");
+  };
+  const auto sent = static_cast<double>(std::ranges::count_if(steps, communicates));
+  const auto computed = static_cast<double>(
+      std::ranges::count_if(steps, [](const PlanStep& step) { return !communicates(step) && !waits(step); }));
+  ASSERT_GT(sent, 2);
+  const double hidden = seconds_with(1e-3);
+  EXPECT_GE(hidden, computed);
+  EXPECT_LT(hidden, computed + 1e-3 * sent);
+  const double exposed = seconds_with(1e3);
+  EXPECT_GE(exposed, 1e3 * sent);
+  EXPECT_LT(exposed, 1e3 * sent + computed);
+}
+
+TEST(LaunchCosts, CommunicationCostsWhatItsThreadTook) {
+  const Plan plan = prepared({{"ranks", "2"}, {"oversubscribe", "true"}}).plan;
+  LaunchCosts costs(plan);
+  std::vector<Seconds> times;
+  for (size_t i = 0; i <= plan.steps.size(); ++i) times.emplace_back(static_cast<double>(i));
+  const auto sent = static_cast<size_t>(std::ranges::count_if(plan.steps, communicates));
+  costs.add(times, std::vector<CommunicationTime>(sent, {Seconds{2}, Seconds{9}}));
+  for (const LaunchCost& cost : costs.result()) {
+    const auto step =
+        std::ranges::find_if(plan.steps, [&](const PlanStep& one) { return one.signature().text() == cost.signature; });
+    EXPECT_FALSE(waits(*step));
+    EXPECT_DOUBLE_EQ(cost.seconds, communicates(*step) ? 7 : 1) << cost.signature;
+  }
+}
+
 TEST(LaunchCosts, AddUpToTheStep) {
   const Plan plan = prepared().plan;
   LaunchCosts costs(plan);
