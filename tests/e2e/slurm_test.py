@@ -1,6 +1,7 @@
 """Points placed by Slurm, which the test starts: records, kills of daemons, points and sweeps, and jobs."""
 
 import contextlib
+import json
 import subprocess
 import time
 import unittest
@@ -8,6 +9,9 @@ import unittest
 import launchers
 import slurm
 from launchers import LONG, POINT, PROGRAM, seeds
+
+RANKS = ["--d-model", "32", "--d-ff", "64", "--num-layers", "1", "--num-heads", "2", "--vocab", "64", "--context", "16",
+         "--batch", "4", "--threads", "1", "--warmup", "0", "--steps", "3", "--ranks", "2"]
 
 
 @unittest.skipIf(slurm.missing(), slurm.missing())
@@ -53,6 +57,14 @@ class Slurm(launchers.KillTest):
                               env=self.environment, cwd=self.folder, check=False, timeout=120, capture_output=True)
         self.assertEqual(done.returncode, 0, log.read_text() if log.exists() else done.stderr)
         self.assertEqual([record["status"] for record in self.stored()], ["ok"] * 3)
+
+    def test_tasks_of_srun_are_ranks(self):
+        words = ["bench", "--store", str(self.store), *RANKS, "--oversubscribe", "--output", "json"]
+        step = self.slurm.run("srun", "-n", "2", "--oversubscribe", "--mpi=pmix", PROGRAM, *words, cwd=self.folder)
+        self.assertEqual(step.returncode, 0, step.stdout + step.stderr)
+        self.assertEqual(len(self.stored()), 1)
+        alone = self.bench(*words[3:])
+        self.assertEqual(json.loads(step.stdout)[0]["loss"], json.loads(alone.stdout)[0]["loss"], step.stderr)
 
     def cancel_job(self, *words):
         job = [PROGRAM, "bench", *LONG, "--launcher", "slurm", "--store", str(self.store)]
