@@ -44,7 +44,8 @@ LaunchWork work_of(const OpCard& op, const OutputMatrices& written, double flops
 // Without the rates that programs reach, a launch takes max(FLOPs / peak, bytes / bandwidth) + launch cost, which is a
 // bound (Williams, Waterman and Patterson 2009). With these rates:
 //  - a product runs in waves of tiles, one tile on each processor, at a share of the peak; each tile has a latency;
-//  - attention in one kernel runs at a share of the peak of its own;
+//  - attention in one kernel runs at a share of the peak of its own; FlashAttention and cuDNN have such kernels for 16
+//    bits alone, so that laptime stores the scores of 32-bit values, and multiplies all of them;
 //  - bytes move at a share of the bandwidth, and faster where they fit the cache;
 //  - the host starts kernels while the device runs earlier ones, so that a step takes the longer of the two.
 class LaunchTimes {
@@ -64,9 +65,12 @@ class LaunchTimes {
 
  private:
   double memory(double bytes) const;
+  bool is_float32() const;
+  bool is_tf32() const;
   double reached_share() const;  // of the peak, with tensor cores or without
   double computed(const LaunchWork& work) const;
   double product(const LaunchWork& work) const;
+  double attention(const LaunchWork& work) const;
 
   DataSheet machine_;
   double product_peak_;
