@@ -19,7 +19,7 @@ enum class CountedAttention : uint8_t { kFull, kCausal, kNone };
 // Flash attention of the first version, of the second, and kernels made for tensor cores with 8-bit types.
 enum class AttentionKernel : uint8_t { kUnfused, kFirst, kSecond, kThird };
 
-// What stands between the model and PyTorch, and says what is kept in memory; none: the model as it is written.
+// A library between the model and PyTorch that decides what is kept in memory; none: the model as it is written.
 enum class Framework : uint8_t { kNone, kNanotron, kDeepSpeed, kNvFuser };
 
 struct DescribedRun {

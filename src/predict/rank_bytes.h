@@ -9,7 +9,7 @@
 
 namespace laptime {
 
-// What a framework stores of a training, and what it keeps for backward.
+// The ways in which a framework stores a training, and the values that it keeps for backward.
 struct StoredTypes {
   bool keeps_master = false;  // 16-bit parameters beside float32 ones that the optimizer updates (Megatron); otherwise
                               // the parameters are float32, and 16-bit copies live as long as they are used
@@ -36,7 +36,7 @@ struct RankBytes {
   double loss = 0;         // logits, their logarithms, and the gradients of both
   double framework = 0;    // context of the device, buffers of communication, and gaps of the allocator
 
-  // What the program asked for, and with the gaps of the allocator, which holds memory in blocks.
+  // Bytes that the program asked for; the allocator reserves more, as it holds memory in blocks.
   double allocated() const { return parameters + gradients + optimizer + gathered + activations + loss; }
   double reserved() const { return allocated() * (1 + kGaps); }
   double total() const { return allocated() + framework; }
