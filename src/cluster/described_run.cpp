@@ -97,7 +97,8 @@ Program program_of(std::string_view mode) {
 Framework framework_of(std::string_view mode) {
   if (has(mode, "nanotron")) return Framework::kNanotron;
   if (has(mode, "deepspeed")) return Framework::kDeepSpeed;
-  return has_any(mode, {"nvfuser", "unsloth"}) ? Framework::kNvFuser : Framework::kNone;
+  if (has_any(mode, {"nvfuser", "unsloth"})) return Framework::kNvFuser;
+  return has(mode, "thunder") ? Framework::kThunder : Framework::kNone;
 }
 
 // Whether the words leave open how ranks divide the model.

@@ -20,7 +20,7 @@ enum class CountedAttention : uint8_t { kFull, kCausal, kNone };
 enum class AttentionKernel : uint8_t { kUnfused, kFirst, kSecond, kThird };
 
 // A library between the model and PyTorch that decides what is kept in memory; none: the model as it is written.
-enum class Framework : uint8_t { kNone, kNanotron, kDeepSpeed, kNvFuser };
+enum class Framework : uint8_t { kNone, kNanotron, kDeepSpeed, kThunder, kNvFuser };
 
 struct DescribedRun {
   std::string refusal;  // why it cannot be predicted; empty if it can

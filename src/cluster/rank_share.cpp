@@ -97,7 +97,7 @@ std::vector<ShareLaunch> share_launches(const DescribedRun& run, const Prepared&
     if (!in_layer && writes_loss_out(run) && step.phase != Phase::kOptimizer &&
         step.kernel->op->kind != OpKind::kContraction)
       bytes *= kParallelLoss;
-    LaunchWork work = work_of(*step.kernel->op, output_matrices(step.in, step.out), step.flops, bytes);
+    LaunchWork work = work_of(*step.kernel->op, step.in, step.out, step.flops, bytes);
     if (in_layer && work.kind == LaunchWork::Kind::kOther && step.phase != Phase::kOptimizer &&
         work.written.columns == share.config.model.d_model) {
       work.flops /= tensor;

@@ -58,8 +58,9 @@ StoredTypes stored_types(const DescribedRun& run) {
   stored.fuses_gate = !is_eager || run.fuses_loss;
   stored.norm_bytes = norm_bytes(run);
   stored.logit_bytes = logit_bytes(run);
-  stored.buckets_gradients = is_eager && !is_nanotron && !is_deepspeed;  // DistributedDataParallel without views
-  stored.balances_stages = is_nanotron;                                  // get_block_compute_costs
+  const bool is_pytorch = is_eager || run.program == Program::kPyTorchCompile;
+  stored.buckets_gradients = is_pytorch && run.framework == Framework::kNone;  // DistributedDataParallel without views
+  stored.balances_stages = is_nanotron;                                        // get_block_compute_costs
   if (is_deepspeed) {
     stored.live_parameters = 1e9;            // stage3_max_live_parameters
     stored.bucket_bytes = 2 * 5e8 * kShort;  // reduce_bucket_size, twice to overlap communication

@@ -90,16 +90,14 @@ double LaunchTimes::computed(const LaunchWork& work) const {
   return work.flops / (machine_.float32 * reached_share());
 }
 
-LaunchWork work_of(const OpCard& op, const OutputMatrices& written, double flops, double bytes) {
-  LaunchWork work{.written = written, .flops = flops, .bytes = bytes};
-  if (op.kind == OpKind::kContraction) work.kind = LaunchWork::Kind::kProduct;
-  if (op.work_class == WorkClass::kAttention) work.kind = LaunchWork::Kind::kAttention;
-  return work;
+double LaunchTimes::padding(const LaunchWork& work) const {
+  const bool pads = work.kind == LaunchWork::Kind::kProduct && program_ == Program::kLaptime && !is_float32();
+  return pads && work.unaligned > 0 ? memory(2 * work.unaligned) : 0;  // read and written
 }
 
 double LaunchTimes::kernel(const LaunchWork& work) const {
   const double moved = memory(work.bytes);
-  if (!is_bound()) return std::max(computed(work), moved) + kKernelFloor;
+  if (!is_bound()) return std::max(computed(work), moved) + padding(work) + kKernelFloor;
   const bool is_product = work.kind != LaunchWork::Kind::kOther;
   return std::max(work.flops / (is_product ? product_peak_ * work.speedup : machine_.usable_float32()), moved);
 }

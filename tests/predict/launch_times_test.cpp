@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 namespace laptime {
 namespace {
 
@@ -30,6 +32,37 @@ TEST(LaunchTimes, AttentionOfOtherProgramsIsOneKernel) {
   const LaunchWork work = attention(4096, 64);
   const LaunchTimes compiled(h100, h100.tf32, Program::kPyTorchCompile, Mode::kCompile);
   EXPECT_NEAR(compiled.kernel(work), work.flops / 2 / (h100.tf32 * h100.reached_attention), 5e-6);
+}
+
+TEST(LaunchTimes, LaptimeCopiesUnalignedMatrices) {
+  const DataSheet h100 = find_machine("h100");
+  LaunchWork work{.kind = LaunchWork::Kind::kProduct,
+                  .written = {1, 16384, 50257},
+                  .flops = 2.0 * 16384 * 50257 * 768,
+                  .bytes = 2.0 * 16384 * 50257};
+  const auto kernel = [&](double product_peak, Program program) {
+    return LaunchTimes(h100, product_peak, program, Mode::kCompile).kernel(work);
+  };
+  const double aligned = kernel(h100.bfloat16, Program::kLaptime);
+  const double of_pytorch = kernel(h100.bfloat16, Program::kPyTorchCompile);
+  const double in_float32 = kernel(h100.float32, Program::kLaptime);
+  work.unaligned = work.bytes;
+  EXPECT_NEAR(kernel(h100.bfloat16, Program::kLaptime) - aligned,
+              2 * work.bytes / (h100.bandwidth * h100.reached_bandwidth), 1e-5);
+  EXPECT_DOUBLE_EQ(kernel(h100.bfloat16, Program::kPyTorchCompile), of_pytorch);
+  EXPECT_DOUBLE_EQ(kernel(h100.float32, Program::kLaptime), in_float32);
+}
+
+struct Matrix {
+  TensorType type;
+};
+
+TEST(LaunchTimes, CountsMatricesWithUnalignedRows) {
+  const std::vector<Matrix> in{{contiguous_type(DType::kBFloat16, {64, 768})},
+                               {contiguous_type(DType::kBFloat16, {50257, 768})}};
+  const std::vector<Matrix> out{{contiguous_type(DType::kBFloat16, {64, 50257})}};
+  EXPECT_DOUBLE_EQ(unaligned_bytes(in, out), 2.0 * 64 * 50257);
+  EXPECT_DOUBLE_EQ(unaligned_bytes(in, {}), 0);
 }
 
 }  // namespace
