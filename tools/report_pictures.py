@@ -30,7 +30,7 @@ class Picture(NamedTuple):
     width: int  # width of the window
     height: int
     dark: bool = False
-    section: str = ""  # the section to capture; empty: the first screen
+    section: str = ""  # the id of the part to capture; empty: the first screen
 
 
 PICTURES = (
@@ -38,7 +38,7 @@ PICTURES = (
     Picture("report_dark.png", 1280, 0, dark=True, section="memory"),
     Picture("report_phone.png", 390, 844),
 )
-PUBLISHED_PICTURES = (Picture("predictions.png", 1280, 0, section="times"),)
+PUBLISHED_PICTURES = (Picture("predictions.png", 1280, 0, section="chart-times"),)
 
 
 def make_published_page(program: Path, folder: Path) -> Path:

@@ -393,8 +393,8 @@ const charts = (() => {
     });
     return {
       ...common(look),
-      grid: { left: 26, right: 18, top: look.width < 640 ? 52 : 40, bottom: 30, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
-      legend: { ...legendOf(look, names), top: 0, left: 0 },
+      grid: { left: 26, right: 18, top: look.width < 640 ? 52 : 68, bottom: 30, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+      legend: { ...legendOf(look, names), type: look.width < 640 ? "scroll" : "plain", top: 0, left: 0 },
       tooltip: { ...common(look).tooltip, trigger: "item",
         formatter: ({ data: { of } }) => of && [of.model, `${of.machine}, ${of.program}`, of.quantity, `published  ${format(of.published)}`,
           `predicted  ${format(of.predicted)}  ${of.error >= 0 ? "+" : ""}${(100 * of.error).toFixed(1)} %`, of.source].map((text) => cut(text, 90)).join("\n") },
