@@ -59,6 +59,7 @@ StoredTypes stored_types(const DescribedRun& run) {
   stored.norm_bytes = norm_bytes(run);
   stored.logit_bytes = logit_bytes(run);
   const bool is_pytorch = is_eager || run.program == Program::kPyTorchCompile;
+  stored.frees_gradients = run.program != Program::kMegatron && run.framework == Framework::kNone;
   stored.buckets_gradients = is_pytorch && run.framework == Framework::kNone;  // DistributedDataParallel without views
   stored.balances_stages = is_nanotron;                                        // get_block_compute_costs
   if (is_deepspeed) {

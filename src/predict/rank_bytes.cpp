@@ -111,6 +111,15 @@ RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep
   bytes.activations = kept * stage * (layout.pipeline == 1 || first < last ? 1 : in_flight);
   const bool is_without_loss = (layout.pipeline > 1 && first >= last) || working > loss;
   (is_without_loss ? bytes.activations : bytes.loss) += is_without_loss ? working : loss;
+  // Gradients come as activations go: the peak is at the beginning or at the end of backward. 16-bit copies count
+  // throughout, although those of later layers are gone at the end.
+  if (stored.frees_gradients && layout.shard < Shard::kGradients && step.micro_batches == 1) {
+    if (bytes.gradients > bytes.activations + bytes.loss) {
+      bytes.activations = bytes.loss = 0;
+    } else {
+      bytes.gradients = 0;
+    }
+  }
   bytes.framework = kContext + (layout.ranks > 1 ? kBuffers : 0) + bytes.reserved() - bytes.allocated();
   return bytes;
 }

@@ -22,6 +22,7 @@ struct StoredTypes {
   bool fuses_gate = true;       // one kernel applies activation and gate, and recomputes them
   double norm_bytes = 4;        // for each value of a norm: its input and output in 16 bits, and float32 values between
   double logit_bytes = 10;      // of a logit at the peak of the loss; 0: the loss is computed tile by tile
+  bool frees_gradients = false;    // each step lets go of its gradients, unless it adds up those of micro-batches
   bool buckets_gradients = false;  // replicas add up gradients in buckets of their own (DistributedDataParallel)
   bool balances_stages = false;    // pipeline ranks get layers by the work of layers and head, not by their number
   double live_parameters = 0;      // gathered ones that stay for reuse; 0: those of two layers and the embedding

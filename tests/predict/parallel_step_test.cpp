@@ -149,6 +149,21 @@ TEST(RankBytes, ReplicasBucketTheirGradients) {
   EXPECT_DOUBLE_EQ(gathered(Shard::kNone) - gathered(Shard::kOptimizer), 4e9);
 }
 
+TEST(RankBytes, PeakIsBeforeOrAfterBackwardIfGradientsAreFreed) {
+  const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
+  ParallelStep step = step_of(10);
+  const StoredTypes frees{.frees_gradients = true};
+  const RankBytes at_end = rank_bytes(model, false, step, frees);
+  EXPECT_DOUBLE_EQ(at_end.gradients, 4e9);
+  EXPECT_DOUBLE_EQ(at_end.activations, 0);
+  step.tokens *= 100;
+  const RankBytes at_begin = rank_bytes(model, false, step, frees);
+  EXPECT_DOUBLE_EQ(at_begin.gradients, 0);
+  EXPECT_GT(at_begin.activations, 4e9);
+  step.micro_batches = 2;
+  EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, frees).gradients, 4e9);
+}
+
 TEST(RankBytes, BalancedStagesTakeTheHeadIntoAccount) {
   const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 8, .num_heads = 10, .vocab_size = 100'000};
   ParallelStep step = step_of(8, {.ranks = 4, .pipeline = 4});
