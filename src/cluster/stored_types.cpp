@@ -1,4 +1,5 @@
-// States for each program what its source code keeps. The functions named here are those of its repository.
+// States for each program what it keeps. The functions named here are those of its repository; docs/predictions.md says
+// which terms were read there, and which were found by published peaks.
 #include "cluster/stored_types.h"
 
 #include "model/gpt/editions.h"
@@ -12,7 +13,7 @@ constexpr double kLong = 4;
 // Bytes that a norm keeps of each of its values.
 double norm_bytes(const DescribedRun& run) {
   constexpr double kFused = 2 * kShort;                             // input and output
-  if (run.framework == Framework::kNvFuser) return kFused + kLong;  // and the residual sum (lightning-thunder #1368)
+  if (run.framework == Framework::kNvFuser) return kFused + kLong;  // it saves too much (lightning-thunder #1368)
   if (run.program != Program::kPyTorchEager || run.fuses_loss || run.framework == Framework::kNanotron) return kFused;
   if (gpt_edition(run.config.model.edition).norm == nn::NormKind::kLayer)
     return run.stores_16_bits ? kFused : kLong + kShort;
