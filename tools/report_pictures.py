@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Makes the pictures of a page in docs/images: runs docs/images/report.toml and captures parts of its page.
+"""Makes the pictures of pages in docs/images: captures parts of the page of docs/images/report.toml, which it runs, and of the
+page of published figures.
 
 Usage: tools/report_pictures.py [--program build/release/laptime] [--store FILE]
        tools/report_pictures.py --page PAGE.html --images FOLDER
+       tools/report_pictures.py --published
 
-All pictures are of one page. The times in them are those of this machine: run it where nothing else runs. With --store the
-records are kept in that file, and are taken from there if it exists. --page takes the pictures of a page that is there.
+The times in the pictures of the report are those of this machine: run it where nothing else runs. With --store the records are
+kept in that file, and are taken from there if it exists. --page takes the pictures of a report that is there; --published takes
+only those of published figures, which are the same on every machine.
 """
 
 import argparse
@@ -27,7 +30,7 @@ class Picture(NamedTuple):
     width: int  # width of the window
     height: int
     dark: bool = False
-    section: str = ""  # the section to capture; empty: the first screen
+    section: str = ""  # the id of the part to capture; empty: the first screen
 
 
 PICTURES = (
@@ -35,6 +38,14 @@ PICTURES = (
     Picture("report_dark.png", 1280, 0, dark=True, section="memory"),
     Picture("report_phone.png", 390, 844),
 )
+PUBLISHED_PICTURES = (Picture("predictions.png", 1280, 0, section="chart-times"),)
+
+
+def make_published_page(program: Path, folder: Path) -> Path:
+    page = folder / "published.html"
+    tables = ",".join(str(ROOT / "published" / name) for name in ("figures.csv", "clusters.csv"))
+    subprocess.run([program, "plan", "--published", tables, "--html", page], check=True, stdout=subprocess.DEVNULL)
+    return page
 
 
 def make_page(program: Path, store: Path, folder: Path) -> Path:
@@ -44,9 +55,9 @@ def make_page(program: Path, store: Path, folder: Path) -> Path:
     return page
 
 
-def take_pictures(page: Path, folder: Path) -> None:
+def take_pictures(page: Path, folder: Path, pictures: tuple[Picture, ...]) -> None:
     with Browser() as browser:
-        for picture in PICTURES:
+        for picture in pictures:
             browser.resize(picture.width, picture.height or 800)
             browser.show_as(dark=picture.dark)
             browser.open(page)
@@ -59,6 +70,7 @@ def main() -> None:
     parser.add_argument("--program", type=Path, default=ROOT / "build/release/laptime")
     parser.add_argument("--store", type=Path)
     parser.add_argument("--page", type=Path)
+    parser.add_argument("--published", action="store_true")
     parser.add_argument("--images", type=Path, default=IMAGES)
     arguments = parser.parse_args()
     if not find_chromium():
@@ -66,9 +78,13 @@ def main() -> None:
     if arguments.store and arguments.page:
         sys.exit("report_pictures: --page needs no --store; give one of them")
     with tempfile.TemporaryDirectory() as folder:
+        program = arguments.program.resolve()
+        if not arguments.page:
+            take_pictures(make_published_page(program, Path(folder)), arguments.images, PUBLISHED_PICTURES)
+        if arguments.published:
+            return
         store = arguments.store or Path(folder) / "store.sqlite"
-        page = arguments.page or make_page(arguments.program.resolve(), store, Path(folder))
-        take_pictures(page, arguments.images)
+        take_pictures(arguments.page or make_page(program, store, Path(folder)), arguments.images, PICTURES)
 
 
 if __name__ == "__main__":

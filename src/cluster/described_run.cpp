@@ -73,7 +73,8 @@ ParallelLayout layout_of(const PublishedRun& run, std::string_view mode) {
     layout.shard = Shard::kParameters;
   } else if (has(words, "zero2")) {
     layout.shard = Shard::kGradients;
-  } else if (has_any(words, {"zero1", "distributed optimizer"}) || (has(mode, "megatron") && layout.data() > 1)) {
+  } else if (has_any(words, {"zero1", "distributed optimizer"}) ||
+             (has_any(mode, {"megatron", "nanotron"}) && layout.data() > 1)) {
     layout.shard = Shard::kOptimizer;
   }
   return layout;
@@ -91,6 +92,13 @@ Program program_of(std::string_view mode) {
   if (has_any(mode, {"megatron", "llm.c", "flashattention code", "nemo"})) return Program::kMegatron;
   const bool compiles = has(mode, "compile") && !has(mode, "compile state not stated");
   return compiles || has_any(mode, {"thunder", "fused"}) ? Program::kPyTorchCompile : Program::kPyTorchEager;
+}
+
+Framework framework_of(std::string_view mode) {
+  if (has(mode, "nanotron")) return Framework::kNanotron;
+  if (has(mode, "deepspeed")) return Framework::kDeepSpeed;
+  if (has_any(mode, {"nvfuser", "unsloth"})) return Framework::kNvFuser;
+  return has(mode, "thunder") ? Framework::kThunder : Framework::kNone;
 }
 
 // Whether the words leave open how ranks divide the model.
@@ -272,7 +280,11 @@ void describe(const PublishedRun& run, DescribedRun& described) {
   const bool is_16_bit = is_mixed(config.dtype);
   described.stores_16_bits = is_16_bit && (!has(dtype, "autocast") || described.program == Program::kMegatron ||
                                            described.step.layout.shard == Shard::kParameters);
-  described.fuses_loss = has(mode, "liger");
+  described.framework = framework_of(mode);
+  described.fuses_loss = has_any(mode, {"liger", "unsloth"});
+  described.compiles_loss = !has(mode, "loss not compiled");
+  // PyTorch's attention wanted a key for each query until enable_gqa came with 2.5; kernels of others do not.
+  described.repeats_heads = described.program != Program::kMegatron && has(lower_case(run.flash_attention), "sdpa");
   described.is_recorded = has_any(mode, {"cuda graphs", "max-autotune"});
   described.step.groups_updates = config.optimizer == Optimizer::kTorch;
   described.moments_16_bits = has_any(dtype, {"adam in bf16", "true"});

@@ -19,12 +19,18 @@ enum class CountedAttention : uint8_t { kFull, kCausal, kNone };
 // Flash attention of the first version, of the second, and kernels made for tensor cores with 8-bit types.
 enum class AttentionKernel : uint8_t { kUnfused, kFirst, kSecond, kThird };
 
+// A library between the model and PyTorch that decides what is kept in memory; none: the model as it is written.
+enum class Framework : uint8_t { kNone, kNanotron, kDeepSpeed, kThunder, kNvFuser };
+
 struct DescribedRun {
   std::string refusal;  // why it cannot be predicted; empty if it can
   Program program = Program::kPyTorchEager;
   RunConfig config;  // one micro-batch of the whole model on one device; `device` has the machine
   ParallelStep step;
+  Framework framework = Framework::kNone;
   AttentionKernel attention = AttentionKernel::kSecond;
+  bool repeats_heads = false;   // keys and values are repeated for grouped queries
+  bool compiles_loss = true;    // what is compiled includes the loss
   int64_t product_bits = 16;    // of the factors of products in layers: 8 and 4 have units of their own
   bool stores_16_bits = false;  // activations, and weights for products
   bool moments_16_bits = false;

@@ -39,6 +39,7 @@ DescribedRun describe(const RunConfig& config, Program program, const ParallelCh
                          (config.keep && config.keep->find("attention") != std::string::npos);
   run.attention = has_flash ? AttentionKernel::kThird : AttentionKernel::kUnfused;
   if (has_flash && !is_ours) run.config.keep = "scaled_dot_product_attention";
+  run.repeats_heads = !is_ours && program != Program::kMegatron;
   run.stores_16_bits = is_mixed(config.dtype) && (program == Program::kMegatron || layout.shard == Shard::kParameters);
   run.tokens = static_cast<double>(model.batch_size * model.context_length);
   ParallelStep& step = run.step;

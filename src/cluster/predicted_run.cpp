@@ -12,9 +12,9 @@
 namespace laptime {
 namespace {
 
-// 90 % of published peaks are within these multiples of the prediction (docs/predictions.md).
-constexpr double kMemoryLow = 0.75;
-constexpr double kMemoryHigh = 1.35;
+// Published peaks are within these multiples of the prediction (docs/predictions.md).
+constexpr double kMemoryLow = 0.9;
+constexpr double kMemoryHigh = 1.25;
 
 // How a quantity follows from the seconds of a step.
 enum class Quantity : uint8_t {
@@ -98,11 +98,11 @@ double PredictedRun::value() const { return *number_in(run.value); }
 
 namespace {
 
-// Allocators hold more than is allocated, which is what most sources print.
+// Most sources print what was allocated at most; some what the allocator held.
 double predicted_gibibytes(const PredictedRun& run) {
   constexpr double kGibibyte = 1 << 30;
   const RankBytes bytes = bytes_of(run.described);
-  return (run.run.note.find("reserved") != std::string::npos ? bytes.total() : bytes.allocated()) / kGibibyte;
+  return (run.run.note.find("reserved") != std::string::npos ? bytes.reserved() : bytes.allocated()) / kGibibyte;
 }
 
 void predict_figure(PredictedRun& one, Quantity quantity, SharePlans& plans) {

@@ -34,15 +34,6 @@ std::string size_words(double parameters) {
   return std::string(size->second);
 }
 
-std::string program_words(const DescribedRun& run) {
-  const ParallelLayout& layout = run.step.layout;
-  const bool divides = layout.tensor * layout.pipeline * layout.context > 1;
-  return fmt::format("{}, {}", name_of(run.program),
-                     layout.ranks == 1 ? "one GPU"
-                     : divides         ? "model over GPUs"
-                                       : "data parallel");
-}
-
 struct Grouping {
   std::string_view title;
   std::function<std::string(const PredictedRun&)> of;
@@ -94,7 +85,19 @@ Figures predicted_figures(const PredictedRuns& predicted, bool flagged) {
   return figures;
 }
 
-std::string conclusion(const PredictedRuns& predicted, const Figures& figures) {
+}  // namespace
+
+std::string program_words(const DescribedRun& run) {
+  const ParallelLayout& layout = run.step.layout;
+  const bool divides = layout.tensor * layout.pipeline * layout.context > 1;
+  return fmt::format("{}, {}", name_of(run.program),
+                     layout.ranks == 1 ? "one GPU"
+                     : divides         ? "model over GPUs"
+                                       : "data parallel");
+}
+
+std::string published_conclusion(const PredictedRuns& predicted) {
+  const Figures figures = predicted_figures(predicted, false);
   const auto counted_figures =
       std::ranges::count_if(predicted.runs, [](const auto& one) { return !one.run.is_flagged(); });
   if (figures.empty()) return fmt::format("none of {} figures can be predicted", counted_figures);
@@ -115,12 +118,10 @@ std::string conclusion(const PredictedRuns& predicted, const Figures& figures) {
   return line;
 }
 
-}  // namespace
-
 PointAnswer published_answer(const PredictedRuns& predicted, const std::string& name, bool verbose) {
   PointAnswer answer{.name = name};
   const Figures figures = predicted_figures(predicted, false);
-  answer.say(conclusion(predicted, figures));
+  answer.say(published_conclusion(predicted));
   if (const Figures flagged = predicted_figures(predicted, true); !flagged.empty())
     answer.say(fmt::format("{} flagged by who collected them, apart: median error {}",
                            counted(flagged.size(), "figure"),

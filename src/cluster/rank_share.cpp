@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/words.h"
+#include "cluster/stored_types.h"
 #include "model/gpt/editions.h"
 #include "prepare/resolved_point.h"
 
@@ -96,7 +97,7 @@ std::vector<ShareLaunch> share_launches(const DescribedRun& run, const Prepared&
     if (!in_layer && writes_loss_out(run) && step.phase != Phase::kOptimizer &&
         step.kernel->op->kind != OpKind::kContraction)
       bytes *= kParallelLoss;
-    LaunchWork work = work_of(*step.kernel->op, output_matrices(step.in, step.out), step.flops, bytes);
+    LaunchWork work = work_of(*step.kernel->op, step.in, step.out, step.flops, bytes);
     if (in_layer && work.kind == LaunchWork::Kind::kOther && step.phase != Phase::kOptimizer &&
         work.written.columns == share.config.model.d_model) {
       work.flops /= tensor;
@@ -165,14 +166,7 @@ ParallelTime time_of(const DescribedRun& run, SharePlans& plans) {
 RankBytes bytes_of(const DescribedRun& run) {
   const ModelConfig& model = run.config.model;
   const FeedForward form = gpt_edition(model.edition).feed_forward;
-  const StoredTypes stored{.keeps_master = run.program == Program::kMegatron && !run.moments_16_bits,
-                           .all_16_bits = run.moments_16_bits,
-                           .fuses_attention = run.attention != AttentionKernel::kUnfused,
-                           .fuses_norms = run.program != Program::kPyTorchEager || run.fuses_loss,
-                           .logits = run.fuses_loss         ? 0
-                                     : writes_loss_out(run) ? kParallelLoss
-                                                            : 1};
-  return rank_bytes(model, form == FeedForward::kSwiglu || form == FeedForward::kSilu, run.step, stored);
+  return rank_bytes(model, form == FeedForward::kSwiglu || form == FeedForward::kSilu, run.step, stored_types(run));
 }
 
 const PublishedRuns& known_errors(const DescribedRun& run) {

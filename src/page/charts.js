@@ -69,7 +69,7 @@ const charts = (() => {
     return { type: "value", min: 0, interval, max: interval * Math.ceil((1.02 * most) / interval) };
   }
   const highest = (values) => values.reduce((most, value) => Math.max(most, value), 0);
-  const powers = (values) => [10 ** Math.floor(Math.log10(Math.min(...values))), 10 ** Math.ceil(Math.log10(Math.max(...values)))];
+  const powers = (values, base = 10) => [[Math.min, Math.floor], [Math.max, Math.ceil]].map(([end, round]) => base ** round(Math.log(end(...values)) / Math.log(base)));
 
   const withTime = (data, indices) => indices.filter((index) => data.points[index].time);
 
@@ -375,5 +375,39 @@ const charts = (() => {
     };
   }
 
-  return { time, work, memory, contexts, roofline, trust, prediction, text: { seconds, bytes, count, percent, error } };
+  const SERIES = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bb7733", "#888888"];
+  const SYMBOLS = ["circle", "triangle", "rect", "diamond"];
+
+  // Predicted against published values of data.points[kind], both on logarithmic axes, a series for each value of `key`;
+  // the lines are equality and a factor of 1.25 either way.
+  function scatter(data, { kind, key, format, base }, look) {
+    const points = data.points.filter((one) => one.kind === kind);
+    if (!points.length) return null;
+    const [low, high] = powers(points.flatMap(({ published, predicted }) => [published, predicted]), base);
+    const names = [...new Set(points.map((one) => one[key]))].sort();
+    const axis = { ...axisOf(look), type: "log", logBase: base, min: low, max: high, nameLocation: "middle",
+      axisLabel: { ...axisOf(look).axisLabel, formatter: tick(format) } };
+    const line = (factor, type) => ({
+      type: "line", silent: true, symbol: "none", tooltip: { show: false }, lineStyle: { color: look.muted, width: 1, type },
+      data: [[Math.max(low, low / factor), Math.max(low, low * factor)], [Math.min(high, high / factor), Math.min(high, high * factor)]],
+    });
+    return {
+      ...common(look),
+      grid: { left: 26, right: 18, top: look.width < 640 ? 52 : 68, bottom: 30, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
+      legend: { ...legendOf(look, names), type: look.width < 640 ? "scroll" : "plain", top: 0, left: 0 },
+      tooltip: { ...common(look).tooltip, trigger: "item",
+        formatter: ({ data: { of } }) => of && [of.model, `${of.machine}, ${of.program}`, of.quantity, `published  ${format(of.published)}`,
+          `predicted  ${format(of.predicted)}  ${of.error >= 0 ? "+" : ""}${(100 * of.error).toFixed(1)} %`, of.source].map((text) => cut(text, 90)).join("\n") },
+      xAxis: { ...axis, name: "published", nameGap: 24 }, yAxis: { ...axis, name: "predicted", nameGap: 46 },
+      series: [
+        ...names.map((name, i) => ({
+          name, type: "scatter", symbol: SYMBOLS[Math.floor(i / SERIES.length) % 4 || i % 4], symbolSize: 7, itemStyle: { color: SERIES[i % SERIES.length], opacity: 0.65 },
+          data: points.filter((one) => one[key] === name).map((of) => ({ value: [of.published, of.predicted], of })),
+        })),
+        line(1, "solid"), line(1.25, "dashed"), line(0.8, "dashed"),
+      ],
+    };
+  }
+
+  return { time, work, memory, contexts, roofline, trust, prediction, scatter, text: { seconds, bytes, count, percent, error } };
 })();

@@ -1,4 +1,4 @@
-// Fills the template of the page.
+// The JSON block of the page.
 #include "page/page.h"
 
 #include <fmt/format.h>
@@ -10,8 +10,8 @@
 #include "analysis/questions.h"
 #include "base/json.h"
 #include "distribution/verdict.h"
-#include "page/page_files.h"
 #include "page/page_json.h"
+#include "page/page_template.h"
 #include "page/points.h"
 #include "page/sentences.h"
 #include "page/trace_sums.h"
@@ -24,50 +24,6 @@ constexpr size_t kAllColumns = 4800;
 constexpr size_t kMostColumns = 300;
 constexpr size_t kFewestColumns = 60;
 constexpr size_t kMostConfigurations = 64;  // points whose complete configuration is on the page
-
-const PageFile& page_file(std::string_view name) {
-  const auto files = page_files();
-  return *std::find_if(files.begin(), files.end(), [&](const PageFile& file) { return file.name == name; });
-}
-
-uint8_t hex_digit(char c) { return static_cast<uint8_t>(c <= '9' ? c - '0' : c - 'a' + 10); }
-
-// Base64 of the bytes given by hexadecimal digits, as a content security policy writes hashes.
-std::string base64_of_hex(std::string_view hex) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::vector<uint8_t> bytes;
-  for (size_t i = 0; i + 1 < hex.size(); i += 2)
-    bytes.push_back(static_cast<uint8_t>(hex_digit(hex[i]) << 4U | hex_digit(hex[i + 1])));
-  std::string text;
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    uint32_t group = 0;
-    for (size_t k = 0; k < 3; ++k) group = group << 8U | (i + k < bytes.size() ? bytes[i + k] : 0U);
-    for (size_t k = 0; k < 4; ++k)
-      text += i + k <= bytes.size() ? kDigits[group >> (18U - 6U * static_cast<uint32_t>(k)) & 63U] : '=';
-  }
-  return text;
-}
-
-std::string policy() {
-  std::string scripts;
-  for (const std::string_view name : {"echarts.min.js", "charts.js", "tables.js", "page.js"})
-    scripts += fmt::format(" 'sha256-{}'", base64_of_hex(page_file(name).sha256));
-  return fmt::format("default-src 'none'; script-src{}; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
-                     scripts, base64_of_hex(page_file("page.css").sha256));
-}
-
-// ASCII JSON in which nothing can end a script element or begin a comment.
-std::string harmless_in_html(const Json& json) {
-  std::string text;
-  for (const char c : json.dump()) {
-    if (c == '<' || c == '>' || c == '&') {
-      text += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      text += c;
-    }
-  }
-  return text;
-}
 
 Json axes_json(const PagePoints& points) {
   Json axes = Json::array();
@@ -154,24 +110,6 @@ std::string page_data(const PageInput& input) {
        {"program", input.records.back().binary.version + " " + input.records.back().binary.commit}});
 }
 
-std::string page_html(const PageInput& input) {
-  std::string_view rest = page_file("page.html").text;
-  std::string html;
-  while (true) {
-    const size_t begin = rest.find("{{");
-    html += rest.substr(0, begin);
-    if (begin == std::string_view::npos) return html;
-    const size_t end = rest.find("}}", begin);
-    const std::string_view name = rest.substr(begin + 2, end - begin - 2);
-    rest.remove_prefix(end + 2);
-    if (name == "policy") {
-      html += policy();
-    } else if (name == "data") {
-      html += page_data(input);
-    } else {
-      html += page_file(name).text;
-    }
-  }
-}
+std::string page_html(const PageInput& input) { return filled_page("page.html", page_data(input)); }
 
 }  // namespace laptime

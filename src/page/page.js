@@ -5,10 +5,7 @@
   const { seconds, bytes, count, percent, error } = charts.text;
   const data = JSON.parse(document.getElementById("data").textContent);
   const at = (id) => document.getElementById(id);
-  const prefersDark = matchMedia("(prefers-color-scheme: dark)");
   let selected = data.selected;
-  let printing = false;
-  let patterns = false;
   const point = () => data.points[selected];
   const trace = () => data.traces[point().trace];
 
@@ -149,14 +146,7 @@
       if (section.list) section.is_below ? says.after(make("div", { class: "list" })) : body.append(make("div", { class: "list" }));
       main.append(node);
     }
-    at("dark").addEventListener("click", () => show(!isDark()));
-    at("patterns").addEventListener("click", ({ target }) => {
-      patterns = !patterns;
-      target.setAttribute("aria-pressed", patterns);
-      draw();
-    });
-    prefersDark.addEventListener("change", () => show(prefersDark.matches));
-    show(prefersDark.matches);
+    looks.start(draw);
     update();
   }
 
@@ -214,7 +204,7 @@
     at("says-time").textContent = [point().sentences.time, point().sentences.training].filter(Boolean).join(" ");
     for (const section of sections) {
       const node = at(section.id);
-      const has = !section.chart || section.chart(data, selected, lookOf(node.querySelector(".chart"))) !== null;
+      const has = !section.chart || section.chart(data, selected, looks.of(node.querySelector(".chart"))) !== null;
       node.querySelector("h2 small").textContent = section.id === "compare" || section.id === "data" ? "" : point().full_name;
       node.querySelector("p.says").textContent = has ? section.says() : section.missing && !(section.id === "trust" && point().predicted) ? `No data for this point: run ${section.missing}.` : section.says();
       const list = node.querySelector(".list");
@@ -233,55 +223,13 @@
 
   // Drawing ---------------------------------------------------------------------------------------------------------
 
-  const isDark = () => document.documentElement.dataset.look === "dark";
-  function show(dark) {
-    document.documentElement.dataset.look = dark ? "dark" : "light";
-    at("dark").setAttribute("aria-pressed", dark);
-    draw();
-  }
-
-  function lookOf(node) {
-    const style = getComputedStyle(document.documentElement);
-    const color = (name) => style.getPropertyValue(`--${name}`).trim();
-    return { ink: color("ink"), muted: color("muted"), line: color("line"), ground: color("ground"), accent: color("accent"),
-      font: getComputedStyle(document.body).fontFamily, patterns: patterns || printing, width: printing ? PAPER : node?.clientWidth || PAPER };
-  }
-
-  const PAPER = 690; // pixel width of a printed page
   function draw() {
     for (const chart of drawn) {
-      const look = lookOf(chart.node);
-      const option = chart.option(data, selected, look);
-      chart.node.hidden = option === null;
-      if (!option) continue;
-      const { clicked, height, ...shown } = option;
-      chart.node.style.height = height ? `${height}px` : "";
-      if (!chart.instance) {
-        chart.instance = echarts.init(chart.node, null, { renderer: "svg" });
-        chart.instance.on("click", (event) => select(chart.clicked?.(event)));
-      }
-      chart.clicked = clicked;
-      chart.instance.resize({ width: look.width, height: height ?? chart.node.clientHeight });
-      chart.instance.setOption(shown, { notMerge: true });
+      looks.draw(chart, chart.option(data, selected, looks.of(chart.node)), select);
       const section = sections.find(({ id }) => chart.node.closest("section")?.id === id);
       chart.node.setAttribute("aria-label", `${section?.title ?? "Times by phase"}, ${point().full_name}. ${section?.says() ?? point().sentences.time}`);
     }
   }
-
-  let waiting = 0;
-  addEventListener("resize", () => {
-    clearTimeout(waiting);
-    waiting = setTimeout(() => printing || draw(), 120);
-  });
-  addEventListener("beforeprint", () => {
-    printing = true;
-    document.documentElement.dataset.look = "light";
-    draw();
-  });
-  addEventListener("afterprint", () => {
-    printing = false;
-    show(at("dark").getAttribute("aria-pressed") === "true");
-  });
 
   build();
 })();

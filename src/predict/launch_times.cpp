@@ -26,6 +26,8 @@ constexpr double kOptimizerHost = 0.5;   // of the host's time of a forward op: 
 constexpr double kBackwardHost = 0.7;    // of the host's time of a forward op: the autograd engine runs in C++
 constexpr double kFusedHost = 0.3;    // of the host's time of a compiled kernel: modules that launch one fused kernel
 constexpr double kCausalShare = 0.5;  // of attention that a causal mask leaves
+constexpr double kScorePasses = 2;    // over stored scores, of a product of attention: its own, and half a softmax
+constexpr double kScoreBytes = 4;     // of a stored score
 constexpr double kNarrowHead = 64;    // width of a head below which exponentials bound attention, not products
 constexpr double kOverlap = 4;        // exponent of the mean of two queues: nearly the longer one
 
@@ -45,10 +47,12 @@ double LaunchTimes::memory(double bytes) const {
   return bytes * (1 - hot + hot / kCacheGain) / (machine_.bandwidth * machine_.reached_bandwidth);
 }
 
+bool LaunchTimes::is_float32() const { return product_peak_ == machine_.usable_float32(); }
+bool LaunchTimes::is_tf32() const { return product_peak_ == machine_.measured_tf32.value_or(machine_.tf32); }
+
 double LaunchTimes::reached_share() const {
-  if (product_peak_ == machine_.usable_float32()) return machine_.reached_float32;
-  return product_peak_ == machine_.measured_tf32.value_or(machine_.tf32) ? machine_.reached_tf32
-                                                                         : machine_.reached_tensor;
+  if (is_float32()) return machine_.reached_float32;
+  return is_tf32() ? machine_.reached_tf32 : machine_.reached_tensor;
 }
 
 double LaunchTimes::product(const LaunchWork& work) const {
@@ -67,29 +71,33 @@ double LaunchTimes::product(const LaunchWork& work) const {
   return waves * (kTileArea * work.flops / elements * processors / rate + kTileLatency);
 }
 
+double LaunchTimes::attention(const LaunchWork& work) const {
+  const auto width = static_cast<double>(std::max<int64_t>(1, work.written.columns));
+  if (program_ == Program::kLaptime && (is_float32() || is_tf32())) {
+    const double scores = work.flops / (2 * width);  // of all products
+    return work.flops / (product_peak_ * reached_share()) + memory(kScorePasses * kScoreBytes * scores);
+  }
+  const double flops = work.flops * std::max(1.0, kNarrowHead / width) * (is_causal_ ? kCausalShare : 1);
+  return flops / (product_peak_ * machine_.reached_attention);
+}
+
 double LaunchTimes::computed(const LaunchWork& work) const {
   switch (work.kind) {
     case LaunchWork::Kind::kProduct: return product(work);
-    case LaunchWork::Kind::kAttention: {
-      const auto width = static_cast<double>(std::max<int64_t>(1, work.written.columns));
-      const double flops = work.flops * std::max(1.0, kNarrowHead / width) * (is_causal_ ? kCausalShare : 1);
-      return flops / (product_peak_ * machine_.reached_attention);
-    }
+    case LaunchWork::Kind::kAttention: return attention(work);
     case LaunchWork::Kind::kOther: break;
   }
   return work.flops / (machine_.float32 * reached_share());
 }
 
-LaunchWork work_of(const OpCard& op, const OutputMatrices& written, double flops, double bytes) {
-  LaunchWork work{.written = written, .flops = flops, .bytes = bytes};
-  if (op.kind == OpKind::kContraction) work.kind = LaunchWork::Kind::kProduct;
-  if (op.work_class == WorkClass::kAttention) work.kind = LaunchWork::Kind::kAttention;
-  return work;
+double LaunchTimes::padding(const LaunchWork& work) const {
+  const bool pads = work.kind == LaunchWork::Kind::kProduct && program_ == Program::kLaptime && !is_float32();
+  return pads && work.unaligned > 0 ? memory(2 * work.unaligned) : 0;  // read and written
 }
 
 double LaunchTimes::kernel(const LaunchWork& work) const {
   const double moved = memory(work.bytes);
-  if (!is_bound()) return std::max(computed(work), moved) + kKernelFloor;
+  if (!is_bound()) return std::max(computed(work), moved) + padding(work) + kKernelFloor;
   const bool is_product = work.kind != LaunchWork::Kind::kOther;
   return std::max(work.flops / (is_product ? product_peak_ * work.speedup : machine_.usable_float32()), moved);
 }

@@ -31,20 +31,50 @@ OutputMatrices output_matrices(const Operands& in, const Operands& out) {
   return {count, rows, shape[-1]};
 }
 
+// Bytes of matrices whose rows do not begin at multiples of 16 bytes, such as logits of 50,257 words. Libraries have
+// slow products for them: tensor cores load 16 bytes at a time (NVIDIA, Matrix Multiplication Background User's Guide).
+template <class Operands>
+double unaligned_bytes(const Operands& in, const Operands& out) {
+  constexpr int64_t kAlignment = 16;
+  double bytes = 0;
+  for (const Operands* operands : {&in, &out}) {
+    for (const auto& operand : *operands) {
+      if (operand.type.shape().rank() < 2) continue;
+      const auto& strides = operand.type.layout.strides;
+      const int64_t size = size_of(operand.type.dtype);
+      if (std::max(strides[-1], strides[-2]) * size % kAlignment != 0)
+        bytes += static_cast<double>(operand.type.numel() * size);
+    }
+  }
+  return bytes;
+}
+
 // The work of a launch, as far as its time depends on it.
 struct LaunchWork {
   enum class Kind : uint8_t { kProduct, kAttention, kOther } kind = Kind::kOther;
   OutputMatrices written;
   double flops = 0;
   double bytes = 0;
-  double speedup = 1;  // FLOP/s of a product in a narrower type over those in the type of the step
+  double unaligned = 0;  // of these bytes, those of matrices with unaligned rows
+  double speedup = 1;    // FLOP/s of a product in a narrower type over those in the type of the step
 };
-LaunchWork work_of(const OpCard& op, const OutputMatrices& written, double flops, double bytes);
+template <class Operands>
+LaunchWork work_of(const OpCard& op, const Operands& in, const Operands& out, double flops, double bytes) {
+  LaunchWork work{.written = output_matrices(in, out), .flops = flops, .bytes = bytes};
+  if (op.kind == OpKind::kContraction) {
+    work.kind = LaunchWork::Kind::kProduct;
+    work.unaligned = unaligned_bytes(in, out);
+  }
+  if (op.work_class == WorkClass::kAttention) work.kind = LaunchWork::Kind::kAttention;
+  return work;
+}
 
 // Without the rates that programs reach, a launch takes max(FLOPs / peak, bytes / bandwidth) + launch cost, which is a
 // bound (Williams, Waterman and Patterson 2009). With these rates:
 //  - a product runs in waves of tiles, one tile on each processor, at a share of the peak; each tile has a latency;
-//  - attention in one kernel runs at a share of the peak of its own;
+//    laptime copies matrices with unaligned rows to and from aligned ones, where tensor cores multiply;
+//  - attention in one kernel runs at a share of the peak of its own; FlashAttention and cuDNN have such kernels for 16
+//    bits alone, so that laptime stores the scores of 32-bit values, and multiplies all of them;
 //  - bytes move at a share of the bandwidth, and faster where they fit the cache;
 //  - the host starts kernels while the device runs earlier ones, so that a step takes the longer of the two.
 class LaunchTimes {
@@ -64,9 +94,13 @@ class LaunchTimes {
 
  private:
   double memory(double bytes) const;
+  bool is_float32() const;
+  bool is_tf32() const;
   double reached_share() const;  // of the peak, with tensor cores or without
   double computed(const LaunchWork& work) const;
   double product(const LaunchWork& work) const;
+  double padding(const LaunchWork& work) const;
+  double attention(const LaunchWork& work) const;
 
   DataSheet machine_;
   double product_peak_;

@@ -2,6 +2,7 @@
 #include "predict/rank_bytes.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace laptime {
 namespace {
@@ -11,72 +12,115 @@ constexpr double kLong = 4;
 constexpr double kScoreBytes = 5;  // of a score: softmax, its dropped copy, and the mask (Korthikanti et al. 2022)
 constexpr double kContext = 0.6 * (1 << 30);  // of a CUDA process
 constexpr double kBuffers = 1.2 * (1 << 30);  // of NCCL's channels
-constexpr double kGaps = 0.05;                // of the allocator, beyond what is allocated
 
+// Bytes of one micro-batch.
 struct LayerSaved {
-  double all = 0;    // bytes of a micro-batch
-  double input = 0;  // of these, the input of the layer
+  double all = 0;
+  double input = 0;      // of these, the input of the layer
+  double selective = 0;  // what remains where every other product is computed again
+  double gradients = 0;  // of values within the layer, during its backward
 };
 
 LayerSaved saved_of_layer(const ModelConfig& model, bool has_gate, const ParallelStep& step,
                           const StoredTypes& stored) {
   const auto width = static_cast<double>(model.d_model);
+  const auto wide = static_cast<double>(model.d_ff);
   const auto tensor = static_cast<double>(step.layout.tensor);
   const auto heads = static_cast<double>(model.num_heads);
-  // Inputs and outputs of both norms, divided as Megatron's sequence parallelism divides them.
-  const double whole = (stored.fuses_norms ? 4 : 10) * width / tensor;
-  const double heads_once = (width + step.kv_width) / tensor;          // q and k, or v and the output
-  const double attention = (stored.fuses_norms ? 2 : 3) * heads_once;  // q and k also before RoPE
-  const double feed_forward = (has_gate ? 4 : 2) * static_cast<double>(model.d_ff) / tensor;
-  double bytes = kShort * step.tokens * (whole + attention + feed_forward);
+  // Two norms, whose values are divided as Megatron's sequence parallelism divides them.
+  double norms = 2 * stored.norm_bytes * width / tensor;
+  if (stored.gathers_inputs) norms += 2 * kShort * width * (1 - 1 / tensor);
+  const double kv_width = stored.repeats_heads ? width : step.kv_width;
+  double attention = 2 * width + 2 * kv_width;  // queries, keys, values and output
+  if (stored.keeps_layouts) attention += width + 2 * kv_width;
+  const double feed_forward = (has_gate ? (stored.fuses_gate ? 3 : 4) : 2) * wide;
+  LayerSaved saved;
+  saved.all = step.tokens * (norms + kShort * (attention + feed_forward) / tensor);
   if (!stored.fuses_attention && step.checkpointing == Checkpointing::kNone)
-    bytes += kScoreBytes * step.tokens * static_cast<double>(model.context_length) * heads / tensor;
-  return {bytes, kShort * step.tokens * width / tensor};
+    saved.all += kScoreBytes * step.tokens * static_cast<double>(model.context_length) * heads / tensor;
+  saved.input = kShort * step.tokens * width / tensor;
+  // Input, queries, values, the output of attention, one wide product and the narrow one after it (torchtitan).
+  saved.selective = kShort * step.tokens * (4 * width + step.kv_width + wide) / tensor;
+  saved.gradients = kShort * step.tokens * (wide + 2 * width) / tensor;
+  return saved;
+}
+
+// Layers of the first rank of a pipeline, which holds most activations. A rank that is balanced takes layers until its
+// work exceeds an even share of the work of layers and head.
+double layers_of_first_rank(double layers, double layer_work, double head_work, const ParallelLayout& layout,
+                            bool balances) {
+  const auto ranks = static_cast<double>(layout.pipeline);
+  if (layout.pipeline == 1 || !balances) return std::ceil(layers / ranks);
+  const double share = (layers * layer_work + head_work) / ranks;
+  return std::min(layers, std::floor(share / layer_work) + 1);
 }
 
 }  // namespace
 
 RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep& step, const StoredTypes& stored) {
   const ParallelLayout& layout = step.layout;
-  const double parameters = step.parameters / static_cast<double>(layout.tensor * layout.pipeline);
-  const auto data = static_cast<double>(layout.data());
-  const auto part = [&](Shard from) { return layout.shard >= from ? data : 1; };
-  const double of_parameter = stored.all_16_bits || stored.keeps_master ? kShort : kLong;
-  RankBytes bytes;
-  bytes.parameters = of_parameter * parameters / part(Shard::kParameters);
-  bytes.gradients = (stored.all_16_bits ? kShort : kLong) * parameters / part(Shard::kGradients);
-  const double moments = 2 * (stored.all_16_bits ? kShort : kLong) + (stored.keeps_master ? kLong : 0);
-  bytes.optimizer = layout.offloads ? 0 : moments * parameters / part(Shard::kOptimizer);
-
-  const double vocabulary = static_cast<double>(model.vocab_size) / static_cast<double>(layout.tensor);
+  const auto tensor = static_cast<double>(layout.tensor);
+  // Ranks of a context share what data-parallel ranks do.
+  const auto data = static_cast<double>(layout.data() * layout.context);
+  const double vocabulary = static_cast<double>(model.vocab_size) / tensor;
   const double table = vocabulary * static_cast<double>(model.d_model);
   const auto layers = static_cast<double>(step.layers);
-  const double stage = layers / static_cast<double>(layout.pipeline);
-  if (of_parameter == kLong || layout.shard == Shard::kParameters) {
-    const double in_layer = std::max(0.0, step.parameters / static_cast<double>(layout.tensor) - table) / layers;
-    const bool gathers = layout.shard == Shard::kParameters;
-    bytes.gathered = kShort * (gathers ? 2 * in_layer + table : in_layer * stage + table);
+  const double in_layer = std::max(0.0, step.parameters / tensor - (model.weight_tie ? 1 : 2) * table) / layers;
+  const double stage = layers_of_first_rank(layers, in_layer, table, layout, stored.balances_stages);
+  const double parameters = layout.pipeline == 1 ? step.parameters / tensor : stage * in_layer + table;
+
+  const auto part = [&](Shard from) { return layout.shard >= from ? data : 1; };
+  const double of_parameter = stored.all_16_bits || stored.keeps_master ? kShort : kLong;
+  const double of_gradient = stored.all_16_bits ? kShort : kLong;
+  RankBytes bytes;
+  bytes.parameters = of_parameter * parameters / part(Shard::kParameters);
+  bytes.gradients = of_gradient * parameters / part(Shard::kGradients);
+  const double moments = 2 * (stored.all_16_bits ? kShort : kLong) + (stored.keeps_master ? kLong : 0);
+  bytes.optimizer = layout.offloads ? 0 : moments * parameters / part(Shard::kOptimizer);
+  if (layout.shard == Shard::kParameters) {
+    bytes.gathered =
+        kShort * (stored.live_parameters > 0 ? std::min(stored.live_parameters, parameters) : 2 * in_layer + table);
+    // The rank of a pipeline keeps what it gathered for the next micro-batch, and reduces gradients after the last.
+    if (layout.pipeline > 1) {
+      bytes.gathered = kShort * parameters;
+      bytes.gradients = of_gradient * parameters;
+    }
+  } else if (of_parameter == kLong) {
+    bytes.gathered = kShort * parameters;
   }
+  if (layout.shard >= Shard::kGradients) bytes.gathered += stored.bucket_bytes;
+  if (layout.shard == Shard::kNone && layout.data() > 1 && stored.buckets_gradients)
+    bytes.gathered += of_gradient * parameters;
 
   const LayerSaved saved = saved_of_layer(model, has_gate, step, stored);
   double kept = saved.all;
-  double working = 0;
+  double working = 0;  // of the layer that is computed again
   if (step.checkpointing == Checkpointing::kFull) {
     kept = saved.input;
-    working = saved.all;
+    working = saved.all + saved.gradients;
   } else if (step.checkpointing == Checkpointing::kSelective) {
-    kept = (saved.all + saved.input) / 2;
+    kept = std::min(saved.selective, saved.all);
+    working = saved.all - kept + saved.gradients;
   }
   const double in_flight = static_cast<double>(std::min(layout.pipeline, step.micro_batches));
-  const double loss = stored.logits * step.tokens * vocabulary * (kShort + 2 * kLong);
-  bytes.activations = kept * stage * in_flight + working;
-  if (layout.pipeline == 1) {
-    bytes.loss = loss;
-  } else if (const double last = kept * stage + working + loss; last > bytes.activations) {
-    bytes.activations = kept * stage + working;  // the rank with the head holds most
-    bytes.loss = loss;
+  const double loss = stored.logit_bytes * step.tokens * vocabulary;
+  // Backward has let go of the loss when it computes a layer again. The last rank of a pipeline has the loss, and one
+  // micro-batch in flight.
+  const double first = kept * stage * in_flight + working;
+  const double last = kept * stage + std::max(working, loss);
+  bytes.activations = kept * stage * (layout.pipeline == 1 || first < last ? 1 : in_flight);
+  const bool is_without_loss = (layout.pipeline > 1 && first >= last) || working > loss;
+  (is_without_loss ? bytes.activations : bytes.loss) += is_without_loss ? working : loss;
+  // Gradients come as activations go: the peak is at the beginning or at the end of backward. 16-bit copies count
+  // throughout, although those of later layers are gone at the end.
+  if (stored.frees_gradients && layout.shard < Shard::kGradients && step.micro_batches == 1) {
+    if (bytes.gradients > bytes.activations + bytes.loss) {
+      bytes.activations = bytes.loss = 0;
+    } else {
+      bytes.gradients = 0;
+    }
   }
-  bytes.framework = kContext + (layout.ranks > 1 ? kBuffers : 0) + kGaps * bytes.allocated();
+  bytes.framework = kContext + (layout.ranks > 1 ? kBuffers : 0) + bytes.reserved() - bytes.allocated();
   return bytes;
 }
 

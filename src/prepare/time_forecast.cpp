@@ -145,8 +145,8 @@ std::vector<ForecastLaunch> TimeForecast::described(const Plan& plan) const {
   double paused = 0;
   double before = 0;
   for (const PlanStep& step : plan.steps) {
-    kernels += described_->kernel(
-        work_of(*step.kernel->op, output_matrices(step.in, step.out), step.flops, static_cast<double>(step.bytes)));
+    kernels +=
+        described_->kernel(work_of(*step.kernel->op, step.in, step.out, step.flops, static_cast<double>(step.bytes)));
     hosts += described_->host(step.phase);
     paused += step.pause.count();  // pause of device and host
     const double now = described_->together(kernels, hosts) + paused;

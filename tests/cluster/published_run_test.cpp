@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "cluster/predicted_run.h"
 #include "cluster/published_answer.h"
+#include "cluster/stored_types.h"
 
 namespace laptime {
 namespace {
@@ -98,6 +99,32 @@ TEST(DescribedRun, UnstatedLayoutIsTheLeastThatFits) {
   ASSERT_EQ(run.refusal, "");
   EXPECT_GT(run.step.layout.tensor * run.step.layout.pipeline, 1);  // 70B parameters do not fit one GPU
   EXPECT_LE(bytes_of(run).total(), static_cast<double>(machine_of(run).memory));
+}
+
+TEST(StoredTypes, FollowTheWordsOfTheProgram) {
+  const auto stored = [](std::string_view mode) {
+    return stored_types(described(row(",megatron,", fmt::format(",{},", mode))));
+  };
+  const StoredTypes megatron = stored("megatron");
+  EXPECT_TRUE(megatron.keeps_master);
+  EXPECT_EQ(megatron.logit_bytes, 6);
+  const StoredTypes eager = stored("eager");
+  EXPECT_FALSE(eager.keeps_master);
+  EXPECT_TRUE(eager.buckets_gradients);
+  EXPECT_EQ(eager.norm_bytes, 10);
+  EXPECT_EQ(eager.logit_bytes, 18);  // the vocabulary is divided
+  const StoredTypes nanotron = stored("nanotron eager");
+  EXPECT_TRUE(nanotron.keeps_master && nanotron.gathers_inputs && nanotron.balances_stages);
+  EXPECT_EQ(nanotron.norm_bytes, 4);
+  EXPECT_EQ(stored("HuggingFace + DeepSpeed").norm_bytes, 8);
+  EXPECT_EQ(stored("HuggingFace + DeepSpeed").live_parameters, 1e9);
+  EXPECT_EQ(stored("HuggingFace + DeepSpeed + Liger").logit_bytes, 0);
+  EXPECT_EQ(stored("torch.compile").logit_bytes, 4);
+  EXPECT_TRUE(stored("torch.compile").buckets_gradients);
+  EXPECT_EQ(stored("torch.compile; loss not compiled").logit_bytes, 18);
+  EXPECT_FALSE(stored("thunder (torchcompile)").buckets_gradients);
+  EXPECT_EQ(stored("thunder (nvfuser)").logit_bytes, 14);
+  EXPECT_EQ(stored("thunder (nvfuser)").norm_bytes, 8);
 }
 
 TEST(DescribedRun, FindsTheMachineOfWords) {

@@ -75,6 +75,9 @@ class ParallelPlan(ProgramTest):
         errors = sorted(abs(row["error"]) for row in tables["published"] if row["predicted"] is not None)
         self.assertGreater(len(errors), 0.9 * len(tables["published"]))
         self.assertLess(errors[len(errors) // 2], 0.08)
+        peaks = sorted(abs(row["error"]) for row in tables["published"] if row["quantity"] == "peak_memory_gib" and row["predicted"])
+        self.assertGreater(len(peaks), 50)
+        self.assertLess(peaks[len(peaks) // 2], 0.05)
         for row in tables["published"]:
             self.assertNotEqual(row["predicted"] is None, row["reason"] is None, row["id"])
 

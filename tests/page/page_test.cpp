@@ -12,6 +12,7 @@
 
 #include "page/page_inputs.h"
 #include "page/points.h"
+#include "page/published_page.h"
 #include "report/unknown_values.h"
 
 namespace laptime {
@@ -40,6 +41,20 @@ TEST(Page, LoadsNothingAndAllowsNoOtherScript) {
   const size_t library = html.find("<script>");  // the chart library contains such words in its own text
   for (const char* const loads : {" src=", "<link", "@import", "url(http", "{{"})
     EXPECT_EQ(html.substr(0, library).find(loads), std::string::npos) << loads;
+}
+
+TEST(PublishedPage, HasItsPointsAndNoMarkupOfTheirs) {
+  const std::string html = published_page(
+      {.title = "t",
+       .headline = "h",
+       .points = {{.id = "</script><img>", .program = "pytorch-eager, one GPU", .published = 2, .predicted = 3}},
+       .program = "0 0"});
+  const std::string before = html.substr(0, html.find("<script>"));
+  EXPECT_THAT(before, HasSubstr(R"("error":0.5)"));
+  EXPECT_THAT(before, HasSubstr(R"("kind":"time")"));
+  EXPECT_THAT(before, Not(HasSubstr("<img")));
+  EXPECT_THAT(before, Not(HasSubstr("{{")));
+  EXPECT_THAT(before, HasSubstr("default-src 'none'; script-src 'sha256-"));
 }
 
 TEST(Page, PrintsNoNumberForUnknownValues) {

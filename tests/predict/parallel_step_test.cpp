@@ -118,7 +118,68 @@ TEST(RankBytes, SavesActivationsOfALayerAsKorthikanti) {
   step.kv_width = 1000;
   EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).activations, 10 * 32 * 1000.0 * 1000);
   step.checkpointing = Checkpointing::kFull;
-  EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).activations, (10 * 2 + 32) * 1000.0 * 1000);
+  // The layer that is computed again also holds gradients of its widest value and of two narrow ones.
+  EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).activations, (10 * 2 + 32 + 12) * 1000.0 * 1000);
+  step.checkpointing = Checkpointing::kSelective;
+  EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).activations, (10 * 18 + 32 - 18 + 12) * 1000.0 * 1000);
+}
+
+TEST(RankBytes, CountsWhatAFrameworkKeeps) {
+  const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
+  ParallelStep step = step_of(10, {.ranks = 2, .tensor = 2});
+  step.kv_width = 250;
+  const auto saved = [&](const StoredTypes& stored, bool has_gate = false) {
+    return rank_bytes(model, has_gate, step, stored).activations / (10 * 1000.0 * 1000);
+  };
+  const double fused = saved({});
+  EXPECT_DOUBLE_EQ(fused, (2 * 4 + 2 * (2 + 0.5) + 2 * 8) / 2);
+  EXPECT_DOUBLE_EQ(saved({.repeats_heads = true}) - fused, 2 * 1.5 / 2);
+  EXPECT_DOUBLE_EQ(saved({.keeps_layouts = true}) - fused, 2 * 1.5 / 2);
+  EXPECT_DOUBLE_EQ(saved({.gathers_inputs = true}) - fused, 2);
+  EXPECT_DOUBLE_EQ(saved({.norm_bytes = 10}) - fused, 6);
+  EXPECT_DOUBLE_EQ(saved({.fuses_gate = false}, true) - saved({}, true), 2 * 4 / 2.0);
+}
+
+TEST(RankBytes, ReplicasBucketTheirGradients) {
+  const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
+  const StoredTypes buckets{.buckets_gradients = true};
+  const auto gathered = [&](Shard shard) {
+    return rank_bytes(model, false, step_of(10, {.ranks = 8, .shard = shard}), buckets).gathered;
+  };
+  EXPECT_DOUBLE_EQ(gathered(Shard::kNone) - gathered(Shard::kOptimizer), 4e9);
+}
+
+TEST(RankBytes, PeakIsBeforeOrAfterBackwardIfGradientsAreFreed) {
+  const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
+  ParallelStep step = step_of(10);
+  const StoredTypes frees{.frees_gradients = true};
+  const RankBytes at_end = rank_bytes(model, false, step, frees);
+  EXPECT_DOUBLE_EQ(at_end.gradients, 4e9);
+  EXPECT_DOUBLE_EQ(at_end.activations, 0);
+  step.tokens *= 100;
+  const RankBytes at_begin = rank_bytes(model, false, step, frees);
+  EXPECT_DOUBLE_EQ(at_begin.gradients, 0);
+  EXPECT_GT(at_begin.activations, 4e9);
+  step.micro_batches = 2;
+  EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, frees).gradients, 4e9);
+}
+
+TEST(RankBytes, BalancedStagesTakeTheHeadIntoAccount) {
+  const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 8, .num_heads = 10, .vocab_size = 100'000};
+  ParallelStep step = step_of(8, {.ranks = 4, .pipeline = 4});
+  step.kv_width = 1000;
+  step.micro_batches = 16;
+  step.parameters = 8 * 50e6 + 2 * 100e6;  // a head with the work of two layers
+  const double even = rank_bytes(model, false, step, {}).activations;
+  EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {.balances_stages = true}).activations, even * 3 / 2);
+}
+
+TEST(RankBytes, PipelineOfShardedParametersGathersItsStage) {
+  const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 8, .num_heads = 10, .vocab_size = 1000};
+  ParallelStep step = step_of(8, {.ranks = 8, .pipeline = 2, .shard = Shard::kParameters});
+  step.parameters = 8 * 1e8 + 2 * 1e6;
+  EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).gathered, 2 * (4 * 1e8 + 1e6));
+  EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).gradients, 4 * (4 * 1e8 + 1e6));
 }
 
 TEST(RankBytes, PipelineHoldsMicroBatchesInFlight) {

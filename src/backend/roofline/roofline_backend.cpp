@@ -55,8 +55,8 @@ void RooflineBackend::mark(size_t index) {
 }
 
 void RooflineBackend::launch(const Launch& launch) {
-  kernels_time_ += times_.kernel(work_of(*launch.kernel->op, output_matrices(launch.in, launch.out), launch.flops,
-                                         static_cast<double>(launch.bytes)));
+  kernels_time_ += times_.kernel(
+      work_of(*launch.kernel->op, launch.in, launch.out, launch.flops, static_cast<double>(launch.bytes)));
   host_time_ += times_.host(Phase::kForward);  // of this program, which starts kernels of all phases alike
 }
 

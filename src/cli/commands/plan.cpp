@@ -19,7 +19,9 @@
 #include "data/token_data.h"
 #include "explain/advice.h"
 #include "explain/explain.h"
+#include "measure/describe.h"
 #include "measure/forecast_point.h"
+#include "page/published_page.h"
 #include "report/explanation_text.h"
 #include "report/plan_answer.h"
 #include "sweep/stop_signals.h"
@@ -45,6 +47,7 @@ struct PlanOptions {
   bool recompute_curve = false;
   Program program = Program::kLaptime;
   std::string published;
+  std::string html;
   std::string tensor_parallel, pipeline_parallel;  // lists
   bool best = false;
   std::string price_file;
@@ -68,9 +71,12 @@ struct PlanOptions {
           self.recompute_curve);
     visit(own_option(kGroup, "as", kProgramHelp), self.program);
     visit(own_option(kGroup, "published",
-                     "predict the figures of a table of published training runs (columns: published/README.md)",
-                     {.otherwise = "none", .value = "FILE.csv"}),
+                     "predict the figures of tables of published training runs (columns: published/README.md)",
+                     {.otherwise = "none", .value = "LIST"}),
           self.published);
+    visit(own_option(kGroup, "html", "page to write of --published: predicted against published figures, in one file",
+                     {.otherwise = "none", .value = "FILE"}),
+          self.html);
     constexpr std::string_view kRanks = "Ranks";
     visit(own_option(kRanks, "tensor-parallel", "ranks that divide heads, d-ff and the vocabulary",
                      {.otherwise = "1", .value = "LIST"}),
@@ -116,6 +122,8 @@ PlanCommand parse_plan(const CommandWords& words) {
   if (!options.published.empty() && !command.sweep.axes.empty())
     throw Error::format("laptime plan: --published takes models and machines from its file; leave out --{}",
                         command.sweep.axes.front().flag);
+  if (!options.html.empty() && options.published.empty())
+    throw Error("laptime plan: --html is the page of --published; for a page of points run laptime report");
   const bool asks_ranks = options.best || !options.tensor_parallel.empty() || !options.pipeline_parallel.empty() ||
                           !options.price_file.empty();
   if (asks_ranks && !predicts_ranks(command.sweep))
@@ -127,15 +135,57 @@ PlanCommand parse_plan(const CommandWords& words) {
   return command;
 }
 
-// Predicts each figure of a file; the words of the file say of what.
+std::vector<std::string> list_of(const std::string& text) {
+  return text.empty() ? std::vector<std::string>() : split_list(text);
+}
+
+PublishedPage page_of(const PredictedRuns& predicted, const std::string& name) {
+  constexpr double kGibibyte = 1 << 30;
+  const Binary binary = this_binary();
+  PublishedPage page{.title = fmt::format("predictions of {}", name),
+                     .headline = published_conclusion(predicted),
+                     .points = {},
+                     .program = binary.version + " " + binary.commit};
+  for (const PredictedRun& one : predicted.runs) {
+    if (!one.predicted || one.run.is_flagged()) continue;
+    const RunConfig& config = one.described.config;
+    const bool is_memory = !one.time;
+    page.points.push_back({.id = one.run.id,
+                           .model = one.run.model_name,
+                           .machine = config.device.substr(kMachinePrefix.size()),
+                           .program = program_words(one.described),
+                           .arithmetic = std::string(name_of(config.dtype)),
+                           .quantity = one.run.quantity,
+                           .source = one.run.source,
+                           .is_memory = is_memory,
+                           .published = is_memory ? one.value() * kGibibyte : one.published_seconds,
+                           .predicted = is_memory ? *one.predicted * kGibibyte : one.predicted_seconds});
+  }
+  return page;
+}
+
+// Predicts each figure of files; the words of the files say of what.
 ExitCode run_published(const PlanOptions& options, const OutputConfig& config) {
-  reject_overwriting({"--output-file", config.output_file}, {{"the file of --published", options.published}});
+  std::vector<UsedFile> used;
+  std::vector<PublishedRun> runs;
+  for (const std::string& file : list_of(options.published)) {
+    used.push_back({"the file of --published", file});
+    std::ranges::move(read_published_runs(file), std::back_inserter(runs));
+  }
+  reject_overwriting({"--output-file", config.output_file}, used);
+  reject_overwriting({"--html", options.html}, used);
+  const std::optional<Destination> html =
+      options.html.empty() ? std::nullopt : std::optional<Destination>(std::in_place, options.html);
   AnswerOutput output(config);
-  const PredictedRuns predicted = predict_runs(read_published_runs(options.published));
+  const PredictedRuns predicted = predict_runs(std::move(runs));
   output.add(options.view == PlanView::kKernels ? published_work_answer(predicted, options.published)
                                                 : published_answer(predicted, options.published, config.verbose));
-  if (!config.verbose) output.hint("a row for each figure: --verbose, --output csv or json");
+  if (!config.verbose) output.hint("a row for each figure: --verbose, --output csv or json; a chart: --html");
   output.finish();
+  if (html) {
+    html->write(published_page(page_of(predicted, options.published)));
+    print_message(fmt::format("page written to {}", quote(options.html)));
+  }
   return ExitCode::kOk;
 }
 
@@ -153,10 +203,6 @@ std::vector<Value> listed(std::string_view flag, const std::vector<std::string>&
     values.push_back(value);
   }
   return values;
-}
-
-std::vector<std::string> list_of(const std::string& text) {
-  return text.empty() ? std::vector<std::string>() : split_list(text);
 }
 
 // Removes an option from the sweep; returns its values.

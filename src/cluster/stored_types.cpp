@@ -1,0 +1,73 @@
+// States for each program what it keeps. The functions named here are those of its repository; docs/predictions.md says
+// which terms were read there, and which were found by published peaks.
+#include "cluster/stored_types.h"
+
+#include "model/gpt/editions.h"
+
+namespace laptime {
+namespace {
+
+constexpr double kShort = 2;  // bytes of a 16-bit value
+constexpr double kLong = 4;
+
+// Bytes that a norm keeps of each of its values.
+double norm_bytes(const DescribedRun& run) {
+  constexpr double kFused = 2 * kShort;                             // input and output
+  if (run.framework == Framework::kNvFuser) return kFused + kLong;  // it saves too much (lightning-thunder #1368)
+  if (run.program != Program::kPyTorchEager || run.fuses_loss || run.framework == Framework::kNanotron) return kFused;
+  if (gpt_edition(run.config.model.edition).norm == nn::NormKind::kLayer)
+    return run.stores_16_bits ? kFused : kLong + kShort;
+  // RMSNorm as a module: the input in float32, the output, and the normalised values, in float32 (litgpt) or in 16 bits
+  // (transformers).
+  return kLong + kShort + (run.framework == Framework::kDeepSpeed ? kShort : kLong);
+}
+
+// Bytes of a logit at the peak of the loss.
+double logit_bytes(const DescribedRun& run) {
+  if (run.fuses_loss) return 0;
+  const double stored = run.moments_16_bits ? kShort : kLong;  // of what the loss computes
+  // Logits, their logarithms, and the gradients of both, as torch.nn.functional.cross_entropy computes them one by one;
+  // for a divided vocabulary, the backward of torch's loss_parallel also holds the exponentials.
+  const double written_out = kShort + (run.step.layout.tensor > 1 ? 4 : 3) * stored;
+  switch (run.program) {
+    case Program::kMegatron: return kShort + kLong;  // in float32, in place (vocab_parallel_cross_entropy)
+    case Program::kPyTorchCompile:
+      // nvFuser writes the loss of a compiled model out (lightning-thunder #1654).
+      if (run.framework == Framework::kNvFuser) return kShort + 3 * kLong;
+      return run.compiles_loss ? 2 * kShort : written_out;  // logits, and their gradient
+    case Program::kPyTorchEager:
+      // Logits in float32, and their exponentials, which become their gradient in place (sharded_cross_entropy).
+      return run.framework == Framework::kNanotron ? 2 * kLong : written_out;
+    case Program::kLaptime: break;
+  }
+  return kShort + 2 * kLong;
+}
+
+}  // namespace
+
+StoredTypes stored_types(const DescribedRun& run) {
+  const bool is_nanotron = run.framework == Framework::kNanotron;
+  const bool is_deepspeed = run.framework == Framework::kDeepSpeed;
+  const bool is_eager = run.program == Program::kPyTorchEager;
+  StoredTypes stored;
+  stored.keeps_master = !run.moments_16_bits && (run.program == Program::kMegatron || is_nanotron || is_deepspeed);
+  stored.all_16_bits = run.moments_16_bits;
+  stored.fuses_attention = run.attention != AttentionKernel::kUnfused;
+  stored.repeats_heads = run.repeats_heads;
+  stored.keeps_layouts = is_nanotron;   // CausalSelfAttention.forward of nanotron
+  stored.gathers_inputs = is_nanotron;  // differentiable_all_gather before column_linear
+  stored.fuses_gate = !is_eager || run.fuses_loss;
+  stored.norm_bytes = norm_bytes(run);
+  stored.logit_bytes = logit_bytes(run);
+  const bool is_pytorch = is_eager || run.program == Program::kPyTorchCompile;
+  stored.frees_gradients = run.program != Program::kMegatron && run.framework == Framework::kNone;
+  stored.buckets_gradients = is_pytorch && run.framework == Framework::kNone;  // DistributedDataParallel without views
+  stored.balances_stages = is_nanotron;                                        // get_block_compute_costs
+  if (is_deepspeed) {
+    stored.live_parameters = 1e9;            // stage3_max_live_parameters
+    stored.bucket_bytes = 2 * 5e8 * kShort;  // reduce_bucket_size, twice to overlap communication
+  }
+  return stored;
+}
+
+}  // namespace laptime

@@ -1,0 +1,69 @@
+// Times of single launches on a described machine.
+#include "predict/launch_times.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace laptime {
+namespace {
+
+LaunchWork attention(double positions, int64_t width) {
+  return {.kind = LaunchWork::Kind::kAttention,
+          .written = {16, static_cast<int64_t>(positions), width},
+          .flops = 4 * 16 * positions * positions * static_cast<double>(width)};
+}
+
+TEST(LaunchTimes, AttentionOf32BitsStoresItsScores) {
+  const DataSheet h100 = find_machine("h100");
+  const double positions = 4096;
+  const LaunchWork work = attention(positions, 64);
+  const LaunchTimes in_tf32(h100, h100.tf32, Program::kLaptime, Mode::kCompile);
+  const LaunchTimes in_bfloat16(h100, h100.bfloat16, Program::kLaptime, Mode::kCompile);
+  // Both products pass over the scores of 16 heads twice.
+  const double moved = 2 * 2 * 4 * 16 * positions * positions / (h100.bandwidth * h100.reached_bandwidth);
+  const double multiplied = work.flops / (h100.tf32 * h100.reached_tf32);
+  EXPECT_NEAR(in_tf32.kernel(work), moved + multiplied, 0.02 * moved);
+  EXPECT_NEAR(in_bfloat16.kernel(work), work.flops / 2 / (h100.bfloat16 * h100.reached_attention), 5e-6);
+}
+
+TEST(LaunchTimes, AttentionOfOtherProgramsIsOneKernel) {
+  const DataSheet h100 = find_machine("h100");
+  const LaunchWork work = attention(4096, 64);
+  const LaunchTimes compiled(h100, h100.tf32, Program::kPyTorchCompile, Mode::kCompile);
+  EXPECT_NEAR(compiled.kernel(work), work.flops / 2 / (h100.tf32 * h100.reached_attention), 5e-6);
+}
+
+TEST(LaunchTimes, LaptimeCopiesUnalignedMatrices) {
+  const DataSheet h100 = find_machine("h100");
+  LaunchWork work{.kind = LaunchWork::Kind::kProduct,
+                  .written = {1, 16384, 50257},
+                  .flops = 2.0 * 16384 * 50257 * 768,
+                  .bytes = 2.0 * 16384 * 50257};
+  const auto kernel = [&](double product_peak, Program program) {
+    return LaunchTimes(h100, product_peak, program, Mode::kCompile).kernel(work);
+  };
+  const double aligned = kernel(h100.bfloat16, Program::kLaptime);
+  const double of_pytorch = kernel(h100.bfloat16, Program::kPyTorchCompile);
+  const double in_float32 = kernel(h100.float32, Program::kLaptime);
+  work.unaligned = work.bytes;
+  EXPECT_NEAR(kernel(h100.bfloat16, Program::kLaptime) - aligned,
+              2 * work.bytes / (h100.bandwidth * h100.reached_bandwidth), 1e-5);
+  EXPECT_DOUBLE_EQ(kernel(h100.bfloat16, Program::kPyTorchCompile), of_pytorch);
+  EXPECT_DOUBLE_EQ(kernel(h100.float32, Program::kLaptime), in_float32);
+}
+
+struct Matrix {
+  TensorType type;
+};
+
+TEST(LaunchTimes, CountsMatricesWithUnalignedRows) {
+  const std::vector<Matrix> in{{contiguous_type(DType::kBFloat16, {64, 768})},
+                               {contiguous_type(DType::kBFloat16, {50257, 768})}};
+  const std::vector<Matrix> out{{contiguous_type(DType::kBFloat16, {64, 50257})}};
+  EXPECT_DOUBLE_EQ(unaligned_bytes(in, out), 2.0 * 64 * 50257);
+  EXPECT_DOUBLE_EQ(unaligned_bytes(in, {}), 0);
+}
+
+}  // namespace
+}  // namespace laptime
