@@ -12,7 +12,7 @@ from pathlib import Path
 
 from program import BINARY, ONE_STEP, TINY, ProgramTest
 
-POINTS = int(os.environ.get("LAPTIME_POINTS", "10"))
+POINTS = int(os.environ.get("LAPTIME_POINTS", "6"))
 POINT = [*TINY, "--device", "cpu", "--threads", "1", *ONE_STEP]
 KILLS = int(os.environ.get("LAPTIME_KILLS", "2"))  # of each kind
 PROGRAM = os.path.realpath(BINARY)  # as a launcher gets it
