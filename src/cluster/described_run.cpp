@@ -88,6 +88,7 @@ Checkpointing checkpointing_of(std::string_view words) {
 
 // Error in words for a program that is not described.
 Program program_of(std::string_view mode) {
+  if (mode.starts_with("laptime")) return Program::kLaptime;
   if (has_any(mode, {"xla", "jax", "pax", "tpu"})) throw Error("what XLA compiles is not predicted");
   if (has_any(mode, {"megatron", "llm.c", "flashattention code", "nemo"})) return Program::kMegatron;
   const bool compiles = has(mode, "compile") && !has(mode, "compile state not stated");
@@ -126,11 +127,19 @@ RunConfig config_of(const std::vector<GivenOption>& given) {
 void describe_edition(const PublishedRun& run, DescribedRun& described) {
   const std::string edition = run.model_family.substr(kEditionFamily.size());
   if (run.sequence_length.empty() || run.micro_batch.empty()) throw Error("context or batch is not stated");
-  described.config = config_of({{"edition", edition},
-                                {"model", run.model_name},
-                                {"context", run.sequence_length},
-                                {"batch", run.micro_batch},
-                                {"dtype", "bfloat16"}});
+  std::vector<GivenOption> given{{"edition", edition},
+                                 {"model", run.model_name},
+                                 {"context", run.sequence_length},
+                                 {"batch", run.micro_batch},
+                                 {"dtype", "bfloat16"}};
+  for (const auto& [flag, size] : {std::pair<std::string_view, std::string_view>{"num-layers", run.layers},
+                                   {"d-model", run.d_model},
+                                   {"d-ff", run.d_ff},
+                                   {"num-heads", run.heads},
+                                   {"vocab", run.vocab}}) {
+    if (!size.empty()) given.push_back({flag, size});
+  }
+  described.config = config_of(given);
   const ModelConfig& model = described.config.model;
   described.step.layers = model.num_layers;
   described.step.d_model = static_cast<double>(model.d_model);
@@ -285,7 +294,8 @@ void describe(const PublishedRun& run, DescribedRun& described) {
   described.compiles_loss = !has(mode, "loss not compiled");
   // PyTorch's attention wanted a key for each query until enable_gqa came with 2.5; kernels of others do not.
   described.repeats_heads = described.program != Program::kMegatron && has(lower_case(run.flash_attention), "sdpa");
-  described.is_recorded = has_any(mode, {"cuda graphs", "max-autotune"});
+  if (described.program == Program::kLaptime && has(mode, "compile")) config.mode = Mode::kCompile;
+  described.is_recorded = config.mode == Mode::kCompile || has_any(mode, {"cuda graphs", "max-autotune"});
   described.step.groups_updates = config.optimizer == Optimizer::kTorch;
   described.moments_16_bits = has_any(dtype, {"adam in bf16", "true"});
 
@@ -305,7 +315,8 @@ void describe(const PublishedRun& run, DescribedRun& described) {
   if (described.attention == AttentionKernel::kUnfused && config.model.edition == Edition::kGpt2 &&
       has_any(mode, {"huggingface", "megatron"}))
     config.model.attn_pdrop = config.model.resid_pdrop = config.model.embd_pdrop = kDropout;
-  if (described.attention != AttentionKernel::kUnfused) config.keep = "scaled_dot_product_attention";
+  const bool keeps_attention = described.attention != AttentionKernel::kUnfused && described.program != Program::kLaptime;
+  if (keeps_attention) config.keep = "scaled_dot_product_attention";
   if (leaves_open(run)) choose_layout(run, *machine, described);
 }
 

@@ -9,7 +9,10 @@
 
 #include "base/error.h"
 #include "base/words.h"
+#include "cluster/recorded_runs.h"
 #include "data/input_file.h"
+#include "data/json_documents.h"
+#include "record/record.h"
 #include "report/published.h"
 #include "table/csv_lines.h"
 
@@ -114,6 +117,9 @@ std::vector<PublishedRun> parse_published_runs(std::string_view csv, std::string
 }
 
 std::vector<PublishedRun> read_published_runs(const std::string& path) {
+  if (path.ends_with(".jsonl") || path.ends_with(".json"))
+    return runs_of_records(read_records(
+        {.path = path, .purpose = "records to predict", .advice = "give a file that laptime wrote as JSON"}));
   const InputFile file(path, "table of published figures");
   if (file.size() > static_cast<int64_t>(kMaxPublishedBytes))
     throw Error::format("{}: larger than {} bytes; give a table of published figures", path, kMaxPublishedBytes);

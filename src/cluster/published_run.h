@@ -33,7 +33,8 @@ inline constexpr size_t kMaxPublishedBytes = size_t{16} << 20U;
 // a line with another number of cells, and a value that is no number.
 std::vector<PublishedRun> parse_published_runs(std::string_view csv, std::string_view name);
 
-// The figures of a file. Error as parse_published_runs, and if it cannot be read.
+// The figures of a table, or of records in a file whose name ends in .json or .jsonl. Error as parse_published_runs and
+// read_records, and if the file cannot be read.
 std::vector<PublishedRun> read_published_runs(const std::string& path);
 
 // Begins the family of a model that is a size of an edition: "edition 2025".

@@ -64,6 +64,11 @@ class ParallelPlan(ProgramTest):
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(message, done.stderr)
 
+    def test_records_are_figures(self):
+        rows = self.tables("--published", str(ROOT / "docs/records/h200.jsonl"))["published"]
+        self.assertEqual({row["quantity"] for row in rows}, {"step_time_s"})
+        self.assertLess(abs(rows[0]["error"]), 0.2)
+
     def test_published_figures_are_predicted_or_say_why_not(self):
         done = self.laptime("plan", "--published", CLUSTERS)
         self.assert_ok(done)

@@ -1,0 +1,60 @@
+// Records of laptime and of other programs as figures that are predicted.
+#include "cluster/recorded_runs.h"
+
+#include <gtest/gtest.h>
+
+#include "cluster/described_run.h"
+
+namespace laptime {
+namespace {
+
+Record record(const std::string& system, const std::string& more = "") {
+  Record record;
+  record.name = "step/model:small";
+  record.config = Json::parse(
+      R"({"model": "small", "edition": "2025", "num_layers": 3, "d_model": 768, "d_ff": 3072, "num_heads": 12,
+          "vocab_size": 10000, "context_length": 512, "batch_size": 4, "dtype": "bfloat16", "pass": "step")" +
+      more + (system.empty() ? "" : R"(, "system": ")" + system + R"(")") + "}");
+  record.machine = Json::parse(R"({"cpu_model": "a host", "card": {"name": "NVIDIA H200"}})");
+  record.time["step"].median = 0.25;
+  record.memory.peak_bytes = int64_t{3} << 30;
+  return record;
+}
+
+TEST(RecordedRuns, PredictLaptimesTimeByItsOwnProgram) {
+  const std::vector<PublishedRun> runs = runs_of_records({record("", R"(, "mode": "compile")")});
+  ASSERT_EQ(runs.size(), 1U);
+  EXPECT_EQ(runs[0].quantity, "step_time_s");
+  EXPECT_EQ(runs[0].value, "0.25");
+  const DescribedRun run = described(runs[0]);
+  EXPECT_EQ(run.refusal, "");
+  EXPECT_EQ(run.program, Program::kLaptime);
+  EXPECT_EQ(run.config.mode, Mode::kCompile);
+  EXPECT_EQ(run.config.device, "roofline:h200");
+  EXPECT_EQ(run.config.model.num_layers, 3);
+  EXPECT_TRUE(run.is_recorded);
+}
+
+TEST(RecordedRuns, PredictTimeAndPeakOfAnotherProgram) {
+  const std::vector<PublishedRun> runs = runs_of_records({record("pytorch", R"(, "implementation": "torch.compile")")});
+  ASSERT_EQ(runs.size(), 2U);
+  EXPECT_EQ(described(runs[0]).program, Program::kPyTorchCompile);
+  EXPECT_EQ(runs[1].quantity, "peak_memory_gib");
+  EXPECT_EQ(runs[1].value, "3");
+  EXPECT_EQ(described(runs_of_records({record("pytorch")})[0]).program, Program::kPyTorchEager);
+}
+
+TEST(RecordedRuns, LeaveOutWhatWasNotMeasured) {
+  Record failed = record("");
+  failed.status = Status::kFailed;
+  Record predicted = record("");
+  predicted.verdict.rating = kPredicted;
+  Record attention = record("");
+  attention.config = Json::parse(R"({"model": "attention", "pass": "forward"})");
+  Record unknown = record("");
+  unknown.config = Json::parse(R"({"pass": "step"})");
+  EXPECT_TRUE(runs_of_records({failed, predicted, attention, unknown}).empty());
+}
+
+}  // namespace
+}  // namespace laptime
