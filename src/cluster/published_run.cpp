@@ -119,7 +119,7 @@ std::vector<PublishedRun> parse_published_runs(std::string_view csv, std::string
 std::vector<PublishedRun> read_published_runs(const std::string& path) {
   if (path.ends_with(".jsonl") || path.ends_with(".json"))
     return runs_of_records(read_records(
-        {.path = path, .purpose = "records to predict", .advice = "give a file that laptime wrote as JSON"}));
+        {.path = path, .purpose = "records to predict", .advice = "give what laptime show --output json printed"}));
   const InputFile file(path, "table of published figures");
   if (file.size() > static_cast<int64_t>(kMaxPublishedBytes))
     throw Error::format("{}: larger than {} bytes; give a table of published figures", path, kMaxPublishedBytes);
