@@ -10,7 +10,7 @@ namespace laptime {
 
 struct Activities {
   std::string records;  // the source of the records, such as "CUPTI"
-  std::string missing;  // why there are no records; empty if there are
+  std::string missing;  // reason for missing records; empty if there are records
   int64_t kernels = 0;
   int64_t copies = 0;  // copies and fills of memory
   Seconds busy{};      // time in which at least one activity ran

@@ -13,8 +13,8 @@ namespace laptime::cpu {
 
 class CpuBackend : public Backend {
  public:
-  // Configures malloc of the process to keep freed memory mapped, so that buffers of libraries cause no page faults.
-  // `may_split`: float32 products may be computed as bfloat16 terms, so the peak of float32 is that of the faster way.
+  // Configures malloc of the process to keep freed memory mapped, so that buffers of libraries cause no page faults. If
+  // `may_split`, float32 products may be computed as bfloat16 terms, and the float32 peak is that of the faster method.
   CpuBackend(std::shared_ptr<const KernelTable> kernels, int threads, bool may_split = true);
   CpuBackend(std::vector<Kernel> kernels, int threads);
 

@@ -3,7 +3,7 @@
 
 namespace laptime::cpu {
 
-// From now on, OpenMP parallel regions that the calling thread enters run only on this thread.
+// Makes all OpenMP parallel regions that the calling thread enters from now on run on this thread only.
 void use_one_openmp_thread();
 
 }  // namespace laptime::cpu

@@ -1,4 +1,4 @@
-// Descriptors of graphs, and the choice of a plan.
+// Creates the descriptors of a graph, and chooses a plan.
 #include "backend/cuda/dnn_graph.h"
 
 #include <algorithm>
