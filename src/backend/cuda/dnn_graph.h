@@ -45,7 +45,7 @@ class DnnDescriptor {
   DnnDescriptorHandle handle_ = nullptr;
 };
 
-// The device for which plans are made: that of a handle or, without a handle, the one that a descriptor describes.
+// The device for which plans are made: that of `handle` or, on a machine without a GPU, the one described by `device`.
 struct DnnTarget {
   DnnHandle handle = nullptr;
   const DnnDescriptor* device = nullptr;

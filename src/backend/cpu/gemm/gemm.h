@@ -50,7 +50,8 @@ struct Gemm {
   std::byte* workspace = nullptr;  // as many bytes as the kernel requires
 };
 
-// Empty if the factors, the bias and the result have type `dtype`, otherwise the reason. The addend is not checked.
+// Returns an empty string if the factors, the bias and the result have type `dtype`, otherwise the reason. Ignores the
+// addend.
 std::string uniform_refusal(const Gemm& gemm, DType dtype);
 
 // An mc x nc block of C: rows [row, row + rows) and columns [column, column + columns) of one batch.
@@ -74,7 +75,7 @@ class GemmCut {
 
   int64_t count() const { return batches_ * row_blocks_ * column_blocks_; }
   GemmBlock operator[](int64_t index) const;
-  // The rows (columns) of a block, depending on whether it is the last one along its side of C.
+  // The number of rows (columns) of a block. `last`: the block is the last one along its side of C.
   int64_t rows(bool last) const { return last ? m_ - (row_blocks_ - 1) * rows_ : std::min(rows_, m_); }
   int64_t columns(bool last) const { return last ? n_ - (column_blocks_ - 1) * columns_ : std::min(columns_, n_); }
 
@@ -90,7 +91,7 @@ struct BlasLayout {
   bool transposed = false;
   int64_t leading = 1;
 };
-// Empty if neither rows nor columns are contiguous, or if they overlap.
+// Returns nothing if neither rows nor columns are contiguous, or if they overlap.
 std::optional<BlasLayout> blas_layout(const MatrixLayout& layout, int64_t rows, int64_t columns);
 
 // Offsets, in elements, of the first element of a block's rows in a, of its columns in b, and of the block in c.

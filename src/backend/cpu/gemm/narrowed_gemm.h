@@ -1,5 +1,5 @@
-// A bfloat16 GEMM in a library: float32 operands are rounded first, and the addend is copied to C before the product is
-// accumulated onto it.
+// Runs a bfloat16 GEMM in a library: rounds float32 operands first, and copies the addend to C, to which the library
+// then adds the product.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// A 16-bit GEMM in a float32 library: blocks are widened, multiplied, and rounded once.
+// Runs a 16-bit GEMM in a float32 library: blocks are widened, multiplied, and rounded once.
 #pragma once
 
 #include "backend/cpu/gemm/gemm.h"
