@@ -1,4 +1,4 @@
-// Activities: what ran on a device, according to the device's own records.
+// Activities: the device's own records of what ran on it.
 #pragma once
 
 #include <cstdint>

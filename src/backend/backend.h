@@ -36,7 +36,7 @@ class StepPool {
   StepPool(const StepPool&) = delete;
   StepPool& operator=(const StepPool&) = delete;
   virtual ~StepPool() = default;
-  // Aligned to at least 256 bytes, with arbitrary contents. Throws OutOfMemory.
+  // Allocates memory aligned to at least 256 bytes, with arbitrary contents. Throws OutOfMemory.
   virtual std::byte* allocate(int64_t bytes) = 0;
   virtual void free(std::byte* address) = 0;
   // Peaks since the pool was created: of the requested bytes, and of the device memory that the pool reserved.
@@ -78,7 +78,7 @@ class Recording {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
   virtual ~Recording() = default;
-  // Enqueues everything once more, on the same operands.
+  // Enqueues all of the recorded work again, on the same operands.
   virtual void run() = 0;
 };
 
@@ -119,10 +119,10 @@ class Backend {
   // Allocates memory aligned to at least 64 bytes and touches all its pages, so that a step has no page faults. Throws
   // Error if there is not enough memory.
   virtual std::unique_ptr<DeviceMemory> allocate(int64_t bytes, Contents contents = Contents::kZeros) = 0;
-  // A pool for the values of a step if the device allocates them one by one; null if they are placed in one block. The
+  // Creates a pool if the device allocates the values of a step one by one; null if they are placed in one block. The
   // backend must outlive the pool.
   virtual std::unique_ptr<StepPool> step_pool() { return nullptr; }
-  // The peak bytes of device memory held since reset_peak_held_bytes, which resets the peak to the bytes held then.
+  // The peak of the device memory held since reset_peak_held_bytes, which sets the peak to the bytes held at that time.
   virtual int64_t peak_held_bytes() const = 0;
   virtual void reset_peak_held_bytes() = 0;
 
@@ -139,7 +139,7 @@ class Backend {
   virtual void wait_for_communication(size_t count) { static_cast<void>(count); }
   // The communication launches between the last two calls of synchronize, and how long other launches waited for them.
   virtual CommunicationTimes communication_times() const { return {}; }
-  // Enqueues a pause: the next launch or mark begins that much later.
+  // Enqueues a pause: the next launch or mark is delayed by `time`.
   virtual void pause(Seconds time) = 0;
   // Enqueues mark `index`: the device records the time when all earlier work is done. Does not block.
   virtual void mark(size_t index) = 0;

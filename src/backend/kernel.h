@@ -64,7 +64,7 @@ struct Kernel {
   void (*launch)(const KernelCall&) = nullptr;
   // The arithmetic of the products for a signature; null: the op multiplies no matrices.
   ProductMath (*product_math)(const Signature&) = nullptr;
-  // Treats denormal operands and results of products as zero, like AMX and the bfloat16 dot product.
+  // Denormal operands and results of products are treated as zero, as AMX and the bfloat16 dot product do.
   bool flushes_denormals = false;
   // Intermediate values that are factors of another product are rounded to the type of the op's factors, as the op's
   // primitives do under autocast (docs/adr/0017).

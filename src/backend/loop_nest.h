@@ -1,5 +1,5 @@
-// LoopNest: the axes along which several operands are walked together. Adjacent axes are merged if every operand allows
-// it.
+// LoopNest: the axes over which several operands are iterated together. Adjacent axes are merged if every operand
+// allows it.
 #pragma once
 
 #include <array>

@@ -14,7 +14,7 @@ namespace laptime {
 
 class Builder {
  public:
-  // Annotations that new nodes get; set directly or through Scoped.
+  // The annotations of new nodes; set directly or through Scoped.
   NodeAnnotations current;
 
   // Adds a value that exists before the step: a parameter, a state or an input.
@@ -104,8 +104,8 @@ class Builder {
   std::map<std::string, std::vector<ValueId>> constants_;  // op and attributes -> its values
 };
 
-// The framework of a pass: emits the nodes of the old graph, changed or unchanged, into a new builder, and maps old
-// values to new ones.
+// The base of a pass: emits the nodes of the old graph, changed or unchanged, into a new builder, and maps old values
+// to new ones.
 class Replay {
  public:
   explicit Replay(const Graph& from) : from(from), map_(from.values.size()) { copy_sources(); }

@@ -50,7 +50,7 @@ bool is_odd(const BlasMatrix& matrix) {
 // The type of a factor or, if the library cannot read the factor, of a copy that it can read.
 TensorType readable_type(const TensorType& type, DType compute, int64_t batches, int64_t rows, int64_t columns) {
   if (type.dtype == compute && matrix_of(type, batches, rows, columns)) return type;
-  // A copy in the order of the original is faster if its matrices are readable.
+  // A copy with the axis order of the original is faster, if the library can read its matrices.
   TensorType copy{compute, dense_like(type.layout)};
   if (!matrix_of(copy, batches, rows, columns)) copy = contiguous_type(compute, type.shape());
   return copy;

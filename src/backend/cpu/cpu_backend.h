@@ -37,7 +37,7 @@ class CpuBackend : public Backend {
   std::vector<DeviceLimit> limits(DType factors) override;
 
   Team& team() { return team_; }
-  // Current and peak bytes of memory from allocate, rounded up to whole pages.
+  // Current and peak bytes of the memory from allocate(), rounded up to whole pages.
   int64_t held_bytes() const { return held_->now.load(std::memory_order_relaxed); }
   int64_t peak_held_bytes() const override { return held_->peak.load(std::memory_order_relaxed); }
   void reset_peak_held_bytes() override { held_->peak.store(held_bytes(), std::memory_order_relaxed); }

@@ -1,4 +1,4 @@
-// LAPTIME_ISA: the namespace of code that is compiled once per instruction set, and kernel names made from it.
+// LAPTIME_ISA: the namespace of code that is compiled once per instruction set, and kernel names that contain it.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The loops that a launch of a kernel would run on a given number of threads, determined without running them.
+// Determines, without running them, the loops that a launch of a kernel would run on a given number of threads.
 #pragma once
 
 #include <vector>

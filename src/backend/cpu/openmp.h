@@ -1,4 +1,4 @@
-// Keeps oneDNN on the calling thread. Otherwise it would start its own OpenMP threads.
+// Keeps oneDNN on the calling thread. By default, it would start its own OpenMP threads.
 #pragma once
 
 namespace laptime::cpu {

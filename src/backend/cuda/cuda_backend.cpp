@@ -1,4 +1,4 @@
-// Memory, launches, marks and transfers through the driver interface.
+// Implements memory, launches, marks and transfers through the driver interface.
 #include "backend/cuda/cuda_backend.h"
 
 #include <fmt/format.h>

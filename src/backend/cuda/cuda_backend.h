@@ -26,7 +26,7 @@ struct CudaOptions {
   bool tf32 = false;           // float32 products, and the measured limit for them, use TF32
 };
 
-// Libraries that kernels use; null if no kernel of the table uses it.
+// The libraries that kernels use. A library is null if no kernel of the table uses it.
 struct CudaLibraries {
   std::shared_ptr<const Blas> blas;
   std::shared_ptr<const Dnn> dnn;

@@ -5,7 +5,7 @@
 
 namespace laptime::cuda {
 
-// Groups of elements that a thread loads before it computes the first one.
+// The number of groups of elements that a thread loads before it computes the first one.
 constexpr int groups_in_flight(int operands) { return operands <= 2 ? 2 : 1; }
 
 // Maps elements in groups. `type_of(k)` is the type of operand k; if it is a compile-time constant, no code for other

@@ -117,7 +117,7 @@ LAPTIME_DEVICE int64_t quotient(int64_t a, int64_t b) {
   return a / b;
 }
 
-// Axes along which several operands are walked together; the last one varies fastest.
+// The axes over which several operands are iterated together; the last one varies fastest.
 template <int kOperands>
 struct Walk {
   int rank = 0;
@@ -183,7 +183,7 @@ constexpr int64_t group_size(Groups groups) {
   return groups == Groups::kFoursOfFloat32 ? kFour : kEight;
 }
 
-// Tensors of the same shape, walked together.
+// Tensors of the same shape, over which a kernel iterates together.
 template <int kOperands>
 struct Elements {
   DeviceData operand[kOperands] = {};

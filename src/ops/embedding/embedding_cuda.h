@@ -53,7 +53,7 @@ LAPTIME_CUDA_KERNEL(EmbeddingEights, embedding_eights)
 LAPTIME_DEVICE int64_t id_of(int64_t key) { return key >> 32; }
 LAPTIME_DEVICE int64_t position_of(int64_t key) { return key & 0xFFFFFFFF; }
 
-// A block sorts the keys of a chunk of positions in shared memory (bitonic sort).
+// One block sorts the keys of a chunk of positions in shared memory (bitonic sort).
 struct EmbeddingSort {
   static constexpr int kChunk = 2048;
   static constexpr int kMostThreads = kChunk / 2;

@@ -203,7 +203,7 @@ double logits_count(const TensorType& x, const TensorType& weight) {
 
 }  // namespace
 
-// Model FLOPs are those of linear and cross_entropy: recomputing the logits in backward does not count.
+// The model FLOPs are those of linear and cross_entropy; recomputing the logits in backward is not counted.
 const OpCard kLinearCrossEntropy = {
     .name = "linear_cross_entropy",
     .kind = OpKind::kContraction,

@@ -68,7 +68,7 @@ struct NormPacks : RowsInRegisters {
   static constexpr int kTogether = 2;
 };
 
-// A block per kTogether rows, for columns that can be moved in packs.
+// One block per kTogether rows, for columns that can be moved in packs.
 template <bool kCentred>
 struct NormForwardPacks : NormPacks {
   using Args = NormForward::Args;

@@ -7,7 +7,7 @@
 
 namespace laptime::LAPTIME_ISA::attention {
 
-// Rows [row, row + rows) of queries with keys [key, key + keys).
+// The scores of query rows [row, row + rows) and keys [key, key + keys).
 struct ScoreBlock {
   int64_t row, rows;
   int64_t key, keys;

@@ -5,7 +5,7 @@
 
 namespace laptime::LAPTIME_ISA::attention {
 
-// 2^x for x up to 127, within 1.5 ulp; 0 below 2^-100, NaN for NaN.
+// 2^x for x up to 127, within 1.5 ulp; 0 below 2^-100, NaN for NaN
 inline Vector exp2(const Vector& x) {
   constexpr float kSmallest = -100.0F;
   constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it leaves the nearest whole number in the low bits

@@ -1,4 +1,4 @@
-// Gemm: a matrix product with its operands in memory, and its division into blocks of C that threads take.
+// Gemm: a matrix product, its operands in memory, and its division into blocks of C that threads compute.
 #pragma once
 
 #include <cstddef>
@@ -70,7 +70,7 @@ class GemmCut {
     int64_t rows = 512, columns = 768;
     int64_t row_multiple = 8, column_multiple = 48;
   };
-  // Makes at least `min_blocks` blocks if the product is large enough to be worth sharing.
+  // Divides C into at least `min_blocks` blocks if the product is large enough to be worth sharing.
   GemmCut(const GemmShape& shape, const Limits& limits, int64_t min_blocks = 8);
 
   int64_t count() const { return batches_ * row_blocks_ * column_blocks_; }

@@ -83,7 +83,7 @@ struct Tiles {
   static int64_t workspace(const cpu::Gemm&) { return 0; }
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { tiles_gemm(team, gemm); }
 };
-// TilesDot is listed only where cpu::bfloat16_pairs() is not null.
+// Available only if cpu::bfloat16_pairs() is not null.
 struct TilesDot {
   static constexpr bool kOwnBits = true;
   static constexpr bool kFlushesDenormals = true;
@@ -97,7 +97,7 @@ struct TilesDot {
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->gemm(team, gemm); }
 };
 
-// Amx and AmxSplit are listed only where cpu::bfloat16_pairs() has an amx_gemm.
+// Like AmxSplit, available only if cpu::bfloat16_pairs() has an amx_gemm.
 struct Amx {
   static constexpr bool kOwnBits = true;
   static constexpr bool kFlushesDenormals = true;

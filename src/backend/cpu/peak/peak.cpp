@@ -25,7 +25,7 @@ PeakLoops loops_for(Isa isa) {
   return plain::peak_loops();
 }
 
-// Work is distributed in pieces of about 0.1 ms, so that a thread that starts late costs little.
+// Work is distributed in pieces of about 0.1 ms, so that a thread that starts late delays the others little.
 constexpr Seconds kPiece{1e-4};
 
 // Returns the number of repetitions of a loop that take about kPiece.

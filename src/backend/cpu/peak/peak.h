@@ -1,4 +1,4 @@
-// Measures the peak FLOP rate and memory bandwidth of this machine, which are the denominators of every fraction.
+// Measures the peak FLOP rate and memory bandwidth of this machine, of which reports give fractions.
 #pragma once
 
 #include "backend/cpu/team.h"

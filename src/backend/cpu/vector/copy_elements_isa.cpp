@@ -1,4 +1,4 @@
-// Copies by rows, by tiles for transposes, or element by element; fills.
+// Copies elements by rows, by tiles for transposes, or one by one; fills tensors.
 #include "backend/cpu/vector/copy_elements.h"
 
 #include <bit>

@@ -67,7 +67,7 @@ inline const float* float_elements(const TensorView& from, int64_t position, int
   return buffer;
 }
 
-// The rows of tensors of shape [..., C], with all leading axes counted as one; C may differ between the tensors.
+// The rows of tensors of shape [..., C], with all leading axes merged into one; C may differ between the tensors.
 class Rows {
  public:
   explicit Rows(std::initializer_list<const TensorView*> tensors);

@@ -81,7 +81,7 @@ class Shift {
   float high_, low_;
 };
 
-// The logistic function, 1 / (1 + e^-x).
+// The logistic function, 1 / (1 + e^-x)
 inline float sigmoid_f32(float x) { return 1.0F / (1.0F + exp_f32(-x)); }
 
 // Properties of the standard normal distribution at x.

@@ -85,7 +85,7 @@ class ForwardGroup {
     prefetch(2, next_.head, 0, kKeyBlock);
   }
 
-  // Adds keys [key, key + keys) to the sums of the tile that starts at row `from` of the group.
+  // Adds keys [key, key + keys) to the sums of the tile that starts at row `row` of the group.
   void add_tile(int64_t row, int64_t key, int64_t keys) {
     // The number of keys of the block visible to the first row of the tile. If causal, each following row sees one
     // more.

@@ -13,8 +13,8 @@ inline WritePrefetcher c_prefetcher(const CTile& tile) {
   return {tile.c, tile.rows, tile.columns * 4, tile.ldc * 4};
 }
 
-// Operands of later work that the micro-kernel prefetches, with the number of cache lines of each per kPrefetchInterval
-// words of K.
+// Operands of later work to prefetch, and how many cache lines of each the micro-kernel prefetches per
+// kPrefetchInterval words of K.
 struct Prefetches {
   ReadPrefetcher* b_panel = nullptr;  // the next panel of B
   int64_t b_lines = 0;

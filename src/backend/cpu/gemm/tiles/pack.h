@@ -77,7 +77,8 @@ void pack_a_panel(const ABlockSource& source, const RowPanels& panels, int64_t i
 }
 
 // Packs all panels of a block of A with any strides; intended for columns without gaps. All panels advance along K
-// together, so that each cache line of A is read once: the lines of one column may all map to one cache set.
+// together, so that each cache line of A is read once: the lines of one column may all map to one cache set and evict
+// each other.
 template <class Words, class Element>
 void pack_a_block(const ABlockSource& source, const RowPanels& panels, float* packed) {
   static_assert(kLanes >= kMr);
