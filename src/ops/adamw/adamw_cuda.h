@@ -16,7 +16,7 @@ struct AdamNumbers {
 // Reads and writes w, m and v in one pass. In each block, one thread computes the coefficients of the step.
 struct AdamUpdate {
   static constexpr int64_t kMostBlocks =
-      2048;  // as many as a card runs at the same time, so that few blocks compute the numbers
+      2048;  // as many as a card runs at once; more blocks would only compute the coefficients more often
   struct Args {
     Elements<7> elements;       // the next w, m, v; w, grad, m, v
     DeviceData step, lr, skip;  // skip may be absent

@@ -304,7 +304,7 @@ struct NormBackwardPacks : NormPacks {
       }
       float grad[kTogether][kEight];
       float xhat[kTogether][kEight];
-      float sums[kSums] = {};  // of g xhat, and of g, for each row
+      float sums[kSums] = {};  // sums of g xhat and of g, for each row
       LAPTIME_UNROLL
       for (int r = 0; r < kTogether; ++r) {
         values_of(raw_grad[r], args.grad_y.dtype, grad[r]);

@@ -11,8 +11,8 @@ namespace {
 
 using cpu::Team;
 
-constexpr int64_t kElementsPerPart = int64_t{32} * 1024;  // if the innermost axis is reduced
-constexpr int64_t kRowsPerPart = 64;                      // if whole rows are added
+constexpr int64_t kElementsPerPart = int64_t{32} * 1024;  // used if the innermost axis is reduced
+constexpr int64_t kRowsPerPart = 64;                      // used if whole rows are added
 constexpr int64_t kRowPiece =
     4096;  // columns of a row that are added at a time, so that their sums stay in the L1 cache
 

@@ -259,7 +259,7 @@ class BackwardPart {
   bool only_part_;
   BackwardScratch scratch_;
   QuerySums query_sums_;
-  int64_t head_ = 0;       // set by select_query, like the next two
+  int64_t head_ = 0;       // set by select_query, like sums_ and operands_
   float* sums_ = nullptr;  // grad_q of this part: [T and one tile, pitch_]
   std::optional<Operands> operands_;
   Prefetcher prefetcher_;
