@@ -1,4 +1,4 @@
-// Activities: what ran on a device, according to the device's own records.
+// Activities: the device's own records of what ran on it.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ namespace laptime {
 
 struct Activities {
   std::string records;  // the source of the records, such as "CUPTI"
-  std::string missing;  // why there are no records; empty if there are
+  std::string missing;  // reason for missing records; empty if there are records
   int64_t kernels = 0;
   int64_t copies = 0;  // copies and fills of memory
   Seconds busy{};      // time in which at least one activity ran

@@ -17,8 +17,8 @@
 
 namespace laptime {
 
-// Device memory, released with the object. The host may compute with the address but must not access the memory; only
-// Backend::read and write move bytes.
+// Device memory, freed by the destructor. The host may do arithmetic on the address but must not access the memory;
+// only Backend::read and write move bytes.
 class DeviceMemory {
  public:
   DeviceMemory() = default;
@@ -36,10 +36,10 @@ class StepPool {
   StepPool(const StepPool&) = delete;
   StepPool& operator=(const StepPool&) = delete;
   virtual ~StepPool() = default;
-  // Aligned to at least 256 bytes, with arbitrary contents. Throws OutOfMemory.
+  // Allocates memory aligned to at least 256 bytes, with arbitrary contents. Throws OutOfMemory.
   virtual std::byte* allocate(int64_t bytes) = 0;
   virtual void free(std::byte* address) = 0;
-  // The peak of the requested bytes, and the peak of the device memory that the pool held, since it was created.
+  // Peaks since the pool was created: of the requested bytes, and of the device memory that the pool reserved.
   virtual int64_t peak_requested_bytes() const = 0;
   virtual int64_t peak_reserved_bytes() const = 0;
 };
@@ -53,10 +53,10 @@ struct Launch {
   std::byte* workspace = nullptr;
   double flops = 0;           // model FLOPs
   int64_t bytes = 0;          // bytes that must be read and written
-  bool communicates = false;  // runs in the queue of communication
+  bool communicates = false;  // runs in the communication queue
 };
 
-// When a launch of communication ran, on the clock of the device.
+// Start and end of a communication launch, on the device's clock.
 struct CommunicationTime {
   Seconds begin{}, end{};
 };
@@ -71,27 +71,27 @@ enum class Contents : uint8_t {
   kNan,  // all bits set: NaN in every floating-point type, which reveals reads before the first write
 };
 
-// Launches, pauses and marks that a device has recorded and runs as a whole.
+// Launches, pauses and marks that a device has recorded and can run as a whole.
 class Recording {
  public:
   Recording() = default;
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
   virtual ~Recording() = default;
-  // Enqueues everything once more, on the same operands.
+  // Enqueues all of the recorded work again, on the same operands.
   virtual void run() = 0;
 };
 
-// A measured limit.
+// The result of measuring a limit.
 struct LimitReading {
   double value = 0;
-  bool is_estimate = false;  // the device was not idle, so this is an estimate that it did not reach
+  bool is_estimate = false;  // true if the device was not idle and did not reach the limit
 
   LimitReading(double measured) : value(measured) {}  // NOLINT(google-explicit-constructor)
   LimitReading(double measured, bool estimated) : value(measured), is_estimate(estimated) {}
 };
 
-// A limit of the device that measurements are compared with, and how to measure it.
+// A limit of the device, such as its peak FLOP/s, to compare measurements with, and how to measure it.
 struct DeviceLimit {
   enum class Kind : uint8_t {
     kProductFlops,  // FLOP/s of matrix products on all threads
@@ -112,39 +112,38 @@ class Backend {
   virtual ~Backend() = default;
 
   virtual std::string name() const = 0;  // "cpu", "roofline:h100"
-  // Whether kernels compute values. If not, there are no values and no losses.
+  // False if kernels compute no values, so that there are no losses either.
   virtual bool computes() const = 0;
   virtual const KernelTable& kernel_table() const = 0;
   std::span<const Kernel> kernels(const OpCard& op) const { return kernel_table().of(op); }
-  // Memory aligned to at least 64 bytes. All pages are touched, so that a step has no page faults. Throws Error if
-  // memory is not available.
+  // Allocates memory aligned to at least 64 bytes and touches all its pages, so that a step has no page faults. Throws
+  // Error if there is not enough memory.
   virtual std::unique_ptr<DeviceMemory> allocate(int64_t bytes, Contents contents = Contents::kZeros) = 0;
-  // A pool for the values of a step if the device allocates them one by one; null if they are placed in one block. The
+  // Creates a pool if the device allocates the values of a step one by one; null if they are placed in one block. The
   // backend must outlive the pool.
   virtual std::unique_ptr<StepPool> step_pool() { return nullptr; }
-  // The peak bytes of device memory held since reset_peak_held_bytes, which resets the peak to the bytes held then.
+  // The peak of the device memory held since reset_peak_held_bytes, which sets the peak to the bytes held at that time.
   virtual int64_t peak_held_bytes() const = 0;
   virtual void reset_peak_held_bytes() = 0;
 
   // Prepares a kernel; must be called before its first launch with this signature, and may be called again.
   virtual void prepare(const Kernel& kernel, const Signature& signature) = 0;
-  // Enqueues a launch. Launches and marks execute in order; launches of communication among themselves, beside the
-  // others and after all launches before them. Afterwards the caller may change what `launch` points to,
-  // except the bytes of the operands.
+  // Enqueues a launch. Launches and marks execute in order. Communication launches execute in order among themselves,
+  // after all launches enqueued before them and concurrently with later ones. The caller may then change everything
+  // that `launch` points to, except the bytes of the operands.
   virtual void launch(const Launch& launch) = 0;
-  // The ranks that launches of communication are among; called before the first of them. The group must outlive the
-  // backend.
+  // Sets the ranks that take part in communication; called before the first communication launch. The group must
+  // outlive the backend.
   virtual void join(Group& group) { static_cast<void>(group); }
-  // Later launches and marks begin when the first `count` launches of communication since synchronize are done.
+  // Later launches and marks begin when the first `count` communication launches since synchronize are done.
   virtual void wait_for_communication(size_t count) { static_cast<void>(count); }
-  // Times of the launches of communication before the last synchronize, since the one before it; and how long others
-  // waited for them.
+  // The communication launches between the last two calls of synchronize, and how long other launches waited for them.
   virtual CommunicationTimes communication_times() const { return {}; }
-  // Enqueues a pause: the next launch or mark begins that much later.
+  // Enqueues a pause: the next launch or mark is delayed by `time`.
   virtual void pause(Seconds time) = 0;
-  // Enqueues mark `index`: the device records the time when everything before it is done. Does not block.
+  // Enqueues mark `index`: the device records the time when all earlier work is done. Does not block.
   virtual void mark(size_t index) = 0;
-  // Whether steps after the first one run from a recording.
+  // True if steps after the first one run from a recording.
   virtual bool records_steps() const { return false; }
   // Records the work that `enqueue` enqueues, without running it. Returns null, without calling `enqueue`, if the
   // device cannot record. The backend must outlive the recording.
@@ -156,27 +155,27 @@ class Backend {
   virtual void synchronize() = 0;
   // The time of a mark on the clock of the device; valid after synchronize.
   virtual Seconds time_of_mark(size_t index) const = 0;
-  // Whether that clock and the marks are separate from the host's clock, which may then disagree with them.
+  // True if this clock and the marks are separate from the host's clock, and so may disagree with it.
   virtual bool has_own_clock() const { return false; }
   // The clock of the device, read by the host. It is monotonic and has an arbitrary origin.
   virtual Seconds now() = 0;
 
   // Runs `work`, which must leave the queue empty, and returns what the device recorded. Recording makes launches
-  // slower. A device without records states this in `missing`.
+  // slower. A device that keeps no records says so in `missing`.
   virtual Activities watch(const std::function<void()>& work) {
     work();
     Activities activities;
     activities.missing = "the device keeps no records";
     return activities;
   }
-  // Whether a tool listens that shows names for launches, and calls that begin and end a named range: work enqueued
-  // between them belongs to the range. Ranges of a recording are named when it is made.
+  // True if a profiler is attached that displays named ranges. Work enqueued between begin_range and end_range belongs
+  // to that range. In a recorded step, ranges keep the names they had when it was recorded.
   virtual bool names_ranges() const { return false; }
   virtual void begin_range(const char* name) { static_cast<void>(name); }
   virtual void end_range() {}
 
-  // Move bytes between host and device memory, after all work in the queue. Several host threads may call them at the
-  // same time for different bytes.
+  // Copy bytes between host and device memory, after all work in the queue. Several host threads may call them
+  // concurrently for different bytes.
   virtual void write(std::byte* device, const std::byte* host, int64_t bytes) = 0;
   virtual void read(std::byte* host, const std::byte* device, int64_t bytes) = 0;
 
@@ -184,7 +183,7 @@ class Backend {
   // timed region.
   virtual std::optional<Sensors> sensors() { return std::nullopt; }
 
-  // The limits for a step whose matrix products have factors of this type; none if nothing is computed.
+  // The limits that apply to a step whose matrix products have factors of this type; empty if nothing is computed.
   virtual std::vector<DeviceLimit> limits(DType factors) {
     static_cast<void>(factors);
     return {};

@@ -1,4 +1,4 @@
-// Group: the ranks of a run, as what a kernel of communication needs of them.
+// Group: the interface through which communication kernels exchange messages with other ranks.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace laptime {
 
-// Bytes that go to, or come from, another rank.
+// Bytes to send to, or to receive from, another rank.
 struct Message {
   int peer = 0;
   std::byte* data = nullptr;
@@ -27,22 +27,22 @@ class Group {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  // Sends and receives all messages, and returns when this rank's are done. Messages between two ranks arrive in the
-  // order in which they were sent, and each has the size that its receiver expects. Every rank makes the same calls in
-  // the same order, from one thread at a time. A rank that does not take part ends the run of every other rank.
+  // Sends and receives all messages, and returns when those of this rank are done. Messages between two ranks arrive in
+  // the order in which they were sent, and each must have the size that its receiver expects. Every rank must make the
+  // same calls in the same order, from one thread at a time; a rank that fails to do so ends the run of all others.
   virtual void exchange(std::span<const Message> outgoing, std::span<const Message> incoming) = 0;
 
   // Bytes that this rank has sent in `exchange` so far.
   virtual int64_t sent_bytes() const = 0;
 };
 
-// The queue in which a device runs communication beside its other kernels.
+// The queue in which a device runs communication concurrently with its other kernels.
 class GroupQueue : public Queue {
  public:
   explicit GroupQueue(Group& group) : group_(group) {}
 
   Group& group() { return group_; }
-  // Lists that a launch fills and that keep their memory.
+  // Message lists that each launch fills; they are reused to avoid allocation.
   std::vector<Message> outgoing, incoming;
 
   void exchange() { group_.exchange(outgoing, incoming); }

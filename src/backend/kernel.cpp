@@ -1,4 +1,4 @@
-// KernelTable, and reference implementations as kernels.
+// Implements KernelTable, and wraps reference implementations as kernels.
 #include "backend/kernel.h"
 
 #include <utility>

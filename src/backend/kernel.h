@@ -20,7 +20,7 @@ class Queue {
   virtual ~Queue() = default;
 };
 
-// Operands of a launch. Outputs are uninitialised; an optional output that nothing reads has null data.
+// Operands of a launch. Outputs are uninitialised; an optional output that no node reads has null data.
 struct KernelCall {
   const OpCard& op;
   const Attributes& attributes;
@@ -54,26 +54,26 @@ constexpr ProductMath math_of_factors(DType factors) {
 struct Kernel {
   const OpCard* op = nullptr;
   std::string name;  // "rows_avx512"
-  // Returns an empty string if the kernel supports the signature, otherwise the reason why not.
+  // Returns an empty string if the kernel supports the signature, otherwise the reason why it does not.
   std::string (*supports)(const Signature&) = nullptr;
   // Bytes of workspace; null: none. Must not depend on the number of threads, so that a plan is valid for any number.
   int64_t (*workspace)(const Signature&) = nullptr;
-  // Creates objects that launches of this signature look up in the queue, such as primitives of a library; null: none.
-  // Runs before the first launch and has no effect when run again; may allocate and throw.
+  // Creates objects that launches of this signature look up in the queue, such as primitives of a library. Runs before
+  // the first launch, and has no effect when run again. May allocate and throw. Null: nothing to prepare.
   void (*prepare)(const Signature&, Queue&) = nullptr;
   void (*launch)(const KernelCall&) = nullptr;
   // The arithmetic of the products for a signature; null: the op multiplies no matrices.
   ProductMath (*product_math)(const Signature&) = nullptr;
-  // Treats denormal operands and results of products as zero, like AMX and the bfloat16 dot product.
+  // Denormal operands and results of products are treated as zero, as AMX and the bfloat16 dot product do.
   bool flushes_denormals = false;
-  // Values computed between the products of an op are rounded to the type of its factors before they are multiplied,
-  // like the op's primitives under autocast (docs/adr/0017).
+  // Intermediate values that are factors of another product are rounded to the type of the op's factors, as the op's
+  // primitives do under autocast (docs/adr/0017).
   bool rounds_between_products = false;
   // Gives the same bits as every other kernel of the op with this flag, on any x86-64 processor with fused
   // multiply-adds and for any number of threads. False for library kernels, and for instructions that round
   // differently.
   bool reproducible = true;
-  // The library that the kernel needs and that a device may lack; null: none, or one that is part of the program.
+  // A library that the kernel needs and that a device may lack; null: none is needed, or it is part of the program.
   const char* library = nullptr;
 
   ProductMath math_of_products(const Signature& signature) const {
@@ -85,7 +85,7 @@ struct Kernel {
   int64_t workspace_bytes(const Signature& signature) const { return workspace == nullptr ? 0 : workspace(signature); }
 };
 
-// The kernels of one kind of device, by op. Using it does not need the device.
+// The kernels for one kind of device, by op. Can be used without such a device.
 class KernelTable {
  public:
   // Kernels of one op are in order of preference; kernels of different ops may be interleaved.

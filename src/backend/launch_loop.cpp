@@ -1,4 +1,4 @@
-// Bounds from the number of units and from the largest unit.
+// Bounds a launch's speed-up by the number of units and by the largest unit.
 #include "backend/launch_loop.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ double largest_share(const LaunchLoop& loop) {
   return std::min(1.0, loop.work.largest / static_cast<double>(loop.units));
 }
 
-// The time of a loop relative to one thread. Equal units take whole rounds.
+// The time of a loop relative to one thread. If units are equal, the number of rounds is rounded up.
 double relative_time(const LaunchLoop& loop, int threads) {
   const bool are_equal = loop.work.largest == 1;
   const double rounds =

@@ -12,8 +12,8 @@ struct LoopWork {
   double largest = 1;  // work of the largest unit relative to the mean
 };
 
-// FLOPs that a core computes in the time that it takes to move a 4-byte element to or from memory, at about 100 GFLOP/s
-// and 25 GB/s. It weights the loops of one kernel relative to each other.
+// FLOPs that a core computes in the time it takes to move a 4-byte element to or from memory, assuming 100 GFLOP/s and
+// 25 GB/s. Used to weight the loops of one kernel relative to each other.
 inline constexpr double kFlopsPerElement = 16;
 inline LoopWork moving(int64_t elements) { return {kFlopsPerElement * static_cast<double>(elements)}; }
 
@@ -25,8 +25,8 @@ struct LaunchLoop {
 // Work of the largest unit of these loops as a share of their total work; 1 without a loop.
 double largest_unit_share(std::span<const LaunchLoop> loops);
 
-// Upper bound on the speed-up of these loops, one after the other, on `threads` threads, if every thread is as fast as
-// a single one; 1 without a loop.
+// Upper bound on the speed-up of these loops, run one after the other on `threads` threads, if every thread is as fast
+// as a single one; 1 without a loop.
 double speed_up_bound(std::span<const LaunchLoop> loops, int threads);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Broadcasting, ordering and merging of axes.
+// Broadcasts, orders and merges the axes of a loop nest.
 #include "backend/loop_nest.h"
 
 namespace laptime {
@@ -47,7 +47,7 @@ void sort_by_first_operand(LoopNest& nest) {
   }
 }
 
-// Merges adjacent axes that every operand can walk as one axis.
+// Merges adjacent axes that are one axis, with a single stride, for every operand.
 void merge(LoopNest& nest) {
   size_t last = 0;
   for (size_t axis = 1; axis < static_cast<size_t>(nest.rank); ++axis) {

@@ -1,5 +1,5 @@
-// LoopNest: the axes along which several operands are walked together. Adjacent axes are merged if every operand allows
-// it.
+// LoopNest: the axes over which several operands are iterated together. Adjacent axes are merged if every operand
+// allows it.
 #pragma once
 
 #include <array>
@@ -30,7 +30,7 @@ struct LoopNest {
   }
 };
 
-// Broadcasts every layout to `shape`. Axes are ordered as in the memory of the first layout.
+// Broadcasts every layout to `shape`. Orders the axes as in the memory of the first layout.
 LoopNest memory_order_nest(const Shape& shape, std::span<const Layout* const> layouts);
 
 // Broadcasts every layout to `shape` and keeps the order of the axes, so that positions follow row-major indices.

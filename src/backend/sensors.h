@@ -1,4 +1,4 @@
-// Sensor readings of a device at one moment.
+// Sensors: readings of a device's sensors at one moment.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,7 @@
 
 namespace laptime {
 
-// Arrays are aligned to 64 bytes. Without memory, take() returns null and only counts the bytes.
+// Arrays are aligned to 64 bytes. If there is no memory, take() returns null and only counts the bytes.
 class Workspace {
  public:
   explicit Workspace(std::byte* memory) : memory_(memory) {}

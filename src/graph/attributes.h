@@ -1,4 +1,4 @@
-// Attributes: the parameters of an op (an axis, a scale, a shape), a plain struct held by value with its type erased.
+// Attributes: the parameters of an op (an axis, a scale, a shape), stored by value as a type-erased plain struct.
 #pragma once
 
 #include <array>

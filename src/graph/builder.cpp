@@ -1,4 +1,4 @@
-// Emission of nodes, and the replay on which passes are built.
+// Emits nodes, and replays graphs for passes.
 #include "graph/builder.h"
 
 #include "graph/structural_ops.h"

@@ -1,4 +1,4 @@
-// Builder, which adds every node of a graph, and Replay, on which passes are built.
+// Builder, which adds every node of a graph, and Replay, the base of passes that rewrite a graph.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ namespace laptime {
 
 class Builder {
  public:
-  // Annotations that new nodes get; set directly or through Scoped.
+  // The annotations of new nodes; set directly or through Scoped.
   NodeAnnotations current;
 
   // Adds a value that exists before the step: a parameter, a state or an input.
@@ -34,7 +34,7 @@ class Builder {
 
   // Names a value within the current scope ("": uses only the scope) and returns it.
   ValueId name(ValueId value, const std::string& name);
-  // The eager program's variable `variable` of the current frame now refers to `value`.
+  // Records that variable `variable` of the current frame of the eager program now refers to `value`.
   ValueId hold(ValueId value, const std::string& variable);
   void annotate(ValueId value, const ValueAnnotations& annotations);
   // Sets the role of a value and of its storage.
@@ -57,16 +57,17 @@ class Builder {
     size_t length_;
     Region outer_;
   };
-  // Enters a submodule of the current one. The outermost module, of the model or of a layer, is the part of the region.
+  // Enters a submodule of the current one. The outermost module of the layer, or else of the model, becomes the
+  // region's part.
   [[nodiscard]] Scoped scope(const std::string& module);
   // Enters a range of this name within the current one; the scope stays the same. Profiles and traces group by ranges.
   [[nodiscard]] Scoped range(const std::string& name);
   // Enters a layer of the model's stack.
   [[nodiscard]] Scoped layer(int64_t index);
-  // The place of a named value within the current module: its name as the scope, and its region.
+  // Enters the place of a named value in the current module: its name becomes the scope, and its region the region.
   [[nodiscard]] Scoped scope_of(ValueId value);
 
-  // Enters a function of the eager program, whose variables die when its last node has run.
+  // Enters a function of the eager program. Its variables die after its last node.
   class Framed {
    public:
     Framed(Builder& builder, const std::string& function);
@@ -80,7 +81,7 @@ class Builder {
   };
   [[nodiscard]] Framed frame(const std::string& function) { return Framed(*this, function); }
 
-  // Enters a part of the composite that is being lowered, if the composite names its parts; otherwise has no effect.
+  // Enters a part of the composite that is being lowered. Has no effect if the composite does not name its parts.
   class Parted {
    public:
     Parted(Builder& builder, size_t part);
@@ -103,8 +104,8 @@ class Builder {
   std::map<std::string, std::vector<ValueId>> constants_;  // op and attributes -> its values
 };
 
-// The framework of a pass: emits the nodes of the old graph, changed or unchanged, into a new builder, and maps old
-// values to new ones.
+// The base of a pass: emits the nodes of the old graph, changed or unchanged, into a new builder, and maps old values
+// to new ones.
 class Replay {
  public:
   explicit Replay(const Graph& from) : from(from), map_(from.values.size()) { copy_sources(); }

@@ -31,7 +31,7 @@ inline constexpr int kRoleCount = 8;
 const char* name_of(Phase phase);  // "forward"
 const char* name_of(Role role);    // "optimizer_state"
 
-// The kind of work that a kernel does, by which profiles sum up time.
+// The kind of work that a kernel does. Profiles sum up time by it.
 enum class WorkClass : uint8_t {
   kMatmul,
   kAttention,  // scores, softmax and values in one kernel
@@ -42,7 +42,7 @@ enum class WorkClass : uint8_t {
   kCopy,
   kLoss,
   kOptimizer,
-  kCommunication,  // between ranks: what computation waits for
+  kCommunication,  // between ranks: computation waits for it
 };
 inline constexpr int kWorkClassCount = 10;
 const char* name_of(WorkClass work);  // "matmul"
@@ -74,7 +74,7 @@ struct Region {
 
 inline constexpr char kRangeSeparator = '/';
 
-// "layers.3", the scope of a layer.
+// The scope of a layer, such as "layers.3".
 std::string layer_scope(int64_t layer);
 inline constexpr const char* kAnyLayerScope = "layers.*";
 
@@ -96,7 +96,7 @@ struct Value {
   TensorType type;
   StorageId storage;
   NodeId producer;  // invalid for a source (parameter, state, input)
-  int output = 0;   // which output of the producer
+  int output = 0;   // index among the outputs of the producer
   Role role = Role::kActivation;
   ValueAnnotations annotations;
 };
@@ -155,8 +155,8 @@ struct Graph {
 // The graph as text, one line per node (`laptime explain --dump graph`).
 std::string print(const Graph& graph);
 
-// Checks the rules that every pass must keep, and aborts with the pass's name if one is broken: a value is defined
-// before it is read, types are those that the cards infer, and no node reads a state after its update.
+// Checks the rules that every pass must keep: a value is defined before it is read, types are those that the cards
+// infer, and no node reads a state after its update. Aborts with the name of the pass `after` if a rule is broken.
 void verify(const Graph& graph, const std::string& after);
 
 }  // namespace laptime

@@ -89,7 +89,7 @@ int64_t bytes_of(const Signature& signature) {
   if (signature.op->bytes != nullptr) return signature.op->bytes(signature);
   Size bytes = 0;
   for (const TensorType& type : signature.in) {
-    // A broadcast operand is read once: only elements that its strides reach are counted.
+    // A broadcast operand is read once, so elements along axes of stride 0 are counted once.
     Size elements = 1;
     for (int axis = 0; axis < type.layout.rank(); ++axis) {
       if (type.layout.strides[axis] != 0) elements *= type.layout.shape[axis];

@@ -24,7 +24,7 @@ enum class OpKind : uint8_t {
   kCopy,           // moves bytes: copies, casts, gathers, fills
   kSymbolic,       // replaced by a pass before anything runs
   kCommunication,  // between ranks
-  kWait,           // for communication
+  kWait,           // waits for communication
 };
 const char* name_of(OpKind kind);
 
@@ -39,7 +39,7 @@ struct Signature {
   std::vector<TensorType> in;
   std::vector<TensorType> out;
 
-  // "matmul(float32 [1024, 768], float32 [768, 768] strides [1, 768])": the key under which a kernel choice is stored.
+  // Key under which a kernel choice is stored: "matmul(float32 [1024, 768], float32 [768, 768] strides [1, 768])".
   std::string text() const;
 };
 Signature signature_of(const Graph& graph, const Node& node);
@@ -62,7 +62,7 @@ struct GradientContext {
   std::vector<ValueId> grad_in;       // filled in by the card; same size as `in`, invalid where no gradient is wanted
 };
 
-// A small set of output or input positions, {1, 2}. Positions from 32 on are in no set.
+// A small set of output or input positions, such as {1, 2}. It cannot contain positions from 32 on.
 struct IndexSet {
   static constexpr int kEnd = 32;
   uint32_t bits = 0;
@@ -87,8 +87,8 @@ struct Update {
 struct OpCard {
   const char* name = "";
   OpKind kind = OpKind::kPointwise;
-  // The class of its work; if absent, it follows from the kind. Unless the op is a contraction, the ops that it is
-  // lowered to inherit this class.
+  // The class of its work; if absent, it follows from the kind. Ops that result from lowering this op inherit the
+  // class, except contractions.
   std::optional<WorkClass> work_class{};
 
   // Types of the outputs. Checks its inputs with LAPTIME_CHECK, because a wrong graph is a bug in this program.
@@ -109,8 +109,8 @@ struct OpCard {
   void (*reference)(const OpCall&) = nullptr;
   // Lowers the op to the simpler ops that a framework runs in eager mode. Null: the op is a primitive.
   std::vector<ValueId> (*decompose)(Builder&, const Attributes&, std::span<const ValueId> in) = nullptr;
-  // Attributes with which the op itself rounds floating-point input `input` (or output `output`) to type `to`, so that
-  // the adjacent cast is not needed; nothing if it cannot. Null: it never can.
+  // Returns attributes with which the op itself rounds floating-point input `input` (or output `output`) to type `to`,
+  // so that the adjacent cast is not needed. Returns nothing if the op cannot. Null: it never can.
   std::optional<Attributes> (*fold_input_cast)(const Attributes&, int input, DType to) = nullptr;
   std::optional<Attributes> (*fold_output_cast)(const Attributes&, int output, DType to) = nullptr;
   // The output is the input converted to another number type, and nothing else: fold_casts may fold it into an adjacent
@@ -118,20 +118,20 @@ struct OpCard {
   bool is_cast = false;
   // The output is the sum of the two inputs, in their common type: fold_addends may fold it into an adjacent op.
   bool is_sum = false;
-  // Attributes with which the op takes an additional last input with the shape of output 0, and adds it to that output;
-  // nothing if it cannot. Null: it never can.
+  // Returns attributes with which the op takes an additional last input, of the shape of output 0, and adds it to that
+  // output. Returns nothing if the op cannot. Null: it never can.
   std::optional<Attributes> (*fold_addend)(const Attributes&) = nullptr;
-  // As a whole, the op needs less memory than its decomposition and more FLOPs in backward. Kept by steps that
-  // recompute.
+  // The op needs less memory than its decomposition but more FLOPs in backward. Steps that recompute keep it whole.
   bool trades_time_for_memory = false;
-  // Whether, for these inputs, its decomposition takes less time than the whole op and hardly more memory. Null: never.
+  // Returns whether, for these inputs, the decomposition is faster than the whole op and needs hardly more memory.
+  // Null: never.
   bool (*is_faster_lowered)(const Attributes&, std::span<const TensorType> in) = nullptr;
-  // Whether its kernels may skip products that `flops` counts, because a mask hides them.
+  // True if its kernels may skip products that `flops` counts, because a mask hides them.
   bool may_skip_products = false;
   // Outputs that may be null if no node reads them; any other unread output gets scratch memory.
   IndexSet optional_outputs{};
   std::vector<Update> updates{};
-  // Output i is the next value of input i, for each of any number of inputs; its type may be another view of the bytes.
+  // Output i is the next value of input i, for any number of inputs. Its type may be another view of the same bytes.
   bool updates_each = false;
   // Permission to write output `output` over input `input`, which the plan uses if no later node reads the input and
   // the types agree.
@@ -141,11 +141,11 @@ struct OpCard {
   // constants within the step.
   bool is_module_buffer = false;
 
-  // kCommunication only. Output i depends on input i alone, so that several nodes may become one. `wait` is the op
-  // whose node stands between the communication and the nodes that read what it makes.
+  // kCommunication only: the op that waits for the communication, before any node reads its outputs. Output i depends
+  // on input i alone, so several nodes may be merged into one.
   const OpCard* wait = nullptr;
-  // kCommunication only: made before forward reads it and again before backward does, so that it is not kept in
-  // between.
+  // kCommunication only: runs once before forward reads the output and again before backward does, so that the output
+  // is not kept in between.
   bool is_made_where_read = false;
 
   bool has_updates() const { return updates_each || !updates.empty(); }
@@ -153,7 +153,7 @@ struct OpCard {
   int updated_input(int output) const;
 };
 
-// Work of the optimizer is classified by its phase. A cast is always a cast.
+// Optimizer nodes are classified by their phase, except that a cast is always a cast.
 WorkClass work_class_of(const Node& node);
 
 double flops_of(const Signature& signature);

@@ -1,4 +1,4 @@
-// A graph as text.
+// Prints a graph as text.
 #include <fmt/format.h>
 
 #include "base/words.h"

@@ -22,7 +22,7 @@ std::vector<TensorType> infer_contiguous(const Attributes&, std::span<const Tens
   return {contiguous_type(in[0].dtype, in[0].shape())};
 }
 
-// Like PyTorch, a cast keeps the order of the axes in memory.
+// As in PyTorch, a cast keeps the order of the axes in memory.
 std::vector<TensorType> infer_cast(const Attributes& attributes, std::span<const TensorType> in) {
   return {{attributes.as<CastAttributes>().dtype, dense_like(in[0].layout)}};
 }

@@ -89,8 +89,8 @@ ValueId contiguous(Builder& build, ValueId x);                                //
 ValueId cast(Builder& build, ValueId x, DType dtype);                         // x itself if it has that type
 ValueId fill(Builder& build, const Shape& shape, double value, DType dtype);  // a new value in every step
 ValueId assign(Builder& build, ValueId state, ValueId value);                 // the state's next value
-// `earlier` is empty, or contains a gradient for each parameter, to which the new one is added as soon as it is
-// complete.
+// `earlier` is empty, or contains one gradient for each parameter. Each new gradient is added to the earlier one as
+// soon as it is complete.
 std::vector<ValueId> gradients(Builder& build, ValueId loss, std::span<const ValueId> parameters,
                                std::span<const ValueId> earlier = {});
 

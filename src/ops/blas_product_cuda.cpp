@@ -1,4 +1,4 @@
-// Matrix products by cuBLASLt: which operands it reads directly, and which are copied first.
+// Matrix products by cuBLASLt: decides which operands the library reads directly and which are copied first.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -12,15 +12,16 @@
 namespace laptime::cuda {
 namespace {
 
-constexpr uint32_t kAlignment = 16;    // the widest load of a thread
-constexpr int64_t kPaddedBytes = 128;  // padded rows begin at multiples of this, so that no row adds a line of memory
+constexpr uint32_t kAlignment = 16;  // the widest load of a thread
+// Padded rows begin at multiples of this, so that padding adds no memory line to a row.
+constexpr int64_t kPaddedBytes = 128;
 
 uint32_t alignment_of(const TensorType& type) {
   const auto begin = static_cast<uint64_t>(type.layout.offset * size_of(type.dtype));
   return begin == 0 ? kAlignment : static_cast<uint32_t>(std::min<uint64_t>(kAlignment, begin & (~begin + 1)));
 }
 
-// The tensor as matrices [batches, rows, columns]; nothing if the library cannot read them in place.
+// Describes the tensor as matrices [batches, rows, columns]. Returns nothing if the library cannot read them in place.
 std::optional<BlasMatrix> matrix_of(const TensorType& type, int64_t batches, int64_t rows, int64_t columns) {
   const std::optional<Layout> layout = reshaped(type.layout, {batches, rows, columns});
   if (!layout) return std::nullopt;
@@ -41,15 +42,15 @@ std::optional<BlasMatrix> matrix_of(const TensorType& type, int64_t batches, int
   return std::nullopt;
 }
 
-// Whether rows or columns start at addresses that are not multiples of 16 bytes.
+// True if rows or columns start at addresses that are not multiples of 16 bytes.
 bool is_odd(const BlasMatrix& matrix) {
   return matrix.alignment < kAlignment || matrix.leading * size_of(matrix.dtype) % kAlignment != 0;
 }
 
-// The type of a factor or, if the library cannot read it, of its copy.
+// The type of a factor or, if the library cannot read the factor, of a copy that it can read.
 TensorType readable_type(const TensorType& type, DType compute, int64_t batches, int64_t rows, int64_t columns) {
   if (type.dtype == compute && matrix_of(type, batches, rows, columns)) return type;
-  // A copy in the order of the original is faster if its matrices are readable.
+  // A copy with the axis order of the original is faster, if the library can read its matrices.
   TensorType copy{compute, dense_like(type.layout)};
   if (!matrix_of(copy, batches, rows, columns)) copy = contiguous_type(compute, type.shape());
   return copy;
@@ -57,7 +58,7 @@ TensorType readable_type(const TensorType& type, DType compute, int64_t batches,
 
 int64_t batches_of(const Product& product) { return product.b.shape().rank() == 3 ? product.b.shape()[0] : 1; }
 
-// A product in the terms of the library, and the copies that precede it.
+// A product as cuBLASLt describes it, and the copies that must precede it.
 class BlasCall {
  public:
   // If `memory` is null, only counts the bytes of the workspace.
@@ -86,7 +87,7 @@ class BlasCall {
   BlasOperands operands;
   // Buffers for operands that must be copied first.
   std::optional<TensorView> a_copy, b_copy, bias_copy, addend_copy;
-  // The bias rounded to the type of the factors, from which bias_copy is then made in the type of the result.
+  // The bias rounded to the type of the factors. bias_copy is made from it, in the type of the result.
   std::optional<TensorView> rounded_bias;
 
  private:
@@ -101,8 +102,8 @@ class BlasCall {
     return copy->data;
   }
 
-  // The library reads a bias in the type of the result. A result in float32 of narrower factors has a bias that is
-  // rounded like the factors.
+  // The library reads a bias in the type of the result. If the result is float32 and the factors are narrower, the bias
+  // is first rounded to the type of the factors.
   void add_bias(const TensorView& bias, DType compute, DType result) {
     blas.has_bias = true;
     blas.bias = result;
@@ -113,8 +114,8 @@ class BlasCall {
     operands.bias = bias_copy->data;
   }
 
-  // The library can add only a matrix with adjacent columns. Any other addend is copied to the result first, and the
-  // product is added to that.
+  // The library can add only a matrix with adjacent columns. Any other addend is first copied to the result, and the
+  // product is then added to it.
   void add_addend(const TensorView& addend, const TensorView& c) {
     blas.adds_c = true;
     operands.c = operands.d;
@@ -140,14 +141,14 @@ void launch_direct(const KernelCall& call, const Product& product, const BlasCho
   static_cast<Queue&>(call.queue).launch(blas.blas, blas.operands);
 }
 
-// A copy in memory that is larger than the original.
+// A copy of an operand in padded memory.
 struct PaddedCopy {
-  TensorView whole;  // with the rounded sides
-  TensorView part;   // the original's sides
+  TensorView whole;  // including the padding
+  TensorView part;   // without the padding
 };
 
-// A product with sides rounded up to multiples of 16 bytes, in which every row is aligned: the library has slow
-// algorithms alone for others. Operands that change are copied.
+// A product whose sides are rounded up to multiples of 16 bytes, so that every row is aligned: the library has only
+// slow algorithms for unaligned rows. Operands whose shape or alignment changes are copied.
 class PaddedProduct {
  public:
   // If `memory` is null, only counts the bytes of the workspace.
@@ -163,7 +164,8 @@ class PaddedProduct {
     const BlasMatrix a_matrix = *matrix_of(a, batches, m, k);
     const BlasMatrix b_matrix = *matrix_of(b, batches, k, n);
     const int64_t elements = kAlignment / size_of(original.compute);
-    // A side matters where it is the one whose elements are adjacent. Rows of several axes are never those of `m`.
+    // Only the side along which elements are adjacent must be rounded up. If `a` has several row axes, they are not
+    // padded.
     const bool rounds_m = !a_matrix.columns_adjacent && a.shape().rank() == b_shape.rank();
     const bool rounds_k = a_matrix.columns_adjacent || !b_matrix.columns_adjacent;
     const int64_t wide_m = rounds_m ? align_up(m, elements) : m;
@@ -186,14 +188,14 @@ class PaddedProduct {
   }
 
   bool pads() const { return a_copy || b_copy || c_copy; }
-  // The product to compute. It refers to this object.
+  // Returns the product to compute, which refers to this object.
   const Product& product() {
     if (bias_copy) rounded.bias = &bias_copy->whole;
     return rounded;
   }
   int64_t bytes() const { return workspace_.bytes(); }
 
-  // The columns of `a` and rows of `b` beyond the original k; they must be 0.
+  // The padding of `a` (columns) and of `b` (rows) beyond the original k. It must be filled with 0.
   TensorView added_columns() const { return added(*a_copy, -1); }
   TensorView added_rows() const { return added(*b_copy, -2); }
   bool adds_k() const { return added_k_ > 0; }
@@ -227,7 +229,7 @@ class PaddedProduct {
     return {whole, {whole.data, type}};
   }
 
-  // The elements by which the copy is longer than the original along an axis.
+  // The padding of a copy along an axis.
   static TensorView added(const PaddedCopy& copy, int axis) {
     TensorType type = copy.part.type;
     type.layout.offset = type.layout.shape[axis] * type.layout.strides[axis];

@@ -1,4 +1,4 @@
-// CUDA kernels of cross entropy for all ops that compute it, over all rows or a chunk of them. The log-sum-exp is
+// CUDA kernels shared by all ops that compute cross entropy, over all rows or a chunk of them. The log-sum-exp is
 // float64, because its rounding error affects every probability in the row.
 #pragma once
 
@@ -10,24 +10,25 @@
 
 namespace laptime::cuda {
 
-// Number of elements at `position` and following that precede the first address at which a pack can be moved.
+// The number of elements from `position` on that precede the first address at which a pack can be loaded.
 LAPTIME_DEVICE int before_packs(const DeviceData& x, int64_t position) {
   const auto size = static_cast<int>(size_of(x.dtype));
   const auto past = static_cast<int>(reinterpret_cast<uintptr_t>(x.data + position * size) % kWordsBytes);
   return past == 0 ? 0 : (kWordsBytes - past) / size;
 }
 
-// Whether rows have adjacent logits that can be moved in packs.
+// True if rows have adjacent logits that can be moved in packs.
 LAPTIME_DEVICE bool has_packs(const DeviceRows& logits) {
   return moves_fours(logits.dtype) && logits.column_stride == 1;
 }
 
-// The distance of the columns of a pack.
+// The distance between columns of a pack.
 using PackStep = std::integral_constant<int64_t, 1>;
 
-// Calls body(column, step, logits) for the logits in the row at `row` that this thread of a block processes: logits[i]
-// is in column `column` + i `step`. If `in_packs`, they are loaded in packs, whose step is 1, with single ones before
-// and after, as a row may start at any element. Others are loaded eight together as long as possible, then one by one.
+// Calls body(column, step, logits) for the logits in the row at `row` that this thread of a block processes; logits[i]
+// is in column `column` + i `step`. If `in_packs`, logits are loaded in packs, with a step of 1. A row may start at any
+// element, so single logits may precede and follow the packs. Otherwise logits are loaded in groups of eight, and the
+// remaining ones one by one.
 template <class Body>
 LAPTIME_DEVICE void for_logits(const Thread& thread, const DeviceRows& logits, int64_t row, int64_t columns,
                                bool in_packs, const Body& body) {
@@ -69,11 +70,11 @@ LAPTIME_DEVICE void for_logits(const Thread& thread, const DeviceRows& logits, i
   for (; column < columns; column += threads) one();
 }
 
-// A block per row of `logits`, which are rows `first_row` and following of the other operands:
+// One block per row of `logits`. Row i of the logits corresponds to row `first_row` + i of the other operands.
 //   log_sum_exp = log(sum(exp(logits))), loss = log_sum_exp - logits[target]
 struct CrossEntropyRows {
   struct Args {
-    DeviceRows logits, targets;  // a target is a row
+    DeviceRows logits, targets;  // one target per row
     DeviceData log_sum_exp;      // [rows]; may be absent
     double* losses;              // [rows]
     int64_t columns;
@@ -83,7 +84,7 @@ struct CrossEntropyRows {
     WarpParts<float> maxima;
     WarpParts<double> sums;
   };
-  // Shift subtracted from the logits: their maximum, or 0 if that is infinite, because inf - inf is NaN.
+  // The number that is subtracted from the logits: their maximum, or 0 if that is infinite, because inf - inf is NaN.
   LAPTIME_DEVICE static float shift_of(float maximum) { return fabsf(maximum) == INFINITY ? 0 : maximum; }
 
   // Converts a sum of exp(logit - from) into a sum of exp(logit - to). An empty sum stays 0, because the factor may be
@@ -97,8 +98,8 @@ struct CrossEntropyRows {
     const auto logit = [&](int64_t column) {
       return load(thread, args.logits, row + column * args.logits.column_stride);
     };
-    // One pass keeps the largest logit that a thread has seen, and the sum of exp(logit - shift), which a larger logit
-    // rescales.
+    // A single pass keeps the largest logit of a thread so far, and the sum of exp(logit - shift). A new largest logit
+    // rescales the sum.
     float row_max = -INFINITY;
     double row_sum = 0;
     const auto add = [&]<int kCount>(const float(&logits)[kCount]) {
@@ -125,7 +126,7 @@ struct CrossEntropyRows {
 };
 LAPTIME_CUDA_KERNEL(CrossEntropyRows, cross_entropy_rows)
 
-// One block: the mean of the losses of the rows.
+// Runs on one block. Computes the mean of the losses of the rows.
 struct MeanLoss {
   struct Args {
     const double* losses;  // [rows]
@@ -144,13 +145,13 @@ struct MeanLoss {
 };
 LAPTIME_CUDA_KERNEL(MeanLoss, mean_loss)
 
-// A block per row: grad = (exp(logit - log_sum_exp) - onehot) grad_loss / mean_rows; may overwrite the logits. Row 0 of
-// the logits corresponds to row `first_row` of targets and log_sum_exp.
+// One block per row: grad = (exp(logit - log_sum_exp) - onehot) grad_loss / mean_rows; may overwrite the logits. Row i
+// of the logits corresponds to row `first_row` + i of targets and log_sum_exp.
 struct CrossEntropyBackward {
   static constexpr int kThreads = 256;
   struct Args {
     DeviceData grad_loss;
-    DeviceRows logits, targets, log_sum_exp;  // targets and log_sum_exp: a row per element
+    DeviceRows logits, targets, log_sum_exp;  // targets and log_sum_exp: one element per row
     DeviceData grad;                          // contiguous
     int64_t columns;
     int64_t mean_rows;  // the number of rows over which the loss is averaged
@@ -163,11 +164,11 @@ struct CrossEntropyBackward {
     const int64_t operand_row = args.first_row + thread.block();
     const auto log_sum_exp = load<double>(thread, args.log_sum_exp, args.log_sum_exp.row(operand_row));
     const auto target = load<int64_t>(thread, args.targets, args.targets.row(operand_row));
-    // Subtracted in two parts, as conversions to float64 take longer than exp.
+    // Subtracts log_sum_exp as two floats, because converting every logit to float64 would take longer than exp.
     const auto high = static_cast<float>(log_sum_exp);
     const float low = fabsf(high) == INFINITY ? 0 : static_cast<float>(log_sum_exp - static_cast<double>(high));
     const int64_t grad_row = thread.block() * args.columns;
-    // Packs of logits and of their gradients begin at the same columns.
+    // True if packs of logits and packs of their gradients begin at the same columns.
     const bool in_packs = has_packs(args.logits) && moves_fours(args.grad.dtype) &&
                           before_packs(args.logits, row) == before_packs(args.grad, grad_row);
     const auto put = [&]<int kCount, class Step>(int64_t column, Step step, const float(&logits)[kCount]) {

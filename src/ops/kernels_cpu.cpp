@@ -1,4 +1,4 @@
-// The kernels of one instruction set, by its name, and all references.
+// Collects the kernels of one instruction set, selected by name, and all reference kernels.
 #include "ops/kernels_cpu.h"
 
 #include "ops/registry.h"

@@ -1,4 +1,4 @@
-// The kernels of CUDA devices, from every family of ops that has any.
+// Collects the kernels of CUDA devices from all op families.
 #include "ops/kernels_cuda.h"
 
 // A family without kernels expands to nothing.

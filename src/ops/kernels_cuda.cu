@@ -1,2 +1,2 @@
-// The entry points of all kernels, for the card.
+// The entry points of all CUDA kernels.
 #include <cuda_kernels.h>

@@ -12,8 +12,8 @@ namespace laptime {
 // Kernels of an op are in order of preference. They run in a cuda::Queue.
 std::vector<Kernel> cuda_kernels();
 
-// The image for the CUDA driver: every kernel that LAPTIME_CUDA_KERNEL declares, for several generations of cards.
-// Empty in a build without the CUDA toolkit.
+// The image for the CUDA driver: all kernels declared by LAPTIME_CUDA_KERNEL, for several generations of cards. Empty
+// in a build without the CUDA toolkit.
 std::span<const std::byte> cuda_image();
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Expansion of op_list.inc into the kernels of one instruction set.
+// Expands op_list.inc into the kernels of one instruction set.
 #include "backend/cpu/isa_namespace.h"
 #include "backend/kernel.h"
 

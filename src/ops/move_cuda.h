@@ -8,7 +8,7 @@
 
 namespace laptime::cuda {
 
-// The copy as rows, if the columns of both sides are adjacent and there is more than one row.
+// Describes the copy as rows, if the columns of both sides are adjacent and there is more than one row.
 inline std::optional<RowCopy> row_copy(const TensorView& from, const TensorView& to) {
   const Layout* layouts[] = {&to.type.layout, &from.type.layout};
   LoopNest nest = memory_order_nest(to.shape(), layouts);
@@ -35,7 +35,7 @@ inline bool launch_row_copy(const KernelCall& call, const RowCopy& copy, int64_t
   }
   const int64_t pieces = (copy.columns + CopyRowPieces::kPiece - 1) / CopyRowPieces::kPiece;
   const int64_t blocks = elements / copy.columns * pieces;
-  // A block for a short row would have idle threads.
+  // For a short row, most threads of a block would be idle.
   if (copy.columns < CopyRowPieces::kThreads || blocks > INT32_MAX) return false;
   launch<CopyRowPieces>(call, blocks, CopyRowPieces::kThreads, {{copy}, pieces});
   return true;

@@ -1,4 +1,4 @@
-// Matrix products on CUDA devices, for the ops that multiply matrices: with our own kernel, and with cuBLASLt.
+// Matrix products on CUDA devices, by our own kernel or by cuBLASLt, for all ops that multiply matrices.
 #pragma once
 
 #include <span>
@@ -23,24 +23,24 @@ struct Product {
 // Launches our GEMM, not cuBLASLt's.
 void launch_product(const KernelCall& call, const Product& product);
 
-// Launches a product of cuBLASLt. Factors that it cannot read directly, such as those with a type other than `compute`,
-// are copied to the workspace first.
+// Selects how cuBLASLt computes a product. Factors that it cannot read directly, such as those with a type other than
+// `compute`, are copied to the workspace first.
 struct BlasChoice {
   int algorithm = 0;  // index among the library's proposals
   bool tf32 = false;
   bool any_order = false;  // as in BlasProduct
-  // Matrices whose rows do not start at multiples of 16 bytes, such as logits for 50,257 words, are copied to and from
-  // memory in which they do, because the library's algorithms for unaligned rows are slower.
+  // If rows of a matrix do not start at multiples of 16 bytes, as with logits for a vocabulary of 50,257, the matrix is
+  // copied to or from padded memory, because the library's algorithms for unaligned rows are slower.
   bool padded = false;
 };
-inline constexpr int kPaddedAlgorithms = 3;  // the number of proposals that are tried with padded matrices
+inline constexpr int kPaddedAlgorithms = 3;  // proposals that are tried with padded matrices
 
 std::string blas_refusal(const Product& product, const BlasChoice& choice);
 int64_t blas_workspace(const Product& product, const BlasChoice& choice = {});
 void prepare_blas(const Product& product, const BlasChoice& choice, Queue& queue);
 void launch_blas(const KernelCall& call, const Product& product, const BlasChoice& choice);
 
-// The product of a call or, if the views have no memory, of a signature.
+// Returns the product of a call or, if the views have no memory, of a signature.
 using ProductOfCall = Product (*)(const Attributes& attributes, std::span<const TensorView> in,
                                   std::span<const TensorView> out);
 
@@ -54,7 +54,7 @@ struct ViewsOfSignature {
   }
 };
 
-// The functions of a kernel that multiplies with cuBLASLt.
+// The functions of a kernel that multiplies by cuBLASLt.
 template <ProductOfCall kProductOf, int kAlgorithm, bool kTf32, bool kAnyOrder = false, bool kPadded = false>
 struct BlasKernel {
   static constexpr BlasChoice kChoice{kAlgorithm, kTf32, kAnyOrder, kPadded};
@@ -92,8 +92,8 @@ struct BlasKernel {
   }
 };
 
-// The kernels of an op whose calls are products: the first algorithms that cuBLASLt proposes, of which the trial finds
-// the fastest, and our own kernel.
+// The kernels of an op whose calls are products: cuBLASLt's first proposals, the fastest of which is found by trial
+// runs, and our own kernel.
 template <ProductOfCall kProductOf>
 std::vector<Kernel> product_kernels(const OpCard& op) {
   std::vector<Kernel> kernels;

@@ -1,4 +1,4 @@
-// Converts tensor views to the axes that CUDA kernels walk. Adjacent axes are merged if the layouts allow it.
+// Converts tensor views to the axes over which CUDA kernels iterate. Adjacent axes are merged if the layouts allow it.
 #pragma once
 
 #include <algorithm>
@@ -23,49 +23,49 @@ Walk<kOperands> walk_of(const LoopNest& nest) {
   return walk;
 }
 
-// Whether every position that is a multiple of four is an address at which four elements can be moved.
+// True if four elements can be loaded or stored at every position that is a multiple of four.
 inline bool is_aligned_for_fours(const DeviceData& data) {
   return moves_fours(data.dtype) && reinterpret_cast<uintptr_t>(data.data) % (kFour * size_of(data.dtype)) == 0;
 }
 
-// Whether every position at a multiple of 16 bytes is an address at which 16 bytes can be moved.
+// True if 16 bytes can be loaded or stored at every position that is at a multiple of 16 bytes.
 inline bool is_aligned_for_words(const DeviceData& data) {
   return moves_fours(data.dtype) && reinterpret_cast<uintptr_t>(data.data) % kWordsBytes == 0;
 }
 
-// Whether the columns of every row can be moved in fours.
+// True if the columns of every row can be moved in fours.
 inline bool has_rows_in_fours(const DeviceRows& rows) {
   if (rows.data == nullptr) return true;
   bool whole = is_aligned_for_fours(rows) && rows.column_stride == 1;
   for (int axis = 0; axis < rows.walk.rank; ++axis) whole = whole && rows.walk.stride[0][axis] % kFour == 0;
   return whole;
 }
-// Whether a single row can be moved in fours.
+// True if a single row can be moved in fours.
 inline bool is_row_in_fours(const DeviceData& row, int64_t column_stride) {
   return row.data == nullptr || (is_aligned_for_fours(row) && column_stride == 1);
 }
-// Whether the rows of a contiguous tensor with `columns` columns can be moved in fours.
+// True if the rows of a contiguous tensor with `columns` columns can be moved in fours.
 inline bool has_rows_in_fours(const DeviceData& data, int64_t columns) {
   return data.data == nullptr || (is_aligned_for_fours(data) && columns % kFour == 0);
 }
 
-// Whether a single row can be moved in eights, apart from its length.
+// True if a single row can be moved in eights, provided that its length allows it.
 inline bool is_row_in_eights(const DeviceData& row, int64_t column_stride) {
   return row.data == nullptr || (is_aligned_for_words(row) && column_stride == 1);
 }
-// Whether the columns of every row can be moved in eights.
+// True if the columns of every row can be moved in eights.
 inline bool has_rows_in_eights(const DeviceRows& rows, int64_t columns) {
   if (rows.data == nullptr) return true;
   bool whole = is_row_in_eights(rows, rows.column_stride) && columns % kEight == 0;
   for (int axis = 0; axis < rows.walk.rank; ++axis) whole = whole && rows.walk.stride[0][axis] % kEight == 0;
   return whole;
 }
-// Whether the columns of every row can be moved in eights, and the rows are at equal distances.
+// True if the columns of every row can be moved in eights, and the row stride is constant.
 inline bool has_rows_in_packs(const DeviceRows& rows, int64_t columns) {
   return rows.data == nullptr || (has_rows_in_eights(rows, columns) && rows.walk.rank <= 1);
 }
 
-// Whether element i is at position i of the first `present` operands.
+// True if element i is at position i in each of the first `present` operands.
 template <int kOperands>
 bool are_contiguous(const Elements<kOperands>& elements, int present) {
   if (elements.walk.rank > 1) return false;
@@ -75,7 +75,7 @@ bool are_contiguous(const Elements<kOperands>& elements, int present) {
   return true;
 }
 
-// The groups in which the first `present` operands can be moved.
+// Returns the groups in which the first `present` operands can be moved.
 template <int kOperands>
 Groups groups_of(const Elements<kOperands>& elements, int present) {
   if (!are_contiguous(elements, present)) return Groups::kNone;
@@ -91,7 +91,7 @@ Groups groups_of(const Elements<kOperands>& elements, int present) {
   return of_bfloat16 == present ? Groups::kEightsOfBFloat16 : Groups::kEights;
 }
 
-// Outputs come first, then inputs. All are broadcast to the shape of output 0 and walked in its memory order.
+// Outputs come first, then inputs. All are broadcast to the shape of output 0, and the axes are in its memory order.
 template <int kOperands>
 Elements<kOperands> elements_of_call(std::span<const TensorView> out, std::span<const TensorView> in) {
   LAPTIME_CHECK(out.size() + in.size() <= kOperands, "{} operands", out.size() + in.size());
@@ -111,14 +111,14 @@ Elements<kOperands> elements_of_call(std::span<const TensorView> out, std::span<
   return elements;
 }
 
-// Number of threads for groups that a thread takes `in_flight` at a time: one for every group if the card can run them
-// all at the same time.
+// The number of threads for `groups` groups. If the card can run a thread for every group at the same time, each thread
+// takes one; otherwise up to `in_flight`.
 inline int64_t threads_for_groups(int64_t groups, int in_flight) {
   constexpr int64_t kResident = int64_t{1} << 18;
   return groups <= kResident ? groups : std::max(kResident, (groups + in_flight - 1) / in_flight);
 }
 
-// One or more groups, or elements if they are moved one by one, for every thread.
+// The number of threads. Each thread takes one or more groups, or elements if they are moved one by one.
 template <int kOperands>
 int64_t mapped_threads(const Elements<kOperands>& elements) {
   if (elements.groups == Groups::kNone) return elements.count;
@@ -134,7 +134,7 @@ void launch_mapped(const KernelCall& call, const typename K::Args& elements) {
   launch_mapped<K>(call, elements, elements);
 }
 
-// As [..., columns]; a tensor without axes is one row with one column.
+// Describes the view as rows [..., columns]. A tensor without axes is one row with one column.
 inline DeviceRows rows_of(const TensorView& view) {
   DeviceRows rows;
   static_cast<DeviceData&>(rows) = device_data(view);
@@ -151,7 +151,7 @@ inline DeviceRows rows_of(const TensorView& view) {
 inline int64_t columns_of(const TensorView& view) { return view.shape().empty() ? 1 : view.shape().back(); }
 inline int64_t row_count(const TensorView& view) { return view.numel() / columns_of(view); }
 
-// All elements in row-major order: a row per element.
+// Describes all elements in row-major order, with one element per row.
 inline DeviceRows flat_of(const TensorView& view) {
   DeviceRows rows;
   static_cast<DeviceData&>(rows) = device_data(view);

@@ -28,7 +28,7 @@ constexpr bool is_floating(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kFloat64 || dtype == DType::kBFloat16 || dtype == DType::kFloat16;
 }
 
-// The types to which autocast rounds the factors of products.
+// True for the types to which autocast rounds the factors of products.
 constexpr bool is_16_bit_float(DType dtype) { return dtype == DType::kBFloat16 || dtype == DType::kFloat16; }
 
 std::string_view name_of(DType dtype);  // "float32", "bfloat16", ... as PyTorch prints them
@@ -40,7 +40,7 @@ std::optional<DType> parse_dtype(std::string_view name);
 // integer (as in torch.promote_types, for our types; bfloat16 with float16 gives float32).
 DType promote(DType a, DType b);
 
-// Whether a cast of an output from type `from` to `to` only rounds it. An unspecified type counts as a wide one.
+// True if a cast of an output from type `from` to `to` only rounds it. An unspecified type counts as a wide one.
 constexpr bool only_rounds(std::optional<DType> from, DType to) {
   const bool wide = !from || *from == DType::kFloat32 || *from == DType::kFloat64;
   return wide && is_16_bit_float(to);

@@ -87,7 +87,7 @@ std::optional<Layout> reshaped(const Layout& in, const Shape& shape) {
 }
 
 Layout dense_like(const Layout& in) {
-  // The axes from innermost to outermost, by stride; ties keep their order, and stride 0 (broadcast) is ignored.
+  // The axes from innermost to outermost, by stride. Equal strides keep their order; stride 0 (broadcast) is ignored.
   std::array<int, kMaxRank> order{};
   for (int i = 0; i < in.rank(); ++i) order[static_cast<size_t>(i)] = in.rank() - 1 - i;
   const auto before = [&](int a, int b) {
@@ -106,7 +106,7 @@ Layout dense_like(const Layout& in) {
     out.strides[axis] = stride;
     stride = (Size(stride) * std::max<int64_t>(in.shape[axis], 1)).value();
   }
-  // Normalises a layout: equal to the contiguous one if nothing is permuted.
+  // Normalises the layout: if nothing is permuted, the result equals the contiguous one.
   const Layout contiguous = Layout::contiguous(in.shape);
   return out.is_contiguous() ? contiguous : out;
 }

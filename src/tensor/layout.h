@@ -35,14 +35,14 @@ Layout sliced(const Layout& in, int axis, int64_t begin, int64_t size, int64_t s
 // A view of the elements in the same order with another shape; empty if that requires a copy.
 std::optional<Layout> reshaped(const Layout& in, const Shape& shape);
 
-// A layout without gaps and with the axis order of `in` in memory (broadcast axes first), which a pointwise op
-// allocates.
+// A layout without gaps whose axes have the same order in memory as those of `in` (broadcast axes first). Pointwise ops
+// allocate it.
 Layout dense_like(const Layout& in);
 
 // The shape to which two shapes broadcast (right-aligned, 1 stretches). LAPTIME_CHECK fails if there is none.
 Shape broadcast(const Shape& a, const Shape& b);
 
-// dtype and layout: everything known about a tensor without its bytes.
+// Data type and layout: everything known about a tensor except its contents.
 struct TensorType {
   DType dtype = DType::kFloat32;
   Layout layout;

@@ -1,4 +1,4 @@
-// Dims: up to six sizes or strides, stored in place; the shape of a tensor.
+// Dims: up to six sizes, strides or axes, stored in place; used for the shape of a tensor.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// Element access by dtype, one element at a time.
+// Reads and writes single elements of any dtype.
 #include "tensor/tensor_view.h"
 
 #include <cmath>

@@ -22,14 +22,14 @@ struct TensorView {
     return reinterpret_cast<T*>(data) + type.layout.offset;
   }
 
-  // The element at a storage position (in elements) as double; integers up to 2^53 are exact.
+  // Reads the element at a storage position (in elements) as double; integers up to 2^53 are exact.
   double load(int64_t position) const;
   void store(int64_t position, double value) const;
 
   // The storage position of the element with this row-major index.
   int64_t position(int64_t flat) const;
 
-  // The element at a row-major index. Slow and general, for references and tests.
+  // Reads or writes the element at a row-major index, for any layout. Slow; for references and tests.
   double at(int64_t flat) const { return load(position(flat)); }
   void put(int64_t flat, double value) const { store(position(flat), value); }
 

@@ -1,4 +1,4 @@
-// Hands launches to the thread and waits for them.
+// Passes launches to the communication thread, and waits for them.
 #include "backend/cpu/communication.h"
 
 #include <utility>

@@ -1,4 +1,4 @@
-// Communication: the thread that runs the launches of communication of a CPU, beside the team.
+// Communication: the thread that runs the communication launches of a CPU, concurrently with the team.
 #pragma once
 
 #include <condition_variable>
@@ -13,7 +13,8 @@
 
 namespace laptime::cpu {
 
-// Launches run one after the other, each after all computation before it, because a CPU's other launches block.
+// Launches run one after the other. Each runs after all computation that was launched before it, because a CPU's other
+// launches block.
 class Communication {
  public:
   explicit Communication(Group& group);
@@ -24,9 +25,9 @@ class Communication {
   void start(const Launch& launch);
   // Blocks until the first `count` launches since synchronize are done.
   void wait(size_t count);
-  // Blocks until all launches are done, and counts anew.
+  // Blocks until all launches are done, and resets the count.
   void synchronize();
-  // Times of the launches that synchronize has waited for last, and of the waits before it.
+  // Times of the launches, and of the waits for them, between the last two calls of synchronize.
   const CommunicationTimes& times() const { return last_times_; }
 
  private:

@@ -1,4 +1,4 @@
-// Asks the C library for the sizes of caches.
+// Gets the sizes of caches from the C library.
 #include "backend/cpu/cores.h"
 
 #include <unistd.h>

@@ -1,4 +1,4 @@
-// Allocates touched memory, and launches kernels on the team.
+// Allocates memory and touches its pages, and launches kernels on the team.
 #include "backend/cpu/cpu_backend.h"
 
 #include <malloc.h>
@@ -31,9 +31,9 @@ void keep_freed_memory() {
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
 }
 
-constexpr int64_t kHeapBytes = int64_t{4} << 20;  // twice the largest single allocation of oneDNN
+constexpr int64_t kHeapBytes = int64_t{4} << 20;  // twice the size of oneDNN's largest allocation
 
-// Grows the heap of the calling thread.
+// Grows the calling thread's heap, so that its pages are mapped before the first step.
 void grow_heap() {
   auto* const bytes = static_cast<volatile char*>(std::malloc(static_cast<size_t>(kHeapBytes)));
   for (int64_t at = 0; bytes != nullptr && at < kHeapBytes; at += kPage) bytes[at] = 0;
@@ -53,10 +53,10 @@ void warm_thread() {
   grow_heap();
 }
 
-// Prepares the process and the calling thread for a team with this many threads. The team must not exist yet, because
-// its threads would take address space that is measured here. Throws OutOfMemory if there is no room for the stack,
-// heap and scratch of each thread. Otherwise a stack that cannot grow or an OpenMP runtime that cannot allocate would
-// end the process without an error.
+// Prepares the process and the calling thread for a team with this many threads. Throws OutOfMemory if the address
+// space cannot hold the stack, heap and scratch of every thread: a stack that cannot grow, or an OpenMP runtime that
+// cannot allocate, would end the process without an error. The team must not exist yet, because its threads already
+// occupy address space.
 int prepared_for(int threads) {
   constexpr int64_t kRoomOfThread = int64_t{16} << 20;
   keep_freed_memory();
@@ -74,9 +74,9 @@ int prepared_for(int threads) {
   return threads;
 }
 
-// Touches every page, divided among the threads. Fresh pages are zero, so one write per page is enough for kZeros.
-// Threads touch alternating blocks, which spreads the pages evenly over NUMA nodes. Every thread works on a part of
-// each tensor, so that no page belongs to one thread.
+// Touches every page. Fresh pages are zero, so for kZeros one write per page is enough. Each thread touches alternating
+// blocks, which spreads the pages evenly over NUMA nodes: every thread works on a part of each tensor, so no page
+// belongs to one thread.
 void touch(Team& team, const Pages& pages, Contents contents) {
   constexpr int64_t kBlockBytes = int64_t{8} << 20;
   team.parallel_for(ceil_div(pages.bytes(), kBlockBytes), [&](int64_t block) {
@@ -168,7 +168,7 @@ void CpuBackend::read(std::byte* host, const std::byte* device, int64_t bytes) {
 
 std::vector<DeviceLimit> CpuBackend::limits(DType factors) {
   const bool is_bfloat16 = factors == DType::kBFloat16;
-  const bool is_widened = factors == DType::kFloat16;  // multiplied as float32
+  const bool is_widened = factors == DType::kFloat16;  // factors are converted to float32 before they are multiplied
   if (is_widened) factors = DType::kFloat32;
   const bool float32_alone = is_widened || (!is_bfloat16 && !may_split_);
   const auto product_flops = [this, is_bfloat16, float32_alone] {

@@ -13,8 +13,8 @@ namespace laptime::cpu {
 
 class CpuBackend : public Backend {
  public:
-  // Configures malloc of the process to keep freed memory mapped, so that buffers of libraries cause no page faults.
-  // `may_split`: float32 products may be computed as bfloat16 terms, so the peak of float32 is that of the faster way.
+  // Configures malloc of the process to keep freed memory mapped, so that buffers of libraries cause no page faults. If
+  // `may_split`, float32 products may be computed as bfloat16 terms, and the float32 peak is that of the faster method.
   CpuBackend(std::shared_ptr<const KernelTable> kernels, int threads, bool may_split = true);
   CpuBackend(std::vector<Kernel> kernels, int threads);
 
@@ -37,7 +37,7 @@ class CpuBackend : public Backend {
   std::vector<DeviceLimit> limits(DType factors) override;
 
   Team& team() { return team_; }
-  // Current and peak bytes of memory from allocate, rounded up to whole pages.
+  // Current and peak bytes of the memory from allocate(), rounded up to whole pages.
   int64_t held_bytes() const { return held_->now.load(std::memory_order_relaxed); }
   int64_t peak_held_bytes() const override { return held_->peak.load(std::memory_order_relaxed); }
   void reset_peak_held_bytes() override { held_->peak.store(held_bytes(), std::memory_order_relaxed); }

@@ -1,4 +1,4 @@
-// Rounds the sizes of allocations up to the bytes that they really occupy.
+// Rounds the sizes of allocations up to the bytes that they actually occupy.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// IndexRanges: indices that threads take one at a time, starting with their own range.
+// IndexRanges: a set of indices that threads take one at a time. Each thread starts with its own range.
 #pragma once
 
 #include <atomic>
@@ -8,13 +8,14 @@
 
 namespace laptime::cpu {
 
-// Threads that take adjacent indices at the same time read adjacent memory. If their cores share no cache, the
-// prefetcher of one core then fetches lines that the other one needs. Ranges keep the threads far apart until the end.
+// If threads took adjacent indices, they would read adjacent memory at the same time. If their cores shared no cache,
+// the prefetcher of one core would then fetch lines that another core needs. Ranges keep the threads far apart until
+// the end.
 class IndexRanges {
  public:
   explicit IndexRanges(int most_ranges) : ranges_(std::make_unique<Range[]>(static_cast<size_t>(most_ranges))) {}
 
-  // Divides [0, count) into `ranges` ranges of nearly equal size. From a single range, all threads take indices in
+  // Divides [0, count) into `ranges` ranges of nearly equal size. With a single range, all threads take indices in
   // order. No thread may take indices during this call.
   void divide(int64_t count, int ranges) {
     ranges_in_use_ = ranges;
@@ -25,12 +26,12 @@ class IndexRanges {
     }
   }
 
-  // Provides one thread with indices.
+  // Takes indices for one thread.
   class Taker {
    public:
     Taker(IndexRanges& ranges, int thread) : ranges_(ranges), thread_(thread) {}
-    // The next index of the thread's own range or, when that is empty, of the ranges after it; none if all indices are
-    // taken.
+    // Returns the next index of the thread's own range or, when that is empty, of the ranges after it. Returns nothing
+    // if all indices are taken.
     std::optional<int64_t> next() {
       for (; empty_ < ranges_.ranges_in_use_; ++empty_) {
         Range& range = ranges_.ranges_[static_cast<size_t>((thread_ + empty_) % ranges_.ranges_in_use_)];
@@ -44,7 +45,7 @@ class IndexRanges {
    private:
     IndexRanges& ranges_;
     int thread_;
-    int empty_ = 0;  // ranges that are empty
+    int empty_ = 0;  // number of ranges known to be empty
   };
 
  private:

@@ -1,9 +1,9 @@
-// LAPTIME_ISA: the namespace of code that is compiled once per instruction set, and kernel names made from it.
+// LAPTIME_ISA: the namespace of code that is compiled once per instruction set, and kernel names that contain it.
 #pragma once
 
 #include <string>
 
-// The build defines it (cmake/op_files.cmake). The default is for tools that parse a single file.
+// The build defines LAPTIME_ISA (cmake/op_files.cmake). The default is for tools that parse a single file.
 #ifndef LAPTIME_ISA
 #define LAPTIME_ISA plain
 #endif
@@ -13,7 +13,7 @@
 
 namespace laptime::LAPTIME_ISA {
 
-// "strips" -> "strips_avx512"
+// Returns "strips_avx512" for "strips" if LAPTIME_ISA is avx512.
 inline std::string isa_name(const char* kernel) { return std::string(kernel) + "_" LAPTIME_ISA_NAME(LAPTIME_ISA); }
 
 }  // namespace laptime::LAPTIME_ISA

@@ -1,4 +1,4 @@
-// Launches kernels on address space without memory.
+// Launches kernels on operands that reserve address space but take no memory.
 #include "backend/cpu/launch_loops.h"
 
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 namespace laptime::cpu {
 namespace {
 
-// Address space that reads as zeros; a page takes memory once it is written.
+// Reserved address space that reads as zeros. A page takes memory only once it is written.
 class AddressSpace {
  public:
   explicit AddressSpace(int64_t bytes) : bytes_(static_cast<size_t>(bytes)) {
@@ -37,7 +37,7 @@ int64_t bytes_of(const TensorType& type) { return (Size(type.layout.extent()) * 
 }  // namespace
 
 std::vector<LaunchLoop> loops_of_launch(const Kernel& kernel, const Signature& signature, int threads) {
-  if (kernel.name == kReferenceName) return {};  // it has no loop, and would compute every element
+  if (kernel.name == kReferenceName) return {};  // the reference has no loop, and would compute every element
   int64_t bytes = std::max<int64_t>(kernel.workspace_bytes(signature), 1);
   for (const TensorType& type : signature.in) bytes = std::max(bytes, bytes_of(type));
   for (const TensorType& type : signature.out) bytes = std::max(bytes, bytes_of(type));

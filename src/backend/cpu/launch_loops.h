@@ -1,4 +1,4 @@
-// The loops that a launch of a kernel would run on a given number of threads, determined without running them.
+// Determines, without running them, the loops that a launch of a kernel would run on a given number of threads.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace laptime::cpu {
 
-// Launches the kernel on a team that runs no loops. Code of the kernel outside of loops runs, on operands that are zero
-// and take no memory until they are written. Empty if all of the work is outside of loops.
+// Launches the kernel on a team that records loops instead of running them. Code outside of loops does run, on operands
+// that are zero and take no memory until they are written. Returns an empty vector if all work is outside of loops.
 std::vector<LaunchLoop> loops_of_launch(const Kernel& kernel, const Signature& signature, int threads);
 
 }  // namespace laptime::cpu

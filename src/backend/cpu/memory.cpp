@@ -38,7 +38,7 @@ Pages::Pages(int64_t bytes) {
   if (before > 0) munmap(begin, static_cast<size_t>(before));
   if (spare > before) munmap(data_ + bytes_, static_cast<size_t>(spare - before));
   if (alignment == kHugePage)
-    madvise(data_, static_cast<size_t>(bytes_), MADV_HUGEPAGE);  // only advice: without huge pages access is slower
+    madvise(data_, static_cast<size_t>(bytes_), MADV_HUGEPAGE);  // failure is ignored: small pages are only slower
 }
 
 Pages::~Pages() {

@@ -1,4 +1,4 @@
-// Calls into the OpenMP runtime that oneDNN links. They are declared here because <omp.h> belongs to the compiler's
+// Calls the OpenMP runtime that oneDNN links. Its functions are declared here because <omp.h> belongs to the compiler's
 // runtime, which may be a different one.
 #include "backend/cpu/openmp.h"
 

@@ -10,11 +10,11 @@
 namespace laptime::cpu {
 namespace {
 
-// How long a thread polls before it sleeps, in ticks of the time stamp counter. The resulting 30 to 50 us are longer
-// than the gap between two kernels of a step, and too short to disturb other work on the machine.
+// How long a thread polls before it sleeps, in ticks of the time stamp counter. This is 30 to 50 us: longer than the
+// gap between two kernels of a step, but too short to disturb other work on the machine.
 constexpr uint64_t kSpinTicks = 100'000;
 
-// The fields of Team::state_: number of joined workers, whether the run is open, and the number of the run.
+// The bit fields of Team::state_: number of joined workers, whether the run is open, and the number of the run.
 constexpr uint32_t kJoinedMask = 0xFFFF;
 constexpr uint32_t kOpenBit = 0x10000;
 constexpr uint32_t kOneRun = 0x20000;
@@ -24,7 +24,7 @@ uint32_t run_of(uint32_t state) { return state & ~(kJoinedMask | kOpenBit); }
 // Tells a polling thread when to sleep.
 class SpinTimer {
  public:
-  // Pauses briefly; false once the thread should sleep.
+  // Pauses briefly. Returns false if the thread should now sleep.
   bool spin() {
     _mm_pause();
     const uint64_t now = __rdtsc();
@@ -88,7 +88,7 @@ void Team::work(int thread) {
   for (;;) {
     uint32_t state = state_.load(std::memory_order_acquire);
     if (stopping_.load(std::memory_order_relaxed)) return;
-    if (run_of(state) != seen) {  // spin again even after a missed run, because more runs are likely
+    if (run_of(state) != seen) {  // spin even after a missed run, because more runs are likely to follow
       seen = run_of(state);
       spin_timer = SpinTimer();
     }

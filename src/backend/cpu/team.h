@@ -17,38 +17,39 @@
 
 namespace laptime::cpu {
 
-// Runs loops on a fixed number of threads, including the calling thread. Kernels divide their work by shape and not by
-// the number of threads, so that results do not depend on it. Only one thread may call, and loops must not be nested.
+// Runs loops on a fixed number of threads, including the calling thread. Kernels divide their work by shape, not by the
+// number of threads, so that results are the same for any number. Only one thread may call, and loops must not be
+// nested.
 class Team : public Queue {
  public:
   // Scratch bytes per thread: one huge page, which can contain a packed block of a GEMM.
   static constexpr int64_t kScratchBytes = int64_t{2} << 20;
 
   explicit Team(int threads);
-  // A team that runs no loops. It records in `loops` how each loop would be divided among that many threads.
+  // Creates a team that runs no loops. It records in `loops` how each loop would be divided among that many threads.
   Team(int threads, std::vector<LaunchLoop>& loops);
   ~Team() override;
 
   int size() const { return static_cast<int>(scratch_.size()); }
 
-  // Calls body(index) or body(index, thread) for every index of [0, count); indices are assigned one at a time, in
-  // order. `thread` in [0, size()) is the thread that runs the index, 0 for the caller. Use it to find scratch, never
-  // to divide work. A kernel with several loops states the work of each.
+  // Calls body(index) or body(index, thread) for every index of [0, count). Indices are assigned one at a time, in
+  // order. `thread` in [0, size()) is the thread that runs the index, 0 for the caller; use it to find scratch, never
+  // to divide work. A kernel with several loops passes the work of each.
   template <class Body>
   void parallel_for(int64_t count, const Body& body, const LoopWork& work = {}) {
     loop(count, 1, body, work);
   }
 
-  // For loops over memory: each thread starts with its own range of indices, which is the same in every loop with that
-  // count, and steals work when its range is done. Data written by one loop is then in the cache of the core that reads
-  // it in the next loop, even if cores share no cache.
+  // For loops over memory: each thread starts with its own range of indices, and steals work when its range is done.
+  // All loops with the same count have the same ranges, so data written by one loop is in the cache of the core that
+  // reads it in the next, even if cores share no cache.
   template <class Body>
   void parallel_ranges(int64_t count, const Body& body, const LoopWork& work = {}) {
     loop(count, size(), body, work);
   }
 
-  // Calls body(begin, end) for blocks of `grain` items of [0, count), for items that are too small to assign one by
-  // one. Each thread has a range of blocks.
+  // Calls body(begin, end) for blocks of `grain` items of [0, count). Use it for items that are too small to assign one
+  // by one. Each thread starts with its own range of blocks.
   template <class Body>
   void parallel_blocks(int64_t count, int64_t grain, const Body& body, const LoopWork& work = {}) {
     const int64_t blocks = ceil_div(count, grain);
@@ -77,11 +78,11 @@ class Team : public Queue {
     });
   }
 
-  // kScratchBytes bytes for one thread, aligned to 64 bytes, with the contents that the previous kernel left.
+  // kScratchBytes bytes for one thread, aligned to 64 bytes. The contents are those that the previous kernel left.
   std::byte* scratch(int thread) { return scratch_[static_cast<size_t>(thread)].data(); }
 
-  // The object of type T that belongs to the team, constructed as T(team) on first use, for state that a library keeps
-  // between launches. Only the launching thread may call it.
+  // Returns the team's object of type T, which is constructed as T(team) on first use. It keeps state of a library
+  // between launches. Only the launching thread may call this function.
   template <class T>
   T& resident() {
     std::shared_ptr<void>& slot = residents_[&kTypeKey<T>];

@@ -1,5 +1,5 @@
-// Blas: the functions of cuBLASLt that we call, loaded at run time. Used for matrix products in addition to our own
-// kernel.
+// Blas: the functions of cuBLASLt that we call, loaded at run time. An alternative to our own kernel for matrix
+// products.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ inline constexpr int kEpilogueBias = 4;
 inline constexpr int kLayoutBatches = 5, kLayoutBatchStride = 6;
 inline constexpr int kPreferWorkspaceBytes = 1, kPreferReductions = 3, kPreferAlignmentA = 5, kPreferAlignmentB = 6,
                      kPreferAlignmentC = 7, kPreferAlignmentD = 8;
-// Partial sums in the type of computation, added in a fixed order.
+// Reduction scheme: partial sums in the compute type, added in a fixed order.
 inline constexpr uint32_t kReductionsInOrder = 2;
 }  // namespace blas
 

@@ -1,5 +1,5 @@
-// Descriptors of products, and the choice of their algorithms. The library computes a row-major product D = A B as
-// D^T = B^T A^T, because it takes column-major matrices.
+// Creates the descriptors of products, and chooses their algorithms. The library takes column-major matrices, so a
+// row-major product D = A B is computed as D^T = B^T A^T.
 #include "backend/cuda/blas_products.h"
 
 #include <fmt/format.h>
@@ -38,7 +38,7 @@ struct BlasProducts::Prepared {
                "cublasLtMatmulDescSetAttribute");
   }
 
-  // The layout of the transpose of [rows, columns]. Returns whether the library must transpose it.
+  // Creates the layout of the transpose of [rows, columns]. Returns whether the library must transpose it.
   bool describe(BlasLayoutHandle& layout, const BlasMatrix& matrix, int64_t rows, int64_t columns, int64_t batches) {
     const bool transposed = !matrix.columns_adjacent;
     blas.check(blas.cublasLtMatrixLayoutCreate(&layout, type_number(matrix.dtype),
@@ -62,7 +62,7 @@ struct BlasProducts::Prepared {
 
 namespace {
 
-// Restricts the algorithms of a product.
+// Restrictions on the algorithms that the library may propose for a product.
 class Preference {
  public:
   Preference(const Blas& functions, const BlasProduct& product) : blas_(functions) {
@@ -136,8 +136,7 @@ void BlasProducts::prepare(const BlasProduct& product) {
   prepared_.emplace(product, std::move(prepared));
 }
 
-// The library is always asked for the same number of proposals, once for each product, because the number may change
-// which algorithm has which index.
+// Always requests the same number of proposals, once for each product: the requested number may change their order.
 const std::vector<BlasAlgorithm>& BlasProducts::proposals(const BlasProduct& product, const Prepared& described) {
   constexpr int kMost = 32;
   BlasProduct key = product;

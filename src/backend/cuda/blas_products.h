@@ -1,4 +1,4 @@
-// BlasProducts: matrix products by cuBLASLt in one stream, each prepared before it runs.
+// BlasProducts: runs matrix products by cuBLASLt in one stream. Each product is prepared before it runs.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace laptime::cuda {
 
-// The number of algorithms proposed by the library that are tried for a product. It proposes about as many, and any of
-// them may be the fastest.
+// The number of proposed algorithms that are tried for a product. The library proposes about as many, and any of them
+// may be the fastest.
 inline constexpr int kBlasAlgorithms = 8;
 
 // A batch of matrices in memory: one of the two strides is 1, and the other is `leading`.
@@ -37,9 +37,9 @@ struct BlasProduct {
   DType bias = DType::kFloat32;
   bool adds_c = false;
   bool tf32 = false;  // round float32 factors to the 10 mantissa bits of TF32
-  int algorithm = 0;  // index among the algorithms that the library proposes, fastest first by its estimate
-  // Also allow algorithms that add partial sums in no fixed order, or round them in between. They are only for
-  // comparison, because their bits vary between runs.
+  int algorithm = 0;  // index among the algorithms that the library proposes; these are sorted by estimated time
+  // Also allow algorithms that add partial sums in no fixed order, or round them in between. Only for comparison,
+  // because their results vary between runs.
   bool any_order = false;
 
   friend auto operator<=>(const BlasProduct&, const BlasProduct&) = default;
@@ -54,7 +54,7 @@ struct BlasOperands {
   void* d = nullptr;
 };
 
-// The library proposes fewer algorithms for a product than its index.
+// Thrown if the library proposes too few algorithms for the index of a product.
 class MissingProposal : public Error {
  public:
   using Error::Error;
@@ -73,7 +73,7 @@ class BlasProducts {
   ~BlasProducts();
 
   // Chooses the algorithm, which stays the same for the lifetime of this object. Throws MissingProposal if the library
-  // proposes fewer algorithms, and Error if it proposes none.
+  // proposes too few algorithms, and Error if it proposes none.
   void prepare(const BlasProduct& product);
   // Enqueues a prepared product. Returns the error; empty if there is none.
   std::string run(const BlasProduct& product, const BlasOperands& operands);
@@ -89,7 +89,7 @@ class BlasProducts {
   DeviceAddress workspace_;
   BlasHandle handle_ = nullptr;
   std::map<BlasProduct, std::unique_ptr<Prepared>> prepared_;
-  std::map<BlasProduct, std::vector<BlasAlgorithm>> proposals_;  // for algorithm 0 of each product
+  std::map<BlasProduct, std::vector<BlasAlgorithm>> proposals_;  // keyed by the product with algorithm 0
 };
 
 }  // namespace laptime::cuda

@@ -14,8 +14,8 @@ constexpr int row_threads(int64_t columns) {
 template <class T>
 using WarpParts = SharedArray<T, kMaxBlock / kWarp>;  // one number per warp
 
-// The values of all threads combined by `join`, which must be commutative and, except for rounding, associative. Every
-// thread gets the result. Ends with a barrier, so that `parts` can be reused.
+// Combines the values of all threads with `join`, which must be commutative and, except for rounding, associative.
+// Every thread gets the result. Ends with a barrier, so that `parts` can be reused.
 template <class T, class Join>
 LAPTIME_DEVICE T join_block(const Thread& thread, WarpParts<T>& parts, T value, const Join& join) {
   for (int mask = kWarp / 2; mask > 0; mask /= 2) value = join(value, thread.exchange(value, mask));
@@ -32,7 +32,7 @@ LAPTIME_DEVICE T block_sum(const Thread& thread, WarpParts<T>& parts, T value) {
   return join_block(thread, parts, value, [](T a, T b) { return a + b; });
 }
 
-// NaN if any value is NaN.
+// The maximum of the values of all threads; NaN if any value is NaN.
 template <class T>
 LAPTIME_DEVICE T block_max(const Thread& thread, WarpParts<T>& parts, T value) {
   return join_block(thread, parts, value, [](T a, T b) { return a != a || a > b ? a : b; });

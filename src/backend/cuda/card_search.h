@@ -1,4 +1,4 @@
-// The search for a card, in a separate process.
+// Searches for a card in a separate process.
 #pragma once
 
 #include <cstdint>

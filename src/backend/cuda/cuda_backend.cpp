@@ -1,4 +1,4 @@
-// Memory, launches, marks and transfers through the driver interface.
+// Implements memory, launches, marks and transfers through the driver interface.
 #include "backend/cuda/cuda_backend.h"
 
 #include <fmt/format.h>
@@ -46,8 +46,8 @@ class CudaBackend::Memory : public DeviceMemory {
   int64_t bytes_;
 };
 
-// A pool of the driver for one stream. It keeps its memory until it is destroyed, because returning memory to the
-// device and requesting it again would wait for the device in every step.
+// A memory pool of the driver for one stream. It keeps its memory until it is destroyed: returning memory to the device
+// and requesting it again would wait for the device in every step.
 class CudaBackend::Pool : public StepPool {
  public:
   explicit Pool(CudaBackend& owner) : owner_(owner) {
@@ -200,7 +200,7 @@ CudaBackend::~CudaBackend() {
   driver_->cuEventDestroy(origin_);
   driver_->cuEventDestroy(next_origin_);
   stream_.reset();
-  // The primary context belongs to the process, because memory may outlive the backend.
+  // The primary context is not released: memory may outlive the backend.
 }
 
 void CudaBackend::make_current() const { driver_->check(driver_->cuCtxSetCurrent(context_), "cuCtxSetCurrent"); }
@@ -326,8 +326,8 @@ std::optional<Sensors> CudaBackend::sensors() {
   return sensors_ == nullptr ? std::nullopt : std::optional<Sensors>(sensors_->read());
 }
 
-// Copies are made in the stream of the kernels. cuMemcpyHtoD would copy in the default stream, for which this stream
-// does not wait, and it may return before the bytes are in the memory of the card.
+// Copies run in the kernels' stream. cuMemcpyHtoD would copy in the default stream, for which this stream does not
+// wait, and it may return before the bytes have arrived in device memory.
 void CudaBackend::write(std::byte* device, const std::byte* host, int64_t bytes) {
   make_current();
   driver_->check(driver_->cuMemcpyHtoDAsync(address_of(device), host, static_cast<size_t>(bytes), stream_->handle),

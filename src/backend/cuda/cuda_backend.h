@@ -21,12 +21,12 @@
 namespace laptime::cuda {
 
 struct CudaOptions {
-  bool records_steps = false;  // steps run as graphs
-  bool pools_steps = false;    // step_pool() makes pools, which the card must support
-  bool tf32 = false;           // float32 products use tf32, also for their limit
+  bool records_steps = false;  // steps run as CUDA graphs
+  bool pools_steps = false;    // step_pool() creates pools; the card must support them
+  bool tf32 = false;           // float32 products, and the measured limit for them, use TF32
 };
 
-// Libraries that kernels use; null if no kernel of the table uses it.
+// The libraries that kernels use. A library is null if no kernel of the table uses it.
 struct CudaLibraries {
   std::shared_ptr<const Blas> blas;
   std::shared_ptr<const Dnn> dnn;
@@ -37,7 +37,7 @@ CudaLibraries find_libraries();
 
 class CudaBackend : public Backend {
  public:
-  // `image`: the compiled kernels of the table (fatbin). Throws Error if the card cannot load them.
+  // `image` contains the compiled kernels of the table (fatbin). Throws Error if the card cannot load them.
   CudaBackend(std::shared_ptr<const Driver> driver, CudaLibraries libraries, const Card& card,
               std::shared_ptr<const KernelTable> kernels, std::span<const std::byte> image, CudaOptions options = {});
   ~CudaBackend() override;
@@ -80,7 +80,7 @@ class CudaBackend : public Backend {
     void prepare(const DnnAttention& attention) override;
     void launch(const DnnAttention& attention, const DnnAttentionOperands& operands) override;
     bool has_products() const { return products_ != nullptr; }
-    // The name of the kernel is looked up on its first launch.
+    // Looks up the kernel by name on its first launch.
     FunctionHandle function(const char* kernel);
 
     StreamHandle handle = nullptr;
@@ -113,10 +113,10 @@ class CudaBackend : public Backend {
   void check_allocation(Status status, size_t bytes, const char* what) const;  // throws OutOfMemory, Error
   EventHandle new_event() const;
   Seconds since_origin(EventHandle event) const;
-  // The highest FLOP/s of square products by cuBLASLt, and the highest bytes/s, read and written, of a copy.
+  // The highest FLOP/s of square products by cuBLASLt, and the highest bytes/s (read plus written) of a copy.
   double measure_products(DType factors);
   double measure_copies();
-  // The shortest of many runs of the work that is enqueued.
+  // Runs `enqueue` many times and returns the shortest time.
   Seconds shortest_run(const std::function<void()>& enqueue);
   void note_failure(Status status, const char* what);
   void note_failure(const std::string& failure);
@@ -132,11 +132,11 @@ class CudaBackend : public Backend {
   bool names_ranges_ = nvtx_is_heard();
   Graph* recording_ = nullptr;  // the graph that the stream records into; null if the stream executes
   std::vector<Mark> marks_;
-  // Events measure float32 milliseconds since another event, so the origin is moved along; it is at `origin_time_` of
-  // the device's clock.
+  // Times of events are float32 milliseconds since the origin event. The origin is moved forward to keep them precise;
+  // it is at `origin_time_` on the device's clock.
   EventHandle origin_ = nullptr, next_origin_ = nullptr;
   Seconds origin_time_{};
-  std::vector<std::unique_ptr<Seconds>> pauses_;  // lengths of the pauses, which a recording may read again
+  std::vector<std::unique_ptr<Seconds>> pauses_;  // durations of pauses; a recording reads them on each run
   std::string failure_;                           // the error of a launch since the last synchronize()
 };
 

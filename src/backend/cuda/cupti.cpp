@@ -22,8 +22,8 @@ constexpr int kCopy = 1, kFill = 2, kKernel = 10;  // CUPTI_ACTIVITY_KIND_MEMCPY
 constexpr std::array kKinds{kKernel, kCopy, kFill};
 constexpr uint32_t kAlsoUnfinishedBuffers = 1;  // CUPTI_ACTIVITY_FLAG_FLUSH_FORCED
 
-// The library passes its records to functions without a user argument, on its own threads. So the state that they need
-// is one object per process.
+// State of the library's callbacks: one object per process, because the callbacks have no user argument and run on
+// threads of the library.
 struct Collected {
   std::mutex mutex;
   Cupti functions;
@@ -74,7 +74,7 @@ std::string refusal_of(const Cupti& functions, CuptiStatus status) {
   return fmt::format("CUPTI refuses: {} (status {})", is_known ? text : "unknown", status);
 }
 
-// Loads the library once. Returns why it cannot be used; empty if it can.
+// Loads the library once. Returns the reason if it cannot be used, otherwise an empty string.
 std::string open_library() {
   Collected& all = collected();
   if (std::exchange(all.is_open, true)) return all.missing;
@@ -91,7 +91,7 @@ std::string open_library() {
   return all.missing;
 }
 
-// Turns all kinds of records on or off. Returns the error; empty if there is none.
+// Turns all kinds of records on. Returns the error, or an empty string.
 std::string begin_records(const Cupti& functions) {
   for (size_t i = 0; i < kKinds.size(); ++i) {
     const CuptiStatus status = functions.cuptiActivityEnable(kKinds.at(i));
@@ -102,7 +102,7 @@ std::string begin_records(const Cupti& functions) {
   return "";
 }
 
-// Seconds in which at least one of them ran.
+// The time in which at least one of the activities ran.
 Seconds busy_time(std::vector<ActivityRecord> records) {
   std::ranges::sort(records, {}, &ActivityRecord::begin);
   uint64_t busy = 0;

@@ -12,7 +12,7 @@
 namespace laptime::cuda {
 
 using CuptiStatus = int;
-// The initial fields that the records of kernels, copies and fills have had in common since CUDA 8
+// The fields at the beginning of the records of kernels, copies and fills, unchanged since CUDA 8
 // (CUpti_ActivityKernel4 and later, CUpti_ActivityMemcpy, CUpti_ActivityMemset).
 struct ActivityRecord {
   uint32_t kind;
@@ -35,8 +35,8 @@ struct Cupti {
   // NOLINTEND(readability-identifier-naming)
 };
 
-// Runs `work`, which must wait for the card, and returns what ran on the card in the meantime. If the library is
-// missing or refuses, `work` runs without records.
+// Runs `work`, which must wait for the card, and returns what ran on the card during that time. If the library is
+// missing or cannot record, `work` runs without records.
 Activities watch_card(const std::function<void()>& work);
 
 }  // namespace laptime::cuda

@@ -1,4 +1,4 @@
-// The vocabulary of CUDA kernels, with which one source compiles for the card and for the host.
+// Macros and types for CUDA kernels whose source compiles for both the card and the host.
 //
 // A kernel is a struct and a declaration after it, in the same namespace:
 //
@@ -9,19 +9,19 @@
 //   };
 //   LAPTIME_CUDA_KERNEL(RowSums, row_sums)                 // the name is unique among all kernels
 //
-// cmake/cuda_kernels.cmake finds the headers that declare kernels, in backend/cuda and among all *_cuda.h. The
-// declaration stands at the beginning of a line.
+// cmake/cuda_kernels.cmake searches backend/cuda and all *_cuda.h for these declarations, so each must stand at the
+// beginning of a line.
 //
 // Grids and blocks have one axis. Every access to memory goes through the thread. On the card this is a plain load or
-// store; on the host it lets the emulation (HostThread) see which thread accesses which memory.
+// store; on the host, the emulation (HostThread) sees which thread accesses which memory.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
-// LAPTIME_UNROLL is used before a loop over a small array, because an array that is indexed by a variable is kept in
-// memory.
+// LAPTIME_UNROLL is used before a loop over a small array: an array indexed by a variable would be in memory, not in
+// registers.
 #if defined(__CUDACC__)
 #define LAPTIME_DEVICE __device__ inline
 #define LAPTIME_UNROLL _Pragma("unroll")
@@ -30,8 +30,8 @@
 #define LAPTIME_UNROLL
 #endif
 
-// With nvcc, defines the entry point of a kernel; on the host, its name. A host source that redefines
-// LAPTIME_FOR_CUDA_KERNEL before it includes kernels gets one expansion for each kernel.
+// With nvcc, defines the entry point of a kernel; on the host, its name. A host source may redefine
+// LAPTIME_FOR_CUDA_KERNEL before it includes kernels, to get one expansion for each kernel.
 #if defined(__CUDACC__)
 #define LAPTIME_CUDA_KERNEL(type, name)                                      \
   extern "C" __global__ void name(const __grid_constant__ type::Args args) { \
@@ -51,19 +51,19 @@ constexpr int kWarp = 32;               // threads that exchange values by shuff
 constexpr int kMaxBlock = 1024;         // threads of a block
 constexpr int kSharedBytes = 48 << 10;  // per block, without requesting more from the driver
 
-// Elements that the threads of a block share. Uninitialised when the block starts.
+// Elements shared by the threads of a block. Uninitialised when the block starts.
 template <class T, int kSize>
 class SharedArray {
   friend class Thread;
   T elements_[kSize];
 };
 
-// For kernels without shared memory.
+// Shared type of kernels that use no shared memory.
 struct NothingShared {};
 
 #if defined(__CUDACC__)
 
-// The thread that runs. Blocks have a multiple of kWarp threads.
+// The executing thread. The number of threads in a block is a multiple of kWarp.
 class Thread {
  public:
   __device__ int index() const { return static_cast<int>(threadIdx.x); }
@@ -71,9 +71,11 @@ class Thread {
   __device__ int64_t block() const { return blockIdx.x; }
   __device__ int64_t blocks() const { return gridDim.x; }
 
-  // Waits for all threads of the block, which then see all earlier writes. All threads must call it at the same place.
+  // Barrier: waits for all threads of the block and makes their earlier writes visible. All threads must reach the same
+  // call.
   __device__ void synchronize() const { __syncthreads(); }
-  // The value that is passed by the lane of the warp with the index XOR `mask`. All lanes of the warp must call it.
+  // Returns the value passed by the lane whose index is this lane's index XOR `mask`. All lanes of the warp must call
+  // it.
   template <class T>
   __device__ T exchange(T value, int mask) const {
     return __shfl_xor_sync(0xFFFFFFFFU, value, mask);
@@ -99,11 +101,11 @@ class Thread {
 
 #else
 
-// The name that LAPTIME_CUDA_KERNEL gives to the kernel.
+// The name given to the kernel by LAPTIME_CUDA_KERNEL.
 template <class K>
 constexpr const char* kKernelName = kernel_name(std::type_identity<K>{});
 
-// The source location; as a default argument, that of the caller. (clang 14 does not have std::source_location.)
+// The source location; as a default argument, the caller's. (clang 14 does not have std::source_location.)
 struct Place {
   const char* file = "";
   int line = 0;

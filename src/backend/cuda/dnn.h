@@ -1,4 +1,4 @@
-// Dnn: the functions of cuDNN that we call, loaded at run time. Used for attention in addition to our own kernels.
+// Dnn: the functions of cuDNN that we call, loaded at run time. An alternative to our own kernels for attention.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ using DnnHandle = struct DnnObject*;
 using DnnDescriptorHandle = struct DnnDescriptorObject*;
 
 inline constexpr DnnStatus kDnnSuccess = 0;
-// From this version on, backward attention can add in a fixed order on every card since Ampere, and supports any number
-// of positions.
+// The first version whose backward attention can add in a fixed order on every card since Ampere, and supports any
+// number of positions.
 inline constexpr size_t kOldestDnn = 91800;
 // Ampere, the first generation of cards with bfloat16.
 inline constexpr int kOldestDnnCard = 80;
@@ -58,7 +58,7 @@ inline constexpr int kFloat = 0, kHalf = 2, kInt32 = 4, kBFloat16 = 9, kBoolean 
 inline constexpr int kAdd = 0, kMul = 1, kDiv = 6, kSub = 9, kExp = 13, kLog = 15, kGreaterOrEqual = 303, kIndex = 501,
                      kSelect = 601;
 inline constexpr int kReduceAdd = 0, kReduceMax = 3;
-// Modes of the heuristic: the fast estimate, and engines for graphs that no other engine supports.
+// Modes of the heuristic: the fast estimate, and a fallback for graphs that no other engine supports.
 inline constexpr int kHeuristicFallback = 2, kHeuristicA = 3;
 // Numerical notes.
 inline constexpr int kNondeterministic = 4;
@@ -93,8 +93,7 @@ struct Dnn {
 // The value of Kernel::library.
 inline constexpr const char* kDnnName = "cuDNN";
 
-// Loads libcudnn, from the given file if there is one. Returns null if it is not installed or older than kOldestDnn.
-// Never throws.
+// Loads libcudnn from the given file. Returns null if it is not installed or older than kOldestDnn. Never throws.
 std::shared_ptr<const Dnn> find_dnn(const char* library = "libcudnn.so.9");
 
 }  // namespace laptime::cuda

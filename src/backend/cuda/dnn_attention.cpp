@@ -1,5 +1,5 @@
-// Attention as cuDNN graphs, in the form that the library recognises and runs as one kernel or a few: the form of the
-// composite nodes in NVIDIA's cudnn-frontend (scaled_dot_product_flash_attention.h).
+// Builds attention as cuDNN graphs, in the form that the library recognises and runs as one or a few kernels: that of
+// the composite nodes in NVIDIA's cudnn-frontend (scaled_dot_product_flash_attention.h).
 #include "backend/cuda/dnn_attention.h"
 
 #include <cmath>
@@ -43,7 +43,7 @@ Tensor scale_of(DnnGraph& graph, const DnnAttention& attention) {
   return graph.number(static_cast<float>(1 / std::sqrt(static_cast<double>(attention.width))));
 }
 
-// Scores that a query must not see become -inf.
+// Sets scores that the causal mask hides to -inf.
 Tensor masked(DnnGraph& graph, const DnnAttention& attention, Tensor scores) {
   if (!attention.causal) return scores;
   const Tensor row = graph.index(scores, 2);
@@ -73,9 +73,9 @@ DnnGraph forward_graph(const DnnAttention& attention) {
   return graph;
 }
 
-// The gradients as in scaled_dot_product_attention.cpp. Operands: q, k, v, values, log_sum_exp, grad_values, grad_q,
-// grad_k, grad_v, and the sums of grad_values times values, in float32. A fixed order of additions is requested
-// by making grad_q the result of its product, and not of parts that are added in memory.
+// Computes the gradients as in scaled_dot_product_attention.cpp. Operands: q, k, v, values, log_sum_exp, grad_values,
+// grad_q, grad_k, grad_v, and the row sums of grad_values times values, in float32. To get a fixed order of additions,
+// grad_q is the result of one product instead of partial products that are added in memory.
 DnnGraph backward_graph(const DnnAttention& attention) {
   DnnGraph graph;
   const int type = element_type(attention);
@@ -106,8 +106,8 @@ DnnGraph backward_graph(const DnnAttention& attention) {
   return graph;
 }
 
-// The limit on the workspace of a plan. With a fixed order, backward adds gradients of scores from memory, in 16 bits
-// and in whole tiles of 64 queries and 128 keys; the rest is small.
+// The limit on the workspace of a plan. With a fixed order of additions, backward stores the gradients of scores, in 16
+// bits and in whole tiles of 64 queries and 128 keys; the rest is small.
 int64_t plan_bytes(const DnnAttention& attention) {
   constexpr int64_t kRest = 4096;
   if (!attention.backward) return kRest;

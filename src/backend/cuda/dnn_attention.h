@@ -1,4 +1,4 @@
-// DnnAttention: attention by cuDNN in one stream, each shape prepared before it runs.
+// DnnAttention: attention by cuDNN in one stream. Each shape is prepared before it runs.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@
 namespace laptime::cuda {
 
 // Attention over q [batch, heads, positions, width] and k and v [batch, kv_heads, positions, width], or its gradient.
-// Query head i reads head floor(i kv_heads / heads). All tensors have the same 16-bit type, are aligned to 16 bytes,
-// and have contiguous rows.
+// Query head i uses key and value head floor(i kv_heads / heads). All tensors have the same 16-bit type, are aligned to
+// 16 bytes, and have contiguous rows.
 struct DnnAttention {
   using Strides = std::array<int64_t, 3>;  // strides of batch, head and position, in elements
 
@@ -47,7 +47,8 @@ struct DnnAttentionOperands {
 // The limit on the workspace of attention, in bytes.
 int64_t workspace_of(const DnnAttention& attention);
 
-// The plan for a device. Throws Error if the library has none that adds in a fixed order within the workspace.
+// Returns the plan for a device. Throws Error if the library has no plan that adds in a fixed order within the
+// workspace.
 std::unique_ptr<DnnPlan> plan_of(const DnnAttention& attention, const std::shared_ptr<const Dnn>& dnn,
                                  const DnnTarget& target);
 

@@ -1,4 +1,4 @@
-// Descriptors of graphs, and the choice of a plan.
+// Creates the descriptors of a graph, and chooses a plan.
 #include "backend/cuda/dnn_graph.h"
 
 #include <algorithm>
@@ -253,7 +253,7 @@ std::unique_ptr<DnnPlan> DnnGraph::plan(const std::shared_ptr<const Dnn>& dnn, c
       plan.set(dnn::kPlanConfig, config);
       if (target.handle != nullptr) plan.set(dnn::kPlanHandle, dnn::kHandleValue, target.handle);
       if (target.device != nullptr) plan.set(dnn::kPlanDevice, *target.device);
-      // The heuristic also proposes configurations that turn out to be impossible.
+      // The heuristic also proposes configurations for which no plan can be made.
       if (dnn->cudnnBackendFinalize(plan.handle()) != kDnnSuccess) continue;
       const int64_t workspace = workspace_of(*dnn, plan);
       if (workspace > most_workspace) continue;

@@ -1,4 +1,4 @@
-// DnnGraph: cuDNN tensors and operations, and the plan that the library makes from them.
+// DnnGraph: cuDNN tensors and operations, and the plan that the library creates from them.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ class DnnDescriptor {
   DnnDescriptor& operator=(const DnnDescriptor&) = delete;
   ~DnnDescriptor();
 
-  // `type`: the type of the values, as the library numbers attribute types. All functions throw Error.
+  // `type` is the library's number for the type of the values. All functions throw Error.
   template <class T>
   void set(int attribute, int type, std::span<const T> values) {
     set(attribute, type, static_cast<int64_t>(values.size()), values.data());
@@ -45,7 +45,7 @@ class DnnDescriptor {
   DnnDescriptorHandle handle_ = nullptr;
 };
 
-// The device for which plans are made: that of a handle or, without a device, one described by a descriptor.
+// The device for which plans are made: that of `handle` or, on a machine without a GPU, the one described by `device`.
 struct DnnTarget {
   DnnHandle handle = nullptr;
   const DnnDescriptor* device = nullptr;
@@ -55,8 +55,8 @@ struct DnnTarget {
 class DnnPlan {
  public:
   int64_t workspace_bytes() const { return workspace_bytes_; }
-  // Enqueues the plan in the stream of the handle. `operands`: the addresses of the graph's operands, in their order.
-  // Returns the error; empty if there is none.
+  // Enqueues the plan in the stream of the handle. `operands` are the addresses of the graph's operands, in the order
+  // in which they were added. Returns the error, or an empty string.
   std::string run(DnnHandle handle, std::span<void* const> operands, void* workspace);
 
  private:
@@ -74,13 +74,14 @@ class DnnPlan {
 
 using DnnSizes = std::array<int64_t, 4>;
 
-// Operands in device memory, scalars, and operations in the order in which they are added. The result of an operation
-// exists only within the kernels that cuDNN makes, unless it is stored to an operand.
+// Operands in device memory, scalars, and operations in the order in which they were added. The result of an operation
+// exists only inside cuDNN's kernels, unless it is stored to an operand.
 class DnnGraph {
  public:
   using Tensor = size_t;
 
-  // Aligned to 16 bytes. `type`: the element type, as the library numbers it. Strides are in elements.
+  // Adds an operand that is aligned to 16 bytes. `type` is the library's number of the element type. Strides are in
+  // elements.
   Tensor operand(int type, const DnnSizes& sizes, const DnnSizes& strides);
   // A float32 scalar that is stored in the plan.
   Tensor number(float value);
@@ -101,12 +102,13 @@ class DnnGraph {
   // x with the last two axes swapped.
   Tensor transposed(Tensor x);
 
-  // Makes the operation that produced x, which must be the last one, round it to this type, or store it to an operand.
+  // Makes the operation that produced x, which must be the last one, round its result to this type or store it to an
+  // operand.
   Tensor rounded(Tensor x, int type);
   void store(Tensor x, Tensor operand);
 
-  // The first of the library's proposals that adds in a fixed order and fits into `most_workspace` bytes; null if there
-  // is none. Throws Error if the library rejects the graph itself.
+  // Returns the first of the library's proposals that adds in a fixed order and needs at most `most_workspace` bytes;
+  // null if there is none. Throws Error if the library rejects the graph itself.
   std::unique_ptr<DnnPlan> plan(const std::shared_ptr<const Dnn>& dnn, const DnnTarget& target,
                                 int64_t most_workspace) const;
 
@@ -131,7 +133,7 @@ class DnnGraph {
   Tensor emit(Operation operation, const Value& result);
   Value like(Tensor x, int type) const;
   DnnDescriptor describe(const std::shared_ptr<const Dnn>& dnn, Tensor tensor) const;
-  // Adds the descriptors of the operation, its own descriptor last.
+  // Adds the descriptors that the operation needs, and finally the descriptor of the operation.
   static void describe(const std::shared_ptr<const Dnn>& dnn, const Operation& operation,
                        std::vector<DnnDescriptor>& parts);
 

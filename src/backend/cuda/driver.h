@@ -35,7 +35,7 @@ struct PoolProperties {
   size_t most_bytes = 0;
   unsigned char reserved[56] = {};
 };
-// Constants of CUmemPool_attribute; their values have 64 bits.
+// Constants of CUmemPool_attribute. The values of these attributes have 64 bits.
 inline constexpr int kPoolReleaseThreshold = 4, kPoolReservedHigh = 6, kPoolUsedHigh = 8;
 
 inline constexpr Status kSuccess = 0;
@@ -94,13 +94,13 @@ struct Driver {
   Status (*cuGraphExecDestroy)(GraphExecHandle exec) = nullptr;
   // NOLINTEND(readability-identifier-naming)
 
-  // A message with the call, the driver's description of the error and, if there is any, advice.
+  // Returns a message with the call, the driver's description of the error and, if there is any, advice.
   std::string failure(Status status, const char* what) const;
   // Throws Error if `status` is not kSuccess.
   void check(Status status, const char* what) const;
 };
 
-// A driver with at least one card, or the reason why there is none.
+// A driver with at least one card, or the reason why none can be used.
 struct FoundDriver {
   std::shared_ptr<const Driver> driver;  // null if `missing` states a reason
   std::string missing;

@@ -1,5 +1,5 @@
-// Groups of eight adjacent floats that a thread loads and stores by accesses of 16 bytes, with any of the types that
-// are moved four at a time.
+// Loads and stores groups of eight adjacent floating-point elements by 16-byte accesses, for the types for which
+// moves_fours() is true.
 #pragma once
 
 #include "backend/cuda/tensor.h"
@@ -13,13 +13,13 @@ struct alignas(16) Words {
 constexpr int kWordsBytes = sizeof(Words);
 
 // Eight elements as they are in memory. Elements of 16 bits leave `last` unused. Elements are loaded in this form and
-// converted later, so that no load waits for the conversion of another one.
+// converted later, so that no load waits for the conversion of an earlier one.
 struct RawEight {
   Words first{}, last{};
 };
 
-// The address of element `position` must be a multiple of 16. `dtype` is that of `x`; if it is a constant, the compiler
-// removes the other types.
+// The address of element `position` must be a multiple of 16. `dtype` is the type of `x`; if it is a compile-time
+// constant, the compiler removes the code for other types.
 LAPTIME_DEVICE RawEight load_eight(const Thread& thread, const DeviceData& x, DType dtype, int64_t position) {
   RawEight raw{};
   const bool wide = dtype == DType::kFloat32;
@@ -34,7 +34,8 @@ LAPTIME_DEVICE RawEight load_eight(const Thread& thread, const DeviceData& x, in
   return load_eight(thread, x, x.dtype, position);
 }
 
-// Two numbers rounded to 16 bits, the first in the lower half of the word. The card has instructions for that.
+// Rounds two numbers to 16 bits and puts the first into the lower half of the word. The card has an instruction for
+// this.
 LAPTIME_DEVICE uint32_t packed_bfloat16(float first, float second) {
 #if defined(__CUDA_ARCH__)
   uint32_t word = 0;
@@ -65,7 +66,7 @@ LAPTIME_DEVICE float float_of_half(uint16_t bits) {
 #endif
 }
 
-// One branch for all elements: with one for each, the compiler keeps more registers.
+// Branches once for all elements: with a branch for each one, the compiler uses more registers.
 LAPTIME_DEVICE void values_of(const RawEight& raw, DType dtype, float (&out)[kEight]) {
   if (dtype == DType::kFloat32) {
     LAPTIME_UNROLL
@@ -117,8 +118,8 @@ LAPTIME_DEVICE void store_eight(const Thread& thread, const DeviceData& y, int64
   store_eight(thread, y, y.dtype, position, values);
 }
 
-// Calls load(g, index) for up to kGroups indices of this thread and then finish(g, index) for the same ones, so that
-// several loads are under way at the same time.
+// Calls load(g, index) for up to kGroups indices of this thread, and then finish(g, index) for the same indices, so
+// that several loads are in flight at the same time.
 template <int kGroups, class Load, class Finish>
 LAPTIME_DEVICE void for_groups(const Thread& thread, int64_t count, const Load& load, const Finish& finish) {
   const int64_t step = thread.blocks() * thread.threads();

@@ -11,19 +11,19 @@ namespace laptime::cuda {
 struct GemmArgs {
   int64_t batches = 1, m = 0, n = 0, k = 0;
   DeviceData a;
-  Walk<1> a_rows;  // walk over batch * m + i
+  Walk<1> a_rows;  // walk over the rows of all batches, batch * m + i
   int64_t a_column = 1;
   DeviceData b;
   int64_t b_batch = 0, b_row = 0, b_column = 0;
-  DType compute = DType::kFloat32;  // type to which factors and bias are rounded first
+  DType compute = DType::kFloat32;  // factors and bias are rounded to this type first
   DeviceData bias;                  // [n], may be absent
   int64_t bias_stride = 1;
   DeviceRows addend;  // [batches * m, n], may be absent
   DeviceData c;
 };
 
-// A block computes a tile of C, and each thread computes kPerThread x kPerThread elements of it. The terms of a sum are
-// added in the order of k, so bits do not depend on the tile.
+// A block computes a tile of C, and each thread computes kPerThread x kPerThread elements of it. Products are added in
+// the order of k, so the result does not depend on the tile.
 struct Gemm {
   static constexpr int kTile = 64;
   static constexpr int kDepth = 16;  // columns of A and rows of B in shared memory at a time
@@ -33,7 +33,7 @@ struct Gemm {
 
   using Args = GemmArgs;
   struct Shared {
-    SharedArray<float, kDepth*(kTile + 1)> a;  // [depth][row]; the padding keeps stores out of one bank
+    SharedArray<float, kDepth*(kTile + 1)> a;  // [depth][row]; the padding avoids bank conflicts between stores
     SharedArray<float, kDepth*(kTile + 1)> b;  // [depth][column]
   };
   LAPTIME_DEVICE static int place(int depth, int index) { return depth * (kTile + 1) + index; }

@@ -5,10 +5,11 @@
 
 namespace laptime::cuda {
 
-// Groups of elements that a thread loads before it computes the first one.
+// The number of groups of elements that a thread loads before it computes the first one.
 constexpr int groups_in_flight(int operands) { return operands <= 2 ? 2 : 1; }
 
-// Elements in groups. `type_of(k)` is the type of operand k; where it is a constant, the code has no other type in it.
+// Maps elements in groups. `type_of(k)` is the type of operand k; if it is a compile-time constant, no code for other
+// types is compiled.
 template <int kOut, int kIn, class TypeOf, class Body>
 LAPTIME_DEVICE void map_eights(const Thread& thread, const Elements<kOut + kIn>& elements, const TypeOf& type_of,
                                const Body& body) {
@@ -68,9 +69,9 @@ LAPTIME_DEVICE void map_fours(const Thread& thread, const Elements<kOut + kIn>& 
   for_groups<kGroups>(thread, elements.count / kFour, load, finish);
 }
 
-// body(in, out) computes the elements of this thread: `in` has the last kIn operands, and `out` is stored to the first
-// kOut. All of `in` is loaded before `out` is stored, so that a result may overwrite an operand. An absent operand
-// reads as 0.
+// Calls body(in, out) for the elements of this thread. `in` holds the last kIn operands; `out` is stored to the first
+// kOut operands. All of `in` is loaded before `out` is stored, so that a result may overwrite an operand. An absent
+// operand reads as 0.
 template <int kOut, int kIn, class Body>
 LAPTIME_DEVICE void map_elements(const Thread& thread, const Elements<kOut + kIn>& elements, const Body& body) {
   const auto one = [&](const int64_t(&positions)[kOut + kIn]) {

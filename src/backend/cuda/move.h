@@ -7,7 +7,7 @@
 
 namespace laptime::cuda {
 
-// If the types are equal, words are copied, so that a NaN keeps its bits. A cast converts values.
+// If the types are equal, bits are copied, so that a NaN keeps its payload. Otherwise values are converted.
 struct CopyElements {
   using Args = Elements<2>;  // operands: to, from
   using Shared = NothingShared;
@@ -54,20 +54,21 @@ struct CopyElements {
 };
 LAPTIME_CUDA_KERNEL(CopyElements, copy_elements)
 
-// Copies of float rows whose columns are adjacent on both sides, with any layout of the rows.
+// Copies rows of floating-point elements. Columns are adjacent on both sides; rows may have any layout.
 struct RowCopy {
   DeviceData to, from;
   Walk<2> rows;  // operands: to, from
   int64_t columns = 0;
 };
 
-// All rows begin at multiples of 16 bytes. A thread takes 16 bytes or, if the types differ, eight elements at a time.
+// All rows must begin at multiples of 16 bytes. A thread moves 16 bytes at a time or, if the types differ, eight
+// elements.
 struct CopyRowGroups {
   struct Args : RowCopy {
     int64_t groups_of_row, groups;
   };
   using Shared = NothingShared;
-  static constexpr int kGroups = 2;  // in flight
+  static constexpr int kGroups = 2;  // groups in flight per thread
 
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
     const bool same = args.to.dtype == args.from.dtype;
@@ -98,18 +99,19 @@ struct CopyRowGroups {
 };
 LAPTIME_CUDA_KERNEL(CopyRowGroups, copy_row_groups)
 
-// Rows that begin anywhere. A block takes a piece of a row, whose elements are loaded before they are stored.
+// Rows may begin at any address. A block copies a piece of a row; each thread loads all its elements before it stores
+// any.
 struct CopyRowPieces {
   struct Args : RowCopy {
     int64_t pieces_of_row;
   };
   using Shared = NothingShared;
   static constexpr int kThreads = 256;
-  static constexpr int kOfThread = 16;  // elements
+  static constexpr int kOfThread = 16;  // elements per thread
   static constexpr int kPiece = kThreads * kOfThread;
 
   struct Piece {
-    int64_t to, from;  // positions of its first element
+    int64_t to, from;  // positions of the first element
     int count;
   };
 

@@ -15,8 +15,8 @@ constexpr int kClockOfProcessor = 1, kClockOfMemory = 2;  // NVML_CLOCK_SM, NVML
 constexpr int kTemperatureOfGpu = 0;                      // NVML_TEMPERATURE_GPU
 constexpr int kUncorrected = 1, kSinceReset = 0;          // NVML_MEMORY_ERROR_TYPE_UNCORRECTED, NVML_VOLATILE_ECC
 
-// Bits of nvmlClocksThrottleReasons that mean a reduced clock. The other bits mean that the card is idle or follows a
-// setting.
+// Bits of nvmlClocksThrottleReasons that mean a reduced clock. Other bits mean that the card is idle or that a setting
+// limits the clock.
 struct Slowdown {
   unsigned long long bit;
   const char* name;
@@ -39,7 +39,7 @@ void find_functions(Library& library, Nvml& functions) {
   library.find(functions.nvmlDeviceGetComputeRunningProcesses, "nvmlDeviceGetComputeRunningProcesses_v3");
 }
 
-// "GPU-" and the digits in groups of 8, 4, 4, 4 and 12.
+// Returns "GPU-" and the digits in groups of 8, 4, 4, 4 and 12.
 std::string name_of_card(const std::string& uuid) {
   std::string name = "GPU";
   size_t begin = 0;
@@ -85,7 +85,7 @@ Sensors CardSensors::read() const {
   std::array<NvmlProcess, 64> processes{};
   unsigned count = processes.size();
   const NvmlStatus status = nvml_.nvmlDeviceGetComputeRunningProcesses(device_, &count, processes.data());
-  // One of them is this process, which may have a different number in a container.
+  // One of the processes is this one; its number may be different inside a container.
   if (status == kNvmlSuccess || status == kNvmlInsufficientSize)
     sensors.other_processes = std::max(int64_t{count} - 1, int64_t{0});
   return sensors;

@@ -1,4 +1,4 @@
-// CardSensors: clocks, power, temperature and users of a card, read through NVML, which is loaded at run time.
+// CardSensors: clocks, power, temperature and processes of a card, read through NVML, which is loaded at run time.
 #pragma once
 
 #include <memory>
@@ -36,7 +36,7 @@ struct Nvml {
 
 class CardSensors {
  public:
-  // Opens the card with this UUID of 32 hexadecimal digits. Returns null if NVML is not installed or does not know the
+  // Opens the card with this UUID of 32 hexadecimal digits. Returns null if NVML is not installed or does not find the
   // card. Never throws.
   static std::unique_ptr<CardSensors> open(const std::string& uuid);
 

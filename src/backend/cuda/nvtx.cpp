@@ -1,5 +1,5 @@
-// Calls of NVTX, a header-only library: it loads the tool that its environment variable names, and does nothing
-// otherwise.
+// Calls NVTX, a header-only library. It loads the tool that its environment variable names; without one it does
+// nothing.
 #include "backend/cuda/nvtx.h"
 
 #if __has_include(<nvtx3/nvToolsExt.h>)
@@ -9,7 +9,7 @@
 namespace laptime::cuda {
 
 bool nvtx_is_heard() {
-  // A range has a depth of 0 or more if a tool tracks it, and a negative number otherwise.
+  // nvtxRangePushA returns the depth of the range if a tool tracks it, and a negative number otherwise.
   const bool is_heard = nvtxRangePushA("laptime") >= 0;
   if (is_heard) nvtxRangePop();
   return is_heard;

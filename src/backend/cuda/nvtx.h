@@ -1,12 +1,12 @@
-// NVTX ranges with names, for tools that observe the program, such as Nsight Systems.
+// Named NVTX ranges for tools that observe the program, such as Nsight Systems.
 #pragma once
 
 namespace laptime::cuda {
 
-// Whether a tool listens. NVTX loads the one in NVTX_INJECTION64_PATH on the first call. Always false if the program
-// was built without NVTX's header.
+// True if a tool is attached. On the first call, NVTX loads the tool in NVTX_INJECTION64_PATH. Always false if the
+// program was built without NVTX's header.
 bool nvtx_is_heard();
-// Ranges of one thread; inner ranges end first. They have no effect if no tool listens.
+// Ranges are per thread and nest. They have no effect if no tool is attached.
 void begin_nvtx_range(const char* name);
 void end_nvtx_range();
 

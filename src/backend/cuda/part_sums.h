@@ -1,11 +1,13 @@
-// The last step of sums over many rows: adds the sums of parts of the rows, in an order given by their number.
+// The last step of sums over many rows: adds the sums of parts of the rows, in an order that depends only on their
+// number.
 #pragma once
 
 #include "backend/cuda/device_code.h"
 
 namespace laptime::cuda {
 
-// A block adds the parts of 32 adjacent columns; up to 32 lanes of threads take different parts.
+// A block adds the parts of 32 adjacent columns. Threads with the same column form up to 32 lanes, which add different
+// parts.
 struct PartSums {
   static constexpr int kColumns = kWarp;
   static constexpr int kMostLanes = kMaxBlock / kColumns;
@@ -15,8 +17,8 @@ struct PartSums {
 
   SharedArray<double, kMaxBlock> of_lanes;  // [lane][column]
 
-  // The sum over partials[part, column], which has `columns` columns, for the threads with an index below kColumns.
-  // All threads of the block must call it; a column may be beyond the last.
+  // Returns the sum over the parts of partials [parts, columns] for one column, in threads with an index below
+  // kColumns. All threads of the block must call it; `column` may be beyond the last one.
   template <class T>
   LAPTIME_DEVICE double sum(const Thread& thread, const T* partials, int64_t parts, int64_t columns, int64_t column) {
     const int lane = thread.index() / kColumns;

@@ -21,8 +21,8 @@ class Queue : public laptime::Queue {
  public:
   // Launches are executed in order.
   virtual void launch(const GridLaunch& launch) = 0;
-  // Matrix products by cuBLASLt and attention by cuDNN, for kernels whose Kernel::library names them. prepare() may
-  // throw.
+  // Matrix products by cuBLASLt and attention by cuDNN, for kernels that name the library in Kernel::library. prepare()
+  // may throw.
   virtual void prepare(const BlasProduct& product) = 0;
   virtual void launch(const BlasProduct& product, const BlasOperands& operands) = 0;
   virtual void prepare(const DnnAttention& attention) = 0;
@@ -36,7 +36,8 @@ void launch(const KernelCall& call, int64_t blocks, int threads, const typename 
 
 constexpr int kElementThreads = 256;
 
-// One thread per element. If that exceeds the largest grid, each thread takes several elements.
+// Launches one thread per element. If there are more elements than threads in the largest grid, each thread takes
+// several.
 template <class K>
 void launch_elements(const KernelCall& call, int64_t count, const typename K::Args& args) {
   constexpr int64_t kMostBlocks = int64_t{1} << 20;
@@ -44,7 +45,7 @@ void launch_elements(const KernelCall& call, int64_t count, const typename K::Ar
   launch<K>(call, blocks < 1 ? 1 : blocks > kMostBlocks ? kMostBlocks : blocks, kElementThreads, args);
 }
 
-// One block per row.
+// Launches one block per row.
 template <class K>
 void launch_rows(const KernelCall& call, int64_t rows, int threads, const typename K::Args& args) {
   launch<K>(call, rows, threads, args);

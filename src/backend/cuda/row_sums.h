@@ -1,4 +1,4 @@
-// Rows in eights, and sums of several numbers of each thread at once.
+// Rows in groups of eight columns, and block-wide sums of several numbers at once.
 #pragma once
 
 #include "backend/cuda/block_sums.h"
@@ -6,7 +6,7 @@
 
 namespace laptime::cuda {
 
-// Position of a row of a tensor whose rows are at equal distances.
+// Position of a row in a tensor with a constant row stride.
 LAPTIME_DEVICE int64_t row_at_equal_distance(const DeviceRows& rows, int64_t index) {
   return index * rows.walk.stride[0][0];
 }
@@ -21,7 +21,7 @@ struct RowsInRegisters {
   }
 };
 
-// Several numbers that are moved at once.
+// Several numbers that one access moves.
 template <int kCount>
 struct alignas(kCount * sizeof(float)) Floats {
   float of[kCount];
@@ -29,8 +29,8 @@ struct alignas(kCount * sizeof(float)) Floats {
 template <int kCount>
 using WarpFloats = SharedArray<Floats<kCount>, kMaxBlock / kWarp>;
 
-// Each of the values summed over the threads of a block, in an order that depends only on the size of the block. Every
-// thread gets the sums. `parts` can be used again after another barrier.
+// Replaces each of `values` by its sum over the threads of the block, in an order that depends only on the size of the
+// block. Every thread gets the sums. `parts` can be reused only after another barrier.
 template <int kCount>
 LAPTIME_DEVICE void sum_together(const Thread& thread, WarpFloats<kCount>& parts, float (&values)[kCount]) {
   LAPTIME_UNROLL

@@ -19,7 +19,7 @@ struct DeviceData {
   }
 };
 
-// An element as Value, a type that represents it exactly unless the element is wider.
+// Loads an element as Value, which represents it exactly unless the element's type is wider.
 template <class Value = float>
 LAPTIME_DEVICE Value load(const Thread& thread, const DeviceData& x, int64_t position) {
   switch (x.dtype) {
@@ -34,7 +34,7 @@ LAPTIME_DEVICE Value load(const Thread& thread, const DeviceData& x, int64_t pos
   return 0;
 }
 
-// Rounds to the type of the element; for a bool, tests whether the value is nonzero.
+// Stores a value, rounded to the type of the element. For a bool, stores whether the value is nonzero.
 template <class Value>
 LAPTIME_DEVICE void store(const Thread& thread, const DeviceData& y, int64_t position, Value value) {
   switch (y.dtype) {
@@ -48,8 +48,8 @@ LAPTIME_DEVICE void store(const Thread& thread, const DeviceData& y, int64_t pos
   }
 }
 
-// Elements of one type that are loaded together, before the first one is converted: if a thread waited for each element
-// before requesting the next one, memory would be idle.
+// Loads elements of one type, all of them before the first one is converted. A thread that waited for each element
+// before it requested the next would leave memory idle.
 template <class T, int kCount>
 LAPTIME_DEVICE void load_of_type(const Thread& thread, const DeviceData& x, const int64_t (&positions)[kCount],
                                  float (&out)[kCount]) {
@@ -71,7 +71,7 @@ LAPTIME_DEVICE void load_many(const Thread& thread, const DeviceData& x, const i
   }
 }
 
-// Numbers of adjacent elements that a thread moves at once.
+// Numbers of adjacent elements that a thread moves with one access or two.
 constexpr int kFour = 4;
 constexpr int kEight = 8;
 template <class T>
@@ -84,8 +84,8 @@ constexpr bool moves_fours(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kBFloat16 || dtype == DType::kFloat16;
 }
 
-// Elements [position, position + 4) of a type for which moves_fours() is true. Their address is a multiple of the size
-// of four elements.
+// Loads elements [position, position + 4) of a type for which moves_fours() is true. The address must be a multiple of
+// the size of four elements.
 LAPTIME_DEVICE void load_four(const Thread& thread, const DeviceData& x, int64_t position, float (&out)[kFour]) {
   const auto load_as = [&]<class T>(T) {
     const auto four = thread.load(reinterpret_cast<const Four<T>*>(x.at<T>(position)));
@@ -105,7 +105,7 @@ LAPTIME_DEVICE void store_four(const Thread& thread, const DeviceData& y, int64_
   return y.dtype == DType::kBFloat16 ? store_as(BFloat16{}) : store_as(Float16{});
 }
 
-// The value rounded to `dtype`, if that is narrower than float32.
+// Rounds the value to `dtype` if that is narrower than float32.
 LAPTIME_DEVICE float rounded_to(DType dtype, float value) {
   if (dtype == DType::kBFloat16) return static_cast<float>(BFloat16(value));
   return dtype == DType::kFloat16 ? static_cast<float>(Float16(value)) : value;
@@ -117,7 +117,7 @@ LAPTIME_DEVICE int64_t quotient(int64_t a, int64_t b) {
   return a / b;
 }
 
-// Axes along which several operands are walked together; the last one varies fastest.
+// The axes over which several operands are iterated together; the last one varies fastest.
 template <int kOperands>
 struct Walk {
   int rank = 0;
@@ -140,7 +140,7 @@ struct Walk {
   }
 };
 
-// A tensor [..., columns] as rows.
+// A tensor [..., columns] as a list of rows.
 struct DeviceRows : DeviceData {
   Walk<1> walk{};  // over the axes before the last
   int64_t column_stride = 1;
@@ -148,8 +148,8 @@ struct DeviceRows : DeviceData {
   LAPTIME_DEVICE int64_t row(int64_t index) const { return walk.at(index).of[0]; }
 };
 
-// Calls body(column, count) for the columns of a row that this thread of a block takes: first four at a time and then
-// one by one or, if they cannot be moved in fours, all one by one.
+// Calls body(column, count) for the columns of a row that this thread of the block takes. If `in_fours`, columns are
+// taken four at a time, and the remaining ones one by one; otherwise all one by one.
 template <class Body>
 LAPTIME_DEVICE void for_columns(const Thread& thread, int64_t columns, bool in_fours, const Body& body) {
   const int64_t fours = in_fours ? columns / kFour : 0;
@@ -157,7 +157,7 @@ LAPTIME_DEVICE void for_columns(const Thread& thread, int64_t columns, bool in_f
   for (int64_t column = fours * kFour + thread.index(); column < columns; column += thread.threads()) body(column, 1);
 }
 
-// `count` columns starting at `position`, as passed by for_columns().
+// Loads `count` columns, starting at `column`, of the row at `position`. for_columns() provides `column` and `count`.
 LAPTIME_DEVICE void load_columns(const Thread& thread, const DeviceData& x, int64_t position, int64_t column_stride,
                                  int64_t column, int count, float (&out)[kFour]) {
   if (count == kFour) return load_four(thread, x, position + column, out);
@@ -169,7 +169,7 @@ LAPTIME_DEVICE void store_columns(const Thread& thread, const DeviceData& y, int
   store(thread, y, position, values[0]);
 }
 
-// How the elements of several operands are moved. In groups, element i is at position i of every operand, and each
+// How the elements of several operands are accessed. In groups, element i is at position i of every operand, and each
 // access moves 16 bytes.
 enum class Groups : uint8_t {
   kNone,              // one by one
@@ -177,13 +177,13 @@ enum class Groups : uint8_t {
   kEightsOfBFloat16,  // all operands are bfloat16
   kEights,            // any types of moves_fours()
 };
-// Elements of a group.
+// The number of elements in a group.
 constexpr int64_t group_size(Groups groups) {
   if (groups == Groups::kNone) return 1;
   return groups == Groups::kFoursOfFloat32 ? kFour : kEight;
 }
 
-// Tensors of the same shape, walked together.
+// Tensors of the same shape, over which a kernel iterates together.
 template <int kOperands>
 struct Elements {
   DeviceData operand[kOperands] = {};
@@ -192,8 +192,8 @@ struct Elements {
   Groups groups = Groups::kNone;
 };
 
-// Calls body(index) for the indices in [0, count) that this thread takes, with the number of threads in the grid as
-// distance.
+// Calls body(index) for the indices in [0, count) that this thread takes: every n-th index, where n is the number of
+// threads in the grid.
 template <class Body>
 LAPTIME_DEVICE void for_indices(const Thread& thread, int64_t count, const Body& body) {
   const int64_t step = thread.blocks() * thread.threads();

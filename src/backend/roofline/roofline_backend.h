@@ -15,7 +15,7 @@ namespace laptime::roofline {
 class RooflineBackend : public Backend {
  public:
   RooflineBackend(DataSheet machine, std::shared_ptr<const KernelTable> kernels, LaunchTimes times);
-  // For launches one by one, as in eager mode.
+  // Predicts a step whose kernels are launched one by one, as in eager mode.
   RooflineBackend(const DataSheet& machine, std::shared_ptr<const KernelTable> kernels, double product_peak);
   RooflineBackend(const DataSheet& machine, std::span<const OpCard* const> ops, double product_peak);
 
@@ -50,7 +50,7 @@ class RooflineBackend : public Backend {
   std::shared_ptr<const KernelTable> kernels_;
   std::vector<Seconds> marks_;
   Seconds clock_{};
-  double kernels_time_ = 0, host_time_ = 0;  // seconds of launches since the last wait for the device
+  double kernels_time_ = 0, host_time_ = 0;  // seconds of launches since the last synchronisation
   MemoryUsage usage_;
 };
 

@@ -24,7 +24,7 @@ std::vector<TensorType> infer_step_size(const Attributes&, std::span<const Tenso
   return {contiguous_type(in[1].dtype, {})};
 }
 
-// The gradient is read in any type.
+// The kernels read the gradient in any type.
 std::optional<Attributes> fold_input_cast(const Attributes& attributes, int input, DType to) {
   return input == kGrad && to == DType::kFloat32 ? std::optional(attributes) : std::nullopt;
 }
@@ -60,7 +60,7 @@ void reference_step_size(const OpCall& call) {
   call.out[0].put(0, call.in[1].at(0) * std::sqrt(1 - std::pow(a.beta2, t)) / (1 - std::pow(a.beta1, t)));
 }
 
-// The optimizer of the 2025 and 2026 editions, operation by operation. The fused optimizer of torch is a single kernel
+// Lowers AdamW to the operations of the 2025 and 2026 editions' optimizers. torch's fused optimizer is a single kernel
 // and is not lowered.
 std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std::span<const ValueId> in) {
   const auto& a = attributes.as<AdamWAttributes>();
@@ -71,8 +71,8 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   const ValueId step_size = build.emit_one(kAdamStepSize, attributes, {in[kStep], in[kLr]});
   const ValueId decay_size = mul_scalar(build, in[kLr], a.weight_decay);
   const DType real = build.type(in[kW]).dtype;
-  // Returns beta state + (1 - beta) news, and updates the state with it. The update of the weight reads the value
-  // before it is rounded.
+  // Sets the state to beta * state + news, where `news` is already multiplied by 1 - beta. `value` is the sum before it
+  // is rounded to the type of the state; the update of the weight reads it.
   struct Moment {
     ValueId value, state;
   };

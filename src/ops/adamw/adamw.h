@@ -10,8 +10,8 @@ enum class AdamRule : uint8_t { k2025, k2026, kTorch };
 const char* name_of(AdamRule rule);
 
 // (w [...], grad [...], m [...], v [...], step int64 [] counted from 1, lr float32 [][, skip bool []]) -> (w, m, v),
-// updated in place; they keep their values if skip is true. m and v may have a narrower type than w, to which they
-// are rounded when they are stored; the update of w reads them before rounding.
+// updated in place; unchanged if skip is true. m and v may have a narrower type than w: they are rounded to it when
+// they are stored, but the update of w reads them before rounding.
 extern const OpCard kAdamW;
 // (step int64 [], lr float32 []) -> float32 []: lr sqrt(1 - beta2^step) / (1 - beta1^step)
 extern const OpCard kAdamStepSize;
@@ -40,7 +40,7 @@ struct AdamInputs {
   ValueId step, lr;
   ValueId skip{};  // invalid if no step is ever skipped
 };
-// The next values of a parameter and its state.
+// Emits one AdamW step. Returns the next values of the parameter and its state.
 AdamState adamw(Builder& build, const AdamState& state, ValueId grad, const AdamInputs& inputs,
                 const AdamWAttributes& attributes);
 

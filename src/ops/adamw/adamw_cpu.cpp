@@ -40,7 +40,7 @@ void skipped_strip(const Strip& strip) {
   keep(2, 6);
 }
 
-// A branch in the loop would prevent vectorisation.
+// decay_first is a template argument, because a branch in the loop would prevent vectorisation.
 template <bool decay_first>
 void strip(const Strip& strip) {
   const Step s = *static_cast<const Step*>(strip.parameters);
@@ -52,7 +52,7 @@ void strip(const Strip& strip) {
   const float* m = strip.floats(5);
   const float* v = strip.floats(6);
   constexpr int64_t kGroup = 64;
-  // 2 KB ahead, because the hardware prefetcher does not keep up with four streams.
+  // Prefetches 2 KB ahead, because the hardware prefetcher does not keep up with four streams.
   constexpr int64_t kPrefetchDistance = 512;
   for (int64_t begin = 0; begin < strip.size; begin += kGroup) {
     const int64_t end = strip.size - begin < kGroup ? strip.size : begin + kGroup;

@@ -7,16 +7,16 @@
 
 namespace laptime::cuda {
 
-// Factors of an AdamW step. The three rules in one form:
+// Coefficients of an AdamW step. The three rules in one form:
 //   w -= decay w (2026, torch); w -= size m / (sqrt(v) root_scale + eps); w -= decay w (2025)
 struct AdamNumbers {
   float size, root_scale, decay, skip;
 };
 
-// Reads and writes w, m and v in one pass. One thread of each block computes the numbers of step t.
+// Reads and writes w, m and v in one pass. In each block, one thread computes the coefficients of the step.
 struct AdamUpdate {
   static constexpr int64_t kMostBlocks =
-      2048;  // as many as a card runs at the same time, so that few blocks compute the numbers
+      2048;  // as many as a card runs at once; more blocks would only compute the coefficients more often
   struct Args {
     Elements<7> elements;       // the next w, m, v; w, grad, m, v
     DeviceData step, lr, skip;  // skip may be absent
@@ -29,7 +29,7 @@ struct AdamUpdate {
     SharedArray<double, 1> correction2;
   };
 
-  // Powers take the longest, so two warps compute one each.
+  // Computing powers takes longest, so two warps compute one each.
   LAPTIME_DEVICE static double correction(const Thread& thread, const Args& args, double beta) {
     return 1 - pow(beta, load<double>(thread, args.step, 0));
   }
@@ -73,7 +73,7 @@ struct AdamUpdate {
 };
 LAPTIME_CUDA_KERNEL(AdamUpdate, adam_update)
 
-// One thread: lr sqrt(1 - beta2^t) / (1 - beta1^t).
+// Runs on one thread. Computes lr sqrt(1 - beta2^t) / (1 - beta1^t).
 struct AdamStepSize {
   struct Args {
     DeviceData step, lr, size;

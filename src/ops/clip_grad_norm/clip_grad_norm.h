@@ -22,9 +22,9 @@ struct ClippedGradients {
   std::vector<ValueId> gradients;
 };
 ClippedGradients clip_grad_norm(Builder& build, std::span<const ValueId> gradients, double max_norm);
-// The sum of the squares of all elements [].
+// Returns the sum of the squares of all elements, shape [].
 ValueId squared_norm(Builder& build, std::span<const ValueId> gradients);
-// Clips by a norm whose square is known.
+// Clips the gradients, given the square of their norm.
 ClippedGradients clip_to(Builder& build, std::span<const ValueId> gradients, ValueId squared_norm, double max_norm);
 
 std::span<const OpCard* const> clip_grad_norm_cards();

@@ -5,7 +5,7 @@
 
 namespace laptime::cuda {
 
-// One thread: min(1, max_norm / (norm + epsilon)).
+// Runs on one thread. Computes min(1, max_norm / (norm + epsilon)).
 struct ClipCoefficient {
   struct Args {
     DeviceData norm, coefficient;

@@ -1,5 +1,5 @@
-// Cards of collective communication. The bytes of a card are those that the rank sends (Rabenseifner 2004: the least
-// that an all-reduce, a reduce-scatter or an all-gather of this size can send).
+// Cards of collective communication. The bytes of a card are those that this rank sends (Rabenseifner 2004 gives them
+// as the minimum for an all-reduce, a reduce-scatter or an all-gather of this size).
 #include "ops/collective/collective.h"
 
 namespace laptime {
@@ -14,7 +14,7 @@ std::vector<TensorType> infer_same(const Attributes&, std::span<const TensorType
   return {in.begin(), in.end()};
 }
 
-// The rank's chunk, where it lies in a tensor of this type.
+// The type of the rank's chunk as a view of a tensor of this type.
 TensorType chunk_in(const TensorType& whole, const GroupAttributes& group) {
   const int64_t chunk = whole.numel() / group.ranks;
   LAPTIME_CHECK(chunk * group.ranks == whole.numel(), "{} ranks share {}", group.ranks, whole.text());
@@ -64,8 +64,8 @@ int64_t bytes_of_inputs(const Signature& s) {
   return bytes.value();
 }
 
-// The tensors one after the other, cut into chunks of equal size, of which the last may be shorter: a rank sends every
-// chunk but its own, and then its own, summed, to every other rank.
+// The tensors are cut, as one sequence, into chunks of equal size; the last ones may be shorter. A rank sends the other
+// ranks their chunks, and then sends its own summed chunk to every other rank.
 int64_t all_reduce_bytes(const Signature& s) {
   const auto& group = s.attributes.as<GroupAttributes>();
   Size elements;

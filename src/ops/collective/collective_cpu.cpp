@@ -1,5 +1,5 @@
-// Kernels of collective communication. Every rank sends each other rank the chunk that this one sums, and sums in the
-// order of the ranks' numbers. Tensors are sent from where they are and received where they belong.
+// Kernels of collective communication. Every rank sends each other rank the chunk which that rank sums. Sums add in the
+// order of the rank numbers. Tensors are sent from, and received into, their own memory.
 #include "ops/collective/collective.h"
 
 #include <algorithm>
@@ -19,10 +19,10 @@ int64_t elements_of(std::span<const TensorView> tensors) {
   return elements;
 }
 
-// Calls body(data, count) for the pieces of the elements [begin, end) of the tensors, one after the other.
+// Calls body(data, count) for each piece of elements [begin, end) of the concatenated tensors, in order.
 template <class Body>
 void for_pieces(std::span<const TensorView> tensors, int64_t begin, int64_t end, const Body& body) {
-  int64_t first = 0;  // of the tensor at hand
+  int64_t first = 0;  // first element of the current tensor
   for (const TensorView& tensor : tensors) {
     const int64_t from = std::max(begin, first);
     const int64_t to = std::min(end, first + tensor.numel());
@@ -31,7 +31,8 @@ void for_pieces(std::span<const TensorView> tensors, int64_t begin, int64_t end,
   }
 }
 
-// Calls body(peer) for every other rank, beginning with the next one, so that the ranks do not all send to one.
+// Calls body(peer) for every other rank, starting with the next one, so that not all ranks send to the same one at
+// once.
 template <class Body>
 void for_peers(const GroupAttributes& group, const Body& body) {
   for (int64_t step = 1; step < group.ranks; ++step) body((group.rank + step) % group.ranks);
@@ -41,7 +42,7 @@ void add_message(std::vector<Message>& messages, int64_t peer, float* data, int6
   messages.push_back({static_cast<int>(peer), reinterpret_cast<std::byte*>(data), elements * kElement});
 }
 
-// The elements of the rank's chunk that other ranks have sent: one list for each of them.
+// The contributions of all other ranks to this rank's chunk, one array for each of them.
 class Contributions {
  public:
   Contributions(std::byte* workspace, int64_t chunk, const GroupAttributes& group)
@@ -49,7 +50,7 @@ class Contributions {
 
   float* of(int64_t peer) const { return data_ + (peer < group_.rank ? peer : peer - 1) * chunk_; }
 
-  // Writes the sum over the ranks of elements [begin, begin + count) of the chunk; `own` has this rank's.
+  // Writes the sum over all ranks of elements [begin, begin + count) of the chunk. `own` is this rank's contribution.
   void sum(int64_t begin, int64_t count, const float* own, float* to) const {
     constexpr int64_t kStrip = 1024;
     alignas(64) std::array<float, kStrip> sums;
@@ -150,7 +151,7 @@ void launch_all_gather(const KernelCall& call) {
   queue.exchange();
 }
 
-// The device has waited before the launch.
+// Nothing to do: the device has waited before the launch.
 void launch_wait(const KernelCall&) {}
 
 std::string refusal(const Signature& s) {

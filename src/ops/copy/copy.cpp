@@ -1,4 +1,4 @@
-// The structural cards as a family of op_list.inc.
+// Lists the structural cards, as a family of op_list.inc.
 #include "ops/copy/copy.h"
 
 namespace laptime {

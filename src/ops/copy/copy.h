@@ -1,4 +1,4 @@
-// The family of the structural ops (graph/structural_ops.h), for their kernels.
+// The op family of the structural ops (graph/structural_ops.h), which provides their kernels.
 #pragma once
 
 #include "graph/structural_ops.h"

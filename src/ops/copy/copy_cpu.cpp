@@ -23,7 +23,7 @@ void store_wide(const double* from, int64_t size, const TensorView& to, int64_t 
   for (int64_t i = 0; i < size; ++i) data[i * stride] = static_cast<Value>(from[i]);
 }
 
-// Elements as double, which represents every float32 and every integer up to 2^53 exactly.
+// Loads elements as double, which represents every float32 and every integer up to 2^53 exactly.
 void load_wide_line(const TensorView& from, int64_t position, int64_t stride, int64_t size, double* to) {
   switch (from.type.dtype) {
     case DType::kFloat64: return load_wide<double>(from, position, stride, size, to);
@@ -94,8 +94,8 @@ void launch_fill(const KernelCall& call) {
 
 // ---- the gradient of a slice
 
-// The gradient of a slice that takes every other element of the whole last axis: writes grad and the zeros between its
-// elements in one pass. `window` is the part of the result that receives grad; it begins at index `begin`.
+// Computes the gradient of a slice that takes every other element of the whole last axis: writes grad and the zeros
+// between its elements in one pass. `window` is the part of the result that receives grad; it begins at index `begin`.
 template <class Word>
 void interleave_with_zeros(Team& team, const TensorView& grad, const TensorView& window, int64_t begin) {
   const Layout* layouts[] = {&window.type.layout, &grad.type.layout};

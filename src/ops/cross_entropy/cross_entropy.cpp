@@ -68,12 +68,12 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   return {mean_all(build, gather(build, neg(build, log_p), reshape(build, in[1], index_shape))), {}};
 }
 
-// Narrower logits need no cast, because the arithmetic is in float32 anyway.
+// Narrower logits need no cast, because the kernels compute in float32 anyway.
 std::optional<Attributes> fold_input_cast(const Attributes& attributes, int input, DType to) {
   if (input != 0 || to != DType::kFloat32) return std::nullopt;
   return attributes;
 }
-// The gradient keeps its type when the cast of the logits is removed.
+// If the cast of the logits is removed, the gradient still keeps its type.
 std::optional<Attributes> fold_input_cast_backward(const Attributes& attributes, int input, DType to) {
   auto a = attributes.as<CrossEntropyBackwardAttributes>();
   if (input != 1 || to != DType::kFloat32) return std::nullopt;

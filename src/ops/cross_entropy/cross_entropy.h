@@ -5,7 +5,7 @@
 
 namespace laptime {
 
-// How the module is written: with max, exp, sum, log and gather, or with log_softmax and nll_loss.
+// How the model writes cross entropy: with max, exp, sum, log and gather, or with log_softmax and nll_loss.
 enum class CrossEntropyForm : uint8_t { kWrittenOut, kLogSoftmax };
 const char* name_of(CrossEntropyForm form);
 

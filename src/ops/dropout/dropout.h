@@ -1,5 +1,5 @@
 // Dropout (Srivastava et al. 2014). The mask comes from a counter-based generator keyed by seed, step and place, so it
-// is the same for any number of threads and when forward is recomputed.
+// is the same for any number of threads, and also when forward is recomputed.
 #pragma once
 
 #include "base/random.h"
@@ -7,17 +7,17 @@
 
 namespace laptime {
 
-// (x [...], step int64 []) -> (y [...] = x mask / (1 - p), mask bool [...]). Element i is kept where the top 24 bits of
+// (x [...], step int64 []) -> (y [...] = x mask / (1 - p), mask bool [...]). Element i is kept if the top 24 bits of
 // splitmix64(key + i), times 2^-24, are at least p; key = splitmix64(splitmix64(seed + step) XOR place) + first.
 extern const OpCard kDropout;
 // (grad_y [...], mask bool [...]) -> grad_x [...] = grad_y mask / (1 - p)
 extern const OpCard kDropoutBackward;
 
 struct DropoutAttributes {
-  double p = 0;  // probability of a zero
+  double p = 0;  // probability that an element becomes zero
   uint64_t seed = 0;
   uint64_t place = 0;  // hash of the scope in the model
-  int64_t first = 0;   // number of the first element, in a tensor that several ranks divide
+  int64_t first = 0;   // index of the first element, in a tensor that several ranks divide
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("p", self.p);
@@ -34,15 +34,15 @@ constexpr uint64_t dropout_key(const DropoutAttributes& attributes, int64_t step
 constexpr bool dropout_keeps(uint64_t key, int64_t element, double p) {
   return static_cast<double>(splitmix64(key + static_cast<uint64_t>(element)) >> 40U) * 0x1p-24 >= p;
 }
-// Factor of a kept element.
+// The factor by which kept elements are scaled.
 constexpr double dropout_scale(double p) { return p >= 1 ? 0 : 1 / (1 - p); }
-// dropout_keeps as a comparison of integers: an element is kept if its top 24 bits are at least this.
+// The threshold of dropout_keeps as an integer: an element is kept if its top 24 bits are at least this.
 constexpr uint32_t dropout_threshold(double p) {
   const auto whole = static_cast<uint32_t>(p * 0x1p24);
   return static_cast<double>(whole) < p * 0x1p24 ? whole + 1 : whole;
 }
 
-// The place is the builder's current scope. `rank`: x has the rows of that rank, all of which have as many.
+// The place is the builder's current scope. `rank` is the rank whose rows x contains; all ranks have equally many rows.
 ValueId dropout(Builder& build, ValueId x, ValueId step, double p, uint64_t seed, int64_t rank = 0);
 
 std::span<const OpCard* const> dropout_cards();

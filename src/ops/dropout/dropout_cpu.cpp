@@ -1,4 +1,4 @@
-// Kernels of dropout. The mask is a function of the element's index, so threads compute pieces of it independently.
+// Kernels of dropout. The mask is a function of the element's index, so threads compute parts of it independently.
 #include "ops/dropout/dropout.h"
 
 #include "backend/cpu/vector/strips.h"
@@ -6,7 +6,7 @@
 namespace laptime::LAPTIME_ISA {
 namespace {
 
-// The mask of elements [first, first + size).
+// Computes the mask of elements [first, first + size).
 void mask_line(uint64_t key, int64_t first, int64_t size, uint32_t threshold, uint8_t* mask) {
   std::array<uint32_t, kStripSize> top;
   const uint64_t start = key + static_cast<uint64_t>(first);
@@ -27,7 +27,7 @@ struct Forward {
   float scale;
 };
 
-// Elements [begin, begin + size) of a strip.
+// Processes elements [begin, begin + size) of a strip.
 void forward_strip(const Forward& f, int64_t begin, int64_t size) {
   alignas(64) std::array<float, kStripSize> buffer;
   alignas(64) std::array<float, kStripSize> result;

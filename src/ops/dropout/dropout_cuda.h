@@ -10,8 +10,8 @@ namespace laptime::cuda {
 // index.
 struct DropoutForward {
   struct Args {
-    DeviceRows x;     // a row per element
-    DeviceRows step;  // a number
+    DeviceRows x;     // one element per row
+    DeviceRows step;  // a single number
     DeviceData y;     // contiguous
     DeviceData mask;  // contiguous; may be absent
     int64_t count;

@@ -1,15 +1,15 @@
-// Embedding: table rows selected by index; and the indices 0 ... n-1 as a constant.
+// Embedding, which selects rows of a table by index; and the constant 0, 1, ..., n-1.
 #pragma once
 
 #include "graph/builder.h"
 
 namespace laptime {
 
-// (weight [V, C], ids int64 [...]) -> [..., C]: row ids[...] of the weight. The row `pad`, if it is set, gets no
-// gradient (PyTorch's padding_idx).
+// (weight [V, C], ids int64 [...]) -> [..., C]: row ids[...] of the weight. If `pad` is set, row `pad` gets no gradient
+// (PyTorch's padding_idx).
 extern const OpCard kEmbedding;
-// (grad_y [..., C], ids int64 [...][, addend [V, C]]) -> grad_weight [V, C]: the addend, or zero, plus the rows of
-// grad_y with each id except `pad`, in order
+// (grad_y [..., C], ids int64 [...][, addend [V, C]]) -> grad_weight [V, C]: the addend, or zero, plus for each id
+// except `pad` the rows of grad_y with that id, added in order.
 extern const OpCard kEmbeddingBackward;
 // () -> int64 [n]: 0, 1, ..., n-1
 extern const OpCard kArange;

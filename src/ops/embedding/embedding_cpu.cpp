@@ -1,4 +1,4 @@
-// Kernels of the embedding: forward copies rows. In backward, each task has a range of ids, whose rows it adds in
+// Kernels of the embedding. Forward copies rows. In backward, each task has a range of ids and adds their rows in
 // order.
 #include "ops/embedding/embedding.h"
 

@@ -9,7 +9,7 @@ namespace laptime::cuda {
 struct EmbeddingForward {
   struct Args {
     DeviceRows weight;
-    DeviceRows ids;  // a row per position
+    DeviceRows ids;  // one id per row
     DeviceData y;
     int64_t columns, count;
   };
@@ -30,7 +30,7 @@ LAPTIME_CUDA_KERNEL(EmbeddingForward, embedding_forward)
 struct EmbeddingEights {
   struct Args {
     DeviceRows weight;
-    DeviceRows ids;  // a row per position
+    DeviceRows ids;  // one id per row
     DeviceData y;
     int64_t groups_of_row, groups;
   };
@@ -48,17 +48,17 @@ struct EmbeddingEights {
 };
 LAPTIME_CUDA_KERNEL(EmbeddingEights, embedding_eights)
 
-// Positions are sorted by their ids, and by position where ids are equal. Keys have the id in the upper half and the
-// position in the lower one.
+// Positions are sorted by id, and positions with equal ids by position. A key has the id in its upper half and the
+// position in its lower half.
 LAPTIME_DEVICE int64_t id_of(int64_t key) { return key >> 32; }
 LAPTIME_DEVICE int64_t position_of(int64_t key) { return key & 0xFFFFFFFF; }
 
-// A block sorts the keys of a chunk of positions in shared memory (bitonic sort).
+// One block sorts the keys of a chunk of positions in shared memory (bitonic sort).
 struct EmbeddingSort {
   static constexpr int kChunk = 2048;
   static constexpr int kMostThreads = kChunk / 2;
   struct Args {
-    DeviceRows ids;  // a row per position
+    DeviceRows ids;  // one id per row
     int64_t positions;
     int64_t* keys;  // [positions]
   };
@@ -96,11 +96,12 @@ struct EmbeddingSort {
 };
 LAPTIME_CUDA_KERNEL(EmbeddingSort, embedding_sort)
 
-// A thread per key: the place of the key among all chunks is the number of smaller keys in each of them.
+// One thread per key. The place of a key in the sorted order is the sum, over all chunks, of the number of smaller
+// keys.
 struct EmbeddingMerge {
   static constexpr int kSearches = 4;  // chunks that a thread searches at the same time
   struct Args {
-    const int64_t* keys;  // [positions], as EmbeddingSort writes them
+    const int64_t* keys;  // [positions], written by EmbeddingSort
     int64_t* sorted;      // [positions]
     int64_t positions;
   };
@@ -129,21 +130,21 @@ struct EmbeddingMerge {
 };
 LAPTIME_CUDA_KERNEL(EmbeddingMerge, embedding_merge)
 
-// A block per sorted key. The block of the first key with an id writes the gradient of the id's row: the sum over all
-// positions with the id, in order, added to the existing row if `adds`. Other rows keep their values.
+// One block per sorted key. The block of the first key with an id writes the gradient of that id's row: the sum over
+// all positions with this id, in order, added to the existing row if `adds`. Other rows keep their values.
 struct EmbeddingBackward {
-  static constexpr int kRows = 4;  // that a thread loads before it adds them
+  static constexpr int kRows = 4;  // rows that a thread loads before it adds them
   struct Args {
     DeviceRows grad;
     DeviceData grad_weight;  // [ids, columns], float32
     int64_t columns, positions;
-    int64_t pad;  // its row keeps its values
+    int64_t pad;  // id whose row keeps its values
     bool adds, in_eights;
     const int64_t* sorted;  // [positions]
   };
   using Shared = NothingShared;
 
-  // Calls add(rows, count) for rows of grad with the id, up to kRows of them at a time.
+  // Calls add(rows, count) for the rows of grad with this id, up to kRows of them at a time.
   template <class Add>
   LAPTIME_DEVICE static void for_rows(const Thread& thread, const Args& args, int64_t id, const Add& add) {
     int count = kRows;

@@ -33,7 +33,7 @@ void scatter_rows(const TensorView& grad, const TensorView& index, const TensorV
 void reference_gather_backward(const OpCall& call) { scatter_rows(call.in[0], call.in[2], call.out[0]); }
 void reference_scatter(const OpCall& call) { scatter_rows(call.in[0], call.in[1], call.out[0]); }
 
-// Only one element of each row is read or, in backward, comes from grad.
+// Forward reads only one element of each row. Backward copies one element of each row from grad.
 int64_t gather_bytes(const Signature& s) { return (Size(s.out[0].bytes()) * 2 + s.in[1].bytes()).value(); }
 int64_t gather_backward_bytes(const Signature& s) {
   return (Size(s.in[0].bytes()) + s.in[2].bytes() + s.out[0].bytes()).value();

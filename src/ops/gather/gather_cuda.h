@@ -9,7 +9,7 @@ namespace laptime::cuda {
 struct GatherRows {
   struct Args {
     DeviceRows x;
-    DeviceRows index;  // a row per element
+    DeviceRows index;  // one index per row
     DeviceData out;
     int64_t rows;
   };
@@ -26,8 +26,8 @@ LAPTIME_CUDA_KERNEL(GatherRows, gather_rows)
 // out[row, column] = grad[row] if the column is index[row], otherwise 0
 struct ScatterRows {
   struct Args {
-    DeviceRows grad;   // a row per element
-    DeviceRows index;  // a row per element
+    DeviceRows grad;   // one element per row
+    DeviceRows index;  // one index per row
     DeviceData out;    // [rows, columns]
     int64_t columns, count;
   };

@@ -12,7 +12,7 @@ constexpr float kTanhCubic = 0.044715F;
 constexpr float kDensityScale = 0.398942280F;  // 1 / sqrt(2 pi)
 
 float value_erf(float x) { return x * normal_f32(x).below; }
-// -2 u, where u is the argument of tanh.
+// Returns -2 u, where u is the argument of tanh.
 float tanh_exponent(float x) { return x * (-kTwiceTanhScale - kTwiceTanhScale * kTanhCubic * (x * x)); }
 float value_tanh(float x) { return x / (1.0F + exp_f32(tanh_exponent(x))); }
 

@@ -24,7 +24,7 @@ struct GeluForward {
   // Phi(x); erfc keeps the digits of small probabilities.
   LAPTIME_DEVICE static float probability(float x) { return 0.5F * erfcf(-x * kSqrtHalf); }
 
-  // Each form has a loop of its own, so that no branch separates the elements of a thread.
+  // Each form has its own loop, so that elements of a thread are not separated by a branch.
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
     if (args.tanh) {
       return map_elements<1, 1>(thread, args.elements,
@@ -49,7 +49,8 @@ struct GeluBackward {
     return GeluForward::probability(x) + x * (kDensity * expf(-0.5F * x * x));
   }
   LAPTIME_DEVICE static float slope_of_tanh(float x) {
-    // Both sigmoids from one exponential, which is at most 1: the one above 1/2 is 1 / (1 + e), the other e / (1 + e).
+    // Computes both sigmoids from one exponential e, which is at most 1: the one above 1/2 is 1 / (1 + e), the other
+    // one is e / (1 + e).
     const float z = GeluForward::argument(x);
     const float e = expf(-fabsf(z));
     const float larger = 1 / (1 + e);

@@ -41,7 +41,7 @@ void reference(const OpCall& call) {
   }
 }
 
-// x [..., C] as a matrix [rows, C].
+// Reshapes x [..., C] to a matrix [rows, C].
 ValueId rows_of(Builder& build, ValueId x) {
   const Shape shape = build.shape(x);
   return reshape(build, x, {shape.product() / shape.back(), shape.back()});
@@ -49,7 +49,7 @@ ValueId rows_of(Builder& build, ValueId x) {
 
 bool column_major(const TensorType& type) { return type.layout.strides[0] == 1 && type.layout.strides[1] > 1; }
 
-// grad_x = grad W and grad_W = grad^T x over the rows of x; grad_W has the memory order of W.
+// Emits grad_x = grad W and grad_W = grad^T x over the rows of x; grad_W has the memory order of W.
 void gradient(GradientContext& c) {
   Builder& build = c.build;
   const DType dtype = product_of(c.attributes).compute_type(build.dtype(c.in[0]), build.dtype(c.in[1]));
@@ -91,7 +91,7 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   return {product.output ? cast(build, y, *product.output) : y};
 }
 
-// Input 2 may be the addend, which is not rounded. If there is an addend, no cast of input 2 is folded.
+// Input 2 is a bias or the addend. Addends are not rounded, so if there is one, no cast of input 2 is folded.
 std::optional<Attributes> fold_input_cast(const Attributes& attributes, int input, DType to) {
   if (input > 2 || (input == 2 && product_of(attributes).addend)) return std::nullopt;
   const std::optional<ProductAttributes> product = product_of(attributes).with_operand_cast(to);

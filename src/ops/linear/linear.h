@@ -6,7 +6,7 @@
 
 namespace laptime {
 
-// How the module is written: with einsum, which torch runs as a batched product with one batch, or with
+// How the model writes the layer: with einsum, which torch runs as a batched product with one batch, or with
 // torch.nn.functional.linear, which is a plain product.
 enum class LinearForm : uint8_t { kEinsum, kLinear };
 const char* name_of(LinearForm form);

@@ -100,8 +100,8 @@ void put_all(const std::vector<double>& values, const TensorView& to) {
   for (size_t i = 0; i < (to.data == nullptr ? 0 : values.size()); ++i) to.put(static_cast<int64_t>(i), values[i]);
 }
 
-// With g = (softmax(logits) - onehot(targets)) grad_loss / rows: grad_x = g W, grad_weight = g^T x, and grad_bias is
-// the sum of the rows of g.
+// Computes, with g = (softmax(logits) - onehot(targets)) grad_loss / rows: grad_x = g W, grad_weight = g^T x, and
+// grad_bias, the sum of the rows of g.
 void reference_backward(const OpCall& call) {
   const bool bias = call.in.size() > In::kBias;
   const Problem problem(call.attributes.as<LinearCrossEntropyBackwardAttributes>().compute, call.in[In::kX],
@@ -167,7 +167,7 @@ std::optional<Attributes> fold_input_cast(const Attributes& attributes, int inpu
   return a;
 }
 
-// The type of gradient `output`.
+// Returns the type attribute of gradient `output`.
 std::optional<DType>* grad_type(LinearCrossEntropyBackwardAttributes& attributes, int output) {
   switch (output) {
     case 0: return &attributes.grad_x;
@@ -176,7 +176,7 @@ std::optional<DType>* grad_type(LinearCrossEntropyBackwardAttributes& attributes
   }
 }
 
-// The gradients keep their types when a cast of an operand is removed.
+// If the cast of an operand is removed, the gradients still keep their types.
 std::optional<Attributes> fold_input_cast_backward(const Attributes& attributes, int input, DType to) {
   auto a = attributes.as<LinearCrossEntropyBackwardAttributes>();
   const auto product = ProductAttributes{a.compute, {}, false}.with_operand_cast(to);
@@ -203,7 +203,7 @@ double logits_count(const TensorType& x, const TensorType& weight) {
 
 }  // namespace
 
-// Model FLOPs are those of linear and cross_entropy: recomputing the logits in backward does not count.
+// The model FLOPs are those of linear and cross_entropy; recomputing the logits in backward is not counted.
 const OpCard kLinearCrossEntropy = {
     .name = "linear_cross_entropy",
     .kind = OpKind::kContraction,

@@ -1,5 +1,5 @@
 // Cross entropy of the outputs of a linear layer. The logits are computed tile by tile, and again in backward, so that
-// they never have to exist as a whole.
+// they need never be stored as a whole.
 #pragma once
 
 #include <optional>
@@ -24,7 +24,7 @@ struct LinearCrossEntropyBackwardInputs {
 };
 
 struct LinearCrossEntropyAttributes {
-  LinearForm linear = LinearForm::kEinsum;  // how the two modules are written
+  LinearForm linear = LinearForm::kEinsum;  // how the model writes the two layers
   CrossEntropyForm loss = CrossEntropyForm::kWrittenOut;
   std::optional<DType> compute{};  // as in ProductAttributes, for x, weight and bias
   template <class Self, class Visit>
@@ -53,7 +53,7 @@ struct LinearCrossEntropyBackwardAttributes {
 struct LinearCrossEntropy {
   ValueId loss, logits;
 };
-// `bias` may be invalid.
+// Emits the op. `bias` may be invalid.
 LinearCrossEntropy linear_cross_entropy(Builder& build, ValueId x, ValueId weight, ValueId bias, ValueId targets,
                                         const LinearCrossEntropyAttributes& attributes);
 

@@ -1,6 +1,5 @@
 // Kernels of the cross entropy of a linear layer. A tile of logits is computed by one of the backend's products, used
-// while it is in the cache, and overwritten by the next tile. The order of tiles is fixed, and so is the order of all
-// sums.
+// while it is in the cache, and overwritten by the next tile. The order of tiles, and therefore of all sums, is fixed.
 #include "ops/linear_cross_entropy/linear_cross_entropy.h"
 
 #include <algorithm>
@@ -37,7 +36,7 @@ class Forward {
 
   void run(const KernelCall& call) const {
     const Tiling tiling = gemms_.tiling();
-    double loss = 0;  // summed in the order of the rows
+    double loss = 0;  // summed in row order
     for (int64_t row_tile = 0; row_tile < tiling.row_tiles(); ++row_tile) {
       for (int64_t column_tile = 0; column_tile < tiling.column_tiles(); ++column_tile)
         add_tile(call, tiling.tile(row_tile, column_tile));
@@ -190,7 +189,7 @@ class Backward {
     });
   }
 
-  // Elements [at, at + count) of `to`, converted from sums.
+  // Writes `count` sums to elements [at, at + count) of `to`, rounded to its type.
   static void write_rounded(const KernelCall& call, const float* sums, int64_t count, int64_t at,
                             const TensorView& to) {
     if (to.data == nullptr) return;
@@ -219,7 +218,7 @@ std::optional<TileGemms> backward_gemms(const Attributes& attributes, std::span<
                          in.size() > In::kBias ? &in[In::kBias] : nullptr);
 }
 
-// The products of a signature; their operands have no memory.
+// The products of a signature. Their operands have no memory.
 template <class GemmsOfCall>
 std::optional<TileGemms> gemms_without_memory(const Signature& signature, const GemmsOfCall& gemms_of_call) {
   std::vector<TensorView> in;
@@ -227,7 +226,7 @@ std::optional<TileGemms> gemms_without_memory(const Signature& signature, const 
   return gemms_of_call(signature.attributes, in);
 }
 
-// The products of a call that differ in form: those of the first and the last tile of rows and of columns.
+// The products of a call that differ in form: those of the first and last row tiles and column tiles.
 template <class GemmsOfTile>
 std::vector<cpu::Gemm> distinct_gemms(const TileGemms& gemms, const GemmsOfTile& gemms_of_tile) {
   const Tiling tiling = gemms.tiling();
@@ -307,7 +306,7 @@ void launch_backward(const GemmImplementation& way, const KernelCall& call) {
       .run(call);
 }
 
-// The arithmetic of the products: that of the logits, which the products of backward share.
+// The arithmetic of the logits' product, which the products of backward share.
 template <class Product, class GemmsOfCall>
 ProductMath product_math(const Signature& signature, const GemmsOfCall& gemms_of_call) {
   const std::optional<TileGemms> gemms = gemms_without_memory(signature, gemms_of_call);

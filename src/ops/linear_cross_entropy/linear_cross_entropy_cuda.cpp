@@ -1,5 +1,5 @@
-// Launches of the cross entropy of a linear layer on a CUDA device. The logits exist for one chunk of rows at a time.
-// The order of chunks is fixed, and so is the order of all sums.
+// Launches of the cross entropy of a linear layer on a CUDA device. Only one chunk of rows of the logits exists at a
+// time. The order of chunks, and therefore of all sums, is fixed.
 #include "ops/linear_cross_entropy/linear_cross_entropy.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ TensorView transposed(TensorView matrix) {
   return matrix;
 }
 
-// x as a matrix [rows, depth]; nothing if that requires a copy.
+// Describes x as a matrix [rows, depth]. Returns nothing if that requires a copy.
 std::optional<Layout> matrix_of(const TensorType& x) {
   const int64_t depth = x.shape().back();
   return reshaped(x.layout, {x.numel() / depth, depth});
@@ -66,7 +66,7 @@ struct Factors {
         bias(bias_in),
         compute(compute_type.value_or(promote(x.type.dtype, weight.type.dtype))) {}
 
-  // to [count, columns] = the logits of rows [first, first + count).
+  // Computes the logits of rows [first, first + count) into `to` [count, columns].
   void launch_logits(const KernelCall& call, int64_t first, int64_t count, const TensorView& to) const {
     launch_product(
         call, {.a = rows_from(x, first, count), .b = transposed(weight), .bias = bias, .c = to, .compute = compute});
@@ -109,9 +109,10 @@ void forward(const KernelCall& call) {
 
 struct BackwardWorkspace {
   Workspace pieces;
-  float* logits;                 // [chunk_rows, columns]; their gradient overwrites them
-  float* weight_sums = nullptr;  // [columns, depth], if several chunks add to a grad_weight that is not float32
-  double* bias_sums = nullptr;   // [columns]
+  float* logits;  // [chunk_rows, columns]; their gradient overwrites them
+  // [columns, depth]; null unless several chunks add to a grad_weight that is not float32
+  float* weight_sums = nullptr;
+  double* bias_sums = nullptr;  // [columns]
 
   BackwardWorkspace(const Chunks& chunks, DType grad_weight, bool bias, std::byte* memory)
       : pieces(memory), logits(pieces.take<float>((Size(chunks.chunk_rows) * chunks.columns).value())) {

@@ -1,12 +1,11 @@
-// CUDA kernel of the gradient of the bias in front of a cross entropy.
+// CUDA kernel of the bias gradient of a linear layer that is followed by cross entropy.
 #pragma once
 
 #include "backend/cuda/tensor.h"
 
 namespace laptime::cuda {
 
-// A thread per column: adds the rows of a chunk to sums, in the order of the rows; the first chunk initialises the
-// sums.
+// One thread per column: adds the rows of a chunk to the sums, in order. The first chunk initialises the sums.
 struct AddColumnSums {
   struct Args {
     const float* chunk;  // [rows, columns]

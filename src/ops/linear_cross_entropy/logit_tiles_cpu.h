@@ -16,7 +16,8 @@ struct Tile {
   int64_t rows = 0, columns = 0;
 };
 
-// Tiles of about 4 MiB of float32, as square as the logits allow. They depend only on the shape of the logits.
+// Divides the logits into tiles of about 4 MiB of float32, as square as possible. Tiles depend only on the shape of the
+// logits.
 class Tiling {
  public:
   Tiling(int64_t rows, int64_t columns) : rows_(rows), columns_(columns) {
@@ -37,7 +38,7 @@ class Tiling {
     const int64_t column = column_tile * tile_columns_;
     return {row, column, std::min(tile_rows_, rows_ - row), std::min(tile_columns_, columns_ - column)};
   }
-  // The upper bound of the size of a tile.
+  // The largest tile.
   Tile largest() const { return tile(0, 0); }
 
  private:
@@ -46,10 +47,10 @@ class Tiling {
   int64_t tile_rows_ = 0, tile_columns_ = 0;
 };
 
-// x [N, d], weight [V, d] and bias [V] of a call, and the products of a tile with them.
+// The operands x [N, d], weight [V, d] and bias [V] of a call, and the products that compute or use one tile.
 class TileGemms {
  public:
-  // Empty if x is not a matrix of rows or the bias is not contiguous.
+  // Returns nothing if x is not a matrix of rows or the bias is not contiguous.
   static std::optional<TileGemms> from(std::optional<DType> compute, const TensorView& x, const TensorView& weight,
                                        const TensorView* bias) {
     TileGemms gemms;
@@ -72,7 +73,7 @@ class TileGemms {
   int64_t depth() const { return depth_; }  // d
   Tiling tiling() const { return {rows_, columns_}; }
 
-  // to [rows, columns] = the tile of x W^T + bias.
+  // Sets `to` [rows, columns] to the tile of x W^T + bias.
   cpu::Gemm logits(const Tile& tile, float* to) const {
     cpu::Gemm gemm;
     gemm.shape = {.m = tile.rows, .n = tile.columns, .k = depth_, .a = x_layout_, .b = weight_layout_};
@@ -84,14 +85,14 @@ class TileGemms {
     gemm.c = reinterpret_cast<std::byte*>(to);
     return gemm;
   }
-  // to [rows, d] = g W for the gradient g [rows, columns] of the tile, or += if `add`.
+  // Sets `to` [rows, d] to g W, where g [rows, columns] is the gradient of the tile. If `add`, adds instead.
   cpu::Gemm grad_x(const Tile& tile, const float* grad, float* to, bool add) const {
     cpu::Gemm gemm = gradient_gemm(grad, to, add);
     gemm.shape = {.m = tile.rows, .n = depth_, .k = tile.columns, .a = {0, tile.columns, 1}, .b = weight_layout_};
     gemm.b = moved(weight_, tile.column * weight_layout_.row_stride);
     return gemm;
   }
-  // to [columns, d] = g^T x, or += if `add`.
+  // Sets `to` [columns, d] to g^T x. If `add`, adds instead.
   cpu::Gemm grad_weight(const Tile& tile, const float* grad, float* to, bool add) const {
     cpu::Gemm gemm = gradient_gemm(grad, to, add);
     gemm.shape = {.m = tile.columns, .n = depth_, .k = tile.rows, .a = {0, 1, tile.columns}, .b = x_layout_};
@@ -105,7 +106,7 @@ class TileGemms {
     return operand;
   }
 
-  // A product with the gradient as its left factor; shapes and the right factor are not set yet.
+  // A product whose left factor is the gradient. The shapes and the right factor are not set yet.
   cpu::Gemm gradient_gemm(const float* grad, float* to, bool add) const {
     cpu::Gemm gemm;
     gemm.compute = compute_;

@@ -1,5 +1,5 @@
-// Loss scaling (Micikevicius et al. 2018): turns the gradients of a scaled loss back into those of the loss, skips a
-// step whose gradients overflow, and changes the scale.
+// Loss scaling (Micikevicius et al. 2018): divides the gradients of a scaled loss by the scale, skips steps whose
+// gradients overflow, and adapts the scale.
 #pragma once
 
 #include "graph/builder.h"

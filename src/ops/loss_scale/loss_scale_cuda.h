@@ -8,7 +8,7 @@
 
 namespace laptime::cuda {
 
-// y = grad / scale; for each block, records whether it saw an element that is not finite.
+// y = grad / scale. Each block also records whether it saw an element that is not finite.
 struct UnscaleGradient {
   struct Args {
     Elements<2> elements;  // y, grad
@@ -32,7 +32,7 @@ struct UnscaleGradient {
 };
 LAPTIME_CUDA_KERNEL(UnscaleGradient, unscale_gradient)
 
-// One block: found_inf is true if any block saw one, or if `before` is true.
+// Runs on one block. found_inf is true if any block saw an element that is not finite, or if `before` is true.
 struct CombineFoundInf {
   struct Args {
     const int* seen;  // [count]
@@ -52,7 +52,7 @@ struct CombineFoundInf {
 };
 LAPTIME_CUDA_KERNEL(CombineFoundInf, combine_found_inf)
 
-// One thread: increments the count of steps, unless found_inf.
+// Runs on one thread. Increments the count of applied steps unless found_inf.
 struct CountApplied {
   struct Args {
     DeviceData applied, found_inf, next;
@@ -66,7 +66,7 @@ struct CountApplied {
 };
 LAPTIME_CUDA_KERNEL(CountApplied, count_applied)
 
-// One thread: computes the next scale and count of good steps.
+// Runs on one thread. Computes the next scale and the count of good steps.
 struct UpdateLossScale {
   struct Args {
     DeviceData scale, good_steps, found_inf, next_scale, next_good_steps;

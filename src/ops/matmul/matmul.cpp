@@ -73,8 +73,8 @@ bool column_major(const TensorType& type) {
 
 ValueId transposed(Builder& build, ValueId x) { return transpose(build, x, -2, -1); }
 
-// As in torch, the gradient of a factor has the factor's memory order for torch.mm, so that the gradient of a weight
-// needs no copy, but not for torch.bmm.
+// As in torch, the gradient of a factor of torch.mm has the factor's memory order, so that the gradient of a weight
+// needs no copy. This does not apply to torch.bmm.
 ValueId grad_left(Builder& build, ValueId grad, ValueId a, ValueId b) {
   if (build.shape(a).rank() == 2 && column_major(build.type(a)))
     return transposed(build, matmul(build, b, transposed(build, grad)));
@@ -86,7 +86,8 @@ ValueId grad_right(Builder& build, ValueId grad, ValueId a, ValueId b) {
   return matmul(build, transposed(build, a), grad);
 }
 
-// The factors of the gradients, in the compute type of the forward product, which a folded cast may have narrowed.
+// The factors of the gradients' products, in the compute type of the forward product. A folded cast may have narrowed
+// it.
 struct GradientFactors {
   ValueId grad, a, b;
 };
@@ -123,7 +124,7 @@ std::optional<Attributes> as_attributes(const std::optional<ProductAttributes>& 
   return Attributes(*product);
 }
 
-// Only casts of the `operands` inputs before the addend, and of the result, are folded.
+// Folds casts of the first `operands` inputs, which precede the addend.
 template <int operands>
 std::optional<Attributes> fold_input_cast(const Attributes& attributes, int input, DType to) {
   if (input >= operands) return std::nullopt;
@@ -140,7 +141,7 @@ std::optional<Attributes> fold_addend(const Attributes& attributes) {
   return Attributes(product);
 }
 
-// Whether kernels can round factors and results to the type.
+// True if kernels can round factors and results to this type.
 bool foldable(DType to) { return to == DType::kFloat32 || is_16_bit_float(to); }
 
 }  // namespace

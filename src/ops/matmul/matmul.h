@@ -29,10 +29,11 @@ struct ProductAttributes {
     return output.value_or(addend_type == nullptr ? own : promote(own, addend_type->dtype));
   }
 
-  // An element of a factor or of the bias, rounded to `compute`.
+  // Returns an element of a factor or of the bias, rounded to `compute`.
   double operand(double value) const;
 
-  // These attributes after folding in a cast of an operand or of the result to `to`.
+  // Returns these attributes after a cast of an operand, or of the result, to type `to` is folded in; nothing if it
+  // cannot be.
   std::optional<ProductAttributes> with_operand_cast(DType to) const;
   std::optional<ProductAttributes> with_result_cast(DType to) const;
 };

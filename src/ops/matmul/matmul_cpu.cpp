@@ -5,7 +5,7 @@
 namespace laptime::LAPTIME_ISA {
 namespace {
 
-// The GEMM of a matmul (a, b[, addend]), or of an addmm (bias, a, b[, addend]).
+// Describes matmul (a, b[, addend]), or addmm (bias, a, b[, addend]), as a GEMM.
 template <bool kBias>
 std::optional<cpu::Gemm> gemm_of(const Attributes& attributes, std::span<const TensorView> in, const TensorView& out) {
   const ProductAttributes product = product_attributes(attributes);

@@ -34,7 +34,7 @@ void gradient(GradientContext& c) {
   c.grad_in[0] = c.build.emit_one(kNllLossBackward, {}, {c.grad_out[0], c.in[0], c.in[1], c.out[1]});
 }
 
-// Forward reads only one element of each row; backward reads nothing of log_p.
+// Forward reads one element of each row of log_p; backward reads none.
 int64_t forward_bytes(const Signature& s) {
   return (Size(s.in[1].numel()) * size_of(s.in[0].dtype) + s.in[1].bytes()).value();
 }

@@ -1,5 +1,5 @@
-// Kernels of the negative log likelihood: they read one element of each row. Sums are divided into parts with a fixed
-// number of rows, so that they do not depend on the threads.
+// Kernels of the negative log likelihood, which read one element of each row. Sums are divided into parts with a fixed
+// number of rows, so that they do not depend on the number of threads.
 #include "ops/nll_loss/nll_loss.h"
 
 #include <cstring>

@@ -6,10 +6,10 @@
 
 namespace laptime::cuda {
 
-// One block: loss = -mean(log_p[row, targets[row]]), total_weight = rows.
+// Runs on one block. Computes loss = -mean(log_p[row, targets[row]]) and total_weight = rows.
 struct NllLossForward {
   struct Args {
-    DeviceRows log_p, targets;  // a target is a row
+    DeviceRows log_p, targets;  // one target per row
     DeviceData loss, total_weight;
     int64_t rows;
   };

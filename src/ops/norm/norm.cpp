@@ -1,4 +1,4 @@
-// Cards of layer norm and RMSNorm. In shared code, Norm is the attributes type of the forward op.
+// Cards of layer norm and RMSNorm. The template argument Norm is the attributes type of the forward op.
 #include "ops/norm/norm.h"
 
 #include <cmath>
@@ -11,7 +11,7 @@
 namespace laptime {
 namespace {
 
-// Positions of the operands after the mean, which RMSNorm does not have.
+// Positions of the operands, which differ because RMSNorm has no mean.
 template <class Norm>
 struct Place {
   static constexpr size_t kRstdOutput = Norm::kCentred ? 2 : 1;
@@ -125,7 +125,7 @@ std::vector<ValueId> decompose_layer_norm(Builder& build, const Attributes& attr
   return {add(build, mul(build, mul(build, centred, rstd), in[1]), in[2]), {}, {}};
 }
 
-// As in the modules of the editions: in float32, and cast back at the end.
+// Like the modules of the editions, computes in float32 and casts back at the end.
 std::vector<ValueId> decompose_rms_norm(Builder& build, const Attributes& attributes, std::span<const ValueId> in) {
   const auto& a = attributes.as<RmsNormAttributes>();
   const DType narrow = build.dtype(in[0]);
@@ -147,8 +147,8 @@ std::optional<Attributes> fold_rms_norm_output_cast(const Attributes& attributes
   return a;
 }
 
-// Only grad_y may be narrower than float32, because the other inputs determine the types of the outputs. The arithmetic
-// is in float32 anyway.
+// Only grad_y may be narrower than float32, because the types of the outputs follow from the other inputs. The kernels
+// compute in float32 anyway.
 std::optional<Attributes> fold_rms_norm_backward_input_cast(const Attributes& attributes, int input, DType to) {
   if (input != 0 || to != DType::kFloat32) return std::nullopt;
   return attributes;

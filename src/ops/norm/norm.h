@@ -42,7 +42,7 @@ struct RmsNormAttributes {
 };
 
 struct NormBackwardAttributes {
-  bool addend = false;  // a gradient that bypasses the norm, along a residual stream, is added to grad_x
+  bool addend = false;  // adds to grad_x the gradient that bypasses the norm along a residual stream
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("addend", self.addend);

@@ -1,4 +1,4 @@
-// Kernels of layer norm and RMSNorm: forward processes row by row. Backward divides the rows into parts, each with its
+// Kernels of layer norm and RMSNorm. Forward processes row by row. Backward divides the rows into parts, each with its
 // own sums for the gradients of weight and bias, so that the order of additions does not depend on the threads.
 #include "ops/norm/norm.h"
 
@@ -11,7 +11,7 @@ struct Statistics {
   float mean, rstd;  // RMSNorm has no mean
 };
 
-// Operands of one row of the backward op; rows of C elements.
+// Operands of one row, of C elements, in the backward op.
 struct BackwardRow {
   RowView grad_y, x, weight, addend;
   Statistics statistics;
@@ -32,7 +32,7 @@ float rstd_of(double squares, int64_t columns, double eps) {
   return static_cast<float>(1 / __builtin_sqrt(squares / static_cast<double>(columns) + eps));
 }
 
-// Traits of the two norms. `parameters` consists of one or two vectors of C sums: grad_weight and grad_bias.
+// Properties of the two norms. `parameters` contains one or two vectors of C sums, for grad_weight and grad_bias.
 struct LayerNorm {
   using Attributes = LayerNormAttributes;
   static constexpr int64_t kParameters = 2;  // weight and bias; equal to the number of statistics
@@ -163,7 +163,7 @@ void launch_forward(const KernelCall& call) {
   });
 }
 
-// Adds to the sums of `parameters`; grad_x may overwrite one of the inputs.
+// Writes one row of grad_x, and adds to the sums in `parameters`. grad_x may overwrite one of the inputs.
 template <class Norm, bool with_addend>
 void backward_row(const BackwardRow& row, const TensorView& grad_x, int64_t to, float* parameters) {
   const auto means = Norm::add_row(row, parameters);

@@ -10,8 +10,8 @@
 namespace laptime::cuda {
 namespace {
 
-// The parts fill the processors of a card, and their sums are small compared with the rows. A part is short enough to
-// be summed in float32.
+// There are enough parts to keep all processors of a card busy, but few enough that their sums are small compared with
+// the rows. A part is short enough to be summed in float32.
 constexpr int64_t kLeastRowsPerPart = 2;
 constexpr int64_t kMostRowsPerPart = 64;
 int64_t rows_per_part(int64_t rows, int64_t columns) {
@@ -59,7 +59,7 @@ int64_t workspace(const Signature& signature) {
   return (Size(parts) * columns * (Norm::kCentred ? 8 : 4)).value();
 }
 
-// Whether the packs can read a mean or rstd.
+// True if the pack kernels can read this mean or rstd.
 bool is_statistic(const DeviceRows& rows) { return rows.dtype == DType::kFloat32 && rows.walk.rank <= 1; }
 
 // (grad_y, x, [mean,] rstd, weight[, addend])
@@ -98,7 +98,7 @@ void backward(const KernelCall& call) {
   args.in_fours = has_rows_in_fours(args.grad_y) && has_rows_in_fours(args.x) && has_rows_in_fours(args.addend) &&
                   is_row_in_fours(args.weight, args.weight_stride) && has_rows_in_fours(args.grad_x, args.columns);
   const int64_t tiles = (args.columns + kElementThreads - 1) / kElementThreads;
-  // grad_x may overwrite an input of the sums.
+  // Launched before grad_x is written, because grad_x may overwrite an input of these sums.
   launch<NormParameterParts>(call, tiles * args.parts, kElementThreads, args);
   launch<NormParameterSums>(call, sum_blocks, PartSums::threads_for(args.parts), args);
   launch<NormGradX>(call, args.rows, row_threads(args.columns), args);

@@ -1,4 +1,4 @@
-// CUDA kernels of layer norm and RMSNorm, which has no mean and no bias. The formulas are in norm.h and norm.cpp.
+// CUDA kernels of layer norm and of RMSNorm, which has no mean and no bias. The formulas are in norm.h and norm.cpp.
 #pragma once
 
 #include <cmath>
@@ -63,12 +63,12 @@ struct NormForward {
 };
 LAPTIME_CUDA_KERNEL(NormForward, norm_forward)
 
-// The loads of all rows of a block overlap.
+// A block loads all its rows before it uses one, so that the loads overlap.
 struct NormPacks : RowsInRegisters {
   static constexpr int kTogether = 2;
 };
 
-// A block per kTogether rows, for columns that can be moved in packs.
+// One block per kTogether rows, for columns that can be moved in packs.
 template <bool kCentred>
 struct NormForwardPacks : NormPacks {
   using Args = NormForward::Args;
@@ -142,10 +142,10 @@ LAPTIME_CUDA_KERNEL(LayerNormForwardPacks, layer_norm_forward_packs)
 struct RmsNormForwardPacks : NormForwardPacks<false> {};
 LAPTIME_CUDA_KERNEL(RmsNormForwardPacks, rms_norm_forward_packs)
 
-// The operands of the backward op.
+// The operands of the backward kernels.
 struct NormBackwardArgs {
   DeviceRows grad_y, x;
-  DeviceRows mean, rstd;  // a row per element; the mean is absent in RMSNorm
+  DeviceRows mean, rstd;  // one element per row; the mean is absent in RMSNorm
   DeviceData weight;      // [columns]
   int64_t weight_stride;
   DeviceRows addend;  // may be absent
@@ -161,9 +161,9 @@ struct NormBackwardArgs {
   }
 };
 
-// A block per row: grad_x = rstd (g - mean(g) - xhat mean(g xhat)) + addend, with g = grad_y weight; for RMSNorm
-// without the mean of g. A block reads its rows of grad_y, x and addend before it writes its row of grad_x, which may
-// overwrite one of them.
+// One block per row: grad_x = rstd (g - mean(g) - xhat mean(g xhat)) + addend, with g = grad_y weight; RMSNorm omits
+// mean(g). A block reads its rows of grad_y, x and addend before it writes its row of grad_x, which may overwrite one
+// of them.
 struct NormGradX {
   using Args = NormBackwardArgs;
   struct Shared {
@@ -175,7 +175,7 @@ struct NormGradX {
     const float mean = args.mean_of(thread, thread.block());
     const float rstd = load(thread, args.rstd, args.rstd.row(thread.block()));
     const int64_t addend_row = args.addend.data == nullptr ? 0 : args.addend.row(thread.block());
-    // g and xhat for some columns.
+    // Calls body with g and xhat for some columns.
     const auto columns = [&](const auto& body) {
       for_columns(thread, args.columns, args.in_fours, [&](int64_t column, int count) {
         float grad[kFour];
@@ -214,7 +214,7 @@ struct NormGradX {
 };
 LAPTIME_CUDA_KERNEL(NormGradX, norm_grad_x)
 
-// A thread per column and part of the rows: sums of grad_y xhat and of grad_y.
+// One thread per column and part of the rows: sums of grad_y xhat and of grad_y.
 struct NormParameterParts {
   using Args = NormBackwardArgs;
   using Shared = NothingShared;
@@ -261,15 +261,15 @@ struct NormParameterParts {
 };
 LAPTIME_CUDA_KERNEL(NormParameterParts, norm_parameter_parts)
 
-// A block per part of the rows, for columns that can be moved in packs: grad_x of its rows as in NormGradX, and its
-// sums for the parameters, in one pass. The parts are small enough to be summed in float32. A thread reads its columns
-// of some rows before it writes grad_x there, which may overwrite an operand.
+// One block per part of the rows, for columns that can be moved in packs. In one pass, computes grad_x of these rows as
+// in NormGradX, and their sums for the parameters. Parts are short enough to be summed in float32. A thread reads its
+// columns of some rows before it writes grad_x there, which may overwrite an operand.
 template <bool kCentred>
 struct NormBackwardPacks : NormPacks {
   using Args = NormBackwardArgs;
   static constexpr int kSums = kCentred ? 2 * kTogether : kTogether;
   struct Shared {
-    // Used in turn, so that one barrier for each use is enough.
+    // Used alternately, so that one barrier per use is enough.
     WarpFloats<kSums> even, odd;
   };
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
@@ -304,7 +304,7 @@ struct NormBackwardPacks : NormPacks {
       }
       float grad[kTogether][kEight];
       float xhat[kTogether][kEight];
-      float sums[kSums] = {};  // of g xhat, and of g, for each row
+      float sums[kSums] = {};  // sums of g xhat and of g, for each row
       LAPTIME_UNROLL
       for (int r = 0; r < kTogether; ++r) {
         values_of(raw_grad[r], args.grad_y.dtype, grad[r]);
@@ -344,7 +344,7 @@ LAPTIME_CUDA_KERNEL(LayerNormBackwardPacks, layer_norm_backward_packs)
 struct RmsNormBackwardPacks : NormBackwardPacks<false> {};
 LAPTIME_CUDA_KERNEL(RmsNormBackwardPacks, rms_norm_backward_packs)
 
-// Adds the parts, first for grad_weight and then for grad_bias.
+// Adds the parts: first those of grad_weight, then those of grad_bias.
 struct NormParameterSums {
   using Args = NormBackwardArgs;
   using Shared = PartSums;

@@ -1,4 +1,4 @@
-// Cards of the pointwise primitives: a formula and a gradient each.
+// Cards of the pointwise primitives, each with a formula and a gradient.
 #include "ops/pointwise/pointwise.h"
 
 #include <fmt/format.h>
@@ -17,7 +17,7 @@ std::vector<TensorType> infer_unary(const Attributes&, std::span<const TensorTyp
 
 std::vector<TensorType> infer_binary(const Attributes&, std::span<const TensorType> in) {
   const Shape shape = broadcast(in[0].shape(), in[1].shape());
-  // As in torch, a tensor without axes does not widen the type of one with axes.
+  // As in torch, a tensor without axes does not widen the type of a tensor with axes.
   const bool left_scalar = in[0].shape().empty() && !in[1].shape().empty();
   const bool right_scalar = in[1].shape().empty() && !in[0].shape().empty();
   const DType dtype = left_scalar ? in[1].dtype : right_scalar ? in[0].dtype : promote(in[0].dtype, in[1].dtype);
@@ -68,9 +68,9 @@ void gradient_mul(GradientContext& c) {
   if (c.wanted[1]) c.grad_in[1] = mul(c.build, c.grad_out[0], c.in[0]);
 }
 
-// The gradients grad / y for x and -grad ((x / y) / y) for y, in the order of torch's DivBackward. That is a single C++
-// expression, whose temporaries live until it ends, so x / y is alive at the same time as both factors and their
-// product.
+// Emits the gradients grad / y for x, and -grad ((x / y) / y) for y, in the order of torch's DivBackward. Torch
+// computes the latter in a single C++ expression, whose temporaries live until it ends: x / y stays allocated together
+// with both factors and their product.
 void gradient_div(GradientContext& c) {
   if (c.wanted[1]) {
     const auto frame = c.build.frame(fmt::format("div_backward {}", c.grad_out[0].index));

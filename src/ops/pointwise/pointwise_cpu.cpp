@@ -55,7 +55,7 @@ void scalar_strip(const Strip& strip) {
   for (int64_t i = 0; i < strip.size; ++i) y[i] = formula(x[i], value);
 }
 
-// x^n by repeated squaring, with the same n for all elements.
+// Computes x^n by repeated squaring; n is the same for all elements.
 void pow_strip(const Strip& strip) {
   const auto exponent = static_cast<int>(*static_cast<const float*>(strip.parameters));
   float* y = strip.floats(0);

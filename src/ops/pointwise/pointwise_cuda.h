@@ -42,7 +42,7 @@ LAPTIME_DEVICE float whole_power(float x, int exponent) {
   return exponent < 0 ? 1 / result : result;
 }
 
-// Evaluates a formula of one or two operands; a constant is the second operand.
+// Evaluates a formula of one or two operands. A constant takes the place of the second one.
 LAPTIME_DEVICE float value_of(Formula formula, float a, float b, float value) {
   switch (formula) {
     case Formula::kAdd: return a + b;
@@ -65,7 +65,7 @@ LAPTIME_DEVICE float value_of(Formula formula, float a, float b, float value) {
   return 0;
 }
 
-// y = formula(a, b), broadcast.
+// Computes y = formula(a, b), with broadcasting.
 struct Pointwise {
   struct Args {
     Elements<3> elements;  // y, a, b; b is absent if `value` replaces it

@@ -10,7 +10,7 @@
 namespace laptime {
 namespace {
 
-// The shape, with the reduced axes set to size 1.
+// Returns the shape with the reduced axes set to size 1.
 Shape reduced_shape(Shape shape, const Dims& axes) {
   for (const int64_t axis : axes) shape[static_cast<int>(axis)] = 1;
   return shape;

@@ -1,6 +1,6 @@
 // Kernels of sum, mean and max. The order of additions depends only on the tensor's layout, so that any number of
-// threads gives the same bits: elements of a line are added in vector lanes, lines and rows in parts, and parts in
-// order.
+// threads gives the same bits: elements of a line are added in vector lanes, lines and rows within a part, and finally
+// the parts in order.
 #include "ops/reduce/reduce.h"
 
 #include "backend/cpu/vector/lanes.h"
@@ -11,20 +11,22 @@ namespace {
 
 using cpu::Team;
 
-constexpr int64_t kElementsPerPart = int64_t{32} * 1024;  // if the innermost axis is reduced
-constexpr int64_t kRowsPerPart = 64;                      // if whole rows are added
+constexpr int64_t kElementsPerPart = int64_t{32} * 1024;  // used if the innermost axis is reduced
+constexpr int64_t kRowsPerPart = 64;                      // used if whole rows are added
 constexpr int64_t kRowPiece =
     4096;  // columns of a row that are added at a time, so that their sums stay in the L1 cache
 
-// The axes of the input in memory order, each either kept (with a stride in the output) or reduced.
+// How a sum is computed: the axes of the input in memory order, each either kept (with a stride in the output) or
+// reduced.
 struct Reduction {
   LoopNest nest;               // operand 0: input, 1: output
   bool along_columns = false;  // the innermost axis is reduced
   int64_t kept = 1;            // elements of the output, not counting the innermost axis if that is kept
   int64_t reduced = 1;         // elements of the reduced axes, not counting the innermost axis
   int64_t pieces = 1;          // number of pieces of the innermost axis
-  int64_t units_per_part = 1;  // out of reduced * pieces units along columns, otherwise out of `reduced`
-  int64_t parts = 1;           // partial sums for each output
+  // Units of one part, out of reduced * pieces units if along_columns, otherwise out of `reduced` rows.
+  int64_t units_per_part = 1;
+  int64_t parts = 1;  // partial sums for each output
 
   bool is_reduced(size_t axis) const { return nest.stride[1][axis] == 0; }
   int64_t piece_size() const { return ceil_div(nest.columns(), pieces); }
@@ -54,7 +56,7 @@ Reduction plan(const TensorType& in, const TensorType& out) {
   return plan;
 }
 
-// Offset of an operand at one index of the kept or the reduced axes, without the innermost axis.
+// The offset of an operand at one index of the kept, or of the reduced, axes. The innermost axis is excluded.
 int64_t offset_of(const Reduction& plan, size_t operand, bool reduced, int64_t index) {
   int64_t offset = 0;
   for (auto axis = static_cast<size_t>(plan.nest.rank - 1); axis-- > 0;) {
@@ -81,7 +83,7 @@ void store_number(double value, const TensorView& to, int64_t position) {
   store_elements(&rounded, 1, to, position, 1);
 }
 
-// One part of the sum for one output: some of the lines, or pieces of long lines.
+// Returns one part of the sum for one output: the sum of some lines, or of some pieces of long lines.
 double part_sum(const Reduction& plan, const TensorView& in, int64_t start, int64_t part) {
   const int64_t units = plan.reduced * plan.pieces;
   const int64_t begin = part * plan.units_per_part;
@@ -128,7 +130,7 @@ void reduce_lines(Team& team, const Reduction& plan, const TensorView& in, const
   team.parallel_blocks(plan.kept, Rows::per_block(plan.parts), add_parts, moving(plan.kept * plan.parts));
 }
 
-// sums [size] = the sum of the rows of one part, `size` columns starting at `start`.
+// Sets sums [size] to the sums of the rows of one part, for `size` columns starting at `start`.
 void add_rows(const Reduction& plan, const TensorView& in, int64_t start, int64_t part, int64_t size, float* sums) {
   alignas(64) std::array<float, kStripSize> buffer;
   const int64_t begin = part * plan.units_per_part;
@@ -215,7 +217,7 @@ void launch_mean(const KernelCall& call) {
 
 struct Maximum {
   float value = -__builtin_inff();
-  int64_t index = -1;  // the first one
+  int64_t index = -1;  // index of the first maximum
 };
 
 // NaN counts as larger than any number.

@@ -9,22 +9,21 @@
 namespace laptime::cuda {
 namespace {
 
-// How a reduction is divided, which determines its workspace.
+// How a reduction is divided. This determines its workspace.
 struct Division {
   int64_t parts = 1, terms_per_part = 1;
 };
 
-// Whether the last axis is kept, so that adjacent outputs usually have adjacent terms.
+// True if the last axis is kept, so that adjacent outputs usually have adjacent terms.
 bool keeps_columns(const Shape& x, const Shape& out) { return !x.empty() && x.back() > 1 && out.back() == x.back(); }
 
-// There are as many parts as keep a card busy, if each has enough terms; with many outputs there is enough work without
-// parts.
+// Chooses enough parts to keep a card busy, provided that each has enough terms. With many outputs, one part is enough.
 Division division_of(const TensorType& x, const TensorType& out) {
   const bool columns = keeps_columns(x.shape(), out.shape());
   const int64_t outputs = out.numel();
   const int64_t terms = x.numel() / outputs;
   const int64_t least_terms = columns ? 128 : 1024;
-  // The lanes of a thread block take the same number of terms; packs are not divided.
+  // The lanes of a thread block must take the same number of terms, and packs must not be split.
   const int64_t multiple = columns ? ReduceOutputPacks::kLanes * ReduceOutputPacks::kTogether : kEight;
   const int64_t most_parts = columns
                                  ? std::clamp<int64_t>(int64_t{1056} * ReduceOutputPacks::kOutputs / outputs, 1, 256)
@@ -40,7 +39,7 @@ int64_t workspace(const Signature& signature) {
   return division.parts == 1 ? 0 : (Size(division.parts) * signature.out[0].numel() * 8).value();
 }
 
-// The axes of x that are reduced, or those that are kept.
+// The reduced axes of x, or the kept ones.
 Walk<1> part_of(const Layout& x, const Shape& out, bool reduced) {
   Layout part;
   for (int axis = 0; axis < x.rank(); ++axis) {
@@ -61,7 +60,7 @@ int64_t smallest_stride(const Walk<1>& walk) {
   return smallest;
 }
 
-// Whether the axes are one with elements side by side, or one at a distance of whole packs.
+// True if there is one axis whose elements are adjacent; or at most one axis, whose stride is a multiple of a pack.
 bool is_adjacent(const Walk<1>& walk) { return walk.rank == 1 && walk.stride[0][0] == 1; }
 bool is_in_packs(const Walk<1>& walk) { return walk.rank <= 1 && walk.stride[0][0] % kEight == 0; }
 

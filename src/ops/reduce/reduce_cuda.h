@@ -1,5 +1,5 @@
-// CUDA kernels of sum, mean and max. The terms of a sum are divided into parts based only on shape, and added in
-// float64.
+// CUDA kernels of sum, mean and max. The terms of a sum are divided into parts, which depend only on the shape, and are
+// added in float64.
 #pragma once
 
 #include "backend/cuda/block_sums.h"
@@ -8,20 +8,20 @@
 
 namespace laptime::cuda {
 
-// The axes of x, kept or reduced: element (output, term) is at kept(output) + reduced(term).
+// x with its axes divided into kept and reduced ones: element (output, term) is at kept(output) + reduced(term).
 struct ReduceArgs {
   DeviceData x;
   Walk<1> kept, reduced;
   int64_t outputs = 0, terms = 0;
   int64_t parts = 1, terms_per_part = 0;
   double scale = 1;
-  DeviceData y;                // [outputs], if there is one part
-  double* partials = nullptr;  // [parts, outputs], if there are more
+  DeviceData y;                // [outputs]; written if there is one part
+  double* partials = nullptr;  // [parts, outputs]; written if there are several parts
 
   LAPTIME_DEVICE double term(const Thread& thread, int64_t base, int64_t index) const {
     return load<double>(thread, x, base + reduced.at(index).of[0]);
   }
-  // For packs: the outputs are at equal distances, and so are the terms.
+  // For packs: outputs have a constant stride, and so have terms.
   LAPTIME_DEVICE int64_t output_distance() const { return kept.stride[0][0]; }
   LAPTIME_DEVICE int64_t term_distance() const { return reduced.stride[0][0]; }
   LAPTIME_DEVICE int64_t begin(int64_t part) const { return part * terms_per_part; }
@@ -37,7 +37,7 @@ struct ReduceArgs {
   }
 };
 
-// A block per output and part, for terms that are adjacent in memory.
+// One block per output and part, for terms that are adjacent in memory.
 struct ReduceTerms {
   using Args = ReduceArgs;
   struct Shared {
@@ -56,7 +56,7 @@ struct ReduceTerms {
 };
 LAPTIME_CUDA_KERNEL(ReduceTerms, reduce_terms)
 
-// A thread per output and part, for outputs that are adjacent in memory.
+// One thread per output and part, for outputs that are adjacent in memory.
 struct ReduceOutputs {
   using Args = ReduceArgs;
   using Shared = NothingShared;
@@ -72,7 +72,7 @@ struct ReduceOutputs {
 };
 LAPTIME_CUDA_KERNEL(ReduceOutputs, reduce_outputs)
 
-// A block per output and part, for terms that are moved in packs.
+// One block per output and part, for terms that are loaded in packs.
 struct ReduceTermPacks {
   static constexpr int kTogether = 4;
   static constexpr int threads_for(int64_t terms) {
@@ -102,7 +102,7 @@ struct ReduceTermPacks {
       for (int k = 0; k < kTogether; ++k) {
         float terms[kEight];
         values_of(raw[k], args.x.dtype, terms);
-        // Two sums, because an addition waits for the one before it.
+        // Two independent sums, because an addition must wait for the previous one of the same sum.
         double even = 0;
         double odd = 0;
         LAPTIME_UNROLL
@@ -119,13 +119,13 @@ struct ReduceTermPacks {
 };
 LAPTIME_CUDA_KERNEL(ReduceTermPacks, reduce_term_packs)
 
-// A block per tile of outputs and part, for outputs that are moved in packs. Lanes of threads add different terms, and
+// One block per tile of outputs and part, for outputs that are loaded in packs. Lanes of threads add different terms;
 // then the sums of the lanes are added in order.
 struct ReduceOutputPacks {
-  static constexpr int kPacks = 16;  // of a tile
+  static constexpr int kPacks = 16;  // packs in a tile
   static constexpr int kLanes = 16;
   static constexpr int kThreads = kPacks * kLanes;
-  static constexpr int kOutputs = kPacks * kEight;  // of a tile
+  static constexpr int kOutputs = kPacks * kEight;  // outputs in a tile
   static constexpr int kTogether = 4;
   using Args = ReduceArgs;
   struct Shared {
@@ -182,7 +182,7 @@ struct ReduceParts {
 };
 LAPTIME_CUDA_KERNEL(ReduceParts, reduce_parts)
 
-// The maximum of each row and its first index; a NaN counts as the maximum.
+// Finds the maximum of each row and its first index; a NaN counts as the maximum.
 struct MaxOfRows {
   struct Args {
     DeviceRows x;
@@ -190,7 +190,7 @@ struct MaxOfRows {
     DeviceData values;   // [rows]
     DeviceData indices;  // [rows]; may be absent
   };
-  // A value and its column. `none`: the value of a thread without columns.
+  // A value and its column, or kNone as the column of a thread without columns.
   struct Best {
     float value;
     int column;

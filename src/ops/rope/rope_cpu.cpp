@@ -12,8 +12,8 @@ namespace {
 constexpr int64_t kRowBuffers = 4;  // buffers for x, y, cos and sin in rows that must be converted
 constexpr int64_t kMaxWidth = cpu::Team::kScratchBytes / (kRowBuffers * static_cast<int64_t>(sizeof(float)));
 
-// Rows of `half` pairs and `rest` copied elements, with strides in elements. y may overwrite x. If that also moves
-// elements within a row, `copy` has room for the pairs; otherwise it is null.
+// Rows of `half` pairs and `rest` copied elements. Strides are in elements. y may overwrite x. If that also moves
+// elements within a row, `copy` points to memory for the pairs of a row; otherwise it is null.
 struct RowRun {
   const std::byte* x;
   std::byte* y;
@@ -26,7 +26,7 @@ struct RowRun {
 };
 using RotateRows = void (*)(const RowRun& run);
 
-// RopePlaces gives the positions of pairs in x and y.
+// Rotates rows. The template arguments state the positions of pairs in x and y, as in RopePlaces.
 template <class In, class Out, bool from_halves, bool to_halves>
 void rotate_rows(const RowRun& run) {
   const int64_t half = run.half;
@@ -64,7 +64,7 @@ RotateRows rotate_rows_for(RopePlaces places) {
     return places.to_halves ? rotate_rows<In, Out, true, true> : rotate_rows<In, Out, true, false>;
   return places.to_halves ? rotate_rows<In, Out, false, true> : rotate_rows<In, Out, false, false>;
 }
-// x and y have the 16-bit type `Narrow`, or float32.
+// Returns the function for x and y of type `Narrow` (16 bits) or float32.
 template <class Narrow>
 RotateRows rotate_rows_for(DType in, DType out, RopePlaces places) {
   const bool to_float = out == DType::kFloat32;
@@ -118,7 +118,7 @@ struct Rotation {
   RotateRows rows;
   int64_t width, half;
   float sign;
-  bool overwrites;  // y overwrites x, and elements move within a row
+  bool overwrites;  // true if y overwrites x and elements move within a row
 
   Rotation(const KernelCall& call, bool inverse)
       : y(call.out[0], true),
@@ -131,7 +131,7 @@ struct Rotation {
     const DType from = x.rotated_type();
     const DType to = y.rotated_type();
     if (is_16_bit_float(from) && is_16_bit_float(to) && from != to)
-      x.direct = false;  // only one 16-bit type can be accessed directly
+      x.direct = false;  // only one of the two 16-bit types can be accessed directly
     const RopePlaces places(call.attributes.as<RopeAttributes>().form, inverse);
     rows = rotate_rows_for(x.rotated_type(), y.rotated_type(), places);
     overwrites = places.from_halves != places.to_halves && call.in[0].data == call.out[0].data;

@@ -22,7 +22,7 @@ std::string table_refusal(const Signature& signature) {
   return signature.out[0].dtype == DType::kFloat64 ? "angles are rounded to float32" : "";
 }
 
-// The rotation in groups of eight pairs, if the layouts allow it.
+// Describes the rotation in groups of eight pairs. Returns nothing if the layouts do not allow it.
 std::optional<RopeEights::Args> in_eights(const KernelCall& call, int64_t half, int64_t rest) {
   const TensorView* const views[] = {&call.out[0], &call.in[0], &call.in[1], &call.in[2]};
   if (half == 0 || half % kEight != 0 || rest % kEight != 0 || half / kEight > kElementThreads) return std::nullopt;

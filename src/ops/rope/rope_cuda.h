@@ -8,8 +8,8 @@
 
 namespace laptime::cuda {
 
-// cos and sin of the angles t theta^(-2i / n), n = 2 half; a repeated table contains them twice in a row. As in torch,
-// frequencies and angles are rounded to float32.
+// Computes cos and sin of the angles t theta^(-2i / n), where n = 2 half. A repeated table contains each twice. As in
+// torch, frequencies and angles are rounded to float32.
 struct RopeAngles {
   struct Args {
     DeviceData cos, sin;  // [positions, columns]
@@ -46,9 +46,9 @@ struct RopePair {
   }
 };
 
-// Rows that begin at multiples of 16 bytes, with a multiple of eight pairs: a thread rotates eight of them. A block
-// processes whole rows. If pairs are written to other positions than those they were read from, all rows are read
-// before one is written, so that y may overwrite x.
+// For rows that begin at multiples of 16 bytes and have a multiple of eight pairs. A thread rotates eight pairs; a
+// block processes whole rows. If pairs are written to other positions than they were read from, all rows of a block are
+// read before any is written, so that y may overwrite x.
 struct RopeEights {
   enum Operand : uint8_t { kY, kX, kCos, kSin };
   struct Args {
@@ -72,7 +72,7 @@ struct RopeEights {
     store_eight(thread, args.operand[kY], args.operand[kY].dtype, position, values);
   }
 
-  // Sixteen adjacent elements as eight pairs, and back.
+  // Separates sixteen adjacent elements into eight pairs, and joins them again.
   LAPTIME_DEVICE static void part(float (&a)[kEight], float (&b)[kEight]) {
     float first[kEight];
     float second[kEight];
@@ -105,7 +105,7 @@ struct RopeEights {
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
     const int threads_per_row = args.half / kEight;
     const int row_of_block = thread.index() / threads_per_row;
-    const int pair = (thread.index() - row_of_block * threads_per_row) * kEight;  // the first of eight
+    const int pair = (thread.index() - row_of_block * threads_per_row) * kEight;  // first of eight pairs
     const int64_t row = thread.block() * args.rows_per_block + row_of_block;
     const bool has_pairs = row_of_block < args.rows_per_block && row < args.rows;
     Walk<4>::Positions at{};
@@ -146,8 +146,8 @@ struct RopeEights {
 };
 LAPTIME_CUDA_KERNEL(RopeEights, rope_eights)
 
-// Rotates each pair, one thread per pair. A block processes as many whole rows as it has threads for, and reads them
-// all before it writes, so that y may overwrite x.
+// Rotates pairs, one per thread. A block processes as many whole rows as it has threads for. It reads all of them
+// before it writes, so that y may overwrite x.
 struct RopePairs {
   struct Args {
     DeviceRows x, y;
@@ -186,7 +186,7 @@ struct RopePairs {
 };
 LAPTIME_CUDA_KERNEL(RopePairs, rope_pairs)
 
-// RoPE for rows with more pairs than a block has threads: each block loads one row into shared memory.
+// For rows with more pairs than a block has threads: each block loads one row into shared memory and rotates it.
 struct RopeRotate {
   struct Args {
     DeviceRows x, y;

@@ -1,21 +1,21 @@
-// Which elements RoPE rotates, and with which frequencies. Shared by the kernels of all devices.
+// The elements that RoPE rotates, and their frequencies. Shared by the kernels of all devices.
 #pragma once
 
 #include <cstdint>
 
 namespace laptime {
 
-// The positions of a pair in a row of x and of y. The n elements that are rotated come first; any others are copied.
+// The positions of a pair in a row of x and of y. The n elements to rotate come first; any other elements are copied.
 //   kInterleaved: (2i, 2i + 1) in both; n = d_head
 //   kHalves:      (2i, 2i + 1) in x, (i, n / 2 + i) in y; n = d_head
 //   kRotateHalf:  (i, n / 2 + i) in both; n is the width of the tables
 enum class RopeForm : uint8_t { kInterleaved, kHalves, kRotateHalf };
 
-// Number of elements of a row that are rotated, from the width of the tables.
+// The number of elements of a row that are rotated, given the width of the tables.
 constexpr int64_t rotated_width(RopeForm form, int64_t table_width) {
   return form == RopeForm::kRotateHalf ? table_width : 2 * table_width;
 }
-// Whether a rotation reads (or writes) pairs as (i, n / 2 + i) instead of (2i, 2i + 1).
+// States whether a rotation reads (from_halves) and writes (to_halves) pairs as (i, n / 2 + i) instead of (2i, 2i + 1).
 struct RopePlaces {
   bool from_halves, to_halves;
   constexpr RopePlaces(RopeForm form, bool inverse)
@@ -23,9 +23,9 @@ struct RopePlaces {
         to_halves(form == RopeForm::kRotateHalf || (form == RopeForm::kHalves && !inverse)) {}
 };
 
-// Frequencies for contexts longer than those of pretraining (Llama 3). Waves longer than `original_context` /
-// low_factor are stretched by `factor`, waves shorter than original_context / high_factor are unchanged, and those in
-// between are interpolated. No scaling if `factor` is 1.
+// Frequencies for contexts longer than in pretraining (Llama 3). Wavelengths above `original_context` / low_factor are
+// multiplied by `factor`, those below original_context / high_factor stay unchanged, and those in between are
+// interpolated. If `factor` is 1, nothing is scaled.
 struct RopeScaling {
   double factor = 1;
   double low_factor = 1;
@@ -34,7 +34,7 @@ struct RopeScaling {
   bool operator==(const RopeScaling&) const = default;
 };
 
-// `frequency` after scaling, in radians per position.
+// Returns `frequency` after scaling, in radians per position.
 template <class Real>
 constexpr Real scaled_frequency(const RopeScaling& scaling, Real frequency) {
   if (scaling.factor == 1) return frequency;

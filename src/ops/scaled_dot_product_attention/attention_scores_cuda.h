@@ -1,4 +1,4 @@
-// CUDA kernels that run between the products of attention when scores are stored.
+// CUDA kernels that run between the products of attention if scores are stored.
 #pragma once
 
 #include <cmath>
@@ -8,12 +8,12 @@
 
 namespace laptime::cuda {
 
-// A block per row of scores [rows, positions], which are products of q and k. They become weights: the softmax of the
-// visible scores times `scale`, and 0 elsewhere. Row r belongs to query r % positions.
+// One block per row of scores [rows, positions], which are products of q and k. Turns them into weights: the softmax of
+// the visible scores times `scale`, and 0 elsewhere. Row r belongs to query r % positions.
 struct AttentionWeights {
   struct Args {
     float* scores;
-    DeviceRows log_sum_exp;  // a row per element; may be absent
+    DeviceRows log_sum_exp;  // one element per row; may be absent
     int64_t positions;
     float scale;
     bool causal;
@@ -42,13 +42,13 @@ struct AttentionWeights {
 };
 LAPTIME_CUDA_KERNEL(AttentionWeights, attention_weights)
 
-// A block per row of scores and of grad_weights, which are products of grad_values and v: scores become weights, and
+// One block per row of scores and of grad_weights, which are products of grad_values and v. Scores become weights, and
 // grad_weights become the gradients of scores, weight (grad_weight - products) scale.
 struct AttentionScoreGradients {
   struct Args {
     float* scores;
     float* grad_weights;
-    DeviceRows log_sum_exp;  // a row per element
+    DeviceRows log_sum_exp;  // one element per row
     const float* products;   // [rows]: rowsum(grad_values values)
     int64_t positions;
     float scale;

@@ -7,7 +7,7 @@
 
 namespace laptime::LAPTIME_ISA::attention {
 
-// Rows [row, row + rows) of queries with keys [key, key + keys).
+// The scores of query rows [row, row + rows) and keys [key, key + keys).
 struct ScoreBlock {
   int64_t row, rows;
   int64_t key, keys;
@@ -40,7 +40,7 @@ struct BackwardHead {
 
   // The first row that can attend to key `key`.
   int64_t first_row(int64_t key) const { return shape.causal ? key : 0; }
-  // The number of keys, counted from the block's first one, that row `i` of the block can attend to. If causal, it may
+  // The number of keys, counted from the block's first key, that row `i` of the block can attend to. If causal, it may
   // be outside [0, block.keys].
   int64_t visible_keys(const ScoreBlock& block, int64_t i) const {
     return shape.causal ? block.row + i + 1 - block.key : block.keys;
@@ -50,7 +50,8 @@ struct BackwardHead {
     return shape.causal ? std::min(block.keys, visible_keys(block, i) + rows - 1) : block.keys;
   }
 
-  // For each row of the block: grad_values . values, and the log-sum-exp scaled by log2(e). Zeros up to `padded_rows`.
+  // Computes, for each row of the block, grad_values . values and the log-sum-exp scaled by log2(e). Fills both with
+  // zeros up to `padded_rows`.
   void load_row_constants(const ScoreBlock& block, int64_t padded_rows, float* grad_dot_values,
                           float* scaled_log_sum_exp) const {
     for (int64_t i = 0; i < block.rows; ++i) {
@@ -60,7 +61,7 @@ struct BackwardHead {
     for (int64_t i = block.rows; i < padded_rows; ++i) grad_dot_values[i] = scaled_log_sum_exp[i] = 0;
   }
 
-  // Writes grad_q of the rows for which this is the last block of keys: sums [T, pitch] times `scale`.
+  // For rows whose last block of keys is this one, writes grad_q: sums [T, pitch] times `scale`.
   void write_finished_rows(const ScoreBlock& block, const float* sums, int64_t pitch, float scale) const {
     const int64_t keys_end = block.key + block.keys;
     if (!shape.causal && keys_end < shape.positions) return;
@@ -70,13 +71,13 @@ struct BackwardHead {
   }
 };
 
-// The sums of grad_q of a part: those of the first query head, and the distance in floats to those of the next one.
+// The grad_q sums of a part: address of the first query head's sums, and distance in floats to those of the next head.
 struct QuerySums {
   float* first = nullptr;  // null if they fit in the scratch
   int64_t stride = 0;
 };
 
-// Runs Part over all parts of all heads of keys. A Part has
+// Runs Part for all parts of all key heads. A Part has
 //   pitch(width), sum_floats(positions, width)   of its grad_q sums for a query head
 //   sums_fit_scratch(parts, width)               whether they need no workspace
 //   sum_scale(shape)                             the final factor of the sums
@@ -103,7 +104,7 @@ void launch_backward(const KernelCall& call) {
              {next / parts.count, parts.first_block(next % parts.count)});
   };
   constexpr int64_t kProducts = 5;
-  team.parallel_for(items, run_part, shape.work(kProducts, 1));  // the parts have about equal work
+  team.parallel_for(items, run_part, shape.work(kProducts, 1));  // parts have about equal work
   if (parts.count == 1) return;
   sum_parts<Element>(call, shape, parts, sums, floats, Part<Element>::pitch(shape.width),
                      Part<Element>::sum_scale(shape));

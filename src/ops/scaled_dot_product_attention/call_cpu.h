@@ -1,4 +1,4 @@
-// One call of an attention kernel: sizes, dropout, the rows of a head, and cases that no kernel supports.
+// One call of an attention kernel: its sizes, dropout, the rows of a head, and the reasons to refuse operands.
 #pragma once
 
 #include <algorithm>
@@ -68,7 +68,7 @@ struct AttentionShape {
   int64_t kv_heads() const { return heads / group; }
   int64_t kv_head(int64_t head) const { return head / group; }
 
-  // The work of `products` products of scores and heads, divided into `groups` groups of rows for each head.
+  // The work of `products` products of scores and heads, if the rows of each head are divided into `groups` groups.
   LoopWork work(int64_t products, int64_t groups) const {
     const double scores = static_cast<double>(heads) * static_cast<double>(positions) *
                           static_cast<double>(causal ? ceil_div(positions + 1, 2) : positions);
@@ -101,7 +101,7 @@ struct AttentionShape {
 struct RowGroup {
   int64_t head = 0, first_row = 0;
 };
-// Group `index` of heads x groups. If causal, groups with many keys come first, so that no long group starts last.
+// Group `index` of heads x groups. If causal, groups with many keys come first, so that a long group does not run last.
 inline RowGroup row_group(int64_t index, const AttentionShape& shape, int64_t group_rows) {
   const int64_t groups = ceil_div(shape.positions, group_rows);
   return {index % shape.heads, (groups - 1 - index / shape.heads) * group_rows};
@@ -122,7 +122,8 @@ class ForwardOutput {
         values_(head_rows<Element>(call.out[0], head)),
         log_sum_exp_(call.out[1].data == nullptr ? nullptr : call.out[1].as<float>() + head * shape.positions) {}
 
-  // Writes a row from sums of weights times values [d]. The weights are 2^(score - row_max), and row_sum is their sum.
+  // Writes a row, given the sums [d] of weights times values. The weights are 2^(score - row_max), and row_sum is their
+  // sum.
   void put(int64_t row, const float* sums, float row_max, float row_sum) const {
     write_row(sums, width_, 1 / row_sum, values_[row]);
     if (log_sum_exp_ != nullptr) log_sum_exp_[row] = row_max * kLn2 + log_f32(row_sum);
@@ -131,11 +132,11 @@ class ForwardOutput {
  private:
   int64_t width_;
   HeadRows<Element> values_;
-  float* log_sum_exp_;  // null if nothing reads it
+  float* log_sum_exp_;  // null if no node reads it
 };
 
-// Why no kernel supports these operands: q, k, v and all others of rank 4 must have the same type, float32, bfloat16 or
-// float16, and contiguous rows.
+// Returns why no kernel supports these operands, or an empty string. q, k, v and all others of rank 4 must have the
+// same type (float32, bfloat16 or float16) and contiguous rows.
 inline std::string attention_refusal(const Signature& signature) {
   constexpr size_t kLogSumExpInput = 4;
   const bool backward = signature.op == &kScaledDotProductAttentionBackward;

@@ -81,7 +81,7 @@ DnnAttention attention_of(const Attributes& attributes, std::span<const TensorVi
           .values = strides_of(out[0])};
 }
 
-// Forward always writes the log-sum-exp (into the workspace if nothing reads it), so that one plan works in both cases.
+// Forward always writes the log-sum-exp, to the workspace if no node reads it, so that a single plan is enough.
 struct Forward {
   DnnAttention attention;
   std::byte* workspace = nullptr;  // workspace of the library
@@ -110,8 +110,8 @@ struct Forward {
 };
 
 // (q, k, v, values, log_sum_exp, grad_values) -> (grad_q, grad_k, grad_v). If query heads share keys, the library would
-// need memory for the gradients of the keys for every query head. So each call processes one query head for each head
-// of keys, and the gradients of the calls are added up in float32.
+// need memory for the key gradients of every query head. Instead, each call processes one query head per key head, and
+// the gradients of the calls are added up in float32.
 struct Backward {
   int64_t group;  // number of query heads that share a head of keys
   DnnAttention attention;
@@ -141,7 +141,7 @@ struct Backward {
     bytes = pieces.bytes();
   }
 
-  // Query head number `member` for each head of keys: [B, g, T, columns].
+  // Selects query head `member` of each key head: [B, g, T, columns].
   TensorView of_member(TensorView heads, int64_t member) const {
     Layout& layout = heads.type.layout;
     layout.offset += member * layout.strides[1];
@@ -168,7 +168,7 @@ struct Backward {
     }
   }
 
-  // Adds this member's gradient to the sum. With the last member, the gradient is set to the sum.
+  // Adds this member's gradient to the sum. After the last member, sets the gradient to the sum.
   void add_up(const KernelCall& call, const TensorView& sum, const TensorView& gradient, int64_t member) const {
     if (member == 0) return launch_move(call, gradient, sum);
     const TensorView& to = member + 1 < group ? sum : gradient;

@@ -1,5 +1,5 @@
-// How backward divides the keys: into blocks of keys and, if there are few heads, into parts of several blocks. Each
-// part has its own sums of grad_q, one for each query head, which are added up at the end.
+// Divides the keys for backward into blocks and, if there are few heads, into parts of several blocks. Each part has
+// its own grad_q sums for each query head. They are added up at the end.
 #pragma once
 
 #include "ops/scaled_dot_product_attention/call_cpu.h"
@@ -10,7 +10,8 @@ constexpr int64_t kKeyBlock = 256;               // keys that are packed togethe
 constexpr int64_t kMaxWidth = kWidestFusedHead;  // maximum width of a head, so that a packed block fits in the scratch
 constexpr int64_t kLeastParts = 16;              // with fewer heads, the keys of a head are divided into parts
 
-// The parts of each head of keys, with about equal work. They depend only on the shape, never on the number of threads.
+// The parts of each key head, which have about equal work. They depend only on the shape, never on the number of
+// threads.
 struct KeyParts {
   int64_t blocks = 0;
   int64_t count = 0;  // number of parts per head
@@ -27,7 +28,7 @@ struct KeyParts {
                  signature.in[0].shape()[1] / signature.in[1].shape()[1], signature.in[0].shape()[2],
                  signature.attributes.as<AttentionAttributes>().causal) {}
 
-  // The first block of a part; first_block(count) is the end.
+  // The first block of a part. first_block(count) is the end of the last part.
   int64_t first_block(int64_t part) const {
     // If causal, the keys of block b are visible to about blocks - b blocks of rows.
     const int64_t all = causal ? blocks * (blocks + 1) / 2 : blocks;
@@ -40,8 +41,8 @@ struct KeyParts {
   int64_t first_row(int64_t part) const { return causal ? first_block(part) * kKeyBlock : 0; }
 };
 
-// grad_q [B, h, T, d] = `scale` times the sum over the parts that a row can attend to, in order. The sums of part p for
-// head h start at (h * parts.count + p) * part_floats, with rows `pitch` floats apart.
+// Sets grad_q [B, h, T, d] to `scale` times the sum over the parts that a row can attend to, in order. The sums of part
+// p for head h start at (h * parts.count + p) * part_floats. Their rows are `pitch` floats apart.
 template <class Element>
 void sum_parts(const KernelCall& call, const AttentionShape& shape, const KeyParts& parts, const float* sums,
                int64_t part_floats, int64_t pitch, float scale) {

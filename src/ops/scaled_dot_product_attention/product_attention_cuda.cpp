@@ -1,5 +1,5 @@
-// Attention as cuBLASLt products, and its launches. Storing scores takes memory and several passes over them, but the
-// products use tensor cores, which our own tiles do not.
+// Attention as cuBLASLt products, and its launches. Scores are stored, which takes memory and several passes over them,
+// but the products use tensor cores, unlike our own tiles.
 #include "ops/scaled_dot_product_attention/product_attention_cuda.h"
 
 #include <cmath>
@@ -33,8 +33,8 @@ std::string refusal(const Signature& signature) {
   return scores.value() > kMostScoreBytes ? "scores take more than 1 GiB" : "";
 }
 
-// There is one matrix for each head of keys and values: its keys, or the queries of all heads that read it,
-// concatenated. So each product reads keys once and adds up their gradients over those heads.
+// The number of matrices, one for each key head. A matrix contains the head's keys, or the concatenated queries of all
+// heads that read it. So each product reads keys once and adds up their gradients over those heads.
 int64_t matrices_of(std::span<const TensorView> in) { return in[1].shape()[0] * in[1].shape()[1]; }
 
 // [matrices, rows, columns], with the rows of [B, heads, T, d]
@@ -42,7 +42,7 @@ Shape merged(const Shape& shape, int64_t matrices, int64_t columns) {
   return {matrices, shape[0] * shape[1] * shape[2] / matrices, columns};
 }
 
-// A tensor [B, heads, T, d] as matrices: in place if the library can read it there, otherwise a copy.
+// A tensor [B, heads, T, d] as matrices, in place if the library can read them, otherwise as a copy.
 class Batches {
  public:
   Batches(Workspace& workspace, const TensorView& tensor, int64_t count) : tensor_(tensor), matrices(tensor) {
@@ -65,7 +65,7 @@ class Batches {
   }
 
  private:
-  // The copy, in the shape of the tensor.
+  // Returns the copy in the shape of the tensor.
   TensorView in_four_axes() const { return {matrices.data, contiguous_type(tensor_.type.dtype, tensor_.shape())}; }
 
   TensorView tensor_;
@@ -75,7 +75,7 @@ class Batches {
   TensorView matrices;
 };
 
-// cuBLASLt writes results without gaps between rows. A result with gaps is computed in a copy.
+// cuBLASLt writes results without gaps between rows, so a result with gaps is first computed in a copy.
 class Result {
  public:
   Result(Workspace& workspace, const TensorView& tensor, int64_t count) : tensor_(tensor) {
@@ -100,7 +100,7 @@ TensorView transposed(TensorView matrices) {
   return matrices;
 }
 
-// a [batches, m, k] times b [batches, k, n]
+// Returns the product of a [batches, m, k] and b [batches, k, n].
 Product product_of(const TensorView& a, const TensorView& b, const TensorView& c) {
   return {.a = a, .b = b, .c = c, .compute = DType::kFloat32};
 }
@@ -213,7 +213,7 @@ Kernel kernel_of(const OpCard& op) {
               [](const Signature& signature, laptime::Queue& queue) {
                 const ViewsOfSignature views(signature);
                 for (const Product& product : Direction(views.in, views.out, nullptr).products()) {
-                  // A copy of an operand would occupy the memory of the scores.
+                  // Checks that no operand is copied, because a copy would overwrite the scores.
                   LAPTIME_CHECK(blas_workspace(product, kChoice) == 0, "a product of attention needs workspace");
                   prepare_blas(product, kChoice, static_cast<Queue&>(queue));
                 }

@@ -1,4 +1,4 @@
-// Attention as cuBLASLt products whose scores are stored, as kernels of the op.
+// Kernels of attention that use cuBLASLt products and store the scores.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace laptime::cuda {
 
-// For float32 there are products in float32 and in tf32.
+// For float32, there are kernels with float32 products and with TF32 products.
 std::vector<Kernel> product_attention_kernels();
 std::vector<Kernel> product_attention_backward_kernels();
 

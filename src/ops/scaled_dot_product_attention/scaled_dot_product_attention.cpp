@@ -50,7 +50,7 @@ std::vector<TensorType> infer_backward(const Attributes&, std::span<const Tensor
   return out;
 }
 
-// Queries, keys and values of a reference call. Rows are counted over all batches and heads.
+// Queries, keys and values of a reference call. Rows are numbered across all batches and heads.
 class Operands {
  public:
   Operands(const OpCall& call, size_t step_input)
@@ -165,7 +165,7 @@ void gradient(GradientContext& c) {
   std::copy(grads.begin(), grads.end(), c.grad_in.begin());
 }
 
-// [B, g, T, d] -> [B, h, T, d], with each head repeated h / g times.
+// Expands [B, g, T, d] to [B, h, T, d] by repeating each head h / g times.
 ValueId repeated(Builder& build, ValueId x, int64_t heads) {
   const Shape shape = build.shape(x);
   if (shape[1] == heads) return x;
@@ -174,7 +174,7 @@ ValueId repeated(Builder& build, ValueId x, int64_t heads) {
   return reshape(build, wide, {shape[0], heads, shape[2], shape[3]});
 }
 
-// Two batched products with a softmax in between.
+// Lowers attention to two batched products with a softmax in between.
 std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std::span<const ValueId> in) {
   const auto& a = attributes.as<AttentionAttributes>();
   const Shape shape = build.shape(in[0]);
@@ -223,13 +223,13 @@ std::vector<ValueId> decompose(Builder& build, const Attributes& attributes, std
   return {build.name(reshape(build, matmul(build, left, right), shape), ""), {}};
 }
 
-// 4 B h T^2 d. By convention, masked scores count too.
+// 4 B h T^2 d FLOPs. By convention, masked scores are counted too.
 double attention_flops(const Signature& s) {
   return 4.0 * static_cast<double>(s.in[0].numel()) * static_cast<double>(s.in[0].shape()[-2]);
 }
 
-// Wide heads are multiplied as products of whole rows in both cases. The whole op computes the scores again in
-// backward, to save memory that scores hardly need if the sequence is not longer than a head is wide.
+// Wide heads are computed as products of whole rows in either case. The whole op computes the scores again in backward,
+// to save memory. If the sequence is not longer than a head is wide, the scores take little memory anyway.
 bool is_faster_lowered(const Attributes&, std::span<const TensorType> in) {
   const Shape& shape = in[0].shape();  // [B, h, T, d]
   return shape[3] > kWidestFusedHead && shape[2] <= shape[3];

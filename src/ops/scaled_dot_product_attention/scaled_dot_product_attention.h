@@ -1,5 +1,5 @@
 // Scaled dot product attention (Vaswani et al. 2017): softmax(q k^T / sqrt(d)) v, causal or full. Query head i reads
-// head floor(i g / h) of the g heads of keys and values (Ainslie et al. 2023); h is a multiple of g.
+// key and value head floor(i g / h), out of g (Ainslie et al. 2023); h is a multiple of g.
 #pragma once
 
 #include "graph/builder.h"
@@ -7,8 +7,8 @@
 
 namespace laptime {
 
-// () -> bool [T, T]: element (query, key) is true if key <= query; or float32 [T, T], which is 0 there and the lowest
-// finite number elsewhere
+// () -> bool [T, T]: element (query, key) is true if key <= query; or float32 [T, T]: 0 if key <= query, otherwise the
+// lowest finite number
 extern const OpCard kCausalMask;
 // (q [B, h, T, d], k [B, g, T, d], v [B, g, T, d][, step int64 []])
 //   -> (values [B, h, T, d] in the memory order of q, log_sum_exp [B, h, T, 1] float32 = log(sum(exp(scores))))
@@ -56,8 +56,8 @@ struct AttentionAttributes {
   DropoutAttributes dropout() const { return {dropout_p, seed, place, first}; }
 };
 
-// `step` may be invalid where dropout_p is 0. The place of the dropout is the scope `weights` within the current one.
-// `rank`: the tensors have the sequences of that rank, all of which have as many.
+// `step` may be invalid if dropout_p is 0. The place of the dropout is the scope `weights` within the current one.
+// `rank` is the rank whose sequences the tensors contain; all ranks have equally many.
 ValueId scaled_dot_product_attention(Builder& build, ValueId q, ValueId k, ValueId v, ValueId step,
                                      AttentionAttributes attributes, int64_t rank = 0);
 

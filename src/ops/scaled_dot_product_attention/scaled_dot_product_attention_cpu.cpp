@@ -1,5 +1,5 @@
-// The kernels of attention: products of packed bfloat16 pairs if the machine supports them, register tiles of packed
-// blocks, and products of whole rows for wide heads.
+// The CPU kernels of attention: products of packed bfloat16 pairs if the machine supports them, register tiles of
+// packed blocks, and, for wide heads, products of whole rows.
 #include "ops/scaled_dot_product_attention/scaled_dot_product_attention.h"
 
 #include "base/isa.h"
@@ -23,7 +23,7 @@ std::string tiles_refusal(const Signature& signature) {
 
 ProductMath product_math(const Signature& signature) { return math_of_factors(signature.in[0].dtype); }
 
-// Launches the kernel for the element type of the call.
+// Launches the kernel that matches the element type of the call.
 using LaunchFunction = void (*)(const KernelCall& call);
 template <LaunchFunction for_float32, LaunchFunction for_bfloat16, LaunchFunction for_float16>
 void launch(const KernelCall& call) {
@@ -43,8 +43,8 @@ int64_t tiles_backward_workspace(const Signature& signature) {
   return attention::backward_workspace<float, attention::tiles::BackwardPart>(signature);
 }
 
-// Product implementations that round a float32 factor to bfloat16 are excluded, because weights are float32 for all
-// operand types.
+// Excludes GEMM implementations that round float32 factors to bfloat16, because weights are float32 for all operand
+// types.
 template <class Implementation>
 std::string products_refusal(const Signature& signature) {
   if (width_of(signature) <= kMaxWidth) return fmt::format("heads are not wider than {}", kMaxWidth);
@@ -84,7 +84,7 @@ void add_products(const std::string& name, std::vector<Kernel>& kernels) {
   kernels.push_back(backward);
 }
 
-// Kernels for heads that are too wide to pack, the fastest first.
+// Kernels for heads that are too wide to pack, fastest first.
 std::vector<Kernel> products_kernels() {
   std::vector<Kernel> kernels;
 #if defined(__AVX512F__)

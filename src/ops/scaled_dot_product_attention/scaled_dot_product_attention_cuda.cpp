@@ -44,7 +44,7 @@ AttentionArgs args_of(const KernelCall& call, size_t step_input) {
   return args;
 }
 
-// For queries or keys.
+// The number of tiles of queries or of keys.
 int64_t tiles_of(const TensorView& heads) {
   const int64_t positions = heads.shape()[-2];
   return row_count(heads) / positions * ((positions + kAttentionTile - 1) / kAttentionTile);
@@ -84,7 +84,7 @@ ProductMath product_math(const Signature&) { return ProductMath::kFloat32; }
 
 }  // namespace
 
-// Our own kernels come first, because they run everywhere and take less memory. The trial finds out where a library is
+// Our own kernels come first, because they run on every card and take less memory. Trial runs find out if a library is
 // faster.
 std::vector<Kernel> scaled_dot_product_attention_kernels() {
   std::vector<Kernel> kernels{{.op = &kCausalMask, .name = "elements", .launch = mask},

@@ -10,7 +10,7 @@
 
 namespace laptime::cuda {
 
-// element (query, key) is `seen` if key <= query, otherwise `hidden`
+// Element (query, key) is `seen` if key <= query, otherwise `hidden`.
 struct FillCausalMask {
   struct Args {
     DeviceData mask;  // [size, size]
@@ -30,7 +30,7 @@ LAPTIME_CUDA_KERNEL(FillCausalMask, fill_causal_mask)
 struct AttentionArgs {
   DeviceRows q, k, v;
   DeviceRows values;       // [B, h, T, d]
-  DeviceRows log_sum_exp;  // a row per element; may be absent in forward
+  DeviceRows log_sum_exp;  // one element per row; may be absent in forward
   DeviceRows grad_values, grad_q, grad_k, grad_v;
   float* products;  // workspace [rows]: rowsum(grad_values values)
   int64_t positions;
@@ -45,7 +45,7 @@ struct AttentionArgs {
   uint32_t threshold;
   float dropout_scale;
 
-  // The first row of the head of keys and values that is read by the query head with this first row.
+  // The first row of the key head that is read by the query head whose first row is `head_row`.
   LAPTIME_DEVICE int64_t key_row(int64_t head_row) const { return quotient(head_row, positions * group) * positions; }
   LAPTIME_DEVICE uint64_t dropout_key(const Thread& thread) const {
     if (!drops) return 0;
@@ -63,13 +63,13 @@ struct AttentionArgs {
 constexpr int kAttentionTile = 16;
 constexpr int kAttentionThreads = kAttentionTile * kAttentionTile;
 constexpr int kMaxHeadWidth = 128;
-constexpr int kHeadStride = kMaxHeadWidth + 1;  // the padding keeps a column out of one bank
+constexpr int kHeadStride = kMaxHeadWidth + 1;  // the padding avoids bank conflicts within a column
 constexpr int kColumnsPerThread = kMaxHeadWidth / kAttentionTile;
 
 using HeadTile = SharedArray<float, kAttentionTile * kHeadStride>;
 using ScoreTile = SharedArray<float, kAttentionThreads>;  // [query][key]
 
-// Rows [first, first + kAttentionTile) of a head, with zeros from row `count` on.
+// Loads rows [first, first + kAttentionTile) of a head, with zeros from row `count` on.
 LAPTIME_DEVICE void load_head(const Thread& thread, const DeviceRows& from, int64_t first, int64_t count, int width,
                               HeadTile& to) {
   for (int at = thread.index(); at < kAttentionTile * width; at += thread.threads()) {
@@ -87,11 +87,11 @@ LAPTIME_DEVICE float dot(const Thread& thread, const HeadTile& a, int a_row, con
   return sum;
 }
 
-// The elements of one row of a head that a thread sums up: columns `lane`, `lane` + kAttentionTile, ...
+// One thread's part of a row of a head: the sums of columns `lane`, `lane` + kAttentionTile, ...
 struct HeadSums {
   float of[kColumnsPerThread] = {};
 
-  // for += weight times row `row` of the tile
+  // Adds weight times row `row` of the tile.
   LAPTIME_DEVICE void add(const Thread& thread, float weight, const HeadTile& tile, int row, int lane, int width) {
     for (int j = 0; j < kColumnsPerThread; ++j) {
       const int column = lane + j * kAttentionTile;
@@ -108,7 +108,7 @@ struct HeadSums {
   }
 };
 
-// The tile of a block: its head and its rows.
+// The position of a block and thread: the head, the rows of the tile, and the element of the tile.
 struct AttentionPlace {
   int64_t head_row;  // first row of the head, over all heads
   int64_t first;     // first position of the tile
@@ -125,7 +125,7 @@ struct AttentionPlace {
   }
 };
 
-// A block per tile of queries. Each row keeps its maximum m and the sum l of exp(score - m) over the keys so far; a
+// One block per tile of queries. Each row keeps the maximum m of its scores so far, and the sum l of exp(score - m). A
 // larger maximum rescales the earlier sum.
 struct AttentionForward {
   using Args = AttentionArgs;
@@ -180,7 +180,7 @@ struct AttentionForward {
 };
 LAPTIME_CUDA_KERNEL(AttentionForward, attention_forward)
 
-// A block per row: computes the sum of grad_values times values.
+// One block per row: computes the sum of grad_values times values.
 struct AttentionProducts {
   using Args = AttentionArgs;
   struct Shared {
@@ -216,7 +216,7 @@ struct GradScore {
   }
 };
 
-// A block per tile of queries: grad_q = grad_scores k / sqrt(d).
+// One block per tile of queries: grad_q = grad_scores k / sqrt(d).
 struct AttentionGradQ {
   using Args = AttentionArgs;
   struct Shared {
@@ -253,8 +253,8 @@ struct AttentionGradQ {
 };
 LAPTIME_CUDA_KERNEL(AttentionGradQ, attention_grad_q)
 
-// A block per tile of keys: grad_v = (w m)^T g and grad_k = grad_scores^T q / sqrt(d), summed over the query heads that
-// read the head of keys.
+// One block per tile of keys: grad_v = (w m)^T g and grad_k = grad_scores^T q / sqrt(d), summed over the query heads
+// that read the key head.
 struct AttentionGradKV {
   using Args = AttentionArgs;
   struct Shared {
@@ -270,7 +270,7 @@ struct AttentionGradKV {
     HeadSums v_sums;
     for (int64_t head = 0; head < args.group; ++head) {
       const int64_t head_row = at.head_row * args.group + head * args.positions;
-      // Queries before the tile do not attend to its keys.
+      // Queries before the tile cannot attend to its keys.
       for (int64_t first_query = args.causal ? at.first : 0; first_query < args.positions;
            first_query += kAttentionTile) {
         const int64_t count = args.positions - first_query;
@@ -298,7 +298,7 @@ struct AttentionGradKV {
 };
 LAPTIME_CUDA_KERNEL(AttentionGradKV, attention_grad_kv)
 
-// Adds the gradients of keys or values from two sets of query heads.
+// Adds the gradients of keys, or of values, of two sets of query heads.
 struct AttentionGradSum {
   using Args = Elements<3>;  // sum, a, b
   using Shared = NothingShared;

@@ -5,7 +5,7 @@
 
 namespace laptime::LAPTIME_ISA::attention {
 
-// 2^x for x up to 127, within 1.5 ulp; 0 below 2^-100, NaN for NaN.
+// 2^x for x up to 127, within 1.5 ulp; 0 below 2^-100, NaN for NaN
 inline Vector exp2(const Vector& x) {
   constexpr float kSmallest = -100.0F;
   constexpr float kRound = 12582912.0F;  // 1.5 * 2^23: adding it leaves the nearest whole number in the low bits
@@ -35,7 +35,7 @@ inline Vector lane_numbers(std::integer_sequence<int, kLane...>) {
 }
 }  // namespace detail
 
-// Every lane becomes the sum of all lanes.
+// Returns the sum of all lanes in every lane.
 template <int kStep = kLanes / 2>
 inline Vector lane_sum(Vector x) {
   x += detail::swapped<kStep>(x, std::make_integer_sequence<int, kLanes>());
@@ -43,13 +43,13 @@ inline Vector lane_sum(Vector x) {
   return x;
 }
 
-// Sums along a row have kRowLanes lanes on every instruction set, with element i in lane i % kRowLanes, so that their
-// bits do not depend on the vector width. RowLanes stores them in kRowVectors vectors.
+// Sums along a row use kRowLanes lanes on every instruction set, with element i in lane i % kRowLanes, so that their
+// bits do not depend on the vector width. RowLanes stores these lanes in kRowVectors vectors.
 constexpr int kRowLanes = 16;
 constexpr size_t kRowVectors = kRowLanes / kLanes;
 using RowLanes = std::array<Vector, kRowVectors>;
 
-// The first steps of the pairwise addition of all lanes, up to a single vector.
+// Adds lanes pairwise until a single vector is left.
 inline Vector folded(RowLanes lanes) {
   for (size_t half = kRowVectors / 2; half > 0; half /= 2) {
     for (size_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
@@ -82,7 +82,7 @@ float dot(const Left* left, const Right* right, int64_t size) {
 // One vector for each of kLanes rows.
 using LaneRows = std::array<Vector, kLanes>;
 
-// Lane i becomes the maximum of the lanes of row i.
+// Returns the maximum of the lanes of row i in lane i.
 inline Vector max_of_rows(LaneRows rows) {
   transpose(rows);
 #pragma GCC unroll 4
@@ -92,7 +92,7 @@ inline Vector max_of_rows(LaneRows rows) {
   }
   return rows[0];
 }
-// Lane i becomes the sum of the lanes of row i.
+// Returns the sum of the lanes of row i in lane i.
 inline Vector sum_of_rows(LaneRows rows) {
   transpose(rows);
 #pragma GCC unroll 4
@@ -103,7 +103,7 @@ inline Vector sum_of_rows(LaneRows rows) {
   return rows[0];
 }
 
-// x in lanes below `count`, `otherwise` in the others.
+// Returns x in lanes below `count`, and `otherwise` in the others.
 inline Vector first_lanes(const Vector& x, int64_t count, float otherwise) {
   const Vector lanes = detail::lane_numbers(std::make_integer_sequence<int, kLanes>());
   return lanes < static_cast<float>(count) ? x : Vector{} + otherwise;

@@ -54,7 +54,7 @@ void gradient_log_softmax(GradientContext& c) {
 
 std::vector<ValueId> decompose_softmax(Builder& build, const Attributes&, std::span<const ValueId> in) {
   const auto frame = build.frame("softmax");
-  build.hold(in[0], "x");  // the caller's argument is alive until the function returns
+  build.hold(in[0], "x");  // the caller keeps its argument alive until the function returns
   const ValueId e = exp(build, sub(build, in[0], max_last(build, in[0])[0]));
   return {div(build, e, sum(build, e, {build.shape(e).rank() - 1}))};
 }

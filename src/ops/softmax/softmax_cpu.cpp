@@ -1,4 +1,4 @@
-// Kernels of softmax and log_softmax: two passes over each row, the second while the row is still in the cache.
+// Kernels of softmax and log_softmax: two passes over each row; in the second, the row is still in the cache.
 #include "ops/softmax/softmax.h"
 
 #include "backend/cpu/vector/rows.h"

@@ -1,4 +1,4 @@
-// CUDA kernels of softmax and log_softmax: a block per row.
+// CUDA kernels of softmax and log_softmax, with one block per row.
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,7 @@
 
 namespace laptime::cuda {
 
-// y = exp(x - max) / sum, or x - max - log(sum), with the sum of exp(x - max) over the row.
+// y = exp(x - max) / sum, or x - max - log(sum), where `sum` is the sum of exp(x - max) over the row.
 struct SoftmaxForward {
   struct Args {
     DeviceRows x;

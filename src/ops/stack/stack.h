@@ -7,8 +7,7 @@ namespace laptime {
 
 // (a [...], b [...]) -> contiguous [..., 2, ...], where the new axis is `axis`
 extern const OpCard kStack;
-// (a [..., m, ...], b [..., n, ...]) -> contiguous [..., m + n, ...], where the axis is `axis`; the other axes are
-// equal
+// (a [..., m, ...], b [..., n, ...]) -> contiguous [..., m + n, ...], joined along `axis`; all other axes must be equal
 extern const OpCard kConcat;
 
 struct StackAttributes {
@@ -31,7 +30,7 @@ struct ConcatAttributes {
 ValueId stack(Builder& build, ValueId a, ValueId b, int axis);
 ValueId concat(Builder& build, ValueId a, ValueId b, int axis);
 
-// The layout of input `which` within the result.
+// Returns the layout of input `which` within the result.
 Layout stacked_part(const Layout& result, int axis, int64_t which);
 
 std::span<const OpCard* const> stack_cards();

@@ -10,7 +10,7 @@ TensorView part_of(const TensorView& out, int axis, int64_t which) {
   return {out.data, {out.type.dtype, stacked_part(out.type.layout, axis, which)}};
 }
 
-// to[2 i] = a[i], to[2 i + 1] = b[i]
+// Sets to[2 i] = a[i] and to[2 i + 1] = b[i].
 template <class Word>
 void interleave(cpu::Team& team, const TensorView& a, const TensorView& b, const TensorView& first) {
   const Layout* layouts[] = {&first.type.layout, &a.type.layout, &b.type.layout};

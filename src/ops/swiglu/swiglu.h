@@ -10,9 +10,10 @@ extern const OpCard kSwiglu;
 // (grad_y [...], a [...], b [...]) -> (grad_a [...], grad_b [...])
 extern const OpCard kSwigluBackward;
 
-// The attributes of a gate written as silu(a) * b. A gate written as a * sigmoid(a) * b has none.
+// The attributes of a gate that the model writes as silu(a) * b. A gate written as a * sigmoid(a) * b has no
+// attributes.
 struct SwigluAttributes {
-  bool has_silu = false;  // a framework runs silu as one kernel
+  bool has_silu = false;  // the framework runs silu as one kernel
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("has_silu", self.has_silu);

@@ -40,7 +40,7 @@ void backward_strip(const Strip& strip) {
   backward(strip.floats(2), strip.floats(3), strip.floats(4), strip.floats(0), strip.floats(1), strip.size);
 }
 
-// Whether all operands are contiguous bfloat16, which the loops can read and write directly.
+// True if all operands are contiguous bfloat16, which the loops can read and write directly.
 bool all_contiguous_bfloat16(const KernelCall& call) {
   const auto direct = [](const TensorView& view) {
     return view.type.dtype == DType::kBFloat16 && view.type.layout.is_contiguous();

@@ -1,4 +1,4 @@
-// Detection of the instructions that multiply pairs of bfloat16.
+// Detects the instructions that multiply pairs of bfloat16.
 #include "backend/cpu/gemm/bfloat16_pairs.h"
 
 #include "base/isa.h"

@@ -1,4 +1,4 @@
-// The functions compiled only for processors with bfloat16 instructions, available after a check of the processor.
+// Functions that are compiled only for processors with bfloat16 instructions. Call them after checking the processor.
 #pragma once
 
 #include "backend/cpu/gemm/gemm.h"
@@ -7,7 +7,7 @@
 
 namespace laptime::cpu {
 
-// The bfloat16 products that amx_gemm computes for one float32 product.
+// The number of bfloat16 products that amx_gemm computes for one float32 product.
 constexpr int kSplitProducts = 6;
 
 struct Bfloat16Pairs {
@@ -15,13 +15,13 @@ struct Bfloat16Pairs {
   // results differ from those of tiles_gemm in the last bits.
   void (*gemm)(Team& team, const Gemm& gemm);
   PeakLoop peak_loop;
-  // With AMX, also for float32 factors, as three bfloat16 terms each. Null if the processor has no AMX or the operating
-  // system does not let this process use its registers.
+  // Also supports float32 factors, as the sum of three bfloat16 terms. Null if the processor has no AMX or the
+  // operating system does not let this process use the tile registers.
   void (*amx_gemm)(Team& team, const Gemm& gemm);
   PeakLoop amx_peak_loop;
 };
 
-// Null if this build or this processor lacks such instructions.
+// Returns null if this build or this processor lacks the instructions.
 const Bfloat16Pairs* bfloat16_pairs();
 
 }  // namespace laptime::cpu

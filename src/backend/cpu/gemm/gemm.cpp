@@ -1,4 +1,4 @@
-// The division of C into blocks, and matrix layouts.
+// Divides C into blocks, and converts matrix layouts.
 #include "backend/cpu/gemm/gemm.h"
 
 #include <algorithm>
@@ -6,7 +6,7 @@
 namespace laptime::cpu {
 namespace {
 
-// The smallest block worth handing out to a thread, about 0.1 ms of work.
+// FLOPs of the smallest block worth assigning to a thread, about 0.1 ms of work.
 constexpr double kMinBlockFlops = 8e6;
 
 MatrixLayout matrix_layout(const Layout& layout) {

@@ -1,4 +1,4 @@
-// Gemm: a matrix product with its operands in memory, and its division into blocks of C that threads take.
+// Gemm: a matrix product, its operands in memory, and its division into blocks of C that threads compute.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +50,8 @@ struct Gemm {
   std::byte* workspace = nullptr;  // as many bytes as the kernel requires
 };
 
-// Empty if the factors, the bias and the result have type `dtype`, otherwise the reason. The addend is not checked.
+// Returns an empty string if the factors, the bias and the result have type `dtype`, otherwise the reason. Ignores the
+// addend.
 std::string uniform_refusal(const Gemm& gemm, DType dtype);
 
 // An mc x nc block of C: rows [row, row + rows) and columns [column, column + columns) of one batch.
@@ -69,12 +70,12 @@ class GemmCut {
     int64_t rows = 512, columns = 768;
     int64_t row_multiple = 8, column_multiple = 48;
   };
-  // Makes at least `min_blocks` blocks if the product is large enough to be worth sharing.
+  // Divides C into at least `min_blocks` blocks if the product is large enough to be worth sharing.
   GemmCut(const GemmShape& shape, const Limits& limits, int64_t min_blocks = 8);
 
   int64_t count() const { return batches_ * row_blocks_ * column_blocks_; }
   GemmBlock operator[](int64_t index) const;
-  // The rows (columns) of a block, depending on whether it is the last one along its side of C.
+  // The number of rows (columns) of a block. `last`: the block is the last one along its side of C.
   int64_t rows(bool last) const { return last ? m_ - (row_blocks_ - 1) * rows_ : std::min(rows_, m_); }
   int64_t columns(bool last) const { return last ? n_ - (column_blocks_ - 1) * columns_ : std::min(columns_, n_); }
 
@@ -90,7 +91,7 @@ struct BlasLayout {
   bool transposed = false;
   int64_t leading = 1;
 };
-// Empty if neither rows nor columns are contiguous, or if they overlap.
+// Returns nothing if neither rows nor columns are contiguous, or if they overlap.
 std::optional<BlasLayout> blas_layout(const MatrixLayout& layout, int64_t rows, int64_t columns);
 
 // Offsets, in elements, of the first element of a block's rows in a, of its columns in b, and of the block in c.

@@ -1,4 +1,4 @@
-// The GEMM implementations as kernels of an op, however the op names its operands.
+// Makes the GEMM implementations kernels of an op, whatever the order of the op's operands.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace laptime::LAPTIME_ISA {
 
-// A tensor as an operand of a GEMM; without data if the view has none.
+// Describes a tensor as an operand of a GEMM. The operand's data is null if the view has no data.
 inline cpu::GemmOperand gemm_operand(const TensorView& view) {
   const int64_t offset = view.type.layout.offset * size_of(view.type.dtype);
   return {true, view.type.dtype, view.data == nullptr ? nullptr : view.data + offset};
@@ -23,13 +23,13 @@ inline cpu::GemmOperand gemm_operand(const TensorView& view) {
 inline std::byte* gemm_result(const TensorView& view) {
   return view.data == nullptr ? nullptr : view.data + view.type.layout.offset * size_of(view.type.dtype);
 }
-// False if the bias is not contiguous, in which case no GEMM can run.
+// Returns false if the bias is not contiguous. Then no implementation can run.
 inline bool set_gemm_bias(cpu::Gemm& gemm, const TensorView& bias) {
   gemm.bias = gemm_operand(bias);
   return bias.shape()[0] == 1 || bias.strides()[0] == 1;
 }
-// The addend has the shape of the result. False if its batch and row axes cannot be merged like those of the result, or
-// if its rows are not contiguous.
+// Sets the addend, which has the shape of the result. Returns false if its batch and row axes cannot be merged like
+// those of the result, or if its rows are not contiguous.
 inline bool set_gemm_addend(cpu::Gemm& gemm, const TensorView& addend) {
   const cpu::GemmShape& shape = gemm.shape;
   const std::optional<Layout> layout = reshaped(addend.type.layout, {shape.batches, shape.m, shape.n});
@@ -39,10 +39,10 @@ inline bool set_gemm_addend(cpu::Gemm& gemm, const TensorView& addend) {
   return layout->strides[2] == 1 || shape.n == 1;
 }
 
-// The GEMM implementations. Each has a name, states which GEMMs it refuses and why (empty: none) and how many bytes of
-// workspace it needs, and runs. An implementation that must prepare library objects before the first GEMM of a form
-// runs has `prepare`; one whose arithmetic differs from that of its factors has `math`. kOwnBits marks implementations
-// whose results differ from those of Tiles in the last bits, and kFlushesDenormals those that treat denormals as zero.
+// The GEMM implementations. Each has a name, a reason to refuse a GEMM (empty: it supports it), a workspace size, and a
+// function that runs it. `prepare` creates library objects before the first GEMM of a form; `math` states the
+// arithmetic if the factors' type does not imply it. kOwnBits: results differ from those of Tiles in the last bits.
+// kFlushesDenormals: denormals are treated as zero.
 struct OnednnSgemm {
   static constexpr bool kOwnBits = true;
   static std::string name() { return "onednn_sgemm"; }
@@ -83,7 +83,7 @@ struct Tiles {
   static int64_t workspace(const cpu::Gemm&) { return 0; }
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { tiles_gemm(team, gemm); }
 };
-// TilesDot is listed only where cpu::bfloat16_pairs() is not null.
+// Available only if cpu::bfloat16_pairs() is not null.
 struct TilesDot {
   static constexpr bool kOwnBits = true;
   static constexpr bool kFlushesDenormals = true;
@@ -97,7 +97,7 @@ struct TilesDot {
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->gemm(team, gemm); }
 };
 
-// Amx and AmxSplit are listed only where cpu::bfloat16_pairs() has an amx_gemm.
+// Like AmxSplit, available only if cpu::bfloat16_pairs() has an amx_gemm.
 struct Amx {
   static constexpr bool kOwnBits = true;
   static constexpr bool kFlushesDenormals = true;
@@ -106,8 +106,8 @@ struct Amx {
   static int64_t workspace(const cpu::Gemm&) { return 0; }
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->amx_gemm(team, gemm); }
 };
-// float32 factors, each as the sum of three bfloat16 terms. Six of the nine products of terms are computed. For the
-// numbers that docs/adr/0009 states, the error is that of float32 arithmetic.
+// For float32 factors, each as the sum of three bfloat16 terms. Six of the nine products of terms are computed. For the
+// range of numbers stated in docs/adr/0009, the error is that of float32 arithmetic.
 struct AmxSplit {
   static constexpr bool kOwnBits = true;
   static constexpr bool kFlushesDenormals = true;
@@ -125,7 +125,7 @@ struct AmxSplit {
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->amx_gemm(team, gemm); }
 };
 
-// The arithmetic of a product in an implementation whose factors are rounded to `compute`.
+// The arithmetic that an implementation uses for factors rounded to `compute`.
 template <class Implementation>
 ProductMath gemm_math(DType compute) {
   if constexpr (requires { Implementation::math(); }) return Implementation::math();
@@ -140,7 +140,7 @@ constexpr bool gemm_is_reproducible() {
   return !requires { Implementation::kOwnBits; };
 }
 
-// Calls visit(implementation) for each one that can run here, in order of preference.
+// Calls visit(implementation) for each implementation that can run on this machine, in order of preference.
 template <class Visit>
 void for_each_gemm_implementation(const Visit& visit) {
 #if defined(__AVX512F__)
@@ -158,13 +158,13 @@ void for_each_gemm_implementation(const Visit& visit) {
 #endif
 }
 
-// Prepares a GEMM of this form if the implementation requires it.
+// Prepares a GEMM of this form if the implementation needs that.
 template <class Implementation>
 void prepare_gemm(cpu::Team& team, const cpu::Gemm& gemm) {
   if constexpr (requires { Implementation::prepare(team, gemm); }) Implementation::prepare(team, gemm);
 }
 
-// An implementation as a value, for code that need not be compiled separately for each.
+// An implementation as a value, so that code that uses it need not be compiled for each one.
 struct GemmImplementation {
   std::string (*refusal)(const cpu::Gemm& gemm);
   int64_t (*workspace)(const cpu::Gemm& gemm);
@@ -175,8 +175,8 @@ template <class Implementation>
 inline constexpr GemmImplementation kGemmImplementation{Implementation::refusal, Implementation::workspace,
                                                         prepare_gemm<Implementation>, Implementation::run};
 
-// Provided by an op: its GEMM, or nothing if an operand is not a matrix in a layout that Gemm supports. Never
-// allocates.
+// A function that an op provides. It returns the op's GEMM, or nothing if an operand is not a matrix in a layout that
+// Gemm supports. It must not allocate.
 using GemmFromOperands = std::optional<cpu::Gemm> (*)(const Attributes&, std::span<const TensorView> in,
                                                       const TensorView& out);
 
@@ -221,7 +221,7 @@ void launch(const KernelCall& call) {
 
 }  // namespace detail
 
-// One kernel of the op for each implementation.
+// Creates one kernel of the op for each implementation.
 template <GemmFromOperands kMakeGemm>
 std::vector<Kernel> gemm_kernels(const OpCard& op) {
   std::vector<Kernel> kernels;

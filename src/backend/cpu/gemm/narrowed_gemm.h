@@ -1,5 +1,5 @@
-// A bfloat16 GEMM in a library: float32 operands are rounded first, and the addend is copied to C before the product is
-// accumulated onto it.
+// Runs a bfloat16 GEMM in a library: rounds float32 operands first, and copies the addend to C, to which the library
+// then adds the product.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace laptime::LAPTIME_ISA {
 
-// Multiplies with oneDNN. Factors, bias and result may be float32 or bfloat16. If there is an addend, it and the result
-// are float32.
+// Multiplies by oneDNN. Factors, bias and result may be float32 or bfloat16. If there is an addend, the addend and the
+// result must be float32.
 std::string narrowed_refusal(const cpu::Gemm& gemm);
 // Bytes for the operands that must be rounded.
 int64_t narrowed_workspace(const cpu::Gemm& gemm);

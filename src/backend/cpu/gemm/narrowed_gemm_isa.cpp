@@ -1,4 +1,4 @@
-// Operands are rounded into the workspace, one contiguous row or column after the other.
+// Rounds operands into the workspace, one contiguous row or column after the other.
 #include "backend/cpu/gemm/narrowed_gemm.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ struct Lines {
   bool transposed = false;
 
   int64_t elements() const { return batches * count * size; }
-  // The layout of the matrices once their lines are stored without gaps between them.
+  // The layout of the matrices after their lines have been stored without gaps between them.
   cpu::MatrixLayout packed() const { return {count * size, transposed ? 1 : size, transposed ? size : 1}; }
 };
 std::optional<Lines> lines_of(const cpu::MatrixLayout& layout, int64_t batches, int64_t rows, int64_t columns) {
@@ -36,7 +36,7 @@ void round_line(const float* from, int64_t size, BFloat16* to) {
   for (; i < size; ++i) to[i] = narrowed<BFloat16>(from[i]);
 }
 
-// Rounds an operand to `to` and makes it point to the result.
+// Rounds an operand, stores the result at `to` and makes the operand point to it.
 void round_operand(cpu::Team& team, cpu::GemmOperand& operand, const Lines& lines, std::byte* to) {
   const auto* const from = reinterpret_cast<const float*>(operand.data);
   auto* const narrow = reinterpret_cast<BFloat16*>(to);
@@ -52,14 +52,14 @@ void round_operand(cpu::Team& team, cpu::GemmOperand& operand, const Lines& line
   operand.data = to;
 }
 
-// The factors as lines; none if a factor has neither contiguous rows nor contiguous columns.
+// The factors as lines; empty for a factor with neither contiguous rows nor contiguous columns.
 struct FactorLines {
   std::optional<Lines> a, b;
   explicit FactorLines(const cpu::GemmShape& shape)
       : a(lines_of(shape.a, shape.batches, shape.m, shape.k)), b(lines_of(shape.b, shape.batches, shape.k, shape.n)) {}
 };
 
-// The shape of the product with the layouts that rounded factors have.
+// The shape of the product, with the layouts of the rounded factors.
 cpu::GemmShape rounded_shape(const cpu::Gemm& gemm, const FactorLines& lines) {
   cpu::GemmShape shape = gemm.shape;
   if (needs_rounding(gemm.a)) shape.a = lines.a->packed();

@@ -1,4 +1,4 @@
-// A 16-bit GEMM in a float32 library: blocks are widened, multiplied, and rounded once.
+// Runs a 16-bit GEMM in a float32 library: blocks are widened, multiplied, and rounded once.
 #pragma once
 
 #include "backend/cpu/gemm/gemm.h"
@@ -7,7 +7,7 @@
 
 namespace laptime::LAPTIME_ISA {
 
-// All operands are bfloat16, or all are float16. Multiplies with oneDNN's sgemm. onednn_layout_refusal must be empty.
+// Multiplies by oneDNN's sgemm. All operands are bfloat16, or all are float16. onednn_layout_refusal must be empty.
 void widened_gemm(cpu::Team& team, const cpu::Gemm& gemm);
 
 }  // namespace laptime::LAPTIME_ISA

@@ -1,4 +1,4 @@
-// A block of C is summed in float32 over kc chunks, whose operands are widened into the thread's scratch.
+// Sums a block of C in float32 over kc chunks, whose operands are widened into the thread's scratch.
 #include "backend/cpu/gemm/widened_gemm.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ constexpr int64_t kKc = 256;
 static_assert((kLimits.rows * kLimits.columns + kKc * (kLimits.rows + kLimits.columns)) * 4 <=
               cpu::Team::kScratchBytes);
 
-// Widens a matrix to a contiguous one at `to`, which is transposed if the source is. Returns the layout of the result.
+// Widens a matrix to a contiguous one at `to`, which is transposed if the source is. Returns the new layout.
 template <class Narrow>
 cpu::BlasLayout widen(const Narrow* from, cpu::BlasLayout layout, int64_t rows, int64_t columns, float* to) {
   if (layout.transposed) std::swap(rows, columns);

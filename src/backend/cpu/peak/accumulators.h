@@ -1,15 +1,16 @@
-// Independent accumulators for peak loops, enough of them to hide the latency of a multiply-add.
+// Independent accumulators for the loops that measure peak rates: enough to hide the latency of a multiply-add.
 #pragma once
 
 #include "backend/cpu/vector/vectors.h"
 
 namespace laptime::LAPTIME_ISA {
 
-// A latency of four cycles on two ports needs eight; twelve and two operands still fit into 16 registers.
+// A latency of four cycles on two ports needs eight accumulators. Twelve of them and two operands still fit into 16
+// registers.
 constexpr int kAccumulators = 12;
 using Accumulators = std::array<Vector, kAccumulators>;
 
-// Every accumulator starts from a different value, because the compiler would merge equal ones.
+// Starts every accumulator with a different value, because the compiler would merge equal ones.
 inline Accumulators accumulators_from(float value) {
   Accumulators accumulators;
   for (int i = 0; i < kAccumulators; ++i)

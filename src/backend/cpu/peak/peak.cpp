@@ -1,4 +1,4 @@
-// Times the peak loops.
+// Times the loops that measure peak rates.
 #include "backend/cpu/peak/peak.h"
 
 #include <time.h>
@@ -15,7 +15,7 @@
 namespace laptime::cpu {
 namespace {
 
-constexpr Seconds kBudget{0.075};  // time per thread count
+constexpr Seconds kBudget{0.075};  // measuring time for each thread count
 
 PeakLoops loops_for(Isa isa) {
 #define LAPTIME_ISA_ROW(name) \
@@ -25,10 +25,10 @@ PeakLoops loops_for(Isa isa) {
   return plain::peak_loops();
 }
 
-// Work is distributed in pieces of about 0.1 ms, so that a thread that starts late costs little.
+// Work is distributed in pieces of about 0.1 ms, so that a thread that starts late delays the others little.
 constexpr Seconds kPiece{1e-4};
 
-// Repetitions of a loop that take about kPiece.
+// Returns the number of repetitions of a loop that take about kPiece.
 int64_t repetitions_of(PeakLoop loop) {
   constexpr int64_t kProbe = 1'000;
   float value = 0.5F;
@@ -51,7 +51,7 @@ struct Rate {
   double cores = 0;  // cores that the process used, on average
 };
 
-// The rate of `threads` threads of the team, with `pieces` pieces each.
+// The rate of `threads` threads of the team; the number of pieces is `pieces` times `threads`.
 Rate rate(Team& team, int threads, PeakLoop loop, int64_t repetitions, int64_t pieces) {
   std::atomic<double> flops{0};
   const auto piece = [&](int64_t) {
@@ -69,7 +69,7 @@ Rate rate(Team& team, int threads, PeakLoop loop, int64_t repetitions, int64_t p
   return {flops.load() / wall.count(), (process_time() - used) / wall};
 }
 
-// The highest FLOP/s and the largest number of cores in runs of about 2 ms.
+// The highest FLOP/s and the largest number of cores over repeated runs of about 2 ms.
 Rate best_rate(Team& team, int threads, PeakLoop loop) {
   constexpr int64_t kPieces = 20;
   const int64_t repetitions = repetitions_of(loop);
@@ -82,12 +82,12 @@ Rate best_rate(Team& team, int threads, PeakLoop loop) {
   return best;
 }
 
-// If threads together reach far less than each alone, they had to share cores, either with other programs or as SMT
-// siblings. The peak is then measured again. CPU time shows whether each thread had its own core.
+// If threads together reach far less than the sum of their single rates, they had to share cores, either with other
+// programs or as SMT siblings. The peak is then measured again. CPU time shows whether each thread had its own core.
 ComputePeak measure(Team& team, PeakLoop loop) {
   if (loop == nullptr) return {};
-  constexpr double kTogether = 0.75;  // share of the expected multiple of one thread's rate
-  constexpr double kHadCores = 0.95;  // share of the threads
+  constexpr double kTogether = 0.75;  // fraction of `threads` times the rate of one thread
+  constexpr double kHadCores = 0.95;  // fraction of the threads that had their own core
   constexpr int kMostRuns = 5;
   ComputePeak peak;
   peak.one_core = peak.all_threads = best_rate(team, 1, loop).flops;

@@ -5,12 +5,13 @@
 
 namespace laptime::cpu {
 
-// Repeats multiply-adds on registers, starting from `value` in [0, 1], and stores a result there; returns the FLOPs.
+// Repeats multiply-adds on registers, starting from `*value` in [0, 1]. Stores a result in `*value` and returns the
+// FLOPs.
 using PeakLoop = double (*)(int64_t repetitions, float* value);
 
 struct PeakLoops {
   PeakLoop float32;
-  // One pass over `count` parameters: w, m and v are updated from g.
+  // Makes one pass over `count` parameters, which updates w, m and v from g.
   void (*stream)(float* w, const float* g, float* m, float* v, int64_t count);
 };
 

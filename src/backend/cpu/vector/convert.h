@@ -1,5 +1,4 @@
-// The 16-bit floating types in memory, and their conversion to and from float32, written so that the compiler
-// vectorises it.
+// The 16-bit floating-point types in memory, and conversions to and from float32 that the compiler can vectorise.
 #pragma once
 
 #include <bit>
@@ -22,7 +21,7 @@ struct RoundedTo {
   float value;
 };
 
-// To nearest even; NaN stays NaN.
+// Rounds to nearest even; NaN stays NaN.
 template <class Element, class Value>
 Element narrowed(Value value) {
   if constexpr (std::is_same_v<Element, BFloat16>) {

@@ -11,8 +11,8 @@ void copy_elements(cpu::Team& team, const TensorView& from, const TensorView& to
 // Sets every element to `value`, rounded to the tensor's type.
 void fill_elements(cpu::Team& team, const TensorView& to, double value);
 
-// `size` elements starting at `position`, `stride` elements apart: their address if they are contiguous, otherwise a
-// copy in `buffer`. Word is an unsigned integer of the size of an element.
+// Returns the address of `size` elements that start at `position`, `stride` elements apart. If they are not contiguous,
+// copies them to `buffer` first. Word is an unsigned integer of the size of an element.
 template <class Word>
 const Word* raw_elements(const TensorView& from, int64_t position, int64_t stride, int64_t size, Word* buffer) {
   const Word* data = reinterpret_cast<const Word*>(from.data) + position;

@@ -1,4 +1,4 @@
-// Copies by rows, by tiles for transposes, or element by element; fills.
+// Copies elements by rows, by tiles for transposes, or one by one; fills tensors.
 #include "backend/cpu/vector/copy_elements.h"
 
 #include <bit>
@@ -13,11 +13,12 @@ namespace {
 
 using cpu::Team;
 
-// Rows and columns of a tile that is transposed in registers. With AVX-512 a row of 4-byte elements is a cache line.
+// Rows and columns of a tile that is transposed in registers. With AVX-512, a row of 4-byte elements fills a cache
+// line.
 constexpr int kTransposeTile = kLanes == 16 ? 16 : 8;
 constexpr int kTransposeRounds = std::countr_zero(static_cast<unsigned>(kTransposeTile));
 
-// Elements of a and b alternately, from the first half of each (half 0) or from the second (half 1).
+// Interleaves elements of a and b, from the first half of each (half 0) or from the second half (half 1).
 template <int half, class Vector, int... index>
 void interleave(const Vector& a, const Vector& b, Vector& to, std::integer_sequence<int, index...>) {
   to = __builtin_shufflevector(a, b, (half * kTransposeTile / 2 + index / 2 + (index % 2) * kTransposeTile)...);
@@ -41,7 +42,8 @@ void transpose_tile(const Word* from, int64_t from_stride, Word* to, int64_t to_
   for (int i = 0; i < kTransposeTile; ++i) std::memcpy(to + i * to_stride, &rows[i], sizeof(Vector));
 }
 
-// to[b][a] = from[a][b]. `from_stride` and `to_stride` are the distances between rows, whose elements are contiguous.
+// Sets to[b][a] = from[a][b]. `from_stride` and `to_stride` are the distances between rows; elements of a row are
+// contiguous.
 template <class Word>
 void transpose_block(const Word* from, int64_t from_stride, Word* to, int64_t to_stride, int64_t a_size,
                      int64_t b_size) {
@@ -61,8 +63,8 @@ void transpose_block(const Word* from, int64_t from_stride, Word* to, int64_t to
   }
 }
 
-// The axis along which operand 1 is contiguous, if it differs from the innermost axis, along which operand 0 is
-// contiguous. -1 if there is none, or if the axes are shorter than a tile.
+// Returns the axis along which operand 1 is contiguous if operand 0 is contiguous along another axis, the innermost
+// one. Returns -1 if there is no such axis, or if one of the two is shorter than a tile.
 int transposed_axis(const LoopNest& nest) {
   if (nest.column_stride(0) != 1 || nest.column_stride(1) <= 1 || nest.columns() < kTransposeTile) return -1;
   for (int axis = 0; axis < nest.rank - 1; ++axis) {
@@ -74,8 +76,8 @@ int transposed_axis(const LoopNest& nest) {
 
 template <class Word>
 void transpose(Team& team, const LoopNest& nest, int axis, const TensorView& from, const TensorView& to) {
-  // A thread transposes blocks of kAcross x kAlong elements, counted along the innermost axis of the result and along
-  // that of the source.
+  // Each thread transposes blocks of kAcross elements along the innermost axis of the result, and kAlong elements along
+  // the innermost axis of the source.
   constexpr int64_t kAcross = 64;
   constexpr int64_t kAlong = 256;
   const auto along = static_cast<size_t>(axis);

@@ -1,5 +1,5 @@
-// multiply_add for one float. The compiler may not contract products into sums by itself (cmake/op_files.cmake),
-// because it chooses differently for different vector widths, and results would then depend on the width.
+// multiply_add for one float. The compiler may not fuse products and sums by itself (cmake/op_files.cmake), because its
+// choice depends on the vector width, and so would results.
 #pragma once
 
 #include "backend/cpu/isa_namespace.h"

@@ -24,7 +24,7 @@ void for_chunks(int64_t columns, const Body& body) {
 struct RowView {
   const TensorView* tensor;
   int64_t position, stride;  // position of the first element, and stride, in elements
-  // The elements in memory if they are contiguous float32, otherwise a copy in `buffer`.
+  // Returns the elements in memory if they are contiguous float32, otherwise a copy in `buffer`.
   const float* chunk(int64_t begin, int64_t size, float* buffer) const {
     return float_elements(*tensor, position + begin * stride, stride, size, buffer);
   }
@@ -41,8 +41,8 @@ inline RowView row_view(const TensorView& tensor, int64_t position) {
   return {&tensor, position, tensor.strides().back()};
 }
 
-// Writes `size` elements of a contiguous row of `to` with make(pointer), which fills in float32 elements. They are
-// rounded if `to` has another type.
+// Calls make(pointer), which computes `size` float32 elements, and writes them to a contiguous row of `to`, rounded if
+// `to` has another type.
 template <class Make>
 void write_chunk(const TensorView& to, int64_t position, int64_t size, const Make& make) {
   if (to.type.dtype == DType::kFloat32) return make(reinterpret_cast<float*>(to.data) + position);
@@ -51,7 +51,7 @@ void write_chunk(const TensorView& to, int64_t position, int64_t size, const Mak
   store_elements(result.data(), size, to, position, 1);
 }
 
-// Empty if a kernel can read class ids, one for each row, otherwise the reason.
+// Returns an empty string if a kernel can read these class ids, one for each row, otherwise the reason why not.
 inline std::string targets_refusal(const TensorType& targets) {
   if (targets.dtype != DType::kInt64) return "targets are not int64";
   return targets.layout.is_contiguous() ? "" : "targets are not contiguous";
@@ -60,7 +60,7 @@ inline std::string targets_refusal(const TensorType& targets) {
 inline float float_at(const TensorView& from, int64_t position) {
   return reinterpret_cast<const float*>(from.data)[position];
 }
-// Writes nothing if the output is absent.
+// Stores a float; has no effect if the output is absent.
 inline void put_float(float value, const TensorView& to, int64_t position) {
   if (to.data != nullptr) reinterpret_cast<float*>(to.data)[position] = value;
 }
@@ -92,8 +92,8 @@ inline ExpSum row_exp_sum(const RowView& x, int64_t columns) {
   return sum;
 }
 
-// A gradient that is a sum over all rows is first summed in parts of kRowsPerPart rows, which are distributed among
-// threads, and then over the parts.
+// A gradient that is a sum over all rows is summed in two steps: parts of kRowsPerPart rows, distributed among threads,
+// and then all parts.
 constexpr int64_t kRowsPerPart = 32;
 inline int64_t part_count(int64_t rows) { return ceil_div(rows, kRowsPerPart); }
 

@@ -1,5 +1,5 @@
-// Strips: short runs of elements. With them, kernels process tensors of any layout and floating-point type in plain
-// float32 loops.
+// Strips: short runs of elements. By processing strips, kernels handle tensors of any layout and floating-point type in
+// plain float32 loops.
 #pragma once
 
 #include "backend/cpu/isa_namespace.h"
@@ -12,10 +12,10 @@ namespace laptime::LAPTIME_ISA {
 constexpr int64_t kStripSize = 1024;  // maximum elements in a strip; a kernel's strip buffers stay in the L1 cache
 constexpr int64_t kBlockSize = int64_t{8} * 1024;  // elements that a thread takes at a time
 
-// The division of a nest into strips, which depends only on its shape and never on the number of threads.
+// The division of a nest into strips. It depends only on the nest's shape, never on the number of threads.
 struct StripCut {
   int cut_axis = 0;       // the innermost axis, or the one above it
-  int64_t length = 0;     // along the cut axis, in one strip; the last strip of an axis may be shorter
+  int64_t length = 0;     // elements of a strip along the cut axis; the last strip of an axis may be shorter
   int64_t per_axis = 0;   // strips along the cut axis
   int64_t count = 0;      // total number of strips
   int64_t per_block = 0;  // strips that a thread takes at a time
@@ -30,7 +30,7 @@ class StripWalk {
 
   int64_t rows() const { return by_rows_ ? length() : 1; }
   int64_t columns() const { return by_rows_ ? nest_.columns() : length(); }
-  // The position of an operand's first element of this strip, in elements from the start of its storage.
+  // The position of this strip's first element in an operand, in elements from the start of its storage.
   int64_t position(int operand) const { return position_[static_cast<size_t>(operand)]; }
 
  private:
@@ -39,7 +39,7 @@ class StripWalk {
   const LoopNest& nest_;
   const StripCut& cut_;
   bool by_rows_;
-  int64_t left_ = 0;  // along the cut axis, from this strip on
+  int64_t left_ = 0;  // elements along the cut axis, from this strip on
   std::array<int64_t, kMaxRank> index_{};
   std::array<int64_t, kMaxOperands> position_{};
 };
@@ -59,7 +59,7 @@ void for_strips(cpu::Team& team, const LoopNest& nest, const Body& body) {
 void load_elements(const TensorView& from, int64_t position, int64_t stride, int64_t size, float* to);
 void store_elements(const float* from, int64_t size, const TensorView& to, int64_t position, int64_t stride);
 
-// The elements in memory if they are contiguous float32, otherwise a copy in `buffer`.
+// Returns the elements in memory if they are contiguous float32, otherwise a copy in `buffer`.
 inline const float* float_elements(const TensorView& from, int64_t position, int64_t stride, int64_t size,
                                    float* buffer) {
   if (from.type.dtype == DType::kFloat32 && stride == 1) return reinterpret_cast<const float*>(from.data) + position;
@@ -67,7 +67,7 @@ inline const float* float_elements(const TensorView& from, int64_t position, int
   return buffer;
 }
 
-// The rows of tensors of shape [..., C], with all leading axes counted as one; C may differ between the tensors.
+// The rows of tensors of shape [..., C], with all leading axes merged into one; C may differ between the tensors.
 class Rows {
  public:
   explicit Rows(std::initializer_list<const TensorView*> tensors);
@@ -91,8 +91,8 @@ class Rows {
   int64_t count_ = 1;
 };
 
-// The operands of a strip function: its outputs, then its inputs, each with `size` = rows * columns contiguous
-// elements, as bytes for tensors of bool and as float32 for all others. An input may be the same memory as an output.
+// The operands of a strip function: the outputs, then the inputs. Each has `size` = rows * columns contiguous elements,
+// as bytes if the tensor is bool, otherwise as float32. An input may be the same memory as an output.
 struct Strip {
   int64_t size = 0;
   int64_t columns = 0;
@@ -115,10 +115,10 @@ struct StripProgram {
 void run_strips(cpu::Team& team, std::span<const TensorView> out, std::span<const TensorView> in,
                 const StripProgram& program);
 
-// Empty if run_strips supports the types of all operands, otherwise the reason.
+// Returns an empty string if run_strips supports the types of all operands, otherwise the reason why not.
 std::string strips_refusal(std::span<const TensorType> out, std::span<const TensorType> in);
 
-// The refusal of a pointwise op, whose inputs are all broadcast.
+// Returns why strips do not support a pointwise op, whose inputs are all broadcast; empty if they do.
 inline std::string pointwise_refusal(const Signature& signature) { return strips_refusal(signature.out, signature.in); }
 
 }  // namespace laptime::LAPTIME_ISA

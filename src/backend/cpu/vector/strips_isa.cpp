@@ -1,4 +1,4 @@
-// The division into strips, the walk over them, and the conversion of their elements.
+// Divides nests into strips, iterates over them, and converts their elements.
 #include "backend/cpu/vector/strips.h"
 
 #include <cstring>
@@ -9,7 +9,7 @@
 namespace laptime::LAPTIME_ISA {
 namespace {
 
-// In rows shorter than this, a repeated element is expanded, because loops over single rows would be too short.
+// If rows are shorter than this, a repeated element is expanded, because loops over single rows would be too short.
 constexpr int64_t kMinRepeatedColumns = 64;
 
 // Rows of a tensor that are copied to or from a contiguous buffer, with position and strides in elements.
@@ -79,7 +79,7 @@ void store_rows(const float* from, const TensorView& to, const StridedRows& rows
   }
 }
 
-// One operand of run_strips, as one thread processes it strip by strip.
+// One operand of run_strips. A thread processes it strip by strip.
 class StripOperand {
  public:
   void prepare(const TensorView& view, const LoopNest& nest, int operand, bool repeated) {
@@ -93,7 +93,7 @@ class StripOperand {
     constant_ = -1;
   }
 
-  // The strip's elements in memory, or null if they must be converted or gathered into the buffer.
+  // Returns the strip's elements in memory, or null if they must be converted or gathered into the buffer.
   std::byte* in_place(const StripWalk& walk) const {
     const bool native = is_bytes_ || view_->type.dtype == DType::kFloat32;
     const bool dense = column_stride_ == 1 && (walk.rows() == 1 || row_stride_ == walk.columns());
@@ -153,7 +153,7 @@ StripCut cut_strips(const LoopNest& nest) {
   cut.cut_axis = by_rows ? nest.rank - 2 : nest.rank - 1;
   const int64_t size = nest.size[static_cast<size_t>(cut.cut_axis)];
   const int64_t unit = by_rows ? (nest.columns() > 0 ? nest.columns() : 1) : 1;
-  // Strips have nearly equal lengths; the innermost axis is cut at multiples of a cache line.
+  // Makes strips nearly equal in length. The innermost axis is cut at multiples of a cache line.
   const int64_t most = kStripSize / unit;
   cut.per_axis = ceil_div(size, most);
   cut.length = cut.per_axis == 0 ? most : ceil_div(size, cut.per_axis);

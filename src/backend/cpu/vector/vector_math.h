@@ -6,7 +6,7 @@
 
 #include "backend/cpu/vector/multiply_add.h"
 
-// The polynomials are minimax fits (Remez) of the stated functions; the error of each is stated next to it.
+// The polynomials are minimax fits (Remez). A comment at each one states the function and the error.
 namespace laptime::LAPTIME_ISA {
 
 // e^x within 1.2 ulp. The result is 0 below x = -86.64 (2^-125), inf above 88.73, and NaN for NaN.
@@ -81,10 +81,10 @@ class Shift {
   float high_, low_;
 };
 
-// 1 / (1 + e^-x)
+// The logistic function, 1 / (1 + e^-x)
 inline float sigmoid_f32(float x) { return 1.0F / (1.0F + exp_f32(-x)); }
 
-// The standard normal distribution at x: its density without the factor 1 / sqrt(2 pi), and its cumulative probability.
+// Properties of the standard normal distribution at x.
 struct Normal {
   float density;  // e^(-x^2 / 2)
   float below;    // 0.5 (1 + erf(x / sqrt 2)), absolute error 2.2e-7, going to 0 at -inf

@@ -1,5 +1,5 @@
-// Vector, one register of float32: loads and stores with conversion from and to the 16-bit floating types, and the
-// transposition of as many vectors as a vector has lanes.
+// Vector, one register of float32: loads and stores with conversion from and to the 16-bit floating types, and
+// transposition of a square of kLanes vectors.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@
 
 namespace laptime::LAPTIME_ISA {
 
-#if defined(LAPTIME_LANES)  // tests define it to check other widths than that of the instruction set
+#if defined(LAPTIME_LANES)  // tests define LAPTIME_LANES to check other widths than the instruction set's
 constexpr int kLanes = LAPTIME_LANES;
 constexpr int kRegisters = LAPTIME_LANES == 16 ? 32 : 16;
 #elif defined(__AVX512F__)
@@ -43,7 +43,7 @@ inline Bits rounded_bits(const Vector& value) {
   return (value != value ? wide | 0x400000U : rounded) & 0xFFFF0000U;
 }
 
-// Like the version for one float, in each lane.
+// Lane by lane, like multiply_add for one float.
 [[gnu::always_inline]] inline Vector multiply_add(const Vector& a, const Vector& b, const Vector& c) {
 #if defined(LAPTIME_LANES)
   Vector sums;
@@ -57,8 +57,8 @@ inline Bits rounded_bits(const Vector& value) {
   return a * b + c;
 #endif
 }
-// Subtracting zero changes no number, so the compiler omits it; adding zero would turn -0 into 0 and cost an
-// instruction.
+// Converts `a` to a vector by subtracting zero, which changes no number, so the compiler omits it. Adding zero would
+// turn -0 into 0 and cost an instruction.
 [[gnu::always_inline]] inline Vector multiply_add(float a, const Vector& b, const Vector& c) {
   return multiply_add(a - Vector{}, b, c);
 }
@@ -81,8 +81,8 @@ inline void store(BFloat16* to, const Vector& value) {
   std::memcpy(to, &narrow, sizeof(narrow));
 }
 
-// Converts a vector of float16 bits to and from float32 with F16C, which all AVX2 and AVX-512 machines have. With
-// AVX-512 it uses a mask of all lanes, because gcc 12 reports the unmasked forms as uses of an uninitialised vector.
+// Converts a vector of float16 bits to and from float32 with F16C, which all AVX2 and AVX-512 machines support. With
+// AVX-512 it uses a mask of all lanes: gcc 12 warns that the unmasked forms use an uninitialised vector.
 inline Vector widened_halves(const HalfBits& narrow) {
 #if defined(__F16C__) && !defined(LAPTIME_LANES)
 #if defined(__AVX512F__)
@@ -121,7 +121,7 @@ inline void store(Float16* to, const Vector& value) {
   std::memcpy(to, &narrow, sizeof(narrow));
 }
 
-// Loads `size` contiguous elements as float32, and stores them.
+// Loads `size` contiguous elements as float32, or stores them.
 template <class Element>
 void widen_row(const Element* from, int64_t size, float* to) {
   int64_t i = 0;
@@ -137,8 +137,8 @@ void narrow_row(const float* from, int64_t size, Element* to) {
 
 namespace detail {
 
-// One exchange of a recursive transposition, on two rows kDistance apart: in every 2 kDistance x 2 kDistance block, the
-// upper right and the lower left quarter are swapped.
+// One exchange of a recursive transposition, on two rows kDistance apart. It swaps the upper right and the lower left
+// quarter of every 2 kDistance x 2 kDistance block.
 template <int kDistance, int... kLane>
 inline void exchange(Vector& upper, Vector& lower, std::integer_sequence<int, kLane...>) {
   const Vector above = upper;
@@ -160,7 +160,7 @@ inline void transpose_blocks(std::array<Vector, kLanes>& rows) {
 
 }  // namespace detail
 
-// Swaps rows[i][j] and rows[j][i].
+// Transposes the matrix: swaps rows[i][j] and rows[j][i].
 inline void transpose(std::array<Vector, kLanes>& rows) { detail::transpose_blocks<kLanes / 2>(rows); }
 
 }  // namespace laptime::LAPTIME_ISA

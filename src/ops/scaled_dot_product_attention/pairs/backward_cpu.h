@@ -11,7 +11,7 @@ namespace laptime::LAPTIME_ISA::attention::pairs {
 
 constexpr int64_t kBlockRows = 4 * kMicroTile;  // rows of queries
 
-// One part of one head of keys, for the query heads that read it, as launch_backward runs it.
+// One part of one key head, for the query heads that read it. launch_backward runs it.
 template <class Element, class Unit>
 class BackwardPart {
  public:
@@ -19,7 +19,7 @@ class BackwardPart {
   using Score = typename FactorTerms<Element, Unit>::Score;
 
   static int64_t pitch(int64_t width) { return align_up(width, kMicroTile); }
-  // The sums of grad_q of a part: [T in whole blocks, pitch].
+  // The number of floats of a part's grad_q sums: [T in whole blocks, pitch].
   static int64_t sum_floats(int64_t positions, int64_t width) {
     return (Size(align_up(positions, kBlockRows)) * pitch(width)).value();
   }
@@ -70,7 +70,7 @@ class BackwardPart {
   }
 
  private:
-  // Floats of scratch that the constructor uses, without the sums.
+  // The number of floats of scratch that the constructor uses, without the sums.
   static int64_t scratch_floats(int64_t width) {
     return 2 * Panels<Operand>::floats(kKeyBlock, width) + Panels<Operand>::floats(width, kKeyBlock) +
            2 * Panels<Operand>::floats(kBlockRows, width) + 2 * Panels<Operand>::floats(width, kBlockRows) +
@@ -85,7 +85,7 @@ class BackwardPart {
     operands_.emplace(call_, shape_, head_);
   }
 
-  // If `add`, adds to the sums of grad_q from the part's earlier blocks.
+  // Processes one block of keys. If `add`, adds to the grad_q sums of the part's earlier blocks.
   void add_keys(int64_t key, bool add) {
     const int64_t width = shape_.width;
     const int64_t keys = std::min(kKeyBlock, shape_.positions - key);
@@ -126,15 +126,15 @@ class BackwardPart {
     operands_->load_row_constants(block, kBlockRows, grad_dot_values_, log_sum_exp_);
   }
 
-  // The number of keys of the block that the 32 rows starting at `i` can attend to, in whole squares.
+  // The number of keys of the block that the 32 rows starting at `i` can attend to, rounded up to whole 32 x 32 tiles.
   int64_t end(const ScoreBlock& block, int64_t i) const {
     return align_up(operands_->keys_of_rows(block, i, kMicroTile), kMicroTile);
   }
   int64_t last_end(const ScoreBlock& block) const { return end(block, (block.rows - 1) / kMicroTile * kMicroTile); }
 
-  // Computes weights, gradients of the scores, and their contributions to grad_q. While the scores of 32 rows are
-  // turned into weights, the scores of the next 32 rows are multiplied, and the grad_scores of the previous 32 rows are
-  // multiplied by the keys.
+  // Computes weights, gradients of the scores, and their contributions to grad_q, as a pipeline: while the scores of 32
+  // rows are turned into weights, the scores of the next 32 rows are multiplied, and the grad_scores of the previous 32
+  // rows are multiplied by the keys.
   void compute_weights(const ScoreBlock& block, bool add) {
     auto nothing = no_work();
     multiply_scores(block, 0, nothing);
@@ -152,7 +152,7 @@ class BackwardPart {
     add_to_queries(block, (block.rows - 1) / kMicroTile * kMicroTile, add, nothing);
   }
 
-  // Consecutive groups of 32 rows use separate memory.
+  // Consecutive groups of 32 rows use different memory.
   float* scores(int64_t row) const { return scores_ + row / kMicroTile % 2 * 2 * kMicroTile * kPitch; }
   float* grad_weights(int64_t row) const { return scores(row) + kMicroTile * kPitch; }
   float* left_grad_scores(int64_t row) const {
@@ -181,8 +181,8 @@ class BackwardPart {
   }
 
   // Computes weights 2^(score - log_sum_exp) and grad_scores of 32 rows, masked and after dropout, for 32 columns of
-  // two rows at a time. Both are packed as right factors with K along the rows, and grad_scores also as a left factor
-  // with K along the keys.
+  // two rows at a time. Packs both as right factors with K along the rows, and grad_scores also as a left factor with K
+  // along the keys.
   class WeightsAndGradients {
    public:
     WeightsAndGradients(BackwardPart& part, const ScoreBlock& block, int64_t row)
@@ -223,7 +223,7 @@ class BackwardPart {
     struct Pair {
       Vector weight, grad_score;  // the weight after dropout
     };
-    // Columns [column, column + kLanes) of row i of the two rows.
+    // Returns columns [column, column + kLanes) of row i of the two rows.
     [[gnu::always_inline]] Pair pair_at(size_t i, int64_t column) const {
       const int64_t at = static_cast<int64_t>(i) * kPitch + column;
       Vector weight = exp2(load(scores_ + at) * part_.score_scale_ - log_sum_exp_[i]);
@@ -248,7 +248,7 @@ class BackwardPart {
                                        dropout_factors_[i].data());
       }
     }
-    // Writes zeros for keys that later rows of the block can attend to and none of these 32 can.
+    // Writes zeros for keys that none of these 32 rows can attend to, but later rows of the block can.
     void clear_masked_squares() const {
       for (int64_t column = end_; column < part_.last_end(block_); column += kMicroTile) {
         std::fill_n(part_.weights_.at(column / kMicroTile, row_ / kMicroTile), Panels<Score>::kStepFloats, 0.0F);
@@ -267,11 +267,12 @@ class BackwardPart {
     alignas(64) std::array<std::array<float, kKeyBlock>, 2> dropout_factors_;
   };
 
-  // sums^T += left right: grad_v^T += grads^T weights, or grad_k^T += q^T grad_scores.
+  // Adds the product of left and right to the transposed sums: grad_v^T += grads^T weights, or grad_k^T += q^T
+  // grad_scores.
   void add_to_keys(const ScoreBlock& block, const Panels<Operand>& left, const Panels<Score>& right, float* sums) {
     auto nothing = no_work();
     for (int64_t key = 0; key < last_end(block); key += kMicroTile) {
-      // Rows before step `first` attend to none of these keys.
+      // Rows before step `first` cannot attend to any of these keys.
       const int64_t first = shape_.causal ? std::max<int64_t>(0, block.key + key - block.row) / kTileK : 0;
       for (int64_t column = 0; column < pitch_; column += kMicroTile)
         Unit::template multiply<Operand, Score>(left.at(column / kMicroTile, first), right.at(key / kMicroTile, first),
@@ -306,10 +307,10 @@ class BackwardPart {
   QuerySums query_sums_;
   int64_t head_ = 0;  // set by select_query, like operands_ and sums_
   std::optional<BackwardHead<Element>> operands_;
-  // Packed factors of a block of keys,
+  // Packed factors of a block of keys.
   Panels<Operand> keys_, values_;  // right factors k^T and v^T, K along the width
   Panels<Operand> key_rows_;       // right factor k, K along the keys
-  // and of a block of rows.
+  // Packed factors of a block of query rows.
   Panels<Operand> queries_, grads_;                        // left factors, K along the width
   Panels<Operand> queries_transposed_, grads_transposed_;  // left factors, K along the rows
   Panels<Score> weights_, grad_scores_;                    // right factors, K along the rows

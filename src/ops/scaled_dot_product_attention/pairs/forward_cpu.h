@@ -7,8 +7,8 @@
 
 namespace laptime::LAPTIME_ISA::attention::pairs {
 
-// The rows of a group. Each group packs the keys and values that it reads, so groups are large if there are enough of
-// them.
+// The number of rows in a group. Each group packs all keys and values that it reads, so groups are large if there are
+// many rows.
 inline int64_t group_rows(const AttentionShape& shape) {
   constexpr int64_t kMany = 512;
   constexpr int64_t kFew = 256;
@@ -60,12 +60,12 @@ class ForwardGroup {
   struct ScoreRows {
     int64_t row = 0;
     int64_t key = 0, keys = 0;
-    int64_t first_visible = 0;  // number of keys visible to the first row; if causal, each following row sees one more
-    int64_t end = 0;            // number of columns visible to any row, in whole squares
+    int64_t first_visible = 0;  // keys visible to the first row; if causal, each following row sees one more
+    int64_t end = 0;            // columns visible to any row, rounded up to whole 32 x 32 tiles
   };
 
-  // While the scores of 32 rows are turned into weights, the scores of the next 32 rows are multiplied, and the weights
-  // of the previous 32 rows are multiplied by the values.
+  // Processes one block of keys as a pipeline: while the scores of 32 rows are turned into weights, the scores of the
+  // next 32 rows are multiplied, and the weights of the previous 32 rows are multiplied by the values.
   void add_keys(int64_t key, int64_t keys) {
     keys_ = Panels<Operand>::pack_right(right_factor_transposed(k_, key, keys, shape_.width), key_memory_);
     values_ = Panels<Operand>::pack_right(right_factor(v_, key, keys, shape_.width), value_memory_);
@@ -93,7 +93,7 @@ class ForwardGroup {
     add_values(before, nothing);
   }
 
-  // Consecutive groups of 32 rows use separate memory.
+  // Consecutive groups of 32 rows use different memory.
   float* scores(const ScoreRows& rows) const { return scores_ + rows.row / kMicroTile % 2 * kMicroTile * kPitch; }
   float* weights(const ScoreRows& rows) const {
     return weight_memory_ + rows.row / kMicroTile % 2 * Panels<Score>::floats(kMicroTile, kKeyBlock);
@@ -109,7 +109,7 @@ class ForwardGroup {
   int64_t score_slots(const ScoreRows& rows) const {
     return rows.end / kMicroTile * queries_.steps * kSlots<Operand, Operand>;
   }
-  // sums += weights v, or = for the first block of keys.
+  // Adds the product of weights and v to the sums or, for the first block of keys, sets them.
   template <class Work>
   void add_values(const ScoreRows& rows, Interleaved<Work>& work) {
     for (int64_t column = 0; rows.end > 0 && column < pitch_; column += kMicroTile)

@@ -1,4 +1,4 @@
-// Vector work interleaved with AMX products, which occupy the core with only a few instructions.
+// Vector work that is interleaved with AMX products, which leave most of the core idle.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 namespace laptime::LAPTIME_ISA::attention::pairs {
 
 // Runs the units of `work`, spread evenly over `slots` calls of run_due(). Work::next() runs one unit and returns
-// whether any are left.
+// whether more units are left.
 template <class Work>
 class Interleaved {
  public:

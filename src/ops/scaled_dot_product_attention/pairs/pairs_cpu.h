@@ -9,12 +9,13 @@ namespace laptime::avx512_bf16::attention::pairs {
 // The widest head whose packed blocks fit in a thread's scratch.
 constexpr int64_t kMaxPairsWidth = 128;
 
-// Called like the other kernels of scaled_dot_product_attention_cpu.cpp; rows of operands are contiguous.
+// These have the same interface as the kernels of scaled_dot_product_attention_cpu.cpp. Operands must have contiguous
+// rows.
 void launch_amx_forward(const KernelCall& call);
 void launch_amx_backward(const KernelCall& call);
 int64_t amx_backward_workspace(const Signature& signature);
 
-// For bfloat16 operands.
+// These support bfloat16 operands only.
 void launch_dot_forward(const KernelCall& call);
 void launch_dot_backward(const KernelCall& call);
 int64_t dot_backward_workspace(const Signature& signature);

@@ -1,4 +1,4 @@
-// The factors of attention, packed as bfloat16 pairs, and products that add to 32 x 32 squares of sums.
+// The factors of attention, packed as bfloat16 pairs, and products that are added to 32 x 32 tiles of sums.
 #pragma once
 
 #include "ops/scaled_dot_product_attention/key_parts_cpu.h"
@@ -10,11 +10,11 @@ using gemm_amx::kMicroTile;
 using gemm_amx::kTile;
 using gemm_amx::kTileK;
 
-// Rows of scores are kPitch floats apart: not a power of two, so that they do not share cache sets.
+// Rows of scores are kPitch floats apart. This is not a power of two, so that rows do not share cache sets.
 constexpr int64_t kPitch = kKeyBlock + kLanes;
 
-// The bfloat16 terms into which factors are split: the terms of operands in memory, and those of weights and gradients
-// of scores, which are computed in float32.
+// The bfloat16 terms into which factors are split: those of operands in memory, and those of weights and score
+// gradients, which are computed in float32.
 template <class Element, class Unit>
 struct FactorTerms {
   using Operand = gemm_amx::OneTerm<BFloat16>;
@@ -28,8 +28,8 @@ struct FactorTerms<float, Unit> {
 
 inline int64_t steps_of(int64_t depth) { return ceil_div(depth, kTileK); }
 
-// A packed factor: a left one in panels of 32 rows or a right one in panels of 32 columns, each with `steps` steps of
-// K.
+// A packed factor: a left one in panels of 32 rows, or a right one in panels of 32 columns. Each panel has `steps`
+// steps of K.
 template <class Terms>
 struct Panels {
   static constexpr int64_t kStepFloats = Terms::kTerms * gemm_amx::kPanelStepWords;
@@ -68,7 +68,7 @@ struct Panels {
   }
 };
 
-// Rows [first, first + rows) of a head, a matrix X [rows, width], to be packed as a factor.
+// The following functions describe rows [first, first + rows) of a head, a matrix X [rows, width], as a factor to pack.
 
 // X as a left factor.
 template <class Element>
@@ -93,23 +93,23 @@ gemm_amx::BPanelSource right_factor_transposed(const HeadRows<const Element>& he
   return {reinterpret_cast<const std::byte*>(head[first]), {1, head.stride}, width, rows};
 }
 
-// A 32 x 32 square of sums whose rows are `pitch` floats apart. The product is added to it or overwrites it.
+// A 32 x 32 tile of sums whose rows are `pitch` floats apart. The product is added to it or overwrites it.
 inline gemm_amx::MicroTile square_at(float* sums, int64_t pitch, bool add) {
   return {.from = add ? sums : nullptr, .ld_from = pitch, .to = sums, .ld_to = pitch};
 }
 
-// Calls of run_due() per step of K.
+// The number of calls of run_due() per step of K.
 template <class Left, class Right>
 constexpr int64_t kSlots = gemm_amx::kTermPairs<Left::kTerms, Right::kTerms>.size();
 
-// A writer for Terms::along: 32 columns of row `row` of a left panel, at the step that begins at `step`.
+// A writer for Terms::along. It writes 32 columns of row `row` of a left panel, at the step that begins at `step`.
 inline auto left_row(float* step, int64_t row) {
   float* const to = step + row / kTile * gemm_amx::kTileWords;
   return [to](int64_t term, int64_t line, const Vector& words) {
     store(to + term * gemm_amx::kPanelStepWords + line * kTile, words);
   };
 }
-// A writer for Terms::across: 16 columns, starting at `column`, of two rows of a right panel.
+// A writer for Terms::across. It writes 16 columns, starting at `column`, of two rows of a right panel.
 inline auto right_columns(float* step, int64_t column) {
   return [to = step + column](int64_t term, int64_t pair, const Vector& words) {
     store(to + term * gemm_amx::kPanelStepWords + pair * kMicroTile, words);

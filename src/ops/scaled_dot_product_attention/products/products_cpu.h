@@ -13,8 +13,8 @@
 
 namespace laptime::LAPTIME_ISA::attention::products {
 
-// The rows of queries in a group: few enough that a causal group multiplies few masked scores, and many enough that a
-// product is fast. They depend only on the shape, and so do the bits of the gradients.
+// The maximum number of query rows in a group: small enough that a causal group multiplies few masked scores, but large
+// enough for fast products. Groups depend only on the shape, and so do the bits of the gradients.
 constexpr int64_t kMostRows = 512;
 inline int64_t group_rows(int64_t positions) {
   constexpr int64_t kFewest = 128;
@@ -39,8 +39,8 @@ void for_groups(const AttentionShape& shape, const Body& body) {
   }
 }
 
-// A factor of a product, or one for each of several heads: element (i, j) of the first is at i * row_stride + j *
-// column_stride, and that of each following head is head_stride later.
+// A factor of one product, or of products of several heads: element (i, j) of the first head is at i * row_stride + j *
+// column_stride, and those of each following head are head_stride later.
 struct Factor {
   cpu::GemmOperand operand;
   int64_t head_stride = 0, row_stride = 0, column_stride = 1;
@@ -55,7 +55,7 @@ inline Factor factor(const float* rows, int64_t row_count, int64_t columns) {
   return {{true, DType::kFloat32, reinterpret_cast<const std::byte*>(rows)}, row_count * columns, columns, 1};
 }
 
-// The distance between consecutive heads of an operand [B, h, T, d], counted over all batches; none if it varies.
+// The distance between consecutive heads of an operand [B, h, T, d], counted over all batches; nothing if it varies.
 inline std::optional<int64_t> head_stride(const TensorType& type) {
   const Shape& shape = type.shape();
   const auto& strides = type.layout.strides;
@@ -64,18 +64,18 @@ inline std::optional<int64_t> head_stride(const TensorType& type) {
   return std::nullopt;
 }
 
-// Whether a product for this many heads can be written directly to a result, which must be float32 without gaps.
+// True if a product for this many heads can be written directly to a result, which must be float32 without gaps.
 inline bool is_direct(const TensorType& type, int64_t heads) {
   const Shape& shape = type.shape();
   return type.dtype == DType::kFloat32 && type.layout.strides[2] == shape[3] &&
          (heads == 1 || head_stride(type) == shape[2] * shape[3]);
 }
 
-// The number of heads that are multiplied together if each is a single group, because a product of few rows has too
-// little work for every thread. One if the distance between the heads of an operand varies, or if query heads share
-// keys.
+// The number of heads that are multiplied together. If each head is a single group, several are, because a product of
+// few rows has too little work for all threads. It is one if the distance between the heads of an operand varies, or if
+// query heads share keys.
 inline int64_t heads_at_once(std::span<const TensorType> in, std::span<const TensorType> out) {
-  constexpr int64_t kMostFloats = int64_t{1} << 23U;  // limit on their scores and rows
+  constexpr int64_t kMostFloats = int64_t{1} << 23U;  // limit for the scores and rows of these heads
   const Shape& shape = in[0].shape();
   if (group_rows(shape[2]) < shape[2] || in[1].shape()[1] != shape[1]) return 1;
   for (const std::span<const TensorType>& types : {in, out}) {
@@ -86,15 +86,15 @@ inline int64_t heads_at_once(std::span<const TensorType> in, std::span<const Ten
   return std::clamp<int64_t>(kMostFloats / (shape[2] * (shape[2] + shape[3])), 1, shape[0] * shape[1]);
 }
 
-// Heads [first, first + count), and their common properties.
+// Heads [first, first + count).
 struct Heads {
   int64_t first = 0, count = 1;
 
-  // Their heads of keys and values.
+  // The key heads that these query heads read.
   Heads of_keys(const AttentionShape& shape) const { return {shape.kv_head(first), count}; }
 };
 
-// An operand as a factor, starting at row `row` of the first head.
+// Describes an operand as a factor, starting at row `row` of the first head.
 template <class Element>
 Factor factor(const TensorView& view, const Heads& heads, int64_t row) {
   const HeadRows<const Element> rows = head_rows<const Element>(view, heads.first);
@@ -104,7 +104,7 @@ Factor factor(const TensorView& view, const Heads& heads, int64_t row) {
           1};
 }
 
-// The rows of a result if a product can be written to them directly, otherwise null.
+// Returns the rows of a result if a product can be written to them directly, otherwise null.
 template <class Element>
 float* direct_result(const TensorView& view, const Heads& heads, int64_t row) {
   if constexpr (std::is_same_v<Element, float>) {
@@ -114,8 +114,8 @@ float* direct_result(const TensorView& view, const Heads& heads, int64_t row) {
   }
 }
 
-// c [heads, m, n] = a [heads, m, k] b [heads, k, n], or added to c. Implementation is one of the GEMM implementations
-// in gemm_kernels.h.
+// Computes c [heads, m, n] = a [heads, m, k] b [heads, k, n], or adds it to c. Implementation is one of the GEMM
+// implementations in gemm_kernels.h.
 struct ProductSize {
   int64_t heads, m, n, k;
 };
@@ -138,7 +138,7 @@ void multiply(cpu::Team& team, const ProductSize& size, const Factor& a, const F
   Implementation::run(team, gemm);
 }
 
-// The first `count` elements as RowLanes, followed by `padding`.
+// Loads the first `count` elements as RowLanes and fills the rest with `padding`.
 inline RowLanes load_lanes(const float* from, int64_t count, float padding) {
   RowLanes lanes;
   if (count >= kRowLanes) {
@@ -208,8 +208,7 @@ inline void drop_row(const AttentionShape& shape, int64_t head, int64_t row, int
 }
 
 // Turns the scores of row `i` of a group into weights, after dropout, and grads . v into the gradients of the unscaled
-// scores: scale (dropout grads . v - values . grads) weight. Both become zero after the keys that the row can attend
-// to.
+// scores: scale (dropout grads . v - values . grads) weight. Both become zero for keys that the row cannot attend to.
 template <class Element>
 void differentiate_row(const BackwardHead<Element>& operands, int64_t head, const Group& group, int64_t i,
                        float* weights, float* grad_scores) {
@@ -238,7 +237,7 @@ void differentiate_row(const BackwardHead<Element>& operands, int64_t head, cons
   std::fill(grad_scores + keys, grad_scores + group.keys, 0.0F);
 }
 
-// Writes rows [row, row + count) of heads of a result from sums [heads, count, d].
+// Writes rows [row, row + count) of the heads of a result, from sums [heads, count, d].
 template <class Element>
 void write_rows(cpu::Team& team, const TensorView& view, const Heads& heads, int64_t row, int64_t count,
                 const AttentionShape& shape, const float* sums) {
@@ -249,7 +248,7 @@ void write_rows(cpu::Team& team, const TensorView& view, const Heads& heads, int
   team.parallel_ranges(heads.count * count, write, moving(2 * heads.count * count * shape.width));
 }
 
-// The workspace of a call, as consecutive parts.
+// The workspace of a call, divided into consecutive parts.
 class Parts {
  public:
   explicit Parts(std::byte* workspace) : next_(reinterpret_cast<float*>(workspace)) {}
@@ -269,8 +268,8 @@ class Parts {
   float* next_;
 };
 
-// How a call is divided, and its floats of workspace. Sums and gradients need none if they are written directly to a
-// result.
+// How a call is divided, and the floats of workspace that it needs. Sums and gradients that are written directly to a
+// result need none.
 struct Division {
   int64_t heads_at_once = 1;
   Size scores, sums, grad_k, grad_v;
@@ -365,7 +364,7 @@ void backward(const KernelCall& call) {
   float* const own_grad_v = parts.take(size.grad_v.value());   // [heads, T, d]
   for_heads(shape, size, [&](const Heads& heads) {
     const Heads of_keys = heads.of_keys(shape);
-    const bool begins = heads.first % shape.group == 0;  // whether this is the first query head of its group
+    const bool begins = heads.first % shape.group == 0;  // true for the first query head of its group
     const bool ends = heads.count > 1 || heads.first % shape.group == shape.group - 1;
     float* const direct_k = direct_result<Element>(call.out[1], of_keys, 0);
     float* const direct_v = direct_result<Element>(call.out[2], of_keys, 0);
@@ -386,7 +385,8 @@ void backward(const KernelCall& call) {
       team.parallel_ranges(heads.count * group.rows, differentiate, moving(4 * heads.count * group.rows * group.keys));
       const bool adds = group.row > 0 || !begins;
       if (!adds) {
-        // The first group writes the gradients of its keys, and the others add to them. Keys after it start at zero.
+        // The first group writes the gradients of its keys; later groups add to them. The gradients of later keys start
+        // at zero.
         const int64_t later = shape.positions - group.keys;
         const auto clear_row = [&](int64_t row) {
           std::fill_n(grad_k + (group.keys + row) * shape.width, shape.width, 0.0F);

@@ -9,8 +9,8 @@
 
 namespace laptime::LAPTIME_ISA::attention::tiles {
 
-// The rows of queries that are summed before they are added to the gradients of the keys. They affect the bits of these
-// gradients, so they are the same on every instruction set: whole tiles of 6 and of 13 rows.
+// The number of query rows that are summed before they are added to the gradients of the keys. It affects the bits of
+// these gradients, so it is the same for every instruction set: a multiple of both tile heights, 6 and 13 rows.
 constexpr int64_t kBlockRows = 78;
 constexpr int64_t kBlockTileRows = ceil_div(kBlockRows, kTileRows) * kTileRows;
 
@@ -49,12 +49,12 @@ struct BackwardScratch {
   float* end() const { return keys + kFloats; }
 };
 
-// One part of one head of keys, for the query heads that read it, as launch_backward runs it.
+// One part of one key head, for the query heads that read it. launch_backward runs it.
 template <class Element>
 class BackwardPart {
  public:
   static int64_t pitch(int64_t width) { return align_up(width, kLanes); }
-  // The sums of grad_q of a part: [T and one tile, pitch].
+  // The number of floats of a part's grad_q sums: [T and one tile, pitch].
   static int64_t sum_floats(int64_t positions, int64_t width) {
     return (Size(positions + kTileRows) * pitch(width)).value();
   }
@@ -136,11 +136,11 @@ class BackwardPart {
     prefetcher_.queue(head_rows<Element>(call_.out[output], output == 0 ? head_ : kv_head_), first, first + rows,
                       shape_.width);
   }
-  // Rows of q, values and grad_values.
+  // Prefetches rows of q, values and grad_values.
   void prefetch_rows(int64_t head, int64_t row) {
     for (const size_t input : {0U, 3U, 5U}) prefetch(input, head, row, kBlockRows);
   }
-  // A block of k and v, and the first rows that can attend to it.
+  // Prefetches a block of k and v, and the first rows that can attend to it.
   void prefetch_keys(NextKeys next) {
     prefetch(1, next.kv_head, next.block * kKeyBlock, kKeyBlock);
     prefetch(2, next.kv_head, next.block * kKeyBlock, kKeyBlock);
@@ -160,7 +160,8 @@ class BackwardPart {
     return operands_->keys_of_rows(block, i, kTileRows);
   }
 
-  // weights = 2^(scores - log_sum_exp); grad_scores = weights (grads v^T - grad_dot_values), still to be scaled.
+  // Computes weights = 2^(scores - log_sum_exp) and grad_scores = weights (grads v^T - grad_dot_values), not yet
+  // scaled.
   void compute_weights(const ScoreBlock& block) {
     for (int64_t row = 0; row < block.rows; row += kTileRows) {
       float* const weights = scratch_.weights + row * kPitch;
@@ -196,7 +197,7 @@ class BackwardPart {
       store(tile + i * kPitch + operands_->visible_keys(block, row + i), Vector{});
   }
 
-  // grad_scores of a tile under dropout, which also applies to the weights.
+  // Computes the grad_scores of a tile with dropout, and applies dropout to its weights.
   void compute_dropped_grad_scores(const ScoreBlock& block, int64_t row, int64_t vectors) {
     float* const grad_scores = scratch_.grad_scores + row * kPitch;
     multiply_row<kPitch, 1, kTileColumns>(scratch_.grads + row * kPitch, scratch_.values, shape_.width * kTileColumns,
@@ -237,7 +238,7 @@ class BackwardPart {
     }
   }
 
-  // grad_q += grad_scores keys, or = for the first block of keys of the part.
+  // Adds the product of grad_scores and keys to grad_q or, for the part's first block of keys, sets it.
   template <bool kFirst>
   void add_to_queries(const ScoreBlock& block) {
     for (int64_t row = 0; row < block.rows; row += kTileRows) {
@@ -258,7 +259,7 @@ class BackwardPart {
   bool only_part_;
   BackwardScratch scratch_;
   QuerySums query_sums_;
-  int64_t head_ = 0;       // set by select_query, like the next two
+  int64_t head_ = 0;       // set by select_query, like sums_ and operands_
   float* sums_ = nullptr;  // grad_q of this part: [T and one tile, pitch_]
   std::optional<Operands> operands_;
   Prefetcher prefetcher_;

@@ -1,4 +1,4 @@
-// Products of packed factors, in register tiles of sums and in rows of tiles.
+// Products of packed factors, in register tiles and in rows of tiles.
 #pragma once
 
 #include "ops/scaled_dot_product_attention/tiles/pack_cpu.h"
@@ -8,12 +8,12 @@ namespace laptime::LAPTIME_ISA::attention::tiles {
 
 constexpr int64_t kPrefetchDistance = 4;  // steps of K between two calls of the prefetcher
 
-// kTileRows rows of one or two vectors of sums.
+// A register tile of sums: kTileRows rows of one or two vectors.
 template <int kVectors>
 using Tile = std::array<std::array<Vector, kVectors>, kTileRows>;
 
-// sums = left right over `depth` steps of K. Element (i, k) of the left factor is at i * kRowStep + k * kDepthStep, and
-// row k of the right factor is at k * kRightStep.
+// Sets sums to the product of left and right over `depth` steps of K. Element (i, k) of the left factor is at i *
+// kRowStep + k * kDepthStep, and row k of the right factor is at k * kRightStep.
 template <int kVectors, int64_t kRowStep, int64_t kDepthStep, int64_t kRightStep>
 [[gnu::always_inline]] inline void multiply_tile(const float* left, const float* right, int64_t depth,
                                                  Prefetcher& prefetcher, Tile<kVectors>& sums) {
@@ -32,8 +32,8 @@ template <int kVectors, int64_t kRowStep, int64_t kDepthStep, int64_t kRightStep
   }
 }
 
-// One row of tiles, `vectors` vectors wide; panels of the right factor are `right_panel` floats apart. Calls use(row,
-// column, sums) for each group of kTileVectors vectors, or for a single last one.
+// Multiplies one row of tiles, `vectors` vectors wide. Panels of the right factor are `right_panel` floats apart. Calls
+// use(row, column, sums) for each group of kTileVectors vectors, and for a last single one.
 template <int64_t kRowStep, int64_t kDepthStep, int64_t kRightStep, class Use>
 [[gnu::always_inline]] inline void multiply_row(const float* left, const float* right, int64_t right_panel,
                                                 int64_t depth, int64_t vectors, Prefetcher& prefetcher,
@@ -52,7 +52,7 @@ template <int64_t kRowStep, int64_t kDepthStep, int64_t kRightStep, class Use>
   for (size_t i = 0; i < kTileRows; ++i) use(static_cast<int64_t>(i), column, sums[i]);
 }
 
-// A `use` for multiply_row that calls use(row, column, sum) for each vector separately.
+// Makes a `use` for multiply_row that calls use(row, column, sum) for each vector separately.
 template <class Use>
 auto each_vector(const Use& use) {
   return [use](int64_t i, int64_t column, const auto& sums) __attribute__((always_inline)) {

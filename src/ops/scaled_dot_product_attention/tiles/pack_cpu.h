@@ -5,19 +5,19 @@
 
 namespace laptime::LAPTIME_ISA::attention::tiles {
 
-// A register tile: kTileRows x kTileColumns sums, which fill the registers together with a row of the right factor and
-// one element of the left factor.
+// A register tile: kTileRows x kTileColumns sums. Together with a row of the right factor and one element of the left
+// factor, they fill the registers.
 constexpr int kTileVectors = 2;
 constexpr int kTileColumns = kTileVectors * kLanes;
 constexpr int kTileRows = kRegisters == 32 ? 13 : kLanes == 8 ? 6 : 4;
 static_assert(kTileRows <= kLanes);
 
-// Rows of a left factor are kPitch floats apart: room for kMaxWidth or kKeyBlock elements and one more vector, and an
-// odd number of cache lines, so that rows do not share cache sets.
+// Rows of a left factor are kPitch floats apart. This is enough for kMaxWidth or kKeyBlock elements and one more
+// vector. It is an odd number of cache lines, so that rows do not share cache sets.
 constexpr int64_t kPitch = 272;
 constexpr int64_t kKeyRows = ceil_div(kKeyBlock, kTileRows) * kTileRows;  // a block of keys in whole tiles
 
-// `width` elements times `scale` as float32, followed by zeros up to a whole vector.
+// Writes `width` elements times `scale` as float32, followed by zeros up to a whole vector.
 template <class Element>
 void pack_row(const Element* from, int64_t width, float scale, float* to) {
   int64_t i = 0;
@@ -27,8 +27,8 @@ void pack_row(const Element* from, int64_t width, float scale, float* to) {
   for (; i % kLanes != 0; ++i) to[i] = 0;
 }
 
-// Packs a left factor, or a right one that is read by rows: [rows, kPitch] from [rows, width]. Rows up to a whole tile
-// are filled with zeros.
+// Packs a left factor, or a right one that is read by rows: [rows, kPitch] from [rows, width]. Fills further rows, up
+// to a whole tile, with zeros.
 template <class Element>
 void pack_rows(HeadRows<const Element> from, int64_t rows, int64_t width, float scale, float* to) {
   for (int64_t i = 0; i < rows; ++i) pack_row(from[i], width, scale, to + i * kPitch);
@@ -47,7 +47,7 @@ void pack_panels(HeadRows<const Element> from, int64_t rows, int64_t width, floa
 }
 
 // Packs the transpose of [rows, width] as a right factor: panels of kTileColumns rows, [panels, width, kTileColumns].
-// Columns up to a whole vector are filled with zeros.
+// Fills further columns, up to a whole vector, with zeros.
 template <class Element>
 void pack_panels_transposed(HeadRows<const Element> from, int64_t rows, int64_t width, float* to) {
   for (int64_t j = 0; j < rows; j += kLanes) {

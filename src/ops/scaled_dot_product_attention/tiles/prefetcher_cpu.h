@@ -1,11 +1,11 @@
-// Prefetches rows between multiplications.
+// Prefetches rows while others are multiplied.
 #pragma once
 
 #include "ops/scaled_dot_product_attention/call_cpu.h"
 
 namespace laptime::LAPTIME_ISA::attention::tiles {
 
-// Fetches queued rows into the L2 cache, two cache lines for each call of fetch(); more would delay the loads of the
+// Prefetches queued rows into the L2 cache, two cache lines for each call of fetch(). More would delay the loads of the
 // multiplication.
 class Prefetcher {
  public:
@@ -36,9 +36,9 @@ class Prefetcher {
   struct Range {
     const char* row;
     int64_t stride, bytes, rows;
-    int64_t done = 0;  // bytes of the row that are done
+    int64_t done = 0;  // bytes of the row that have been prefetched
   };
-  std::array<Range, kRanges> ranges_;  // a ring, of which [first_, last_) remain
+  std::array<Range, kRanges> ranges_;  // ring buffer; [first_, last_) are still to be prefetched
   size_t first_ = 0, last_ = 0;
 };
 

@@ -20,7 +20,7 @@ using gemm_tiles::BiasRow;
 using gemm_tiles::PanelQueue;
 using gemm_tiles::PartialSums;
 
-// Elements of K times terms. With this limit, a panel of B over one chunk and a block of A stay in the L2 cache.
+// Limit on kc times the number of terms, with which a panel of B and a block of A stay in the L2 cache.
 constexpr int64_t kMaxKcTerms = 768;
 constexpr int64_t kPanelWords = kMaxKcTerms / kTileK * kPanelStepWords;
 using MicroTileSums = std::array<float, static_cast<size_t>(kMicroTile) * kMicroTile>;
@@ -44,8 +44,8 @@ struct Task {
   int64_t partial_columns = 0;  // columns of the partial sums
 };
 
-// Double buffers of a thread: while it multiplies by one packed panel of B, it packs the other, and while it computes
-// one micro-tile, it stores the other.
+// Double buffers of a thread: while it multiplies by one packed panel of B, it packs the next one, and while it
+// computes one micro-tile, it stores the previous one.
 class ThreadState {
  public:
   static constexpr int64_t kPanels = 2;  // two buffers at the start of the thread's scratch
@@ -95,7 +95,7 @@ class MacroKernel {
     release_tiles();
   }
 
-  // Multiplies panels of B of another thread's block while any are left. `scratch` belongs to the helper.
+  // Multiplies panels of B for another thread's block until none are left. `scratch` is the helping thread's.
   static void help(Queue& queue, std::byte* scratch) {
     queue.join();
     if (const Queue::Panel panel = queue.take(); panel.block != nullptr) {
@@ -107,7 +107,7 @@ class MacroKernel {
   }
 
  private:
-  // Multiplies `panel` and as many more as are left. All belong to one block and one chunk of K.
+  // Multiplies `panel`, and then further panels until none are left. All of them belong to the same block and kc chunk.
   static void multiply_panels(Queue& queue, Queue::Panel panel, std::byte* scratch) {
     if (panel.block == nullptr) return;
     ThreadState thread(scratch);
@@ -127,8 +127,8 @@ class MacroKernel {
     return {task_.pack, b_panel_source(gemm_, block_, panel.k, panel.kc, panel.index * kMicroTile), to};
   }
 
-  // Packs tile by tile along K. If the columns of A have no gaps, all tiles advance along K together, because one cache
-  // line of A may belong to two tiles.
+  // Packs tile by tile along K. If the columns of A have no gaps, all tiles advance along K together, because two tiles
+  // may share a cache line of A.
   void pack_a(const ABlockSource& source) const {
     const int64_t tiles = 2 * panels_;
     alignas(64) TransposeBuffer buffer;
@@ -162,13 +162,13 @@ class MacroKernel {
                      tile.ld_addend * int64_t{sizeof(float)}};
   }
 
-  // Whether the AMX tiles can be loaded directly from the addend or the bias, and stored directly to C.
+  // True if the AMX tiles can be loaded directly from the addend or the bias, and stored directly to C.
   static bool in_place(const CTile& tile) {
     return tile.c != nullptr && tile.rows == kMicroTile && tile.columns == kMicroTile &&
            tile.narrow_addend == nullptr && (tile.bias == nullptr || tile.addend == nullptr);
   }
 
-  // The products of all panels of the block of A with one panel of B, while panel `next` of B is packed.
+  // Multiplies all panels of the block of A by one panel of B, and meanwhile packs panel `next` of B.
   void multiply_panel(ThreadState& thread, const Queue::Panel& panel, const Queue::Panel& next) {
     const int64_t steps = ceil_div(panel.kc, kTileK);
     BPanelPacker next_packer = packer(next, thread.next_b_panel());

@@ -1,4 +1,4 @@
-// The tile registers of AMX: eight tiles of 16 rows, each row 16 float32 sums or 16 pairs of bfloat16.
+// The tile registers of AMX: eight tiles of 16 rows. A row contains 16 float32 sums or 16 pairs of bfloat16.
 #pragma once
 
 #include <immintrin.h>
@@ -7,7 +7,7 @@
 
 #include "backend/cpu/isa_namespace.h"
 
-// Marks functions that use the tiles; they may run only where cpu::may_use_tiles().
+// Marks functions that use the tiles. They may run only if cpu::may_use_tiles() is true.
 #define LAPTIME_AMX __attribute__((target("amx-tile,amx-bf16")))
 
 namespace laptime::LAPTIME_ISA::gemm_amx {
@@ -20,8 +20,8 @@ struct alignas(64) TileConfig {
   uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
   uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
 };
-// A constant in memory: the intrinsic declares only its first bytes as read, so the compiler could drop stores to a
-// local variable.
+// A global constant, because the intrinsic declares that it reads only the first bytes, so the compiler could drop
+// stores to a local variable.
 inline constexpr TileConfig kTileConfig;
 
 }  // namespace detail
@@ -31,7 +31,7 @@ inline constexpr TileConfig kTileConfig;
 LAPTIME_AMX inline void configure_tiles() { _tile_loadconfig(&detail::kTileConfig); }
 LAPTIME_AMX inline void release_tiles() { _tile_release(); }
 
-// A compiler barrier for use before tile loads, whose intrinsics do not tell the compiler which memory they read.
+// A compiler barrier for use before tile loads: their intrinsics do not tell the compiler which memory they read.
 inline void finish_stores() { __asm__ volatile("" ::: "memory"); }
 
 }  // namespace laptime::LAPTIME_ISA::gemm_amx

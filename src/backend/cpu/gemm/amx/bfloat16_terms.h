@@ -1,6 +1,6 @@
-// float32 as the sum of three bfloat16 terms, in plain C++: how a number or a vector is split, and which products of
-// terms make up the product of two numbers (Henry, Tang and Heinecke 2019). docs/adr/0009 states the bound and the
-// range.
+// float32 as the sum of three bfloat16 terms, in plain C++: splits a number or a vector into terms, and lists the
+// products of terms that make up the product of two numbers (Henry, Tang and Heinecke 2019). docs/adr/0009 states the
+// error bound and the range.
 #pragma once
 
 #include <array>
@@ -15,9 +15,9 @@ inline constexpr uint32_t kUpperHalf = 0xFFFF0000U;  // the bits of a float32 th
 // The terms of each number, in decreasing magnitude: value = terms[0] + terms[1] + terms[2] exactly, if none of the
 // terms is denormal. `Number` is float and `Bits` uint32_t, or both are vectors of as many lanes.
 //
-// The first two terms are rounded to nearest, ties away from zero. Of the numbers that would become infinite, those
-// from 0x7F7F8000 up to infinity and NaN, the first term is truncated: it stays finite, or not finite, as its number
-// is. An infinite number has NaN as its other terms.
+// The first two terms are rounded to nearest, ties away from zero. For numbers from 0x7F7F8000 up, infinity and NaN,
+// the first term is truncated instead, so that it is finite exactly if the number is. The other terms of an infinite
+// number are NaN.
 template <class Number, class Bits>
 [[gnu::always_inline]] inline std::array<Number, 3> bfloat16_terms(const Number& value) {
   constexpr uint32_t kHalf = 0x8000U;  // half a unit in the last place of a bfloat16
@@ -38,9 +38,9 @@ struct TermPair {
   int a = 0, b = 0;
 };
 
-// The pairs of terms that are multiplied when an element of A has kATerms terms and one of B has kBTerms, in ascending
-// order of the products. With three terms each, three of the nine products are left out; together they are at most
-// 2^-24 (1 + 2^-8) of the product of the two numbers.
+// The pairs of terms that are multiplied if elements of A have kATerms terms and those of B have kBTerms, in ascending
+// order of the products. With three terms each, three of the nine products are omitted; together they are at most 2^-24
+// (1 + 2^-8) of the product of the two numbers.
 template <int64_t kATerms, int64_t kBTerms>
 inline constexpr auto kTermPairs = std::array{TermPair{0, 0}};
 template <>

@@ -1,5 +1,5 @@
-// Work that a core does between tile products: a tile product takes 16 cycles and one instruction, so most of the core
-// is idle while the tile unit is busy.
+// Work that a core does between tile products. A tile product is one instruction that takes 16 cycles, so most of the
+// core is idle while the tile unit is busy.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +39,7 @@ class DeferredStore {
 };
 
 // Work interleaved with the products of a micro-tile: storing the previous micro-tile, packing the next panel of B, and
-// prefetching later operands. Each field states how much of it one call of advance() does.
+// prefetching later operands. The counts state how much one call of advance() does.
 struct InterleavedWork {
   DeferredStore* store = nullptr;
   int64_t store_rows = 0;

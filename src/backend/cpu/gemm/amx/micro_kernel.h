@@ -1,4 +1,5 @@
-// The micro-kernel for AMX: multiplies packed panels of A and B, with one or more terms, and sums in 2 x 2 tiles.
+// The AMX micro-kernel: multiplies packed A and B panels, whose elements are the sum of one or more bfloat16 terms, and
+// accumulates in 2 x 2 tiles.
 #pragma once
 
 #include <immintrin.h>
@@ -9,8 +10,8 @@
 
 namespace laptime::LAPTIME_ISA::gemm_amx {
 
-// A micro-tile of 32 x 32 float32 sums: the address of its initial sums (zeros if null) and of its results, each with
-// the distance between rows in elements.
+// A micro-tile of 32 x 32 float32 sums: the address of its initial sums (null: zeros) and the address of its results,
+// each with its row stride in elements.
 struct MicroTile {
   const float* from = nullptr;
   int64_t ld_from = 0;
@@ -22,7 +23,7 @@ using cpu::kTermPairs;
 using cpu::TermPair;
 static_assert(kTermPairs<3, 3>.size() == cpu::kSplitProducts);
 
-// The tile products of one step of 32 elements of K, one pair of terms after the other. between() is called after each
+// Multiplies tiles for one step of 32 elements of K, one pair of terms after the other. Calls between() after each
 // pair.
 template <int64_t kATerms, int64_t kBTerms, size_t kPair = 0, class Between>
 [[gnu::always_inline]] LAPTIME_AMX inline void multiply_step(const float* a, const float* b, const Between& between) {
@@ -33,7 +34,7 @@ template <int64_t kATerms, int64_t kBTerms, size_t kPair = 0, class Between>
   constexpr bool kLoadsB = kPair == 0 || kPairs[kPair - (kPair > 0)].b != kTerm.b;
   const float* const a_words = a + kTerm.a * kPanelStepWords;
   const float* const b_words = b + kTerm.b * kPanelStepWords;
-  // A panel of A is read once per panel of B and must not evict it from the L1 cache, so it is streamed.
+  // A panel of A is read once per panel of B and must not evict the panel of B from the L1 cache, so it is streamed.
   if constexpr (kLoadsA) _tile_stream_loadd(4, a_words, kRowBytes);
   if constexpr (kLoadsB) _tile_loadd(6, b_words, 2 * kRowBytes);
   if constexpr (kLoadsB) _tile_loadd(7, b_words + kTile, 2 * kRowBytes);
@@ -52,9 +53,9 @@ inline void keep_vector_units_awake() {
   __asm__ volatile("vfmadd231ps %0, %0, %0" : "+v"(value));
 }
 
-// Multiplies a packed panel of A by a packed panel of B over `steps` steps of 32 elements of K. between() is called
-// after every four tile products. They keep the tile unit busy for 80 cycles, in which up to about 80 other
-// instructions are free; more would fill the reorder buffer after the tile instructions.
+// Multiplies a packed panel of A by a packed panel of B over `steps` steps of 32 elements of K. Calls between() after
+// every four tile products. These keep the tile unit busy for 80 cycles, during which about 80 other instructions cost
+// nothing; more would fill the reorder buffer behind the tile instructions.
 template <int64_t kATerms, int64_t kBTerms, class Between>
 [[gnu::always_inline]] LAPTIME_AMX inline void micro_kernel(const float* a, const float* b, int64_t steps,
                                                             const MicroTile& tile, const Between& between) {

@@ -1,5 +1,5 @@
-// Packing for AMX. A packed panel is 32 rows of A, or 32 columns of B, as tiles: for each step of 32 elements of K, and
-// in it for each term, the two tiles of the panel.
+// Packing for AMX. A packed panel contains 32 rows of A, or 32 columns of B, as tiles: for each step of 32 elements of
+// K, and within a step for each term, the two tiles of the panel.
 #pragma once
 
 #include "backend/cpu/gemm/amx/terms.h"
@@ -12,8 +12,8 @@ using gemm_tiles::ABlockSource;
 using gemm_tiles::BPanelSource;
 
 constexpr int64_t kMicroTile = 2 * kTile;            // mr and nr: the micro-tile of C is 2 x 2 tiles of sums
-constexpr int64_t kTileWords = kTile * kTile;        // words, or sums, of a tile
-constexpr int64_t kPanelStepWords = 2 * kTileWords;  // words of a panel in one step of K, of one term
+constexpr int64_t kTileWords = kTile * kTile;        // 32-bit words, or sums, in a tile
+constexpr int64_t kPanelStepWords = 2 * kTileWords;  // words of one term of a panel in one step of K
 static_assert(kMicroTile == gemm_tiles::kNr);
 
 namespace detail {
@@ -71,7 +71,7 @@ void pack_b_tile(const BPanelSource& source, int64_t column, int64_t k, int64_t 
     Terms::along_k_transposed(i, padded.elements.data(), kTileK, buffer, put);
 }
 
-// How the tiles of A and B are packed.
+// Functions that pack the tiles of A and B.
 struct PackTiles {
   void (*a_tile)(const ABlockSource& source, int64_t row, int64_t k, int64_t piece, float* buffer, float* to) = nullptr;
   void (*b_tile)(const BPanelSource& source, int64_t column, int64_t k, int64_t piece, float* buffer,
@@ -82,7 +82,7 @@ struct PackTiles {
 template <class ATerms, class BTerms>
 constexpr PackTiles kPackTiles{pack_a_tile<ATerms>, pack_b_tile<BTerms>, ATerms::kTerms, ATerms::kPieces};
 
-// Packs a panel of B, in as many calls as its tiles have pieces.
+// Packs a panel of B, some pieces of its tiles per call.
 class BPanelPacker {
  public:
   BPanelPacker() = default;
@@ -92,7 +92,7 @@ class BPanelPacker {
         to_(panel),
         left_(source.columns > 0 ? 2 * ceil_div(source.kc, kTileK) * pack.pieces : 0) {}
 
-  // Pieces not yet packed.
+  // The number of pieces not yet packed.
   int64_t left() const { return left_; }
   void pack(int64_t pieces) {
     for (; pieces > 0 && left_ > 0; --pieces, --left_) {

@@ -1,5 +1,5 @@
 // Terms: the bfloat16 terms into which each element of a factor is split, packed as rows of AMX tiles. A row of a tile
-// has 16 words, each a pair of bfloat16 that are adjacent in K.
+// has 16 words. Each word is a pair of bfloat16 that are adjacent in K.
 #pragma once
 
 #include <immintrin.h>
@@ -19,13 +19,13 @@ static_assert(kTile == kLanes);
 // whole rows of tiles to put(term, row, words). `stride` is the distance in memory, in elements, between
 //   along_k   the 16 lines, each of 32 elements that are consecutive in K;
 //   across_k  the 32 lines, each of 16 elements at the same k.
-// Both make a tile whose rows are the lines (pairs of lines for across_k); the transposed forms make the transposed
-// tile, in which row i and word j change places. The packing of a tile is divided into kPieces calls, piece 0 first, so
-// that it can be interleaved with tile products. `buffer` stores kTransposeFloats between the pieces.
+// Both produce a tile whose rows are the lines (pairs of lines for across_k); the transposed forms produce the
+// transposed tile, which swaps row i and word j. Packing a tile takes kPieces calls, in order from piece 0, so that it
+// can be interleaved with tile products. `buffer` keeps kTransposeFloats floats between the calls.
 constexpr int64_t kTransposeFloats = kTile * kTileK;
 using TransposeBuffer = std::array<float, static_cast<size_t>(kTransposeFloats)>;
 
-// Elements in bfloat16, or rounded to it: a single term.
+// One term: elements that are bfloat16, or are rounded to it.
 template <class Source>
 struct OneTerm {
   static constexpr int64_t kTerms = 1;
@@ -72,7 +72,7 @@ struct OneTerm {
   }
 };
 
-// Vectors of float32 rounded to bfloat16: a single term, which SplitTerms describes.
+// One term: vectors of float32 rounded to bfloat16. Has the same interface as SplitTerms.
 struct RoundedTerm {
   static constexpr int64_t kTerms = 1;
 
@@ -86,7 +86,8 @@ struct RoundedTerm {
   }
 };
 
-// float32 as the first kCount of its three bfloat16 terms. The tile product treats denormal terms as zeros.
+// Several terms: the first kCount of the three bfloat16 terms of a float32. Tile products treat denormal terms as
+// zeros.
 template <int64_t kCount>
 struct SplitTerms {
   static constexpr int64_t kTerms = kCount;
@@ -128,8 +129,8 @@ struct SplitTerms {
       across_k(load(line), load(line + stride), row, put);
     });
   }
-  // The two 16 x 16 halves are transposed as float32, before the split. Transposing words would take one transposition
-  // per term.
+  // Transposes the two 16 x 16 halves as float32, before splitting them. Transposing the packed words instead would
+  // need one transposition per term.
   template <class Put>
   static void along_k_transposed(int64_t piece, const float* from, int64_t stride, float* buffer, const Put& put) {
     if (piece < kTransposePieces)
@@ -144,7 +145,7 @@ struct SplitTerms {
   }
 
  private:
-  static constexpr int64_t kTransposePieces = 2;  // the first pieces transpose; the ones after them put rows
+  static constexpr int64_t kTransposePieces = 2;  // the first pieces transpose; later ones pass rows to put
   static constexpr int64_t kRowsPerPiece = kTile / (kPieces - kTransposePieces);
 
   template <class PutRow>

@@ -1,4 +1,4 @@
-// bfloat16 products with oneDNN's matmul primitive: one primitive for each shape of block, kept with the team.
+// bfloat16 products by oneDNN's matmul primitive. The team keeps one primitive for each block shape.
 #include <dnnl.hpp>
 
 #include <array>
@@ -59,7 +59,7 @@ Descriptors descriptors(const BlockKey& key) {
           matrix(key.rows, key.columns, key.c_leading, false, key.wide), matrix(1, key.columns, key.columns, false)};
 }
 
-// The caller provides the scratchpad, because one allocated by oneDNN belongs to a single thread.
+// Sets a scratchpad provided by the caller, because oneDNN's own scratchpad belongs to a single thread.
 dnnl::matmul::primitive_desc describe(const BlockKey& key, const dnnl::engine& engine) {
   use_one_openmp_thread();
   const Descriptors operands = descriptors(key);
@@ -75,7 +75,7 @@ dnnl::matmul::primitive_desc describe(const BlockKey& key, const dnnl::engine& e
   return {desc, attributes, engine};
 }
 
-// One product, with handles of its operands for each thread of the team.
+// One product, with separate operand handles for each thread of the team.
 class BlockProduct {
  public:
   BlockProduct(const BlockKey& key, const dnnl::engine& engine, Team& team)

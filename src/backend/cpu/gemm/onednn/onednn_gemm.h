@@ -1,5 +1,5 @@
-// Products with oneDNN: one thread per call, on blocks that depend only on the shape, so that the number of threads
-// never changes a bit.
+// Products by oneDNN. Each call uses one thread and computes a block that depends only on the shape, so that results
+// are bit-identical for any number of threads.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace laptime::cpu {
 
-// c (rows, columns) = a (rows, depth) b (depth, columns) + (accumulate ? c : 0), float32, on the calling thread only.
+// Computes c (rows, columns) = a (rows, depth) b (depth, columns) + (accumulate ? c : 0) in float32, on the calling
+// thread.
 struct SgemmCall {
   int64_t rows = 0, columns = 0, depth = 0;
   const float* a = nullptr;
@@ -22,14 +23,13 @@ struct SgemmCall {
 };
 void onednn_sgemm(const SgemmCall& call);
 
-// Makes oneDNN generate the code of its sgemm, which takes some 25 ms in the first call of a process. Later calls take
-// microseconds.
+// Makes oneDNN generate the code of its sgemm. The first call in a process takes about 25 ms, later ones microseconds.
 void prepare_onednn_sgemm();
 
-// Empty if oneDNN can read the operands, otherwise the reason.
+// Returns an empty string if oneDNN can read the operands, otherwise the reason why not.
 std::string onednn_layout_refusal(const GemmShape& shape);
 
-// For float32. onednn_layout_refusal must be empty.
+// Computes a float32 GEMM, for which onednn_layout_refusal must be empty.
 void onednn_float32_gemm(Team& team, const Gemm& gemm);
 
 // Options of a product with bfloat16 factors.
@@ -39,9 +39,9 @@ struct BfloatForm {
   bool accumulate = false;   // adds to the existing result
 };
 
-// Multiplies bfloat16 factors, accumulates in float32 and rounds once. If there is an addend, c already contains it.
-// The refusal queries oneDNN for each block shape (some 0.1 ms). `prepare` creates the primitives that products of this
-// shape and form look up in the team.
+// Multiplies bfloat16 factors, accumulates in float32 and rounds once. If there is an addend, it must already be in c.
+// onednn_bfloat16_refusal queries oneDNN for each block shape, which takes about 0.1 ms. prepare_onednn_bfloat16
+// creates the primitives that products of this shape and form look up in the team.
 std::string onednn_bfloat16_refusal(const GemmShape& shape, const BfloatForm& form);
 void prepare_onednn_bfloat16(Team& team, const GemmShape& shape, const BfloatForm& form);
 void onednn_bfloat16_gemm(Team& team, const Gemm& gemm);

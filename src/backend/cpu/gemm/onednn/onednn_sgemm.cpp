@@ -1,4 +1,4 @@
-// dnnl_sgemm on blocks.
+// Runs dnnl_sgemm on blocks of C.
 #include <dnnl.h>
 
 #include <algorithm>

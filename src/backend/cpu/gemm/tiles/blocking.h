@@ -1,4 +1,4 @@
-// Cache blocking: kc, mc and nc of a GEMM, and where blocks of A and panels of B are in memory.
+// Cache blocking: chooses kc, mc and nc of a GEMM, and locates blocks of A and panels of B in memory.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace laptime::LAPTIME_ISA::gemm_tiles {
 
-// The chunks of K are equal, rounded up to a multiple of `multiple`. They depend only on K, and therefore so do the
-// order of additions and every bit of the result.
+// The kc chunks of K are equal in size, rounded up to a multiple of `multiple`. They depend only on K, so the order of
+// additions and every bit of the result do too.
 inline int64_t kc_of(int64_t k, int64_t max_kc, int64_t multiple) {
   const int64_t chunks = std::max<int64_t>(1, ceil_div(k, max_kc));
   return align_up(ceil_div(k, chunks), multiple);
@@ -22,7 +22,7 @@ int64_t kc_of(int64_t k) {
   return kc_of(k, kMaxKc<Words>, 16);
 }
 
-// Panels in a packed block of A: as many as fit into `percent` of a core's L2 cache.
+// The number of panels in a packed block of A: as many as fit into `percent` of a core's L2 cache.
 inline int64_t a_panels_per_block(int64_t panel_bytes, int percent, int64_t max_panels) {
   return std::clamp<int64_t>(cpu::second_level_cache() * percent / 100 / panel_bytes, 4, max_panels);
 }
@@ -54,11 +54,11 @@ struct BlockingCosts {
   double per_block = 3e5;
 };
 
-// The mc x nc blocks of C that take a number of threads the least time according to these costs. Results do not depend
-// on the blocks, because the chunks of K depend only on K. So this division, unlike others, may depend on the number of
-// threads.
+// Divides C into the mc x nc blocks that minimise the time on `threads` threads according to these costs. This division
+// may depend on the number of threads, unlike others, because results do not depend on the blocks: the kc chunks depend
+// only on K.
 inline cpu::GemmCut cut_for(const cpu::GemmShape& shape, const BlockingCosts& costs, int threads) {
-  constexpr double kTail = 0.05;  // the time threads wait for one another at the end, in blocks
+  constexpr double kTail = 0.05;  // time that threads wait for each other at the end, in blocks
   const int64_t min_row_blocks = ceil_div(shape.m, costs.max_mc);
   const int64_t min_column_blocks = ceil_div(shape.n, costs.max_nc);
   double best = 0;
@@ -90,7 +90,7 @@ inline cpu::GemmCut cut_for(const cpu::GemmShape& shape, const BlockingCosts& co
   return {shape, {.rows = best_mc, .columns = best_nc, .row_multiple = costs.row_multiple, .column_multiple = kNr}, 1};
 }
 
-// Columns [column, column + nr) of a block's part of B, rows [k, k + kc).
+// Describes columns [column, column + nr) of a block's part of B, rows [k, k + kc).
 inline BPanelSource b_panel_source(const cpu::Gemm& gemm, const cpu::GemmBlock& block, int64_t k, int64_t kc,
                                    int64_t column) {
   const cpu::MatrixLayout& b = gemm.shape.b;
@@ -101,7 +101,7 @@ inline BPanelSource b_panel_source(const cpu::Gemm& gemm, const cpu::GemmBlock& 
           .columns = std::min<int64_t>(kNr, block.columns - column)};
 }
 
-// A block's part of A, columns [k, k + kc).
+// Describes a block's part of A, columns [k, k + kc).
 inline ABlockSource a_block_source(const cpu::Gemm& gemm, const cpu::GemmBlock& block, int64_t k, int64_t kc) {
   const cpu::MatrixLayout& a = gemm.shape.a;
   const int64_t position = position_in_a(gemm.shape, block) + k * a.column_stride;
@@ -112,7 +112,8 @@ inline ABlockSource a_block_source(const cpu::Gemm& gemm, const cpu::GemmBlock& 
           .readable = gemm.shape.m - block.row};
 }
 
-// The bytes of the panel of B that is packed next; none if it has gaps in both directions or no columns.
+// Returns a prefetcher of the panel of B that is packed next; it is empty if the panel has gaps in both directions or
+// no columns.
 inline ReadPrefetcher b_panel_prefetcher(const cpu::Gemm& gemm, const cpu::GemmBlock& block, int64_t k, int64_t kc,
                                          int64_t column) {
   const BPanelSource source = b_panel_source(gemm, block, k, kc, column);

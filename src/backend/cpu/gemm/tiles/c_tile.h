@@ -38,7 +38,7 @@ struct PartialSums {
 };
 
 // The tile at (0, `column`) of a block for elements [k_begin, k_end) of K; the caller sets rows and bias. The first
-// chunk adds the addend, so that C may share its memory; later chunks add the sums of the previous ones.
+// chunk adds the addend, and later chunks add the sums of the previous ones, so that the addend may share C's memory.
 inline CTile c_tile(const cpu::Gemm& gemm, const cpu::GemmBlock& block, const PartialSums& partial, int64_t k_begin,
                     int64_t k_end, int64_t column) {
   const int64_t position = position_in_c(gemm.shape, block) + column;
@@ -141,7 +141,7 @@ void store_tile(const float* sums, const CTile& tile) {
 
 }  // namespace detail
 
-// `sums` contains rows of kNr numbers.
+// Stores the sums of a tile. `sums` contains rows of kNr numbers.
 inline void store_c_tile(const float* sums, const CTile& tile) {
   tile.narrow == DType::kFloat16 ? detail::store_tile<Float16>(sums, tile) : detail::store_tile<BFloat16>(sums, tile);
 }

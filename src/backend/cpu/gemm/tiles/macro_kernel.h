@@ -1,6 +1,6 @@
-// The macro-kernel: one mc x nc block of C over all of K, by one thread. It packs the block of A of each kc chunk, and
-// each panel of B just before its first use, and runs the micro-kernel over all pairs of panels (Goto and van de Geijn
-// 2008, with one packed block of A per thread).
+// The macro-kernel: one thread computes one mc x nc block of C over all of K. For each kc chunk it packs the block of
+// A, and each panel of B just before its first use, and runs the micro-kernel over all pairs of panels (Goto and van de
+// Geijn 2008, with one packed block of A per thread).
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,7 @@ class MacroKernel {
     } while (k < gemm_.shape.k);
   }
 
-  // Multiplies panels of B of another thread's block while any are left. `scratch` belongs to the helper.
+  // Multiplies panels of B for another thread's block until none are left. `scratch` is the helping thread's.
   static void help(Queue& queue, std::byte* scratch) {
     queue.join();
     for (typename Queue::Panel panel = queue.take(); panel.block != nullptr; panel = queue.take()) {
@@ -82,13 +82,13 @@ class MacroKernel {
     queue.close();
   }
 
-  // The bytes of a block of A whose columns have no gaps.
+  // Returns a prefetcher of a block of A whose columns have no gaps.
   ReadPrefetcher a_columns_prefetcher(const ABlockSource& source) const {
     const int64_t size = size_of(gemm_.a.dtype);
     if (source.strides.row != 1) return {};
     return {source.data, source.kc, source.rows * size, source.strides.column * size};
   }
-  // The bytes of the rows of one panel of A.
+  // Returns a prefetcher of the rows of one panel of A.
   ReadPrefetcher a_rows_prefetcher(int64_t panel) const {
     const int64_t size = size_of(gemm_.a.dtype);
     if (panel >= panels_.count()) return {};
@@ -97,7 +97,7 @@ class MacroKernel {
             source_.strides.row * size};
   }
 
-  // The products of all panels of the block of A with the panel of B that starts at `column`.
+  // Multiplies all panels of the block of A by the panel of B that starts at `column`.
   void multiply_panel(int64_t k, int64_t kc, int64_t column, const PanelOptions& options) {
     const BPanelSource source = b_panel_source(gemm_, block_, k, kc, column);
     const bool packs_in_kernel =
@@ -107,7 +107,7 @@ class MacroKernel {
     const int64_t intervals = std::max<int64_t>(1, kc_words / kPrefetchInterval);
     const int64_t b_panels_left = ceil_div(block_.columns - column, kNr);  // including this one
     ReadPrefetcher next_b = b_panel_prefetcher(gemm_, block_, k, kc, column + kNr);
-    constexpr int64_t kMaxLines = 4;  // per interval
+    constexpr int64_t kMaxLines = 4;  // cache lines per interval
     Prefetches prefetches{.b_panel = &next_b,
                           .b_lines = std::min(kMaxLines, ceil_div(next_b.lines(), intervals * panels_.count())),
                           .a_block = options.a_prefetches,
@@ -115,7 +115,7 @@ class MacroKernel {
     if (options.packs_a) {
       prefetches.a_lines = ceil_div(a_rows_prefetcher(0).lines() + kMr, intervals);
     } else if (constexpr int64_t kLastPanels = 6; b_panels_left <= kLastPanels) {
-      // Any earlier, the next block of A would evict this one from the cache.
+      // Not earlier, because the next block of A would evict this one from the cache.
       prefetches.a_lines =
           std::min(kMaxLines, ceil_div(options.a_prefetches->lines(), intervals * panels_.count() * b_panels_left));
     }

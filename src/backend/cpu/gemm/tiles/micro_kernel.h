@@ -1,4 +1,4 @@
-// The micro-kernel: a packed panel of A times a packed panel of B, summed in registers and stored to a tile of C.
+// The micro-kernel: multiplies a packed panel of A by a packed panel of B, sums in registers and stores to a tile of C.
 #pragma once
 
 #include "backend/cpu/gemm/tiles/c_tile.h"
@@ -7,14 +7,14 @@
 
 namespace laptime::LAPTIME_ISA::gemm_tiles {
 
-// The bytes of C that a tile will write.
+// Returns a prefetcher of the part of C that a tile will write.
 inline WritePrefetcher c_prefetcher(const CTile& tile) {
   if (tile.narrow_c != nullptr) return {tile.narrow_c, tile.rows, tile.columns * kNarrowSize, tile.ldc * kNarrowSize};
   return {tile.c, tile.rows, tile.columns * 4, tile.ldc * 4};
 }
 
-// Operands of later work that the micro-kernel prefetches, with the number of cache lines of each per kPrefetchInterval
-// words of K.
+// Operands of later work to prefetch, and how many cache lines of each the micro-kernel prefetches per
+// kPrefetchInterval words of K.
 struct Prefetches {
   ReadPrefetcher* b_panel = nullptr;  // the next panel of B
   int64_t b_lines = 0;
@@ -24,7 +24,8 @@ struct Prefetches {
 };
 constexpr int64_t kPrefetchInterval = 16;
 
-// Two sources provide the micro-kernel with rows of B: vector v of word w of the panel. This one reads a packed panel.
+// A source that provides the micro-kernel with rows of B, that is, vector v of word w of the panel. It reads a packed
+// panel.
 class PackedBPanel {
  public:
   explicit PackedBPanel(const float* words) : words_(words) {}
@@ -34,7 +35,8 @@ class PackedBPanel {
  private:
   const float* words_;
 };
-// This one reads a panel of B whose rows have no gaps, and packs it for the following micro-kernel calls.
+// The other source of rows of B. It reads a panel whose rows have no gaps, and packs it for the following micro-kernel
+// calls.
 template <class Words, class Element>
 class PackingBPanel {
  public:
@@ -121,7 +123,7 @@ void micro_kernel(const float* a, BPanel b, int64_t kc_words, const CTile& tile,
 using MicroKernel = void (*)(const float* a, PackedBPanel b, int64_t kc_words, const CTile& tile,
                              const Prefetches& prefetches);
 
-// The micro-kernel for a panel of `rows` rows, an even number up to mr.
+// Returns the micro-kernel for a panel of `rows` rows, an even number up to mr.
 template <class Words>
 MicroKernel micro_kernel_of(int64_t rows) {
   static_assert(kMr % 2 == 0);
@@ -133,7 +135,7 @@ MicroKernel micro_kernel_of(int64_t rows) {
   (std::make_integer_sequence<int, kMr / 2>(), rows / 2);
 }
 
-// When a panel of B is packed: before it is used, or during the first micro-kernel call that uses it.
+// Functions that pack a panel of B: before it is used, or during the first micro-kernel call that uses it.
 struct PackB {
   void (*panel)(const BPanelSource& source, float* panel) = nullptr;
   void (*panel_and_multiply)(const float* a, const BPanelSource& source, float* panel, const CTile& tile,

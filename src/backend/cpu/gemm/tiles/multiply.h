@@ -1,4 +1,4 @@
-// A whole GEMM by the macro-kernel on all threads of a team, for one kind of packed words.
+// Runs a whole GEMM by the macro-kernel, on all threads of a team, for one kind of packed words.
 #pragma once
 
 #include "backend/cpu/gemm/tiles/macro_kernel.h"
@@ -15,7 +15,8 @@ void multiply(cpu::Team& team, const cpu::Gemm& gemm, const PackA& pack_a, const
   multiply_blocks<MacroKernel<Words>>(team, task, cut);
 }
 
-// Chooses the packing functions by the types of A and B, float32, read as `WideElement`, or `Narrow`.
+// Chooses the packing functions by the types of A and B. Each type is float32, which is read as `WideElement`, or
+// `Narrow`.
 template <class Words, class A, class B>
 void multiply_as(cpu::Team& team, const cpu::Gemm& gemm) {
   multiply<Words>(team, gemm, kPackA<Words, A>, kPackB<Words, B>);

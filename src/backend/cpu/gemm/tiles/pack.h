@@ -24,13 +24,13 @@ struct Strides {
   int64_t row = 0, column = 0;
 };
 
-// How the rows of a block of A are divided into panels of at most mr rows: evenly, with an even number of rows per
-// panel, of which the last panel may use one fewer.
+// Divides the rows of a block of A evenly into panels of at most mr rows. Panels have an even number of rows, except
+// that the last one may lack one.
 class RowPanels {
  public:
   explicit RowPanels(int64_t rows) : pairs_((rows + 1) / 2), count_((rows + kMr - 1) / kMr) {}
   int64_t count() const { return count_; }
-  // Rounding up makes the first panel the highest.
+  // Rounding up gives the first panel the most rows.
   int64_t first_row(int64_t panel) const { return (panel * pairs_ + count_ - 1) / count_ * 2; }
   int64_t rows(int64_t panel) const { return first_row(panel + 1) - first_row(panel); }
 
@@ -77,7 +77,8 @@ void pack_a_panel(const ABlockSource& source, const RowPanels& panels, int64_t i
 }
 
 // Packs all panels of a block of A with any strides; intended for columns without gaps. All panels advance along K
-// together, so that each cache line of A is read once: the lines of one column may all map to one cache set.
+// together, so that each cache line of A is read once: the lines of one column may all map to one cache set and evict
+// each other.
 template <class Words, class Element>
 void pack_a_block(const ABlockSource& source, const RowPanels& panels, float* packed) {
   static_assert(kLanes >= kMr);
@@ -109,7 +110,7 @@ void pack_a_block(const ABlockSource& source, const RowPanels& panels, float* pa
   }
 }
 
-// How a block of A is packed: panel by panel if its rows have no gaps, otherwise all panels at once.
+// Functions that pack a block of A: panel by panel if its rows have no gaps, otherwise all panels at once.
 struct PackA {
   void (*panel)(const ABlockSource& source, const RowPanels& panels, int64_t index, float* panel) = nullptr;
   void (*block)(const ABlockSource& source, const RowPanels& panels, float* packed) = nullptr;

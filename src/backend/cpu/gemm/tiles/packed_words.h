@@ -9,11 +9,11 @@
 
 namespace laptime::LAPTIME_ISA::gemm_tiles {
 
-// A Words type makes packed words from a factor in memory and multiplies them. `from` points to the first element;
-// `stride` is the distance, in elements, from one k to the next. kLanes words are made at once by
+// A Words type packs words from a factor in memory and multiplies them. `from` points to the first element; `stride` is
+// the distance, in elements, from one k to the next. kLanes words are packed at once by
 //   along_k  from consecutive k of one row of A or column of B, which are adjacent in memory;
 //   across_k from kLanes rows or columns at the same k, which are adjacent in memory.
-// one() makes a single word if `depth` elements of K are left.
+// one() packs a single word if `depth` elements of K are left.
 struct FloatWords {
   static constexpr int64_t kSpan = 1;  // elements of K in a word
 
@@ -61,12 +61,12 @@ struct PairWords {
     sum = _mm512_dpbf16_ps(sum, (__m512bh)_mm512_set1_ps(a), (__m512bh)b);
   }
 
-  // Two vectors rounded to bfloat16, `lower` in the lower half of the result and `upper` in the upper half. NaN stays
-  // NaN; denormals become zeros, as the dot product treats them.
+  // Rounds two vectors to bfloat16, and puts `lower` into the lower half of the result and `upper` into the upper half.
+  // NaN stays NaN; denormals become zeros, as in the dot product.
   static Vector packed_halves(const Vector& lower, const Vector& upper) {
     return (Vector)_mm512_cvtne2ps_pbh((__m512)upper, (__m512)lower);
   }
-  // Element i of the lower half and element i of the upper half become word i.
+  // Combines element i of the lower half and element i of the upper half to word i.
   static Vector interleaved(const Vector& halves) {
     return (Vector)_mm512_permutexvar_epi16(_mm512_load_si512(kInterleaved.data()), (__m512i)halves);
   }

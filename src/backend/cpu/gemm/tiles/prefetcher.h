@@ -1,4 +1,4 @@
-// Prefetcher: cache lines of a matrix in memory, prefetched a few at a time between other work.
+// Prefetcher: prefetches the cache lines of a matrix in memory, a few at a time, between other work.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace laptime::LAPTIME_ISA::gemm_tiles {
 
-// Walks over `rows` rows of `row_bytes` bytes, `stride` bytes apart. A burst of prefetches would stall the loads of the
-// micro-kernel, so callers spread them. Lines to be read are brought into the L2 cache, lines to be written into L1.
+// Covers `rows` rows of `row_bytes` bytes, `stride` bytes apart. A burst of prefetches would stall the loads of the
+// micro-kernel, so callers spread them. Lines to be read are fetched into the L2 cache, lines to be written into L1.
 template <bool kWrite>
 class Prefetcher {
  public:
@@ -22,7 +22,7 @@ class Prefetcher {
     bytes_ = row_bytes + past;
   }
 
-  // Cache lines that have not been prefetched yet.
+  // The number of cache lines that have not been prefetched yet.
   int64_t lines() const { return rows_ * ceil_div(bytes_, kLine); }
   void prefetch(int64_t lines) {
     for (; lines > 0 && rows_ > 0; --lines) {

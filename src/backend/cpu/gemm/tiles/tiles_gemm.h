@@ -9,11 +9,11 @@
 
 namespace laptime::LAPTIME_ISA {
 
-// Supports factors with any strides, in any mixture of float32 and one 16-bit type, which is widened during packing.
-// Sums are accumulated in float32 and rounded once. The chunks of K depend only on K, so the bits of the result depend
+// Multiplies factors with any strides, in any mixture of float32 and one 16-bit type, which is widened during packing.
+// Sums are accumulated in float32 and rounded once. The kc chunks depend only on K, so the bits of the result depend
 // neither on block sizes nor on the number of threads. tiles_refusal must be empty.
 void tiles_gemm(cpu::Team& team, const cpu::Gemm& gemm);
-// Empty if tiles_gemm supports the operands, otherwise the reason.
+// Returns an empty string if tiles_gemm supports the operands, otherwise the reason why not.
 std::string tiles_refusal(const cpu::Gemm& gemm);
 
 }  // namespace laptime::LAPTIME_ISA

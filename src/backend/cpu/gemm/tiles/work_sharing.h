@@ -17,19 +17,19 @@
 
 namespace laptime::LAPTIME_ISA::gemm_tiles {
 
-// The panels of B that are still to be multiplied by one packed mc x kc block of A. The thread that packed the block
-// (the owner) and helpers take them one by one. The owner packs the next kc chunk only when every helper has left, so
-// that the chunks of K are added to a tile of C in order, whichever thread adds them.
+// The panels of B that have not yet been multiplied by one packed mc x kc block of A. The thread that packed the block
+// (the owner) and helpers take them one by one. The owner packs the next kc chunk only after every helper has left, so
+// that chunks are added to a tile of C in order, regardless of the thread.
 template <class MacroKernel>
 class PanelQueue {
  public:
   struct Panel {
     MacroKernel* block = nullptr;  // null if no panel is left
     int64_t k = 0, kc = 0;         // the chunk of K
-    int64_t index = 0;             // the panel's number in the block
+    int64_t index = 0;             // index of the panel in the block
   };
 
-  // Called by the owner: panels [begin, end) are now available.
+  // Called by the owner. Makes panels [begin, end) available.
   void open(MacroKernel* block, int64_t k, int64_t kc, int64_t begin, int64_t end) {
     chunk_ = {.block = block, .k = k, .kc = kc, .index = end};
     left_.store(end - begin, std::memory_order_release);
@@ -42,7 +42,7 @@ class PanelQueue {
     panel.index -= left;
     return panel;
   }
-  // Called by the owner when no panel is left: waits until every helper has left.
+  // Called by the owner when no panel is left. Waits until every helper has left.
   void close() {
     while (helpers_.load(std::memory_order_acquire) != 0) _mm_pause();
   }
@@ -56,13 +56,13 @@ class PanelQueue {
   Panel chunk_;  // read only after left_ has granted a panel
 };
 
-// Multiplies all blocks of a GEMM: MacroKernel(task, block, scratch).run(queue) for each block, and
-// MacroKernel::help(queue, scratch) on threads for which no block is left. A panel of B has MacroKernel::kPanelColumns
-// columns. Each thread starts with its own range of blocks.
+// Multiplies all blocks of a GEMM. A thread runs MacroKernel(task, block, scratch).run(queue) for each block that it
+// takes, starting with its own range of blocks, and MacroKernel::help(queue, scratch) once no block is left. A panel of
+// B has MacroKernel::kPanelColumns columns.
 template <class MacroKernel, class Task>
 void multiply_blocks(cpu::Team& team, const Task& task, const cpu::GemmCut& cut) {
   const int64_t blocks = cut.count();
-  // Threads in excess of the number of blocks take no blocks; the others share the panels of every block.
+  // At most one thread per block runs. If every thread of the team runs, the panels of a block are also shared.
   const int64_t units =
       blocks < team.size() ? blocks : blocks * ceil_div(cut.columns(false), MacroKernel::kPanelColumns);
   std::vector<PanelQueue<MacroKernel>> queues(static_cast<size_t>(team.size()));
