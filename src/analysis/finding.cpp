@@ -25,13 +25,10 @@ int64_t Finding::integer(std::string_view key) const {
   return found != nullptr && found->is_number() ? found->get<int64_t>() : 0;
 }
 
-Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-Json or_null(const std::optional<int64_t>& value) { return value ? Json(*value) : Json(nullptr); }
-
-void add_interval(JsonObject& values, const std::string& key, const std::optional<Interval>& interval) {
+void add_interval(Json& values, const std::string& key, const std::optional<Interval>& interval) {
   if (!interval) return;
-  values.json()[key + "_low"] = interval->low;
-  values.json()[key + "_high"] = interval->high;
+  values[key + "_low"] = interval->low;
+  values[key + "_high"] = interval->high;
 }
 
 Json to_json(const Finding& finding) {

@@ -29,11 +29,13 @@ struct Finding {
 };
 
 // The value, or null without one.
-Json or_null(const std::optional<double>& value);
-Json or_null(const std::optional<int64_t>& value);
+template <class Value>
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
 
 // Adds "ratio_low" and "ratio_high" for the key "ratio"; adds nothing without an interval.
-void add_interval(JsonObject& values, const std::string& key, const std::optional<Interval>& interval);
+void add_interval(Json& values, const std::string& key, const std::optional<Interval>& interval);
 
 // {"kind": ..., "subject": ..., values..., "trust": ...}
 Json to_json(const Finding& finding);

@@ -92,7 +92,6 @@ std::vector<Share> shares_of(const StepTrace& trace, const LaunchKey& key, const
   }
   return shares;
 }
-std::string kernel_of(const TraceLaunch& launch) { return fmt::format("{}:{}", launch.op, launch.kernel); }
 
 double share_of_class(const StepTrace& trace, std::string_view work_class) {
   for (const auto& [sum, share] : shares_of(trace, class_of)) {

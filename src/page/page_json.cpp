@@ -166,15 +166,16 @@ Json roofline_json(const TraceSums& sums) {
   const StepTrace& trace = *sums.point->trace;
   if (!trace.peak_flops || !trace.bandwidth || sums.dots.empty()) return nullptr;
   Json dots = Json::array();
-  for (const RooflineDot& dot : sums.dots) {
-    const double roof = std::min(*trace.peak_flops, dot.intensity * *trace.bandwidth);
-    dots.push_back({{"op", dot.op},
-                    {"phase", dot.phase},
-                    {"class", dot.work_class},
-                    {"flops_per_byte", number(dot.intensity)},
-                    {"flops_per_s", number(dot.rate)},
-                    {"seconds_s", number(dot.seconds)},
-                    {"of_roof", number(dot.rate / roof)}});
+  for (const LaunchSum& dot : sums.dots) {
+    const double intensity = dot.flops / dot.bytes;
+    const double rate = dot.flops / dot.total;
+    dots.push_back({{"op", dot.first.op},
+                    {"phase", dot.first.phase},
+                    {"class", dot.first.work_class},
+                    {"flops_per_byte", number(intensity)},
+                    {"flops_per_s", number(rate)},
+                    {"seconds_s", number(dot.total)},
+                    {"of_roof", number(rate / std::min(*trace.peak_flops, intensity * *trace.bandwidth))}});
   }
   return {{"peak_flops_per_s", number(trace.peak_flops)},
           {"bandwidth_bytes_per_s", number(trace.bandwidth)},

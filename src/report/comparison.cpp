@@ -241,14 +241,9 @@ RoundFigures round_figures(const Record& record, const std::optional<StepTrace>&
   }
   figures.tokens_per_second = record.tokens_per_second.value_or(0);
   if (!trace || trace->steps.empty()) return figures;
-  static constexpr char kBetween = '\n';
-  const auto key = [](const TraceLaunch& launch) {
-    return fmt::format("{}{}{}", part_key(launch), kBetween, launch.op);
-  };
-  for (const LaunchSum& sum : sum_launches(*trace, key)) {
-    const size_t end = sum.key.find(kBetween);
-    figures.parts[sum.key.substr(0, end)][sum.key.substr(end + 1)] = sum.total;
-  }
+  const auto key = [](const TraceLaunch& launch) { return fmt::format("{}\n{}", part_key(launch), launch.op); };
+  for (const LaunchSum& sum : sum_launches(*trace, key))
+    figures.parts[part_key(sum.first)][std::string(sum.first.op)] = sum.total;
   figures.traced = totals_of(*trace).step;
   return figures;
 }

@@ -167,17 +167,6 @@ TEST_F(TraceFindings, TopKernelHasItsShareAndCalls) {
   EXPECT_EQ(top.integer("products_calls"), 4);
 }
 
-TEST_F(TraceFindings, ClassTimesAddUpByPhase) {
-  const PhaseClassTimes times = class_times(trace_);
-  ASSERT_EQ(times.phases, (std::vector<std::string>{"forward", "backward", "optimizer"}));
-  EXPECT_EQ(times.rows.front().work_class, "matmul");
-  EXPECT_NEAR(times.rows.front().seconds[0], 900e-9, 1e-15);
-  EXPECT_NEAR(times.phase_totals[0] + times.phase_totals[1] + times.phase_totals[2], 1650e-9, 1e-15);
-  const PhaseClassTimes selected =
-      class_times(trace_, [](const TraceLaunch& launch) { return launch.phase == "backward"; });
-  EXPECT_EQ(selected.phases, std::vector<std::string>{"backward"});
-}
-
 TEST_F(TraceFindings, ComparedPartsAreSortedByTimeSaved) {
   StepTrace faster = trace_;
   for (TracedStep& step : faster.steps) {

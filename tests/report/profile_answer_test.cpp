@@ -45,9 +45,11 @@ TEST_F(Profile, EveryViewAddsUpToTheLaunches) {
   EXPECT_NEAR(column_sum(shares, "step_s"), totals_of(trace_).step, 1e-15);
   EXPECT_NEAR(column_sum(shares, "step_share"), 1, 1e-12);
   EXPECT_NEAR(column_sum(shares, "forward_share"), 1, 1e-12);
+  EXPECT_NEAR(cell(shares, "matmul", "forward_s").get<double>(), 900e-9, 1e-15);
   EXPECT_EQ(shares.rows.back().cells.front().value, "residue");
   const Table selected = profile_tables(trace_, {.view = ProfileView::kClasses, .test = kBackward}).back();
   EXPECT_NE(selected.rows.back().cells.front().value, "residue") << "the time between launches belongs to no selection";
+  EXPECT_EQ(selected.columns[1].key, "backward_s") << "phases without selected launches have no columns";
 }
 
 TEST_F(Profile, KernelsHaveTheStatisticsOfTheirInstances) {
