@@ -10,19 +10,19 @@ std::string_view name_of(FindingTrust trust) {
   return trust == FindingTrust::kPredicted ? "predicted" : trust == FindingTrust::kRough ? "rough" : "measured";
 }
 
-bool Finding::has(std::string_view key) const {
-  const auto found = values.json().find(key);
-  return found != nullptr && !found->is_null();
+Json Finding::value(std::string_view key) const {
+  const Json* const found = values.json().find(key);
+  return found == nullptr ? Json(nullptr) : *found;
 }
 
 double Finding::number(std::string_view key) const {
-  const auto found = values.json().find(key);
-  return found != nullptr && found->is_number() ? found->get<double>() : 0;
+  const Json found = value(key);
+  return found.is_number() ? found.get<double>() : 0;
 }
 
 int64_t Finding::integer(std::string_view key) const {
-  const auto found = values.json().find(key);
-  return found != nullptr && found->is_number() ? found->get<int64_t>() : 0;
+  const Json found = value(key);
+  return found.is_number() ? found.get<int64_t>() : 0;
 }
 
 void add_interval(Json& values, const std::string& key, const std::optional<Interval>& interval) {

@@ -22,7 +22,8 @@ struct Finding {
   JsonObject values;      // keyed in snake_case, ending in the unit: "total_s", "share", "peak_bytes"
   FindingTrust trust = FindingTrust::kMeasured;
 
-  bool has(std::string_view key) const;       // whether the value exists and is not null
+  Json value(std::string_view key) const;  // null if missing
+  bool has(std::string_view key) const { return !value(key).is_null(); }
   double number(std::string_view key) const;  // 0 if missing
   int64_t integer(std::string_view key) const;
   std::string text(std::string_view key) const { return values.text(key); }

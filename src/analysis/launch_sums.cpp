@@ -52,6 +52,8 @@ std::string part_key(const TraceLaunch& launch) {
   return fmt::format("{} layers.*{}{}", launch.phase, part.empty() ? "" : ".", part);
 }
 
+std::string class_key(const TraceLaunch& launch) { return fmt::format("{} {}", launch.phase, launch.work_class); }
+
 std::string class_of(const TraceLaunch& launch) { return std::string(launch.work_class); }
 std::string phase_of(const TraceLaunch& launch) { return std::string(launch.phase); }
 std::string kernel_of(const TraceLaunch& launch) { return fmt::format("{}:{}", launch.op, launch.kernel); }

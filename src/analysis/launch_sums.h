@@ -48,6 +48,8 @@ Json launch_column(const TraceLaunch& launch, std::string_view column);
 using LaunchKey = std::function<std::string(const TraceLaunch&)>;
 // "backward layers.*.ffn": the phase and the part of the model, with equal layers treated as one.
 std::string part_key(const TraceLaunch& launch);
+// "backward matmul": the phase and the class of work.
+std::string class_key(const TraceLaunch& launch);
 using LaunchTest = std::function<bool(const TraceLaunch&)>;
 
 // The classes of work that the questions ask about.

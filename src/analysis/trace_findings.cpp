@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <functional>
 #include <utility>
 
@@ -219,19 +218,6 @@ std::optional<Finding> top_kernel(const std::string& pass, const StepTrace& trac
 
 namespace {
 
-// The launches that a comparison sums, and the name for them.
-struct ComparedKey {
-  ComparedBy by;
-  std::string (*key)(const TraceLaunch& launch);
-  bool (*test)(const TraceLaunch& launch) = nullptr;
-};
-constexpr std::array kComparedKeys{
-    ComparedKey{ComparedBy::kClass, [](const TraceLaunch& l) { return fmt::format("{} {}", l.phase, l.work_class); }},
-    ComparedKey{ComparedBy::kPart, part_key}, ComparedKey{ComparedBy::kKernel, kernel_of},
-    ComparedKey{ComparedBy::kOp, [](const TraceLaunch& l) { return fmt::format("{} {}", l.phase, l.op); }},
-    ComparedKey{ComparedBy::kAttention, [](const TraceLaunch& l) { return fmt::format("{} {}", l.phase, l.range); },
-                [](const TraceLaunch& l) { return !l.range.empty(); }}};
-
 std::vector<double> residues(const StepTrace& trace) {
   std::vector<double> steps = whole_steps(trace);
   const std::vector<double> launches = seconds_by_step(trace);
@@ -253,13 +239,12 @@ ComparedPart compared(const std::string& part, const std::vector<double>& a, con
 
 }  // namespace
 
-std::vector<ComparedPart> compared_parts(const StepTrace& a, const StepTrace& b, ComparedBy by) {
-  const ComparedKey& which =
-      *std::ranges::find_if(kComparedKeys, [by](const ComparedKey& one) { return one.by == by; });
+std::vector<ComparedPart> compared_parts(const StepTrace& a, const StepTrace& b, const LaunchKey& key,
+                                         const LaunchTest& test) {
   const bool are_measured = is_measured(a) && is_measured(b);
-  std::vector<LaunchSum> of_b = sum_launches(b, which.key, which.test);
+  std::vector<LaunchSum> of_b = sum_launches(b, key, test);
   std::vector<ComparedPart> parts;
-  for (const LaunchSum& sum : sum_launches(a, which.key, which.test)) {
+  for (const LaunchSum& sum : sum_launches(a, key, test)) {
     const auto match = std::ranges::find(of_b, sum.key, &LaunchSum::key);
     const bool has_match = match != of_b.end();
     parts.push_back(compared(sum.key, sum.by_step, has_match ? match->by_step : std::vector<double>(), are_measured));
@@ -267,7 +252,7 @@ std::vector<ComparedPart> compared_parts(const StepTrace& a, const StepTrace& b,
   }
   for (const LaunchSum& sum : of_b) parts.push_back(compared(sum.key, {}, sum.by_step, are_measured));
   std::ranges::stable_sort(parts, std::greater{}, &ComparedPart::saved);
-  if (which.test == nullptr) parts.push_back(compared("residue", residues(a), residues(b), are_measured));
+  if (!test) parts.push_back(compared("residue", residues(a), residues(b), are_measured));
   parts.push_back(compared("step", whole_steps(a), whole_steps(b), are_measured));
   return parts;
 }

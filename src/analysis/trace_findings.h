@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "analysis/finding.h"
@@ -57,9 +56,6 @@ std::optional<SoftmaxAndProducts> softmax_and_products(const StepTrace& trace);
 // subject is `pass`. None for a trace without launches.
 std::optional<Finding> top_kernel(const std::string& pass, const StepTrace& trace);
 
-// How two profiles of one model are compared.
-enum class ComparedBy : uint8_t { kClass, kPart, kKernel, kOp, kAttention };
-
 // One of several profiles of one model.
 struct ComparedProfile {
   std::string title;  // "eager"
@@ -76,8 +72,10 @@ struct ComparedPart {
 
   double saved() const { return a.value_or(0) - b.value_or(0); }
 };
-// Largest saving first, followed by "residue" (unless the parts are only of attention) and "step".
-std::vector<ComparedPart> compared_parts(const StepTrace& a, const StepTrace& b, ComparedBy by);
+// Launches with the same key are one part. Largest saving first, followed by "residue" (unless `test` selects launches)
+// and "step".
+std::vector<ComparedPart> compared_parts(const StepTrace& a, const StepTrace& b, const LaunchKey& key,
+                                         const LaunchTest& test = {});
 
 // Given two profiles in different number types, describes the one that casts more, its casts as a share of its step,
 // and its speed-up over the other one: casts_s, cast_share, from, from_s, to_s, ratio with its interval. The subject is

@@ -11,7 +11,7 @@
 #include "base/words.h"
 #include "data/input_file.h"
 #include "report/published.h"
-#include "table/csv_lines.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {

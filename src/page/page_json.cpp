@@ -86,7 +86,7 @@ Json peak_bytes_json(const Record& record, const TraceSums* sums) {
 Json memory_json(const TraceSums& sums, size_t columns) {
   const MemoryLedger& ledger = sums.ledger;
   const StepTrace& trace = *sums.point->trace;
-  std::vector<size_t> launches = ledger.most_held(columns);
+  std::vector<size_t> launches = ledger.most_held(std::min(columns, ledger.launches()));
   Json held = Json::object();
   for (size_t i = 0; i < kMemoryCategoryCount; ++i) {
     Json bytes = Json::array();

@@ -33,7 +33,7 @@ std::string share_words(const std::vector<Finding>& findings) {
   std::vector<std::string> parts;
   for (const Finding& finding : findings) {
     if (finding.kind != "memory_share" || parts.size() == kNamed) continue;
-    parts.push_back(fmt::format("{} {}", category_words(finding.subject), whole_percent_text(finding.number("share"))));
+    parts.push_back(fmt::format("{} {}", spaced(finding.subject), whole_percent_text(finding.number("share"))));
   }
   return joined(parts, ", ");
 }

@@ -15,16 +15,11 @@
 #include "record/metrics.h"
 #include "record/time_stats.h"
 #include "report/columns.h"
+#include "report/words.h"
 #include "table/aligned.h"
 
 namespace laptime {
 namespace {
-
-std::string spaced(std::string_view key) {
-  std::string text(key);
-  std::ranges::replace(text, '_', ' ');
-  return text;
-}
 
 // "2.22 to 3.72 ms" for "2.22 ms" and "3.72 ms".
 std::string range_text(std::string_view low, std::string_view high) {

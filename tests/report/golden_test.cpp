@@ -44,17 +44,7 @@ TEST(Golden, TablesOfNarrowTerminals) {
 }
 
 TEST(Golden, TablesForNarrowTerminals) {
-  const std::vector<Record> records = stored_records();
-  std::vector<Record> planned(records.size());
-  for (size_t i = 0; i < records.size(); ++i) {
-    planned[i].name = records[i].name;
-    planned[i].label = records[i].label;
-    planned[i].config = records[i].config;
-  }
-  TableStream stream({}, "default,speedup", planned);
-  std::string text;
-  for (const Record& record : records) text += stream.add(record);
-  expect_golden("table_stream.txt", text + stream.end());
+  expect_golden("table_stream.txt", streamed(stored_records(), {}, "default,speedup"));
 }
 
 TEST(Golden, TableWithSpeedup) {

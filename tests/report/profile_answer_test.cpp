@@ -172,6 +172,7 @@ TEST_F(Profile, ComparisonHasTheRatioAndTheParts) {
   const std::vector<Table> tables = compared_tables(a, b, ProfileView::kSummary);
   ASSERT_EQ(tables.size(), 2U);
   EXPECT_EQ(tables[0].name, "compared_classes");
+  EXPECT_EQ(compared_tables(a, b, ProfileView::kAttention).front().rows.size(), 3U) << "scores, softmax, step";
   EXPECT_NEAR(cell(tables[0], "step", "saved_s").get<double>(), 200e-9, 1e-15);
   EXPECT_THAT(text_of(compared_answer(a, b, ProfileView::kSummary), {}),
               testing::StartsWith("compile is 1.13x as fast"));
