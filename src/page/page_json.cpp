@@ -104,10 +104,10 @@ Json memory_json(const TraceSums& sums, size_t columns) {
   Json largest = Json::array();
   for (const LargeTensors& tensors : largest_tensors(trace, ledger.peak_launch(), kLargest)) {
     largest.push_back({{"tensor", title_of(tensors)},
-                       {"held_for", title_of(tensors.category)},
-                       {"shape", tensors.shape},
-                       {"dtype", tensors.dtype},
-                       {"bytes", tensors.bytes},
+                       {"held_for", title_of(category_of(tensors.first))},
+                       {"shape", tensors.first.shape},
+                       {"dtype", tensors.first.dtype},
+                       {"bytes", tensors.first.bytes},
                        {"count", tensors.buffers.size()},
                        {"alive_at_peak", tensors.alive_at_peak}});
   }

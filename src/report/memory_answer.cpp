@@ -190,8 +190,8 @@ std::vector<Table> saved_tables(const SavedBytes& saved) {
   }
   Table parts{.name = "saved_by_op",
               .columns = columns_from("<part=module; <op=op; tensors=tensors; bytes=bytes; share=share")};
-  for (const SavedPart& part : saved.parts)
-    parts.add({part.part, part.op, part.count, part.bytes, share(part.bytes, saved.total)});
+  for (const SavedTensors& part : saved.parts)
+    parts.add({part.scope, part.op, part.count, part.bytes, share(part.bytes, saved.total)});
   tables.push_back(std::move(parts));
   return tables;
 }
@@ -202,15 +202,17 @@ Table largest_table(const StepTrace& trace, const MemoryLedger& ledger, int64_t 
                                       "alive_at_peak=at peak@2; <category=held as@4; <shape=shape@5; <dtype=dtype@6")};
   const size_t limit = top > 0 ? static_cast<size_t>(top) : trace.buffer_count();
   for (const LargeTensors& tensors : largest_tensors(trace, ledger.peak_launch(), limit)) {
+    const TraceBuffer& first = tensors.first;
+    const MemoryCategory category = category_of(first);
     table.add({tensors.name,
-               tensors.op,
+               first.op,
                tensors.scope,
-               tensors.bytes,
+               first.bytes,
                tensors.buffers.size(),
                tensors.alive_at_peak,
-               {key_of(tensors.category), title_of(tensors.category)},
-               tensors.shape,
-               tensors.dtype});
+               {key_of(category), title_of(category)},
+               first.shape,
+               first.dtype});
   }
   return table;
 }

@@ -79,9 +79,9 @@ TEST(SavedBytes, MergesEqualLayersAndAddsUp) {
   ASSERT_EQ(saved.blocks[0].tensors.size(), 1U);
   EXPECT_EQ(saved.blocks[0].tensors[0].scope, "attn.scores");
   int64_t parts = 0;
-  for (const SavedPart& part : saved.parts) parts += part.bytes;
+  for (const SavedTensors& part : saved.parts) parts += part.bytes;
   EXPECT_EQ(parts, saved.total);
-  EXPECT_EQ(saved.parts[0].part, "attn");
+  EXPECT_EQ(saved.parts[0].scope, "attn");
   EXPECT_EQ(saved.parts[0].count, 2);
 }
 
@@ -118,8 +118,8 @@ TEST(LargestTensors, MergesEqualLayers) {
   const std::vector<LargeTensors> all = largest_tensors(trace, 4, 100);
   EXPECT_EQ(all[0].name, "m/lm_head.weight");
   EXPECT_EQ(all[1].name, "lm_head.weight");
-  EXPECT_EQ(all[1].category, MemoryCategory::kParameters);
-  EXPECT_EQ(all[2].category, MemoryCategory::kGradients);
+  EXPECT_EQ(category_of(all[1].first), MemoryCategory::kParameters);
+  EXPECT_EQ(category_of(all[2].first), MemoryCategory::kGradients);
   const auto scores = std::ranges::find(all, "layers.*.attn.scores", &LargeTensors::name);
   ASSERT_NE(scores, all.end());
   EXPECT_EQ(scores->buffers.size(), 2U);
