@@ -21,12 +21,7 @@ namespace {
 using testing::HasSubstr;
 
 std::string column_error(const std::string& columns) {
-  try {
-    table(stored_records(), {}, columns);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+  return message_of([&] { table(stored_records(), {}, columns); });
 }
 
 // Every table header can be used as a column, as a sort key and in a filter.
