@@ -232,8 +232,7 @@ PointAnswer compared_answer(const ComparedProfile& a, const ComparedProfile& b, 
 }
 
 std::string disturbed_line(const std::vector<ComparedProfile>& profiles) {
-  const auto count =
-      std::ranges::count_if(profiles, [](const ComparedProfile& profile) { return is_disturbed(*profile.trace); });
+  const auto count = std::ranges::count_if(profiles, [](const auto& profile) { return is_disturbed(*profile.trace); });
   if (count == 0) return "";
   return fmt::format("! {} of {} profiles {} disturbed: trust shares, not times", count, profiles.size(),
                      count == 1 ? "is" : "are");

@@ -16,6 +16,7 @@
 #include "base/words.h"
 #include "record/metrics.h"
 #include "record/time_stats.h"
+#include "report/point_text.h"
 #include "report/words.h"
 #include "table/value_text.h"
 
@@ -136,13 +137,9 @@ std::string first_steps(Points points) {
   std::map<std::string, double> phases;
   for (const ClassShare& part : first.parts) phases[part.phase] += part.seconds;
   const auto most = std::ranges::max_element(phases, {}, [](const auto& phase) { return phase.second; });
-  std::string text =
-      fmt::format("The largest effect is at {}: the first {} took {} longer, equal to {} steady steps", worst->name,
-                  counted(first.steps.value_or(1), "step"), brief_seconds(*first.excess), two_digits(excess(*worst)));
-  if (most != phases.end()) text += fmt::format(", mostly in {}", most->first);
-  if (first.page_faults && *first.page_faults >= 0.01 * *first.excess)
-    text += fmt::format("; page faults account for {} of it", percent_text(*first.page_faults / *first.excess));
-  return text + ".";
+  return fmt::format("The largest effect is at {}: {}; that equals {} steady steps{}.", worst->name,
+                     first_steps_text(*worst->record), two_digits(excess(*worst)),
+                     most == phases.end() ? "" : fmt::format(", mostly in {}", most->first));
 }
 
 std::string gains(Points points) {
