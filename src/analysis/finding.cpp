@@ -10,28 +10,25 @@ std::string_view name_of(FindingTrust trust) {
   return trust == FindingTrust::kPredicted ? "predicted" : trust == FindingTrust::kRough ? "rough" : "measured";
 }
 
-bool Finding::has(std::string_view key) const {
-  const auto found = values.json().find(key);
-  return found != nullptr && !found->is_null();
+Json Finding::value(std::string_view key) const {
+  const Json* const found = values.json().find(key);
+  return found == nullptr ? Json(nullptr) : *found;
 }
 
 double Finding::number(std::string_view key) const {
-  const auto found = values.json().find(key);
-  return found != nullptr && found->is_number() ? found->get<double>() : 0;
+  const Json found = value(key);
+  return found.is_number() ? found.get<double>() : 0;
 }
 
 int64_t Finding::integer(std::string_view key) const {
-  const auto found = values.json().find(key);
-  return found != nullptr && found->is_number() ? found->get<int64_t>() : 0;
+  const Json found = value(key);
+  return found.is_number() ? found.get<int64_t>() : 0;
 }
 
-Json or_null(const std::optional<double>& value) { return value ? Json(*value) : Json(nullptr); }
-Json or_null(const std::optional<int64_t>& value) { return value ? Json(*value) : Json(nullptr); }
-
-void add_interval(JsonObject& values, const std::string& key, const std::optional<Interval>& interval) {
+void add_interval(Json& values, const std::string& key, const std::optional<Interval>& interval) {
   if (!interval) return;
-  values.json()[key + "_low"] = interval->low;
-  values.json()[key + "_high"] = interval->high;
+  values[key + "_low"] = interval->low;
+  values[key + "_high"] = interval->high;
 }
 
 Json to_json(const Finding& finding) {

@@ -22,18 +22,21 @@ struct Finding {
   JsonObject values;      // keyed in snake_case, ending in the unit: "total_s", "share", "peak_bytes"
   FindingTrust trust = FindingTrust::kMeasured;
 
-  bool has(std::string_view key) const;       // whether the value exists and is not null
+  Json value(std::string_view key) const;  // null if missing
+  bool has(std::string_view key) const { return !value(key).is_null(); }
   double number(std::string_view key) const;  // 0 if missing
   int64_t integer(std::string_view key) const;
   std::string text(std::string_view key) const { return values.text(key); }
 };
 
 // The value, or null without one.
-Json or_null(const std::optional<double>& value);
-Json or_null(const std::optional<int64_t>& value);
+template <class Value>
+Json or_null(const std::optional<Value>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
 
 // Adds "ratio_low" and "ratio_high" for the key "ratio"; adds nothing without an interval.
-void add_interval(JsonObject& values, const std::string& key, const std::optional<Interval>& interval);
+void add_interval(Json& values, const std::string& key, const std::optional<Interval>& interval);
 
 // {"kind": ..., "subject": ..., values..., "trust": ...}
 Json to_json(const Finding& finding);

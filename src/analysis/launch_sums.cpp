@@ -31,7 +31,7 @@ constexpr std::array kColumns{
     LaunchColumn{"op", [](const TraceLaunch& l) { return text(l.op); }},
     LaunchColumn{"class", [](const TraceLaunch& l) { return text(l.work_class); }},
     LaunchColumn{"kernel", [](const TraceLaunch& l) { return text(l.kernel); }},
-    LaunchColumn{"name", [](const TraceLaunch& l) { return Json(fmt::format("{}:{}", l.op, l.kernel)); }},
+    LaunchColumn{"name", [](const TraceLaunch& l) { return Json(kernel_of(l)); }},
     LaunchColumn{"signature", [](const TraceLaunch& l) { return text(l.signature); }},
     LaunchColumn{"flops", [](const TraceLaunch& l) { return Json(l.flops); }},
     LaunchColumn{"bytes", [](const TraceLaunch& l) { return Json(l.bytes); }},
@@ -52,7 +52,11 @@ std::string part_key(const TraceLaunch& launch) {
   return fmt::format("{} layers.*{}{}", launch.phase, part.empty() ? "" : ".", part);
 }
 
+std::string class_key(const TraceLaunch& launch) { return fmt::format("{} {}", launch.phase, launch.work_class); }
+
 std::string class_of(const TraceLaunch& launch) { return std::string(launch.work_class); }
+std::string phase_of(const TraceLaunch& launch) { return std::string(launch.phase); }
+std::string kernel_of(const TraceLaunch& launch) { return fmt::format("{}:{}", launch.op, launch.kernel); }
 
 std::vector<std::string_view> launch_columns() {
   std::vector<std::string_view> names;
@@ -95,9 +99,14 @@ std::string LaunchSum::bound() const {
   return compute_floor > memory_floor ? "compute" : "memory";
 }
 
-double least_seconds(const TraceLaunch& launch, const std::optional<double>& flops,
+double least_seconds(const StepTrace& trace, const std::optional<double>& flops,
                      const std::optional<double>& bandwidth) {
-  return std::max(compute_seconds(launch, flops), memory_seconds(launch, bandwidth));
+  double seconds = 0;
+  for (size_t i = 0; i < trace.launch_count(); ++i) {
+    const TraceLaunch launch = trace.launch(i);
+    seconds += std::max(compute_seconds(launch, flops), memory_seconds(launch, bandwidth));
+  }
+  return seconds;
 }
 
 std::vector<LaunchSum> sum_launches(const StepTrace& trace, const LaunchKey& key, const LaunchTest& test) {
@@ -108,18 +117,23 @@ std::vector<LaunchSum> sum_launches(const StepTrace& trace, const LaunchKey& key
     if (test && !test(launch)) continue;
     const std::string name = key(launch);
     const auto [known, is_new] = index.emplace(name, sums.size());
-    if (is_new) sums.emplace_back().key = name;
+    if (is_new) sums.push_back({.key = name, .first = launch, .by_step = std::vector<double>(trace.steps.size())});
     LaunchSum& sum = sums[known->second];
+    const double compute = compute_seconds(launch, trace.peak_flops);
+    const double memory = memory_seconds(launch, trace.bandwidth);
     const auto bytes = static_cast<double>(launch.bytes);
     ++sum.calls;
     sum.total += trace.mean_seconds(i);
     sum.flops += launch.flops;
     sum.bytes += bytes;
     if (trace.cache_bytes && launch.bytes > *trace.cache_bytes) sum.uncached_bytes += bytes;
-    sum.compute_floor += compute_seconds(launch, trace.peak_flops);
-    sum.memory_floor += memory_seconds(launch, trace.bandwidth);
-    sum.floor += least_seconds(launch, trace.peak_flops, trace.bandwidth);
-    for (const TracedStep& step : trace.steps) sum.instances.push_back(static_cast<double>(step.launches[i]) * 1e-9);
+    sum.compute_floor += compute;
+    sum.memory_floor += memory;
+    sum.floor += std::max(compute, memory);
+    for (size_t step = 0; step < trace.steps.size(); ++step) {
+      sum.instances.push_back(static_cast<double>(trace.steps[step].launches[i]) * 1e-9);
+      sum.by_step[step] += sum.instances.back();
+    }
   }
   return sums;
 }
@@ -169,22 +183,10 @@ StepTotals totals_of(const StepTrace& trace) {
   return totals;
 }
 
-std::vector<RooflineDot> roofline_dots(const StepTrace& trace) {
-  std::map<std::string, RooflineDot> named;
-  const LaunchKey key = [&](const TraceLaunch& launch) {
-    const RooflineDot dot{
-        .phase = std::string(launch.phase), .op = std::string(launch.op), .work_class = std::string(launch.work_class)};
-    return named.emplace(dot.name(), dot).first->first;
-  };
-  std::vector<RooflineDot> dots;
-  for (const LaunchSum& sum : sum_launches(trace, key)) {
-    if (sum.flops <= 0 || sum.bytes <= 0 || sum.total <= 0) continue;
-    RooflineDot& dot = dots.emplace_back(named.at(sum.key));
-    dot.intensity = sum.flops / sum.bytes;
-    dot.rate = sum.flops / sum.total;
-    dot.seconds = sum.total;
-  }
-  std::ranges::stable_sort(dots, [](const RooflineDot& a, const RooflineDot& b) { return a.seconds > b.seconds; });
+std::vector<LaunchSum> roofline_dots(const StepTrace& trace) {
+  std::vector<LaunchSum> dots = largest_first(
+      sum_launches(trace, [](const TraceLaunch& launch) { return fmt::format("{} {}", launch.phase, launch.op); }));
+  std::erase_if(dots, [](const LaunchSum& sum) { return sum.flops <= 0 || sum.bytes <= 0 || sum.total <= 0; });
   return dots;
 }
 

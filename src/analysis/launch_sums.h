@@ -16,15 +16,17 @@ namespace laptime {
 // Sum of launches with the same key. Totals are per step: means over the traced steps.
 struct LaunchSum {
   std::string key;
-  int64_t calls = 0;              // launches per step
-  double total = 0;               // seconds per step
-  double flops = 0;               // model FLOPs per step
-  double bytes = 0;               // bytes per step that must be read and written
-  double uncached_bytes = 0;      // only from launches with more bytes than the caches can hold; 0 if unknown
-  double compute_floor = 0;       // seconds: FLOPs divided by the measured peak; 0 if unknown
-  double memory_floor = 0;        // seconds: bytes divided by the measured bandwidth; 0 if unknown
-  double floor = 0;               // seconds: the larger floor of each launch, summed
-  std::vector<double> instances;  // seconds of every launch of every traced step, in order
+  TraceLaunch first;                // the first of these launches; the trace owns its strings
+  int64_t calls = 0;                // launches per step
+  double total = 0;                 // seconds per step
+  double flops = 0;                 // model FLOPs per step
+  double bytes = 0;                 // bytes per step that must be read and written
+  double uncached_bytes = 0;        // only from launches with more bytes than the caches can hold; 0 if unknown
+  double compute_floor = 0;         // seconds: FLOPs divided by the measured peak; 0 if unknown
+  double memory_floor = 0;          // seconds: bytes divided by the measured bandwidth; 0 if unknown
+  double floor = 0;                 // seconds: the larger floor of each launch, summed
+  std::vector<double> instances{};  // seconds of every launch of every traced step, in order
+  std::vector<double> by_step{};    // seconds in each traced step
 
   double mean() const;
   double median() const;
@@ -46,6 +48,8 @@ Json launch_column(const TraceLaunch& launch, std::string_view column);
 using LaunchKey = std::function<std::string(const TraceLaunch&)>;
 // "backward layers.*.ffn": the phase and the part of the model, with equal layers treated as one.
 std::string part_key(const TraceLaunch& launch);
+// "backward matmul": the phase and the class of work.
+std::string class_key(const TraceLaunch& launch);
 using LaunchTest = std::function<bool(const TraceLaunch&)>;
 
 // The classes of work that the questions ask about.
@@ -54,6 +58,8 @@ inline constexpr std::string_view kSoftmaxClass = "softmax";
 inline constexpr std::string_view kCastClass = "cast";
 inline constexpr std::string_view kCommunicationClass = "communication";  // bounded by neither arithmetic nor memory
 std::string class_of(const TraceLaunch& launch);
+std::string phase_of(const TraceLaunch& launch);
+std::string kernel_of(const TraceLaunch& launch);  // "matmul:tiles_avx2"
 
 // One sum per key, ordered by first launch. Launches that `test` rejects are skipped; a null test accepts all.
 std::vector<LaunchSum> sum_launches(const StepTrace& trace, const LaunchKey& key, const LaunchTest& test = {});
@@ -66,9 +72,9 @@ std::vector<double> seconds_by_step(const StepTrace& trace, const LaunchTest& te
 // Seconds of each traced step, including the time between its launches.
 std::vector<double> whole_steps(const StepTrace& trace);
 
-// The minimum seconds of a launch: its FLOPs at `flops` per second or its bytes at `bandwidth`, whichever takes longer.
-// An unknown rate counts as infinite.
-double least_seconds(const TraceLaunch& launch, const std::optional<double>& flops,
+// The minimum seconds of all launches: FLOPs at `flops` per second or bytes at `bandwidth`, whichever takes longer for
+// each launch. An unknown rate counts as infinite.
+double least_seconds(const StepTrace& trace, const std::optional<double>& flops,
                      const std::optional<double>& bandwidth);
 
 // Names what the launches form together: "step" with an optimizer, otherwise "forward pass", "backward pass" or
@@ -83,19 +89,7 @@ struct StepTotals {
 };
 StepTotals totals_of(const StepTrace& trace);
 
-// One op in one phase, as a dot under the roofline.
-struct RooflineDot {
-  std::string phase;
-  std::string op;
-  std::string work_class;
-  double intensity = 0;  // FLOP/byte
-  double rate = 0;       // FLOP/s
-  double seconds = 0;    // per step
-
-  std::string name() const { return phase + " " + op; }
-};
-
-// The ops with FLOPs, bytes and time, longest first.
-std::vector<RooflineDot> roofline_dots(const StepTrace& trace);
+// The ops of each phase that have FLOPs, bytes and time, longest first: the dots under a roofline.
+std::vector<LaunchSum> roofline_dots(const StepTrace& trace);
 
 }  // namespace laptime

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/finding.h"
@@ -25,6 +26,8 @@ struct UsableMemory {
 };
 // None if the record lacks it.
 std::optional<UsableMemory> usable_memory(const Record& record);
+inline constexpr std::string_view kAlignmentAndGaps =
+    "alignment_and_gaps";  // the subject of a memory_share that no tensor requested
 // Adds available_bytes, is_limit and whole_bytes if they are known.
 void add_usable(const std::optional<UsableMemory>& usable, Json& values);
 

@@ -77,7 +77,6 @@ MemoryLedger::MemoryLedger(const StepTrace& trace) {
 }
 
 std::vector<size_t> MemoryLedger::most_held(size_t columns) const {
-  columns = std::min(columns, launches());
   std::vector<size_t> samples;
   for (size_t column = 0; column < columns; ++column) {
     const size_t begin = column * launches() / columns;

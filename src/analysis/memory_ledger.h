@@ -3,7 +3,6 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -62,7 +61,7 @@ class MemoryLedger {
   size_t launches() const { return held_.size(); }
   // Bytes held while a launch runs.
   const CategoryBytes& held(size_t launch) const { return held_[launch]; }
-  // At most `columns` launches that represent all launches in a chart: for each stretch, the one with the most memory.
+  // For each column of a chart, the launch of that stretch of the step with the most memory.
   std::vector<size_t> most_held(size_t columns) const;
   size_t peak_launch() const { return peak_launch_; }
   const CategoryBytes& peak() const { return held_[peak_launch_]; }

@@ -9,81 +9,43 @@
 #include <tuple>
 #include <utility>
 
+#include "base/proc_text.h"
+
 namespace laptime {
 namespace {
-
-// Appends to the group for which `same` is true, or starts a new one.
-template <class Group, class Same>
-Group& group_in(std::vector<Group>& groups, Group fresh, const Same& same) {
-  const auto found = std::ranges::find_if(groups, same);
-  return found == groups.end() ? groups.emplace_back(std::move(fresh)) : *found;
-}
 
 template <class Group>
 void largest_first(std::vector<Group>& groups) {
   std::ranges::stable_sort(groups, std::greater{}, &Group::bytes);
 }
 
-void add_part(const TraceBuffer& buffer, std::string_view part, std::vector<SavedPart>& parts) {
-  SavedPart& sum = group_in(parts, SavedPart{std::string(part), std::string(buffer.op)},
-                            [&](const SavedPart& one) { return one.part == part && one.op == buffer.op; });
-  ++sum.count;
-  sum.bytes += buffer.bytes;
+// Adds a tensor to the group that equals it except for its sums, or starts a new group.
+void add_tensor(const SavedTensors& tensor, int64_t bytes, std::vector<SavedTensors>& groups) {
+  const auto key = [](const SavedTensors& one) {
+    return std::tie(one.scope, one.op, one.dtype, one.shape, one.are_copies);
+  };
+  auto group = std::ranges::find(groups, key(tensor), key);
+  if (group == groups.end()) group = groups.insert(group, tensor);
+  ++group->count;
+  group->bytes += bytes;
 }
 
-std::vector<int64_t> dimensions_of(std::string_view shape) {
-  std::vector<int64_t> dimensions;
-  std::string digits;
-  for (const char c : shape) {
-    if (c >= '0' && c <= '9') {
-      digits += c;
-    } else if (!digits.empty()) {
-      dimensions.push_back(std::stoll(digits));
-      digits.clear();
-    }
+// Matrix products fold the rows of a batch, [1, 1024, 768], while other ops use [4, 256, 768]. Maps the beginning of a
+// folded shape to the unfolded one, "[1, 1024," to "[4, 256,", so that equal tensors are shown with equal shapes.
+std::map<std::string, std::string> unfolded_rows(const StepTrace& trace) {
+  std::map<std::string, std::string> unfolded;
+  for (size_t i = 0; i < trace.buffer_count(); ++i) {
+    const TraceBuffer buffer = trace.buffer(i);
+    const std::vector<std::string_view> parts = split(buffer.shape, ',');
+    if (!buffer.saved || buffer.resident || parts.size() != 3) continue;
+    const int64_t batch = parse_int64(parts[0].substr(1)).value_or(0);
+    const int64_t rows = parse_int64(trim(parts[1])).value_or(0);
+    if (batch > 1) unfolded.emplace(fmt::format("[1, {},", batch * rows), fmt::format("[{}, {},", batch, rows));
   }
-  return dimensions;
+  return unfolded;
 }
-
-// Shows equal tensors with equal shapes. Matrix products fold the rows of a batch, [1, 1024, 768], while other ops use
-// [4, 256, 768].
-class RowShapes {
- public:
-  explicit RowShapes(const StepTrace& trace) {
-    for (size_t i = 0; i < trace.buffer_count(); ++i) {
-      const TraceBuffer buffer = trace.buffer(i);
-      if (!buffer.saved || buffer.resident) continue;
-      const std::vector<int64_t> dimensions = dimensions_of(buffer.shape);
-      if (dimensions.size() == 3 && dimensions[0] > 1)
-        batches_.emplace(dimensions[0] * dimensions[1], std::pair(dimensions[0], dimensions[1]));
-    }
-  }
-
-  std::string unfolded(std::string_view shape) const {
-    const std::vector<int64_t> dimensions = dimensions_of(shape);
-    if (dimensions.size() != 3 || dimensions[0] != 1) return std::string(shape);
-    const auto rows = batches_.find(dimensions[1]);
-    if (rows == batches_.end()) return std::string(shape);
-    return fmt::format("[{}, {}, {}]", rows->second.first, rows->second.second, dimensions[2]);
-  }
-
- private:
-  std::map<int64_t, std::pair<int64_t, int64_t>> batches_;  // sequences and positions, keyed by their product
-};
 
 bool is_copy(const TraceBuffer& buffer) { return category_of(buffer) == MemoryCategory::kAutocastCopies; }
-
-void add_tensor(const TraceBuffer& buffer, const std::string& shape, int64_t layer,
-                std::vector<SavedTensors>& tensors) {
-  SavedTensors fresh{within_layer(buffer.scope, layer), std::string(buffer.op), std::string(buffer.dtype), shape};
-  fresh.are_copies = is_copy(buffer);
-  SavedTensors& sum = group_in(tensors, fresh, [&](const SavedTensors& one) {
-    return one.scope == fresh.scope && one.op == fresh.op && one.dtype == fresh.dtype && one.shape == shape &&
-           one.are_copies == fresh.are_copies;
-  });
-  ++sum.count;
-  sum.bytes += buffer.bytes;
-}
 
 void add_up(SavedBlock& block) {
   for (const SavedTensors& tensors : block.tensors) {
@@ -96,7 +58,7 @@ void add_up(SavedBlock& block) {
 
 SavedBytes saved_bytes_of(const StepTrace& trace) {
   SavedBytes saved;
-  const RowShapes shapes(trace);
+  const std::map<std::string, std::string> unfolded = unfolded_rows(trace);
   std::map<int64_t, std::vector<SavedTensors>> layers;
   for (size_t i = 0; i < trace.buffer_count(); ++i) {
     const TraceBuffer buffer = trace.buffer(i);
@@ -105,21 +67,29 @@ SavedBytes saved_bytes_of(const StepTrace& trace) {
     if (is_copy(buffer)) saved.copies += buffer.bytes;
     if (buffer.resident) {
       saved.shared += buffer.bytes;
-      add_part(buffer, "inputs and constants", saved.parts);
+      add_tensor({.scope = "inputs and constants", .op = std::string(buffer.op)}, buffer.bytes, saved.parts);
       continue;
     }
     const TraceLaunch maker = trace.launch(static_cast<size_t>(buffer.first));  // the first use writes the buffer
-    add_part(buffer, maker.part.empty() && maker.layer >= 0 ? "block" : maker.part, saved.parts);
-    add_tensor(buffer, shapes.unfolded(buffer.shape), maker.layer,
-               maker.layer < 0 ? saved.rest.tensors : layers[maker.layer]);
+    const std::string_view part = maker.part.empty() && maker.layer >= 0 ? "block" : maker.part;
+    add_tensor({.scope = std::string(part), .op = std::string(buffer.op)}, buffer.bytes, saved.parts);
+    std::string shape(buffer.shape);
+    const size_t rows_end = shape.rfind(',') + 1;
+    if (const auto rows = unfolded.find(shape.substr(0, rows_end)); rows != unfolded.end())
+      shape.replace(0, rows_end, rows->second);
+    add_tensor({.scope = within_layer(buffer.scope, maker.layer),
+                .op = std::string(buffer.op),
+                .dtype = std::string(buffer.dtype),
+                .shape = std::move(shape),
+                .are_copies = is_copy(buffer)},
+               buffer.bytes, maker.layer < 0 ? saved.rest.tensors : layers[maker.layer]);
   }
   largest_first(saved.rest.tensors);
-  for (auto& layer : layers) {
-    auto& tensors = layer.second;
+  for (auto& [layer, tensors] : layers) {
     largest_first(tensors);
-    SavedBlock& block = group_in(saved.blocks, SavedBlock{.layers = {}, .tensors = tensors},
-                                 [&](const SavedBlock& one) { return one.tensors == tensors; });
-    block.layers.push_back(layer.first);
+    auto block = std::ranges::find(saved.blocks, tensors, &SavedBlock::tensors);
+    if (block == saved.blocks.end()) block = saved.blocks.insert(block, {.layers = {}, .tensors = tensors});
+    block->layers.push_back(layer);
   }
   add_up(saved.rest);
   for (SavedBlock& block : saved.blocks) add_up(block);
@@ -141,6 +111,7 @@ std::string layers_text(const std::vector<int64_t>& layers) {
 
 std::vector<LargeTensors> largest_tensors(const StepTrace& trace, size_t peak_launch, size_t top) {
   using Kind = std::tuple<std::string, std::string_view, std::string, std::string_view, std::string_view, int64_t>;
+  const auto peak = static_cast<int64_t>(peak_launch);
   std::vector<LargeTensors> groups;
   std::map<Kind, size_t> index;
   for (size_t i = 0; i < trace.buffer_count(); ++i) {
@@ -149,32 +120,21 @@ std::vector<LargeTensors> largest_tensors(const StepTrace& trace, size_t peak_la
     const std::string scope = any_layer(buffer.scope);
     const auto [known, is_new] =
         index.emplace(Kind{name, buffer.op, scope, buffer.phase, buffer.shape, buffer.bytes}, groups.size());
-    if (is_new) {
-      groups.push_back({.name = name,
-                        .op = std::string(buffer.op),
-                        .scope = scope,
-                        .phase = std::string(buffer.phase),
-                        .dtype = std::string(buffer.dtype),
-                        .shape = std::string(buffer.shape),
-                        .category = category_of(buffer),
-                        .bytes = buffer.bytes,
-                        .buffers = {}});
-    }
+    if (is_new) groups.push_back({.name = name, .scope = scope, .first = buffer, .buffers = {}});
     LargeTensors& group = groups[known->second];
     group.buffers.push_back(i);
-    const auto peak = static_cast<int64_t>(peak_launch);
     if (buffer.first <= peak && peak <= buffer.last) ++group.alive_at_peak;
   }
   std::ranges::stable_sort(groups, std::greater{},
-                           [](const LargeTensors& group) { return std::pair(group.bytes, group.alive_at_peak); });
+                           [](const LargeTensors& group) { return std::pair(group.first.bytes, group.alive_at_peak); });
   if (groups.size() > top) groups.resize(top);
   return groups;
 }
 
 std::string title_of(const LargeTensors& tensors) {
   if (!tensors.name.empty()) return tensors.name;
-  if (tensors.scope.empty()) return tensors.op;
-  return fmt::format("{} in {}", tensors.op, tensors.scope);
+  if (tensors.scope.empty()) return std::string(tensors.first.op);
+  return fmt::format("{} in {}", tensors.first.op, tensors.scope);
 }
 
 }  // namespace laptime

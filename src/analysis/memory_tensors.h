@@ -10,15 +10,15 @@
 
 namespace laptime {
 
-// Equal saved tensors of one block.
+// Equal saved tensors of one block, or all that one op of a module saves.
 struct SavedTensors {
-  std::string scope;  // within the block: "attn.scores"; empty: the block itself
-  std::string op;     // op that writes them
-  std::string dtype;
-  std::string shape;
+  std::string scope;    // within the block: "attn.scores"; empty: the block itself
+  std::string op;       // op that writes them
+  std::string dtype{};  // empty, like `shape`, where tensors of several types are summed
+  std::string shape{};
+  bool are_copies = false;  // autocast copies of parameters
   int64_t count = 0;        // per block
   int64_t bytes = 0;        // total per block
-  bool are_copies = false;  // autocast copies of parameters
   friend bool operator==(const SavedTensors&, const SavedTensors&) = default;
 };
 
@@ -30,21 +30,14 @@ struct SavedBlock {
   std::vector<SavedTensors> tensors;  // tensors of one layer, most bytes first
 };
 
-// Saved bytes of all layers, by module and op.
-struct SavedPart {
-  std::string part;  // "attn", "lm_head"; "block": in a layer but in none of its modules
-  std::string op;
-  int64_t count = 0;
-  int64_t bytes = 0;
-};
-
 struct SavedBytes {
   int64_t total = 0;
-  int64_t copies = 0;              // included: autocast copies of parameters
-  int64_t shared = 0;              // inputs and constants that backward reads
-  std::vector<SavedBlock> blocks;  // in the order of their first layers
-  SavedBlock rest;                 // tensors written outside the layers
-  std::vector<SavedPart> parts;    // most bytes first
+  int64_t copies = 0;               // included: autocast copies of parameters
+  int64_t shared = 0;               // inputs and constants that backward reads
+  std::vector<SavedBlock> blocks;   // in the order of their first layers
+  SavedBlock rest;                  // tensors written outside the layers
+  std::vector<SavedTensors> parts;  // saved bytes of all layers by module ("attn", "lm_head") and op, most bytes first;
+                                    // "block": in a layer but in none of its modules
 };
 
 SavedBytes saved_bytes_of(const StepTrace& trace);
@@ -54,14 +47,9 @@ std::string layers_text(const std::vector<int64_t>& layers);
 
 // The largest allocations of a step. Equal layers share a group.
 struct LargeTensors {
-  std::string name;   // "layers.*.attn.weights"; empty: none
-  std::string op;     // op that writes them; empty for a source
-  std::string scope;  // scope of that op
-  std::string phase;
-  std::string dtype;
-  std::string shape;
-  MemoryCategory category = MemoryCategory::kTemporaries;
-  int64_t bytes = 0;            // of one tensor
+  std::string name;             // "layers.*.attn.weights"; empty: none
+  std::string scope;            // scope of the op that writes them
+  TraceBuffer first;            // the first of them; the trace owns its strings
   std::vector<size_t> buffers;  // buffers in the trace
   int64_t alive_at_peak = 0;    // number of tensors live at the peak
 };

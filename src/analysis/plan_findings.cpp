@@ -1,17 +1,27 @@
-// Reads predictions, and compares them with times and memory.
+// Reads predictions, compares them with times, and scales the time of a step to that of a training run.
 #include "analysis/plan_findings.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 
 #include "analysis/memory_findings.h"
-#include "analysis/published_bounds.h"
 #include "base/json.h"
 #include "config/machine.h"
+#include "record/metrics.h"
+#include "record/time_stats.h"
 
 namespace laptime {
 namespace {
+
+constexpr std::array kRatios{PublishedRatio{"bfloat16 autocast", "compile", 10, 2.39, 1.87, 2.84},
+                             PublishedRatio{"bfloat16 autocast", "eager", 47, 1.21, 0.77, 1.98},
+                             PublishedRatio{"float32", "compile", 22, 1.83, 1.47, 4.30},
+                             PublishedRatio{"float32", "eager", 84, 1.12, 0.41, 1.73},
+                             PublishedRatio{"tf32", "compile", 45, 2.53, 1.27, 7.70},
+                             PublishedRatio{"tf32", "eager", 110, 1.21, 0.79, 3.97}};
 
 std::optional<double> number_of(const Record& record, const char* key) {
   const auto found = record.config.json().find(key);
@@ -35,6 +45,32 @@ Finding fit_finding(const PlannedPoint& point) {
     values["recompute"] = record.memory.recompute;
   if (!point.fitting_recompute.empty()) values["fitting_recompute"] = point.fitting_recompute;
   return {.kind = "fit", .values = std::move(values)};
+}
+
+struct StepTime {
+  double seconds = 0;
+  std::optional<double> low{}, high{};
+};
+
+std::optional<StepTime> time_of_step(const Record& record) {
+  const auto time = record.time.find("step");
+  const bool has_time = time != record.time.end() && time->second.median > 0;
+  StepTime step{.seconds = has_time ? time->second.median : predicted_seconds(record, "step").value_or(0),
+                .low = record.prediction.low,
+                .high = record.prediction.high};
+  const auto within = has_time && !is_predicted(record) ? known_within(time->second) : std::nullopt;
+  if (within) {
+    step.low = step.seconds * (1 - *within);
+    step.high = step.seconds * (1 + *within);
+  }
+  return step.seconds > 0 ? std::optional(step) : std::nullopt;
+}
+
+// Energy used by the device, if it was measured.
+std::optional<double> joules_per_step(const Record& record) {
+  const Json* const sensors = record.machine.json().find("sensors");
+  const Json* const joules = sensors == nullptr || !sensors->is_object() ? nullptr : sensors->find("joules_per_step");
+  return joules == nullptr || !joules->is_number() ? std::nullopt : std::optional(joules->get<double>());
 }
 
 // Whether a prediction is a bound, that is, made without the rates that programs reach on the machine.
@@ -113,6 +149,38 @@ std::optional<double> tokens_per_second(const Record& record, double seconds) {
   return *batch * *context / seconds;
 }
 
+std::optional<Finding> training_time(const Record& record, const TrainingBudget& budget) {
+  if (pass_name(record) != "step") return std::nullopt;
+  const std::optional<StepTime> step = time_of_step(record);
+  if (!step) return std::nullopt;
+  const std::optional<double> rate = tokens_per_second(record, step->seconds);
+  std::optional<double> tokens = budget.tokens;
+  if (budget.epochs && record.data.tokens) tokens = *budget.epochs * static_cast<double>(*record.data.tokens);
+  if (!rate || !tokens) return std::nullopt;
+  const double steps = std::ceil(*tokens / (*rate * step->seconds));
+  Json values{{"tokens", *tokens}, {"steps", steps}, {"time_s", steps * step->seconds}};
+  if (step->low && step->high) {
+    values["low_s"] = steps * *step->low;
+    values["high_s"] = steps * *step->high;
+  }
+  constexpr double kHour = 3600;
+  constexpr double kJoulesOfKwh = 3.6e6;
+  if (budget.price_per_hour) {
+    const double of_second = *budget.price_per_hour / kHour;
+    values["price_per_hour"] = *budget.price_per_hour;
+    values["price"] = steps * step->seconds * of_second;
+    if (step->low && step->high) {
+      values["price_low"] = steps * *step->low * of_second;
+      values["price_high"] = steps * *step->high * of_second;
+    }
+  }
+  if (const std::optional<double> joules = joules_per_step(record)) values["kwh"] = steps * *joules / kJoulesOfKwh;
+  const bool is_measured = record.time.contains("step");
+  return Finding{.kind = "training_time",
+                 .values = std::move(values),
+                 .trust = is_measured ? FindingTrust::kMeasured : FindingTrust::kPredicted};
+}
+
 std::vector<Finding> plan_findings(const PlannedPoint& point, const TrainingBudget& budget) {
   const Record& record = point.record;
   std::vector<Finding> findings{fit_finding(point)};
@@ -145,6 +213,15 @@ std::vector<Finding> plan_findings(const PlannedPoint& point, const TrainingBudg
   if (point.eager_bytes) add(findings, "framework", "", {{"peak_bytes", *point.eager_bytes}});
   for (Finding& finding : findings) finding.trust = FindingTrust::kPredicted;
   return findings;
+}
+
+std::span<const PublishedRatio> published_ratios() { return kRatios; }
+
+std::optional<PublishedRatio> published_ratio(std::string_view dtype, std::string_view mode) {
+  const std::string_view arithmetic = dtype == "float32" || dtype == "tf32" ? dtype : "bfloat16 autocast";
+  const auto* const found = std::ranges::find_if(
+      kRatios, [&](const PublishedRatio& one) { return one.arithmetic == arithmetic && one.mode == mode; });
+  return found == kRatios.end() ? std::nullopt : std::optional(*found);
 }
 
 std::vector<PredictedPart> predicted_parts(const Record& record) {

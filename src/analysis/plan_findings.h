@@ -4,7 +4,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "analysis/finding.h"
@@ -55,6 +57,18 @@ std::optional<double> tokens_per_second(const Record& record, double seconds);
 // The predicted seconds of a pass or phase; none without a prediction.
 std::optional<double> predicted_seconds(const Record& record, const std::string& key);
 std::string pass_name(const Record& record);
+
+// Published times divided by bounds, over all machines; docs/predictions.md has the same table.
+struct PublishedRatio {
+  std::string_view arithmetic;  // "bfloat16 autocast", "tf32", "float32"
+  std::string_view mode;        // "eager", "compile"
+  int64_t times = 0;            // number of published times
+  double median = 0, low = 0, high = 0;
+};
+std::span<const PublishedRatio> published_ratios();
+
+// The ratio for a number type ("bfloat16") and mode. None if nothing was published for that arithmetic.
+std::optional<PublishedRatio> published_ratio(std::string_view dtype, std::string_view mode);
 
 // A predicted and a measured time, in seconds.
 struct PredictedPart {

@@ -7,7 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <span>
+#include <ranges>
 
 #include "base/json.h"
 #include "record/metrics.h"
@@ -20,13 +20,13 @@ namespace {
 constexpr std::array kMayDiffer{"dtype",        "mode",    "float32_precision",     "reproducible",
                                 "keep",         "lower",   "kernels_file",          "recompute",
                                 "memory_limit", "threads", "optimizer_in_backward", "moments"};
-constexpr std::array<const char*, 2> kWholeMayDiffer{"keep", "lower"};
 constexpr std::string_view kThreads = "threads";
 
 // Equal for records of one command that differ only in these keys, regardless of key order.
-std::string point_without(const Record& record, std::span<const char* const> keys) {
+template <class Keys>
+std::string point_without(const Record& record, const Keys& keys) {
   Json config = record.config.json();
-  for (const char* key : keys) config.erase(key);
+  for (const std::string_view key : keys) config.erase(key);
   config.erase("timeout");
   if (record.stopping.rule != "fixed") {  // the stopping rule chose these
     for (const char* key : {"warmup", "steps"}) config.erase(key);
@@ -34,7 +34,11 @@ std::string point_without(const Record& record, std::span<const char* const> key
   std::ranges::sort(config.items(), [](const auto& a, const auto& b) { return a.key < b.key; });
   return record.fingerprint + '\n' + record.run + '\n' + config.dump();
 }
-std::string whole_point_of(const Record& record) { return point_without(record, kWholeMayDiffer); }
+
+// The point of a step with no composite lowered, with which record is compared; distinct from the point of a baseline.
+std::string whole_point_of(const Record& record) {
+  return "whole\n" + point_without(record, std::array<std::string_view, 2>{"keep", "lower"});
+}
 
 // Whether the record's step runs every composite without lowering it.
 bool is_whole(const Record& record) {
@@ -94,17 +98,12 @@ std::optional<double> uncertainty_of(const TimeStats& time) {
 }
 
 std::optional<Speedup> speedup_of(const TimeStats& baseline, const TimeStats& time) {
-  Speedup speedup{.value = baseline.median / time.median, .interval = {}};
-  const bool is_known = std::isfinite(speedup.value) && speedup.value > 0 && time.median > 0;
-  if (!is_known) return std::nullopt;
-  if (baseline == time) return Speedup{speedup.value, {speedup.value, speedup.value}};
-  if (const auto interval = bootstrap_ratio_interval(baseline.samples, time.samples))
-    return Speedup{speedup.value, *interval};
-  const double one = uncertainty_of(baseline).value_or(1);
-  const double other = uncertainty_of(time).value_or(1);
-  const double factor = 1 + std::hypot(one, other);
-  speedup.interval = {speedup.value / factor, speedup.value * factor};
-  return speedup;
+  const double ratio = baseline.median / time.median;
+  if (!std::isfinite(ratio) || ratio <= 0 || time.median <= 0) return std::nullopt;
+  if (baseline == time) return Speedup{ratio, {ratio, ratio}};
+  if (const auto interval = bootstrap_ratio_interval(baseline.samples, time.samples)) return Speedup{ratio, *interval};
+  const double factor = 1 + std::hypot(uncertainty_of(baseline).value_or(1), uncertainty_of(time).value_or(1));
+  return Speedup{ratio, {ratio / factor, ratio * factor}};
 }
 
 void Speedups::plan(const Record& record) {
@@ -148,12 +147,8 @@ std::vector<std::string> Speedups::descriptions() const {
 }
 
 std::string Speedups::point_of(const Record& record) const {
-  std::vector<const char*> keys;
   const Values values = values_of(record.run);
-  for (const char* const key : kMayDiffer) {
-    if (values.contains(key)) keys.push_back(key);
-  }
-  return keys.empty() ? "" : point_without(record, keys);
+  return values.empty() ? "" : point_without(record, std::views::keys(values));
 }
 
 bool Speedups::is_baseline(const Record& record) const {
@@ -167,35 +162,29 @@ void Speedups::add(const Record& record) {
   if (record.run.empty() || record.status != Status::kOk) return;
   const Baseline baseline{is_predicted(record), record.time};
   if (is_baseline(record)) baselines_[point_of(record)] = baseline;
-  if (is_whole(record)) whole_[whole_point_of(record)] = baseline;
+  if (is_whole(record)) baselines_[whole_point_of(record)] = baseline;
 }
 
-namespace {
-
-// The ratio of a record's baseline to the record.
-template <class Baseline>
-std::optional<Speedup> compared(const Baseline& baseline, const Record& record, std::string_view phase) {
-  if (record.status != Status::kOk || baseline.is_predicted != is_predicted(record)) return std::nullopt;
-  const TimeStats* const base = time_of(record, baseline.time, phase);
+std::optional<Speedup> Speedups::compared(const std::string& point, const Record& record,
+                                          std::string_view phase) const {
+  const auto baseline = baselines_.find(point);
+  if (baseline == baselines_.end() || record.status != Status::kOk) return std::nullopt;
+  const auto& [is_exact, times] = baseline->second;
+  if (is_exact != is_predicted(record)) return std::nullopt;
+  const TimeStats* const base = time_of(record, times, phase);
   const TimeStats* const own = time_of(record, record.time, phase);
   if (base == nullptr || own == nullptr) return std::nullopt;
   std::optional<Speedup> speedup = speedup_of(*base, *own);
-  if (speedup && baseline.is_predicted) speedup->interval = {speedup->value, speedup->value};
+  if (speedup && is_exact) speedup->interval = {speedup->value, speedup->value};
   return speedup;
 }
 
-}  // namespace
-
 std::optional<Speedup> Speedups::speedup(const Record& record, std::string_view phase) const {
-  const std::string point = point_of(record);
-  const auto found = point.empty() ? baselines_.end() : baselines_.find(point);
-  return found == baselines_.end() ? std::nullopt : compared(found->second, record, phase);
+  return compared(point_of(record), record, phase);
 }
 
 std::optional<Speedup> Speedups::gain(const Record& record, std::string_view phase) const {
-  const auto found = whole_.find(whole_point_of(record));
-  if (found == whole_.end()) return std::nullopt;
-  const std::optional<Speedup> speedup = compared(found->second, record, phase);
+  const std::optional<Speedup> speedup = compared(whole_point_of(record), record, phase);
   if (!speedup) return std::nullopt;
   return Speedup{1 / speedup->value, {1 / speedup->interval.high, 1 / speedup->interval.low}};
 }

@@ -1,6 +1,7 @@
 // Speedups: how many times faster a record is than its run's baseline, and how much each fusion gains.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -65,16 +66,15 @@ class Speedups {
     bool is_predicted = false;
     std::map<std::string, TimeStats> time;
   };
-  using ByPoint = std::map<std::string, Baseline>;
   // For each option that a run varies, the baseline's value.
-  using Values = std::map<std::string, std::string>;
+  using Values = std::map<std::string, std::string, std::less<>>;
 
   Values values_of(const std::string& run) const;
   std::string point_of(const Record& record) const;
+  std::optional<Speedup> compared(const std::string& point, const Record& record, std::string_view phase) const;
 
   std::map<std::string, std::map<std::string, std::set<std::string>>> runs_;  // values of each option
-  ByPoint baselines_;
-  ByPoint whole_;
+  std::map<std::string, Baseline> baselines_;  // by point: the run's baselines, and steps with no composite lowered
 };
 
 }  // namespace laptime

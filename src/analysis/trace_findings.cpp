@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <map>
+#include <functional>
+#include <utility>
 
 #include "base/json.h"
 #include "distribution/median.h"
@@ -15,14 +15,6 @@ namespace laptime {
 namespace {
 
 constexpr double kLaunchBound = 0.1;  // a step that idles for at least this share is called launch-bound
-
-std::string phase_of(const TraceLaunch& launch) { return std::string(launch.phase); }
-
-double floor_of(const StepTrace& trace, const std::optional<double>& flops, const std::optional<double>& bandwidth) {
-  double floor = 0;
-  for (size_t i = 0; i < trace.launch_count(); ++i) floor += least_seconds(trace.launch(i), flops, bandwidth);
-  return floor;
-}
 
 void add_class_shares(const StepTrace& trace, double step, std::vector<Finding>& findings) {
   for (const LaunchSum& sum : largest_first(sum_launches(trace, class_of))) {
@@ -54,18 +46,18 @@ void add_tracing(const StepTrace& trace, const StepTotals& totals, std::vector<F
     const std::vector<double> traced = whole_steps(trace);
     const double with = median(traced);
     const double without = median(trace.untraced);
-    JsonObject tracing(Json{{"traced_s", with}, {"untraced_s", without}, {"ratio", with / without}});
+    Json tracing{{"traced_s", with}, {"untraced_s", without}, {"ratio", with / without}};
     add_interval(tracing, "ratio", bootstrap_ratio_interval(traced, trace.untraced));
-    tracing.json()["traced_steps"] = trace.steps.size();
-    tracing.json()["untraced_steps"] = trace.untraced.size();
-    if (const auto mean = traced_over_untraced(trace)) tracing.json()["mean_ratio"] = *mean;
-    tracing.json()["is_disturbed"] = is_disturbed(trace);
-    add(findings, "tracing", "", std::move(tracing.json()));
+    tracing["traced_steps"] = trace.steps.size();
+    tracing["untraced_steps"] = trace.untraced.size();
+    if (const auto mean = traced_over_untraced(trace)) tracing["mean_ratio"] = *mean;
+    tracing["is_disturbed"] = is_disturbed(trace);
+    add(findings, "tracing", "", std::move(tracing));
 
     const std::vector<double> sums = seconds_by_step(trace);
-    JsonObject sum(Json{{"launches_s", median(sums)}, {"untraced_s", without}, {"ratio", median(sums) / without}});
+    Json sum{{"launches_s", median(sums)}, {"untraced_s", without}, {"ratio", median(sums) / without}};
     add_interval(sum, "ratio", bootstrap_ratio_interval(sums, trace.untraced));
-    add(findings, "launch_sum", "", std::move(sum.json()));
+    add(findings, "launch_sum", "", std::move(sum));
   }
   if (trace.mark && *trace.mark > 0) {
     add(findings, "marks", "",
@@ -85,7 +77,7 @@ void add_device(const StepTrace& trace, std::vector<Finding>& findings) {
   if (trace.untraced.empty()) return;
   const double step = median(trace.untraced);
   if (trace.datasheet_flops && trace.datasheet_bandwidth) {
-    const double floor = floor_of(trace, trace.datasheet_flops, trace.datasheet_bandwidth);
+    const double floor = least_seconds(trace, trace.datasheet_flops, trace.datasheet_bandwidth);
     add(findings, "data_sheet_floor", "",
         {{"floor_s", floor},
          {"share", floor / step},
@@ -129,17 +121,16 @@ void add_communication(const StepTrace& trace, std::vector<Finding>& findings) {
 void add_softmax(const StepTrace& trace, std::vector<Finding>& findings) {
   const std::optional<SoftmaxAndProducts> both = softmax_and_products(trace);
   if (!both) return;
-  const auto side = [](Json& values, const std::string& name, const std::vector<double>& times, const LaunchSum& work) {
-    values[name + "_s"] = median(times);
-    values[name + "_flops"] = work.flops;
-    values[name + "_bytes"] = static_cast<int64_t>(work.bytes);
-    values[name + "_bound"] = work.bound();
-  };
   Json values{{"time_ratio", both->time_ratio()}, {"flops_ratio", both->flops_ratio()}};
-  side(values, "softmax", both->softmax, both->softmax_work);
-  side(values, "products", both->products, both->products_work);
-  values["steps"] = both->softmax.size();
-  const bool is_rough = is_measured(trace) && static_cast<int64_t>(both->softmax.size()) < kFewestForInterval;
+  for (const auto& [name, sum] :
+       {std::pair<std::string, const LaunchSum&>{"softmax", both->softmax}, {"products", both->products}}) {
+    values[name + "_s"] = median(sum.by_step);
+    values[name + "_flops"] = sum.flops;
+    values[name + "_bytes"] = static_cast<int64_t>(sum.bytes);
+    values[name + "_bound"] = sum.bound();
+  }
+  values["steps"] = trace.steps.size();
+  const bool is_rough = is_measured(trace) && std::ssize(trace.steps) < kFewestForInterval;
   findings.push_back({.kind = "softmax_against_products",
                       .values = std::move(values),
                       .trust = is_rough ? FindingTrust::kRough : FindingTrust::kMeasured});
@@ -157,24 +148,21 @@ std::optional<PassBound> bound_of_pass(const StepTrace& trace) {
   return bound.seconds() > 0 ? std::optional(bound) : std::nullopt;
 }
 
-double SoftmaxAndProducts::time_ratio() const { return median(softmax) / median(products); }
+double SoftmaxAndProducts::time_ratio() const { return median(softmax.by_step) / median(products.by_step); }
 
 std::optional<SoftmaxAndProducts> softmax_and_products(const StepTrace& trace) {
-  const auto in_attention = [](std::string_view work_class) -> LaunchTest {
-    return [work_class](const TraceLaunch& launch) {
-      return !launch.range.empty() && launch.phase == "forward" && launch.work_class == work_class;
-    };
+  const auto in_attention = [](const TraceLaunch& launch) {
+    return !launch.range.empty() && launch.phase == "forward";
   };
-  const LaunchTest is_softmax = in_attention(kSoftmaxClass);
-  const LaunchTest is_product = in_attention(kProductClass);
-  SoftmaxAndProducts both{.softmax = seconds_by_step(trace, is_softmax),
-                          .products = seconds_by_step(trace, is_product),
-                          .softmax_work = {},
-                          .products_work = {}};
-  if (both.softmax.empty() || median(both.softmax) <= 0 || median(both.products) <= 0) return std::nullopt;
-  both.softmax_work = sum_launches(trace, class_of, is_softmax).front();
-  both.products_work = sum_launches(trace, class_of, is_product).front();
-  return both;
+  SoftmaxAndProducts both;
+  for (LaunchSum& sum : sum_launches(trace, class_of, in_attention)) {
+    if (sum.key == kSoftmaxClass)
+      both.softmax = std::move(sum);
+    else if (sum.key == kProductClass)
+      both.products = std::move(sum);
+  }
+  const auto takes_time = [](const LaunchSum& sum) { return !sum.by_step.empty() && median(sum.by_step) > 0; };
+  return takes_time(both.softmax) && takes_time(both.products) ? std::optional(both) : std::nullopt;
 }
 
 std::vector<Finding> trace_findings(const Record& record, const StepTrace& trace) {
@@ -199,7 +187,7 @@ std::vector<Finding> trace_findings(const Record& record, const StepTrace& trace
   const bool predicted = is_predicted(record);
   if (!predicted) {
     add_tracing(trace, totals, findings);
-  } else if (const double floor = floor_of(trace, trace.peak_flops, trace.bandwidth);
+  } else if (const double floor = least_seconds(trace, trace.peak_flops, trace.bandwidth);
              record.prediction.from == "data sheet" && floor > 0 && totals.step > 0) {
     add(findings, "launch_starts", pass_of(trace),
         {{"floor_s", floor}, {"share", 1 - floor / totals.step}, {"launches", trace.launch_count()}});
@@ -215,8 +203,7 @@ std::vector<Finding> trace_findings(const Record& record, const StepTrace& trace
 }
 
 std::optional<Finding> top_kernel(const std::string& pass, const StepTrace& trace) {
-  const std::vector<LaunchSum> sums =
-      sum_launches(trace, [](const TraceLaunch& launch) { return fmt::format("{}:{}", launch.op, launch.kernel); });
+  const std::vector<LaunchSum> sums = sum_launches(trace, kernel_of);
   const double whole = totals_of(trace).step;
   if (sums.empty() || whole <= 0) return std::nullopt;
   const LaunchSum top = largest_first(sums).front();
@@ -229,59 +216,7 @@ std::optional<Finding> top_kernel(const std::string& pass, const StepTrace& trac
   return Finding{.kind = "top_kernel", .subject = pass, .values = std::move(values)};
 }
 
-std::vector<std::string> phases_of(const StepTrace& trace, const LaunchTest& test) {
-  std::vector<std::string> phases;
-  for (size_t i = 0; i < trace.launch_count(); ++i) {
-    const TraceLaunch launch = trace.launch(i);
-    if (test && !test(launch)) continue;
-    if (std::ranges::find(phases, launch.phase) == phases.end()) phases.emplace_back(launch.phase);
-  }
-  return phases;
-}
-
-PhaseClassTimes class_times(const StepTrace& trace, const LaunchTest& test) {
-  PhaseClassTimes times{.phases = phases_of(trace, test), .phase_totals = {}, .rows = {}};
-  times.phase_totals.resize(times.phases.size());
-  for (size_t i = 0; i < trace.launch_count(); ++i) {
-    const TraceLaunch launch = trace.launch(i);
-    if (test && !test(launch)) continue;
-    auto row = std::ranges::find_if(
-        times.rows, [&](const PhaseClassTimes::Row& one) { return one.work_class == launch.work_class; });
-    if (row == times.rows.end()) {
-      row = times.rows.insert(row, {std::string(launch.work_class), {}, 0});
-      row->seconds.resize(times.phases.size());
-    }
-    const auto phase = static_cast<size_t>(std::ranges::find(times.phases, launch.phase) - times.phases.begin());
-    const double seconds = trace.mean_seconds(i);
-    row->seconds[phase] += seconds;
-    row->total += seconds;
-    times.phase_totals[phase] += seconds;
-  }
-  std::ranges::stable_sort(
-      times.rows, [](const PhaseClassTimes::Row& a, const PhaseClassTimes::Row& b) { return a.total > b.total; });
-  return times;
-}
-
 namespace {
-
-// The launches that a comparison sums, and the name for them.
-struct ComparedKey {
-  ComparedBy by;
-  std::string (*key)(const TraceLaunch& launch);
-  bool (*test)(const TraceLaunch& launch) = nullptr;
-};
-constexpr std::array kComparedKeys{
-    ComparedKey{ComparedBy::kClass, [](const TraceLaunch& l) { return fmt::format("{} {}", l.phase, l.work_class); }},
-    ComparedKey{ComparedBy::kPart, part_key},
-    ComparedKey{ComparedBy::kKernel, [](const TraceLaunch& l) { return fmt::format("{}:{}", l.op, l.kernel); }},
-    ComparedKey{ComparedBy::kOp, [](const TraceLaunch& l) { return fmt::format("{} {}", l.phase, l.op); }},
-    ComparedKey{ComparedBy::kAttention, [](const TraceLaunch& l) { return fmt::format("{} {}", l.phase, l.range); },
-                [](const TraceLaunch& l) { return !l.range.empty(); }}};
-
-// Seconds of one part in each traced step, for both profiles.
-struct StepTimes {
-  std::vector<double> a, b;
-};
 
 std::vector<double> residues(const StepTrace& trace) {
   std::vector<double> steps = whole_steps(trace);
@@ -290,45 +225,35 @@ std::vector<double> residues(const StepTrace& trace) {
   return steps;
 }
 
-ComparedPart compared(const std::string& part, const StepTimes& times, bool are_measured) {
+// `a` and `b`: seconds in each traced step; empty if a profile lacks the part.
+ComparedPart compared(const std::string& part, const std::vector<double>& a, const std::vector<double>& b,
+                      bool are_measured) {
   ComparedPart row{.part = part, .a = {}, .b = {}, .ratio = {}, .interval = {}};
-  if (!times.a.empty()) row.a = median(times.a);
-  if (!times.b.empty()) row.b = median(times.b);
+  if (!a.empty()) row.a = median(a);
+  if (!b.empty()) row.b = median(b);
   if (!row.a || !row.b || *row.a <= 0 || *row.b == 0) return row;
   row.ratio = *row.a / *row.b;
-  if (are_measured) row.interval = bootstrap_ratio_interval(times.a, times.b);
+  if (are_measured) row.interval = bootstrap_ratio_interval(a, b);
   return row;
 }
 
 }  // namespace
 
-std::vector<ComparedPart> compared_parts(const StepTrace& a, const StepTrace& b, ComparedBy by) {
-  const ComparedKey& which =
-      *std::ranges::find_if(kComparedKeys, [by](const ComparedKey& one) { return one.by == by; });
-  std::vector<std::string> order;
-  std::map<std::string, StepTimes> times;
-  const auto add = [&](const StepTrace& trace, std::vector<double> StepTimes::*side) {
-    for (size_t i = 0; i < trace.launch_count(); ++i) {
-      const TraceLaunch launch = trace.launch(i);
-      if (which.test != nullptr && !which.test(launch)) continue;
-      const std::string key = which.key(launch);
-      const auto [found, is_new] = times.try_emplace(key);
-      if (is_new) order.push_back(key);
-      std::vector<double>& steps = found->second.*side;
-      steps.resize(trace.steps.size());
-      for (size_t step = 0; step < steps.size(); ++step)
-        steps[step] += static_cast<double>(trace.steps[step].launches[i]) * 1e-9;
-    }
-  };
-  add(a, &StepTimes::a);
-  add(b, &StepTimes::b);
+std::vector<ComparedPart> compared_parts(const StepTrace& a, const StepTrace& b, const LaunchKey& key,
+                                         const LaunchTest& test) {
   const bool are_measured = is_measured(a) && is_measured(b);
+  std::vector<LaunchSum> of_b = sum_launches(b, key, test);
   std::vector<ComparedPart> parts;
-  parts.reserve(order.size() + 2);
-  for (const std::string& part : order) parts.push_back(compared(part, times[part], are_measured));
-  std::ranges::stable_sort(parts, [](const ComparedPart& x, const ComparedPart& y) { return x.saved() > y.saved(); });
-  if (which.test == nullptr) parts.push_back(compared("residue", {residues(a), residues(b)}, are_measured));
-  parts.push_back(compared("step", {whole_steps(a), whole_steps(b)}, are_measured));
+  for (const LaunchSum& sum : sum_launches(a, key, test)) {
+    const auto match = std::ranges::find(of_b, sum.key, &LaunchSum::key);
+    const bool has_match = match != of_b.end();
+    parts.push_back(compared(sum.key, sum.by_step, has_match ? match->by_step : std::vector<double>(), are_measured));
+    if (has_match) of_b.erase(match);
+  }
+  for (const LaunchSum& sum : of_b) parts.push_back(compared(sum.key, {}, sum.by_step, are_measured));
+  std::ranges::stable_sort(parts, std::greater{}, &ComparedPart::saved);
+  if (!test) parts.push_back(compared("residue", residues(a), residues(b), are_measured));
+  parts.push_back(compared("step", whole_steps(a), whole_steps(b), are_measured));
   return parts;
 }
 
@@ -341,14 +266,14 @@ Finding cast_cost(const ComparedProfile& a, const ComparedProfile& b) {
   const ComparedProfile& to = is_turned ? a : b;
   const double casts = casts_of(*to.trace);
   const bool are_measured = is_measured(*a.trace) && is_measured(*b.trace);
-  const ComparedPart whole = compared("step", {whole_steps(*from.trace), whole_steps(*to.trace)}, are_measured);
-  JsonObject values(Json{{"from", from.title},
-                         {"to", to.title},
-                         {"casts_s", casts},
-                         {"cast_share", whole.b && *whole.b > 0 ? Json(casts / *whole.b) : Json(nullptr)},
-                         {"from_s", or_null(whole.a)},
-                         {"to_s", or_null(whole.b)},
-                         {"speedup", or_null(whole.ratio)}});
+  const ComparedPart whole = compared("step", whole_steps(*from.trace), whole_steps(*to.trace), are_measured);
+  Json values{{"from", from.title},
+              {"to", to.title},
+              {"casts_s", casts},
+              {"cast_share", whole.b && *whole.b > 0 ? Json(casts / *whole.b) : Json(nullptr)},
+              {"from_s", or_null(whole.a)},
+              {"to_s", or_null(whole.b)},
+              {"speedup", or_null(whole.ratio)}};
   add_interval(values, "speedup", whole.interval);
   return {.kind = "cast_cost", .subject = to.point, .values = std::move(values)};
 }

@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "analysis/finding.h"
@@ -43,13 +42,12 @@ std::optional<PassBound> bound_of_pass(const StepTrace& trace);
 
 // Softmax in attention and the two products around it, in forward.
 struct SoftmaxAndProducts {
-  std::vector<double> softmax, products;  // seconds per traced step
-  LaunchSum softmax_work, products_work;  // work per step
+  LaunchSum softmax, products;
 
   // Uses medians over the steps, because these launches are so short that a single pause of the machine would distort a
   // mean.
   double time_ratio() const;
-  double flops_ratio() const { return softmax_work.flops / products_work.flops; }
+  double flops_ratio() const { return softmax.flops / products.flops; }
 };
 // None if the trace cannot separate them.
 std::optional<SoftmaxAndProducts> softmax_and_products(const StepTrace& trace);
@@ -57,25 +55,6 @@ std::optional<SoftmaxAndProducts> softmax_and_products(const StepTrace& trace);
 // The kernel that takes the most time in a pass: kernel, total_s, share, calls, products_share, products_calls. The
 // subject is `pass`. None for a trace without launches.
 std::optional<Finding> top_kernel(const std::string& pass, const StepTrace& trace);
-
-// Phases in the order in which they begin. A null test accepts every launch.
-std::vector<std::string> phases_of(const StepTrace& trace, const LaunchTest& test = {});
-
-// Seconds of each class of work in each phase, and their shares.
-struct PhaseClassTimes {
-  struct Row {
-    std::string work_class;
-    std::vector<double> seconds;  // one value per phase
-    double total = 0;
-  };
-  std::vector<std::string> phases;
-  std::vector<double> phase_totals;
-  std::vector<Row> rows;  // largest first
-};
-PhaseClassTimes class_times(const StepTrace& trace, const LaunchTest& test = {});
-
-// How two profiles of one model are compared.
-enum class ComparedBy : uint8_t { kClass, kPart, kKernel, kOp, kAttention };
 
 // One of several profiles of one model.
 struct ComparedProfile {
@@ -93,8 +72,10 @@ struct ComparedPart {
 
   double saved() const { return a.value_or(0) - b.value_or(0); }
 };
-// Largest saving first, followed by "residue" (unless the parts are only of attention) and "step".
-std::vector<ComparedPart> compared_parts(const StepTrace& a, const StepTrace& b, ComparedBy by);
+// Launches with the same key are one part. Largest saving first, followed by "residue" (unless `test` selects launches)
+// and "step".
+std::vector<ComparedPart> compared_parts(const StepTrace& a, const StepTrace& b, const LaunchKey& key,
+                                         const LaunchTest& test = {});
 
 // Given two profiles in different number types, describes the one that casts more, its casts as a share of its step,
 // and its speed-up over the other one: casts_s, cast_share, from, from_s, to_s, ratio with its interval. The subject is

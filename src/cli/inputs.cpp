@@ -215,14 +215,14 @@ ExitCode StoreProblems::end() const {
 
 void narrow_to_run(Filter& filter, const Store& store, const ShowOptions& options) {
   const std::string run = options.last ? newest_run(store, names_runs(filter)) : options.run;
-  if (!run.empty()) filter.narrow("run", run, store.resumed_by(run));
+  if (!run.empty()) filter.require("run", "~", run, store.resumed_by(run));
 }
 
 void narrow_to_measurements(Filter& filter, const Store& store, const ShowOptions& options) {
   const bool names_any = names_runs(filter);
   narrow_to_run(filter, store, options);
   if (!names_any && !options.last && options.run.empty())
-    filter.leave_out(std::string(kSweepColumn), std::string(kCalibrationSweep));
+    filter.require(std::string(kSweepColumn), "!=", std::string(kCalibrationSweep));
 }
 
 ShowOptions given_selection(const CommandWords& words) {

@@ -120,8 +120,7 @@ void RecordOutput::finish() {
 }
 
 void write_records(const OutputConfig& config, const Records& records, bool tells_runs) {
-  const Speedups none;
-  columns_of(config.columns, none, records);  // reports an unknown column before anything is written
+  columns_of(config.columns, records);  // reports an unknown column before anything is written
   const Destination destination(config.output_file);
   TableStyle style = style_at(destination, config);
   style.tells_runs = !destination.is_file() && tells_runs && config.sort.empty();

@@ -14,7 +14,7 @@
 #include "data/json_documents.h"
 #include "record/record.h"
 #include "report/published.h"
-#include "table/csv_lines.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {

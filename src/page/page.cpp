@@ -7,7 +7,6 @@
 #include <array>
 #include <memory>
 
-#include "analysis/questions.h"
 #include "base/json.h"
 #include "distribution/verdict.h"
 #include "page/page_json.h"
@@ -15,6 +14,7 @@
 #include "page/points.h"
 #include "page/sentences.h"
 #include "page/trace_sums.h"
+#include "report/questions.h"
 
 namespace laptime {
 namespace {

@@ -86,7 +86,7 @@ Json peak_bytes_json(const Record& record, const TraceSums* sums) {
 Json memory_json(const TraceSums& sums, size_t columns) {
   const MemoryLedger& ledger = sums.ledger;
   const StepTrace& trace = *sums.point->trace;
-  std::vector<size_t> launches = ledger.most_held(columns);
+  std::vector<size_t> launches = ledger.most_held(std::min(columns, ledger.launches()));
   Json held = Json::object();
   for (size_t i = 0; i < kMemoryCategoryCount; ++i) {
     Json bytes = Json::array();
@@ -104,10 +104,10 @@ Json memory_json(const TraceSums& sums, size_t columns) {
   Json largest = Json::array();
   for (const LargeTensors& tensors : largest_tensors(trace, ledger.peak_launch(), kLargest)) {
     largest.push_back({{"tensor", title_of(tensors)},
-                       {"held_for", title_of(tensors.category)},
-                       {"shape", tensors.shape},
-                       {"dtype", tensors.dtype},
-                       {"bytes", tensors.bytes},
+                       {"held_for", title_of(category_of(tensors.first))},
+                       {"shape", tensors.first.shape},
+                       {"dtype", tensors.first.dtype},
+                       {"bytes", tensors.first.bytes},
                        {"count", tensors.buffers.size()},
                        {"alive_at_peak", tensors.alive_at_peak}});
   }
@@ -166,15 +166,16 @@ Json roofline_json(const TraceSums& sums) {
   const StepTrace& trace = *sums.point->trace;
   if (!trace.peak_flops || !trace.bandwidth || sums.dots.empty()) return nullptr;
   Json dots = Json::array();
-  for (const RooflineDot& dot : sums.dots) {
-    const double roof = std::min(*trace.peak_flops, dot.intensity * *trace.bandwidth);
-    dots.push_back({{"op", dot.op},
-                    {"phase", dot.phase},
-                    {"class", dot.work_class},
-                    {"flops_per_byte", number(dot.intensity)},
-                    {"flops_per_s", number(dot.rate)},
-                    {"seconds_s", number(dot.seconds)},
-                    {"of_roof", number(dot.rate / roof)}});
+  for (const LaunchSum& dot : sums.dots) {
+    const double intensity = dot.flops / dot.bytes;
+    const double rate = dot.flops / dot.total;
+    dots.push_back({{"op", dot.first.op},
+                    {"phase", dot.first.phase},
+                    {"class", dot.first.work_class},
+                    {"flops_per_byte", number(intensity)},
+                    {"flops_per_s", number(rate)},
+                    {"seconds_s", number(dot.total)},
+                    {"of_roof", number(rate / std::min(*trace.peak_flops, intensity * *trace.bandwidth))}});
   }
   return {{"peak_flops_per_s", number(trace.peak_flops)},
           {"bandwidth_bytes_per_s", number(trace.bandwidth)},

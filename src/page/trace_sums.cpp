@@ -43,10 +43,7 @@ TraceSums::TraceSums(const PagePoint& of) : point(&of), ledger(*of.trace) {
   };
   std::stable_sort(kernels.begin(), kernels.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });
   dots = roofline_dots(trace);
-  for (RooflineDot& dot : dots) {
-    dot.seconds *= scale;
-    dot.rate /= scale;
-  }
+  for (LaunchSum& dot : dots) dot.total *= scale;
 }
 
 std::vector<std::pair<std::string, double>> TraceSums::classes() const {

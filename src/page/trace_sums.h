@@ -29,7 +29,7 @@ struct TraceSums {
   double traced = 0;                   // mean seconds of a traced step
   double residue = 0;                  // seconds between launches
   std::vector<KernelOfPhase> kernels;  // ordered by phase, then longest class and kernel first
-  std::vector<RooflineDot> dots;       // longest first
+  std::vector<LaunchSum> dots;         // the dots under the roofline, longest first
   MemoryLedger ledger;
 
   explicit TraceSums(const PagePoint& point);

@@ -125,7 +125,7 @@ std::string csv_of(const std::vector<PointAnswer>& answers) {
 }
 
 Unit unit_of_key(std::string_view key) {
-  constexpr std::array<std::pair<std::string_view, Unit>, 12> kEnds{{{"flops_per_second", Unit::kFlopsPerSecond},
+  constexpr std::array<std::pair<std::string_view, Unit>, 13> kEnds{{{"flops_per_second", Unit::kFlopsPerSecond},
                                                                      {"bytes_per_second", Unit::kBytesPerSecond},
                                                                      {"tokens_per_second", Unit::kTokensPerSecond},
                                                                      {"_s", Unit::kSeconds},
@@ -135,10 +135,11 @@ Unit unit_of_key(std::string_view key) {
                                                                      {"of_difference", Unit::kFraction},
                                                                      {"error", Unit::kFraction},
                                                                      {"flops", Unit::kFlops},
+                                                                     {"speedup", Unit::kRatio},
                                                                      {"speedup_low", Unit::kRatio},
                                                                      {"speedup_high", Unit::kRatio}}};
   const auto* const found = std::ranges::find_if(kEnds, [&](const auto& end) { return key.ends_with(end.first); });
-  return found != kEnds.end() ? found->second : key == "speedup" ? Unit::kRatio : Unit::kNone;
+  return found == kEnds.end() ? Unit::kNone : found->second;
 }
 
 std::vector<TableColumn> columns_from(std::string_view list) {

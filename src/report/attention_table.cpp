@@ -57,7 +57,7 @@ AttentionTable::Size* AttentionTable::find(const std::vector<std::string>& label
   return size == sizes_.end() ? nullptr : &*size;
 }
 
-AttentionTable::AttentionTable(const Records& expected) {
+AttentionTable::AttentionTable(const Records& expected, const TableStyle& style) {
   expected.all(Extent::kWithConfig, [&](const Record& record) {
     const std::string mode = mode_of(record);
     if (std::ranges::find(modes_, mode) == modes_.end()) modes_.push_back(mode);
@@ -65,10 +65,11 @@ AttentionTable::AttentionTable(const Records& expected) {
     if (size == nullptr) size = &sizes_.emplace_back(Size{labels_of(record)});
     ++size->expected;
   });
+  Table table{.with_header = !style.quiet};
   const auto add = [&](const std::string& columns, size_t width) {
     for (TableColumn& column : columns_from(columns)) {
       column.width = width;
-      start_.columns.push_back(std::move(column));
+      table.columns.push_back(std::move(column));
     }
   };
   constexpr size_t kTimeWidth = 8;
@@ -79,21 +80,22 @@ AttentionTable::AttentionTable(const Records& expected) {
   for (const std::string& mode : modes_) add(fmt::format("{0}_peak_bytes={0} memory@1", mode), kTimeWidth);
   for (size_t i = kAlwaysShown; i < kLabels.size(); ++i) {
     const auto is_first = [&](const Size& size) { return size.labels[i] == sizes_.front().labels[i]; };
-    start_.columns[i].for_people = !std::ranges::all_of(sizes_, is_first);
+    table.columns[i].for_people = !std::ranges::all_of(sizes_, is_first);
   }
-  for (const Size& size : sizes_) start_.add({size.labels.begin(), size.labels.end()});
+  for (const Size& size : sizes_) table.add({size.labels.begin(), size.labels.end()});
+  rows_.emplace(table, style);
 }
 
 TableRow AttentionTable::row_of(const Size& size) const {
   TableRow row{.cells = {size.labels.begin(), size.labels.end()}};
-  const auto record_of = [&](const std::string& mode) {
-    const auto found = size.by_mode.find(mode);
-    return found == size.by_mode.end() ? nullptr : &found->second;
-  };
+  std::vector<const Record*> records;  // one per mode; null: not yet
   for (const std::string& mode : modes_) {
+    const auto found = size.by_mode.find(mode);
+    records.push_back(found == size.by_mode.end() ? nullptr : &found->second);
+  }
+  for (const Record* const record : records) {
     for (const std::string phase : {"forward", "backward"}) {
       TableCell& cell = row.cells.emplace_back();
-      const Record* const record = record_of(mode);
       if (record == nullptr) continue;
       cell.value = value_of(*record, phase + "_time");
       if (const auto time = record->time.find(phase); cell.value.is_number() && time != record->time.end())
@@ -103,41 +105,36 @@ TableRow AttentionTable::row_of(const Size& size) const {
     }
   }
   if (modes_.size() > 1) {
-    const auto time_of = [&](const std::string& mode) {
-      const Record* const record = record_of(mode);
+    const auto time_of = [](const Record* record) {
       return record == nullptr || record->status != Status::kOk ? nullptr : record->main_time();
     };
-    const TimeStats* const first = time_of(modes_.front());
-    const TimeStats* const last = time_of(modes_.back());
+    const TimeStats* const first = time_of(records.front());
+    const TimeStats* const last = time_of(records.back());
     TableCell& cell = row.cells.emplace_back();
     if (const auto gain = first == nullptr || last == nullptr ? std::nullopt : speedup_of(*first, *last))
       cell = {gain->value, ratio_text(gain->value, gain->interval.low, gain->interval.high)};
   }
-  for (const std::string& mode : modes_) {
-    const Record* const record = record_of(mode);
+  for (const Record* const record : records)
     row.cells.emplace_back(record == nullptr ? Json(nullptr) : value_of(*record, "peak"));
-  }
   return row;
 }
 
-std::string AttentionTable::print(Size& size, const TableStyle& style) {
+std::string AttentionTable::print(Size& size) {
   size.is_printed = true;
-  start_.with_header = !style.quiet;
-  if (!rows_) rows_.emplace(start_, style);
   return rows_->add(row_of(size));
 }
 
-std::string AttentionTable::add(const Record& record, const TableStyle& style) {
+std::string AttentionTable::add(const Record& record) {
   Size* const size = find(labels_of(record));
   if (size == nullptr) return "";
   size->by_mode.insert_or_assign(mode_of(record), record);
-  return size->by_mode.size() == size->expected && !size->is_printed ? print(*size, style) : "";
+  return size->by_mode.size() == size->expected && !size->is_printed ? print(*size) : "";
 }
 
-std::string AttentionTable::end(const TableStyle& style) {
+std::string AttentionTable::end() {
   std::string text;
   for (Size& size : sizes_) {
-    if (!size.is_printed && !size.by_mode.empty()) text += print(size, style);
+    if (!size.is_printed && !size.by_mode.empty()) text += print(size);
   }
   return text;
 }

@@ -18,12 +18,12 @@ class AttentionTable {
   static bool suits(const Records& expected);
 
   // `expected`: all points, as far as they are known.
-  explicit AttentionTable(const Records& expected);
+  AttentionTable(const Records& expected, const TableStyle& style);
 
   // Rows whose modes are all complete, as full lines.
-  std::string add(const Record& record, const TableStyle& style);
+  std::string add(const Record& record);
   // Rows that still lack modes.
-  std::string end(const TableStyle& style);
+  std::string end();
 
  private:
   struct Size {
@@ -35,11 +35,10 @@ class AttentionTable {
 
   Size* find(const std::vector<std::string>& labels);
   TableRow row_of(const Size& size) const;
-  std::string print(Size& size, const TableStyle& style);
+  std::string print(Size& size);
 
   std::vector<std::string> modes_;
   std::vector<Size> sizes_;
-  Table start_;
   std::optional<GrowingTable> rows_;
 };
 

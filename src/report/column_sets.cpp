@@ -1,4 +1,4 @@
-// Tables of the columns and column sets, and how each column is read.
+// Tables of the columns and column sets, how each column is read, and the list of all column names.
 #include "report/columns.h"
 
 #include <fmt/format.h>
@@ -6,10 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <set>
 
 #include "analysis/finding.h"
 #include "base/error.h"
 #include "base/words.h"
+#include "config/option_table.h"
+#include "config/run_config.h"
+#include "config/synonyms.h"
 #include "distribution/median.h"
 
 namespace laptime {
@@ -322,6 +326,16 @@ const Definition* find_definition(std::span<const Definition> definitions, std::
   return found == definitions.end() ? nullptr : &*found;
 }
 
+// "context", "ctx", "seq-len": an option's alternative names besides its key.
+std::vector<std::string> names_of(const OptionRow& row) {
+  std::vector<std::string> names;
+  if (row.option.flag != row.option.key) names.emplace_back(row.option.flag);
+  for (const Synonym& synonym : synonyms()) {
+    if (synonym.flag.empty() && synonym.meant == row.option.flag) names.emplace_back(synonym.word);
+  }
+  return names;
+}
+
 }  // namespace
 
 Read reader_of(std::string_view source) {
@@ -347,7 +361,7 @@ std::span<const ColumnSet> column_sets() { return kSets; }
 
 std::vector<Column> ColumnSet::columns() const {
   std::vector<Column> columns;
-  for (const std::string_view entry : names_in(list)) {
+  for (const std::string_view entry : fields_of(list, ',')) {
     const size_t at = entry.find('@');
     const std::string_view id = entry.substr(0, at);
     const Definition* const of_table = find_definition(kTable, id);
@@ -357,13 +371,6 @@ std::vector<Column> ColumnSet::columns() const {
     column.drop = drop;
     column.of_phase = column.of_phase && has_phases;
   }
-  return columns;
-}
-
-std::vector<Column> table_columns() {
-  std::vector<Column> columns;
-  columns.reserve(std::size(kTable));
-  for (const Definition& definition : kTable) columns.push_back(column_of(definition, 0));
   return columns;
 }
 
@@ -378,6 +385,39 @@ const ColumnSet* find_column_set(std::string_view name) {
   const auto* const found = std::ranges::find_if(
       kSets, [&](const ColumnSet& set) { return set.name == name || (!set.alias.empty() && set.alias == name); });
   return found == kSets.end() ? nullptr : found;
+}
+
+std::vector<ColumnWord> column_words() {
+  std::vector<ColumnWord> words;
+  std::set<std::string> listed;
+  const auto add = [&](std::string_view name, std::string_view unit, std::string_view help) {
+    if (listed.emplace(name).second)
+      words.push_back({std::string(name), unit.empty() ? "-" : std::string(unit), std::string(help)});
+  };
+  const auto add_with_unit = [&](std::string_view name, Unit unit, std::string_view help) {
+    add(name, name_of(unit), help);
+  };
+  for (const Definition& column : kTable) add_with_unit(column.title, column.unit, column.help);
+  add_with_unit("speedup", Unit::kRatio, "baseline median divided by the row's median, with its 95 % interval");
+  add_with_unit("gain", Unit::kRatio, "row median divided by the median of the step with all composites fused");
+  for (const std::string_view name : comparing_columns())
+    add_with_unit(name, Unit::kRatio, "an end of the column's interval");
+  add_with_unit("predicted", Unit::kNone, "true if a device model predicted the times");
+  for (const Metric& metric : metrics()) add_with_unit(metric.tag, metric.unit, metric.description);
+  for (const ShortName& name : short_names()) {
+    if (!name.help.empty()) add_with_unit(name.name, unit_of(name.name), name.help);
+  }
+  for (const OptionRow& row : option_rows<RunConfig>()) {
+    const std::vector<std::string> names = names_of(row);
+    const std::string also = names.empty() ? "" : fmt::format("; also {}", joined(names, ", "));
+    add(row.option.key, row.option.unit, fmt::format("{}{}", row.option.help, also));
+    listed.insert(names.begin(), names.end());
+  }
+  for (const ColumnSet& set : column_sets()) {
+    for (const Column& column : set.columns())
+      add_with_unit(column.title, column.unit, fmt::format("a header of --columns {}", set.name));
+  }
+  return words;
 }
 
 }  // namespace laptime

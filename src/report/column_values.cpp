@@ -3,14 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
-#include <optional>
 #include <set>
 #include <type_traits>
-#include <utility>
 
 #include "base/error.h"
+#include "base/proc_text.h"
 #include "base/words.h"
 #include "config/fields_json.h"
 #include "config/model_presets.h"
@@ -24,13 +22,13 @@ namespace {
 
 // clang-format off
 constexpr std::array kShortNames{
-    ShortName{"n", "count", "number of samples"},
-    ShortName{"tokens/s", "tokens_per_second", "tokens per batch divided by the median sample time"},
-    ShortName{"peak", "peak_memory|predicted_peak_memory", "peak bytes of live tensors"},
-    ShortName{"mfu", "mfu_measured|mfu_datasheet", "model FLOPs per second as a share of the peak: measured, or else from the data sheet"},
-    ShortName{"arithmetic", "math_mode", "arithmetic of the matrix products"},
-    ShortName{"verdict", "verdict.rating", "stable, untested, noisy, unstable, no_steady_state; predicted"},
-    ShortName{"loss", "loss.values", "loss of each step"},
+    // The default table and the options explain these.
+    ShortName{"n", "count"}, ShortName{"tokens/s", "tokens_per_second"},
+    ShortName{"peak", "peak_memory|predicted_peak_memory"}, ShortName{"mfu", "mfu_measured|mfu_datasheet"},
+    ShortName{"arithmetic", "math_mode"}, ShortName{"verdict", "verdict.rating"}, ShortName{"loss", "loss.values"},
+    ShortName{"forward_s", "forward_time"}, ShortName{"backward_s", "backward_time"},
+    ShortName{"optimizer_s", "optimizer_time"}, ShortName{"ctx", "config.context_length"},
+    ShortName{"batch", "config.batch_size"},
     ShortName{"commit", "binary.commit", "commit of the program"},
     ShortName{"forward", "forward_time", "median time of the forward phase"},
     ShortName{"backward", "backward_time", "median time of the backward phase"},
@@ -48,12 +46,8 @@ constexpr std::array kShortNames{
     ShortName{"max_s", "max", "longest sample"},
     ShortName{"ci_low_s", "ci_low", "lower end of the 95 % interval of the median"},
     ShortName{"ci_high_s", "ci_high", "upper end of the 95 % interval of the median"},
-    ShortName{"forward_s", "forward_time", "median time of the forward phase"},
-    ShortName{"backward_s", "backward_time", "median time of the backward phase"},
-    ShortName{"optimizer_s", "optimizer_time", "median time of the optimizer phase"},
     ShortName{"setup_s", "setup_time", "time before the first step"},
-    ShortName{"first_steps_s", "transient_excess", "extra time of the first steps compared with as many steady ones"},
-    ShortName{"ctx", "config.context_length"}, ShortName{"batch", "config.batch_size"}};
+    ShortName{"first_steps_s", "transient_excess", "extra time of the first steps compared with as many steady ones"}};
 // clang-format on
 
 // Derived columns have no key in a record.
@@ -73,9 +67,8 @@ std::string_view next_segment(std::string_view& path) {
 }
 
 std::optional<size_t> index_of(std::string_view segment) {
-  size_t index = 0;
-  const auto [end, error] = std::from_chars(segment.data(), segment.data() + segment.size(), index);
-  return error == std::errc() && end == segment.data() + segment.size() ? std::optional(index) : std::nullopt;
+  const std::optional<int64_t> index = parse_int64(segment);
+  return index && *index >= 0 ? std::optional(static_cast<size_t>(*index)) : std::nullopt;
 }
 
 // The value at a dotted path; null pointer if there is none.
@@ -247,7 +240,7 @@ std::string meant_word(std::string_view column, std::string_view value) {
 
 ColumnValue::ColumnValue(std::string_view column) {
   const std::string resolved = resolved_column(column);
-  for (const std::string_view part : names_in(resolved, '|')) {
+  for (const std::string_view part : fields_of(resolved, '|')) {
     const Metric* const metric = find_metric(part);
     const bool known = metric != nullptr || part.find('.') != std::string_view::npos || is_derived_column(part) ||
                        !schema_type(part).empty();

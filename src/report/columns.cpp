@@ -36,21 +36,24 @@ constexpr std::array<RatioColumn, 6> kRatioColumns{{{"speedup", &Speedups::speed
                                                     {"gain_low", &Speedups::gain, &Interval::low},
                                                     {"gain_high", &Speedups::gain, &Interval::high}}};
 
-Column column_of(const RatioColumn& column, const Speedups& speedups) {
-  Column made{.title = std::string(column.name),
-              .unit = Unit::kRatio,
-              .of_phase = true,
-              .compares = true,
-              .extent = Extent::kWhole,  // the interval is computed from the samples
-              .width = 17,
-              .read = [&speedups, column](const Record& record, std::string_view phase) -> Json {
-                const std::optional<Speedup> ratio = (speedups.*column.ratio)(record, phase);
-                if (!ratio) return nullptr;
-                return column.end == nullptr ? ratio->value : ratio->interval.*column.end;
-              }};
+Json value_of(const RatioColumn& column, const Speedups& speedups, const Record& record, std::string_view phase) {
+  const std::optional<Speedup> ratio = (speedups.*column.ratio)(record, phase);
+  if (!ratio) return nullptr;
+  return column.end == nullptr ? ratio->value : ratio->interval.*column.end;
+}
+
+Column column_of(const RatioColumn& column, const std::shared_ptr<Speedups>& speedups) {
+  Column made{
+      .title = std::string(column.name),
+      .unit = Unit::kRatio,
+      .of_phase = true,
+      .extent = Extent::kWhole,  // the interval is computed from the samples
+      .width = 17,
+      .read = [=](const Record& record, std::string_view phase) { return value_of(column, *speedups, record, phase); },
+      .speedups = speedups};
   if (column.end == nullptr) {
-    made.text_of = [&speedups, column](const Record& record, std::string_view phase, const Heading*) {
-      return speedup_text((speedups.*column.ratio)(record, phase));
+    made.text_of = [=](const Record& record, std::string_view phase, const Heading*) {
+      return speedup_text((*speedups.*column.ratio)(record, phase));
     };
   }
   return made;
@@ -91,12 +94,6 @@ Column column_by_name(std::string_view name, const Records& records) {
     });
   }
   return plain_column(name, text);
-}
-
-void tell(std::span<const Column> columns, const Records& records, Extent extent,
-          const std::function<void(const Record&)>& speedups) {
-  if (std::ranges::find(columns, true, &Column::compares) == columns.end()) return;
-  records.all(extent, [&](const Record& record) { speedups(record); });
 }
 
 struct SortKey {
@@ -155,20 +152,12 @@ Column plain_column(std::string_view name, bool is_text) {
           .note = resolved == "std_population" ? kPopulationNote : std::string_view()};
 }
 
-std::vector<std::string_view> names_in(std::string_view list, char separator) {
-  std::vector<std::string_view> names;
-  for (size_t begin = 0; begin <= list.size();) {
-    const size_t end = std::min(list.find(separator, begin), list.size());
-    names.push_back(list.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return names;
-}
-
-std::string Column::cell(const Record& record, std::string_view phase, const Heading* heading) const {
-  if (text_of) return text_of(record, phase, heading);
-  const std::optional<double> doubt = uncertainty ? uncertainty(record, phase) : std::nullopt;
-  return value_text(read(record, phase), unit, std::nullopt, doubt.value_or(0));
+TableCell Column::cell(const Record& record, std::string_view phase, const Heading* heading) const {
+  TableCell cell(read(record, phase));
+  if (text_of) cell.text = text_of(record, phase, heading);
+  if (text_of && cell.text.empty()) cell.text += ' ';
+  if (uncertainty) cell.uncertainty = uncertainty(record, phase).value_or(0);
+  return cell;
 }
 
 std::vector<std::string_view> comparing_columns() {
@@ -181,7 +170,7 @@ std::vector<std::string_view> comparing_columns() {
 bool compares_rows(std::string_view name) { return find_ratio(name) != nullptr; }
 
 Json compared_value(std::string_view name, const Speedups& speedups, const Record& record) {
-  return column_of(*find_ratio(name), speedups).read(record, "");
+  return value_of(*find_ratio(name), speedups, record, "");
 }
 
 std::string speedup_text(const std::optional<Speedup>& speedup) {
@@ -191,16 +180,18 @@ std::string speedup_text(const std::optional<Speedup>& speedup) {
   return ratio_with_interval(speedup->value, low, high);
 }
 
-std::vector<Column> columns_of(std::string_view list, const Speedups& speedups, const Records& records) {
+std::vector<Column> columns_of(std::string_view list, const Records& records) {
   constexpr size_t kMaxColumns = 200;
   std::vector<Column> columns;
+  std::shared_ptr<Speedups> speedups;
   bool has_phases = false;
-  for (const std::string_view name : names_in(list)) {
+  for (const std::string_view name : fields_of(list, ',')) {
     const size_t earlier = columns.size();
     if (const ColumnSet* const set = find_column_set(name)) {
       for (Column& column : set->columns()) add_once(columns, earlier, std::move(column));
       has_phases = has_phases || set->has_phases;
     } else if (const RatioColumn* const ratio = find_ratio(name)) {
+      if (speedups == nullptr) speedups = std::make_shared<Speedups>(speedups_of(records, Extent::kWhole));
       add_once(columns, earlier, column_of(*ratio, speedups));
     } else {
       add_once(columns, earlier, column_by_name(name, records));
@@ -212,41 +203,38 @@ std::vector<Column> columns_of(std::string_view list, const Speedups& speedups, 
   return columns;
 }
 
-std::vector<Column> data_columns(std::string_view list, const Speedups& speedups, const Records& records) {
+std::vector<Column> data_columns(std::string_view list, const Records& records) {
   constexpr std::string_view kDefault = "default";
-  if (list.substr(0, list.find(',')) != kDefault) return columns_of(list, speedups, records);
+  if (list.substr(0, list.find(',')) != kDefault) return columns_of(list, records);
   std::vector<Column> columns;
   for (const std::string_view names : {kConfiguration, kResults}) {
-    for (const std::string_view name : names_in(names)) {
+    for (const std::string_view name : fields_of(names, ',')) {
       const ColumnValue value(name);
       columns.push_back({.title = std::string(name), .extent = value.extent(), .drop = 1, .read = reader_of(name)});
     }
   }
   if (list.size() == kDefault.size()) return columns;
-  for (Column& column : columns_of(list.substr(kDefault.size() + 1), speedups, records))
-    columns.push_back(std::move(column));
+  for (Column& column : columns_of(list.substr(kDefault.size() + 1), records)) columns.push_back(std::move(column));
   return columns;
 }
 
-std::vector<std::string_view> configuration_columns() { return names_in(kConfiguration); }
+std::vector<std::string_view> configuration_columns() { return fields_of(kConfiguration, ','); }
 
-void plan_speedups(std::span<const Column> columns, const Records& records, Speedups& speedups) {
-  tell(columns, records, Extent::kWithConfig, [&](const Record& record) { speedups.plan(record); });
+void add_baseline(std::span<const Column> columns, const Record& record) {
+  for (const Column& column : columns) {
+    if (column.speedups != nullptr) column.speedups->add(record);
+  }
 }
 
-void add_speedups(std::span<const Column> columns, const Records& records, Speedups& speedups) {
-  tell(columns, records, Extent::kWhole, [&](const Record& record) { speedups.add(record); });
-}
-
-Speedups speedups_of(const Records& records) {
+Speedups speedups_of(const Records& records, Extent extent) {
   Speedups speedups;
   records.all(Extent::kWithConfig, [&](const Record& record) { speedups.plan(record); });
-  records.all(Extent::kWithConfig, [&](const Record& record) { speedups.add(record); });
+  records.all(extent, [&](const Record& record) { speedups.add(record); });
   return speedups;
 }
 
 std::string summary_of_columns(std::string_view list, const Records& records) {
-  for (const std::string_view name : names_in(list)) {
+  for (const std::string_view name : fields_of(list, ',')) {
     const ColumnSet* const set = find_column_set(name);
     if (set != nullptr && set->summary != nullptr) return set->summary(records);
   }
@@ -264,7 +252,7 @@ std::vector<size_t> sorted_positions(const Records& records, std::string_view or
   std::vector<ColumnValue> readers;
   Extent extent = Extent::kNames;
   bool compares = false;
-  for (const std::string_view part : order.empty() ? std::vector<std::string_view>() : names_in(order)) {
+  for (const std::string_view part : order.empty() ? std::vector<std::string_view>() : fields_of(order, ',')) {
     if (keys.size() == kMaxKeys) throw Error::format("sort: more than the limit of {} columns", kMaxKeys);
     const std::string& column = keys.emplace_back(sort_key(part, "sort", false)).column;
     if (column.empty()) throw Error("sort: expected a column; write COLUMN, COLUMN:asc or COLUMN:desc");

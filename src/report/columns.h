@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -67,7 +68,7 @@ void check_column(std::string_view column, const Records& records, std::string_v
 struct ShortName {
   std::string_view name;
   std::string_view path;
-  std::string_view help = {};  // empty for an option, which has its own help text
+  std::string_view help = {};  // empty for an option or a column of the default table, which have their own help
 };
 std::span<const ShortName> short_names();
 
@@ -83,7 +84,6 @@ struct Column {
   Unit unit = Unit::kNone;         // the unit shown to people; files contain the plain number
   bool text = false;               // left-aligned
   bool of_phase = false;           // also has a value for a single phase
-  bool compares = false;           // compares with baselines, which must be known
   bool setting = false;            // an option: distinguishes rows
   Extent extent = Extent::kWhole;  // extent of a record that `read` needs
   int drop = 0;                    // narrow terminals omit the highest first; 0: never omitted
@@ -94,10 +94,11 @@ struct Column {
   std::function<std::string(const Record& record, std::string_view phase, const Heading* heading)> text_of{};
   // Half-width of the 95 % interval as a fraction of the value; determines how many digits a cell shows. Null: unknown.
   std::function<std::optional<double>(const Record& record, std::string_view phase)> uncertainty{};
-  std::string_view help = {};  // one line for `laptime list columns`
-  std::string_view note = {};  // a sentence for --verbose
+  std::string_view help = {};            // one line for `laptime list columns`
+  std::string_view note = {};            // a sentence for --verbose
+  std::shared_ptr<Speedups> speedups{};  // baselines of a column that compares rows; null for every other column
 
-  std::string cell(const Record& record, std::string_view phase, const Heading* heading = nullptr) const;
+  TableCell cell(const Record& record, std::string_view phase, const Heading* heading = nullptr) const;
 };
 
 // A named set of columns. Tables from the source documents keep their headers, order and kind of standard deviation.
@@ -113,7 +114,6 @@ struct ColumnSet {
 };
 std::span<const ColumnSet> column_sets();
 const ColumnSet* find_column_set(std::string_view name);  // by name or alias; null if not found
-std::vector<std::string_view> names_in(std::string_view list, char separator = ',');
 
 // A column name, for lists and completion.
 struct ColumnWord {
@@ -124,18 +124,17 @@ struct ColumnWord {
 // Headers, metrics, short names, options and the headers of column sets.
 std::vector<ColumnWord> column_words();
 
-std::vector<Column> table_columns();
 std::optional<Column> table_column(std::string_view header);
 
 // Parses a comma-separated list of column sets, headers of the default table, "speedup" and "gain" with the ends of
 // their intervals ("speedup_low", "speedup_high", "gain_low", "gain_high"), and column names. A column that is listed
-// twice appears once, at its first position. `speedups` must outlive the result. Throws Error for an unknown name (like
-// check_column).
-std::vector<Column> columns_of(std::string_view list, const Speedups& speedups, const Records& records);
+// twice appears once, at its first position. Baselines are taken from the records; more can be added to
+// Column::speedups. Throws Error for an unknown name (like check_column).
+std::vector<Column> columns_of(std::string_view list, const Records& records);
 
 // Columns for CSV and JSON. "default" means one column per metric of a record, with its unit in the header
 // ("median_s"), in an order that does not depend on the records.
-std::vector<Column> data_columns(std::string_view list, const Speedups& speedups, const Records& records);
+std::vector<Column> data_columns(std::string_view list, const Records& records);
 
 // The option columns of a row, which samples and records share.
 std::vector<std::string_view> configuration_columns();
@@ -145,12 +144,10 @@ std::string summary_of_columns(std::string_view list, const Records& records);
 // How much of each record a table with these columns reads; a row also needs the status and its reason.
 Extent extent_of_columns(std::span<const Column> columns, Extent least = Extent::kListed);
 
-// Passes all rows to `speedups` if a column compares rows: first the options that vary, then the times.
-void plan_speedups(std::span<const Column> columns, const Records& records, Speedups& speedups);
-void add_speedups(std::span<const Column> columns, const Records& records, Speedups& speedups);
-
-// Speed-ups of all records, computed without samples.
-Speedups speedups_of(const Records& records);
+// Makes a record the baseline of other rows where a column compares rows with it.
+void add_baseline(std::span<const Column> columns, const Record& record);
+// The baselines in the records. Intervals need samples: Extent::kWhole.
+Speedups speedups_of(const Records& records, Extent extent = Extent::kWithConfig);
 
 // The columns that compare rows: "speedup", "gain" and the ends of their intervals.
 std::vector<std::string_view> comparing_columns();

@@ -57,47 +57,49 @@ TableCell time_cell(const std::optional<double>& time, const std::optional<doubl
   return {*time, "", interval ? std::max(uncertainty, kFinest) : 0};
 }
 
+TableCell ratio_cell(double ratio) { return {ratio, fmt::format("{:.3f}", ratio)}; }
+
 std::vector<TableCell> ratio_row(const std::string& label, const std::optional<double>& a,
                                  const std::optional<double>& b, const std::optional<double>& ratio,
                                  const std::optional<Interval>& interval, std::string_view verdict) {
-  std::vector<TableCell> row{
-      label,       time_cell(a, ratio, interval), time_cell(b, ratio, interval), TableCell(), TableCell(),
-      TableCell(), std::string(verdict)};
-  if (ratio) row[3] = {*ratio, fmt::format("{:.3f}", *ratio)};
-  if (interval) row[4] = {interval->low, fmt::format("{:.3f}", interval->low)};
-  if (interval) row[5] = {interval->high, fmt::format("{:.3f}", interval->high)};
-  return row;
+  return {label,
+          time_cell(a, ratio, interval),
+          time_cell(b, ratio, interval),
+          ratio ? ratio_cell(*ratio) : TableCell(),
+          interval ? ratio_cell(interval->low) : TableCell(),
+          interval ? ratio_cell(interval->high) : TableCell(),
+          std::string(verdict)};
 }
 
 // `sure`: the interval as text.
 std::string sentence_of(double ratio, Difference difference, double margin, const std::string& sure) {
+  const bool differs = difference == Difference::kSlower || difference == Difference::kFaster;
   const std::string verdict = difference == Difference::kSame
                                   ? fmt::format("no difference beyond {:.3g} %", 100 * margin)
-                              : difference == Difference::kSlower ? "B is slower"
-                              : difference == Difference::kFaster ? "B is faster"
-                                                                  : "undecided";
+                                  : fmt::format("{}{}", differs ? "B is " : "", name_of(difference));
   return fmt::format("{}: {:.3f} times the time of A ({})", verdict, ratio, sure);
 }
 
 std::string pair_sentence(const StoredPair& pair, double margin, double confidence) {
   if (!pair.ratio) return fmt::format("{}: {}", pair.unjudged, pair.reason);
   const std::string sure =
-      fmt::format("{:.4g} % interval {}, {} and {}", 100 * confidence, interval_text(pair.interval), pair.a_processes,
-                  pair.b_processes == 1 ? "1 process" : fmt::format("{} processes", pair.b_processes));
+      fmt::format("{:.4g} % interval {}, {} and {} process{}", 100 * confidence, interval_text(pair.interval),
+                  pair.a_processes, pair.b_processes, pair.b_processes == 1 ? "" : "es");
   if (pair.unjudged.empty()) return sentence_of(*pair.ratio, difference_of(pair.interval, margin), margin, sure);
   return fmt::format("{}: {:.3f} times the time of A{}, but {}", pair.unjudged, *pair.ratio,
                      pair.interval ? fmt::format(" ({})", sure) : "", pair.reason);
 }
 
 std::string pairs_sentence(const std::vector<StoredPair>& pairs, double margin) {
-  std::vector<std::string_view> verdicts;
-  verdicts.reserve(pairs.size());
-  for (const StoredPair& pair : pairs) verdicts.push_back(pair.verdict(margin));
-  std::vector<std::string> texts;
-  for (size_t i = 0; i < verdicts.size(); ++i) {
-    if (std::ranges::find(verdicts, verdicts[i]) == verdicts.begin() + static_cast<std::ptrdiff_t>(i))
-      texts.push_back(fmt::format("{} {}", std::ranges::count(verdicts, verdicts[i]), verdicts[i]));
+  std::vector<std::pair<std::string_view, int64_t>> counts;  // in the order in which verdicts first occur
+  for (const StoredPair& pair : pairs) {
+    const std::string_view verdict = pair.verdict(margin);
+    auto known = std::ranges::find(counts, verdict, &std::pair<std::string_view, int64_t>::first);
+    if (known == counts.end()) known = counts.insert(known, {verdict, 0});
+    ++known->second;
   }
+  std::vector<std::string> texts;
+  for (const auto& [verdict, count] : counts) texts.push_back(fmt::format("{} {}", count, verdict));
   return fmt::format("{}: {}", counted(pairs.size(), "point"), joined(texts, ", "));
 }
 
@@ -198,8 +200,7 @@ Table parts_table(const char* name, const char* key, const std::vector<PartDiffe
 
 Table rounds_table(const RoundTimes& times, const std::vector<double>& ratios) {
   Table table{.name = "rounds", .columns = columns_from("round=round; a_s=A; b_s=B; ratio=B / A")};
-  for (size_t i = 0; i < ratios.size(); ++i)
-    table.add({i + 1, times.a[i], times.b[i], {ratios[i], fmt::format("{:.3f}", ratios[i])}});
+  for (size_t i = 0; i < ratios.size(); ++i) table.add({i + 1, times.a[i], times.b[i], ratio_cell(ratios[i])});
   return table;
 }
 
@@ -241,14 +242,9 @@ RoundFigures round_figures(const Record& record, const std::optional<StepTrace>&
   }
   figures.tokens_per_second = record.tokens_per_second.value_or(0);
   if (!trace || trace->steps.empty()) return figures;
-  static constexpr char kBetween = '\n';
-  const auto key = [](const TraceLaunch& launch) {
-    return fmt::format("{}{}{}", part_key(launch), kBetween, launch.op);
-  };
-  for (const LaunchSum& sum : sum_launches(*trace, key)) {
-    const size_t end = sum.key.find(kBetween);
-    figures.parts[sum.key.substr(0, end)][sum.key.substr(end + 1)] = sum.total;
-  }
+  const auto key = [](const TraceLaunch& launch) { return fmt::format("{}\n{}", part_key(launch), launch.op); };
+  for (const LaunchSum& sum : sum_launches(*trace, key))
+    figures.parts[part_key(sum.first)][std::string(sum.first.op)] = sum.total;
   figures.traced = totals_of(*trace).step;
   return figures;
 }
@@ -284,11 +280,12 @@ PointAnswer comparison_answer(const ComparedNames& names, const std::vector<Comp
   const std::vector<PartDifference> parts = parts_of(quiet);
   const std::vector<PartDifference> ops = ops_of(quiet);
   PartDifference whole{.key = "step"};
-  for (const auto& [seconds, side] :
-       {std::pair(&PartDifference::a, &ComparedRound::a), {&PartDifference::b, &ComparedRound::b}}) {
-    for (const ComparedRound& round : quiet) whole.*seconds += (round.*side).traced;
-    whole.*seconds /= static_cast<double>(quiet.size());
+  for (const ComparedRound& round : quiet) {
+    whole.a += round.a.traced;
+    whole.b += round.b.traced;
   }
+  whole.a /= static_cast<double>(quiet.size());
+  whole.b /= static_cast<double>(quiet.size());
   const bool differs = difference == Difference::kFaster || difference == Difference::kSlower;
   if (differs) {
     add_cause(answer, "largest_op_difference", ops, whole);

@@ -1,11 +1,9 @@
 // comparison_answer: compares A with B, measured in rounds, and finds which part of the step the difference comes from.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "analysis/compared_points.h"

@@ -47,31 +47,6 @@ std::string reason_chosen(const std::string& by) {
   return by == "first" ? "first in the list; bench measures the choices before it runs" : "";
 }
 
-// The number at the end of a name such as "cublaslt_3"; 0 if it has none.
-int number_at_end(const std::string& name) {
-  const size_t at = name.find_last_not_of("0123456789") + 1;
-  constexpr size_t kMostDigits = 6;
-  return at == name.size() || name.size() - at > kMostDigits ? 0 : std::stoi(name.substr(at));
-}
-
-// Names of kernels in one line, in which three or more with consecutive numbers are "cublaslt_1 to cublaslt_8".
-std::string names_text(const std::vector<std::string>& names) {
-  constexpr size_t kShortest = 3;
-  std::vector<std::string> parts;
-  for (size_t i = 0; i < names.size();) {
-    const int first = number_at_end(names[i]);
-    const std::string stem = names[i].substr(0, names[i].size() - (first == 0 ? 0 : std::to_string(first).size()));
-    size_t count = 1;
-    while (first > 0 && i + count < names.size() &&
-           names[i + count] == stem + std::to_string(first + static_cast<int>(count)))
-      ++count;
-    if (count < kShortest) count = 1;
-    parts.push_back(count == 1 ? names[i] : fmt::format("{} to {}", names[i], names[i + count - 1]));
-    i += count;
-  }
-  return joined(parts, ", ");
-}
-
 // One line for each reason, with the kernels that it rejects.
 std::string rejected_text(const std::vector<RefusedKernel>& all) {
   std::vector<std::string> reasons;
@@ -84,7 +59,7 @@ std::string rejected_text(const std::vector<RefusedKernel>& all) {
     for (const RefusedKernel& refused : all) {
       if (refused.reason == reason) names.push_back(refused.kernel);
     }
-    text += fmt::format("      rejected: {}: {}\n", names_text(names), reason);
+    text += fmt::format("      rejected: {}: {}\n", joined(names, ", "), reason);
   }
   return text;
 }
@@ -97,7 +72,7 @@ std::string kernels_text(const Explanation& explanation, size_t width) {
                     std::to_string(decision.signatures), reason_chosen(decision.chosen_by)});
     if (decision.rivals.empty() && decision.refused.empty()) continue;
     details += fmt::format("  {} by {}, such as {}\n", decision.op, rows.back()[1], decision.example);
-    if (!decision.rivals.empty()) details += fmt::format("      also supported: {}\n", names_text(decision.rivals));
+    if (!decision.rivals.empty()) details += fmt::format("      also supported: {}\n", joined(decision.rivals, ", "));
     details += rejected_text(decision.refused);
   }
   return "kernels\n" + aligned(rows, {false, false, true, true, false}, kIndent, width) +

@@ -277,24 +277,13 @@ Filter::Filter(Filter&& other) noexcept = default;
 Filter& Filter::operator=(Filter&& other) noexcept = default;
 Filter::~Filter() = default;
 
-void Filter::add(Comparison comparison) {
+void Filter::require(std::string column, std::string_view op, std::string value, std::vector<int64_t> ids) {
   const bool is_first = program_.empty();
   program_.push_back(static_cast<int>(comparisons_.size()));
-  comparisons_.push_back(std::move(comparison));
   if (!is_first) program_.push_back(kAnd);
-}
-
-void Filter::narrow(std::string column, std::string text, std::vector<int64_t> ids) {
-  Comparison comparison(std::move(column), "~");
-  comparison.value = std::move(text);
-  comparison.ids = std::move(ids);
-  add(std::move(comparison));
-}
-
-void Filter::leave_out(std::string column, std::string value) {
-  Comparison comparison(std::move(column), "!=");
+  Comparison& comparison = comparisons_.emplace_back(std::move(column), op);
   comparison.value = comparison.meant = std::move(value);
-  add(std::move(comparison));
+  comparison.ids = std::move(ids);
 }
 
 void Filter::check(const Records& records) const {

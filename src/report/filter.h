@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,12 +41,9 @@ class Filter {
   Filter& operator=(Filter&& other) noexcept;
   ~Filter();
 
-  // Additionally requires a match to contain `text` in this column, or to be a stored record with one of these ids
+  // Additionally requires `column op value` of a match, or that it is a stored record with one of these ids
   // (ascending).
-  void narrow(std::string column, std::string text, std::vector<int64_t> ids = {});
-
-  // Additionally requires a match not to have this value in this column.
-  void leave_out(std::string column, std::string value);
+  void require(std::string column, std::string_view op, std::string value, std::vector<int64_t> ids = {});
 
   bool is_empty() const { return program_.empty(); }
 
@@ -71,7 +67,6 @@ class Filter {
 
  private:
   bool matches_by(const std::function<Json(const Comparison&)>& read) const;
-  void add(Comparison comparison);
 
   std::vector<Comparison> comparisons_;
   // The expression in postfix order: each entry is the index of a comparison, or an operator code (filter.cpp). Empty:

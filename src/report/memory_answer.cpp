@@ -30,17 +30,9 @@ struct Picture {
   size_t margin = 0;  // width of the labels on the left
   int64_t top = 1;    // bytes at the top edge
 
-  size_t begin_of(size_t column) const { return column * ledger.launches() / columns; }
   size_t column_of(size_t launch) const { return std::min(columns - 1, launch * columns / ledger.launches()); }
 
-  // The most bytes held during any launch of a column, in eighths of a row.
-  size_t height(size_t column) const {
-    const size_t end = std::max(begin_of(column) + 1, begin_of(column + 1));
-    int64_t most = 0;
-    for (size_t launch = begin_of(column); launch < end; ++launch) most = std::max(most, ledger.held(launch).total());
-    return eighths_of(most);
-  }
-
+  // Rounded up.
   size_t eighths_of(int64_t bytes) const {
     const double share = static_cast<double>(bytes) / static_cast<double>(top);
     return static_cast<size_t>(std::ceil(share * static_cast<double>(rows * 8) - 1e-9));
@@ -58,12 +50,14 @@ struct Picture {
   // The top edge is labelled with the peak, and the row of the bytes that live for the whole run with their size.
   std::string bars() const {
     const size_t resident = eighths_of(ledger.resident());
+    std::vector<size_t> heights;
+    for (const size_t launch : ledger.most_held(columns)) heights.push_back(eighths_of(ledger.held(launch).total()));
     std::string text;
     for (size_t row = rows; row-- > 0;) {
       const bool is_resident = row == (std::max<size_t>(1, resident) - 1) / 8;
       const std::string label = row == rows - 1 ? brief_bytes(top) : is_resident ? brief_bytes(ledger.resident()) : "";
       std::string line = pad_left(label, margin) + (style.unicode ? " ┤" : " |");
-      for (size_t column = 0; column < columns; ++column) line += cell(row, height(column), resident);
+      for (const size_t height : heights) line += cell(row, height, resident);
       text += without_trailing_spaces(std::move(line)) + "\n";
     }
     return text;
@@ -91,16 +85,17 @@ struct Picture {
 Json share(int64_t part, int64_t whole) { return share_of(static_cast<double>(part), static_cast<double>(whole)); }
 
 // The parts of the peak; they sum to the bytes that the plan allocates.
-Table categories_table(const MemoryLedger& ledger) {
+Table categories_table(const std::vector<Finding>& findings, const MemoryLedger& ledger) {
   Table table{.name = "categories", .columns = columns_from("<category=at the peak; bytes=bytes; share=share")};
-  std::vector<std::pair<std::string, int64_t>> parts;
-  for (size_t i = 0; i < kMemoryCategoryCount; ++i)
-    parts.emplace_back(key_of(category_at(i)), ledger.peak().bytes.at(i));
-  std::ranges::stable_sort(parts, std::greater{}, [](const auto& part) { return part.second; });
-  std::erase_if(parts, [](const auto& part) { return part.second <= 0; });
-  parts.emplace_back("alignment_and_gaps", ledger.rounding());
-  parts.emplace_back("peak", ledger.planned());
-  for (const auto& [key, bytes] : parts) table.add({{key, category_words(key)}, bytes, share(bytes, ledger.planned())});
+  const auto add = [&](const std::string& key, int64_t bytes) {
+    table.add({{key, spaced(key)}, bytes, share(bytes, ledger.planned())});
+  };
+  for (const Finding& finding : findings) {
+    if (finding.kind == "memory_share" && finding.subject != kAlignmentAndGaps)
+      add(finding.subject, finding.integer("bytes"));
+  }
+  add(std::string(kAlignmentAndGaps), ledger.rounding());
+  add("peak", ledger.planned());
   return table;
 }
 
@@ -112,9 +107,8 @@ Table phases_table(const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) {
     if (finding.kind != "phase_peak") continue;
     table.add({finding.subject, finding.integer("bytes"), finding.integer("gradients_bytes"),
-               finding.integer("optimizer_state_bytes"), finding.integer("saved_bytes"),
-               finding.has("after_bytes") ? Json(finding.integer("after_bytes")) : Json(nullptr), finding.text("op"),
-               finding.text("scope")});
+               finding.integer("optimizer_state_bytes"), finding.integer("saved_bytes"), finding.value("after_bytes"),
+               finding.text("op"), finding.text("scope")});
   }
   return table;
 }
@@ -196,8 +190,8 @@ std::vector<Table> saved_tables(const SavedBytes& saved) {
   }
   Table parts{.name = "saved_by_op",
               .columns = columns_from("<part=module; <op=op; tensors=tensors; bytes=bytes; share=share")};
-  for (const SavedPart& part : saved.parts)
-    parts.add({part.part, part.op, part.count, part.bytes, share(part.bytes, saved.total)});
+  for (const SavedTensors& part : saved.parts)
+    parts.add({part.scope, part.op, part.count, part.bytes, share(part.bytes, saved.total)});
   tables.push_back(std::move(parts));
   return tables;
 }
@@ -208,16 +202,17 @@ Table largest_table(const StepTrace& trace, const MemoryLedger& ledger, int64_t 
                                       "alive_at_peak=at peak@2; <category=held as@4; <shape=shape@5; <dtype=dtype@6")};
   const size_t limit = top > 0 ? static_cast<size_t>(top) : trace.buffer_count();
   for (const LargeTensors& tensors : largest_tensors(trace, ledger.peak_launch(), limit)) {
-    const std::string category(key_of(tensors.category));
+    const TraceBuffer& first = tensors.first;
+    const MemoryCategory category = category_of(first);
     table.add({tensors.name,
-               tensors.op,
+               first.op,
                tensors.scope,
-               tensors.bytes,
+               first.bytes,
                tensors.buffers.size(),
                tensors.alive_at_peak,
-               {category, category_words(category)},
-               tensors.shape,
-               tensors.dtype});
+               {key_of(category), title_of(category)},
+               first.shape,
+               first.dtype});
   }
   return table;
 }
@@ -225,7 +220,7 @@ Table largest_table(const StepTrace& trace, const MemoryLedger& ledger, int64_t 
 Table timeline_table(const StepTrace& trace, const MemoryLedger& ledger) {
   std::string columns = "launch=launch; <phase=phase; <scope=scope; <op=op; bytes=bytes";
   for (size_t i = 0; i < kMemoryCategoryCount; ++i)
-    columns += fmt::format("; {}_bytes={}", key_of(category_at(i)), category_words(key_of(category_at(i))));
+    columns += fmt::format("; {}_bytes={}", key_of(category_at(i)), title_of(category_at(i)));
   Table table{.name = "timeline", .columns = columns_from(columns)};
   for (size_t launch = 0; launch < trace.launch_count(); ++launch) {
     const TraceLaunch at = trace.launch(launch);
@@ -259,12 +254,13 @@ std::string timeline_text(const MemoryLedger& ledger, size_t rows, const TextSty
 
 std::vector<Table> memory_tables(const Record& record, const StepTrace& trace, const MemoryQuery& query) {
   const MemoryLedger ledger(trace);
+  const std::vector<Finding> findings = memory_findings(record, trace);
   std::vector<Table> tables;
   const auto shows = [&](MemoryView view) { return query.view == view || query.view == MemoryView::kAll; };
   if (shows(MemoryView::kTimeline)) tables.push_back(timeline_table(trace, ledger));
   if (query.view != MemoryView::kLargest && query.view != MemoryView::kTimeline)
-    tables.push_back(categories_table(ledger));
-  if (shows(MemoryView::kPhases)) tables.push_back(phases_table(memory_findings(record, trace)));
+    tables.push_back(categories_table(findings, ledger));
+  if (shows(MemoryView::kPhases)) tables.push_back(phases_table(findings));
   if (shows(MemoryView::kAccounts)) tables.push_back(accounts_table(record, trace, ledger));
   if (shows(MemoryView::kSaved)) {
     for (Table& table : saved_tables(saved_bytes_of(trace))) tables.push_back(std::move(table));

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -130,12 +131,15 @@ PointAnswer MemoryPeaks::answer() const {
 std::optional<Table> peaks_by_pass(const std::vector<const Record*>& records) {
   std::vector<std::string> points;
   std::vector<std::string> passes;
-  const auto append_new = [](std::vector<std::string>& words, std::string word) {
-    if (std::ranges::find(words, word) == words.end()) words.push_back(std::move(word));
+  std::map<std::pair<std::string, std::string>, int64_t> peaks;  // by point and pass
+  const auto append_new = [](std::vector<std::string>& words, const std::string& word) {
+    if (std::ranges::find(words, word) == words.end()) words.push_back(word);
   };
   for (const Record* const record : records) {
-    append_new(points, without_pass_and_dtype(record->name));
-    append_new(passes, pass_and_dtype(*record));
+    const std::pair place(without_pass_and_dtype(record->name), pass_and_dtype(*record));
+    append_new(points, place.first);
+    append_new(passes, place.second);
+    peaks.emplace(place, peak_of(*record));
   }
   if (passes.size() < 2) return std::nullopt;
   const bool are_points_rows = points.size() >= passes.size();  // a terminal has more room for rows than for columns
@@ -157,14 +161,11 @@ std::optional<Table> peaks_by_pass(const std::vector<const Record*>& records) {
   for (const std::string& row : rows) {
     std::vector<TableCell> line{cell_of(row, are_points_rows)};
     for (const std::string& column : columns) {
-      const auto found = std::ranges::find_if(records, [&](const Record* record) {
-        return without_pass_and_dtype(record->name) == (are_points_rows ? row : column) &&
-               pass_and_dtype(*record) == (are_points_rows ? column : row);
-      });
+      const auto peak = peaks.find(are_points_rows ? std::pair(row, column) : std::pair(column, row));
       TableCell& cell = line.emplace_back();
-      if (found == records.end()) continue;
-      cell.value = peak_of(**found);
-      if (too_large && peak_of(**found) >= *too_large) cell.text = brief_bytes(peak_of(**found)) + " *";
+      if (peak == peaks.end()) continue;
+      cell.value = peak->second;
+      if (too_large && peak->second >= *too_large) cell.text = brief_bytes(peak->second) + " *";
     }
     table.add(std::move(line));
   }

@@ -4,13 +4,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "base/words.h"
 #include "config/machine.h"
 #include "config/model_presets.h"
 #include "record/metrics.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {
@@ -26,10 +26,6 @@ std::string_view changed_size(const Record& record) {
 template <class Parts>
 bool contains(const Parts& parts, std::string_view part) {
   return std::ranges::find(parts, part) != parts.end();
-}
-
-void erase_all(std::string& text, std::string_view part) {
-  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part)) text.erase(at, part.size());
 }
 
 // The parts of a name in laptime's format, "step/model:small/ctx:256"; any other name is one part.
@@ -101,7 +97,7 @@ std::string processor_name(const Record& record) {
 }
 
 std::string brief_processor(std::string name) {
-  for (const std::string_view noise : {"(R)", "(TM)", " Processor", " CPU"}) erase_all(name, noise);
+  for (const std::string_view noise : {"(R)", "(TM)", " Processor", " CPU"}) replace_all(name, noise, "");
   name.erase(std::min(name.find(" @"), name.size()));
   const size_t cores = name.find("-Core");
   const size_t begin = cores == std::string::npos ? cores : name.rfind(' ', cores);

@@ -12,6 +12,7 @@
 
 #include "base/words.h"
 #include "distribution/median.h"
+#include "report/columns.h"
 #include "report/memory_answer.h"
 #include "report/names.h"
 #include "report/profile_answer.h"
@@ -33,7 +34,7 @@ std::string share_words(const std::vector<Finding>& findings) {
   std::vector<std::string> parts;
   for (const Finding& finding : findings) {
     if (finding.kind != "memory_share" || parts.size() == kNamed) continue;
-    parts.push_back(fmt::format("{} {}", category_words(finding.subject), whole_percent_text(finding.number("share"))));
+    parts.push_back(fmt::format("{} {}", spaced(finding.subject), whole_percent_text(finding.number("share"))));
   }
   return joined(parts, ", ");
 }
@@ -87,13 +88,9 @@ Table plan_table(const std::vector<PlanRow>& rows) {
     const std::string pass = pass_name(record);
     const std::optional<double> seconds = predicted_seconds(record, pass);
     const Record compiled = point.compiled.value_or(Record());
-    const auto config_value = [&](const char* key) {
-      const Json* const value = record.config.json().find(key);
-      return value == nullptr ? Json() : *value;
-    };
     table.add({{record.name, name},
-               config_value("batch_size"),
-               config_value("device"),
+               value_of(record, "batch_size"),
+               value_of(record, "device"),
                seconds,
                record.prediction.low,
                record.prediction.high,
@@ -112,11 +109,8 @@ Table plan_table(const std::vector<PlanRow>& rows) {
                point.largest_context_kept,
                point.eager_bytes,
                basis_words(record.prediction)});
-  }
-  for (const PlanRow& row : rows) {
-    const Record& record = row.point.record;
     if (record.status != Status::kOk && record.status != Status::kOutOfMemory)
-      table.notes.push_back(fmt::format("{}: {}", row.name, record.reason));
+      table.notes.push_back(fmt::format("{}: {}", name, record.reason));
   }
   return table;
 }
@@ -160,9 +154,9 @@ std::string published_line(const std::vector<Finding>& findings) {
     const Interval one{finding.number("low"), finding.number("high")};
     ratios = {std::min(one.low, ratios.value_or(one).low), std::max(one.high, ratios.value_or(one).high)};
   }
-  return !ratios ? ""
-                 : fmt::format("! times are lower bounds; published runs took {} to {} times as long",
-                               fixed_text(ratios->low, 1), fixed_text(ratios->high, 1));
+  if (!ratios) return "";
+  return fmt::format("! times are lower bounds; published runs took {} to {} times as long", fixed_text(ratios->low, 1),
+                     fixed_text(ratios->high, 1));
 }
 
 double largest(const std::vector<double>& values) { return *std::ranges::max_element(values); }
@@ -197,9 +191,7 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
   }
   std::vector<Finding> of_trace;
   if (trace) of_trace = memory_findings(record, *trace);
-  if (trace && !trace->steps.empty()) {
-    for (Finding& finding : trace_findings(record, *trace)) of_trace.push_back(std::move(finding));
-  }
+  if (trace && !trace->steps.empty()) std::ranges::move(trace_findings(record, *trace), std::back_inserter(of_trace));
   answer.findings.insert(answer.findings.end(), of_trace.begin(), of_trace.end());
   const std::string shares = share_words(of_trace);
   answer.say(words(*find(plan, "fit")) + (shares.empty() ? "" : fmt::format("; {}", shares)));

@@ -15,16 +15,11 @@
 #include "record/metrics.h"
 #include "record/time_stats.h"
 #include "report/columns.h"
+#include "report/words.h"
 #include "table/aligned.h"
 
 namespace laptime {
 namespace {
-
-std::string spaced(std::string_view key) {
-  std::string text(key);
-  std::ranges::replace(text, '_', ' ');
-  return text;
-}
 
 // "2.22 to 3.72 ms" for "2.22 ms" and "3.72 ms".
 std::string range_text(std::string_view low, std::string_view high) {
@@ -36,13 +31,13 @@ std::string range_text(std::string_view low, std::string_view high) {
 // "273 ms per step (±7 %)   470 tokens/s   22 % of peak   380 MiB"
 std::string answer_of(const Record& record, const TimeStats& time, std::string_view mfu) {
   const std::optional<double> doubt = is_predicted(record) ? std::nullopt : uncertainty_of(time);
-  const double rounds = doubt ? *doubt : 0;
+  const double rounds = doubt.value_or(0);
   std::string text = fmt::format("{} per {}", value_text(time.median, Unit::kSeconds, std::nullopt, rounds),
                                  spaced(record.config.text("pass")));
   if (doubt) text += fmt::format(" ({})", plus_minus_text(*doubt));
-  if (const auto& [low, high] = std::pair(record.prediction.low, record.prediction.high);
-      is_predicted(record) && low && high)
-    text += fmt::format(" ({})", range_text(value_text(*low, Unit::kSeconds), value_text(*high, Unit::kSeconds)));
+  const auto& [low, high] = std::pair(record.prediction.low, record.prediction.high);
+  if (is_predicted(record) && low && high)
+    text += fmt::format(" ({})", range_text(brief_seconds(*low), brief_seconds(*high)));
   const auto add = [&](std::string_view column, Unit unit, double uncertainty, const std::string& after) {
     const Json value = value_of(record, column);
     if (!value.is_null()) text += fmt::format("   {}{}", value_text(value, unit, std::nullopt, uncertainty), after);
@@ -64,13 +59,10 @@ std::string phases_line(const Record& record) {
     const std::string& phase = record.phases[i].phase;
     if (!std::isfinite(seconds[i])) return "";
     if (std::ranges::find(phases, phase) == phases.end()) continue;
-    const std::string time = value_text(record.time.at(phase).median, Unit::kSeconds);
-    texts.push_back(fmt::format("{} {} ({} %)", phase, time, percents[i]));
+    texts.push_back(fmt::format("{} {} ({} %)", phase, brief_seconds(record.time.at(phase).median), percents[i]));
   }
-  if (record.communication.exposed) {
-    texts.push_back(
-        fmt::format("waiting for other ranks {} of it", value_text(*record.communication.exposed, Unit::kSeconds)));
-  }
+  if (const std::optional<double> exposed = record.communication.exposed)
+    texts.push_back(fmt::format("waiting for other ranks {} of it", brief_seconds(*exposed)));
   return texts.size() < 2 ? "" : joined(texts, "   ");
 }
 

@@ -73,10 +73,6 @@ std::string doubt_line(const std::vector<Finding>& findings) {
                      ratio > 1 ? "longer" : "less");
 }
 
-Json value_or_null(const Finding* finding, std::string_view key) {
-  return finding != nullptr && finding->has(key) ? Json(finding->number(key)) : Json(nullptr);
-}
-
 // Phases with the residue and the total, for programs.
 Table phases_table(const std::vector<Finding>& findings) {
   Table table{
@@ -87,32 +83,37 @@ Table phases_table(const std::vector<Finding>& findings) {
   for (const Finding& phase : findings) {
     if (phase.kind != "phase_time") continue;
     table.add({phase.subject, phase.number("total_s"), phase.number("share"), phase.integer("launches"),
-               value_or_null(&phase, "of_bound")});
+               phase.value("of_bound")});
   }
   table.add({"residue", pass.number("residue_s"), share_of(pass.number("residue_s"), whole), nullptr, nullptr});
-  table.add({"step", whole, 1.0, pass.integer("launches"), value_or_null(find(findings, "pass_bound"), "of_bound")});
+  const Finding* const bound = find(findings, "pass_bound");
+  table.add({"step", whole, 1.0, pass.integer("launches"), bound == nullptr ? Json() : bound->value("of_bound")});
   return table;
 }
 
-// The table and key of a comparison, and the view that shows them.
+// The launches that a comparison sums, the name for them, and the view that shows it.
 struct ComparedRows {
   ProfileView view;
   const char* name;
-  ComparedBy by;
+  std::string (*key)(const TraceLaunch& launch);
+  bool (*test)(const TraceLaunch& launch) = nullptr;
 };
-constexpr std::array kCompared{ComparedRows{ProfileView::kClasses, "compared_classes", ComparedBy::kClass},
-                               ComparedRows{ProfileView::kLayers, "compared_parts", ComparedBy::kPart},
-                               ComparedRows{ProfileView::kKernels, "compared_kernels", ComparedBy::kKernel},
-                               ComparedRows{ProfileView::kOps, "compared_ops", ComparedBy::kOp},
-                               ComparedRows{ProfileView::kAttention, "compared_attention", ComparedBy::kAttention}};
+constexpr std::array kCompared{ComparedRows{ProfileView::kClasses, "compared_classes", class_key},
+                               ComparedRows{ProfileView::kLayers, "compared_parts", part_key},
+                               ComparedRows{ProfileView::kKernels, "compared_kernels", kernel_of},
+                               ComparedRows{ProfileView::kOps, "compared_ops",
+                                            [](const TraceLaunch& l) { return fmt::format("{} {}", l.phase, l.op); }},
+                               ComparedRows{ProfileView::kAttention, "compared_attention",
+                                            [](const TraceLaunch& l) { return fmt::format("{} {}", l.phase, l.range); },
+                                            [](const TraceLaunch& l) { return !l.range.empty(); }}};
 
 // The ratio, shown to people with its interval, and the ends of the interval for programs.
 void add_ratio(const std::optional<double>& ratio, const std::optional<Interval>& interval,
                std::vector<TableCell>& cells) {
   TableCell& cell = cells.emplace_back(ratio);
   if (ratio && interval) cell.text = ratio_with_interval(*ratio, interval->low, interval->high);
-  cells.emplace_back(interval ? Json(interval->low) : Json(nullptr));
-  cells.emplace_back(interval ? Json(interval->high) : Json(nullptr));
+  for (const auto end : {&Interval::low, &Interval::high})
+    cells.emplace_back(interval ? Json(*interval.*end) : Json(nullptr));
 }
 
 }  // namespace
@@ -163,7 +164,7 @@ std::vector<Table> compared_tables(const ComparedProfile& a, const ComparedProfi
         .columns = columns_from(fmt::format("<part=; {0}_s={0}; {1}_s={1}; saved_s=saved; speedup=gain; speedup_low; "
                                             "speedup_high",
                                             a.title, b.title))};
-    for (const ComparedPart& part : compared_parts(*a.trace, *b.trace, one.by)) {
+    for (const ComparedPart& part : compared_parts(*a.trace, *b.trace, one.key, one.test)) {
       std::vector<TableCell> cells{part.part, part.a, part.b, part.saved()};
       if (part.part == "step") cells.front().text = pass_of(*a.trace);
       add_ratio(part.ratio, part.interval, cells);
@@ -182,8 +183,7 @@ Table cast_table(const std::vector<std::pair<ComparedProfile, ComparedProfile>>&
   for (const auto& [a, b] : pairs) {
     const Finding cost = cast_cost(a, b);
     std::vector<TableCell> cells{cost.subject, cost.text("from"), cost.text("to")};
-    for (const char* const key : {"casts_s", "cast_share", "from_s", "to_s"})
-      cells.emplace_back(value_or_null(&cost, key));
+    for (const char* const key : {"casts_s", "cast_share", "from_s", "to_s"}) cells.emplace_back(cost.value(key));
     std::optional<Interval> interval;
     if (cost.has("speedup_low")) interval = Interval{cost.number("speedup_low"), cost.number("speedup_high")};
     add_ratio(cost.has("speedup") ? std::optional(cost.number("speedup")) : std::nullopt, interval, cells);
@@ -218,7 +218,7 @@ Table class_share_table(const std::vector<ComparedProfile>& profiles) {
 
 PointAnswer compared_answer(const ComparedProfile& a, const ComparedProfile& b, ProfileView view) {
   PointAnswer answer{.name = fmt::format("{} compared with {}: {}", a.title, b.title, b.point)};
-  const ComparedPart whole = compared_parts(*a.trace, *b.trace, ComparedBy::kClass).back();
+  const ComparedPart whole = compared_parts(*a.trace, *b.trace, class_key).back();
   if (whole.ratio) {
     const auto& [low, high] = whole.interval.value_or(Interval{});
     const std::string ratio =
@@ -232,8 +232,7 @@ PointAnswer compared_answer(const ComparedProfile& a, const ComparedProfile& b, 
 }
 
 std::string disturbed_line(const std::vector<ComparedProfile>& profiles) {
-  const auto count =
-      std::ranges::count_if(profiles, [](const ComparedProfile& profile) { return is_disturbed(*profile.trace); });
+  const auto count = std::ranges::count_if(profiles, [](const auto& profile) { return is_disturbed(*profile.trace); });
   if (count == 0) return "";
   return fmt::format("! {} of {} profiles {} disturbed: trust shares, not times", count, profiles.size(),
                      count == 1 ? "is" : "are");

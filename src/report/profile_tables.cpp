@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "base/words.h"
@@ -17,23 +17,24 @@
 namespace laptime {
 namespace {
 
-constexpr char kSeparator = '\x1f';  // separates the parts of a key
-
-std::string key_of(std::initializer_list<std::string_view> parts) {
-  return joined(std::span<const std::string_view>(parts.begin(), parts.size()), std::string_view(&kSeparator, 1));
-}
-
 struct SumRow {
   std::vector<TableCell> texts;
   LaunchSum sum;
   std::optional<size_t> inside = {};  // index of the row whose sum includes this one
 };
 
-SumRow row_of(LaunchSum sum) {
-  SumRow row;
-  for (const std::string_view part : names_in(sum.key, kSeparator)) row.texts.emplace_back(part);
-  row.sum = std::move(sum);
-  return row;
+// The text cells of a launch's row. Launches with equal texts share a row.
+using RowTexts = std::function<std::vector<std::string>(const TraceLaunch& launch)>;
+
+// Rows in the order of their first launches.
+std::vector<SumRow> rows_of(const RowTexts& texts, const StepTrace& trace, const LaunchTest& test) {
+  const auto key = [&](const TraceLaunch& launch) { return joined(texts(launch), "\n"); };
+  std::vector<SumRow> rows;
+  for (LaunchSum& sum : sum_launches(trace, key, test)) {
+    const std::vector<std::string> words = texts(sum.first);
+    rows.push_back({{words.begin(), words.end()}, std::move(sum)});
+  }
+  return rows;
 }
 
 // Share, time, calls and the fraction of the bound; the other columns are only for programs if `is_short`.
@@ -118,16 +119,14 @@ Table sum_table(const std::string& name, std::string_view text_columns, const st
   return table;
 }
 
-// Sums launches by a key, largest first, or phase by phase if `by_phase`.
-std::vector<SumRow> rows_by(const LaunchKey& key, const StepTrace& trace, const LaunchTest& test, bool by_phase) {
-  std::vector<SumRow> rows;
-  for (LaunchSum& sum : largest_first(sum_launches(trace, key, test))) rows.push_back(row_of(std::move(sum)));
+// Sorts rows by time, longest first, or phase by phase if `by_phase`.
+std::vector<SumRow> longest_first(std::vector<SumRow> rows, const StepTrace& trace, bool by_phase) {
+  std::ranges::stable_sort(rows, std::greater{}, [](const SumRow& row) { return row.sum.total; });
   if (!by_phase) return rows;
-  const std::vector<std::string> phases = phases_of(trace);
-  const auto rank = [&](const SumRow& row) {
-    return std::ranges::find(phases, row.texts.front().value.text()) - phases.begin();
-  };
-  std::ranges::stable_sort(rows, {}, rank);
+  const std::vector<LaunchSum> phases = sum_launches(trace, phase_of);
+  std::ranges::stable_sort(rows, {}, [&](const SumRow& row) {
+    return std::ranges::find(phases, row.sum.first.phase, &LaunchSum::key) - phases.begin();
+  });
   return rows;
 }
 
@@ -135,26 +134,36 @@ std::vector<SumRow> rows_by(const LaunchKey& key, const StepTrace& trace, const 
 // the time between launches, unless launches are selected.
 Table shares_table(const StepTrace& trace, const LaunchTest& test) {
   const StepTotals totals = totals_of(trace);
-  const PhaseClassTimes times = class_times(trace, test);
+  const std::vector<LaunchSum> phases = sum_launches(trace, phase_of, test);
+  const RowTexts class_and_phase = [](const TraceLaunch& launch) {
+    return std::vector{class_of(launch), phase_of(launch)};
+  };
+  std::map<std::string, std::map<std::string, double>> seconds;  // of each class in each phase
+  for (const SumRow& row : rows_of(class_and_phase, trace, test))
+    seconds[class_of(row.sum.first)][phase_of(row.sum.first)] = row.sum.total;
+  std::map<std::string, double> of_phases;
   std::string columns = "<class=class; ";
-  for (const std::string& phase : times.phases) columns += fmt::format("{0}_s={0}@2; {0}_share=of {0}@1; ", phase);
-  const auto has = [&](std::string_view phase) { return std::ranges::find(times.phases, phase) != times.phases.end(); };
-  const bool has_both = has("forward") && has("backward");
+  for (const LaunchSum& phase : phases) {
+    of_phases[phase.key] = phase.total;
+    columns += fmt::format("{0}_s={0}@2; {0}_share=of {0}@1; ", phase.key);
+  }
+  const bool has_both = of_phases.contains("forward") && of_phases.contains("backward");
   if (has_both) columns += "forward_backward_share=of fwd+bwd@3; ";
   columns += fmt::format("step_s={0}; step_share=of {0}", pass_of(trace) == "step" ? "step" : "pass");
   Table table{.name = "shares", .columns = columns_from(columns)};
-  const auto without_optimizer = [&](const std::vector<double>& seconds) {
+  const auto without_optimizer = [](const std::map<std::string, double>& by_phase) {
     double sum = 0;
-    for (size_t i = 0; i < times.phases.size(); ++i) sum += times.phases[i] == "optimizer" ? 0 : seconds[i];
+    for (const auto& [phase, time] : by_phase) sum += phase == "optimizer" ? 0 : time;
     return sum;
   };
-  for (const PhaseClassTimes::Row& row : times.rows) {
-    std::vector<TableCell> cells{row.work_class};
-    for (size_t i = 0; i < times.phases.size(); ++i) {
-      cells.emplace_back(row.seconds[i]);
-      cells.emplace_back(share_of(row.seconds[i], times.phase_totals[i]));
+  for (const LaunchSum& row : largest_first(sum_launches(trace, class_of, test))) {
+    std::vector<TableCell> cells{row.key};
+    std::map<std::string, double>& of_row = seconds[row.key];
+    for (const LaunchSum& phase : phases) {
+      cells.emplace_back(of_row[phase.key]);
+      cells.emplace_back(share_of(of_row[phase.key], phase.total));
     }
-    if (has_both) cells.emplace_back(share_of(without_optimizer(row.seconds), without_optimizer(times.phase_totals)));
+    if (has_both) cells.emplace_back(share_of(without_optimizer(of_row), without_optimizer(of_phases)));
     cells.emplace_back(row.total);
     cells.emplace_back(share_of(row.total, totals.step));
     table.add(std::move(cells));
@@ -170,12 +179,9 @@ Table shares_table(const StepTrace& trace, const LaunchTest& test) {
 }
 
 bool has_single_layer(const StepTrace& trace, const LaunchTest& test) {
-  std::set<int64_t> layers;
-  for (size_t i = 0; i < trace.launch_count(); ++i) {
-    const TraceLaunch launch = trace.launch(i);
-    if (launch.layer >= 0 && (!test || test(launch))) layers.insert(launch.layer);
-  }
-  return layers.size() == 1;
+  const auto layer = [](const TraceLaunch& launch) { return std::to_string(launch.layer); };
+  return std::ranges::count_if(sum_launches(trace, layer, test),
+                               [](const LaunchSum& sum) { return sum.first.layer >= 0; }) == 1;
 }
 
 // The tree of scopes, level by level: each node sums everything inside it.
@@ -191,12 +197,10 @@ class ScopeTree {
       if (level.empty()) break;
       levels_.push_back(std::move(level));
       const auto path_and_layer = [&](const TraceLaunch& launch) {
-        return fmt::format("{}{}\n", path(launch), launch.layer);
+        return fmt::format("{}{}", path(launch), launch.layer);
       };
       for (const LaunchSum& sum : sum_launches(trace, path_and_layer, is_here)) {
-        const size_t end = sum.key.rfind(kSeparator) + 1;
-        if (const int64_t layer = std::stoll(sum.key.substr(end)); layer >= 0)
-          layers_[sum.key.substr(0, end)].emplace_back(layer, sum.total);
+        if (sum.first.layer >= 0) layers_[path(sum.first)].emplace_back(sum.first.layer, sum.total);
       }
     }
   }
@@ -208,8 +212,7 @@ class ScopeTree {
   }
 
  private:
-  // The outermost modules down to a depth, each followed by the separator; empty for a launch that is not nested that
-  // deep.
+  // The outermost modules down to a depth, one per line; empty for a launch that is not nested that deep.
   static std::string path_of(const TraceLaunch& launch, size_t depth, bool each_layer, bool by_phase) {
     std::vector<std::string> modules;
     if (by_phase) modules.emplace_back(launch.phase);
@@ -218,7 +221,7 @@ class ScopeTree {
     if (modules.empty()) modules.emplace_back("(no scope)");
     if (depth >= modules.size()) return "";
     std::string path;
-    for (size_t i = 0; i <= depth; ++i) path += modules[i] + kSeparator;
+    for (size_t i = 0; i <= depth; ++i) path += modules[i] + "\n";
     return path;
   }
 
@@ -271,21 +274,19 @@ Table attention_table(const StepTrace& trace, const ProfileQuery& query) {
   const LaunchTest in_attention = [&](const TraceLaunch& launch) {
     return !launch.range.empty() && (!query.test || query.test(launch));
   };
-  std::vector<SumRow> rows;
-  const auto part = [](const TraceLaunch& launch) {
-    return key_of({launch.phase, part_of_attention(launch), launch.work_class});
+  const RowTexts part = [](const TraceLaunch& launch) {
+    return std::vector{phase_of(launch), part_of_attention(launch), class_of(launch)};
   };
-  const auto phase = [](const TraceLaunch& launch) {
-    return key_of({launch.phase, "scaled dot product attention", "all"});
+  const RowTexts whole = [](const TraceLaunch& launch) {
+    return std::vector<std::string>{phase_of(launch), "scaled dot product attention", "all"};
   };
-  for (LaunchSum& sum : sum_launches(trace, part, in_attention)) rows.push_back(row_of(std::move(sum)));
+  std::vector<SumRow> rows = rows_of(part, trace, in_attention);
   const size_t parts = rows.size();
-  for (LaunchSum& sum : sum_launches(trace, phase, in_attention)) {
-    SumRow whole = row_of(std::move(sum));
+  for (SumRow& row : rows_of(whole, trace, in_attention)) {
     for (size_t i = 0; i < parts; ++i) {
-      if (rows[i].texts.front().value == whole.texts.front().value) rows[i].inside = rows.size();
+      if (rows[i].sum.first.phase == row.sum.first.phase) rows[i].inside = rows.size();
     }
-    rows.push_back(std::move(whole));
+    rows.push_back(std::move(row));
   }
   Table table = sum_table("attention", "<phase=phase; <part=part; <class=class", rows, trace, query);
   if (rows.empty()) table.notes.emplace_back("no selected launch belongs to attention");
@@ -300,23 +301,24 @@ std::vector<Table> profile_tables(const StepTrace& trace, const ProfileQuery& qu
   const bool by_shape = query.by == ProfileBy::kShape;
   const bool by_phase = query.by == ProfileBy::kPhase;
   const auto shows = [&](ProfileView view) { return query.view == view || query.view == ProfileView::kAll; };
-  const auto add = [&](const char* name, const char* columns, const LaunchKey& key, bool in_phases = false) {
-    tables.push_back(sum_table(name, columns, rows_by(key, trace, query.test, in_phases), trace, query));
+  const auto add = [&](const char* name, const char* columns, const RowTexts& texts, bool in_phases = false) {
+    const std::vector<SumRow> rows = longest_first(rows_of(texts, trace, query.test), trace, in_phases);
+    tables.push_back(sum_table(name, columns, rows, trace, query));
   };
   const auto of_layer = [&](std::string name, const TraceLaunch& launch) {
     const bool is_split = query.by == ProfileBy::kLayer && launch.layer >= 0;
     return is_split ? fmt::format("{} layers.{}", name, launch.layer) : name;
   };
-  const LaunchKey kernel = [&](const TraceLaunch& launch) {
-    std::string name = of_layer(fmt::format("{}:{}", launch.op, launch.kernel), launch);
+  const RowTexts kernel = [&](const TraceLaunch& launch) {
+    std::string name = of_layer(kernel_of(launch), launch);
     if (by_shape) name += fmt::format(" {}", launch.signature.substr(launch.signature.find('(')));
-    return by_phase ? key_of({launch.phase, name}) : name;
+    return by_phase ? std::vector{phase_of(launch), name} : std::vector{name};
   };
-  const LaunchKey op = [&](const TraceLaunch& launch) {
-    return key_of({launch.phase, of_layer(std::string(by_shape ? launch.signature : launch.op), launch)});
+  const RowTexts op = [&](const TraceLaunch& launch) {
+    return std::vector{phase_of(launch), of_layer(std::string(by_shape ? launch.signature : launch.op), launch)};
   };
-  const LaunchKey work_class = [&](const TraceLaunch& launch) {
-    return key_of({launch.phase, of_layer(class_of(launch), launch)});
+  const RowTexts work_class = [&](const TraceLaunch& launch) {
+    return std::vector{phase_of(launch), of_layer(class_of(launch), launch)};
   };
   if (shows(ProfileView::kKernels) || is_summary)
     add("kernels", by_phase ? "<phase=phase; <kernel=kernel" : "<kernel=kernel", kernel);

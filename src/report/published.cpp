@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/words.h"
-#include "table/csv_lines.h"
+#include "table/text.h"
 
 namespace laptime {
 namespace {

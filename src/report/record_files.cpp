@@ -72,10 +72,7 @@ void csv(const Records& records, std::string_view column_list, const TextSink& s
     all_leaves(records, sink);
     return;
   }
-  Speedups speedups;
-  std::vector<Column> columns = data_columns(column_list, speedups, records);
-  plan_speedups(columns, records, speedups);
-  add_speedups(columns, records, speedups);
+  std::vector<Column> columns = data_columns(column_list, records);
   leave_out_empty(columns, records);
   std::vector<Json> line;
   line.reserve(columns.size());
@@ -99,19 +96,15 @@ void json(const Records& records, const TextSink& sink) {
   sink(is_empty ? "]\n" : "\n]\n");
 }
 
-JsonLines::JsonLines(std::string_view columns, const Records& expected)
-    : is_whole_(columns == "all"), speedups_(std::make_unique<Speedups>()) {
-  if (is_whole_) return;
-  columns_ = data_columns(columns, *speedups_, expected);
-  plan_speedups(columns_, expected, *speedups_);
-  add_speedups(columns_, expected, *speedups_);
+JsonLines::JsonLines(std::string_view columns, const Records& expected) : is_whole_(columns == "all") {
+  if (!is_whole_) columns_ = data_columns(columns, expected);
 }
 
 Extent JsonLines::extent() const { return is_whole_ ? Extent::kWhole : extent_of_columns(columns_); }
 
 std::string JsonLines::line(const Record& record) {
   if (is_whole_) return to_text(record) + "\n";
-  speedups_->add(record);
+  add_baseline(columns_, record);
   Json row = Json::object();
   for (const Column& column : columns_) row[column.title] = column.read(record, "");
   return row.dump() + "\n";

@@ -1,8 +1,6 @@
 // Records as data: CSV, JSON, JSON lines, and one line per sample.
 #pragma once
 
-#include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,7 +32,6 @@ class JsonLines {
 
  private:
   bool is_whole_ = false;
-  std::unique_ptr<Speedups> speedups_;  // referenced by the columns
   std::vector<Column> columns_;
 };
 

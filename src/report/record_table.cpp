@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <optional>
 #include <utility>
@@ -59,7 +58,6 @@ std::string run_text(const Record& first) {
 struct Rows {
   std::string list;
   Heading heading;
-  Speedups speedups;  // referenced by the columns
   std::vector<Column> columns;
   TrustLine trust;
   std::optional<Record> first;
@@ -68,25 +66,26 @@ struct Rows {
     choose_columns(records);
     share_peak_by(mfu, records);
   }
-  Rows(const Rows&) = delete;
-  Rows& operator=(const Rows&) = delete;
 
   bool are_few() const { return heading.row_count() <= kFewRecords; }
   Column* find(std::string_view title) { return column_titled(columns, title); }
+  // The baselines with which the rows compare; null if no column compares rows.
+  const Speedups* speedups() const {
+    const auto found = std::ranges::find_if(columns, [](const Column& column) { return column.speedups != nullptr; });
+    return found == columns.end() ? nullptr : found->speedups.get();
+  }
   Extent extent() const { return std::max(extent_of_columns(columns), Extent::kListed); }
 
   void choose_columns(const Records& records) {
-    columns = columns_of(list, speedups, records);
+    columns = columns_of(list, records);
     if (is_default(list)) {
       suit(columns, heading);
       for (Column& column : columns) column.of_phase = false;  // phases are columns
       if (!heading.some_measured())
         std::erase_if(columns, [](const Column& one) { return one.title == "uncertainty"; });
-      if (are_few()) {
-        std::vector<Column> ratio = columns_of("speedup", speedups, records);
-        plan_speedups(ratio, records, speedups);
-        ratio.front().of_phase = false;
-        if (speedups.any() && find("speedup") == nullptr) columns.push_back(std::move(ratio.front()));
+      if (are_few() && find("speedup") == nullptr) {
+        Column ratio = columns_of("speedup", records).front();
+        if (ratio.speedups->any()) columns.push_back(std::move(ratio));
       }
     } else {
       name_rows(records);
@@ -96,17 +95,17 @@ struct Rows {
         if (heading.some_of_others()) append("system");
       }
     }
-    plan_speedups(columns, records, speedups);
-    const std::vector<std::string> baselines = speedups.descriptions();
-    if (Column* const ratio = find("speedup"); ratio != nullptr && !baselines.empty())
+    if (Column* const ratio = find("speedup"); ratio != nullptr && ratio->speedups->any()) {
+      const std::vector<std::string> baselines = ratio->speedups->descriptions();
       ratio->shown = baselines.size() == 1 ? "vs " + baselines.front() : "vs baseline";
+    }
   }
 
   // Replaces mfu by another metric.
   void share_peak_by(std::string_view metric, const Records& records) {
     Column* const share = find("mfu");
     if (share == nullptr || metric == share->title) return;
-    Column other = columns_of(metric, speedups, records).front();
+    Column other = columns_of(metric, records).front();
     other.shown = peak_share_words(metric);
     other.drop = share->drop;
     *share = std::move(other);
@@ -127,7 +126,7 @@ struct Rows {
     records.each(extent, [&](const Record& record) {
       std::string settings;
       for (const Column& column : columns) {
-        if (column.setting) settings += column.cell(record, "", &heading) + '\n';
+        if (column.setting) settings += plain_text(column.read(record, "")) + '\n';
       }
       const std::string& own = record.label.empty() ? record.name : record.label;
       is_ambiguous = names.try_emplace(settings, own).first->second != own;
@@ -160,21 +159,11 @@ struct Rows {
     return table;
   }
 
-  TableCell cell_of(const Column& column, const Record& record, std::string_view phase) const {
-    TableCell cell(column.read(record, phase));
-    if (column.text_of) {
-      cell.text = column.text_of(record, phase, &heading);
-      if (cell.text.empty()) cell.text = " ";
-    }
-    if (column.uncertainty) cell.uncertainty = column.uncertainty(record, phase).value_or(0);
-    return cell;
-  }
-
   TableRow row_of(const Record& record, bool is_planned = false) const {
     TableRow row;
     for (const Column& column : columns) {
       if (!column.setting && (is_planned || !has_times(record))) break;
-      row.cells.push_back(cell_of(column, record, ""));
+      row.cells.push_back(column.cell(record, "", &heading));
     }
     if (!is_planned && record.status != Status::kOk)
       row.remark = fmt::format("{}: {}", name_of(record.status), reason_of(record));
@@ -187,7 +176,7 @@ struct Rows {
     for (const std::string& phase : phases_of(record)) {
       TableRow& row = rows.emplace_back();
       for (const Column& column : columns)
-        row.cells.push_back(column.of_phase ? cell_of(column, record, phase) : TableCell(nullptr, " "));
+        row.cells.push_back(column.of_phase ? column.cell(record, phase, &heading) : TableCell(nullptr, " "));
       row.cells.front().text = "  " + phase;
     }
     return rows;
@@ -234,7 +223,6 @@ struct TableStream::State : Rows {
   std::optional<GrowingTable> rows;
   std::optional<AttentionTable> attention;
   bool is_point = false;  // a single record shown in sentences
-  bool compares = false;  // some column compares rows
   FastestRow fastest;
   std::optional<Record> too_large;  // the smallest point that is out of memory
   std::string run;                  // run of the previous row
@@ -242,15 +230,14 @@ struct TableStream::State : Rows {
   State(const TableStyle& style, std::string_view list, const Records& expected)
       : Rows(list, style.mfu, expected), style(style) {
     if (list == "attention" && are_few() && AttentionTable::suits(expected)) {
-      attention.emplace(expected);
+      attention.emplace(expected, style);
       return;
     }
-    compares = std::ranges::find(columns, true, &Column::compares) != columns.end();
     is_point = list == kDefault && heading.row_count() == 1;
     Table table = empty_table();
     table.with_header = !style.quiet;
     for (size_t i = 0; i < columns.size(); ++i) {
-      if (columns[i].compares) table.columns[i].width = columns[i].width;  // baselines are not known yet
+      if (columns[i].speedups) table.columns[i].width = columns[i].width;  // baselines are not known yet
     }
     size_t examples = 0;
     expected.each(extent(), [&](const Record& record) {
@@ -275,14 +262,14 @@ struct TableStream::State : Rows {
   }
 
   std::string add(const Record& record) {
-    if (compares) speedups.add(record);
+    add_baseline(columns, record);
     note(record);
     if (is_smaller_shortage(record, too_large)) too_large = record;
-    if (attention) return attention->add(record, style);
+    if (attention) return attention->add(record);
     const bool is_stored = style.stored_runs != nullptr && style.stored_runs->contains(record.run);
     if (is_point) return point_text(record, heading, style, style.quiet, is_stored, style.mfu) + details(record);
     TableRow row = row_of(record);
-    if (compares) fastest.add(record, speedups, heading);
+    if (speedups() != nullptr) fastest.add(record, *speedups(), heading);
     std::vector<std::string> remarks{row.remark};
     if (is_stored) remarks.emplace_back("from the store");
     if (is_predicted(record) && heading.some_measured()) remarks.emplace_back("predicted");
@@ -301,7 +288,7 @@ struct TableStream::State : Rows {
     std::vector<std::string> lines;
     if (style.quiet || !first) return lines;
     if (!is_point) {
-      if (find("speedup") != nullptr && are_few()) lines.push_back(fastest.line());
+      if (find("speedup") != nullptr) lines.push_back(fastest.line());
       lines.push_back(shared_line());
     }
     if (style.verbose) {
@@ -317,7 +304,7 @@ struct TableStream::State : Rows {
   }
 
   std::string end() {
-    std::string text = attention ? attention->end(style) : "";
+    std::string text = attention ? attention->end() : "";
     for (const std::string& line : lines_below()) text += wrapped(line, style);
     if (style.verbose && !style.quiet && too_large) text += explain_shortage(*too_large);
     return text;
@@ -328,10 +315,7 @@ TableStream::TableStream(const TableStyle& style, std::string_view columns, std:
     : TableStream(style, columns, RecordList(expected)) {}
 
 TableStream::TableStream(const TableStyle& style, std::string_view columns, const Records& expected)
-    : state_(std::make_unique<State>(style, columns, expected)) {
-  // If all rows are known, a row may compare with a baseline that comes after it.
-  add_speedups(state_->columns, expected, state_->speedups);
-}
+    : state_(std::make_unique<State>(style, columns, expected)) {}
 
 TableStream::TableStream(TableStream&& other) noexcept = default;
 TableStream& TableStream::operator=(TableStream&& other) noexcept = default;
@@ -354,7 +338,6 @@ void table(const Records& records, const TableStyle& style, std::string_view col
 
 void markdown(const Records& records, const TableStyle& style, std::string_view list, const TextSink& sink) {
   Rows rows(list, style.mfu, records);
-  add_speedups(rows.columns, records, rows.speedups);
   Table table = rows.empty_table();
   records.each(rows.extent(), [&](const Record& record) {
     rows.note(record);

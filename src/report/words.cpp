@@ -94,7 +94,7 @@ std::string number_words(const Finding& f, std::string_view key, std::string_vie
 }
 
 std::string value_words(const Finding& f, std::string_view key, std::string_view how) {
-  if (key == "subject") return how == "category" ? category_words(f.subject) : f.subject;
+  if (key == "subject") return how == "category" ? spaced(f.subject) : f.subject;
   if (key == "interval") return percent_interval(f, how == "1" ? 1 : 0);
   if (key == "usable") return usable_words(f);
   if (how == "place") return f.text(key) == "optimizer" ? "the optimizer" : f.text(key);
@@ -311,7 +311,7 @@ std::vector<std::string> memory_shares(const std::vector<Finding>& findings, siz
   std::vector<double> bytes;
   for (const Finding& finding : findings) {
     if (finding.kind != "memory_share") continue;
-    names.push_back(category_words(finding.subject));
+    names.push_back(spaced(finding.subject));
     bytes.push_back(finding.number("bytes"));
   }
   const std::vector<int64_t> percents = whole_percents(bytes);
@@ -361,7 +361,7 @@ std::string usable_words(const Finding& memory) {
   return bytes;
 }
 
-std::string category_words(std::string_view key) {
+std::string spaced(std::string_view key) {
   std::string text(key);
   std::ranges::replace(text, '_', ' ');
   return text;

@@ -10,23 +10,9 @@ namespace {
 
 constexpr size_t kIndentOfFurther = 4;
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  for (size_t begin = 0; begin <= text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    lines.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return lines;
-}
-
 size_t longest_word(std::string_view text) {
   size_t longest = 0;
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(' '), text.size());
-    longest = std::max(longest, display_width(text.substr(0, end)));
-    text.remove_prefix(std::min(text.size(), end + 1));
-  }
+  for (const std::string_view word : fields_of(text, ' ')) longest = std::max(longest, display_width(word));
   return longest;
 }
 
@@ -81,9 +67,9 @@ size_t GrowingTable::needed() const {
 
 void GrowingTable::lay_out() {
   std::vector<std::vector<std::string>> all;
-  for (const TableRow& row : table_.rows) all.push_back(texts_of(row));
-  size_t remark = 0;  // end of rows with all cells, where the remark begins
+  size_t remark = 0;  // width of the widest remark after all cells of its row
   for (const TableRow& row : table_.rows) {
+    all.push_back(texts_of(row));
     if (row.cells.size() == table_.columns.size() && !row.remark.empty())
       remark = std::max(remark, kColumnGap + display_width(row.remark));
   }
@@ -97,15 +83,14 @@ void GrowingTable::lay_out() {
     places_.push_back({.column = i, .width = width});
   }
   const bool is_limited = style_.width > 0;
-  while (is_limited && needed() > style_.width && drop_column()) {}
-  if (is_limited && needed() > style_.width) shorten();
-  if (is_limited && needed() > style_.width) fold();
+  const auto is_too_wide = [&] { return is_limited && needed() > style_.width; };
+  while (is_too_wide() && drop_column()) {}
+  if (is_too_wide()) shorten();
+  if (is_too_wide()) fold();
   for (Place& place : places_) {  // titles get the remaining space
     if (!table_.with_header) break;
-    const size_t title = display_width(table_.columns[place.column].title);
-    const size_t more = title > place.width ? title - place.width : 0;
-    const size_t used = needed();
-    if (!is_limited || used + more <= style_.width) place.width += more;
+    const size_t title = std::max(place.width, display_width(table_.columns[place.column].title));
+    if (!is_limited || needed() + title - place.width <= style_.width) place.width = title;
   }
   if (is_limited) style_.width += remark;
 }
@@ -192,17 +177,18 @@ std::string GrowingTable::line(const std::vector<std::string>& texts, size_t cou
 }
 
 std::string GrowingTable::header() const {
-  std::vector<std::vector<std::string>> titles(table_.columns.size());
+  std::vector<std::string> titles(table_.columns.size());
+  const auto lines_of = [&](const Place& place) { return fields_of(titles[place.column], '\n'); };
   size_t height = 0;
   for (const Place& place : places_) {
-    titles[place.column] = lines_of(broken_at_spaces(table_.columns[place.column].title, place.width));
-    height = std::max(height, titles[place.column].size());
+    titles[place.column] = broken_at_spaces(table_.columns[place.column].title, place.width);
+    height = std::max(height, lines_of(place).size());
   }
   std::string text;
   for (size_t k = 0; k < height; ++k) {
     std::vector<std::string> cells(table_.columns.size());
     for (const Place& place : places_) {
-      const std::vector<std::string>& lines = titles[place.column];
+      const std::vector<std::string_view> lines = lines_of(place);
       if (k + lines.size() >= height) cells[place.column] = lines[k + lines.size() - height];
     }
     text += line(cells, cells.size(), "");

@@ -21,18 +21,15 @@ std::string markdown_row(const std::vector<std::string>& cells) {
   return text + "\n";
 }
 
-// Omits the unit if the column's header states it.
-std::string text_below_unit(const TableCell& cell, const TableColumn& column, const std::optional<Scale>& scale) {
-  if (!cell.text.empty() || !cell.value.is_number() || !scale) return cell_text(cell, column, scale);
+// Omits the unit if the column's title states it.
+std::string text_below_title(const TableCell& cell, const TableColumn& column, const std::optional<Scale>& scale) {
+  if (!cell.text.empty() || !cell.value.is_number() || !scale || column.title.empty())
+    return cell_text(cell, column, scale);
   return number_text(cell.value.get<double>(), column.unit, *scale, cell.uncertainty);
 }
 
-Json object_of(const Table& table, const TableRow& row) {
-  Json object = Json::object();
-  for (size_t i = 0; i < table.columns.size(); ++i) {
-    if (table.columns[i].for_data) object[table.columns[i].key] = i < row.cells.size() ? row.cells[i].value : nullptr;
-  }
-  return object;
+Json value_at(const TableRow& row, size_t column) {
+  return column < row.cells.size() ? row.cells[column].value : Json(nullptr);
 }
 
 }  // namespace
@@ -44,9 +41,9 @@ std::string markdown_of(const Table& table) {
   std::vector<std::string> rules;
   const bool has_remarks = !std::ranges::all_of(table.rows, &std::string::empty, &TableRow::remark);
   std::vector<bool> shown;
-  for (size_t i = 0; i < table.columns.size(); ++i) shown.push_back(is_shown(table, i));
   for (size_t i = 0; i < table.columns.size(); ++i) {
     const TableColumn& column = table.columns[i];
+    shown.push_back(is_shown(table, i));
     if (!shown[i]) continue;
     const std::string unit = scales[i] ? ", " + std::string(scales[i]->name) : "";
     titles.push_back(markdown_escaped(column.title + (column.title.empty() ? "" : unit)));
@@ -60,16 +57,12 @@ std::string markdown_of(const Table& table) {
   for (const TableRow& row : table.rows) {
     std::vector<std::string> cells;
     if (!row.heading.empty()) {
-      cells.push_back("**" + markdown_escaped(row.heading) + "**");
-      cells.resize(titles.size());
-      text += markdown_row(cells);
-      cells.clear();
+      std::vector<std::string> heading(titles.size());
+      heading.front() = "**" + markdown_escaped(row.heading) + "**";
+      text += markdown_row(heading);
     }
     for (size_t i = 0; i < row.cells.size(); ++i) {
-      const bool has_unit = !table.columns[i].title.empty();
-      if (shown[i])
-        cells.push_back(markdown_cell(has_unit ? text_below_unit(row.cells[i], table.columns[i], scales[i])
-                                               : cell_text(row.cells[i], table.columns[i], scales[i])));
+      if (shown[i]) cells.push_back(markdown_cell(text_below_title(row.cells[i], table.columns[i], scales[i])));
     }
     if (!row.remark.empty()) cells.push_back(markdown_escaped(row.remark));
     cells.resize(titles.size());
@@ -98,7 +91,7 @@ std::string csv_of(const Table& table) {
   for (const TableRow& row : table.rows) {
     cells.clear();
     for (size_t i = 0; i < table.columns.size(); ++i) {
-      if (table.columns[i].for_data) cells.push_back(i < row.cells.size() ? row.cells[i].value : Json(nullptr));
+      if (table.columns[i].for_data) cells.push_back(value_at(row, i));
     }
     text += csv_line(cells);
   }
@@ -107,7 +100,12 @@ std::string csv_of(const Table& table) {
 
 Json json_of(const Table& table) {
   Json rows = Json::array();
-  for (const TableRow& row : table.rows) rows.push_back(object_of(table, row));
+  for (const TableRow& row : table.rows) {
+    Json& object = rows.emplace_back(Json::object());
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      if (table.columns[i].for_data) object[table.columns[i].key] = value_at(row, i);
+    }
+  }
   return rows;
 }
 

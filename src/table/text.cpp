@@ -7,7 +7,6 @@
 #include <array>
 #include <cctype>
 #include <cstdint>
-#include <cstring>
 #include <span>
 
 namespace laptime {
@@ -66,27 +65,12 @@ Decoded decode(std::string_view text) {
 
 bool is_plain(char c) { return c >= 0x20 && c < 0x7F; }
 
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
-    text.replace(at, from.size(), to);
-  }
-}
-
 }  // namespace
 
 bool is_plain_ascii(std::string_view text) {
-  constexpr uint64_t kEach = 0x0101010101010101;
-  uint64_t odd = 0;  // the highest bit of each of eight bytes is set if the byte is above 0x7E or below 0x20
-  while (text.size() >= sizeof odd) {
-    uint64_t bytes = 0;
-    std::memcpy(&bytes, text.data(), sizeof bytes);
-    odd |= bytes | (bytes + kEach) | (bytes - 0x20 * kEach);
-    text.remove_prefix(sizeof odd);
-  }
-  for (const char c : text) {
-    if (!is_plain(c)) return false;
-  }
-  return (odd & (0x80 * kEach)) == 0;
+  bool all = true;
+  for (const char c : text) all &= is_plain(c);  // without an early exit the loop is vectorized
+  return all;
 }
 
 std::string printable(std::string_view text, bool ascii) {
@@ -94,31 +78,27 @@ std::string printable(std::string_view text, bool ascii) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
-    if (is_plain(text[0])) {
-      out += text[0];
-      text.remove_prefix(1);
-      continue;
-    }
     const auto [code, bytes] = decode(text);
-    if (bytes == 0) {
-      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
-      text.remove_prefix(1);
-      continue;
-    }
+    const bool is_invisible = contains(kInvisible, code);
     if (code == '\n') {
       out += "\\n";
     } else if (code == '\t') {
       out += "\\t";
-    } else if (code < 0x80 && contains(kInvisible, code)) {
-      out += fmt::format("\\x{:02x}", static_cast<uint32_t>(code));
-    } else if (contains(kInvisible, code) || (ascii && code >= 0x80)) {
+    } else if (bytes == 0 || (code < 0x80 && is_invisible)) {
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[0]));
+    } else if (is_invisible || (ascii && code >= 0x80)) {
       out += fmt::format("\\u{{{:x}}}", static_cast<uint32_t>(code));
     } else {
       out += text.substr(0, bytes);
     }
-    text.remove_prefix(bytes);
+    text.remove_prefix(std::max<size_t>(bytes, 1));
   }
   return out;
+}
+
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
 }
 
 std::string terminal_text(std::string text, bool unicode) {
@@ -139,16 +119,9 @@ std::string markdown_escaped(std::string_view raw) {
     const char c = text[i];
     // Within a word, an underscore is not markup, and names read better without the escape.
     const bool inside_word = i > 0 && i + 1 < text.size() && is_word(text[i - 1]) && is_word(text[i + 1]);
-    if (c == '<') {
-      out += "&lt;";
-    } else if (c == '&') {
-      out += "&amp;";
-    } else if (std::string_view("\\`*[]|~").find(c) != std::string_view::npos || (c == '_' && !inside_word)) {
-      out += '\\';
-      out += c;
-    } else {
-      out += c;
-    }
+    const bool is_markup = std::string_view("\\`*[]|~").find(c) != std::string_view::npos;
+    if (is_markup || (c == '_' && !inside_word)) out += '\\';
+    out += c == '<' ? "&lt;" : c == '&' ? "&amp;" : std::string(1, c);
   }
   return out;
 }
@@ -169,34 +142,54 @@ std::string csv_text(std::string_view raw) {
   return csv_quoted(is_formula ? "'" + text : text);
 }
 
+std::vector<std::string> take_csv_line(std::string_view& text) {
+  std::vector<std::string> cells(1);
+  bool quoted = false;
+  size_t at = 0;
+  for (; at < text.size() && (quoted || text[at] != '\n'); ++at) {
+    const char c = text[at];
+    if (quoted && c == '"' && at + 1 < text.size() && text[at + 1] == '"') {
+      cells.back() += c;
+      ++at;
+    } else if (c == '"') {
+      quoted = !quoted;
+    } else if (c == ',' && !quoted) {
+      cells.emplace_back();
+    } else if (c != '\r' || quoted) {
+      cells.back() += c;
+    }
+  }
+  text.remove_prefix(std::min(text.size(), at + 1));
+  return cells;
+}
+
+std::vector<std::string_view> fields_of(std::string_view text, char separator) {
+  std::vector<std::string_view> fields;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(separator, begin), text.size());
+    fields.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return fields;
+}
+
 size_t display_width(std::string_view text) {
   if (is_plain_ascii(text)) return text.size();
   size_t width = 0;
   while (!text.empty()) {
-    if (is_plain(text[0])) {
-      ++width;
-      text.remove_prefix(1);
-      continue;
-    }
     const auto [code, bytes] = decode(text);
-    if (contains(kWide, code)) {
-      width += 2;
-    } else if (!contains(kZeroWidth, code)) {
-      width += 1;
-    }
+    width += contains(kWide, code) ? 2 : contains(kZeroWidth, code) ? 0 : 1;
     text.remove_prefix(std::max<size_t>(bytes, 1));
   }
   return width;
 }
 
 std::string pad_right(std::string_view text, size_t width) {
-  const size_t used = display_width(text);
-  return std::string(text) + std::string(width > used ? width - used : 0, ' ');
+  return std::string(text) + std::string(width - std::min(width, display_width(text)), ' ');
 }
 
 std::string pad_left(std::string_view text, size_t width) {
-  const size_t used = display_width(text);
-  return std::string(width > used ? width - used : 0, ' ') + std::string(text);
+  return std::string(width - std::min(width, display_width(text)), ' ') + std::string(text);
 }
 
 std::string without_trailing_spaces(std::string line) {
@@ -222,10 +215,7 @@ std::string broken_at_spaces(std::string_view text, size_t width, size_t hanging
   std::string lines(leading, ' ');
   size_t used = leading;
   bool starts_line = true;
-  text.remove_prefix(leading);
-  while (!text.empty()) {
-    const size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, end);
+  for (const std::string_view word : fields_of(text.substr(leading), ' ')) {
     const size_t columns = display_width(word);
     if (!starts_line && used + 1 + columns > width) {
       lines = without_trailing_spaces(std::move(lines)) + "\n" + std::string(indent, ' ');
@@ -239,9 +229,8 @@ std::string broken_at_spaces(std::string_view text, size_t width, size_t hanging
     lines += word;
     used += columns;
     starts_line = false;
-    text.remove_prefix(std::min(text.size(), end + 1));
   }
-  return lines;
+  return without_trailing_spaces(std::move(lines));
 }
 
 std::string wrapped(const std::string& text, const TextStyle& style, size_t hanging) {

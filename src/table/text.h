@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace laptime {
 
@@ -35,6 +36,12 @@ std::string markdown_escaped(std::string_view raw);
 std::string csv_text(std::string_view raw);
 // Like csv_text, for text that cannot be a formula, such as a number.
 std::string csv_quoted(std::string_view text);
+// The cells of the line at the front of a CSV text, which is taken off. Cells in quotes may hold commas, line ends and
+// doubled quotes.
+std::vector<std::string> take_csv_line(std::string_view& text);
+
+// The parts between separators, which may be empty.
+std::vector<std::string_view> fields_of(std::string_view text, char separator);
 
 // Terminal columns occupied by valid UTF-8: 0 for combining marks, 2 for wide East Asian characters and emoji.
 size_t display_width(std::string_view text);
@@ -44,6 +51,7 @@ std::string pad_right(std::string_view text, size_t width);
 std::string pad_left(std::string_view text, size_t width);
 
 std::string without_trailing_spaces(std::string line);
+void replace_all(std::string& text, std::string_view from, std::string_view to);
 
 // Cuts text to `width` columns, replacing its end with dots.
 std::string shortened(std::string_view text, size_t width, bool unicode);

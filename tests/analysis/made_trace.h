@@ -14,19 +14,30 @@ class MadeTrace {
   // Adds a launch and returns its index.
   int64_t launch(const std::string& phase, const std::string& scope, const std::string& op, int64_t layer = -1,
                  const std::string& part = "") {
+    return launch({.phase = phase,
+                   .scope = scope,
+                   .layer = layer,
+                   .part = part,
+                   .range = "",
+                   .op = op,
+                   .work_class = "elementwise",
+                   .kernel = "plain",
+                   .signature = ""});
+  }
+  int64_t launch(const TraceLaunch& launch) {
     TraceLaunches& l = trace.launches;
-    l.phase.push_back(text(phase));
-    l.scope.push_back(text(scope));
-    l.layer.push_back(layer);
-    l.part.push_back(text(part));
-    l.range.push_back(text(""));
-    l.op.push_back(text(op));
-    l.work_class.push_back(text("elementwise"));
-    l.kernel.push_back(text("plain"));
-    l.signature.push_back(text(op + "()"));
-    l.flops.push_back(0);
-    l.bytes.push_back(0);
-    l.recomputed.push_back(0);
+    l.phase.push_back(text(launch.phase));
+    l.scope.push_back(text(launch.scope));
+    l.layer.push_back(launch.layer);
+    l.part.push_back(text(launch.part));
+    l.range.push_back(text(launch.range));
+    l.op.push_back(text(launch.op));
+    l.work_class.push_back(text(launch.work_class));
+    l.kernel.push_back(text(launch.kernel));
+    l.signature.push_back(text(launch.signature));
+    l.flops.push_back(launch.flops);
+    l.bytes.push_back(launch.bytes);
+    l.recomputed.push_back(launch.recomputed ? 1 : 0);
     return static_cast<int64_t>(l.op.size()) - 1;
   }
 
@@ -90,5 +101,33 @@ class MadeTrace {
     b.last.push_back(buffer.last);
   }
 };
+
+// Two equal layers, a head, and their backward and optimizer. The peak is at launch 4: 1000 + 2000 + 8 bytes of the
+// run, 2 x 300 saved by the layers, 50 saved by the head, and 500 of a gradient.
+inline StepTrace two_layers() {
+  MadeTrace made;
+  made.launch("forward", "layers.0.attn.scores", "matmul", 0, "attn");   // 0
+  made.launch("forward", "layers.0.ffn", "gelu", 0, "ffn");              // 1
+  made.launch("forward", "layers.1.attn.scores", "matmul", 1, "attn");   // 2
+  made.launch("forward", "lm_head", "matmul", -1, "lm_head");            // 3
+  made.launch("backward", "lm_head", "matmul", -1, "lm_head");           // 4
+  made.launch("backward", "layers.1.attn.scores", "matmul", 1, "attn");  // 5
+  made.launch("backward", "layers.0.attn.scores", "matmul", 0, "attn");  // 6
+  made.launch("optimizer", "lm_head", "adamw", -1, "lm_head");           // 7
+  made.buffer(300, 0, 6, true, "activation", "layers.0.attn.scores");
+  made.buffer(20, 1, 2, false);
+  made.buffer(300, 2, 5, true, "activation", "layers.1.attn.scores");
+  made.buffer(50, 3, 4, true);
+  made.buffer(400, 3, 3, false, "workspace");
+  made.buffer(500, 4, 7, false, "gradient", "lm_head.weight");
+  made.resident(1000, "parameter", "lm_head.weight");
+  made.resident(2000, "optimizer_state", "m/lm_head.weight");
+  made.resident(8, "input", "tokens", true);
+  made.trace.resident_bytes = 3072;
+  made.trace.arena_bytes = 1300;
+  made.trace.live_peak_bytes = 1150;
+  made.trace.peak_launch = 4;
+  return made.trace;
+}
 
 }  // namespace laptime

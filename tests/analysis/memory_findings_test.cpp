@@ -1,4 +1,4 @@
-// Ledgers, saved bytes and findings of a handmade trace with known sums.
+// Ledgers, saved bytes, findings and growth of handmade traces with known sums.
 #include "analysis/memory_findings.h"
 
 #include <gmock/gmock.h>
@@ -10,38 +10,9 @@
 #include "analysis/made_trace.h"
 #include "base/json.h"
 #include "record/metrics.h"
-#include "record/step_trace.h"
 
 namespace laptime {
 namespace {
-
-// Two equal layers, a head, and their backward and optimizer. The peak is at launch 4: 1000 + 2000 + 8 bytes of the
-// run, 2 x 300 saved by the layers, 50 saved by the head, and 500 of a gradient.
-StepTrace two_layers() {
-  MadeTrace made;
-  made.launch("forward", "layers.0.attn.scores", "matmul", 0, "attn");   // 0
-  made.launch("forward", "layers.0.ffn", "gelu", 0, "ffn");              // 1
-  made.launch("forward", "layers.1.attn.scores", "matmul", 1, "attn");   // 2
-  made.launch("forward", "lm_head", "matmul", -1, "lm_head");            // 3
-  made.launch("backward", "lm_head", "matmul", -1, "lm_head");           // 4
-  made.launch("backward", "layers.1.attn.scores", "matmul", 1, "attn");  // 5
-  made.launch("backward", "layers.0.attn.scores", "matmul", 0, "attn");  // 6
-  made.launch("optimizer", "lm_head", "adamw", -1, "lm_head");           // 7
-  made.buffer(300, 0, 6, true, "activation", "layers.0.attn.scores");
-  made.buffer(20, 1, 2, false);
-  made.buffer(300, 2, 5, true, "activation", "layers.1.attn.scores");
-  made.buffer(50, 3, 4, true);
-  made.buffer(400, 3, 3, false, "workspace");
-  made.buffer(500, 4, 7, false, "gradient", "lm_head.weight");
-  made.resident(1000, "parameter", "lm_head.weight");
-  made.resident(2000, "optimizer_state", "m/lm_head.weight");
-  made.resident(8, "input", "tokens", true);
-  made.trace.resident_bytes = 3072;
-  made.trace.arena_bytes = 1300;
-  made.trace.live_peak_bytes = 1150;
-  made.trace.peak_launch = 4;
-  return made.trace;
-}
 
 Record held_record() {
   Record record;
@@ -108,9 +79,9 @@ TEST(SavedBytes, MergesEqualLayersAndAddsUp) {
   ASSERT_EQ(saved.blocks[0].tensors.size(), 1U);
   EXPECT_EQ(saved.blocks[0].tensors[0].scope, "attn.scores");
   int64_t parts = 0;
-  for (const SavedPart& part : saved.parts) parts += part.bytes;
+  for (const SavedTensors& part : saved.parts) parts += part.bytes;
   EXPECT_EQ(parts, saved.total);
-  EXPECT_EQ(saved.parts[0].part, "attn");
+  EXPECT_EQ(saved.parts[0].scope, "attn");
   EXPECT_EQ(saved.parts[0].count, 2);
 }
 
@@ -147,8 +118,8 @@ TEST(LargestTensors, MergesEqualLayers) {
   const std::vector<LargeTensors> all = largest_tensors(trace, 4, 100);
   EXPECT_EQ(all[0].name, "m/lm_head.weight");
   EXPECT_EQ(all[1].name, "lm_head.weight");
-  EXPECT_EQ(all[1].category, MemoryCategory::kParameters);
-  EXPECT_EQ(all[2].category, MemoryCategory::kGradients);
+  EXPECT_EQ(category_of(all[1].first), MemoryCategory::kParameters);
+  EXPECT_EQ(category_of(all[2].first), MemoryCategory::kGradients);
   const auto scores = std::ranges::find(all, "layers.*.attn.scores", &LargeTensors::name);
   ASSERT_NE(scores, all.end());
   EXPECT_EQ(scores->buffers.size(), 2U);
@@ -235,6 +206,36 @@ TEST(UsableMemory, UsesTheLimitOrAShareOfDeviceMemory) {
     record.bytes_available = unknown;
     EXPECT_FALSE(usable_memory(record).has_value()) << unknown;
   }
+}
+
+// A step at the given context length: parameters, an activation that grows linearly with it, and scores that grow with
+// its square.
+StepTrace trace_at(int64_t context, const char* scores = "softmax") {
+  MadeTrace made;
+  made.launch("forward", "layers.0.attn", "linear");
+  made.launch("forward", "layers.0.attn.scores", scores);
+  made.launch("backward", "layers.0.attn", "matmul");
+  made.buffer(context * 1024, 0, 2, true);
+  made.buffer(context * context * 16, 1, 2, true);
+  made.buffer(1 << 16, 0, 0, false);  // not held at the peak
+  made.resident(1 << 18, "parameter", "weight");
+  StepTrace trace = made.trace;
+  trace.resident_bytes = 1 << 18;
+  trace.arena_bytes = context * 1024 + context * context * 16;
+  return trace;
+}
+
+TEST(MemoryGrowth, ClassifiesBuffersByPowerOfTheContext) {
+  const Finding growth = memory_growth_finding("step", trace_at(256), 256, trace_at(1024), 1024);
+  EXPECT_EQ(growth.integer("constant_bytes"), 1 << 18);
+  EXPECT_EQ(growth.integer("linear_bytes"), 1024 * 1024);
+  EXPECT_EQ(growth.integer("square_bytes"), 16 * 1024 * 1024);
+  EXPECT_EQ(growth.text("square_op"), "softmax");
+}
+
+TEST(MemoryGrowth, SkipsStepsWithDifferentKernels) {
+  EXPECT_FALSE(
+      memory_growth_finding("step", trace_at(256, "attention"), 256, trace_at(1024), 1024).has("square_bytes"));
 }
 
 }  // namespace

@@ -14,6 +14,8 @@
 namespace laptime {
 namespace {
 
+const LaunchTest kSoftmaxOnly = [](const TraceLaunch& launch) { return launch.work_class == kSoftmaxClass; };
+
 class TraceFindings : public TraceTest {
  protected:
   std::vector<Finding> findings() const { return trace_findings(record_, trace_); }
@@ -167,39 +169,27 @@ TEST_F(TraceFindings, TopKernelHasItsShareAndCalls) {
   EXPECT_EQ(top.integer("products_calls"), 4);
 }
 
-TEST_F(TraceFindings, ClassTimesAddUpByPhase) {
-  const PhaseClassTimes times = class_times(trace_);
-  ASSERT_EQ(times.phases, (std::vector<std::string>{"forward", "backward", "optimizer"}));
-  EXPECT_EQ(times.rows.front().work_class, "matmul");
-  EXPECT_NEAR(times.rows.front().seconds[0], 900e-9, 1e-15);
-  EXPECT_NEAR(times.phase_totals[0] + times.phase_totals[1] + times.phase_totals[2], 1650e-9, 1e-15);
-  const PhaseClassTimes selected =
-      class_times(trace_, [](const TraceLaunch& launch) { return launch.phase == "backward"; });
-  EXPECT_EQ(selected.phases, std::vector<std::string>{"backward"});
-}
-
 TEST_F(TraceFindings, ComparedPartsAreSortedByTimeSaved) {
   StepTrace faster = trace_;
   for (TracedStep& step : faster.steps) {
     step.launches[3] /= 2;  // lm_head in forward: 400 -> 200 ns
     step.total -= 200e-9;
   }
-  const std::vector<ComparedPart> parts = compared_parts(trace_, faster, ComparedBy::kClass);
+  const std::vector<ComparedPart> parts = compared_parts(trace_, faster, class_key);
   EXPECT_EQ(parts.front().part, "forward matmul");
   EXPECT_NEAR(parts.front().saved(), 200e-9, 1e-15);
   EXPECT_NEAR(parts.front().ratio.value(), 900.0 / 700, 1e-12);
   EXPECT_EQ(parts[parts.size() - 2].part, "residue");
   EXPECT_EQ(parts.back().part, "step");
   EXPECT_NEAR(parts.back().saved(), 200e-9, 1e-15);
-  EXPECT_EQ(compared_parts(trace_, faster, ComparedBy::kAttention).size(), 3U) << "scores, softmax, step";
+  EXPECT_EQ(compared_parts(trace_, faster, class_key, kSoftmaxOnly).size(), 2U) << "softmax, step";
 }
 
 TEST_F(TraceFindings, ComparedPartsMayExistOnOneSideOnly) {
   const StepTrace whole = trace_;
   cut(5);
-  const std::vector<ComparedPart> parts = compared_parts(whole, trace_, ComparedBy::kOp);
-  const auto mul =
-      std::find_if(parts.begin(), parts.end(), [](const auto& one) { return one.part == "optimizer mul"; });
+  const std::vector<ComparedPart> parts = compared_parts(whole, trace_, kernel_of);
+  const auto mul = std::find_if(parts.begin(), parts.end(), [](const auto& one) { return one.part == "mul:k"; });
   ASSERT_NE(mul, parts.end());
   EXPECT_FALSE(mul->b.has_value());
   EXPECT_FALSE(mul->ratio.has_value());

@@ -6,8 +6,8 @@
 #include <array>
 #include <string>
 
+#include "analysis/made_trace.h"
 #include "record/record.h"
-#include "record/step_trace.h"
 
 namespace laptime {
 
@@ -31,32 +31,17 @@ class TraceTest : public testing::Test {
     record_.name = "point";
   }
 
-  int64_t text(const std::string& word) {
-    trace_.texts.push_back(word);
-    return static_cast<int64_t>(trace_.texts.size()) - 1;
-  }
-
   void add(const std::string& phase, const std::string& scope, int64_t layer, const std::string& part,
            const std::string& range, const std::string& op, const std::string& work_class, double flops, int64_t bytes,
            std::array<int64_t, 2> nanoseconds) {
-    TraceLaunches& l = trace_.launches;
-    l.phase.push_back(text(phase));
-    l.scope.push_back(text(scope));
-    l.layer.push_back(layer);
-    l.part.push_back(text(part));
-    l.range.push_back(text(range));
-    l.op.push_back(text(op));
-    l.work_class.push_back(text(work_class));
-    l.kernel.push_back(text("k"));
-    l.signature.push_back(text(op + "(float32 [" + std::to_string(bytes) + "])"));
-    l.flops.push_back(flops);
-    l.bytes.push_back(bytes);
-    l.recomputed.push_back(0);
+    const std::string signature = op + "(float32 [" + std::to_string(bytes) + "])";
+    made_.launch({phase, scope, layer, part, range, op, work_class, "k", signature, flops, bytes});
     trace_.steps.resize(2);
     for (size_t i = 0; i < 2; ++i) trace_.steps[i].launches.push_back(nanoseconds.at(i));
   }
 
-  StepTrace trace_;
+  MadeTrace made_;
+  StepTrace& trace_ = made_.trace;
   Record record_;
 };
 

@@ -1,13 +1,15 @@
-// Column sets, and columns by name.
+// Column sets, columns by name, their list, and the order of rows.
 #include "report/columns.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
+#include <set>
 
 #include "base/error.h"
+#include "config/option_table.h"
+#include "config/run_config.h"
 #include "report/filter.h"
 #include "report/record_files.h"
 #include "report/record_table.h"
@@ -18,40 +20,27 @@ namespace {
 
 using testing::HasSubstr;
 
-std::vector<std::string> lines_in(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
 std::string column_error(const std::string& columns) {
-  try {
-    table(stored_records(), {}, columns);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+  return message_of([&] { table(stored_records(), {}, columns); });
 }
 
 // Every table header can be used as a column, as a sort key and in a filter.
 TEST(Columns, AcceptEveryHeaderAsAName) {
   const std::vector<Record> records = stored_records();
   const RecordList list(records);
-  Speedups speedups;
   for (const ColumnSet& set : column_sets()) {
-    std::vector<Column> columns = columns_of(set.name, speedups, list);
-    columns.push_back(columns_of("speedup", speedups, list)[0]);
+    std::vector<Column> columns = columns_of(set.name, list);
+    columns.push_back(columns_of("speedup", list)[0]);
     for (const Column& column : columns) {
       const std::string& header = column.title;
       if (header.find(',') != std::string::npos) continue;
-      EXPECT_EQ(columns_of(header, speedups, list).size(), 1U) << header;
+      EXPECT_EQ(columns_of(header, list).size(), 1U) << header;
       EXPECT_NO_THROW(sort_records(records, header + ":desc")) << header;
       EXPECT_NO_THROW(records_matching(Filter(fmt::format("'{}' != null", header)), records)) << header;
     }
   }
-  for (const Column& column : data_columns("default", speedups, list)) {
-    EXPECT_NO_THROW(columns_of(column.title, speedups, list)) << column.title;
+  for (const Column& column : data_columns("default", list)) {
+    EXPECT_NO_THROW(columns_of(column.title, list)) << column.title;
     EXPECT_NO_THROW(sort_records(records, column.title)) << column.title;
     EXPECT_EQ(value_of(records[0], column.title), column.read(records[0], "")) << column.title;
   }
@@ -60,10 +49,9 @@ TEST(Columns, AcceptEveryHeaderAsAName) {
 TEST(Columns, ShowDuplicatesOnce) {
   const std::vector<Record> records = stored_records();
   const RecordList list(records);
-  const Speedups speedups;
   const auto titles = [&](const char* columns) {
     std::vector<std::string> all;
-    for (const Column& column : columns_of(columns, speedups, list)) all.push_back(column.title);
+    for (const Column& column : columns_of(columns, list)) all.push_back(column.title);
     return all;
   };
   EXPECT_EQ(titles("mean_std,min,max"), titles("mean_std"));
@@ -131,9 +119,8 @@ TEST(Columns, DocumentsKeepTheirStandardDeviation) {
   const Record record = stored_records().front();
   const TimeStats& step = record.time.at("step");
   const RecordList records(std::span(&record, 1));
-  const Speedups speedups;
   const auto value = [&](const char* preset, const char* title) {
-    for (const Column& column : columns_of(preset, speedups, records)) {
+    for (const Column& column : columns_of(preset, records)) {
       if (column.title == title) return column.read(record, "");
     }
     return Json("no such column");
@@ -175,7 +162,7 @@ TEST(Columns, AbbreviateTheArithmetic) {
   const auto cell = [](const char* math_mode) {
     Record record = stored_records().front();
     record.math_mode = math_mode;
-    return columns_of("arithmetic", Speedups(), RecordList({}))[0].read(record, "");
+    return columns_of("arithmetic", RecordList({}))[0].read(record, "");
   };
   EXPECT_EQ(cell("float32"), "float32");
   EXPECT_EQ(cell("float32, predicted"), "float32");
@@ -184,6 +171,50 @@ TEST(Columns, AbbreviateTheArithmetic) {
   EXPECT_EQ(cell("float32, some products of three bfloat16 terms"), "float32 partly split");
   EXPECT_EQ(cell("bfloat16 autocast, float32 accumulation, float32 products of three bfloat16 terms"),
             "bfloat16 autocast, float32 split");
+}
+
+Table made() {
+  Table table{.name = "made", .columns = {text_of_rows("name", "Name"), {.key = "total_s", .title = "Time"}}};
+  table.add({"b", 2});
+  table.add({"a", nullptr});
+  table.add({"c", 1});
+  return table;
+}
+
+TEST(TableOrder, AcceptsKeysAndTitlesInAnyCase) {
+  for (const char* column : {"total_s", "time", "Time:asc"})
+    EXPECT_EQ(row_order(made(), TableOrder(made(), column, false)), (std::vector<size_t>{2, 0, 1})) << column;
+  EXPECT_EQ(row_order(made(), TableOrder(made(), "name:desc", false)), (std::vector<size_t>{2, 0, 1}));
+}
+
+TEST(TableOrder, PutsRowsWithoutAValueLast) {
+  EXPECT_EQ(row_order(made(), TableOrder(made(), "time", true)), (std::vector<size_t>{0, 2, 1}));
+}
+
+TEST(TableOrder, RejectsUnknownColumnAndDirection) {
+  EXPECT_THROW(TableOrder(made(), "tmie", false), Error);
+  EXPECT_THROW(TableOrder(made(), "time:up", false), Error);
+}
+
+TEST(ColumnWords, EveryHeaderOfEverySetIsAccepted) {
+  std::set<std::string> listed;
+  for (const OptionRow& row : option_rows<RunConfig>()) listed.emplace(row.option.flag);  // shown next to its key
+  for (const ColumnWord& word : column_words()) {
+    listed.insert(word.name);
+    EXPECT_FALSE(word.help.empty()) << word.name;
+  }
+  const RecordList none({});
+  for (const ColumnSet& set : column_sets()) {
+    for (const Column& column : set.columns()) {
+      const std::string where = fmt::format("{} of {}", column.title, set.name);
+      EXPECT_TRUE(listed.contains(column.title)) << where;
+      EXPECT_EQ(columns_of(column.title, none).size(), 1U) << where;
+      EXPECT_NO_THROW(sort_records({}, column.title + ":desc")) << where;
+      EXPECT_NO_THROW(Filter(fmt::format("'{}' = 1", column.title)).check(none)) << where;
+    }
+  }
+  EXPECT_TRUE(listed.contains("peak"));
+  EXPECT_TRUE(listed.contains("speedup"));
 }
 
 }  // namespace

@@ -3,10 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include <string>
-#include <vector>
-
 #include "base/json.h"
+#include "report/tables_of.h"
 
 namespace laptime {
 namespace {
@@ -32,23 +30,6 @@ std::vector<ComparedRound> rounds_of(double faster, int count) {
 
 PointAnswer answer_of(const std::vector<ComparedRound>& rounds) {
   return comparison_answer({"mode eager", "mode compile", "step"}, rounds, 0.01);
-}
-
-// The table as a program would read it.
-Table table_named(const PointAnswer& answer, const std::string& name) {
-  for (const AnswerPart& part : answer.parts) {
-    if (part.for_data && part.table.name == name) return part.table;
-  }
-  ADD_FAILURE() << name;
-  return {};
-}
-
-Json cell(const Table& table, size_t row, const std::string& key) {
-  for (size_t i = 0; i < table.columns.size(); ++i) {
-    if (table.columns[i].key == key) return table.rows.at(row).cells.at(i).value;
-  }
-  ADD_FAILURE() << key;
-  return {};
 }
 
 void expect_sum(const Table& table, const std::string& key) {

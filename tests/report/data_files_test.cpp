@@ -14,32 +14,9 @@ namespace {
 
 using testing::HasSubstr;
 
-// Parses CSV according to RFC 4180.
-std::vector<std::vector<std::string>> read_csv(const std::string& text) {
-  std::vector<std::vector<std::string>> rows(1, std::vector<std::string>(1));
-  bool quoted = false;
-  for (size_t i = 0; i < text.size(); ++i) {
-    std::string& cell = rows.back().back();
-    if (quoted) {
-      if (text[i] != '"') {
-        cell += text[i];
-      } else if (i + 1 < text.size() && text[i + 1] == '"') {
-        cell += text[++i];
-      } else {
-        quoted = false;
-      }
-    } else if (text[i] == '"') {
-      quoted = true;
-    } else if (text[i] == ',') {
-      rows.back().emplace_back();
-    } else if (text.compare(i, 2, "\r\n") == 0) {
-      rows.emplace_back(1);
-      ++i;
-    } else {
-      cell += text[i];
-    }
-  }
-  rows.pop_back();
+std::vector<std::vector<std::string>> read_csv(std::string_view text) {
+  std::vector<std::vector<std::string>> rows;
+  while (!text.empty()) rows.push_back(take_csv_line(text));
   return rows;
 }
 
@@ -99,7 +76,7 @@ TEST(JsonLines, HaveNarrowColumnsOrWholeRecords) {
   const RecordList list(records);
   JsonLines narrow("default", list);
   const Json row = Json::parse(narrow.line(records[0]));
-  EXPECT_EQ(row.size(), data_columns("default", Speedups(), list).size());
+  EXPECT_EQ(row.size(), data_columns("default", list).size());
   EXPECT_EQ(row["median_s"], 1.3343);
   EXPECT_EQ(row["context_length"], 256);
   EXPECT_EQ(row["predicted"], false);

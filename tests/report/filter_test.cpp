@@ -20,12 +20,7 @@ using testing::HasSubstr;
 size_t matching(const std::string& text) { return records_matching(Filter(text), stored_records()).size(); }
 
 std::string error_of(const std::string& text) {
-  try {
-    records_matching(Filter(text), stored_records());
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+  return message_of([&] { records_matching(Filter(text), stored_records()); });
 }
 
 TEST(Filter, MatchesRecords) {
@@ -100,7 +95,7 @@ TEST(Filter, MatchesRecords) {
 TEST(Filter, NarrowAddsACondition) {
   for (const auto& [text, count] : {std::pair{"", 5}, std::pair{"status = ok or status = timeout", 3}}) {
     Filter filter(text);
-    filter.narrow("model", "smal");
+    filter.require("model", "~", "smal");
     EXPECT_EQ(records_matching(filter, stored_records()).size(), static_cast<size_t>(count)) << text;
   }
 }
@@ -196,12 +191,7 @@ std::vector<std::string> sorted_by(const std::string& order, const std::string& 
 }
 
 std::string sort_error_of(const std::string& order) {
-  try {
-    sort_records(stored_records(), order);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+  return message_of([&] { sort_records(stored_records(), order); });
 }
 
 TEST(Sort, SortsByColumnsAndDirections) {

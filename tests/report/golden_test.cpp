@@ -44,17 +44,7 @@ TEST(Golden, TablesOfNarrowTerminals) {
 }
 
 TEST(Golden, TablesForNarrowTerminals) {
-  const std::vector<Record> records = stored_records();
-  std::vector<Record> planned(records.size());
-  for (size_t i = 0; i < records.size(); ++i) {
-    planned[i].name = records[i].name;
-    planned[i].label = records[i].label;
-    planned[i].config = records[i].config;
-  }
-  TableStream stream({}, "default,speedup", planned);
-  std::string text;
-  for (const Record& record : records) text += stream.add(record);
-  expect_golden("table_stream.txt", text + stream.end());
+  expect_golden("table_stream.txt", streamed(stored_records(), {}, "default,speedup"));
 }
 
 TEST(Golden, TableWithSpeedup) {
@@ -70,9 +60,7 @@ TEST(Golden, Csv) { expect_golden("narrow.csv", csv(stored_records())); }
 TEST(Golden, CsvOfEverything) { expect_golden("all.csv", csv(stored_records(), "all")); }
 TEST(Golden, Samples) {
   const std::vector<Record> records = stored_records();
-  std::string text;
-  samples_csv(RecordList(records), [&](std::string_view more) { text += more; });
-  expect_golden("samples.csv", text);
+  expect_golden("samples.csv", text_from([&](const TextSink& sink) { samples_csv(RecordList(records), sink); }));
 }
 TEST(Golden, CsvOf2024) { expect_golden("2024.csv", csv(stored_records(), "2024")); }
 TEST(Golden, CsvOf2025a) { expect_golden("2025a.csv", csv(stored_records(), "2025a")); }

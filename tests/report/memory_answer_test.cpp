@@ -10,38 +10,13 @@
 #include "analysis/made_trace.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "report/tables_of.h"
 #include "table/text.h"
 
 namespace laptime {
 namespace {
 
 using testing::HasSubstr;
-
-// Two equal layers, a head, and their backward and optimizer. The peak is at launch 4: 1000 + 2000 + 8 bytes of the
-// run, 2 x 300 saved by the layers, 50 saved by the head, and 500 of a gradient.
-StepTrace two_layers() {
-  MadeTrace made;
-  made.launch("forward", "layers.0.attn.scores", "matmul", 0, "attn");   // 0
-  made.launch("forward", "layers.0.ffn", "gelu", 0, "ffn");              // 1
-  made.launch("forward", "layers.1.attn.scores", "matmul", 1, "attn");   // 2
-  made.launch("forward", "lm_head", "matmul", -1, "lm_head");            // 3
-  made.launch("backward", "lm_head", "matmul", -1, "lm_head");           // 4
-  made.launch("backward", "layers.1.attn.scores", "matmul", 1, "attn");  // 5
-  made.launch("backward", "layers.0.attn.scores", "matmul", 0, "attn");  // 6
-  made.launch("optimizer", "lm_head", "adamw", -1, "lm_head");           // 7
-  made.buffer(300, 0, 6, true, "activation", "layers.0.attn.scores");
-  made.buffer(20, 1, 2, false);
-  made.buffer(300, 2, 5, true, "activation", "layers.1.attn.scores");
-  made.buffer(50, 3, 4, true);
-  made.buffer(400, 3, 3, false, "workspace");
-  made.buffer(500, 4, 7, false, "gradient", "lm_head.weight");
-  made.resident(1000, "parameter", "lm_head.weight");
-  made.resident(2000, "optimizer_state", "m/lm_head.weight");
-  made.resident(8, "input", "tokens", true);
-  made.trace.resident_bytes = 3072;
-  made.trace.arena_bytes = 1300;
-  return made.trace;
-}
 
 Record held_record() {
   Record record;
@@ -50,13 +25,6 @@ Record held_record() {
   record.memory.base_rss_bytes = 4000;
   record.memory.peak_bytes = 4372;
   return record;
-}
-
-Table table_named(const PointAnswer& answer, const std::string& name) {
-  for (const AnswerPart& part : answer.parts) {
-    if (part.table.name == name) return part.table;
-  }
-  throw Error::format("no table {}", name);
 }
 
 TEST(MemoryAnswer, FirstLineOfSummaryIsTheAnswer) {

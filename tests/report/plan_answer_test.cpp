@@ -4,11 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <string>
-
 #include "base/json.h"
 #include "config/machine.h"
 #include "record/metrics.h"
+#include "report/tables_of.h"
 #include "table/text.h"
 
 namespace laptime {
@@ -61,20 +60,7 @@ Finding finding(const PlannedPoint& point, std::string_view kind) {
   return found == nullptr ? Finding{} : *found;
 }
 
-Json value(const Table& table, size_t row, std::string_view key) {
-  for (size_t i = 0; i < table.columns.size(); ++i) {
-    if (table.columns[i].key == key) return table.rows[row].cells[i].value;
-  }
-  ADD_FAILURE() << "no column " << key;
-  return nullptr;
-}
-
-Table plan_of_points(const std::vector<PlannedPoint>& points) {
-  for (const AnswerPart& part : plan_answer(points, {}).parts) {
-    if (part.table.name == "plan") return part.table;
-  }
-  return {};
-}
+Table plan_of_points(const std::vector<PlannedPoint>& points) { return table_named(plan_answer(points, {}), "plan"); }
 
 TEST(PlanAnswer, StatesFitTimeAndRateFirst) {
   PlannedPoint point{.record = planned(), .largest_batch = 7, .largest_context = 3780};
@@ -138,7 +124,7 @@ TEST(PlanAnswer, SuggestsCompileModeIfItIsBetter) {
   PlannedPoint faster{.record = planned(), .compiled = planned()};
   faster.compiled->prediction.time["step"] = 2;
   EXPECT_THAT(text(faster), HasSubstr("\n--mode compile is faster: 2.00 s, 1.00 MiB\n"));
-  EXPECT_EQ(value(plan_of_points({faster, {planned()}}), 0, "compile_s"), 2.0);
+  EXPECT_EQ(cell(plan_of_points({faster, {planned()}}), 0, "compile_s"), 2.0);
   faster.record.status = Status::kOutOfMemory;
   EXPECT_THAT(text(faster), HasSubstr("\n--mode compile fits: "));
 }
@@ -156,12 +142,12 @@ TEST(PlanAnswer, SeveralPointsAreATable) {
   const std::string said = text_of(plan_answer(points, {}), {});
   EXPECT_THAT(said, testing::StartsWith("1 of 2 points fit into 3.00 GiB; not: large\n"));
   const Table table = plan_of_points(points);
-  EXPECT_EQ(value(table, 0, "predicted_s"), 3.0);
-  EXPECT_NEAR(value(table, 0, "tokens_per_second").get<double>(), 1024.0 / 3, 1e-9);
-  EXPECT_EQ(value(table, 0, "fits"), "yes");
-  EXPECT_EQ(value(table, 1, "fits"), "2.00 GiB too many");
-  EXPECT_EQ(value(table, 1, "fitting_recompute"), "block");
-  EXPECT_EQ(value(table, 1, "largest_context"), 0);
+  EXPECT_EQ(cell(table, 0, "predicted_s"), 3.0);
+  EXPECT_NEAR(cell(table, 0, "tokens_per_second").get<double>(), 1024.0 / 3, 1e-9);
+  EXPECT_EQ(cell(table, 0, "fits"), "yes");
+  EXPECT_EQ(cell(table, 1, "fits"), "2.00 GiB too many");
+  EXPECT_EQ(cell(table, 1, "fitting_recompute"), "block");
+  EXPECT_EQ(cell(table, 1, "largest_context"), 0);
   EXPECT_EQ(table.rows[1].cells[0].text, "large");
 }
 
@@ -170,7 +156,7 @@ TEST(PlanAnswer, TableNotesWhyAPointCannotRun) {
   record.status = Status::kUnsupported;
   record.reason = "the CPU has no tf32 arithmetic; use float32 or bfloat16";
   const Table table = plan_of_points({{planned()}, {record}});
-  EXPECT_EQ(value(table, 1, "fits"), "unsupported");
+  EXPECT_EQ(cell(table, 1, "fits"), "unsupported");
   EXPECT_THAT(table.notes.at(0), HasSubstr(record.reason));
 }
 
@@ -200,10 +186,10 @@ TEST(LaunchCostsTable, HasARowForEachKind) {
   const Table table = launch_costs_table(costs);
   ASSERT_EQ(table.rows.size(), 2U);
   EXPECT_EQ(table.rows[0].cells[0].value, "add float32");
-  EXPECT_EQ(value(table, 1, "shapes"), 2);
-  EXPECT_EQ(value(table, 1, "best_flops_per_second"), 4e9);
-  EXPECT_EQ(value(table, 1, "median_flops_per_second"), 3e9);
-  EXPECT_EQ(value(table, 1, "newest"), "2026-01-02");
+  EXPECT_EQ(cell(table, 1, "shapes"), 2);
+  EXPECT_EQ(cell(table, 1, "best_flops_per_second"), 4e9);
+  EXPECT_EQ(cell(table, 1, "median_flops_per_second"), 3e9);
+  EXPECT_EQ(cell(table, 1, "newest"), "2026-01-02");
 }
 
 }  // namespace

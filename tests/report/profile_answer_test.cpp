@@ -45,9 +45,11 @@ TEST_F(Profile, EveryViewAddsUpToTheLaunches) {
   EXPECT_NEAR(column_sum(shares, "step_s"), totals_of(trace_).step, 1e-15);
   EXPECT_NEAR(column_sum(shares, "step_share"), 1, 1e-12);
   EXPECT_NEAR(column_sum(shares, "forward_share"), 1, 1e-12);
+  EXPECT_NEAR(cell(shares, "matmul", "forward_s").get<double>(), 900e-9, 1e-15);
   EXPECT_EQ(shares.rows.back().cells.front().value, "residue");
   const Table selected = profile_tables(trace_, {.view = ProfileView::kClasses, .test = kBackward}).back();
   EXPECT_NE(selected.rows.back().cells.front().value, "residue") << "the time between launches belongs to no selection";
+  EXPECT_EQ(selected.columns[1].key, "backward_s") << "phases without selected launches have no columns";
 }
 
 TEST_F(Profile, KernelsHaveTheStatisticsOfTheirInstances) {
@@ -170,6 +172,7 @@ TEST_F(Profile, ComparisonHasTheRatioAndTheParts) {
   const std::vector<Table> tables = compared_tables(a, b, ProfileView::kSummary);
   ASSERT_EQ(tables.size(), 2U);
   EXPECT_EQ(tables[0].name, "compared_classes");
+  EXPECT_EQ(compared_tables(a, b, ProfileView::kAttention).front().rows.size(), 3U) << "scores, softmax, step";
   EXPECT_NEAR(cell(tables[0], "step", "saved_s").get<double>(), 200e-9, 1e-15);
   EXPECT_THAT(text_of(compared_answer(a, b, ProfileView::kSummary), {}),
               testing::StartsWith("compile is 1.13x as fast"));

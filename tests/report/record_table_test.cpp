@@ -4,8 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <sstream>
-
 #include "record/metrics.h"
 #include "record/time_stats.h"
 #include "report/columns.h"
@@ -24,13 +22,6 @@ using testing::Le;
 using testing::Not;
 using testing::StartsWith;
 
-std::vector<std::string> lines_in(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
 std::vector<size_t> widths(const std::string& text) {
   std::vector<size_t> widths;
   for (const std::string& line : lines_in(text)) widths.push_back(display_width(line));
@@ -42,23 +33,6 @@ std::vector<Record> two_dtypes() {
   std::vector<Record> records = stored_records();
   records.resize(2);
   return records;
-}
-
-std::vector<Record> planned(const std::vector<Record>& records) {
-  std::vector<Record> planned(records.size());
-  for (size_t i = 0; i < records.size(); ++i) {
-    planned[i].name = records[i].name;
-    planned[i].label = records[i].label;
-    planned[i].config = records[i].config;
-  }
-  return planned;
-}
-
-std::string streamed(const std::vector<Record>& records, const TableStyle& style, const char* columns = "default") {
-  TableStream stream(style, columns, planned(records));
-  std::string text;
-  for (const Record& record : records) text += stream.add(record);
-  return text + stream.end();
 }
 
 TEST(RecordTable, ShowsTheShareOfThePeakByTheRequestedRule) {

@@ -3,10 +3,12 @@
 
 #include <fstream>
 #include <span>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/error.h"
 #include "record/record.h"
 #include "report/filter.h"
 #include "report/record_files.h"
@@ -21,6 +23,17 @@ inline std::vector<Record> stored_records() {
   std::ifstream file(kReportGolden + "records.jsonl");
   for (std::string line; std::getline(file, line);) records.push_back(parse_record(line));
   return records;
+}
+
+// The message of the Error that `run` throws.
+template <class Run>
+std::string message_of(const Run& run) {
+  try {
+    run();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
 }
 
 // Collects the pieces that a function passes to a sink.
@@ -42,6 +55,33 @@ inline std::string csv(std::span<const Record> records, std::string_view columns
 }
 inline std::string json(std::span<const Record> records) {
   return text_from([&](const TextSink& sink) { json(RecordList(records), sink); });
+}
+
+// The records before they ran.
+inline std::vector<Record> planned(const std::vector<Record>& records) {
+  std::vector<Record> planned(records.size());
+  for (size_t i = 0; i < records.size(); ++i) {
+    planned[i].name = records[i].name;
+    planned[i].label = records[i].label;
+    planned[i].config = records[i].config;
+  }
+  return planned;
+}
+
+// The table as it grows while the records run.
+inline std::string streamed(const std::vector<Record>& records, const TableStyle& style,
+                            const char* columns = "default") {
+  TableStream stream(style, columns, planned(records));
+  std::string text;
+  for (const Record& record : records) text += stream.add(record);
+  return text + stream.end();
+}
+
+inline std::vector<std::string> lines_in(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
 }
 
 // The matching records in their original order.

@@ -4,23 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <string>
-#include <vector>
 
 #include "analysis/traced_step.h"
 #include "report/profile_answer.h"
+#include "report/tables_of.h"
 
 namespace laptime {
 
 class Profile : public TraceTest {
  protected:
-  static size_t index_of(const Table& table, std::string_view key) {
-    for (size_t i = 0; i < table.columns.size(); ++i) {
-      if (table.columns[i].key == key) return i;
-    }
-    ADD_FAILURE() << "no column " << key;
-    return 0;
-  }
-
   static double column_sum(const Table& table, std::string_view key) {
     double sum = 0;
     for (const TableRow& row : table.rows) {
@@ -44,7 +36,6 @@ class Profile : public TraceTest {
   std::string text(const ProfileQuery& query, size_t width = 80) {
     return text_of(profile_answer(record_, trace_, query), {.unicode = false, .width = width});
   }
-  using TraceTest::text;
 };
 
 }  // namespace laptime

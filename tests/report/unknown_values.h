@@ -1,7 +1,6 @@
 // Records and traces with unknown numbers, and a check that no text shows one.
 #pragma once
 
-#include <cctype>
 #include <cstdint>
 #include <fstream>
 #include <limits>

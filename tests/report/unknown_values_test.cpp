@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "record/metrics.h"
 #include "report/columns.h"
 #include "report/history.h"
@@ -104,75 +102,26 @@ TEST_F(UnknownValuesOfTraces, ViewsShowNoNumber) {
   }
 }
 
+// The values and kinds of findings.
+constexpr std::string_view kKeys =
+    "total_s,residue_s,share,of_bound,class_share,peak_flops_per_second,floor_s,ratio,"
+    "bandwidth_bytes_per_second,arithmetic_s,memory_s,ratio_low,ratio_high,traced_s,untraced_s,"
+    "launches_s,mark_s,graph_s,time_ratio,flops_ratio,softmax_s,products_s,products_share,cast_share,"
+    "speedup,speedup_low,speedup_high,time_s,low_s,high_s,low,high,median,tokens,launch_s,change,"
+    "difference,budget_s,difference_s,step_difference_s";
+constexpr std::string_view kKinds =
+    "pass_time,class_share,phase_time,rates,pass_bound,tracing,launch_sum,marks,launch_starts,"
+    "data_sheet_floor,device_idle,softmax_against_products,top_kernel,cast_cost,predicted_time,"
+    "published_runs,training_time,launch_bound,compile_mode,level_changes,detectable_difference,"
+    "largest_op_difference,largest_part_difference";
+
 TEST(UnknownValues, FindingsShowNoNumber) {
   for (const double number : {0.0, kNaN, kInfinity, -kInfinity}) {
     JsonObject values;
-    for (const char* const key : {"total_s",
-                                  "residue_s",
-                                  "share",
-                                  "of_bound",
-                                  "class_share",
-                                  "peak_flops_per_second",
-                                  "floor_s",
-                                  "ratio",
-                                  "bandwidth_bytes_per_second",
-                                  "arithmetic_s",
-                                  "memory_s",
-                                  "ratio_low",
-                                  "ratio_high",
-                                  "traced_s",
-                                  "untraced_s",
-                                  "launches_s",
-                                  "mark_s",
-                                  "graph_s",
-                                  "time_ratio",
-                                  "flops_ratio",
-                                  "softmax_s",
-                                  "products_s",
-                                  "products_share",
-                                  "cast_share",
-                                  "speedup",
-                                  "speedup_low",
-                                  "speedup_high",
-                                  "time_s",
-                                  "low_s",
-                                  "high_s",
-                                  "low",
-                                  "high",
-                                  "median",
-                                  "tokens",
-                                  "launch_s",
-                                  "change",
-                                  "difference",
-                                  "budget_s",
-                                  "difference_s",
-                                  "step_difference_s"})
-      values.json()[key] = number;
+    for (const std::string_view key : fields_of(kKeys, ',')) values.json()[key] = number;
     values.json()["changes"] = 1;
-    for (const char* const kind : {"pass_time",
-                                   "class_share",
-                                   "phase_time",
-                                   "rates",
-                                   "pass_bound",
-                                   "tracing",
-                                   "launch_sum",
-                                   "marks",
-                                   "launch_starts",
-                                   "data_sheet_floor",
-                                   "device_idle",
-                                   "softmax_against_products",
-                                   "top_kernel",
-                                   "cast_cost",
-                                   "predicted_time",
-                                   "published_runs",
-                                   "training_time",
-                                   "launch_bound",
-                                   "compile_mode",
-                                   "level_changes",
-                                   "detectable_difference",
-                                   "largest_op_difference",
-                                   "largest_part_difference"})
-      EXPECT_EQ(impossible_word(words({.kind = kind, .subject = "step", .values = values})), "") << kind;
+    for (const std::string_view kind : fields_of(kKinds, ','))
+      EXPECT_EQ(impossible_word(words({.kind = std::string(kind), .subject = "step", .values = values})), "") << kind;
   }
 }
 

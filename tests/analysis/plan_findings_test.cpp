@@ -1,7 +1,11 @@
-// How long a training run takes: steps, time with its interval, and price.
+// How long a training run takes: steps, time with its interval, and price; and the ratios of published runs.
 #include "analysis/plan_findings.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
 
 #include "base/error.h"
 
@@ -89,6 +93,23 @@ TEST(TrainingOptions, RejectContradictions) {
   EXPECT_EQ(options.budget().tokens, 1e6);
   options.epochs = 1;
   EXPECT_THROW(options.budget(), Error);
+}
+
+TEST(PublishedBounds, MatchTheDocument) {
+  std::ifstream file(LAPTIME_SOURCE_DIR "/docs/predictions.md");
+  std::stringstream text;
+  text << file.rdbuf();
+  for (const PublishedRatio& one : published_ratios()) {
+    const std::string row = fmt::format("| {} | {} | {} | {:.2f} | {:.2f} to {:.2f} |", one.arithmetic, one.mode,
+                                        one.times, one.median, one.low, one.high);
+    EXPECT_NE(text.str().find(row), std::string::npos) << row;
+  }
+}
+
+TEST(PublishedBounds, SixteenBitTypesShareARatio) {
+  EXPECT_EQ(published_ratio("float16", "eager")->times, published_ratio("bfloat16", "eager")->times);
+  EXPECT_EQ(published_ratio("float32", "compile")->high, 4.30);
+  EXPECT_FALSE(published_ratio("float32", "fast").has_value());
 }
 
 }  // namespace
