@@ -280,14 +280,14 @@ TEST_F(StoreTest, RejectsOtherDatabases) {
   EXPECT_THAT(open_error(), HasSubstr("belongs to another program"));
 }
 
-static_assert(kOldSchemas.size() + 1 == Store::kSchemaVersion, "keep the schema that was newest until now");
+static_assert(old_schemas::kCount + 1 == Store::kSchemaVersion, "keep the schema that was newest until now");
 
 // Records are kept, and so are choices and peaks unless their old tables lack information. Reading leaves the file
 // unchanged.
 TEST_F(StoreTest, ReadsAndUpgradesStoresOfEveryEarlierSchema) {
-  for (size_t version = 1; version <= kOldSchemas.size(); ++version) {
+  for (size_t version = 1; version <= old_schemas::kCount; ++version) {
     fs::remove(path_);
-    execute(kOldSchemas[version - 1].c_str());
+    execute(old_schemas::all().at(version - 1).c_str());
     execute(fmt::format("INSERT INTO records (json) VALUES ('{}')", to_text(sample_record())).c_str());
     const std::string before = bytes_of(path_);
     const bool by_device = version >= 2;
@@ -353,7 +353,7 @@ TEST_F(StoreTest, UpgradedStoreHasTheSchemaOfANewOne) {
   };
   Store::open(path_);
   const std::string fresh = schema();
-  for (const std::string& old : kOldSchemas) {
+  for (const std::string& old : old_schemas::all()) {
     fs::remove(path_);
     execute(old.c_str());
     Store::open(path_);
