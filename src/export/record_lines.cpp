@@ -69,7 +69,7 @@ std::vector<std::string> merged_columns(const std::vector<FlatRow>& rows) {
   for (const FlatRow& row : rows) {
     auto after = columns.begin();
     for (const auto& [name, value] : row) {
-      const auto known = std::find(columns.begin(), columns.end(), name);
+      const auto known = std::ranges::find(columns, name);
       after = (known == columns.end() ? columns.insert(after, name) : known) + 1;
     }
   }
@@ -86,7 +86,7 @@ std::string flat_csv(std::span<const TracedRecord> records, const ExportOptions&
   for (const FlatRow& row : rows) {
     std::vector<Json> cells(columns.size(), Json(nullptr));
     for (const auto& [name, value] : row)
-      cells[static_cast<size_t>(std::find(columns.begin(), columns.end(), name) - columns.begin())] = value;
+      cells[static_cast<size_t>(std::ranges::find(columns, name) - columns.begin())] = value;
     text += csv_line(cells);
   }
   return text;

@@ -28,14 +28,13 @@ RecordFacts facts_of(const Record& record) {
   RecordFacts facts{{"label", record.label},
                     {"build", record.binary.id.empty() ? record.binary.commit : record.binary.id}};
   for (const auto& [key, value] : record.config.json().items()) {
-    if (std::find(kOfSampling.begin(), kOfSampling.end(), key) == kOfSampling.end())
-      facts.emplace_back(key, record.config.text(key));
+    if (std::ranges::find(kOfSampling, key) == kOfSampling.end()) facts.emplace_back(key, record.config.text(key));
   }
   return facts;
 }
 
 std::string value_at(const RecordFacts& facts, const std::string& key) {
-  const auto found = std::find_if(facts.begin(), facts.end(), [&](const auto& fact) { return fact.first == key; });
+  const auto found = std::ranges::find_if(facts, [&](const auto& fact) { return fact.first == key; });
   return found == facts.end() ? "" : found->second;
 }
 
@@ -46,7 +45,7 @@ std::vector<RecordFacts> differing_facts(const RecordPointers& records) {
   for (const Record* const record : records) all.push_back(facts_of(*record));
   std::vector<std::string> keys;
   const auto keep_if_differs = [&](const std::string& key, const std::string& value, const RecordFacts& first) {
-    if (value_at(first, key) != value && std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+    if (value_at(first, key) != value && std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
   };
   for (const RecordFacts& facts : all) {
     for (const auto& [key, value] : facts) keep_if_differs(key, value, all.front());
@@ -297,7 +296,7 @@ std::vector<std::string> passes_of(const Record& record) {
     if (record.time.contains(phase)) passes.emplace_back(phase);
   }
   for (const auto& [pass, time] : record.time) {
-    if (std::find(passes.begin(), passes.end(), pass) == passes.end()) passes.push_back(pass);
+    if (std::ranges::find(passes, pass) == passes.end()) passes.push_back(pass);
   }
   return passes;
 }

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <tuple>
+#include <utility>
 
 #include "record/step_trace.h"
 
@@ -92,8 +92,7 @@ StepSpan add_step(const StepTrace& trace, const TracedStep& step, int64_t begin,
 const TracedStep& median_step(const StepTrace& trace) {
   std::vector<size_t> order(trace.steps.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return trace.steps[a].total < trace.steps[b].total; });
+  std::ranges::stable_sort(order, {}, [&](size_t step) { return trace.steps[step].total; });
   return trace.steps[order[(order.size() - 1) / 2]];
 }
 
@@ -125,9 +124,7 @@ std::vector<MemoryChange> memory_changes(const StepTrace& trace) {
     if (buffer.last < launches)
       changes.push_back({.launch = static_cast<size_t>(buffer.last) + 1, .buffer = i, .is_alloc = false});
   }
-  std::stable_sort(changes.begin(), changes.end(), [](const MemoryChange& a, const MemoryChange& b) {
-    return std::tie(a.launch, a.is_alloc) < std::tie(b.launch, b.is_alloc);
-  });
+  std::ranges::stable_sort(changes, {}, [](const MemoryChange& one) { return std::pair(one.launch, one.is_alloc); });
   return changes;
 }
 
@@ -143,7 +140,7 @@ std::vector<std::string_view> roles_of(const StepTrace& trace) {
   std::vector<std::string_view> roles;
   for (size_t i = 0; i < trace.buffer_count(); ++i) {
     const std::string_view role = trace.buffer(i).role;
-    if (std::find(roles.begin(), roles.end(), role) == roles.end()) roles.push_back(role);
+    if (std::ranges::find(roles, role) == roles.end()) roles.push_back(role);
   }
   return roles;
 }

@@ -1,21 +1,32 @@
-// Writes points, traces and published times as JSON.
-#include "page/page_json.h"
+// Writes the JSON block of a page. Keys include their units; numbers have six significant digits.
+#include "page/page.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <memory>
 #include <set>
 
 #include "analysis/memory_tensors.h"
+#include "analysis/questions.h"
 #include "base/json.h"
+#include "distribution/verdict.h"
+#include "page/points.h"
 #include "page/sentences.h"
+#include "page/trace_sums.h"
 #include "record/metrics.h"
 #include "report/published.h"
 
 namespace laptime {
 namespace {
+
+// Total columns of all memory timelines; they determine the size of a page with many traces.
+constexpr size_t kAllColumns = 4800;
+constexpr size_t kMostColumns = 300;
+constexpr size_t kFewestColumns = 60;
+constexpr size_t kMostConfigurations = 64;  // points whose complete configuration is on the page
 
 // Keeps only as many digits as a chart can show, so that the JSON stays short.
 Json number(double value) {
@@ -24,6 +35,11 @@ Json number(double value) {
 }
 
 Json number(const std::optional<double>& value) { return value ? number(*value) : Json(nullptr); }
+
+template <class T>
+Json or_null(const std::optional<T>& value) {
+  return value ? Json(*value) : Json(nullptr);
+}
 
 Json numbers(const std::vector<double>& values) {
   Json json = Json::array();
@@ -54,7 +70,7 @@ Json phases_json(const Record& record) {
   Json phases = Json::array();
   std::vector<std::string> names{"inference", "forward", "backward", "optimizer"};
   for (const PhaseShare& phase : record.phases) {  // phases of another program's step, such as "data"
-    if (std::find(names.begin(), names.end(), phase.phase) == names.end()) names.push_back(phase.phase);
+    if (std::ranges::find(names, phase.phase) == names.end()) names.push_back(phase.phase);
   }
   for (const std::string& phase : names) {
     const auto found = record.time.find(phase);
@@ -66,21 +82,10 @@ Json phases_json(const Record& record) {
   return phases;
 }
 
-std::optional<double> predicted_seconds(const Record& record) {
-  const auto predicted = record.prediction.time.find(record.config.text("pass"));
-  if (is_predicted(record) || predicted == record.prediction.time.end() || predicted->second <= 0) return std::nullopt;
-  return predicted->second;
-}
-
 Json peak_parts_json(const Record& record, const TraceSums* sums) {
   Json parts = Json::object();
   for (const auto& [name, bytes] : peak_parts(record, sums)) parts[name] = bytes;
   return parts;
-}
-
-Json peak_bytes_json(const Record& record, const TraceSums* sums) {
-  const std::optional<int64_t> bytes = peak_bytes(record, sums);
-  return bytes ? Json(*bytes) : Json(nullptr);
 }
 
 Json memory_json(const TraceSums& sums, size_t columns) {
@@ -124,41 +129,35 @@ Json memory_json(const TraceSums& sums, size_t columns) {
 // The kernels of a trace; kernels of a phase and class that take less than half a percent of the step share a row.
 Json kernels_json(const TraceSums& sums) {
   constexpr double kSmall = 0.005;
-  Json kernels = Json::array();
-  const auto add = [&](const KernelOfPhase& kernel, size_t count) {
-    kernels.push_back(
-        {{"phase", kernel.phase},
-         {"class", kernel.work_class},
-         {"kernel", kernel.kernel},
-         {"calls", kernel.calls},
-         {"seconds_s", number(kernel.seconds)},
-         {"share", number(kernel.seconds / sums.step)},
-         {"of_bound", kernel.floor > 0 && kernel.seconds > 0 ? number(kernel.floor / kernel.seconds) : Json(nullptr)},
-         {"bound", kernel.bound},
-         {"kernels", count}});
-  };
-  KernelOfPhase small;
-  size_t count = 0;
-  const auto add_small = [&] {
-    if (count > 0) {
-      if (count > 1) small.kernel = fmt::format("{} more", count);
-      add(small, count);
-    }
-    count = 0;
-  };
+  std::vector<std::pair<KernelOfPhase, size_t>> rows;  // and how many kernels share the row
+  bool is_last_small = false;
   for (const KernelOfPhase& kernel : sums.kernels) {
-    if (count > 0 && (kernel.phase != small.phase || kernel.work_class != small.work_class)) add_small();
-    if (kernel.seconds >= kSmall * sums.step) {
-      add(kernel, 1);
-      continue;
+    const bool is_small = kernel.seconds < kSmall * sums.step;
+    if (is_small && is_last_small && kernel.phase == rows.back().first.phase &&
+        kernel.work_class == rows.back().first.work_class) {
+      auto& [shared, count] = rows.back();
+      shared.kernel = fmt::format("{} more", ++count);
+      shared.calls += kernel.calls;
+      shared.seconds += kernel.seconds;
+      shared.floor += kernel.floor;
+    } else {
+      rows.emplace_back(kernel, 1);
     }
-    if (count++ == 0)
-      small = {.phase = kernel.phase, .work_class = kernel.work_class, .kernel = kernel.kernel, .bound = kernel.bound};
-    small.calls += kernel.calls;
-    small.seconds += kernel.seconds;
-    small.floor += kernel.floor;
+    is_last_small = is_small;
   }
-  add_small();
+  Json kernels = Json::array();
+  for (const auto& [kernel, count] : rows) {
+    const bool has_bound = kernel.floor > 0 && kernel.seconds > 0;
+    kernels.push_back({{"phase", kernel.phase},
+                       {"class", kernel.work_class},
+                       {"kernel", kernel.kernel},
+                       {"calls", kernel.calls},
+                       {"seconds_s", number(kernel.seconds)},
+                       {"share", number(kernel.seconds / sums.step)},
+                       {"of_bound", has_bound ? number(kernel.floor / kernel.seconds) : Json(nullptr)},
+                       {"bound", kernel.bound},
+                       {"kernels", count}});
+  }
   return kernels;
 }
 
@@ -181,8 +180,7 @@ Json roofline_json(const TraceSums& sums) {
           {"ops", std::move(dots)}};
 }
 
-}  // namespace
-
+// One point. `sums` belongs to its trace; null without one.
 Json point_json(const PagePoints& points, const PagePoint& point, const TraceSums* sums) {
   const Record& record = *point.record;
   const TimeStats* const time = point.time();
@@ -201,9 +199,9 @@ Json point_json(const PagePoints& points, const PagePoint& point, const TraceSum
             {"phases", phases_json(record)},
             {"tokens_per_s", number(record.tokens_per_second)},
             {"of_peak", number(record.flops.mfu_measured ? record.flops.mfu_measured : record.flops.mfu_datasheet)},
-            {"peak_bytes", peak_bytes_json(record, sums)},
+            {"peak_bytes", or_null(peak_bytes(record, sums))},
             {"peak_parts_bytes", peak_parts_json(record, sums)},
-            {"predicted_s", number(predicted_seconds(record))},
+            {"predicted_s", number(is_predicted(record) ? std::nullopt : find_metric("predicted_time")->read(record))},
             {"arithmetic", record.math_mode},
             {"verdict", record.verdict.rating},
             {"reasons", record.verdict.reasons},
@@ -231,6 +229,7 @@ Json point_json(const PagePoints& points, const PagePoint& point, const TraceSum
   return json;
 }
 
+// The kernels of a trace by phase and class, its memory in at most `columns` columns, and its roofline.
 Json trace_json(const TraceSums& sums, size_t columns) {
   const bool is_timed = sums.step > 0;
   return {{"step_s", number(sums.step)},
@@ -241,6 +240,7 @@ Json trace_json(const TraceSums& sums, size_t columns) {
           {"roofline", is_timed ? roofline_json(sums) : Json(nullptr)}};
 }
 
+// Published times of work that some point does, each compared with the fastest point for that work.
 Json published_json(const PagePoints& points) {
   Json rows = Json::array();
   std::set<const PublishedFigure*> known;
@@ -250,7 +250,7 @@ Json published_json(const PagePoints& points) {
     for (const PublishedFigure* const figure : published_times_of(*point.record)) {
       if (!known.insert(figure).second) continue;
       rows.push_back({{"pass", figure->pass},
-                      {"context", figure->context_length ? Json(*figure->context_length) : Json(nullptr)},
+                      {"context", or_null(figure->context_length)},
                       {"hardware", figure->hardware},
                       {"software", figure->software},
                       {"mode", figure->mode},
@@ -263,6 +263,99 @@ Json published_json(const PagePoints& points) {
     }
   }
   return rows;
+}
+
+Json axes_json(const PagePoints& points) {
+  Json axes = Json::array();
+  for (const PageAxis& axis : points.axes())
+    axes.push_back({{"key", axis.key}, {"title", axis.title}, {"values", axis.values}});
+  return axes;
+}
+
+Json groups_json(const PagePoints& points) {
+  Json groups = Json::array();
+  for (const PageGroup& group : points.groups()) {
+    groups.push_back({{"points", group.points},
+                      {"is_one_work", group.is_one_work},
+                      {"base", or_null(group.base)},
+                      {"fastest", or_null(group.fastest)}});
+  }
+  return groups;
+}
+
+// The meanings of the verdicts that occur on the page.
+Json verdicts_json(const PagePoints& points) {
+  Json verdicts = Json::object();
+  for (const StabilityWord& word : stability_words()) {
+    if (std::ranges::any_of(points.all(),
+                            [&](const PagePoint& point) { return point.record->verdict.rating == word.name; }))
+      verdicts[std::string(word.name)] = word.meaning;
+  }
+  return verdicts;
+}
+
+Json answers_json(const PagePoints& points) {
+  // The point that the page opens with comes first, followed by those with the same work.
+  const PagePoint* const headline = &points[points.headline()];
+  std::vector<const PagePoint*> order;
+  for (const PagePoint& point : points.all()) order.push_back(&point);
+  std::ranges::stable_sort(order, {}, [&](const PagePoint* one) {
+    return one == headline ? 0 : one->group == headline->group ? 1 : 2;
+  });
+  std::vector<QuestionedPoint> questioned;
+  questioned.reserve(order.size());
+  for (const PagePoint* const point : order) questioned.push_back({point->record, point->trace, point->full_name});
+  Json answers = Json::array();
+  for (const Answer& answer : answer_questions(questioned))
+    answers.push_back({{"question", answer.question}, {"answer", answer.text}});
+  return answers;
+}
+
+// ASCII JSON in which nothing can end a script element or begin a comment.
+std::string harmless_in_html(const Json& json) {
+  std::string text;
+  for (const char c : json.dump()) {
+    if (c == '<' || c == '>' || c == '&') {
+      text += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      text += c;
+    }
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string page_data(const PageInput& input) {
+  const PagePoints points(input);
+  const auto count = std::ranges::count_if(points.all(), [](const PagePoint& point) { return point.trace != nullptr; });
+  const size_t columns =
+      std::clamp(kAllColumns / std::max<size_t>(1, static_cast<size_t>(count)), kFewestColumns, kMostColumns);
+  Json records = Json::array();
+  Json traces = Json::array();
+  for (const PagePoint& point : points.all()) {
+    const auto sums = point.trace == nullptr ? nullptr : std::make_unique<TraceSums>(point);
+    Json json = point_json(points, point, sums.get());
+    if (points.all().size() <= kMostConfigurations) json["config"] = point.record->config.json();
+    if (sums) {
+      json["trace"] = traces.size();
+      traces.push_back(trace_json(*sums, columns));
+    }
+    records.push_back(std::move(json));
+  }
+  return harmless_in_html(
+      {{"title", page_title(points)},
+       {"headline", page_headline(points)},
+       {"doubt", page_doubt(points)},
+       {"selected", points.headline()},
+       {"axes", axes_json(points)},
+       {"groups", groups_json(points)},
+       {"points", std::move(records)},
+       {"traces", std::move(traces)},
+       {"verdicts", verdicts_json(points)},
+       {"answers", answers_json(points)},
+       {"published", published_json(points)},
+       {"program", input.records.back().binary.version + " " + input.records.back().binary.commit}});
 }
 
 }  // namespace laptime

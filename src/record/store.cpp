@@ -126,15 +126,15 @@ class Scan {
   }
 
   static void sort(std::vector<int64_t>& ids) {
-    std::sort(ids.begin(), ids.end());
+    std::ranges::sort(ids);
     ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   }
 
   // Returns `ids` without those in `others`, which must be ascending.
   static std::vector<int64_t> without(const std::vector<int64_t>& ids, const std::vector<int64_t>& others) {
     std::vector<int64_t> rest;
-    std::copy_if(ids.begin(), ids.end(), std::back_inserter(rest),
-                 [&](int64_t id) { return !std::binary_search(others.begin(), others.end(), id); });
+    std::ranges::copy_if(ids, std::back_inserter(rest),
+                         [&](int64_t id) { return !std::ranges::binary_search(others, id); });
     return rest;
   }
 
