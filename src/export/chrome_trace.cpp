@@ -55,9 +55,7 @@ class TraceWriter {
         detail_(detail),
         roles_(roles_of(trace_)),
         changes_(memory_changes(trace_)),
-        resident_(resident_buffers(trace_)) {
-    for (size_t i = 0; i < roles_.size(); ++i) role_index_[roles_[i]] = i;
-  }
+        resident_(resident_buffers(trace_)) {}
 
   std::string text() {
     name_rows();
@@ -181,18 +179,15 @@ class TraceWriter {
   }
 
   void write_together(std::vector<size_t>& tiny) {
-    if (tiny.size() == 1 && timeline_.slices[tiny.front()].inside == 0) {
+    if (tiny.empty()) return;
+    const Slice& first = timeline_.slices[tiny.front()];
+    const Slice& last = timeline_.slices[tiny.back()];
+    if (tiny.size() == 1 && first.inside == 0) {
       write_slice(tiny.front());
-    } else if (!tiny.empty()) {
-      size_t launches = 0;
-      for (const size_t first : tiny) {
-        const auto begin = timeline_.slices.begin() + static_cast<std::ptrdiff_t>(first);
-        launches +=
-            static_cast<size_t>(std::count_if(begin, begin + static_cast<std::ptrdiff_t>(begin->inside) + 1,
-                                              [](const Slice& slice) { return slice.kind == Slice::Kind::kLaunch; }));
-      }
-      write_kernel(fmt::format("{} launch{}", launches, launches == 1 ? "" : "es"),
-                   timeline_.slices[tiny.front()].begin, timeline_.slices[tiny.back()].end, "");
+    } else {
+      // Every slice ends with a launch.
+      const size_t launches = timeline_.slices[tiny.back() + last.inside].launch - first.launch + 1;
+      write_kernel(fmt::format("{} launch{}", launches, launches == 1 ? "" : "es"), first.begin, last.end, "");
     }
     tiny.clear();
   }
@@ -212,7 +207,8 @@ class TraceWriter {
     int64_t total = 0;
     const auto change = [&](size_t buffer, int64_t sign) {
       const int64_t bytes = sign * trace_.buffers.bytes[buffer];
-      active[role_index_.at(trace_.buffer(buffer).role)] += bytes;
+      const auto role = std::ranges::find(roles_, trace_.buffer(buffer).role) - roles_.begin();
+      active[static_cast<size_t>(role)] += bytes;
       total += bytes;
     };
     for (const size_t buffer : resident_) change(buffer, 1);
@@ -260,7 +256,6 @@ class TraceWriter {
   const StepSlices& timeline_;
   Detail detail_;
   std::vector<std::string_view> roles_;
-  std::map<std::string_view, size_t> role_index_;
   std::vector<MemoryChange> changes_;
   std::vector<size_t> resident_;
   JsonTexts json_texts_;
