@@ -9,7 +9,7 @@
 #include <tuple>
 
 #include "analysis/speedup.h"
-#include "base/json.h"
+#include "config/label.h"
 #include "distribution/bootstrap.h"
 #include "record/metrics.h"
 #include "report/names.h"
@@ -38,18 +38,15 @@ std::string work_of(const Record& record) {
 // The tags and values in a name, "step/model:small/ctx:256"; a name from another program is a single value.
 std::vector<std::pair<std::string, std::string>> tags_of(const Record& record) {
   std::vector<std::pair<std::string, std::string>> tags;
-  std::string_view rest = record.name;
-  for (bool is_first = true; !rest.empty(); is_first = false) {
-    const size_t slash = rest.find('/');
-    const std::string_view part = rest.substr(0, slash);
-    const size_t colon = part.find(':');
-    if (!is_first && colon == std::string_view::npos) return {{std::string(kPoint), record.name}};
-    if (is_first) {
-      tags.emplace_back(kPass, part);
+  for (const std::string_view word : words_in(record.name)) {
+    const size_t colon = word.find(':');
+    if (tags.empty()) {
+      tags.emplace_back(kPass, word);
+    } else if (colon == std::string_view::npos) {
+      return {{std::string(kPoint), record.name}};
     } else {
-      tags.emplace_back(part.substr(0, colon), part.substr(colon + 1));
+      tags.emplace_back(word.substr(0, colon), word.substr(colon + 1));
     }
-    rest = slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1);
   }
   return tags;
 }
