@@ -189,6 +189,24 @@ Completions possible_words(std::span<const std::string> words) {
   return {};
 }
 
+std::vector<WordHelp> completion_choices() {
+  return {{"bash", "script for bash; in a running shell: source <(laptime completion bash)"},
+          {"zsh", "script for zsh; in a running shell: source <(laptime completion zsh)"},
+          {"fish", "script for fish; in a running shell: laptime completion fish | source"},
+          {"words",
+           "completions of the last word after --, one per line with a tab before its meaning, and :files "
+           "if file names complete it too; called by the scripts"}};
+}
+
+CommandAction parse_completion(const CommandWords& words) {
+  const std::span<const std::string_view> scripts = completion_scripts();
+  const size_t choice = chosen(words, "shell", completion_choices());
+  if (choice == scripts.size())
+    return printing(completion_lines(completions_of(std::span(words.positionals).subspan(1))));
+  reject_positionals(words, 1);
+  return printing(std::string(scripts[choice]));
+}
+
 }  // namespace
 
 Completions completions_of(std::span<const std::string> words) {
@@ -220,28 +238,6 @@ Completions words_of_placeholder(std::string_view placeholder) {
   }
   return found;
 }
-
-namespace {
-
-std::vector<WordHelp> completion_choices() {
-  return {{"bash", "script for bash; in a running shell: source <(laptime completion bash)"},
-          {"zsh", "script for zsh; in a running shell: source <(laptime completion zsh)"},
-          {"fish", "script for fish; in a running shell: laptime completion fish | source"},
-          {"words",
-           "completions of the last word after --, one per line with a tab before its meaning, and :files "
-           "if file names complete it too; called by the scripts"}};
-}
-
-CommandAction parse_completion(const CommandWords& words) {
-  const std::span<const std::string_view> scripts = completion_scripts();
-  const size_t choice = chosen(words, "shell", completion_choices());
-  if (choice == scripts.size())
-    return printing(completion_lines(completions_of(std::span(words.positionals).subspan(1))));
-  reject_positionals(words, 1);
-  return printing(std::string(scripts[choice]));
-}
-
-}  // namespace
 
 constinit const Command kCompletion{
     .name = "completion",

@@ -7,15 +7,12 @@
 #include <iterator>
 #include <set>
 #include <system_error>
-#include <utility>
 
 #include "base/error.h"
 #include "base/random.h"
 #include "base/words.h"
 #include "config/fields_json.h"
-#include "record/listing.h"
 #include "record/sqlite.h"
-#include "record/store_schema.h"
 
 namespace laptime {
 namespace {

@@ -1,9 +1,7 @@
 // Commands that run nothing: laptime plan predicts time and memory, laptime explain shows the graph and kernels.
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/words.h"
@@ -53,39 +51,30 @@ struct PlanOptions {
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
-    constexpr std::string_view kGroup = "Plan";
-    visit(own_option(kGroup, "view", "what to show for a single point"), self.view);
-    visit(own_option(kGroup, "largest",
-                     "also find the largest batch and context that fit (always done for a single point)"),
-          self.largest);
-    visit(own_option(kGroup, "framework",
-                     "also plan eager mode without recomputation, the way a framework runs the point"),
-          self.framework);
-    visit(own_option(kGroup, "grid", "show only the grid of peaks and what fits; several times faster"), self.grid);
-    visit(own_option(kGroup, "recompute-curve",
-                     "show memory against time for every way to save memory: recomputation, the optimizer in "
-                     "backward, moments in bfloat16, micro-batches"),
-          self.recompute_curve);
-    visit(own_option(kGroup, "as", kProgramHelp), self.program);
-    visit(own_option(kGroup, "published",
-                     "predict the figures of a table of published training runs (columns: published/README.md)",
-                     {.otherwise = "none", .value = "FILE.csv"}),
-          self.published);
-    constexpr std::string_view kRanks = "Ranks";
-    visit(own_option(kRanks, "tensor-parallel", "ranks that divide heads, d-ff and the vocabulary",
-                     {.otherwise = "1", .value = "LIST"}),
-          self.tensor_parallel);
-    visit(own_option(kRanks, "pipeline-parallel", "ranks that divide the layers", {.otherwise = "1", .value = "LIST"}),
-          self.pipeline_parallel);
-    visit(own_option(
-              kRanks, "best",
-              "search sharding, tensor and pipeline parallel ranks, micro-batches and recomputation for the fastest "
-              "step that fits"),
-          self.best);
-    visit(own_option(kRanks, "price-file", "TOML file of prices of an hour of one GPU: h100 = 2.5",
-                     {.otherwise = "none", .value = "FILE.toml"}),
-          self.price_file);
-    visit(own_option(kRanks, "by", "sort by time or by cost"), self.by);
+    const auto own = own_options("Plan", visit);
+    const auto of_ranks = own_options("Ranks", visit);
+    own("view", "what to show for a single point", self.view);
+    own("largest", "also find the largest batch and context that fit (always done for a single point)", self.largest);
+    own("framework", "also plan eager mode without recomputation, the way a framework runs the point", self.framework);
+    own("grid", "show only the grid of peaks and what fits; several times faster", self.grid);
+    own("recompute-curve",
+        "show memory against time for every way to save memory: recomputation, the optimizer in "
+        "backward, moments in bfloat16, micro-batches",
+        self.recompute_curve);
+    own("as", kProgramHelp, self.program);
+    own("published", "predict the figures of a table of published training runs (columns: published/README.md)",
+        self.published, {.otherwise = "none", .value = "FILE.csv"});
+    of_ranks("tensor-parallel", "ranks that divide heads, d-ff and the vocabulary", self.tensor_parallel,
+             {.otherwise = "1", .value = "LIST"});
+    of_ranks("pipeline-parallel", "ranks that divide the layers", self.pipeline_parallel,
+             {.otherwise = "1", .value = "LIST"});
+    of_ranks("best",
+             "search sharding, tensor and pipeline parallel ranks, micro-batches and recomputation for the fastest "
+             "step that fits",
+             self.best);
+    of_ranks("price-file", "TOML file of prices of an hour of one GPU: h100 = 2.5", self.price_file,
+             {.otherwise = "none", .value = "FILE.toml"});
+    of_ranks("by", "sort by time or by cost", self.by);
     TrainingOptions::visit_fields(self.training, visit);
   }
 };
@@ -284,10 +273,7 @@ ExitCode run_plan(const PlanCommand& command) {
 
 enum class Dump : uint8_t { kNone, kGraph, kPlan };
 
-constexpr auto choices_of(Dump) {
-  return std::array{Choice<Dump>{Dump::kNone, "none"}, Choice<Dump>{Dump::kGraph, "graph"},
-                    Choice<Dump>{Dump::kPlan, "plan"}};
-}
+constexpr auto choices_of(Dump) { return choices<Dump>("none", "graph", "plan"); }
 
 struct ExplainOptions {
   Dump dump = Dump::kNone;
@@ -296,10 +282,10 @@ struct ExplainOptions {
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
-    visit(own_option("Explain", "dump", "print the graph after each pass, or the plan, instead of the summary"),
-          self.dump);
-    visit(own_option("Explain", "view", "what to show for each point"), self.view);
-    visit(own_option("Explain", "as", kProgramHelp), self.program);
+    const auto own = own_options("Explain", visit);
+    own("dump", "print the graph after each pass, or the plan, instead of the summary", self.dump);
+    own("view", "what to show for each point", self.view);
+    own("as", kProgramHelp, self.program);
   }
 };
 
@@ -343,7 +329,6 @@ ExitCode run_explain(const ExplainCommand& command) {
 
 constinit const Command kPlan{
     .name = "plan",
-    .arguments = "[OPTIONS]",
     .summary = "predict the time and memory of a step, here or on another machine, and what fits",
     .details =
         "Takes the options of bench that describe a point, but runs nothing. On this machine, times come from launches "
@@ -363,7 +348,6 @@ constinit const Command kPlan{
 
 constinit const Command kExplain{
     .name = "explain",
-    .arguments = "[OPTIONS]",
     .summary = "show what bench would run: parameters, FLOPs, bytes, passes, kernels chosen and rejected",
     .details = "Takes the options of bench that describe a point, but runs nothing.",
     .options = explain_options,

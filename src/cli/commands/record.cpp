@@ -1,18 +1,13 @@
 // Measures steps of another program over a pipe: reads one line per step, answers each, and records them all.
-#include <fmt/format.h>
 #include <unistd.h>
 
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "config/option_table.h"
 #include "config/sweep.h"
 #include "config/system_config.h"
 #include "measure/describe.h"
@@ -143,7 +138,6 @@ ExitCode run(const RecordCommand& command) {
 
 constinit const Command kRecord{
     .name = "record",
-    .arguments = "[OPTIONS]",
     .summary = "measure steps that another program runs, with the stopping rule of bench",
     .details =
         "Reads one line of JSON from standard input for each finished step, {\"step\": NANOSECONDS}, and answers each "
