@@ -137,6 +137,8 @@ struct RunConfig {
   int64_t micro_batches = 1;        // forward and backward passes of a step, each over a part of the batch
   int64_t ranks = 1;                // processes that divide the batch
   Shard shard = Shard::kNone;
+  int64_t tensor_parallel = 1;         // ranks that divide heads, d_ff and the vocabulary
+  int64_t pipeline_parallel = 1;       // ranks that divide the layers
   std::string bucket = "25MiB";        // of communication between ranks; see parse_bytes
   bool oversubscribe = false;          // more threads of ranks than cores
   std::optional<std::string> keep;     // composites that compile mode keeps whole, "a+b"; none: all
@@ -287,6 +289,12 @@ struct RunConfig {
     visit(Option{.flag = "shard", .key = "shard", .tag = "shard", .group = kRanks,
                  .help = "what the ranks divide beside the batch: none, optimizer states (ZeRO-1), gradients too (ZeRO-2), "
                          "or parameters too (ZeRO-3, FSDP)", .in_name = kGiven}, self.shard);
+    visit(Option{.flag = "tensor-parallel", .key = "tensor_parallel", .tag = "tp", .group = kRanks,
+                 .help = "ranks that divide heads, d-ff and the vocabulary; more than 1 only in laptime plan",
+                 .min = 1, .max = 65536, .in_name = kGiven}, self.tensor_parallel);
+    visit(Option{.flag = "pipeline-parallel", .key = "pipeline_parallel", .tag = "pp", .group = kRanks,
+                 .help = "ranks that divide the layers; more than 1 only in laptime plan",
+                 .min = 1, .max = 65536, .in_name = kGiven}, self.pipeline_parallel);
     visit(Option{.flag = "bucket", .key = "bucket", .tag = "bucket", .group = kRanks,
                  .help = "least bytes of gradients that ranks sum in one go, for example 25MiB", .in_name = kGiven,
                  .configures_engine = true, .value = "BYTES", .canonical = canonical_bytes}, self.bucket);

@@ -43,7 +43,6 @@ struct PlanOptions {
   bool recompute_curve = false;
   Program program = Program::kLaptime;
   std::string published;
-  std::string tensor_parallel, pipeline_parallel;  // lists
   bool best = false;
   std::string price_file;
   ParallelSort by = ParallelSort::kTime;
@@ -64,10 +63,6 @@ struct PlanOptions {
     own("as", kProgramHelp, self.program);
     own("published", "predict the figures of a table of published training runs (columns: published/README.md)",
         self.published, {.otherwise = "none", .value = "FILE.csv"});
-    of_ranks("tensor-parallel", "ranks that divide heads, d-ff and the vocabulary", self.tensor_parallel,
-             {.otherwise = "1", .value = "LIST"});
-    of_ranks("pipeline-parallel", "ranks that divide the layers", self.pipeline_parallel,
-             {.otherwise = "1", .value = "LIST"});
     of_ranks("best",
              "search sharding, tensor and pipeline parallel ranks, micro-batches and recomputation for the fastest "
              "step that fits",
@@ -81,19 +76,11 @@ struct PlanOptions {
 
 using PlanCommand = SweepCommand<PlanOptions>;
 
-std::vector<OptionRow> plan_options() {
-  return answer_options(option_rows<PlanOptions>(), {"sort", "resume", "label"});
-}
-
-const Axis* axis_of(const Sweep& sweep, std::string_view flag) {
-  const auto found = std::ranges::find(sweep.axes, flag, &Axis::flag);
-  return found == sweep.axes.end() ? nullptr : &*found;
-}
-
 // Whether the ranks are those of described machines, which the cluster's model predicts; those of this machine run.
 bool predicts_ranks(const Sweep& sweep) {
-  const Axis* const devices = axis_of(sweep, "device");
-  return axis_of(sweep, "ranks") != nullptr && devices != nullptr &&
+  const auto ranks = std::ranges::find(sweep.axes, "ranks", &Axis::flag);
+  const auto devices = std::ranges::find(sweep.axes, "device", &Axis::flag);
+  return ranks != sweep.axes.end() && devices != sweep.axes.end() &&
          std::ranges::all_of(devices->values, [](const std::string& name) { return name.starts_with(kMachinePrefix); });
 }
 
@@ -105,12 +92,10 @@ PlanCommand parse_plan(const CommandWords& words) {
   if (!options.published.empty() && !command.sweep.axes.empty())
     throw Error::format("laptime plan: --published takes models and machines from its file; leave out --{}",
                         command.sweep.axes.front().flag);
-  const bool asks_ranks = options.best || !options.tensor_parallel.empty() || !options.pipeline_parallel.empty() ||
-                          !options.price_file.empty();
-  if (asks_ranks && !predicts_ranks(command.sweep))
+  if ((options.best || !options.price_file.empty()) && !predicts_ranks(command.sweep))
     throw Error(
-        "laptime plan: --tensor-parallel, --pipeline-parallel, --best and --price-file need --ranks, the number of "
-        "GPUs, and described machines, such as --device h100");
+        "laptime plan: --best and --price-file need --ranks, the number of GPUs, and described machines, such as "
+        "--device h100");
   if (options.recompute_curve && options.program != Program::kLaptime)
     throw Error("laptime plan: --recompute-curve shows how laptime saves memory; leave out --as or --recompute-curve");
   return command;
@@ -128,49 +113,16 @@ ExitCode run_published(const PlanOptions& options, const OutputConfig& config) {
   return ExitCode::kOk;
 }
 
+// Removes an option from the sweep; returns its values, or its default if it was not given.
 template <class Value>
-std::vector<Value> listed(std::string_view flag, const std::vector<std::string>& words, Value otherwise) {
-  if (words.empty()) return {otherwise};
+std::vector<Value> take_axis(Sweep& sweep, std::string_view flag, Value otherwise) {
+  const auto axis = std::ranges::find(sweep.axes, flag, &Axis::flag);
+  if (axis == sweep.axes.end()) return {otherwise};
   std::vector<Value> values;
-  values.reserve(words.size());
-  for (const std::string& word : words) {
-    Value value{};
-    Option option;
-    option.min = 1;
-    option.max = 1e6;
-    parse_value(option, fmt::format("--{}", flag), word, value);
-    values.push_back(value);
-  }
+  for (const std::string& word : axis->values)
+    parse_value(*find_option<RunConfig>(flag), fmt::format("--{}", flag), word, values.emplace_back());
+  sweep.axes.erase(axis);
   return values;
-}
-
-std::vector<std::string> list_of(const std::string& text) {
-  return text.empty() ? std::vector<std::string>() : split_list(text);
-}
-
-// Removes an option from the sweep; returns its values.
-std::vector<std::string> take_axis(Sweep& sweep, std::string_view flag) {
-  const Axis* const axis = axis_of(sweep, flag);
-  std::vector<std::string> values = axis == nullptr ? std::vector<std::string>() : axis->values;
-  std::erase_if(sweep.axes, [&](const Axis& one) { return one.flag == flag; });
-  return values;
-}
-
-// The ways to divide a step among the ranks that the options list.
-std::vector<ParallelLayout> layouts_of(const std::vector<int64_t>& all_ranks, const std::vector<Shard>& shards,
-                                       const PlanOptions& options) {
-  const auto tensors = listed<int64_t>("tensor-parallel", list_of(options.tensor_parallel), 1);
-  const auto pipelines = listed<int64_t>("pipeline-parallel", list_of(options.pipeline_parallel), 1);
-  std::vector<ParallelLayout> layouts;
-  for (const int64_t ranks : all_ranks) {
-    for (const Shard shard : shards) {
-      for (const int64_t tensor : tensors) {
-        for (const int64_t pipeline : pipelines)
-          layouts.push_back({.ranks = ranks, .tensor = tensor, .pipeline = pipeline, .shard = shard});
-      }
-    }
-  }
-  return layouts;
 }
 
 Checkpointing checkpointing_of(const RunConfig& config) {
@@ -184,9 +136,19 @@ ExitCode run_ranks(const PlanCommand& command) {
   const PlanOptions& options = command.options;
   const OutputConfig& config = command.sweep.output;
   Sweep sweep = command.sweep;
-  const auto all_ranks = listed<int64_t>("ranks", take_axis(sweep, "ranks"), 1);
-  const auto shards = listed("shard", take_axis(sweep, "shard"), Shard::kNone);
-  const std::vector<ParallelLayout> layouts = layouts_of(all_ranks, shards, options);
+  const auto all_ranks = take_axis<int64_t>(sweep, "ranks", 1);
+  const auto shards = take_axis(sweep, "shard", Shard::kNone);
+  const auto tensors = take_axis<int64_t>(sweep, "tensor-parallel", 1);
+  const auto pipelines = take_axis<int64_t>(sweep, "pipeline-parallel", 1);
+  std::vector<ParallelLayout> layouts;  // every way to divide a step
+  for (const int64_t ranks : all_ranks) {
+    for (const Shard shard : shards) {
+      for (const int64_t tensor : tensors) {
+        for (const int64_t pipeline : pipelines)
+          layouts.push_back({.ranks = ranks, .tensor = tensor, .pipeline = pipeline, .shard = shard});
+      }
+    }
+  }
   const std::vector<ResolvedPoint> points = checked_points(sweep);
   ParallelQuery query{.sort = options.by, .verbose = config.verbose};
   query.tokens = options.training.budget().tokens.value_or(query.tokens);
@@ -337,7 +299,10 @@ constinit const Command kPlan{
         "unknown; --as predicts PyTorch's times. A single point gets a short summary with the largest batch and "
         "context that fit; several points are shown as a table. For a point that does not fit, laptime searches for "
         "the least recomputation, and eager points are also planned in compile mode; --grid skips both.",
-    .options = plan_options,
+    .options =
+        [] {
+          return answer_options(option_rows<PlanOptions>(), {"sort", "resume", "label"});
+        },
     .parse = action_of<parse_plan, run_plan>,
     .examples =
         "  laptime plan --model small,large --context 256,1024 --largest\n"
