@@ -2,9 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
-#include <map>
 
 #include "base/json.h"
 #include "export/formats.h"
@@ -28,18 +26,8 @@ struct Detail {
   int64_t shortest = 0;       // adjacent launches that take fewer nanoseconds share a slice
 };
 
-// Strings as JSON; each is escaped only once.
-class JsonTexts {
- public:
-  const std::string& operator()(std::string_view text) {
-    const auto known = texts_.find(text);
-    if (known != texts_.end()) return known->second;
-    return texts_.emplace(std::string(text), Json(std::string(text)).dump()).first->second;
-  }
-
- private:
-  std::map<std::string, std::string, std::less<>> texts_;
-};
+// A string as JSON.
+std::string escaped(std::string_view text) { return Json(text).dump(); }
 
 // Rounds to whole microseconds. HTA itself rounds fractional begins up and ends down, which leaves a gap of a
 // microsecond between any two launches. With this rounding, adjacent launches stay adjacent and nested slices stay
@@ -65,7 +53,7 @@ class TraceWriter {
       write_communication(timeline_.steps[i]);
       write_memory(timeline_.steps[i]);
     }
-    return head() + events_ + "\n],\n\"traceName\": " + json_texts_(record_.name) + "\n}\n";
+    return head() + events_ + "\n],\n\"traceName\": " + escaped(record_.name) + "\n}\n";
   }
 
  private:
@@ -109,8 +97,8 @@ class TraceWriter {
     const auto name = [&](const char* kind, int row, const std::string& args) {
       event(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"ts":0,"args":{{{}}}}})", kind, kDevice, row, args);
     };
-    name("process_name", kStream, "\"name\":" + json_texts_("laptime " + record_.name));
-    name("process_labels", kStream, "\"labels\":" + json_texts_(record_.created));
+    name("process_name", kStream, "\"name\":" + escaped("laptime " + record_.name));
+    name("process_labels", kStream, "\"labels\":" + escaped(record_.created));
     name("process_sort_index", kStream, "\"sort_index\":0");
     name("thread_name", kStream, fmt::format("\"name\":\"stream {}\"", kStream));
     name("thread_name", kHost, "\"name\":\"steps\"");
@@ -121,8 +109,7 @@ class TraceWriter {
   void write_complete(const char* category, std::string_view name, int row, int64_t begin, int64_t end,
                       const std::string& args) {
     event(R"({{"ph":"X","cat":"{}","name":{},"pid":{},"tid":{},"ts":{},"dur":{},"args":{{"ns":{}{}}}}})", category,
-          json_texts_(name), kDevice, row, microseconds(begin), microseconds(end) - microseconds(begin), end - begin,
-          args);
+          escaped(name), kDevice, row, microseconds(begin), microseconds(end) - microseconds(begin), end - begin, args);
   }
 
   // The range by which HTA and TensorBoard distinguish steps.
@@ -195,10 +182,10 @@ class TraceWriter {
   std::string arguments_of(size_t index) {
     const TraceLaunch launch = trace_.launch(index);
     std::string args;
-    if (detail_.kernels) args += fmt::format(",\"kernel\":{}", json_texts_(launch.kernel));
+    if (detail_.kernels) args += fmt::format(",\"kernel\":{}", escaped(launch.kernel));
     if (!detail_.figures) return args;
     return args + fmt::format(",\"launch\":{},\"class\":{},\"signature\":{},\"FLOP\":{},\"bytes\":{}", index,
-                              json_texts_(launch.work_class), json_texts_(launch.signature), Json(launch.flops).dump(),
+                              escaped(launch.work_class), escaped(launch.signature), Json(launch.flops).dump(),
                               launch.bytes);
   }
 
@@ -236,7 +223,7 @@ class TraceWriter {
   void write_active(int64_t time, const std::vector<int64_t>& active) {
     std::string args;
     for (size_t i = 0; i < roles_.size(); ++i)
-      args += fmt::format("{}{}:{}", i == 0 ? "" : ",", json_texts_(roles_[i]), active[i]);
+      args += fmt::format("{}{}:{}", i == 0 ? "" : ",", escaped(roles_[i]), active[i]);
     event(R"({{"ph":"C","name":"active bytes","pid":{},"ts":{},"args":{{{}}}}})", kDevice, microseconds(time), args);
   }
 
@@ -258,7 +245,6 @@ class TraceWriter {
   std::vector<std::string_view> roles_;
   std::vector<MemoryChange> changes_;
   std::vector<size_t> resident_;
-  JsonTexts json_texts_;
   std::string events_;
   int64_t kernels_ = 0;  // number of kernels written
 };

@@ -2,12 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
+#include "base/words.h"
 #include "config/fields_json.h"
 #include "export/formats.h"
 #include "record/metrics.h"
@@ -18,17 +17,10 @@ namespace {
 
 // "median_s", "rate_tokens_per_s"; "tokens_per_second" already includes its unit.
 std::string column_of(std::string_view name, Unit unit) {
-  std::string column(name);
-  if (unit == Unit::kNone || name.ends_with("_per_second")) return column;
-  column += '_';
-  for (const char c : name_of(unit)) {
-    if (c == '/') {
-      column += "_per_";
-    } else {
-      column += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    }
-  }
-  return column;
+  if (unit == Unit::kNone || name.ends_with("_per_second")) return std::string(name);
+  std::string words = lowered(name_of(unit));
+  if (const size_t slash = words.find('/'); slash != std::string::npos) words.replace(slash, 1, "_per_");
+  return fmt::format("{}_{}", name, words);
 }
 
 using FlatRow = std::vector<std::pair<std::string, Json>>;

@@ -313,14 +313,10 @@ Json answers_json(const PagePoints& points) {
 
 // ASCII JSON in which nothing can end a script element or begin a comment.
 std::string harmless_in_html(const Json& json) {
+  constexpr std::string_view kMarkup = "<>&";
   std::string text;
-  for (const char c : json.dump()) {
-    if (c == '<' || c == '>' || c == '&') {
-      text += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      text += c;
-    }
-  }
+  for (const char c : json.dump())
+    text += kMarkup.find(c) == kMarkup.npos ? std::string(1, c) : fmt::format("\\u{:04x}", static_cast<unsigned>(c));
   return text;
 }
 
