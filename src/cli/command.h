@@ -51,8 +51,9 @@ struct WordHelp {
   std::string text = {};  // its meaning
 };
 
-template <class Rows, class Name, class Help>
-std::vector<WordHelp> words_of(const Rows& rows, Name name, Help help) {
+constexpr std::string_view no_help(std::string_view) { return ""; }
+template <class Rows, class Name = std::identity, class Help = decltype(&no_help)>
+std::vector<WordHelp> words_of(const Rows& rows, Name name = {}, Help help = no_help) {
   std::vector<WordHelp> words;
   words.reserve(std::size(rows));
   for (const auto& row : rows)

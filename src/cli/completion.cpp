@@ -55,9 +55,7 @@ Words device_words() {
   return words;
 }
 
-Words composite_words() {
-  return words_of(composites(), std::identity(), [](std::string_view) { return ""; });
-}
+Words composite_words() { return words_of(composites()); }
 
 Words columns_words() {
   Words words = words_of(column_sets(), &ColumnSet::name, &ColumnSet::help);

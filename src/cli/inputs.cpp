@@ -77,12 +77,12 @@ Store store_to_read(std::string_view command, const std::string& option, const O
   return Store::open(*path, Store::Access::kRead);
 }
 
-Filter filter_of(const RecordSelection& selection, const Store& store, bool takes_calibrations) {
-  Filter filter(selection.filter);
+Filter filter_of(const StoreWords& words, const Store& store, bool takes_calibrations) {
+  Filter filter(words.filter);
   const bool names_any = names_runs(filter);
-  const std::string run = selection.run.last ? newest_run(store, names_any) : selection.run.run;
+  const std::string run = words.selection.last ? newest_run(store, names_any) : words.selection.run;
   if (!run.empty()) filter.narrow("run", run, store.resumed_by(run));
-  if (!takes_calibrations && !names_any && !selection.run.last && selection.run.run.empty())
+  if (!takes_calibrations && !names_any && !words.selection.last && words.selection.run.empty())
     filter.leave_out(std::string(kSweepColumn), std::string(kCalibrationSweep));
   return filter;
 }
@@ -221,10 +221,10 @@ ExitCode StoreProblems::end() const {
   return count_ > 0 ? ExitCode::kFailed : ExitCode::kOk;
 }
 
-SelectedRecords::SelectedRecords(std::string_view command, const RecordSelection& selection, const OutputFile& output,
+SelectedRecords::SelectedRecords(std::string_view command, const StoreWords& words, const OutputFile& output,
                                  bool takes_calibrations)
-    : store(store_to_read(command, selection.output.store, output)),
-      filter(filter_of(selection, store, takes_calibrations)),
+    : store(store_to_read(command, words.output.store, output)),
+      filter(filter_of(words, store, takes_calibrations)),
       records(store, filter, [this](const std::string& problem) { problems.add(problem); }) {}
 
 ShowOptions given_selection(const CommandWords& words) {

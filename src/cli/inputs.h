@@ -123,15 +123,15 @@ struct ShowOptions {
 ShowOptions given_selection(const CommandWords& words);  // throws Error if both options are given
 
 // Which stored records a command reads, and where it writes.
-struct RecordSelection {
+struct StoreWords {
   std::string filter;  // empty: select every record
-  ShowOptions run{};
+  ShowOptions selection{};
   OutputConfig output{};
 };
 
 // A command that reads stored records, with its own options.
 template <class Options>
-struct StoreCommand : RecordSelection {
+struct StoreCommand : StoreWords {
   Options options{};
 };
 
@@ -149,8 +149,7 @@ struct SelectedRecords {
   // Throws Error if `command` has no store to read, if the output is one of its files, and for an unknown column.
   // Without `takes_calibrations`, records of `laptime calibrate` are left out unless runs or sweeps are selected by
   // name.
-  SelectedRecords(std::string_view command, const RecordSelection& selection, const OutputFile& output,
-                  bool takes_calibrations);
+  SelectedRecords(std::string_view command, const StoreWords& words, const OutputFile& output, bool takes_calibrations);
   SelectedRecords(const SelectedRecords&) = delete;
   SelectedRecords& operator=(const SelectedRecords&) = delete;
 

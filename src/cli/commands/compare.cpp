@@ -21,7 +21,7 @@
 namespace laptime {
 namespace {
 
-constexpr std::string_view kRunName = "compare";  // name of the command and of its records
+constexpr std::string_view kCompareName = "compare";  // name of the command and of its records
 
 struct CompareOptions {
   bool again = false;
@@ -155,7 +155,7 @@ ExitCode run_rounds(const CompareCommand& command, const RankPipes& ranks) {
       .margin = command.options.margin(),
       .budget = Seconds{2 * points[0].config.budget},
       .store = command.programs ? std::nullopt : store_for(config),
-      .run_name = std::string(kRunName),
+      .run_name = std::string(kCompareName),
       .ranks = ranks};
   const Rounds rounds = measure_rounds(request);
   PointAnswer answer{.name = request.names.point};
@@ -290,7 +290,7 @@ ExitCode run_compare(const CompareCommand& command, const RankPipes& ranks) {
 }  // namespace
 
 constinit const Command kCompare{
-    .name = kRunName,
+    .name = kCompareName,
     .arguments = "[A.json] [B.json] [OPTIONS]",
     .summary = "compare A with B, measured in turn: the ratio, its interval, and where the difference comes from",
     .details =

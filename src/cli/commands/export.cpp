@@ -109,7 +109,7 @@ std::vector<TracedRecord> chosen_records(const SelectedRecords& selected, const 
         "{}: the format takes one record, but {} match; the last is {}. Take it with --newest, {}or select one by its "
         "date: {}",
         where(command), records.size(), spoken_name(records.back().record.name),
-        command.run.last ? "" : "use --last for the last run, ", filters_by_date(records));
+        command.selection.last ? "" : "use --last for the last run, ", filters_by_date(records));
   }
   return records;
 }
@@ -123,7 +123,7 @@ SelectedRecords selected_by(const ExportCommand& command, const std::string& fil
   }
 }
 
-ExitCode run(const ExportCommand& command) {
+ExitCode run_export(const ExportCommand& command) {
   const std::string file = command.output.output_file == "-" ? "" : command.output.output_file;
   SelectedRecords selected = selected_by(command, file);
   if (file.empty() && !command.format->is_text && isatty(STDOUT_FILENO) == 1) {
@@ -158,7 +158,7 @@ constinit const Command kExport{
           return together(
               {option_rows<ExportWords>(), option_rows<ShowOptions>(), output_options({"output-file", "store"})});
         },
-    .parse = action_of<parse_export, run>,
+    .parse = action_of<parse_export, run_export>,
     .choices = format_choices,
     .filter_columns = named_columns,
 };

@@ -245,12 +245,6 @@ ExitCode run_profile(const ProfileCommand& command, const RankPipes& ranks) {
   return run_watched(points, command.sweep, command.options.traced_steps, output, ranks);
 }
 
-std::vector<WordHelp> columns_of_launches() {
-  return words_of(launch_columns(), std::identity(), [](std::string_view) { return ""; });
-}
-
-constexpr double kMaxTop = 1e6;
-
 struct MemoryOptions {
   std::optional<MemoryView> view;
   int64_t top = MemoryQuery().top;
@@ -261,7 +255,7 @@ struct MemoryOptions {
     const auto own = own_options("Memory", visit);
     own("view", "what to show for each point; without --view, several points share one table of peaks", self.view,
         {.otherwise = "summary"});
-    own("top", "rows in the table of largest allocations; 0 shows all", self.top, {.max = kMaxTop});
+    own("top", "rows in the table of largest allocations; 0 shows all", self.top, {.max = 1e6});
     own("run", "run a few steps of each point that fits to measure its memory, and store the record", self.run);
   }
 };
@@ -341,7 +335,7 @@ constinit const Command kProfile{
         "profile \"op = matmul and part = ffn\"",
     .options = [] { return answer_options(option_rows<ProfileOptions>()); },
     .parse = action_of<parse_profile, run_profile>,
-    .filter_columns = columns_of_launches,
+    .filter_columns = [] { return words_of(launch_columns()); },
     .examples =
         "  laptime profile --model small --pass inference,step\n"
         "  laptime profile --model small --view kernels --by phase\n"

@@ -103,7 +103,7 @@ EarlyEnd take_steps(LineInput& input, RecordedSteps& steps) {
   return {};
 }
 
-ExitCode run(const RecordCommand& command) {
+ExitCode run_record(const RecordCommand& command) {
   Record described = describe_recorded(command.point);
   described.run = new_run_id();
   JsonLines lines(command.output.columns, RecordList(std::span<const Record>(&described, 1)));
@@ -148,7 +148,7 @@ constinit const Command kRecord{
         "keys, with null or NaN for missing values. An invalid line ends the run; the steps before it are kept. In "
         "Python laptime.measure(step) does all this.",
     .options = record_options,
-    .parse = action_of<parse_record_command, run>,
+    .parse = action_of<parse_record_command, run_record>,
 };
 
 }  // namespace laptime

@@ -143,7 +143,7 @@ ReportCommand parse_report(const CommandWords& words) {
     reject_options_of_a_run(words);
     return command;
   }
-  if (command.run.last || !command.run.run.empty())
+  if (command.selection.last || !command.selection.run.empty())
     throw Error("laptime report: --last and --run select stored records, but a sweep makes new ones; leave them out");
   command.sweep = read_sweep("laptime report", words.positionals.front());
   set_given(*command.sweep, words);

@@ -24,7 +24,7 @@ ExitCode run_show(const ShowCommand& command) {
   SelectedRecords selected("show", command, {"--output-file", command.output.output_file},
                            /*takes_calibrations=*/true);
   if (!command.output.sort.empty()) selected.records.sort(command.output.sort);
-  write_records(command.output, selected.records, /*tells_runs=*/!command.run.last);
+  write_records(command.output, selected.records, /*tells_runs=*/!command.selection.last);
   if (budget.is_asked()) {
     TrainingLines training(command.output, budget);
     selected.records.all(Extent::kWhole, [&](const Record& record) { training.add(record); });
