@@ -29,7 +29,7 @@ std::span<const Command* const> commands() {
 }
 
 CommandAction printing(std::string text) {
-  return [text = std::move(text)] {
+  return [text = std::move(text)](const RankPipes&) {
     write_output(text);
     return ExitCode::kOk;
   };

@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "config/option_table.h"
+#include "sweep/rank_process.h"
 
 namespace laptime {
 
@@ -42,16 +43,17 @@ struct CommandWords {
   std::string problem{};                   // the first error; empty if there is none
 };
 
-// Throws Error for invalid input, and OutputLost.
-using CommandAction = std::function<ExitCode()>;
+// Throws Error for invalid input, and OutputLost. `ranks` run already, for points with ranks (run_as_rank).
+using CommandAction = std::function<ExitCode(const RankPipes& ranks)>;
 
 struct WordHelp {
   std::string word;
   std::string text = {};  // its meaning
 };
 
-template <class Rows, class Name, class Help>
-std::vector<WordHelp> words_of(const Rows& rows, Name name, Help help) {
+constexpr std::string_view no_help(std::string_view) { return ""; }
+template <class Rows, class Name = std::identity, class Help = decltype(&no_help)>
+std::vector<WordHelp> words_of(const Rows& rows, Name name = {}, Help help = no_help) {
   std::vector<WordHelp> words;
   words.reserve(std::size(rows));
   for (const auto& row : rows)
@@ -59,19 +61,26 @@ std::vector<WordHelp> words_of(const Rows& rows, Name name, Help help) {
   return words;
 }
 
-// An action that parses a command's words with `parse_words` and passes the result to `run_command`.
+// An action that parses a command's words with `parse_words` and passes the result to `run_command`, with the ranks if
+// it takes them.
 template <auto parse_words, auto run_command>
 CommandAction action_of(const CommandWords& words) {
-  return [command = parse_words(words)] { return run_command(command); };
+  return [command = parse_words(words)](const RankPipes& ranks) {
+    if constexpr (std::invocable<decltype(run_command), decltype(command), const RankPipes&>) {
+      return run_command(command, ranks);
+    } else {
+      return run_command(command);
+    }
+  };
 }
 
 CommandAction printing(std::string text);  // prints to standard output
 
 struct Command {
   std::string_view name;
-  std::string_view arguments = {};  // shown after the name in the usage line
-  std::string_view summary;         // one line
-  std::string_view details = {};    // a paragraph for --help
+  std::string_view arguments = "[OPTIONS]";  // shown after the name in the usage line
+  std::string_view summary;                  // one line
+  std::string_view details = {};             // a paragraph for --help
   std::vector<OptionRow> (*options)() = [] { return std::vector<OptionRow>(); };
   CommandAction (*parse)(const CommandWords& words);    // throws Error for words that the command does not understand
   std::vector<WordHelp> (*choices)() = nullptr;         // choices for the first word, shown by --help
@@ -104,30 +113,31 @@ CommandAction parse_arguments(const std::vector<std::string>& words);
 // Runs the command given by the words after the program's name. Prints an error as a single message on standard error.
 ExitCode run_program(const std::vector<std::string>& words);
 
-// Option fields that most single-command options leave at their defaults.
-struct OptionDetails {
-  std::string_view otherwise = {};
-  std::string_view empty = "auto";
-  double min = 0;
-  double max = std::numeric_limits<double>::max();
-  std::string_view value = {};
-  std::string (*canonical)(std::string_view where, std::string_view word) = nullptr;
-};
+// The program as one of several processes of mpirun or srun (ranks.cpp).
+//
+// A process that our own mpirun has started is a rank, and so is every process but the first one that the user's mpirun
+// or srun has started: returns its exit code when it has ended. Otherwise nothing; where this is the first of several
+// processes, rank 0 runs beside it from now on, at the other side of `pipes`. Error if it cannot be started.
+std::optional<ExitCode> run_as_rank(const std::vector<std::string>& words, RankPipes& pipes);
 
-// An option of a single command that takes one value and is not stored in records.
-constexpr Option own_option(std::string_view group, std::string_view flag, std::string_view help,
-                            const OptionDetails& details = {}) {
-  return {.flag = flag,
-          .key = flag,
-          .group = group,
-          .help = help,
-          .otherwise = details.otherwise,
-          .empty = details.empty,
-          .min = details.min,
-          .max = details.max,
-          .axis = false,
-          .value = details.value,
-          .canonical = details.canonical};
+// Lets the ranks end, if there are any. mpirun takes it for an error if this process ends before its rank.
+void end_ranks(const RankPipes& pipes);
+
+// Declares options of a single command, in one group of its help, within a visit_fields():
+//
+//   const auto own = own_options("Plan", visit);
+//   own("view", "what to show for a single point", self.view);
+//
+// Each takes one value and is not stored in records; `more` has the parts of the Option that are not its defaults.
+template <class Visit>
+auto own_options(std::string_view group, Visit& visit) {
+  return [group, &visit](std::string_view flag, std::string_view help, auto& field, Option more = {}) {
+    more.flag = more.key = flag;
+    more.group = group;
+    more.help = help;
+    more.axis = false;
+    visit(more, field);
+  };
 }
 
 // Finds the row for `flag`, which may also be an alternative spelling; null if there is none.

@@ -55,9 +55,7 @@ Words device_words() {
   return words;
 }
 
-Words composite_words() {
-  return words_of(composites(), std::identity(), [](std::string_view) { return ""; });
-}
+Words composite_words() { return words_of(composites()); }
 
 Words columns_words() {
   Words words = words_of(column_sets(), &ColumnSet::name, &ColumnSet::help);
@@ -189,6 +187,24 @@ Completions possible_words(std::span<const std::string> words) {
   return {};
 }
 
+std::vector<WordHelp> completion_choices() {
+  return {{"bash", "script for bash; in a running shell: source <(laptime completion bash)"},
+          {"zsh", "script for zsh; in a running shell: source <(laptime completion zsh)"},
+          {"fish", "script for fish; in a running shell: laptime completion fish | source"},
+          {"words",
+           "completions of the last word after --, one per line with a tab before its meaning, and :files "
+           "if file names complete it too; called by the scripts"}};
+}
+
+CommandAction parse_completion(const CommandWords& words) {
+  const std::span<const std::string_view> scripts = completion_scripts();
+  const size_t choice = chosen(words, "shell", completion_choices());
+  if (choice == scripts.size())
+    return printing(completion_lines(completions_of(std::span(words.positionals).subspan(1))));
+  reject_positionals(words, 1);
+  return printing(std::string(scripts[choice]));
+}
+
 }  // namespace
 
 Completions completions_of(std::span<const std::string> words) {
@@ -220,28 +236,6 @@ Completions words_of_placeholder(std::string_view placeholder) {
   }
   return found;
 }
-
-namespace {
-
-std::vector<WordHelp> completion_choices() {
-  return {{"bash", "script for bash; in a running shell: source <(laptime completion bash)"},
-          {"zsh", "script for zsh; in a running shell: source <(laptime completion zsh)"},
-          {"fish", "script for fish; in a running shell: laptime completion fish | source"},
-          {"words",
-           "completions of the last word after --, one per line with a tab before its meaning, and :files "
-           "if file names complete it too; called by the scripts"}};
-}
-
-CommandAction parse_completion(const CommandWords& words) {
-  const std::span<const std::string_view> scripts = completion_scripts();
-  const size_t choice = chosen(words, "shell", completion_choices());
-  if (choice == scripts.size())
-    return printing(completion_lines(completions_of(std::span(words.positionals).subspan(1))));
-  reject_positionals(words, 1);
-  return printing(std::string(scripts[choice]));
-}
-
-}  // namespace
 
 constinit const Command kCompletion{
     .name = "completion",

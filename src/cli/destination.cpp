@@ -100,11 +100,6 @@ void wait_for_room(int descriptor, std::string_view what) {
   }
 }
 
-std::string variable(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 // Uses the first of these variables that is set, like the C library.
 bool locale_is_utf8() {
   std::string locale;
@@ -128,6 +123,11 @@ OutputStream stream_of(int descriptor) {
 }
 
 }  // namespace
+
+std::string variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
 
 OutputStream standard_output() { return stream_of(STDOUT_FILENO); }
 OutputStream standard_error() { return stream_of(STDERR_FILENO); }

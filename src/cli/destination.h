@@ -37,6 +37,8 @@ struct OutputStream {
 OutputStream standard_output();
 OutputStream standard_error();
 
+std::string variable(const char* name);  // of the environment; empty if it is not set
+
 size_t help_width();  // the width of standard output, clamped to readable limits; 80 if unknown
 
 // Writes all of the text now. Throws OutputLost, naming `what`, on failure; ReaderGone if standard output is a closed

@@ -209,6 +209,7 @@ std::string man_page() {
 
 constinit const Command kMan{
     .name = "man",
+    .arguments = "",
     .summary = "print the manual page; to read it: laptime man | man -l -",
     .parse = [](const CommandWords&) { return printing(man_page()); },
 };

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <memory>
 #include <system_error>
@@ -23,10 +22,9 @@ namespace {
 namespace fs = std::filesystem;
 
 // The directory named by an environment variable; the XDG specification says to ignore relative paths.
-std::optional<fs::path> directory(const char* variable) {
-  const char* const value = std::getenv(variable);
-  if (value == nullptr || *value != '/') return std::nullopt;
-  return fs::path(value);
+std::optional<fs::path> directory(const char* name) {
+  const std::string value = variable(name);
+  return value.starts_with('/') ? std::optional(fs::path(value)) : std::nullopt;
 }
 
 // Whether both paths refer to one regular file, or would once both exist.
@@ -70,6 +68,23 @@ std::string newest_run(const Store& store, bool any) {
   // A command that took every point from the store is newer than the records that it found there.
   if (const auto resumed = store.newest_resumed(); resumed && resumed->newest_id >= asked_id) return resumed->run;
   return asked.empty() ? newest : asked;
+}
+
+Store store_to_read(std::string_view command, const std::string& option, const OutputFile& output) {
+  const std::optional<fs::path> path = store_path(option);
+  if (!path) throw Error::format("laptime {}: there is no store to read; name the file with --store", command);
+  reject_overwriting(output, files_of_store(path));
+  return Store::open(*path, Store::Access::kRead);
+}
+
+Filter filter_of(const StoreWords& words, const Store& store, bool takes_calibrations) {
+  Filter filter(words.filter);
+  const bool names_any = names_runs(filter);
+  const std::string run = words.selection.last ? newest_run(store, names_any) : words.selection.run;
+  if (!run.empty()) filter.require("run", "~", run, store.resumed_by(run));
+  if (!takes_calibrations && !names_any && !words.selection.last && words.selection.run.empty())
+    filter.require(std::string(kSweepColumn), "!=", std::string(kCalibrationSweep));
+  return filter;
 }
 
 }  // namespace
@@ -197,13 +212,6 @@ void require_data_of_epochs(const TrainingBudget& budget, std::span<const Resolv
   }
 }
 
-fs::path store_to_read(std::string_view command, const std::string& option, const OutputFile& output) {
-  const std::optional<fs::path> path = store_path(option);
-  if (!path) throw Error::format("laptime {}: there is no store to read; name the file with --store", command);
-  reject_overwriting(output, files_of_store(path));
-  return *path;
-}
-
 void StoreProblems::add(const std::string& problem) {
   if (++count_ <= kShown) print_message(problem);
 }
@@ -213,17 +221,11 @@ ExitCode StoreProblems::end() const {
   return count_ > 0 ? ExitCode::kFailed : ExitCode::kOk;
 }
 
-void narrow_to_run(Filter& filter, const Store& store, const ShowOptions& options) {
-  const std::string run = options.last ? newest_run(store, names_runs(filter)) : options.run;
-  if (!run.empty()) filter.require("run", "~", run, store.resumed_by(run));
-}
-
-void narrow_to_measurements(Filter& filter, const Store& store, const ShowOptions& options) {
-  const bool names_any = names_runs(filter);
-  narrow_to_run(filter, store, options);
-  if (!names_any && !options.last && options.run.empty())
-    filter.require(std::string(kSweepColumn), "!=", std::string(kCalibrationSweep));
-}
+SelectedRecords::SelectedRecords(std::string_view command, const StoreWords& words, const OutputFile& output,
+                                 bool takes_calibrations)
+    : store(store_to_read(command, words.output.store, output)),
+      filter(filter_of(words, store, takes_calibrations)),
+      records(store, filter, [this](const std::string& problem) { problems.add(problem); }) {}
 
 ShowOptions given_selection(const CommandWords& words) {
   auto options = given_options<ShowOptions>(words);

@@ -27,11 +27,11 @@ struct SweepSource {
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
-    visit(own_option("Sweep", "config",
-                     "a built-in sweep by name (laptime list sweeps), or your own TOML file with the same "
-                     "keys; options on the command line override it",
-                     {.otherwise = "none", .value = "NAME|FILE"}),
-          self.config);
+    const auto own = own_options("Sweep", visit);
+    own("config",
+        "a built-in sweep by name (laptime list sweeps), or your own TOML file with the same "
+        "keys; options on the command line override it",
+        self.config, {.otherwise = "none", .value = "NAME|FILE"});
   }
 };
 
@@ -95,9 +95,6 @@ std::vector<ResolvedPoint> checked_points(const Sweep& sweep, std::vector<SweepP
 // Throws Error if a number of epochs is requested and a point has no data.
 void require_data_of_epochs(const TrainingBudget& budget, std::span<const ResolvedPoint> points);
 
-// The store that `command` reads. Throws Error if there is none, or if the output is one of its files.
-std::filesystem::path store_to_read(std::string_view command, const std::string& option, const OutputFile& output);
-
 // Prints messages about unreadable records: the first few, and how many more there are.
 class StoreProblems {
  public:
@@ -116,37 +113,50 @@ struct ShowOptions {
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
-    constexpr std::string_view kGroup = "Records";
-    visit(own_option(kGroup, "run", "records of runs whose name contains this text; --columns name,run shows the names",
-                     {.otherwise = "every run", .value = "TEXT"}),
-          self.run);
-    visit(own_option(kGroup, "last", "records of the last run, ignoring runs of laptime calibrate"), self.last);
+    const auto own = own_options("Records", visit);
+    own("run", "records of runs whose name contains this text; --columns name,run shows the names", self.run,
+        {.otherwise = "every run", .value = "TEXT"});
+    own("last", "records of the last run, ignoring runs of laptime calibrate", self.last);
   }
 };
 
 ShowOptions given_selection(const CommandWords& words);  // throws Error if both options are given
 
+// Which stored records a command reads, and where it writes.
+struct StoreWords {
+  std::string filter;  // empty: select every record
+  ShowOptions selection{};
+  OutputConfig output{};
+};
+
 // A command that reads stored records, with its own options.
 template <class Options>
-struct StoreCommand {
-  std::string filter;  // empty: select every record
-  ShowOptions selection;
+struct StoreCommand : StoreWords {
   Options options{};
-  OutputConfig output{};
 };
 
 // The words from index kFirst on form the filter.
 template <class Options, size_t kFirst = 0>
 StoreCommand<Options> given_store_command(const CommandWords& words) {
-  StoreCommand<Options> command{joined(std::span(words.positionals).subspan(kFirst), " "), given_selection(words)};
+  StoreCommand<Options> command{{joined(std::span(words.positionals).subspan(kFirst), " "), given_selection(words)}};
   read_options(words, command.options, command.output);
   return command;
 }
 
-// Narrows a filter to the runs that the options select, if any. A run also includes records that it took from the store
-// with --resume. With --last, runs of `laptime calibrate` are ignored.
-void narrow_to_run(Filter& filter, const Store& store, const ShowOptions& options);
-// Also excludes records of `laptime calibrate`, unless runs or sweeps were selected by name.
-void narrow_to_measurements(Filter& filter, const Store& store, const ShowOptions& options);
+// The selected records of a store. A run includes records that it took from the store with --resume; with --last, runs
+// of `laptime calibrate` are ignored.
+struct SelectedRecords {
+  // Throws Error if `command` has no store to read, if the output is one of its files, and for an unknown column.
+  // Without `takes_calibrations`, records of `laptime calibrate` are left out unless runs or sweeps are selected by
+  // name.
+  SelectedRecords(std::string_view command, const StoreWords& words, const OutputFile& output, bool takes_calibrations);
+  SelectedRecords(const SelectedRecords&) = delete;
+  SelectedRecords& operator=(const SelectedRecords&) = delete;
+
+  Store store;
+  Filter filter;
+  StoreProblems problems{};
+  StoredRecords records;
+};
 
 }  // namespace laptime

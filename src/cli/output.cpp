@@ -7,7 +7,6 @@
 
 #include "analysis/plan_findings.h"
 #include "base/error.h"
-#include "base/json.h"
 #include "base/words.h"
 #include "cli/command.h"
 #include "cli/inputs.h"
@@ -22,10 +21,7 @@ namespace {
 
 void json_lines(const Records& records, std::string_view columns, const TextSink& sink) {
   JsonLines lines(columns, records);
-  records.each(lines.extent(), [&](const Record& record) {
-    sink(lines.line(record));
-    return true;
-  });
+  records.all(lines.extent(), [&](const Record& record) { sink(lines.line(record)); });
 }
 
 bool is_table(OutputFormat format) { return format == OutputFormat::kTable || format == OutputFormat::kMarkdown; }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <new>
-#include <optional>
 #include <utility>
 
 #include "base/build_id.h"
@@ -14,8 +13,6 @@
 #include "base/words.h"
 #include "cli/destination.h"
 #include "cli/help.h"
-#include "cli/ranks.h"
-#include "config/option_table.h"
 #include "config/run_config.h"
 #include "sweep/stop_signals.h"
 
@@ -188,9 +185,10 @@ ExitCode run_program(const std::vector<std::string>& words) {
   ignore_failed_writes();
   try {
     require_stack();
-    if (const std::optional<ExitCode> code = run_as_rank(words)) return *code;
-    const ExitCode code = parse_arguments(words)();
-    end_ranks();
+    RankPipes ranks;
+    if (const std::optional<ExitCode> code = run_as_rank(words, ranks)) return *code;
+    const ExitCode code = parse_arguments(words)(ranks);
+    end_ranks(ranks);
     return code;
   } catch (const ReaderGone&) {
     return StopSignals::requested() ? ExitCode::kInterrupted : ExitCode::kOk;

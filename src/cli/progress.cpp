@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/words.h"
 #include "cli/inputs.h"
-#include "cli/ranks.h"
 #include "measure/describe.h"
 #include "record/store.h"
 #include "report/names.h"
@@ -17,11 +16,6 @@
 #include "table/text.h"
 
 namespace laptime {
-namespace {
-
-constexpr std::string_view kErase = "\r\x1b[K";
-
-}  // namespace
 
 std::string rough_time(Seconds time) {
   constexpr double kSecondsInMinute = 60;
@@ -145,11 +139,6 @@ void tell_threads(const std::vector<ResolvedPoint>& points) {
                                      counted(point.device->threads.value_or(1), "thread"),
                                      point.device->threads_reason));
   }
-}
-
-// "40 points, 2 at once by srun".
-std::string announcement(size_t points, const Launcher& launcher) {
-  return fmt::format("{}, {} at once by {}", counted(points, "point"), launcher.jobs, launcher.words.front());
 }
 
 class Watcher {
@@ -296,14 +285,13 @@ ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOption
                                                   : expected_of(points, options, announces && points.size() > 1);
   // Predicted points are not announced: their results are there at once.
   const std::string text = !announces         ? ""
-                           : options.launcher ? announcement(points.size(), *options.launcher)
+                           : options.launcher ? fmt::format("{}, {} at once by {}", counted(points.size(), "point"),
+                                                            options.launcher->jobs, options.launcher->words.front())
                                               : announcement(points, expected);
   if (!text.empty()) print_message(text);
   if (announces) tell_threads(points);
   Watcher watcher(points, output, time_left(points, expected));
-  SweepOptions with_ranks = options;
-  with_ranks.ranks = running_ranks();
-  const SweepOutcome outcome = run_sweep(points, with_ranks, watcher.callbacks());
+  const SweepOutcome outcome = run_sweep(points, options, watcher.callbacks());
   watcher.clear_line();
   const auto ended_by = [&](const OutputLost& error) {
     return OutputLost(
@@ -333,9 +321,14 @@ ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOption
 }
 
 ExitCode run_watched(const std::vector<ResolvedPoint>& points, const Sweep& sweep, int64_t traced_steps,
-                     PointOutput& output) {
-  const TraceRequest trace{.wanted = traced_steps > 0, .traced_steps = traced_steps};
-  return run_watched(points, {store_for(sweep.output), sweep.output.resume, sweep.name, trace}, output);
+                     PointOutput& output, const RankPipes& ranks) {
+  return run_watched(points,
+                     {.store = store_for(sweep.output),
+                      .resume = sweep.output.resume,
+                      .name = sweep.name,
+                      .trace = {.wanted = true, .traced_steps = traced_steps},
+                      .ranks = ranks},
+                     output);
 }
 
 }  // namespace laptime

@@ -47,6 +47,7 @@ class ProgressLine {
 
  private:
   static constexpr Seconds kPlainInterval{10};
+  static constexpr std::string_view kErase = "\r\x1b[K";
   static std::string fitted(const std::string& text, size_t room);
 
   OutputStream stream_;
@@ -121,6 +122,6 @@ std::vector<Record> planned_records(const std::vector<ResolvedPoint>& points);  
 // each point are traced in addition to its samples. Throws OutputLost.
 ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOptions& options, PointOutput& output);
 ExitCode run_watched(const std::vector<ResolvedPoint>& points, const Sweep& sweep, int64_t traced_steps,
-                     PointOutput& output);
+                     PointOutput& output, const RankPipes& ranks = {});
 
 }  // namespace laptime

@@ -155,7 +155,8 @@ ExitCode run(const RoundsRequest& request, const Processes& processes, PointOutp
                      {.store = request.store,
                       .name = request.run_name,
                       .trace = {.wanted = processes.traced > 0, .traced_steps = processes.traced},
-                      .keeps_traces = false},
+                      .keeps_traces = false,
+                      .ranks = request.ranks},
                      output);
 }
 

@@ -26,12 +26,8 @@ Prices parse_prices(std::string_view text, std::string_view name) {
 }
 
 Prices read_prices(const std::string& path) {
-  const InputFile file(path, "price file");
-  if (file.size() > static_cast<int64_t>(kMaxMachineFileBytes))
-    throw Error::format("{}: larger than {} bytes; a price file has a line for each machine", file.text(),
-                        kMaxMachineFileBytes);
-  std::string text(static_cast<size_t>(file.size()), '\0');
-  file.read(0, std::as_writable_bytes(std::span(text)));
+  const std::string text =
+      InputFile(path, "price file").read_all(kMaxMachineFileBytes, "a price file has a line for each machine");
   return parse_prices(text, path);
 }
 

@@ -121,11 +121,7 @@ std::vector<PublishedRun> read_published_runs(const std::string& path) {
     return runs_of_records(read_records(
         {.path = path, .purpose = "records to predict", .advice = "give what laptime show --output json printed"}));
   const InputFile file(path, "table of published figures");
-  if (file.size() > static_cast<int64_t>(kMaxPublishedBytes))
-    throw Error::format("{}: larger than {} bytes; give a table of published figures", path, kMaxPublishedBytes);
-  std::string text(static_cast<size_t>(file.size()), '\0');
-  file.read(0, std::as_writable_bytes(std::span(text)));
-  return parse_published_runs(text, path);
+  return parse_published_runs(file.read_all(kMaxPublishedBytes, "name a smaller table"), path);
 }
 
 }  // namespace laptime

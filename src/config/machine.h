@@ -20,9 +20,7 @@ inline constexpr size_t kMaxMachineFileBytes = 16'384;
 // Which program a prediction is of: the kernels that it launches, and what each launch costs its host.
 enum class Program : uint8_t { kLaptime, kPyTorchEager, kPyTorchCompile, kMegatron };
 constexpr auto choices_of(Program) {
-  return std::array{
-      Choice<Program>{Program::kLaptime, "laptime"}, Choice<Program>{Program::kPyTorchEager, "pytorch-eager"},
-      Choice<Program>{Program::kPyTorchCompile, "pytorch-compile"}, Choice<Program>{Program::kMegatron, "megatron"}};
+  return choices<Program>("laptime", "pytorch-eager", "pytorch-compile", "megatron");
 }
 
 // How far published times deviate from predictions: 90 % of them are between `low` and `high` times the prediction.

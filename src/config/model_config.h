@@ -16,11 +16,7 @@ namespace laptime {
 enum class Edition : uint8_t { k2024, k2025, k2026, kGpt2, kGpt2Hf, kLlama, kQwen2, kQwen3, kGptNeox };
 
 constexpr auto choices_of(Edition) {
-  return std::array{Choice<Edition>{Edition::k2024, "2024"},       Choice<Edition>{Edition::k2025, "2025"},
-                    Choice<Edition>{Edition::k2026, "2026"},       Choice<Edition>{Edition::kGpt2, "gpt2"},
-                    Choice<Edition>{Edition::kGpt2Hf, "gpt2_hf"},  Choice<Edition>{Edition::kLlama, "llama"},
-                    Choice<Edition>{Edition::kQwen2, "qwen2"},     Choice<Edition>{Edition::kQwen3, "qwen3"},
-                    Choice<Edition>{Edition::kGptNeox, "gpt_neox"}};
+  return choices<Edition>("2024", "2025", "2026", "gpt2", "gpt2_hf", "llama", "qwen2", "qwen3", "gpt_neox");
 }
 
 // The canonical name for a name or alias in model_presets or known_models, or "custom"; the path of a config.json or of

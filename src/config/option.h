@@ -22,12 +22,12 @@ enum class InName : uint8_t { kWhereSwept, kWhereGiven, kAlways, kFirst };
 // Flag, TOML key, sweep axis, JSON key, column, name tag, range check and help are all derived from that declaration. A
 // field is an int64_t, double, bool, std::string, an enum with `choices_of`, or a std::optional of one of them.
 struct Option {
-  std::string_view flag;            // "context" is --context on the command line and `context` in TOML
-  std::string_view key;             // JSON key and column: "context_length"
+  std::string_view flag = {};       // "context" is --context on the command line and `context` in TOML
+  std::string_view key = {};        // JSON key and column: "context_length"
   std::string_view tag = {};        // in names of points: "ctx"
-  std::string_view group;           // heading in --help
+  std::string_view group = {};      // heading in --help
   std::string_view unit = {};       // "tokens", "s"; empty for plain numbers and words
-  std::string_view help;            // one line
+  std::string_view help = {};       // one line
   std::string_view otherwise = {};  // the default in words, if it depends on other options
   std::string_view empty = "auto";  // the word for an optional field without a value
   double min = 0;                   // inclusive range of a number
@@ -45,9 +45,18 @@ struct Option {
 
 template <class E>
 struct Choice {
-  E value;
-  std::string_view name;
+  E value{};
+  std::string_view name{};
 };
+
+// The choices of an enum by the names of its values, in their order.
+template <class E, class... Names>
+constexpr auto choices(Names... names) {
+  std::array<Choice<E>, sizeof...(names)> all{};
+  uint8_t next = 0;
+  ((all[next] = {static_cast<E>(next), names}, ++next), ...);
+  return all;
+}
 
 // The word for an enum value, from the `choices_of` declared next to the enum.
 template <class E>

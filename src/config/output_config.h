@@ -15,20 +15,14 @@ namespace laptime {
 enum class OutputFormat : uint8_t { kTable, kMarkdown, kCsv, kJson, kJsonl, kSamples };
 
 constexpr auto choices_of(OutputFormat) {
-  return std::array{
-      Choice<OutputFormat>{OutputFormat::kTable, "table"}, Choice<OutputFormat>{OutputFormat::kMarkdown, "markdown"},
-      Choice<OutputFormat>{OutputFormat::kCsv, "csv"},     Choice<OutputFormat>{OutputFormat::kJson, "json"},
-      Choice<OutputFormat>{OutputFormat::kJsonl, "jsonl"}, Choice<OutputFormat>{OutputFormat::kSamples, "samples"}};
+  return choices<OutputFormat>("table", "markdown", "csv", "json", "jsonl", "samples");
 }
 
 // Which FLOPs count towards the mfu in tables and answers (docs/measurement.md): all of them, only half of attention's
 // products (as with a causal mask), or six per parameter and token.
 enum class MfuRule : uint8_t { kFull, kCausal, k6n };
 
-constexpr auto choices_of(MfuRule) {
-  return std::array{Choice<MfuRule>{MfuRule::kFull, "full"}, Choice<MfuRule>{MfuRule::kCausal, "causal"},
-                    Choice<MfuRule>{MfuRule::k6n, "6n"}};
-}
+constexpr auto choices_of(MfuRule) { return choices<MfuRule>("full", "causal", "6n"); }
 
 // Returns the pattern unchanged; throws Error unless make_label (label.h) accepts it.
 std::string canonical_label_pattern(std::string_view where, std::string_view pattern);

@@ -11,19 +11,11 @@ namespace laptime {
 // What data-parallel ranks divide in addition to the batch: nothing, the optimizer's state (ZeRO-1), gradients too
 // (ZeRO-2), or parameters too (ZeRO-3, FSDP). Rajbhandari et al. 2020.
 enum class Shard : uint8_t { kNone, kOptimizer, kGradients, kParameters };
-constexpr auto choices_of(Shard) {
-  return std::array{Choice<Shard>{Shard::kNone, "none"}, Choice<Shard>{Shard::kOptimizer, "optimizer"},
-                    Choice<Shard>{Shard::kGradients, "gradients"}, Choice<Shard>{Shard::kParameters, "parameters"}};
-}
+constexpr auto choices_of(Shard) { return choices<Shard>("none", "optimizer", "gradients", "parameters"); }
 
 // Activations that backward recomputes: none, the attention core, every other layer or product, or each layer.
 enum class Checkpointing : uint8_t { kNone, kAttention, kSelective, kFull };
-constexpr auto choices_of(Checkpointing) {
-  return std::array{Choice<Checkpointing>{Checkpointing::kNone, "none"},
-                    Choice<Checkpointing>{Checkpointing::kAttention, "attention"},
-                    Choice<Checkpointing>{Checkpointing::kSelective, "selective"},
-                    Choice<Checkpointing>{Checkpointing::kFull, "full"}};
-}
+constexpr auto choices_of(Checkpointing) { return choices<Checkpointing>("none", "attention", "selective", "full"); }
 
 // ranks = tensor * pipeline * context * data().
 struct ParallelLayout {

@@ -19,11 +19,7 @@ namespace laptime {
 // otherwise float16.
 enum class Precision : uint8_t { kFloat32, kTf32, kBFloat16, kFloat16, kMixed };
 
-constexpr auto choices_of(Precision) {
-  return std::array{Choice<Precision>{Precision::kFloat32, "float32"}, Choice<Precision>{Precision::kTf32, "tf32"},
-                    Choice<Precision>{Precision::kBFloat16, "bfloat16"},
-                    Choice<Precision>{Precision::kFloat16, "float16"}, Choice<Precision>{Precision::kMixed, "mixed"}};
-}
+constexpr auto choices_of(Precision) { return choices<Precision>("float32", "tf32", "bfloat16", "float16", "mixed"); }
 
 constexpr bool is_mixed(Precision precision) {
   return precision != Precision::kFloat32 && precision != Precision::kTf32;
@@ -40,68 +36,46 @@ constexpr std::optional<DType> autocast_dtype(Precision precision, bool device_h
 // terms if the processor has AMX (split), or by whichever is faster (auto).
 enum class Float32Precision : uint8_t { kAuto, kIeee, kSplit };
 
-constexpr auto choices_of(Float32Precision) {
-  return std::array{Choice<Float32Precision>{Float32Precision::kAuto, "auto"},
-                    Choice<Float32Precision>{Float32Precision::kIeee, "ieee"},
-                    Choice<Float32Precision>{Float32Precision::kSplit, "split"}};
-}
+constexpr auto choices_of(Float32Precision) { return choices<Float32Precision>("auto", "ieee", "split"); }
 
 // Imitates how a framework would run the step. Eager mode lowers composites to primitives and runs them one by one;
 // compile mode does not lower composites, fuses kernels and recomputes cheap values in backward.
 enum class Mode : uint8_t { kEager, kCompile };
-constexpr auto choices_of(Mode) {
-  return std::array{Choice<Mode>{Mode::kEager, "eager"}, Choice<Mode>{Mode::kCompile, "compile"}};
-}
+constexpr auto choices_of(Mode) { return choices<Mode>("eager", "compile"); }
 
 // The work of one sample. Forward runs the model and the loss and saves what backward needs; inference saves nothing; a
 // step zeroes gradients and runs forward, backward and the optimizer.
 enum class Pass : uint8_t { kForward, kBackward, kForwardBackward, kStep, kInference };
 
 constexpr auto choices_of(Pass) {
-  return std::array{Choice<Pass>{Pass::kForward, "forward"}, Choice<Pass>{Pass::kBackward, "backward"},
-                    Choice<Pass>{Pass::kForwardBackward, "forward_backward"}, Choice<Pass>{Pass::kStep, "step"},
-                    Choice<Pass>{Pass::kInference, "inference"}};
+  return choices<Pass>("forward", "backward", "forward_backward", "step", "inference");
 }
 
 // The definition of AdamW: 2025 applies weight decay after the update, 2026 before it, and torch corrects the bias of v
 // before the square root.
 enum class Optimizer : uint8_t { k2025, k2026, kTorch };
 
-constexpr auto choices_of(Optimizer) {
-  return std::array{Choice<Optimizer>{Optimizer::k2025, "2025"}, Choice<Optimizer>{Optimizer::k2026, "2026"},
-                    Choice<Optimizer>{Optimizer::kTorch, "torch"}};
-}
+constexpr auto choices_of(Optimizer) { return choices<Optimizer>("2025", "2026", "torch"); }
 
 // Source of fresh weights: the edition's initialisation, or the seeded streams of the golden values.
 enum class WeightInit : uint8_t { kEdition, kStream };
 
-constexpr auto choices_of(WeightInit) {
-  return std::array{Choice<WeightInit>{WeightInit::kEdition, "edition"},
-                    Choice<WeightInit>{WeightInit::kStream, "stream"}};
-}
+constexpr auto choices_of(WeightInit) { return choices<WeightInit>("edition", "stream"); }
 
 // How --data stores tokens: raw 16- or 32-bit numbers, llm.c's files, numpy arrays, or one token per byte.
 enum class DataFormat : uint8_t { kAuto, kUint16, kUint32, kLlmc, kNpy, kBytes };
 
 constexpr auto choices_of(DataFormat) {
-  return std::array{
-      Choice<DataFormat>{DataFormat::kAuto, "auto"},     Choice<DataFormat>{DataFormat::kUint16, "uint16"},
-      Choice<DataFormat>{DataFormat::kUint32, "uint32"}, Choice<DataFormat>{DataFormat::kLlmc, "llmc"},
-      Choice<DataFormat>{DataFormat::kNpy, "npy"},       Choice<DataFormat>{DataFormat::kBytes, "bytes"}};
+  return choices<DataFormat>("auto", "uint16", "uint32", "llmc", "npy", "bytes");
 }
 
 // The type in which AdamW keeps its two moments between steps; it computes in float32.
 enum class MomentType : uint8_t { kFloat32, kBFloat16 };
-constexpr auto choices_of(MomentType) {
-  return std::array{Choice<MomentType>{MomentType::kFloat32, "float32"},
-                    Choice<MomentType>{MomentType::kBFloat16, "bfloat16"}};
-}
+constexpr auto choices_of(MomentType) { return choices<MomentType>("float32", "bfloat16"); }
 // One batch for all steps, or a new one every step.
 enum class Batches : uint8_t { kFixed, kFresh };
 
-constexpr auto choices_of(Batches) {
-  return std::array{Choice<Batches>{Batches::kFixed, "fixed"}, Choice<Batches>{Batches::kFresh, "fresh"}};
-}
+constexpr auto choices_of(Batches) { return choices<Batches>("fixed", "fresh"); }
 
 // Accepts auto, cpu, cuda and roofline:NAME, even if the machine lacks the device; throws Error for any other word.
 std::string canonical_device_name(std::string_view where, std::string_view word);
@@ -163,6 +137,8 @@ struct RunConfig {
   int64_t micro_batches = 1;        // forward and backward passes of a step, each over a part of the batch
   int64_t ranks = 1;                // processes that divide the batch
   Shard shard = Shard::kNone;
+  int64_t tensor_parallel = 1;         // ranks that divide heads, d_ff and the vocabulary
+  int64_t pipeline_parallel = 1;       // ranks that divide the layers
   std::string bucket = "25MiB";        // of communication between ranks; see parse_bytes
   bool oversubscribe = false;          // more threads of ranks than cores
   std::optional<std::string> keep;     // composites that compile mode keeps whole, "a+b"; none: all
@@ -313,6 +289,12 @@ struct RunConfig {
     visit(Option{.flag = "shard", .key = "shard", .tag = "shard", .group = kRanks,
                  .help = "what the ranks divide beside the batch: none, optimizer states (ZeRO-1), gradients too (ZeRO-2), "
                          "or parameters too (ZeRO-3, FSDP)", .in_name = kGiven}, self.shard);
+    visit(Option{.flag = "tensor-parallel", .key = "tensor_parallel", .tag = "tp", .group = kRanks,
+                 .help = "ranks that divide heads, d-ff and the vocabulary; more than 1 only in laptime plan",
+                 .min = 1, .max = 65536, .in_name = kGiven}, self.tensor_parallel);
+    visit(Option{.flag = "pipeline-parallel", .key = "pipeline_parallel", .tag = "pp", .group = kRanks,
+                 .help = "ranks that divide the layers; more than 1 only in laptime plan",
+                 .min = 1, .max = 65536, .in_name = kGiven}, self.pipeline_parallel);
     visit(Option{.flag = "bucket", .key = "bucket", .tag = "bucket", .group = kRanks,
                  .help = "least bytes of gradients that ranks sum in one go, for example 25MiB", .in_name = kGiven,
                  .configures_engine = true, .value = "BYTES", .canonical = canonical_bytes}, self.bucket);

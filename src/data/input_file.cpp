@@ -95,4 +95,11 @@ void InputFile::read(int64_t begin, std::span<std::byte> out) const {
   }
 }
 
+std::string InputFile::read_all(size_t limit, std::string_view advice) const {
+  if (size_ > static_cast<int64_t>(limit)) throw Error::format("{}: larger than {} bytes; {}", text(), limit, advice);
+  std::string bytes(static_cast<size_t>(size_), '\0');
+  read(0, std::as_writable_bytes(std::span(bytes)));
+  return bytes;
+}
+
 }  // namespace laptime

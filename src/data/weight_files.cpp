@@ -18,14 +18,10 @@ using ExpectedTensors = std::map<std::string, std::vector<std::string>>;
 
 // The files listed in an index; they are in the same folder.
 ExpectedTensors shards_of(const fs::path& index) {
-  constexpr int64_t kLargest = 64'000'000;
+  constexpr size_t kLargest = 64'000'000;
   constexpr int kMaxDepth = 8;
   const InputFile file(index.string(), "weights index");
-  if (file.size() > kLargest)
-    throw Error::format("{} has more than {} bytes; choose another file", file.text(), kLargest);
-  std::string text(static_cast<size_t>(file.size()), '\0');
-  file.read(0, std::as_writable_bytes(std::span(text)));
-  const Json document = parse_json(text, file.text(), kMaxDepth);
+  const Json document = parse_json(file.read_all(kLargest, "choose another file"), file.text(), kMaxDepth);
   ExpectedTensors shards;
   for (const auto& [tensor, shard] : JsonField(document, file.text()).at("weight_map").members()) {
     const std::string name = shard.text();

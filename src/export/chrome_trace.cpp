@@ -2,9 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <iterator>
-#include <map>
 
 #include "base/json.h"
 #include "export/formats.h"
@@ -28,18 +26,8 @@ struct Detail {
   int64_t shortest = 0;       // adjacent launches that take fewer nanoseconds share a slice
 };
 
-// Strings as JSON; each is escaped only once.
-class JsonTexts {
- public:
-  const std::string& operator()(std::string_view text) {
-    const auto known = texts_.find(text);
-    if (known != texts_.end()) return known->second;
-    return texts_.emplace(std::string(text), Json(std::string(text)).dump()).first->second;
-  }
-
- private:
-  std::map<std::string, std::string, std::less<>> texts_;
-};
+// A string as JSON.
+std::string escaped(std::string_view text) { return Json(text).dump(); }
 
 // Rounds to whole microseconds. HTA itself rounds fractional begins up and ends down, which leaves a gap of a
 // microsecond between any two launches. With this rounding, adjacent launches stay adjacent and nested slices stay
@@ -55,9 +43,7 @@ class TraceWriter {
         detail_(detail),
         roles_(roles_of(trace_)),
         changes_(memory_changes(trace_)),
-        resident_(resident_buffers(trace_)) {
-    for (size_t i = 0; i < roles_.size(); ++i) role_index_[roles_[i]] = i;
-  }
+        resident_(resident_buffers(trace_)) {}
 
   std::string text() {
     name_rows();
@@ -67,7 +53,7 @@ class TraceWriter {
       write_communication(timeline_.steps[i]);
       write_memory(timeline_.steps[i]);
     }
-    return head() + events_ + "\n],\n\"traceName\": " + json_texts_(record_.name) + "\n}\n";
+    return head() + events_ + "\n],\n\"traceName\": " + escaped(record_.name) + "\n}\n";
   }
 
  private:
@@ -111,8 +97,8 @@ class TraceWriter {
     const auto name = [&](const char* kind, int row, const std::string& args) {
       event(R"({{"ph":"M","name":"{}","pid":{},"tid":{},"ts":0,"args":{{{}}}}})", kind, kDevice, row, args);
     };
-    name("process_name", kStream, "\"name\":" + json_texts_("laptime " + record_.name));
-    name("process_labels", kStream, "\"labels\":" + json_texts_(record_.created));
+    name("process_name", kStream, "\"name\":" + escaped("laptime " + record_.name));
+    name("process_labels", kStream, "\"labels\":" + escaped(record_.created));
     name("process_sort_index", kStream, "\"sort_index\":0");
     name("thread_name", kStream, fmt::format("\"name\":\"stream {}\"", kStream));
     name("thread_name", kHost, "\"name\":\"steps\"");
@@ -123,8 +109,7 @@ class TraceWriter {
   void write_complete(const char* category, std::string_view name, int row, int64_t begin, int64_t end,
                       const std::string& args) {
     event(R"({{"ph":"X","cat":"{}","name":{},"pid":{},"tid":{},"ts":{},"dur":{},"args":{{"ns":{}{}}}}})", category,
-          json_texts_(name), kDevice, row, microseconds(begin), microseconds(end) - microseconds(begin), end - begin,
-          args);
+          escaped(name), kDevice, row, microseconds(begin), microseconds(end) - microseconds(begin), end - begin, args);
   }
 
   // The range by which HTA and TensorBoard distinguish steps.
@@ -181,18 +166,15 @@ class TraceWriter {
   }
 
   void write_together(std::vector<size_t>& tiny) {
-    if (tiny.size() == 1 && timeline_.slices[tiny.front()].inside == 0) {
+    if (tiny.empty()) return;
+    const Slice& first = timeline_.slices[tiny.front()];
+    const Slice& last = timeline_.slices[tiny.back()];
+    if (tiny.size() == 1 && first.inside == 0) {
       write_slice(tiny.front());
-    } else if (!tiny.empty()) {
-      size_t launches = 0;
-      for (const size_t first : tiny) {
-        const auto begin = timeline_.slices.begin() + static_cast<std::ptrdiff_t>(first);
-        launches +=
-            static_cast<size_t>(std::count_if(begin, begin + static_cast<std::ptrdiff_t>(begin->inside) + 1,
-                                              [](const Slice& slice) { return slice.kind == Slice::Kind::kLaunch; }));
-      }
-      write_kernel(fmt::format("{} launch{}", launches, launches == 1 ? "" : "es"),
-                   timeline_.slices[tiny.front()].begin, timeline_.slices[tiny.back()].end, "");
+    } else {
+      // Every slice ends with a launch.
+      const size_t launches = timeline_.slices[tiny.back() + last.inside].launch - first.launch + 1;
+      write_kernel(fmt::format("{} launch{}", launches, launches == 1 ? "" : "es"), first.begin, last.end, "");
     }
     tiny.clear();
   }
@@ -200,10 +182,10 @@ class TraceWriter {
   std::string arguments_of(size_t index) {
     const TraceLaunch launch = trace_.launch(index);
     std::string args;
-    if (detail_.kernels) args += fmt::format(",\"kernel\":{}", json_texts_(launch.kernel));
+    if (detail_.kernels) args += fmt::format(",\"kernel\":{}", escaped(launch.kernel));
     if (!detail_.figures) return args;
     return args + fmt::format(",\"launch\":{},\"class\":{},\"signature\":{},\"FLOP\":{},\"bytes\":{}", index,
-                              json_texts_(launch.work_class), json_texts_(launch.signature), Json(launch.flops).dump(),
+                              escaped(launch.work_class), escaped(launch.signature), Json(launch.flops).dump(),
                               launch.bytes);
   }
 
@@ -212,7 +194,8 @@ class TraceWriter {
     int64_t total = 0;
     const auto change = [&](size_t buffer, int64_t sign) {
       const int64_t bytes = sign * trace_.buffers.bytes[buffer];
-      active[role_index_.at(trace_.buffer(buffer).role)] += bytes;
+      const auto role = std::ranges::find(roles_, trace_.buffer(buffer).role) - roles_.begin();
+      active[static_cast<size_t>(role)] += bytes;
       total += bytes;
     };
     for (const size_t buffer : resident_) change(buffer, 1);
@@ -240,7 +223,7 @@ class TraceWriter {
   void write_active(int64_t time, const std::vector<int64_t>& active) {
     std::string args;
     for (size_t i = 0; i < roles_.size(); ++i)
-      args += fmt::format("{}{}:{}", i == 0 ? "" : ",", json_texts_(roles_[i]), active[i]);
+      args += fmt::format("{}{}:{}", i == 0 ? "" : ",", escaped(roles_[i]), active[i]);
     event(R"({{"ph":"C","name":"active bytes","pid":{},"ts":{},"args":{{{}}}}})", kDevice, microseconds(time), args);
   }
 
@@ -260,10 +243,8 @@ class TraceWriter {
   const StepSlices& timeline_;
   Detail detail_;
   std::vector<std::string_view> roles_;
-  std::map<std::string_view, size_t> role_index_;
   std::vector<MemoryChange> changes_;
   std::vector<size_t> resident_;
-  JsonTexts json_texts_;
   std::string events_;
   int64_t kernels_ = 0;  // number of kernels written
 };

@@ -25,16 +25,6 @@ constexpr auto kFormats = std::to_array<ExportFormat>({
 
 }  // namespace
 
-std::string_view name_of(ExportNeeds needs) {
-  switch (needs) {
-    case ExportNeeds::kRecords: return "records";
-    case ExportNeeds::kRecordsAndTraces: return "records, traces if any";
-    case ExportNeeds::kTrace: return "one trace";
-    case ExportNeeds::kTimedTrace: return "one trace with times";
-  }
-  return "";
-}
-
 std::span<const ExportFormat> export_formats() { return kFormats; }
 
 }  // namespace laptime

@@ -24,18 +24,12 @@ struct TracedRecord {
 // Which traced steps to write: the one with the median time, or all of them.
 enum class ExportedSteps : uint8_t { kOne, kAll };
 
-constexpr auto choices_of(ExportedSteps) {
-  return std::array{Choice<ExportedSteps>{ExportedSteps::kOne, "one"},
-                    Choice<ExportedSteps>{ExportedSteps::kAll, "all"}};
-}
+constexpr auto choices_of(ExportedSteps) { return choices<ExportedSteps>("one", "all"); }
 
 // The supported tables of `nsys stats`.
 enum class NsysReport : uint8_t { kKernels, kRanges };
 
-constexpr auto choices_of(NsysReport) {
-  return std::array{Choice<NsysReport>{NsysReport::kKernels, "cuda_gpu_kern_sum"},
-                    Choice<NsysReport>{NsysReport::kRanges, "nvtx_sum"}};
-}
+constexpr auto choices_of(NsysReport) { return choices<NsysReport>("cuda_gpu_kern_sum", "nvtx_sum"); }
 
 struct ExportOptions {
   ExportedSteps steps = ExportedSteps::kOne;
@@ -50,7 +44,9 @@ enum class ExportNeeds : uint8_t {
   kTimedTrace,        // one record with its trace, which must contain at least one timed step
 };
 
-std::string_view name_of(ExportNeeds needs);
+constexpr auto choices_of(ExportNeeds) {
+  return choices<ExportNeeds>("records", "records, traces if any", "one trace", "one trace with times");
+}
 
 // `records` must have the number of records and the traces that the format needs.
 using ExportWriter = std::string(std::span<const TracedRecord> records, const ExportOptions& options);

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <numeric>
 #include <string>
@@ -39,7 +40,7 @@ double total(const Instances& instances) { return std::accumulate(instances.begi
 
 // "Total,Instances,Avg,Med,Min,Max,StdDev", in nanoseconds.
 std::string figures_of(Instances instances) {
-  std::sort(instances.begin(), instances.end());
+  std::ranges::sort(instances);
   const Moments moments = moments_of_sorted(instances);
   return fmt::format("{:.0f},{},{:.1f},{:.1f},{:.0f},{:.0f},{:.1f}", moments.total, instances.size(), moments.mean,
                      median_of_sorted(instances), instances.front(), instances.back(), moments.std_sample.value_or(0));
@@ -48,7 +49,7 @@ std::string figures_of(Instances instances) {
 // A name within a stack, where a semicolon would end it.
 std::string frame(std::string_view name) {
   std::string text = printable(name);
-  std::replace(text.begin(), text.end(), ';', ':');
+  std::ranges::replace(text, ';', ':');
   return text;
 }
 
@@ -68,8 +69,7 @@ std::string nsys(std::span<const TracedRecord> records, const ExportOptions& opt
     by_name[name].push_back(static_cast<double>(slice.end - slice.begin));
     sum += by_name[name].back();
   }
-  std::stable_sort(by_name.rows().begin(), by_name.rows().end(),
-                   [](const auto& a, const auto& b) { return total(a.second) > total(b.second); });
+  std::ranges::stable_sort(by_name.rows(), std::greater(), [](const auto& row) { return total(row.second); });
   std::string text =
       fmt::format("Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),{}\n",
                   ranges ? "Style,Range" : "Name");

@@ -127,7 +127,7 @@ class Snapshot {
 
   // The blocks of a segment fill it without gaps.
   Json segment(int64_t address, int64_t bytes, std::vector<size_t> alive) const {
-    std::sort(alive.begin(), alive.end(), [&](size_t a, size_t b) { return address_of(a) < address_of(b); });
+    std::ranges::sort(alive, {}, [&](size_t buffer) { return address_of(buffer); });
     Json blocks = Json::array();
     int64_t active = 0;
     int64_t end = address;

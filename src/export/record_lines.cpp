@@ -2,12 +2,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
+#include "base/words.h"
 #include "config/fields_json.h"
 #include "export/formats.h"
 #include "record/metrics.h"
@@ -18,17 +17,10 @@ namespace {
 
 // "median_s", "rate_tokens_per_s"; "tokens_per_second" already includes its unit.
 std::string column_of(std::string_view name, Unit unit) {
-  std::string column(name);
-  if (unit == Unit::kNone || name.ends_with("_per_second")) return column;
-  column += '_';
-  for (const char c : name_of(unit)) {
-    if (c == '/') {
-      column += "_per_";
-    } else {
-      column += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-    }
-  }
-  return column;
+  if (unit == Unit::kNone || name.ends_with("_per_second")) return std::string(name);
+  std::string words = lowered(name_of(unit));
+  if (const size_t slash = words.find('/'); slash != std::string::npos) words.replace(slash, 1, "_per_");
+  return fmt::format("{}_{}", name, words);
 }
 
 using FlatRow = std::vector<std::pair<std::string, Json>>;
@@ -69,7 +61,7 @@ std::vector<std::string> merged_columns(const std::vector<FlatRow>& rows) {
   for (const FlatRow& row : rows) {
     auto after = columns.begin();
     for (const auto& [name, value] : row) {
-      const auto known = std::find(columns.begin(), columns.end(), name);
+      const auto known = std::ranges::find(columns, name);
       after = (known == columns.end() ? columns.insert(after, name) : known) + 1;
     }
   }
@@ -86,7 +78,7 @@ std::string flat_csv(std::span<const TracedRecord> records, const ExportOptions&
   for (const FlatRow& row : rows) {
     std::vector<Json> cells(columns.size(), Json(nullptr));
     for (const auto& [name, value] : row)
-      cells[static_cast<size_t>(std::find(columns.begin(), columns.end(), name) - columns.begin())] = value;
+      cells[static_cast<size_t>(std::ranges::find(columns, name) - columns.begin())] = value;
     text += csv_line(cells);
   }
   return text;

@@ -12,6 +12,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "distribution/moments.h"
 #include "export/formats.h"
 #include "record/metrics.h"
 #include "report/names.h"
@@ -28,14 +29,13 @@ RecordFacts facts_of(const Record& record) {
   RecordFacts facts{{"label", record.label},
                     {"build", record.binary.id.empty() ? record.binary.commit : record.binary.id}};
   for (const auto& [key, value] : record.config.json().items()) {
-    if (std::find(kOfSampling.begin(), kOfSampling.end(), key) == kOfSampling.end())
-      facts.emplace_back(key, record.config.text(key));
+    if (std::ranges::find(kOfSampling, key) == kOfSampling.end()) facts.emplace_back(key, record.config.text(key));
   }
   return facts;
 }
 
 std::string value_at(const RecordFacts& facts, const std::string& key) {
-  const auto found = std::find_if(facts.begin(), facts.end(), [&](const auto& fact) { return fact.first == key; });
+  const auto found = std::ranges::find(facts, key, &RecordFacts::value_type::first);
   return found == facts.end() ? "" : found->second;
 }
 
@@ -44,14 +44,16 @@ std::vector<RecordFacts> differing_facts(const RecordPointers& records) {
   std::vector<RecordFacts> all;
   all.reserve(records.size());
   for (const Record* const record : records) all.push_back(facts_of(*record));
-  std::vector<std::string> keys;
-  const auto keep_if_differs = [&](const std::string& key, const std::string& value, const RecordFacts& first) {
-    if (value_at(first, key) != value && std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
-  };
+  std::vector<std::string> keys;  // in the order of the first record that has them
   for (const RecordFacts& facts : all) {
-    for (const auto& [key, value] : facts) keep_if_differs(key, value, all.front());
-    for (const auto& [key, value] : all.front()) keep_if_differs(key, value, facts);
+    for (const auto& [key, value] : facts) {
+      if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);
+    }
   }
+  std::erase_if(keys, [&](const std::string& key) {
+    return std::ranges::all_of(
+        all, [&](const RecordFacts& facts) { return value_at(facts, key) == value_at(all.front(), key); });
+  });
   std::vector<RecordFacts> differing(records.size());
   for (size_t i = 0; i < records.size(); ++i) {
     for (const std::string& key : keys) differing[i].emplace_back(key, value_at(all[i], key));
@@ -253,16 +255,11 @@ std::optional<double> tokens_of(const Record& record) {
 
 // Mean and deviation of the samples' rates, as in llama-bench.
 std::string rate(const TimeStats& time, double tokens) {
-  double sum = 0;
-  double squares = 0;
-  for (const double seconds : time.samples) {
-    sum += tokens / seconds;
-    squares += tokens / seconds * (tokens / seconds);
-  }
-  const auto count = static_cast<double>(time.samples.size());
-  const double mean = sum / count;
-  if (time.samples.size() < 2) return with_deviation(mean, std::nullopt);
-  return with_deviation(mean, std::sqrt(std::max(0.0, squares - count * mean * mean) / (count - 1)));
+  std::vector<double> rates;
+  for (const double seconds : time.samples) rates.push_back(tokens / seconds);
+  std::ranges::sort(rates);
+  const Moments moments = moments_of_sorted(rates);
+  return with_deviation(moments.mean, moments.std_sample);
 }
 
 std::string test_row(const Record& record, const std::string& distinct, const std::string& pass,
@@ -297,7 +294,7 @@ std::vector<std::string> passes_of(const Record& record) {
     if (record.time.contains(phase)) passes.emplace_back(phase);
   }
   for (const auto& [pass, time] : record.time) {
-    if (std::find(passes.begin(), passes.end(), pass) == passes.end()) passes.push_back(pass);
+    if (std::ranges::find(passes, pass) == passes.end()) passes.push_back(pass);
   }
   return passes;
 }

@@ -3,30 +3,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-#include <tuple>
+#include <utility>
 
+#include "base/proc_text.h"
 #include "record/step_trace.h"
 
 namespace laptime {
 namespace {
 
-struct PathPart {
-  Slice::Kind kind;
-  std::string_view name;
-};
-
-std::string_view take_until(std::string_view& text, size_t end) {
-  const std::string_view taken = text.substr(0, end);
-  text = end < text.size() ? text.substr(end + 1) : std::string_view();
-  return taken;
-}
+using PathPart = std::pair<Slice::Kind, std::string_view>;
 
 std::vector<PathPart> path_of(const TraceLaunch& launch) {
   std::vector<PathPart> path{{Slice::Kind::kPhase, launch.phase}};
-  for (const std::string_view module : modules_of(launch.scope)) path.push_back({Slice::Kind::kModule, module});
-  for (std::string_view range = launch.range; !range.empty();)
-    path.push_back({Slice::Kind::kRange, take_until(range, std::min(range.find('/'), range.size()))});
+  for (const std::string_view module : modules_of(launch.scope)) path.emplace_back(Slice::Kind::kModule, module);
+  for (const std::string_view range : split(launch.range, '/')) path.emplace_back(Slice::Kind::kRange, range);
   return path;
 }
 
@@ -35,66 +25,49 @@ int64_t nanoseconds(double seconds) {
   return seconds > 0 && seconds < 1e9 ? static_cast<int64_t>(std::llround(seconds * 1e9)) : 0;
 }
 
-class SliceBuilder {
- public:
-  explicit SliceBuilder(std::vector<Slice>& slices) : slices_(slices) {}
-
-  void open(Slice::Kind kind, std::string_view name, int64_t time, size_t launch) {
-    open_.push_back(slices_.size());
-    slices_.push_back({.kind = kind, .name = name, .begin = time, .end = time, .launch = launch});
-  }
-  // Closes all slices except the outermost `depth`.
-  void close_to(size_t depth, int64_t time) {
-    for (; open_.size() > depth; open_.pop_back()) {
-      Slice& slice = slices_[open_.back()];
-      slice.end = time;
-      slice.inside = slices_.size() - open_.back() - 1;
-    }
-  }
-  // How many slices, from the outermost inward, are already open; the step itself is not part of the path.
-  size_t common_depth(const std::vector<PathPart>& path) const {
-    size_t depth = 1;
-    while (depth < open_.size() && depth <= path.size() && slices_[open_[depth]].kind == path[depth - 1].kind &&
-           slices_[open_[depth]].name == path[depth - 1].name) {
-      ++depth;
-    }
-    return depth;
-  }
-
- private:
-  std::vector<Slice>& slices_;
-  std::vector<size_t> open_;
-};
-
 StepSpan add_step(const StepTrace& trace, const TracedStep& step, int64_t begin, std::vector<Slice>& slices) {
-  SliceBuilder builder(slices);
   StepSpan span{.step = &step, .begin = begin, .first_launch = begin + nanoseconds(step.begin)};
-  int64_t time = span.first_launch;
-  builder.open(Slice::Kind::kStep, "step", begin, 0);
+  int64_t time = begin;
+  std::vector<size_t> open;  // slices that have not ended, outermost first
+  const auto open_slice = [&](Slice::Kind kind, std::string_view name, size_t launch) {
+    open.push_back(slices.size());
+    slices.push_back({.kind = kind, .name = name, .begin = time, .end = time, .launch = launch});
+  };
+  const auto close_to = [&](size_t depth) {
+    for (; open.size() > depth; open.pop_back()) {
+      Slice& slice = slices[open.back()];
+      slice.end = time;
+      slice.inside = slices.size() - open.back() - 1;
+    }
+  };
+  open_slice(Slice::Kind::kStep, "step", 0);
+  time = span.first_launch;
   for (size_t i = 0; i < trace.launch_count(); ++i) {
     const TraceLaunch launch = trace.launch(i);
     const std::vector<PathPart> path = path_of(launch);
-    const size_t depth = builder.common_depth(path);
-    builder.close_to(depth, time);
-    for (size_t k = depth - 1; k < path.size(); ++k) builder.open(path[k].kind, path[k].name, time, i);
-    builder.open(Slice::Kind::kLaunch, launch.op, time, i);
+    size_t depth = 1;  // slices that stay open: the step, and those that begin the path of this launch too
+    while (depth < open.size() && depth <= path.size() &&
+           PathPart(slices[open[depth]].kind, slices[open[depth]].name) == path[depth - 1])
+      ++depth;
+    close_to(depth);
+    for (size_t k = depth - 1; k < path.size(); ++k) open_slice(path[k].first, path[k].second, i);
+    open_slice(Slice::Kind::kLaunch, launch.op, i);
     time += step.launches[i];
-    builder.close_to(path.size() + 1, time);
+    close_to(path.size() + 1);
   }
-  builder.close_to(1, time);
-  span.end = std::max(time, begin + nanoseconds(step.total));
-  builder.close_to(0, span.end);
+  close_to(1);
+  span.end = time = std::max(time, begin + nanoseconds(step.total));
+  close_to(0);
   return span;
 }
 
 }  // namespace
 
 const TracedStep& median_step(const StepTrace& trace) {
-  std::vector<size_t> order(trace.steps.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](size_t a, size_t b) { return trace.steps[a].total < trace.steps[b].total; });
-  return trace.steps[order[(order.size() - 1) / 2]];
+  std::vector<const TracedStep*> order;
+  for (const TracedStep& step : trace.steps) order.push_back(&step);
+  std::ranges::stable_sort(order, {}, &TracedStep::total);
+  return *order[(order.size() - 1) / 2];
 }
 
 StepSlices slices_of(const TracedRecord& traced, ExportedSteps steps) {
@@ -125,9 +98,7 @@ std::vector<MemoryChange> memory_changes(const StepTrace& trace) {
     if (buffer.last < launches)
       changes.push_back({.launch = static_cast<size_t>(buffer.last) + 1, .buffer = i, .is_alloc = false});
   }
-  std::stable_sort(changes.begin(), changes.end(), [](const MemoryChange& a, const MemoryChange& b) {
-    return std::tie(a.launch, a.is_alloc) < std::tie(b.launch, b.is_alloc);
-  });
+  std::ranges::stable_sort(changes, {}, [](const MemoryChange& one) { return std::pair(one.launch, one.is_alloc); });
   return changes;
 }
 
@@ -143,7 +114,7 @@ std::vector<std::string_view> roles_of(const StepTrace& trace) {
   std::vector<std::string_view> roles;
   for (size_t i = 0; i < trace.buffer_count(); ++i) {
     const std::string_view role = trace.buffer(i).role;
-    if (std::find(roles.begin(), roles.end(), role) == roles.end()) roles.push_back(role);
+    if (std::ranges::find(roles, role) == roles.end()) roles.push_back(role);
   }
   return roles;
 }

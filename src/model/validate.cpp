@@ -2,6 +2,7 @@
 #include "model/validate.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/checked.h"
 #include "base/error.h"
@@ -12,6 +13,14 @@ namespace laptime {
 namespace {
 
 void check_ranks(const RunConfig& config) {
+  for (const auto& [option, ranks] : {std::pair("--tensor-parallel", config.tensor_parallel),
+                                      std::pair("--pipeline-parallel", config.pipeline_parallel)}) {
+    if (ranks == 1) continue;
+    throw Error::format(
+        "{} {}: ranks that run divide only the batch; leave it out, or predict the step with laptime "
+        "plan --ranks N and a described machine, such as --device h100",
+        option, ranks);
+  }
   if (config.ranks == 1) {
     if (config.shard != Shard::kNone) {
       throw Error::format("--shard {} divides states among ranks, and there is one; give --ranks N",

@@ -43,13 +43,21 @@ const charts = (() => {
       textStyle: { color: look.ink, fontSize: 13 },
     },
   });
-  const axisOf = (look) => ({
-    axisLabel: { color: look.muted, hideOverlap: true }, axisLine: { lineStyle: { color: look.line } },
-    nameTextStyle: { color: look.muted }, splitLine: { lineStyle: { color: look.line, opacity: 0.6 } },
+  // An axis of numbers; `format` writes those at its ticks.
+  const axisOf = (look, format = null) => ({
+    type: "value", axisLabel: { color: look.muted, hideOverlap: true, ...(format && { formatter: tick(format) }) },
+    axisLine: { lineStyle: { color: look.line } }, nameTextStyle: { color: look.muted },
+    splitLine: { lineStyle: { color: look.line, opacity: 0.6 } },
   });
-  const legendOf = (look, names) => ({
-    type: "scroll", data: names, textStyle: { color: look.ink }, pageTextStyle: { color: look.muted }, pageIconColor: look.ink,
-    inactiveColor: look.line, itemWidth: 14, itemHeight: 10,
+  // The parts that charts with one pair of axes share; `grid` and `tooltip` override them.
+  const frame = (look, names, grid, tooltip) => ({
+    ...common(look),
+    grid: { left: 8, right: 16, top: 36, bottom: 26, outerBoundsMode: "same", outerBoundsContain: "axisLabel", ...grid },
+    legend: {
+      type: "scroll", data: names, textStyle: { color: look.ink }, pageTextStyle: { color: look.muted }, pageIconColor: look.ink,
+      inactiveColor: look.line, itemWidth: 14, itemHeight: 10, top: 0, left: 0,
+    },
+    tooltip: { ...common(look).tooltip, ...tooltip },
   });
 
   // Intervals from `low` to `high` for rows of a category axis: [row, low, high].
@@ -63,10 +71,10 @@ const charts = (() => {
     },
   });
 
-  // An axis of bytes that starts at zero and has round ticks in binary units.
+  // The range of an axis of bytes that starts at zero and has round ticks in binary units.
   function byteAxis(most) {
     const interval = 2 ** Math.ceil(Math.log2(Math.max(1, most) / 6));
-    return { type: "value", min: 0, interval, max: interval * Math.ceil((1.02 * most) / interval) };
+    return { min: 0, interval, max: interval * Math.ceil((1.02 * most) / interval) };
   }
   const highest = (values) => values.reduce((most, value) => Math.max(most, value), 0);
   const powers = (values, base = 10) => [[Math.min, Math.floor], [Math.max, Math.ceil]].map(([end, round]) => base ** round(Math.log(end(...values)) / Math.log(base)));
@@ -122,16 +130,14 @@ const charts = (() => {
     const axis = { type: "category", data: categories, inverse: true, axisTick: { show: false }, axisLine: { show: false } };
     const most = Math.min(8, Math.max(...data.groups.map((one) => one.points.length)));
     return {
-      height: 72 + Math.max(2, most) * (most > 5 ? 36 : 46), ...common(look),
-      grid: { left: 8, right: 8, top: 34, bottom: 26, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
-      legend: { ...legendOf(look, names.length > 1 ? names : []), top: 0, left: 0 },
-      tooltip: { ...common(look).tooltip, trigger: "axis", axisPointer: { type: "shadow" },
+      height: 72 + Math.max(2, most) * (most > 5 ? 36 : 46),
+      ...frame(look, names.length > 1 ? names : [], { right: 8, top: 34 }, { trigger: "axis", axisPointer: { type: "shadow" },
         formatter: ([{ dataIndex }]) => {
           const { full_name: name, time: { median_s: median, ci_low_s: low = null, ci_high_s: high } } = points[dataIndex];
           const lines = phases[dataIndex].map(({ phase, seconds: value }) => `${phase}  ${seconds(value)}  ${percent(value / median)}`);
           return [name, ...lines, `median  ${seconds(median)}${low === null ? "" : `  (${seconds(low)} to ${seconds(high)})`}`].join("\n");
-        } },
-      xAxis: { ...axisOf(look), type: "value", axisLabel: { ...axisOf(look).axisLabel, formatter: tick(seconds) } },
+        } }),
+      xAxis: axisOf(look, seconds),
       yAxis: [
         { ...axis, triggerEvent: true, axisLabel: { ...label, formatter: nameOf } },
         { ...axis, position: "right", axisLabel: { ...label, formatter: result } },
@@ -175,12 +181,9 @@ const charts = (() => {
     const narrow = look.width < 640;
     const room = (look.width - (narrow ? 20 : 80)) / trace.step_s;
     return {
-      ...common(look),
-      grid: { left: 8, right: 16, top: 36, bottom: 26, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
-      legend: { ...legendOf(look, classes), top: 0, left: 0 },
-      tooltip: { ...common(look).tooltip, trigger: "item",
-        formatter: ({ data: { text }, value }) => `${text}\n${seconds(value)}, ${percent(value / trace.step_s)}` },
-      xAxis: { ...axisOf(look), type: "value", max: trace.step_s, splitLine: { show: false }, axisLabel: { ...axisOf(look).axisLabel, formatter: tick(seconds) } },
+      ...frame(look, classes, {}, { trigger: "item",
+        formatter: ({ data: { text }, value }) => `${text}\n${seconds(value)}, ${percent(value / trace.step_s)}` }),
+      xAxis: { ...axisOf(look, seconds), max: trace.step_s, splitLine: { show: false } },
       yAxis: { type: "category", data: ["phase", "class", "kernel"], inverse: true, axisTick: { show: false }, axisLine: { show: false },
         axisLabel: { color: look.muted, show: !narrow } },
       series: drawn.map(({ row, name, label, seconds: value }) => {
@@ -204,15 +207,12 @@ const charts = (() => {
     const names = Object.keys(held.held_bytes);
     const peakAt = held.launches.reduce((best, launch) => (Math.abs(launch - held.peak_launch) < Math.abs(best - held.peak_launch) ? launch : best), held.launches[0]);
     return {
-      ...common(look),
-      grid: { left: 8, right: 16, top: 56, bottom: 62, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
-      legend: { ...legendOf(look, names), top: 0, left: 0 },
-      tooltip: { ...common(look).tooltip, trigger: "axis", valueFormatter: bytes },
+      ...frame(look, names, { top: 56, bottom: 62 }, { trigger: "axis", valueFormatter: bytes }),
       dataZoom: [{ type: "inside", zoomOnMouseWheel: "ctrl", moveOnMouseWheel: false },
         { type: "slider", height: 18, bottom: 6, showDetail: false, brushSelect: false }],
-      xAxis: { ...axisOf(look), type: "value", min: 0, max: held.launch_count, splitLine: { show: false }, name: "launch", nameLocation: "middle", nameGap: 22,
+      xAxis: { ...axisOf(look), min: 0, max: held.launch_count, splitLine: { show: false }, name: "launch", nameLocation: "middle", nameGap: 22,
         axisLabel: { ...axisOf(look).axisLabel, showMaxLabel: false } },
-      yAxis: { ...axisOf(look), ...byteAxis(held.peak_bytes), axisLabel: { ...axisOf(look).axisLabel, formatter: tick(bytes) } },
+      yAxis: { ...axisOf(look, bytes), ...byteAxis(held.peak_bytes) },
       series: names.map((name, i) => ({
         name, type: "line", stack: "held", step: "end", symbol: "none", lineStyle: { width: 0 }, emphasis: { disabled: true },
         areaStyle: { color: colorOf(name), opacity: 0.95 }, itemStyle: { color: colorOf(name) },
@@ -238,11 +238,8 @@ const charts = (() => {
     const parts = Object.entries(point.peak_parts_bytes);
     if (!parts.length) return null;
     return {
-      height: 140, ...common(look),
-      grid: { left: 8, right: 16, top: 36, bottom: 26, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
-      legend: { ...legendOf(look, parts.map(([name]) => name)), top: 0, left: 0 },
-      tooltip: { ...common(look).tooltip, trigger: "item", valueFormatter: bytes },
-      xAxis: { ...axisOf(look), ...byteAxis(point.peak_bytes), axisLabel: { ...axisOf(look).axisLabel, formatter: tick(bytes) } },
+      height: 140, ...frame(look, parts.map(([name]) => name), {}, { trigger: "item", valueFormatter: bytes }),
+      xAxis: { ...axisOf(look, bytes), ...byteAxis(point.peak_bytes) },
       yAxis: { type: "category", data: ["peak"], axisTick: { show: false }, axisLabel: { color: look.muted } },
       series: parts.map(([name, value]) => ({ name, type: "bar", stack: "peak", barMaxWidth: 48, itemStyle: { color: colorOf(name) }, data: [value] })),
     };
@@ -262,12 +259,10 @@ const charts = (() => {
     const isLog = spreads(all.map(({ context }) => context)) || spreads(all.map(({ peak_bytes: held }) => held));
     const nameOf = (line) => line[0].full_name.replace(/(, )?context \d+(, )?/, (_, before, after) => (before && after ? ", " : ""));
     return {
-      ...common(look),
-      grid: { left: 8, right: 24, top: 40, bottom: 30, outerBoundsMode: "same", outerBoundsContain: "all" },
-      legend: { ...legendOf(look, drawn.length > 1 ? drawn.map(nameOf) : []), top: 0, left: 0 },
-      tooltip: { ...common(look).tooltip, trigger: "axis", valueFormatter: bytes },
-      xAxis: { ...axisOf(look), ...(isLog ? { type: "log", logBase: 2, min: "dataMin", max: "dataMax" } : { type: "value", min: 0 }), name: "context", nameLocation: "middle", nameGap: 24, splitLine: { show: false } },
-      yAxis: { ...axisOf(look), ...(isLog ? { type: "log", logBase: 2 } : byteAxis(highest(all.map((one) => one.peak_bytes)))), name: "peak memory", nameTextStyle: { align: "left", color: look.muted }, axisLabel: { ...axisOf(look).axisLabel, formatter: tick(bytes) } },
+      ...frame(look, drawn.length > 1 ? drawn.map(nameOf) : [], { right: 24, top: 40, bottom: 30, outerBoundsContain: "all" },
+        { trigger: "axis", valueFormatter: bytes }),
+      xAxis: { ...axisOf(look), ...(isLog ? { type: "log", logBase: 2, min: "dataMin", max: "dataMax" } : { min: 0 }), name: "context", nameLocation: "middle", nameGap: 24, splitLine: { show: false } },
+      yAxis: { ...axisOf(look, bytes), ...(isLog ? { type: "log", logBase: 2 } : byteAxis(highest(all.map((one) => one.peak_bytes)))), name: "peak memory", nameTextStyle: { align: "left", color: look.muted } },
       series: drawn.map((line) => ({
         name: nameOf(line), type: "line", symbolSize: 8, lineStyle: { width: rest(line[0]) === rest(data.points[selected]) ? 3 : 1.5 },
         data: [...line].sort((a, b) => a.context - b.context).map(({ context, peak_bytes: held }) => [context, held]),
@@ -286,13 +281,10 @@ const charts = (() => {
     const phases = [...new Set(ops.map(({ phase }) => phase))];
     const shapes = ["circle", "rect", "triangle", "diamond"];
     return {
-      ...common(look),
-      grid: { left: 8, right: 16, top: 40, bottom: 34, outerBoundsMode: "same", outerBoundsContain: "all" },
-      legend: { ...legendOf(look, phases), top: 0, left: 0 },
-      tooltip: { ...common(look).tooltip, trigger: "item",
-        formatter: ({ data: { op } }) => op && `${op.phase} ${op.op}\n${seconds(op.seconds_s)}, ${percent(op.seconds_s / trace.step_s)} of the time\n${count(op.flops_per_s)}FLOP/s, ${percent(op.of_roof)} of the roof` },
+      ...frame(look, phases, { top: 40, bottom: 34, outerBoundsContain: "all" }, { trigger: "item",
+        formatter: ({ data: { op } }) => op && `${op.phase} ${op.op}\n${seconds(op.seconds_s)}, ${percent(op.seconds_s / trace.step_s)} of the time\n${count(op.flops_per_s)}FLOP/s, ${percent(op.of_roof)} of the roof` }),
       xAxis: { ...axisOf(look), type: "log", min: least, max: most, name: "FLOP per byte", nameLocation: "middle", nameGap: 24, splitLine: { show: false }, axisLabel: { ...axisOf(look).axisLabel, formatter: (value) => String(Number(value.toPrecision(2))) } },
-      yAxis: { ...axisOf(look), type: "log", name: "FLOP/s", nameTextStyle: { align: "left", color: look.muted }, min: slowest, max: fastest, axisLabel: { ...axisOf(look).axisLabel, formatter: tick(count) } },
+      yAxis: { ...axisOf(look, count), type: "log", name: "FLOP/s", nameTextStyle: { align: "left", color: look.muted }, min: slowest, max: fastest },
       series: [
         { type: "line", symbol: "none", silent: true, lineStyle: { color: look.ink, width: 1.5 }, tooltip: { show: false },
           data: [[Math.max(least, slowest / bandwidth), Math.max(least * bandwidth, slowest)], [top / bandwidth, top], [most, top]],
@@ -333,13 +325,13 @@ const charts = (() => {
       grid: grids,
       tooltip: { ...common(look).tooltip, trigger: "item" },
       xAxis: [
-        { ...axisOf(look), type: "value", scale: true, axisLabel: { ...axisOf(look).axisLabel, formatter: (value) => `${value > 0 ? "+" : ""}${value} %` } },
-        { ...axisOf(look), gridIndex: 1, type: "value", min: 1, max: Math.max(2, steps.length), minInterval: 1, name: "step", nameLocation: "middle", nameGap: 24, splitLine: { show: false } },
+        { ...axisOf(look), scale: true, axisLabel: { ...axisOf(look).axisLabel, formatter: (value) => `${value > 0 ? "+" : ""}${value} %` } },
+        { ...axisOf(look), gridIndex: 1, min: 1, max: Math.max(2, steps.length), minInterval: 1, name: "step", nameLocation: "middle", nameGap: 24, splitLine: { show: false } },
       ],
       yAxis: [
         { type: "category", data: rows.map(String), inverse: true, axisTick: { show: false }, axisLine: { show: false }, jitter: 14, jitterOverlap: true,
           axisLabel: { interval: 0, color: look.ink, formatter: (value) => cut(data.points[value].name, narrow ? 14 : 28) } },
-        { ...axisOf(look), gridIndex: 1, type: "value", scale: true, axisLabel: { ...axisOf(look).axisLabel, formatter: tick(seconds) } },
+        { ...axisOf(look, seconds), gridIndex: 1, scale: true },
       ],
       series: [
         { type: "scatter", symbolSize: 6, tooltip: { formatter: ({ value }) => seconds(value[2]) },
@@ -363,11 +355,8 @@ const charts = (() => {
     const narrow = look.width < 640;
     const bar = (name, value) => ({ name, type: "bar", barMaxWidth: 14, itemStyle: { color: colorOf(name) }, data: rows.map((index) => value(data.points[index])) });
     return {
-      ...common(look),
-      grid: { left: 8, right: 16, top: 34, bottom: 26, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
-      legend: { ...legendOf(look, ["predicted", "measured"]), top: 0, left: 0 },
-      tooltip: { ...common(look).tooltip, trigger: "item", valueFormatter: seconds },
-      xAxis: { ...axisOf(look), type: "value", axisLabel: { ...axisOf(look).axisLabel, formatter: tick(seconds) } },
+      ...frame(look, ["predicted", "measured"], { top: 34 }, { trigger: "item", valueFormatter: seconds }),
+      xAxis: axisOf(look, seconds),
       yAxis: { type: "category", data: rows.map(String), inverse: true, axisTick: { show: false }, axisLine: { show: false },
         axisLabel: { color: look.ink, interval: 0, formatter: (value) => cut(data.points[value].name, narrow ? 14 : 36) } },
       series: [bar("predicted", (one) => one.predicted_s), bar("measured", (one) => one.time.median_s)],

@@ -46,7 +46,7 @@
   const largestColumns = [text("tensor", "tensor", true), text("held_for", "held for"), text("shape", "shape"), text("dtype", "type"),
     value("bytes", "bytes", bytes), value("count", "count", String), value("alive_at_peak", "at the peak", String)];
 
-  const everywhere = (rows) => data.points.flatMap((one, index) => rows(one, data.traces[one.trace], index).map((row) => ({ ...named(one), ...row })));
+  const everywhere = (rows) => data.points.flatMap((one) => rows(one, data.traces[one.trace]).map((row) => ({ ...named(one), ...row })));
   const keyed = (name, rows) => ({ name, rows, columns: [...new Set(rows.flatMap(Object.keys))].map((key) => ({ key, title: key })) });
   const timeKeys = ["median_s", "ci_low_s", "ci_high_s", "mean_s", "std_s", "min_s", "max_s", "samples"];
   const statistics = (time) => Object.fromEntries(timeKeys.map((key) => [key, time?.[key] ?? null]));
@@ -69,7 +69,7 @@
 
   // Sections --------------------------------------------------------------------------------------------------------
 
-  const fold = (title, ...children) => make("details", {}, make("summary", {}, title), ...children);
+  const fold = (title) => make("details", {}, make("summary", {}, title));
   const listed = (name, columns, rows) => {
     const table = { name, columns, rows };
     return make("div", {}, tables.node(table), tables.tools(table));

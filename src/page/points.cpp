@@ -6,11 +6,10 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <set>
 #include <tuple>
 
 #include "analysis/speedup.h"
-#include "base/json.h"
+#include "config/label.h"
 #include "distribution/bootstrap.h"
 #include "record/metrics.h"
 #include "report/names.h"
@@ -28,7 +27,7 @@ constexpr std::array<std::string_view, 12> kWorkTags{"pass", "model",  "edition"
 constexpr std::array kWorkKeys{"model",     "edition",    "d_model",        "d_ff",       "num_layers",
                                "num_heads", "vocab_size", "context_length", "batch_size", "pass"};
 
-bool is_of_work(std::string_view tag) { return std::find(kWorkTags.begin(), kWorkTags.end(), tag) != kWorkTags.end(); }
+bool is_of_work(std::string_view tag) { return std::ranges::find(kWorkTags, tag) != kWorkTags.end(); }
 
 std::string work_of(const Record& record) {
   std::string work;
@@ -39,18 +38,15 @@ std::string work_of(const Record& record) {
 // The tags and values in a name, "step/model:small/ctx:256"; a name from another program is a single value.
 std::vector<std::pair<std::string, std::string>> tags_of(const Record& record) {
   std::vector<std::pair<std::string, std::string>> tags;
-  std::string_view rest = record.name;
-  for (bool is_first = true; !rest.empty(); is_first = false) {
-    const size_t slash = rest.find('/');
-    const std::string_view part = rest.substr(0, slash);
-    const size_t colon = part.find(':');
-    if (!is_first && colon == std::string_view::npos) return {{std::string(kPoint), record.name}};
-    if (is_first) {
-      tags.emplace_back(kPass, part);
+  for (const std::string_view word : words_in(record.name)) {
+    const size_t colon = word.find(':');
+    if (tags.empty()) {
+      tags.emplace_back(kPass, word);
+    } else if (colon == std::string_view::npos) {
+      return {{std::string(kPoint), record.name}};
     } else {
-      tags.emplace_back(part.substr(0, colon), part.substr(colon + 1));
+      tags.emplace_back(word.substr(0, colon), word.substr(colon + 1));
     }
-    rest = slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1);
   }
   return tags;
 }
@@ -60,8 +56,6 @@ std::optional<double> number_of(const std::string& text) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
-
-std::string title_of_axis(const std::string& key) { return key == "ctx" ? "context" : key; }
 
 // "h100" for the device "roofline:h100".
 std::string without_prefix(const std::string& device) {
@@ -74,9 +68,9 @@ std::string spoken(const PageAxis& axis, const std::string& value) {
   constexpr std::array<std::string_view, 8> kPlain{"pass",   "model",   "dtype", "mode",
                                                    "device", "machine", "point", "system"};
   if (value.empty()) return "";
-  const bool is_plain = std::find(kPlain.begin(), kPlain.end(), axis.key) != kPlain.end();
+  const bool is_plain = std::ranges::find(kPlain, axis.key) != kPlain.end();
   std::string text = is_plain ? value : fmt::format("{} {}", axis.title, value);
-  if (axis.key == kPass) std::replace(text.begin(), text.end(), '_', ' ');
+  if (axis.key == kPass) std::ranges::replace(text, '_', ' ');
   if (axis.key == "device") text = without_prefix(text);
   return text;
 }
@@ -113,7 +107,7 @@ std::string machine_of(const Record& record) {
 
 int rank_of_pass(std::string_view pass) {
   constexpr std::array<std::string_view, 5> kPasses{"inference", "forward", "backward", "forward_backward", "step"};
-  return static_cast<int>(std::find(kPasses.begin(), kPasses.end(), pass) - kPasses.begin());
+  return static_cast<int>(std::ranges::find(kPasses, pass) - kPasses.begin());
 }
 
 const TimeStats* PagePoint::time() const {
@@ -158,44 +152,40 @@ void PagePoints::choose_records(const PageInput& input) {
 
 void PagePoints::find_axes() {
   std::vector<PageAxis> axes;
-  std::map<std::string, std::set<std::string>> values;
   std::map<std::string, size_t> counts;  // points that state the option
   const auto add = [&](PagePoint& point, const std::string& key, const std::string& value) {
-    if (std::none_of(axes.begin(), axes.end(), [&](const PageAxis& axis) { return axis.key == key; }))
-      axes.push_back({key, title_of_axis(key), {}});
+    auto axis = std::ranges::find(axes, key, &PageAxis::key);
+    if (axis == axes.end()) axis = axes.insert(axis, {key, key == "ctx" ? "context" : key, {}});
+    if (std::ranges::find(axis->values, value) == axis->values.end()) axis->values.push_back(value);
     point.values[key] = value;
     ++counts[key];
-    if (values[key].insert(value).second)
-      std::find_if(axes.begin(), axes.end(), [&](const auto& axis) {
-        return axis.key == key;
-      })->values.push_back(value);
   };
   for (PagePoint& point : points_) {
     for (const auto& [key, value] : tags_of(*point.record)) add(point, key, value);
     add(point, std::string(kMachine), machine_of(*point.record));
   }
   // The machine is a separate value only if the device does not name it.
-  const bool names_device = values["device"].size() > 1;
+  const auto device = std::ranges::find(axes, "device", &PageAxis::key);
+  const bool names_device = device != axes.end() && device->values.size() > 1;
   std::erase_if(axes, [&](PageAxis& axis) {
     if (counts[axis.key] < points_.size()) axis.values.emplace_back();
     return axis.values.size() < 2 || (axis.key == kMachine && names_device);
   });
   for (PageAxis& axis : axes) {
-    if (std::all_of(axis.values.begin(), axis.values.end(), [](const auto& value) { return number_of(value); })) {
-      std::stable_sort(axis.values.begin(), axis.values.end(),
-                       [](const auto& a, const auto& b) { return number_of(a) < number_of(b); });
+    if (std::ranges::all_of(axis.values, [](const auto& value) { return number_of(value).has_value(); })) {
+      std::ranges::stable_sort(axis.values, {}, number_of);
     }
   }
   // Options of the work come first, ending with the pass, followed by options of how it is computed.
-  const auto place = [](const PageAxis& axis) { return axis.key == kPass ? 1 : is_of_work(axis.key) ? 0 : 2; };
-  std::stable_sort(axes.begin(), axes.end(), [&](const auto& a, const auto& b) { return place(a) < place(b); });
+  std::ranges::stable_sort(axes, {}, [](const PageAxis& axis) {
+    return axis.key == kPass ? 1 : is_of_work(axis.key) ? 0 : 2;
+  });
   axes_ = std::move(axes);
 }
 
 void PagePoints::make_groups() {
   groups_ = grouped(points_, [](const PagePoint& point) { return work_of(*point.record); });
-  const bool all_alone =
-      std::all_of(groups_.begin(), groups_.end(), [](const auto& one) { return one.points.size() == 1; });
+  const bool all_alone = std::ranges::all_of(groups_, [](const auto& one) { return one.points.size() == 1; });
   if (all_alone && groups_.size() > 1) {
     groups_ = grouped(points_, [](const PagePoint& point) { return point.record->config.text("pass"); });
     for (PageGroup& group : groups_) group.is_one_work = group.points.size() == 1;

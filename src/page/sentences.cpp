@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 
 #include "analysis/memory_findings.h"
 #include "analysis/plan_findings.h"
@@ -47,7 +48,7 @@ std::vector<std::string> distinct(const PagePoints& points, const Text& text) {
   std::vector<std::string> texts;
   for (const PagePoint& point : points.all()) {
     std::string one = text(*point.record);
-    if (!one.empty() && std::find(texts.begin(), texts.end(), one) == texts.end()) texts.push_back(std::move(one));
+    if (!one.empty() && std::ranges::find(texts, one) == texts.end()) texts.push_back(std::move(one));
   }
   return texts;
 }
@@ -132,8 +133,7 @@ std::vector<Finding> findings_of(const TraceSums& sums) {
     findings.push_back(
         {.kind = "class_share", .subject = name, .values = Json{{"total_s", seconds}, {"share", seconds / sums.step}}});
   }
-  const auto longest = std::max_element(sums.kernels.begin(), sums.kernels.end(),
-                                        [](const auto& a, const auto& b) { return a.seconds < b.seconds; });
+  const auto longest = std::ranges::max_element(sums.kernels, {}, &KernelOfPhase::seconds);
   if (longest != sums.kernels.end()) {
     findings.push_back(
         {.kind = "top_kernel",
@@ -167,8 +167,8 @@ std::string page_title(const PagePoints& points) {
   const auto threads = distinct(points, [](const Record& record) {
     return is_predicted(record) ? std::string() : record.config.text("threads");
   });
-  const bool all_predicted = std::all_of(points.all().begin(), points.all().end(),
-                                         [](const PagePoint& point) { return is_predicted(*point.record); });
+  const bool all_predicted =
+      std::ranges::all_of(points.all(), [](const PagePoint& point) { return is_predicted(*point.record); });
   std::string where = machines.size() > 3 ? counted(machines.size(), "machine") : joined(machines, ", ");
   if (threads.size() == 1 && machines.size() == 1)
     where += fmt::format(", {} {}", threads.front(), threads.front() == "1" ? "thread" : "threads");
@@ -190,10 +190,8 @@ std::string page_headline(const PagePoints& points) {
   const std::string pass = capitalized(pass_words(fast.record->config.text("pass")));
   if (!group.second) return fmt::format("{}{}: {}{}", pass, place, time, error);
   if (!group.is_one_work) {
-    const auto slow = std::max_element(group.points.begin(), group.points.end(), [&](size_t a, size_t b) {
-      const auto median = [&](size_t i) { return points[i].time() == nullptr ? 0 : points[i].time()->median; };
-      return median(a) < median(b);
-    });
+    const auto slow = std::ranges::max_element(
+        group.points, {}, [&](size_t i) { return points[i].time() == nullptr ? 0 : points[i].time()->median; });
     return fmt::format("{}: {} ({}) to {} ({})", pass, time, fast.name, brief_seconds(points[*slow].time()->median),
                        points[*slow].name);
   }
@@ -283,7 +281,7 @@ std::string trust_sentence(const PagePoint& point) {
   return text + ".";
 }
 
-std::vector<std::pair<std::string, int64_t>> peak_parts(const Record& record, const TraceSums* sums) {
+std::vector<NamedBytes> peak_parts(const Record& record, const TraceSums* sums) {
   constexpr std::string_view kGaps = "alignment and gaps";
   constexpr std::array<std::pair<std::string_view, std::string_view>, 7> kRoles{{{"parameter", "parameters"},
                                                                                  {"gradient", "gradients"},
@@ -292,10 +290,10 @@ std::vector<std::pair<std::string, int64_t>> peak_parts(const Record& record, co
                                                                                  {"constant", "inputs and constants"},
                                                                                  {"gaps", kGaps},
                                                                                  {"rounding", kGaps}}};
-  std::vector<std::pair<std::string, int64_t>> parts;
+  std::vector<NamedBytes> parts;
   const auto add = [&](std::string_view name, int64_t bytes) {
     if (bytes <= 0) return;
-    auto found = std::find_if(parts.begin(), parts.end(), [&](const auto& one) { return one.first == name; });
+    auto found = std::ranges::find(parts, name, &NamedBytes::first);
     if (found == parts.end()) found = parts.insert(parts.end(), {std::string(name), 0});
     found->second += bytes;
   };
@@ -306,10 +304,9 @@ std::vector<std::pair<std::string, int64_t>> peak_parts(const Record& record, co
     return parts;
   }
   for (const auto& [role, bytes] : record.memory.parts) {
-    const auto found =
-        std::find_if(kRoles.begin(), kRoles.end(), [&, &role = role](const auto& one) { return one.first == role; });
+    const auto found = std::ranges::find(kRoles, role, &decltype(kRoles)::value_type::first);
     std::string name(found == kRoles.end() ? std::string_view(role) : found->second);
-    std::replace(name.begin(), name.end(), '_', ' ');
+    std::ranges::replace(name, '_', ' ');
     add(name, bytes);
   }
   return parts;
@@ -331,7 +328,7 @@ std::string memory_sentence(const PagePoints& points, const PagePoint& point, co
     text = words_of(findings, "memory_peak");
   } else {
     auto parts = peak_parts(*point.record, sums);
-    std::stable_sort(parts.begin(), parts.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    std::ranges::stable_sort(parts, std::greater(), &NamedBytes::second);
     for (const auto& [name, held] : parts)
       findings.push_back({.kind = "memory_share", .subject = name, .values = Json{{"bytes", held}}});
   }
@@ -350,8 +347,7 @@ std::string bound_sentence(const TraceSums& sums) {
   const std::optional<PassBound> bound = bound_of_pass(*sums.point->trace);
   if (!bound || sums.step <= 0) return "";
   const auto gap = [](const KernelOfPhase& kernel) { return kernel.seconds - kernel.floor; };
-  const auto worst = std::max_element(sums.kernels.begin(), sums.kernels.end(),
-                                      [&](const auto& a, const auto& b) { return gap(a) < gap(b); });
+  const auto worst = std::ranges::max_element(sums.kernels, {}, gap);
   std::string text = words({.kind = "pass_bound",
                             .subject = pass_of(*sums.point->trace),
                             .values = Json{{"arithmetic_s", bound->arithmetic},

@@ -18,7 +18,8 @@ std::string page_title(const PagePoints& points);
 std::string page_headline(const PagePoints& points);
 
 // Bytes at the peak by purpose, from a trace's ledger or from the roles in a record; empty if neither is known.
-std::vector<std::pair<std::string, int64_t>> peak_parts(const Record& record, const TraceSums* sums);
+using NamedBytes = std::pair<std::string, int64_t>;
+std::vector<NamedBytes> peak_parts(const Record& record, const TraceSums* sums);
 
 // Bytes at the peak; none if unknown.
 std::optional<int64_t> peak_bytes(const Record& record, const TraceSums* sums);

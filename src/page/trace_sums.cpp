@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 namespace laptime {
@@ -22,7 +23,7 @@ TraceSums::TraceSums(const PagePoint& of) : point(&of), ledger(*of.trace) {
   std::map<std::pair<std::string, std::string>, double> class_seconds;
   const LaunchKey key = [&](const TraceLaunch& launch) {
     std::string text = fmt::format("{}\n{}\n{}:{}", launch.phase, launch.work_class, launch.op, launch.kernel);
-    if (std::find(phases.begin(), phases.end(), launch.phase) == phases.end()) phases.emplace_back(launch.phase);
+    if (std::ranges::find(phases, launch.phase) == phases.end()) phases.emplace_back(launch.phase);
     named.try_emplace(text, KernelOfPhase{.phase = std::string(launch.phase),
                                           .work_class = std::string(launch.work_class),
                                           .kernel = fmt::format("{}:{}", launch.op, launch.kernel),
@@ -38,23 +39,23 @@ TraceSums::TraceSums(const PagePoint& of) : point(&of), ledger(*of.trace) {
     class_seconds[{kernel.phase, kernel.work_class}] += kernel.seconds;
   }
   const auto order = [&](const KernelOfPhase& one) {
-    return std::tuple(std::find(phases.begin(), phases.end(), one.phase) - phases.begin(),
+    return std::tuple(std::ranges::find(phases, one.phase) - phases.begin(),
                       -class_seconds[{one.phase, one.work_class}], one.work_class, -one.seconds);
   };
-  std::stable_sort(kernels.begin(), kernels.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });
+  std::ranges::stable_sort(kernels, {}, order);
   dots = roofline_dots(trace);
   for (LaunchSum& dot : dots) dot.total *= scale;
 }
 
 std::vector<std::pair<std::string, double>> TraceSums::classes() const {
-  std::vector<std::pair<std::string, double>> classes;
+  using NamedSeconds = std::pair<std::string, double>;
+  std::vector<NamedSeconds> classes;
   for (const KernelOfPhase& kernel : kernels) {
-    auto found =
-        std::find_if(classes.begin(), classes.end(), [&](const auto& one) { return one.first == kernel.work_class; });
-    if (found == classes.end()) found = classes.insert(classes.end(), {kernel.work_class, 0});
+    auto found = std::ranges::find(classes, kernel.work_class, &NamedSeconds::first);
+    if (found == classes.end()) found = classes.insert(found, {kernel.work_class, 0});
     found->second += kernel.seconds;
   }
-  std::stable_sort(classes.begin(), classes.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::ranges::stable_sort(classes, std::greater(), &NamedSeconds::second);
   return classes;
 }
 

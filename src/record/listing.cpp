@@ -198,8 +198,8 @@ Extent extent_of_path(std::string_view path) {
   if (path == "loss.values[last]") return Extent::kListed;
   const auto is_left_out = [&](std::string_view group) { return is_within(path, group); };
   const auto is_list = [&](std::string_view list) { return is_within(path, "time") && path.find(list) != path.npos; };
-  if (is_left_out("loss") || std::any_of(kLeftOut.begin(), kLeftOut.end(), is_left_out) ||
-      std::any_of(kLeftOutOfTimes.begin(), kLeftOutOfTimes.end(), is_list)) {
+  if (is_left_out("loss") || std::ranges::any_of(kLeftOut, is_left_out) ||
+      std::ranges::any_of(kLeftOutOfTimes, is_list)) {
     return Extent::kWhole;
   }
   Extent extent = Extent::kWhole;

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/json.h"
+#include "config/label.h"
 #include "record/time_stats.h"
 
 namespace laptime {
@@ -185,19 +186,13 @@ constexpr auto kMetrics = std::to_array<Metric>({
 
 }  // namespace
 
-std::string_view name_of(Better better) { return better == kLower ? "lower" : better == kHigher ? "higher" : "-"; }
-
 bool is_predicted(const Record& record) {
   return record.verdict.rating == kPredicted || record.config.text("device").starts_with("roofline:");
 }
 
 std::string system_of(const Record& record) {
-  if (std::string system = record.config.text("system"); !system.empty()) return system;
-  constexpr std::string_view kTag = "/system:";
-  const size_t tag = record.name.find(kTag);
-  if (tag == std::string::npos) return "";
-  const size_t begin = tag + kTag.size();
-  return record.name.substr(begin, record.name.find('/', begin) - begin);
+  const std::string system = record.config.text("system");
+  return system.empty() ? std::string(tagged(record.name, "system")) : system;
 }
 
 std::span<const Metric> metrics() { return kMetrics; }

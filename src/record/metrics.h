@@ -13,8 +13,7 @@
 namespace laptime {
 
 enum class Better : uint8_t { kLower, kHigher, kNeither };
-
-std::string_view name_of(Better better);  // "lower", "higher", "-"
+constexpr auto choices_of(Better) { return choices<Better>("lower", "higher", "-"); }
 
 struct Metric {
   std::string_view tag;  // column name: "tokens_per_second"

@@ -25,12 +25,7 @@ struct DocumentFile;  // data/json_documents.h
 enum class Status : uint8_t { kOk, kOutOfMemory, kUnsupported, kTimeout, kFailed, kInterrupted };
 
 constexpr auto choices_of(Status) {
-  return std::array{Choice<Status>{Status::kOk, "ok"},
-                    Choice<Status>{Status::kOutOfMemory, "out_of_memory"},
-                    Choice<Status>{Status::kUnsupported, "unsupported"},
-                    Choice<Status>{Status::kTimeout, "timeout"},
-                    Choice<Status>{Status::kFailed, "failed"},
-                    Choice<Status>{Status::kInterrupted, "interrupted"}};
+  return choices<Status>("ok", "out_of_memory", "unsupported", "timeout", "failed", "interrupted");
 }
 
 // All samples of one pass or phase, in seconds, and their statistics.

@@ -9,7 +9,6 @@
 #include <system_error>
 #include <utility>
 
-#include "base/error.h"
 #include "record/store_schema.h"
 
 namespace laptime::sqlite {

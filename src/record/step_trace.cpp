@@ -129,14 +129,14 @@ std::vector<std::string_view> modules_of(std::string_view scope) {
 
 std::string any_layer(std::string_view name) {
   std::vector<std::string_view> segments = segments_of(name);
-  std::replace_if(segments.begin(), segments.end(), is_number, std::string_view("*"));
+  std::ranges::replace_if(segments, is_number, std::string_view("*"));
   return joined(segments, ".");
 }
 
 std::string within_layer(std::string_view scope, int64_t layer) {
   if (layer < 0) return std::string(scope);
   const std::vector<std::string_view> segments = segments_of(scope);
-  const auto found = std::find(segments.begin(), segments.end(), std::to_string(layer));
+  const auto found = std::ranges::find(segments, std::to_string(layer));
   if (found == segments.end()) return std::string(scope);
   return joined(std::vector<std::string_view>(found + 1, segments.end()), ".");
 }

@@ -7,15 +7,12 @@
 #include <iterator>
 #include <set>
 #include <system_error>
-#include <utility>
 
 #include "base/error.h"
 #include "base/random.h"
 #include "base/words.h"
 #include "config/fields_json.h"
-#include "record/listing.h"
 #include "record/sqlite.h"
-#include "record/store_schema.h"
 
 namespace laptime {
 namespace {
@@ -126,15 +123,15 @@ class Scan {
   }
 
   static void sort(std::vector<int64_t>& ids) {
-    std::sort(ids.begin(), ids.end());
+    std::ranges::sort(ids);
     ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
   }
 
   // Returns `ids` without those in `others`, which must be ascending.
   static std::vector<int64_t> without(const std::vector<int64_t>& ids, const std::vector<int64_t>& others) {
     std::vector<int64_t> rest;
-    std::copy_if(ids.begin(), ids.end(), std::back_inserter(rest),
-                 [&](int64_t id) { return !std::binary_search(others.begin(), others.end(), id); });
+    std::ranges::copy_if(ids, std::back_inserter(rest),
+                         [&](int64_t id) { return !std::ranges::binary_search(others, id); });
     return rest;
   }
 

@@ -112,7 +112,7 @@ class Store {
 
   // Commits everything that `write` appends, or nothing if it throws.
   void write_together(const std::function<void()>& write);
-  // The stored record that equals this one, ignoring the suffix that import gives to runs (record/import.h).
+  // The stored record that equals this one, ignoring the suffix that import gives to runs (run_mark).
   std::optional<int64_t> find_same(const Record& record) const;
   // Returns false if the record already has a trace.
   bool add_trace(int64_t id, const StepTrace& trace);

@@ -92,7 +92,7 @@ void Store::put(std::span<const LaunchCost> costs) {
 void Store::put(const MeasuredPeak& peak) {
   database_->transact([&] {
     const std::vector<MeasuredPeak> known = measured_peaks(peak.device);
-    const auto found = std::find_if(known.begin(), known.end(), [&](const auto& one) { return one.name == peak.name; });
+    const auto found = std::ranges::find(known, peak.name, &MeasuredPeak::name);
     write(*database_, std::span(found == known.end() ? &peak : &better_of(*found, peak), 1));
   });
 }

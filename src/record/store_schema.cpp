@@ -9,10 +9,8 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <string>
 #include <string_view>
 
-#include "base/error.h"
 #include "record/listing.h"
 #include "record/sqlite.h"
 

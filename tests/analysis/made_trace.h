@@ -74,9 +74,7 @@ class MadeTrace {
          .last = static_cast<int64_t>(trace.launch_count())});
   }
 
-  StepTrace trace;
-
- private:
+  // The index of a text.
   int64_t text(std::string_view word) {
     const auto found = std::find(trace.texts.begin(), trace.texts.end(), word);
     if (found != trace.texts.end()) return found - trace.texts.begin();
@@ -84,6 +82,9 @@ class MadeTrace {
     return static_cast<int64_t>(trace.texts.size()) - 1;
   }
 
+  StepTrace trace;
+
+ private:
   void add(TraceBuffer buffer) {
     TraceBuffers& b = trace.buffers;
     // Adding a text may move the others, so each index is looked up from a copy of the text.

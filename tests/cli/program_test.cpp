@@ -20,6 +20,7 @@
 #include "config/synonyms.h"
 #include "distribution/verdict.h"
 #include "points/expand.h"
+#include "support/error_of.h"
 #include "table/text.h"
 
 namespace laptime {
@@ -63,12 +64,7 @@ std::string topic(std::string_view name) {
 }
 
 std::string refusal_of(const std::vector<std::string>& words) {
-  try {
-    parse_arguments(words);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return test::error_of([&] { parse_arguments(words); });
 }
 
 std::string refusal(const std::string& line) { return refusal_of(words_of(line)); }

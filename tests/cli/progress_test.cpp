@@ -5,8 +5,6 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <array>
-
 #include "support/points.h"
 
 namespace laptime {
@@ -34,77 +32,53 @@ TEST(ProgressText, TimesAreRough) {
   EXPECT_EQ(rough_time(Seconds(3 * 3600 + 1800)), "3.5 h");
 }
 
-// Collects the text that a line writes to a pipe in place of a stream.
-class Written {
- public:
-  Written() {
-    if (pipe(ends_.data()) != 0) throw std::runtime_error("no pipe");
-  }
-  ~Written() {
-    close(ends_[0]);
-    if (ends_[1] >= 0) close(ends_[1]);
-  }
-  int descriptor() const { return ends_[1]; }
-  std::string text() {
-    close(ends_[1]);
-    ends_[1] = -1;
-    std::string text;
-    std::array<char, 4096> buffer{};
-    for (ssize_t count = 0; (count = read(ends_[0], buffer.data(), buffer.size())) > 0;) {
-      text.append(buffer.data(), static_cast<size_t>(count));
-    }
-    return text;
-  }
-
- private:
-  std::array<int, 2> ends_{};
-};
+// The stream to which a line writes in these tests, and what has been written to it.
+OutputStream captured(bool is_terminal, size_t width) {
+  testing::internal::CaptureStdout();
+  return {STDOUT_FILENO, is_terminal, true, width};
+}
+std::string written() { return testing::internal::GetCapturedStdout(); }
 
 TEST(ProgressLine, ShortensTheNameOnANarrowTerminal) {
-  Written written;
-  ProgressLine line({written.descriptor(), true, false, 60});
+  ProgressLine line(captured(true, 60));
   line.show(0, "[1/2] step/model:small/ctx:256/dtype:float32/mode:eager: steps, step 4 of 15, 500.0 ms each",
             Seconds(0));
-  EXPECT_THAT(written.text(), HasSubstr("[1/2] step/model:sma...: steps, step 4 of 15, 500.0 ms each"));
+  EXPECT_THAT(written(), HasSubstr("[1/2] step/model:sma...: steps, step 4 of 15, 500.0 ms each"));
 }
 
 TEST(ProgressLine, WithoutATerminalReportsEachPointAndThenOccasionally) {
-  Written written;
-  ProgressLine line({written.descriptor(), false, false, 0});
+  ProgressLine line(captured(false, 0));
   line.show(0, "first", Seconds(0));
   line.show(0, "too soon", Seconds(5));
   line.show(0, "later", Seconds(11));
   line.show(1, "second", Seconds(12));
   line.clear();
-  EXPECT_EQ(written.text(), "first\nlater\nsecond\n");
+  EXPECT_EQ(written(), "first\nlater\nsecond\n");
 }
 
 TEST(ProgressLine, OnATerminalOverwritesItselfAndFits) {
-  Written written;
-  ProgressLine line({written.descriptor(), true, true, 10});
+  ProgressLine line(captured(true, 10));
   line.clear();
   line.show(0, "0123456789abcdef", Seconds(0));
   line.show(0, "next", Seconds(0));
   line.clear();
   line.clear();
-  EXPECT_EQ(written.text(), "\r\x1b[K012345678\r\x1b[Knext\r\x1b[K");
+  EXPECT_EQ(written(), "\r\x1b[K012345678\r\x1b[Knext\r\x1b[K");
 }
 
 TEST(PlanningLine, NamesPlansThatTakeASecond) {
-  Written written;
-  PlanningLine line({written.descriptor(), false, false, 0}, {"a", "b"});
+  PlanningLine line(captured(false, 0), {"a", "b"});
   line.show(0, "plan", Seconds(0));
   line.show(0, "largest batch", Seconds(0.9));
   line.show(1, "plan", Seconds(1.2));
   line.show(1, "largest batch", Seconds(2));
-  EXPECT_EQ(written.text(), "[2/2] b: plan\n");
+  EXPECT_EQ(written(), "[2/2] b: plan\n");
 }
 
 TEST(ProgressLine, EscapesControlBytesOfNames) {
-  Written written;
-  ProgressLine line({written.descriptor(), true, true, 0});
+  ProgressLine line(captured(true, 0));
   line.show(0, "a\x1b[2Jb\n", Seconds(0));
-  EXPECT_THAT(written.text(), HasSubstr("a\\x1b[2Jb\\n"));
+  EXPECT_THAT(written(), HasSubstr("a\\x1b[2Jb\\n"));
 }
 
 }  // namespace

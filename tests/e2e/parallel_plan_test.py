@@ -56,6 +56,16 @@ class ParallelPlan(ProgramTest):
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(message, done.stderr)
 
+    def test_tensor_and_pipeline_ranks_are_options_of_a_point(self):
+        sweep = self.folder / "sweep.toml"
+        sweep.write_text("ranks = 8\ntensor-parallel = [1, 2]\npipeline-parallel = [1, 2]\n")
+        rows = self.tables(*ON_H100, "--config", str(sweep))["parallel"]
+        self.assertEqual(len(rows), 4)
+        for option in ("--tensor-parallel", "--pipeline-parallel"):
+            done = self.laptime("bench", "--model", "small", "--ranks", "2", option, "2", "--store", "none")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(f"{option} 2: ranks that run divide only the batch", done.stderr)
+
     def test_a_table_that_cannot_be_read_is_refused(self):
         wrong = self.folder / "wrong.csv"
         wrong.write_text("id,value\na,1\n")

@@ -6,11 +6,11 @@
 #include <set>
 #include <sstream>
 
-#include "base/error.h"
 #include "base/json.h"
 #include "export/formats.h"
 #include "record/sample_record.h"
 #include "small_trace.h"
+#include "support/error_of.h"
 
 namespace laptime {
 namespace {
@@ -41,12 +41,7 @@ TEST(Records, GoogleBenchmarkHasARowForEachSample) {
 TEST(Records, GoogleBenchmarkRejectsRecordsOfTwoMachines) {
   std::vector<TracedRecord> records = two_contexts_and_a_failure();
   records[1].record.fingerprint = "another";
-  try {
-    google_benchmark(records, {});
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_THAT(error.what(), HasSubstr("fingerprint = '0123456789abcdef'"));
-  }
+  EXPECT_THAT(test::error_of([&] { google_benchmark(records, {}); }), HasSubstr("fingerprint = '0123456789abcdef'"));
 }
 
 TEST(Records, HyperfineNamesTheParameterThatVaries) {

@@ -1,62 +1,33 @@
 // Handmade traced records.
 #pragma once
 
-#include <map>
 #include <string>
 #include <string_view>
-#include <vector>
 
+#include "analysis/made_trace.h"
 #include "export/formats.h"
 #include "record/sample_record.h"
 
 namespace laptime::test {
 
-class TraceMaker {
+class TraceMaker : public MadeTrace {
  public:
-  int64_t text(std::string_view text) {
-    const auto [known, is_new] = indices_.emplace(text, static_cast<int64_t>(trace.texts.size()));
-    if (is_new) trace.texts.emplace_back(text);
-    return known->second;
-  }
-
   void launch(std::string_view phase, std::string_view scope, std::string_view range, std::string_view op,
               std::string_view kernel = "tiles_avx2") {
+    MadeTrace::launch(std::string(phase), std::string(scope), std::string(op));
     TraceLaunches& l = trace.launches;
-    l.phase.push_back(text(phase));
-    l.scope.push_back(text(scope));
-    l.layer.push_back(-1);
-    l.part.push_back(text(""));
-    l.range.push_back(text(range));
-    l.op.push_back(text(op));
-    l.work_class.push_back(text("matmul"));
-    l.kernel.push_back(text(kernel));
-    l.signature.push_back(text(std::string(op) + "(float32 [4, 8])"));
-    l.flops.push_back(64);
-    l.bytes.push_back(128);
-    l.recomputed.push_back(0);
+    l.range.back() = text(range);
+    l.work_class.back() = text("matmul");
+    l.kernel.back() = text(kernel);
+    l.signature.back() = text(std::string(op) + "(float32 [4, 8])");
+    l.flops.back() = 64;
+    l.bytes.back() = 128;
   }
 
-  void buffer(std::string_view role, int64_t bytes, int64_t offset, bool resident, int64_t first, int64_t last) {
-    TraceBuffers& b = trace.buffers;
-    b.name.push_back(text(resident ? "weight" : ""));
-    b.op.push_back(text(resident ? "" : "matmul"));
-    b.scope.push_back(text(resident ? "" : "layers.0.attn"));
-    b.phase.push_back(text(resident ? "setup" : "forward"));
-    b.role.push_back(text(role));
-    b.dtype.push_back(text("float32"));
-    b.shape.push_back(text("[4, 8]"));
-    b.bytes.push_back(bytes);
-    b.offset.push_back(offset);
-    b.resident.push_back(resident ? 1 : 0);
-    b.saved.push_back(0);
-    b.first.push_back(first);
-    b.last.push_back(last);
+  void buffer(const std::string& role, int64_t bytes, int64_t offset, int64_t first, int64_t last) {
+    MadeTrace::buffer(bytes, first, last, /*saved=*/false, role);
+    trace.buffers.offset.back() = offset;
   }
-
-  StepTrace trace;
-
- private:
-  std::map<std::string, int64_t> indices_;
 };
 
 // Six launches and three traced steps. The last step has the median time of 10 us: 1 us before its first launch, the
@@ -70,10 +41,10 @@ inline TracedRecord small_trace() {
   made.launch("forward", "layers.1.ffn.w1", "", "matmul");
   made.launch("backward", "layers.1.ffn.w1", "", "matmul", "onednn");
   made.launch("optimizer", "", "", "adamw", "fused");
-  made.buffer("parameter", 256, 0, true, 0, 6);
-  made.buffer("activation", 64, 0, false, 0, 1);
-  made.buffer("activation", 128, 64, false, 1, 4);
-  made.buffer("gradient", 64, 0, false, 2, 6);
+  made.resident(256, "parameter", "weight");
+  made.buffer("activation", 64, 0, 0, 1);
+  made.buffer("activation", 128, 64, 1, 4);
+  made.buffer("gradient", 64, 0, 2, 6);
   made.trace.resident_bytes = 256;
   made.trace.arena_bytes = 192;
   made.trace.live_peak_bytes = 192;
@@ -103,7 +74,7 @@ inline TracedRecord long_trace(int64_t layers) {
   TracedStep step{.begin = 1e-6, .total = 0, .launches = {}};
   int64_t total = 1000;
   for (int64_t i = 0; i < launches; ++i) {
-    made.buffer("activation", 1 << 20U, (i % 2) << 20U, false, i, i);
+    made.buffer("activation", 1 << 20U, (i % 2) << 20U, i, i);
     step.launches.push_back(500 + i % 7 * 1000);
     total += step.launches.back();
   }

@@ -2,62 +2,25 @@
 #include "record/listing.h"
 
 #include <fmt/format.h>
-#include <gtest/gtest.h>
-#include <sqlite3.h>
-#include <unistd.h>
 
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 
-#include "base/error.h"
 #include "base/json.h"
 #include "record/metrics.h"
-#include "record/sample_record.h"
-#include "record/store.h"
+#include "record/store_fixture.h"
 
 namespace laptime {
 namespace {
 
-namespace fs = std::filesystem;
-
-class ListingTest : public testing::Test {
+class ListingTest : public StoreTest {
  protected:
-  ListingTest() {
-    std::string pattern = (fs::temp_directory_path() / "laptime_listing_XXXXXX").string();
-    directory_ = mkdtemp(pattern.data());
+  // Reads the record from a store in the given extent.
+  Record read(const Record& record, Extent extent) const {
+    std::filesystem::remove(path_);
+    Store store = Store::open(path_);
+    store.append(record);
+    return records_of(store, extent).at(0);
   }
-  ~ListingTest() override { fs::remove_all(directory_); }
-
-  // Reads the records from a store in the given extent.
-  std::vector<Record> read(const std::vector<Record>& records, Extent extent) const {
-    const fs::path path = directory_ / "store.sqlite";
-    fs::remove(path);
-    Store store = Store::open(path);
-    for (const Record& record : records) store.append(record);
-    return read(store, extent);
-  }
-  static std::vector<Record> read(const Store& store, Extent extent) {
-    std::vector<Record> found;
-    store.each(
-        extent,
-        [&](int64_t, const Record& listed) {
-          found.push_back(listed);
-          return true;
-        },
-        [](const std::string& problem) { throw Error(problem); });
-    return found;
-  }
-  Record read(const Record& record, Extent extent) const { return read(std::vector{record}, extent).at(0); }
-
-  static void execute(const fs::path& path, const std::string& sql) {
-    sqlite3* handle = nullptr;
-    ASSERT_EQ(sqlite3_open(path.c_str(), &handle), SQLITE_OK);
-    EXPECT_EQ(sqlite3_exec(handle, sql.c_str(), nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(handle);
-    sqlite3_close(handle);
-  }
-
-  fs::path directory_;
 };
 
 Record with_every_phase() {
@@ -177,12 +140,11 @@ TEST_F(ListingTest, KeepsNothingOfAnEarlierRow) {
   other.prediction.time = {{"backward", 0.5}, {"step", 0.75}};
   other.verdict.reasons.clear();
   const std::vector<Record> kinds{with_every_phase(), nothing, other, sample_record(), with_every_phase()};
-  const fs::path path = directory_ / "many.sqlite";
-  Store store = Store::open(path);
+  Store store = Store::open(path_);
   for (const Record& record : kinds) store.append(record);
-  for (int doubled = 0; doubled < 6; ++doubled) execute(path, "INSERT INTO records (json) SELECT json FROM records");
+  for (int doubled = 0; doubled < 6; ++doubled) execute("INSERT INTO records (json) SELECT json FROM records");
   for (const Extent extent : {Extent::kNames, Extent::kListed, Extent::kWithConfig}) {
-    const std::vector<Record> found = read(store, extent);
+    const std::vector<Record> found = records_of(store, extent);
     ASSERT_EQ(found.size(), kinds.size() * 64);
     for (size_t i = kinds.size(); i < found.size(); ++i) {
       EXPECT_EQ(to_text(found[i]), to_text(found[i % kinds.size()])) << "record " << i;
@@ -197,15 +159,14 @@ TEST_F(ListingTest, ListsAnEmptyRecord) {
 }
 
 TEST_F(ListingTest, ReadsUnexpectedRowsWhole) {
-  const fs::path path = directory_ / "store.sqlite";
-  Store store = Store::open(path);
+  Store store = Store::open(path_);
   store.append(with_every_phase());
   for (const char* const change :
        {"name = 7", "schema_version = NULL", "status = 'unheard of'", "label = 1.5", "\"memory.peak_bytes\" = 'many'",
         "\"time.PASS.mean\" = 'long'", "\"time.PASS.count\" = NULL", "pass_time = NULL", "losses = 'two'"}) {
-    execute(path, fmt::format("DELETE FROM listing; INSERT INTO listing SELECT * FROM listed; UPDATE listing SET {}",
-                              change));
-    EXPECT_EQ(read(store, Extent::kListed), std::vector{with_every_phase()}) << change;
+    execute(
+        fmt::format("DELETE FROM listing; INSERT INTO listing SELECT * FROM listed; UPDATE listing SET {}", change));
+    EXPECT_EQ(records_of(store, Extent::kListed), std::vector{with_every_phase()}) << change;
   }
 }
 

@@ -10,12 +10,12 @@
 #include <set>
 #include <sstream>
 
-#include "base/error.h"
 #include "base/json.h"
 #include "config/fields_json.h"
 #include "data/json_documents.h"
 #include "record/metrics.h"
 #include "record/sample_record.h"
+#include "support/error_of.h"
 #include "support/json_pointer.h"
 
 namespace laptime {
@@ -24,21 +24,11 @@ namespace {
 using testing::HasSubstr;
 
 std::string error_of(const Json& json) {
-  try {
-    record_from_json(json);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+  return test::error_of([&] { record_from_json(json); });
 }
 
 std::string parse_error_of(const std::string& text) {
-  try {
-    parse_record(text);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+  return test::error_of([&] { parse_record(text); });
 }
 
 // The paths of all keys in a written record, with "*" for names that are not fixed.

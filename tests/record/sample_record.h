@@ -18,7 +18,6 @@ inline Record sample_record(const std::string& name = "step/model:small/ctx:256/
   record.label = "small_step";
   record.status = Status::kOk;
   record.reason = "none";
-  record.communication = {.bytes = 514'000'000, .launches = 21, .seconds = 0.08, .exposed = 0.02};
   record.bytes_requested = 3'000'000'000;
   record.bytes_available = 24'000'000'000;
   record.op = "linear";
@@ -82,14 +81,15 @@ inline Record sample_record(const std::string& name = "step/model:small/ctx:256/
 }
 
 // All records of a store, oldest first. Throws Error if one cannot be read.
-inline std::vector<Record> whole_records(const Store& store) {
+inline std::vector<Record> records_of(const Store& store, Extent extent) {
   std::vector<Record> records;
   const auto keep = [&](int64_t, const Record& record) {
     records.push_back(record);
     return true;
   };
-  store.each(Extent::kWhole, keep, [](const std::string& problem) { throw Error(problem); });
+  store.each(extent, keep, [](const std::string& problem) { throw Error(problem); });
   return records;
 }
+inline std::vector<Record> whole_records(const Store& store) { return records_of(store, Extent::kWhole); }
 
 }  // namespace laptime

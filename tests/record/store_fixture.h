@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "record/sample_record.h"
 #include "record/store.h"
+#include "support/error_of.h"
 
 namespace laptime {
 
@@ -28,20 +28,10 @@ class StoreTest : public testing::Test {
 
   std::string open_error(Store::Access access = Store::Access::kWrite) const { return open_error(path_, access); }
   static std::string open_error(const std::filesystem::path& path, Store::Access access = Store::Access::kWrite) {
-    try {
-      whole_records(Store::open(path, access));
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "no error";
+    return test::error_of([&] { whole_records(Store::open(path, access)); });
   }
 
-  void execute(const char* sql) const {
-    sqlite3* handle = nullptr;
-    ASSERT_EQ(sqlite3_open(path_.c_str(), &handle), SQLITE_OK);
-    ASSERT_EQ(sqlite3_exec(handle, sql, nullptr, nullptr, nullptr), SQLITE_OK) << sqlite3_errmsg(handle);
-    sqlite3_close(handle);
-  }
+  void execute(const std::string& sql) const { query(sql.c_str(), nullptr, nullptr); }
 
   void query(const char* sql, int (*row)(void*, int, char**, char**), void* out) const {
     sqlite3* handle = nullptr;

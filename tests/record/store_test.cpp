@@ -158,15 +158,12 @@ TEST_F(StoreTest, ReportsBeforehandWhetherItCanBeWritten) {
 
 TEST_F(StoreTest, ColumnsAreDerivedFromTheJson) {
   Store::open(path_).append(sample_record("the/name"));
-  sqlite3* handle = nullptr;
-  ASSERT_EQ(sqlite3_open(path_.c_str(), &handle), SQLITE_OK);
   std::string row;
   const auto keep = [](void* out, int, char** values, char**) {
     *static_cast<std::string*>(out) = fmt::format("{} {} {}", values[0], values[1], values[2]);
     return 0;
   };
-  ASSERT_EQ(sqlite3_exec(handle, "SELECT name, status, binary_id FROM records", keep, &row, nullptr), SQLITE_OK);
-  sqlite3_close(handle);
+  query("SELECT name, status, binary_id FROM records", keep, &row);
   EXPECT_EQ(row, "the/name ok fedcba9876543210");
 }
 
@@ -226,12 +223,9 @@ TEST_F(StoreTest, FiveProcessesWriteConcurrently) {
 void fill(const fs::path& path, const char* expected) {
   Store store = Store::open(path);
   store.append(sample_record("kept"));
-  std::string message = "no error";
-  try {
+  const std::string message = test::error_of([&] {
     for (int i = 0; i < 1000; ++i) store.append(sample_record("more"));
-  } catch (const Error& error) {
-    message = error.what();
-  }
+  });
   if (message.find(expected) == std::string::npos) throw Error(message);
   if (whole_records(store).front().name != "kept") throw Error("the first record is gone");
 }
@@ -280,15 +274,15 @@ TEST_F(StoreTest, RejectsOtherDatabases) {
   EXPECT_THAT(open_error(), HasSubstr("belongs to another program"));
 }
 
-static_assert(kOldSchemas.size() + 1 == Store::kSchemaVersion, "keep the schema that was newest until now");
+static_assert(old_schemas::kCount + 1 == Store::kSchemaVersion, "keep the schema that was newest until now");
 
 // Records are kept, and so are choices and peaks unless their old tables lack information. Reading leaves the file
 // unchanged.
 TEST_F(StoreTest, ReadsAndUpgradesStoresOfEveryEarlierSchema) {
-  for (size_t version = 1; version <= kOldSchemas.size(); ++version) {
+  for (size_t version = 1; version <= old_schemas::kCount; ++version) {
     fs::remove(path_);
-    execute(kOldSchemas[version - 1].c_str());
-    execute(fmt::format("INSERT INTO records (json) VALUES ('{}')", to_text(sample_record())).c_str());
+    execute(old_schemas::all().at(version - 1));
+    execute(fmt::format("INSERT INTO records (json) VALUES ('{}')", to_text(sample_record())));
     const std::string before = bytes_of(path_);
     const bool by_device = version >= 2;
     {
@@ -353,9 +347,9 @@ TEST_F(StoreTest, UpgradedStoreHasTheSchemaOfANewOne) {
   };
   Store::open(path_);
   const std::string fresh = schema();
-  for (const std::string& old : kOldSchemas) {
+  for (const std::string& old : old_schemas::all()) {
     fs::remove(path_);
-    execute(old.c_str());
+    execute(old);
     Store::open(path_);
     EXPECT_EQ(schema(), fresh);
   }

@@ -1,5 +1,4 @@
 // Trust: the indicators of reliability that are shown with a time.
-
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,12 +1,12 @@
-// Commands that measure the points of a sweep: bench, attention by itself, and the calibration for laptime plan.
-#include <fmt/format.h>
+// Commands that measure the points of a sweep: bench, attention by itself, the calibration for laptime plan, and point,
+// which a launcher runs for each point.
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <optional>
+#include <filesystem>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -14,7 +14,6 @@
 #include "cli/command.h"
 #include "cli/inputs.h"
 #include "cli/output.h"
-#include "cli/placement.h"
 #include "cli/progress.h"
 #include "config/launch_options.h"
 #include "config/model_presets.h"
@@ -25,6 +24,8 @@
 #include "report/names.h"
 #include "report/plan_answer.h"
 #include "report/words.h"
+#include "sweep/pipe.h"
+#include "sweep/point_server.h"
 #include "table/value_text.h"
 
 namespace laptime {
@@ -37,9 +38,9 @@ struct BenchOptions {
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
-    visit(own_option(kOutput, "strict",
-                     "exit with code 1 unless every point is ok; out of memory and unsupported count as failures"),
-          self.strict);
+    const auto own = own_options(kOutput, visit);
+    own("strict", "exit with code 1 unless every point is ok; out of memory and unsupported count as failures",
+        self.strict);
     TrainingOptions::visit_fields(self.training, visit);
     LaunchOptions::visit_fields(self.launch, visit);
   }
@@ -47,7 +48,44 @@ struct BenchOptions {
 
 using BenchCommand = SweepCommand<BenchOptions>;
 
-std::vector<OptionRow> bench_options() { return together({sweep_options(), option_rows<BenchOptions>()}); }
+SlurmJob slurm_job() {
+  return {.job_id = variable("SLURM_JOB_ID"),
+          .cpus_per_task = variable("SLURM_CPUS_PER_TASK"),
+          .cpus_on_node = variable("SLURM_CPUS_ON_NODE"),
+          .task_id = variable("SLURM_ARRAY_TASK_ID"),
+          .task_min = variable("SLURM_ARRAY_TASK_MIN"),
+          .task_count = variable("SLURM_ARRAY_TASK_COUNT")};
+}
+
+// The launcher that the options and the Slurm job around this process ask for; none if points run here.
+std::optional<Launcher> launcher_of(const LaunchOptions& options) {
+  if (options.launcher.empty()) {
+    if (options.jobs)
+      throw Error("--jobs needs --launcher: points that run on one machine at once would disturb each other");
+    return std::nullopt;
+  }
+  return Launcher{.words = parse_launcher("--launcher", options.launcher, slurm_job()),
+                  .program = std::filesystem::read_symlink("/proc/self/exe").string(),
+                  .jobs = static_cast<size_t>(options.jobs.value_or(1))};
+}
+
+// The points of the sweep, or of the part of it that the options ask for; empty if it has fewer points than parts.
+std::vector<ResolvedPoint> placed_points(const Sweep& sweep, const LaunchOptions& options) {
+  const RunsOn where = options.launcher.empty() ? RunsOn::kThisMachine : RunsOn::kOtherMachines;
+  std::vector<SweepPoint> points = points_of(sweep);
+  if (options.part.empty()) return checked_points(sweep, std::move(points), {}, where);
+  const SweepPart part = parse_part("--part", options.part, slurm_job());
+  if (sweep.output.store.empty())
+    throw Error::format(
+        "--part {}/{}: give the part a store of its own, such as --store part{}.sqlite; laptime import "
+        "brings the parts together",
+        part.index, part.count, part.index);
+  std::vector<SweepPoint> chosen;
+  for (size_t i = 0; i < points.size(); ++i) {
+    if (part.has(i)) chosen.push_back(std::move(points[i]));
+  }
+  return chosen.empty() ? std::vector<ResolvedPoint>() : checked_points(sweep, std::move(chosen), {}, where);
+}
 
 // Writes records immediately, to a table on standard error if standard output has another format.
 class BenchOutput : public PointOutput {
@@ -90,7 +128,7 @@ class BenchOutput : public PointOutput {
   int64_t not_ok_ = 0;  // number of points
 };
 
-ExitCode run_points(const BenchCommand& command, const std::vector<ResolvedPoint>& points) {
+ExitCode run_points(const BenchCommand& command, const std::vector<ResolvedPoint>& points, const RankPipes& ranks) {
   OutputConfig config = command.sweep.output;
   const std::optional<Launcher> launcher = launcher_of(command.options.launch);
   if (points.empty()) {
@@ -105,15 +143,16 @@ ExitCode run_points(const BenchCommand& command, const std::vector<ResolvedPoint
                                     {.store = store_for(command.sweep.output),
                                      .resume = command.sweep.output.resume,
                                      .name = command.sweep.name,
-                                     .launcher = launcher},
+                                     .launcher = launcher,
+                                     .ranks = ranks},
                                     output);
   if (code != ExitCode::kOk || !command.options.strict || output.not_ok() == 0) return code;
   print_message(fmt::format("--strict: {} of {} points are not ok", output.not_ok(), points.size()));
   return ExitCode::kFailed;
 }
 
-ExitCode run_bench(const BenchCommand& command) {
-  return run_points(command, placed_points(command.sweep, command.options.launch));
+ExitCode run_bench(const BenchCommand& command, const RankPipes& ranks) {
+  return run_points(command, placed_points(command.sweep, command.options.launch), ranks);
 }
 
 // The options of laptime attention, except those that its name fixes, with its sweep's defaults.
@@ -165,7 +204,7 @@ std::string largest_contexts(const Sweep& sweep, const std::vector<ResolvedPoint
 ExitCode run_attention(const BenchCommand& command) {
   const OutputConfig& config = command.sweep.output;
   const std::vector<ResolvedPoint> points = placed_points(command.sweep, command.options.launch);
-  const ExitCode code = run_points(command, points);
+  const ExitCode code = run_points(command, points, {});
   if (code != ExitCode::kInterrupted && shows_table(config) && !config.quiet)
     write_output(largest_contexts(command.sweep, points));
   return code;
@@ -223,25 +262,37 @@ Sweep parse_calibrate(const CommandWords& words) {
   return sweep;
 }
 
-ExitCode run_calibrate(const Sweep& sweep) {
+ExitCode run_calibrate(const Sweep& sweep, const RankPipes& ranks) {
   if (!store_path(sweep.output.store))
     throw Error("laptime calibrate: there is no store to keep the measurements in; name a file with --store");
   const std::vector<ResolvedPoint> points = checked_points(sweep);
   CalibrationOutput output(sweep.output, points);
   // Traced, because the samples of short steps contain no launch times.
-  return run_watched(points, sweep, /*traced_steps=*/3, output);
+  return run_watched(points, sweep, /*traced_steps=*/3, output, ranks);
+}
+
+ExitCode run_point(const RankPipes& /*ranks*/) {
+  if (isatty(STDIN_FILENO) == 1)
+    throw Error("laptime point: reads a point from laptime bench --launcher; there is nothing to type here");
+  const Descriptor messages(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  if (messages < 0) throw Error("laptime point: standard output is closed; it takes the messages to the sweep");
+  dup2(STDERR_FILENO, STDOUT_FILENO);  // whatever a library prints
+  serve_point(STDIN_FILENO, messages);
+  return ExitCode::kOk;
 }
 
 }  // namespace
 
 constinit const Command kBench{
     .name = "bench",
-    .arguments = "[OPTIONS]",
     .summary = "measure training steps: one row per point of a sweep",
     .details =
         "Options written with ',...' take a list, and the sweep is the product of the lists. Each point runs in a "
         "separate process and is stored before the next one starts.",
-    .options = bench_options,
+    .options =
+        [] {
+          return together({sweep_options(), option_rows<BenchOptions>()});
+        },
     .parse = action_of<given_command<BenchOptions>, run_bench>,
     .examples =
         "  laptime bench --model small --pass inference,forward_backward,step\n"
@@ -252,7 +303,6 @@ constinit const Command kBench{
 
 constinit const Command kAttention{
     .name = "attention",
-    .arguments = "[OPTIONS]",
     .summary = "measure attention by itself: time and memory of forward and backward, for any width and length",
     .details =
         "Measures softmax(q k^T / sqrt(d)) v for one head; q, k and v are [batch, 1, context, d-model]. Backward "
@@ -267,7 +317,6 @@ constinit const Command kAttention{
 
 constinit const Command kCalibrate{
     .name = "calibrate",
-    .arguments = "[OPTIONS]",
     .summary = "measure the launch times from which laptime plan predicts, once per machine",
     .details =
         "Runs short steps of a two-layer model and stores the time of each launch, by kernel, shape and number of "
@@ -276,6 +325,16 @@ constinit const Command kCalibrate{
         "gpt2-124M adds the ops of that model, --threads N measures with N threads.",
     .options = [] { return with_defaults(answer_options({}, {"sort"}), calibration_sweep()); },
     .parse = action_of<parse_calibrate, run_calibrate>,
+};
+
+constinit const Command kPoint{
+    .name = "point",
+    .arguments = "",
+    .summary = "run one point for the sweep of another machine (used by --launcher)",
+    .details =
+        "The launcher of laptime bench --launcher runs this on the machine that it chooses. It reads the point from "
+        "standard input and writes progress and the record to standard output.",
+    .parse = [](const CommandWords&) { return CommandAction(run_point); },
 };
 
 }  // namespace laptime

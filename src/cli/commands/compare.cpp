@@ -1,11 +1,7 @@
 // Compares A with B: two values of an option, measured in turn, or the records of two files, paired by name.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <utility>
-#include <vector>
 
 #include "analysis/compared_points.h"
 #include "base/error.h"
@@ -25,7 +21,7 @@
 namespace laptime {
 namespace {
 
-constexpr std::string_view kRunName = "compare";  // name of the command and of its records
+constexpr std::string_view kCompareName = "compare";  // name of the command and of its records
 
 struct CompareOptions {
   bool again = false;
@@ -37,25 +33,17 @@ struct CompareOptions {
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
-    constexpr std::string_view kGroup = "Comparison";
-    visit(own_option(kGroup, "again", "compare A with itself to show noise"), self.again);
-    visit(own_option(kGroup, "program", "compare two builds of laptime, given by their paths, at one point",
-                     {.otherwise = "this one", .value = "OLD,NEW"}),
-          self.program);
-    visit(own_option(kGroup, "within",
-                     "largest difference that does not matter; rounds end when the ratio is known to within half of it",
-                     {.value = "PERCENT", .canonical = canonical_percent}),
-          self.within);
-    visit(own_option(kGroup, "fail-above",
-                     "exit with code 1 if B is slower by more than this, with 3 if that cannot be judged",
-                     {.empty = "never", .value = "PERCENT", .canonical = canonical_percent}),
-          self.fail_above);
-    visit(
-        own_option(kGroup, "allow-missing", "for two files: let --fail-above pass even if one file lacks some points"),
-        self.allow_missing);
-    visit(own_option(kGroup, "anyway",
-                     "for two files: also compare records from different machines or with different arithmetic"),
-          self.anyway);
+    const auto own = own_options("Comparison", visit);
+    own("again", "compare A with itself to show noise", self.again);
+    own("program", "compare two builds of laptime, given by their paths, at one point", self.program,
+        {.otherwise = "this one", .value = "OLD,NEW"});
+    own("within", "largest difference that does not matter; rounds end when the ratio is known to within half of it",
+        self.within, {.value = "PERCENT", .canonical = canonical_percent});
+    own("fail-above", "exit with code 1 if B is slower by more than this, with 3 if that cannot be judged",
+        self.fail_above, {.empty = "never", .value = "PERCENT", .canonical = canonical_percent});
+    own("allow-missing", "for two files: let --fail-above pass even if one file lacks some points", self.allow_missing);
+    own("anyway", "for two files: also compare records from different machines or with different arithmetic",
+        self.anyway);
   }
 
   double margin() const { return parse_percent("--within", within); }
@@ -145,7 +133,7 @@ class Gate {
   ExitCode code_ = ExitCode::kOk;
 };
 
-ExitCode run_rounds(const CompareCommand& command) {
+ExitCode run_rounds(const CompareCommand& command, const RankPipes& ranks) {
   const OutputConfig& config = command.sweep.output;
   const std::array<std::string, 2> names = names_of_sides(command);
   std::vector<SweepPoint> sides;
@@ -167,7 +155,8 @@ ExitCode run_rounds(const CompareCommand& command) {
       .margin = command.options.margin(),
       .budget = Seconds{2 * points[0].config.budget},
       .store = command.programs ? std::nullopt : store_for(config),
-      .run_name = std::string(kRunName)};
+      .run_name = std::string(kCompareName),
+      .ranks = ranks};
   const Rounds rounds = measure_rounds(request);
   PointAnswer answer{.name = request.names.point};
   if (!rounds.rounds.empty()) answer = comparison_answer(request.names, rounds.rounds, request.margin, config.verbose);
@@ -294,14 +283,14 @@ CompareCommand parse_compare(const CommandWords& words) {
   return command;
 }
 
-ExitCode run_compare(const CompareCommand& command) {
-  return command.files.empty() ? run_rounds(command) : run_files(command);
+ExitCode run_compare(const CompareCommand& command, const RankPipes& ranks) {
+  return command.files.empty() ? run_rounds(command, ranks) : run_files(command);
 }
 
 }  // namespace
 
 constinit const Command kCompare{
-    .name = kRunName,
+    .name = kCompareName,
     .arguments = "[A.json] [B.json] [OPTIONS]",
     .summary = "compare A with B, measured in turn: the ratio, its interval, and where the difference comes from",
     .details =

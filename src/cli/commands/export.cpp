@@ -2,8 +2,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <string>
-#include <vector>
 
 #include "analysis/launch_sums.h"
 #include "base/error.h"
@@ -26,17 +24,15 @@ namespace laptime {
 namespace {
 
 struct ExportWords {
-  ExportedSteps steps = ExportedSteps::kOne;
-  NsysReport report = NsysReport::kKernels;
+  ExportOptions written;
   bool newest = false;
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
-    constexpr std::string_view kGroup = "Export";
-    visit(own_option(kGroup, "newest", "take only the last matching record, preferring measured ones over predictions"),
-          self.newest);
-    visit(own_option(kGroup, "steps", "traced steps to write: the one with the median time, or all"), self.steps);
-    visit(own_option(kGroup, "report", "nsys table to write: time by kernel, or by range"), self.report);
+    const auto own = own_options("Export", visit);
+    own("newest", "take only the last matching record, preferring measured ones over predictions", self.newest);
+    own("steps", "traced steps to write: the one with the median time, or all", self.written.steps);
+    own("report", "nsys table to write: time by kernel, or by range", self.written.report);
   }
 };
 
@@ -63,9 +59,9 @@ std::string filters_by_date(const std::vector<TracedRecord>& records) {
 }
 
 // Rejects a filter that names a column of launches: it was meant for laptime profile.
-void reject_launch_columns(const Filter& filter, const ExportCommand& command) {
+void reject_launch_columns(const ExportCommand& command) {
   const std::vector<std::string_view> of_launches = launch_columns();
-  for (const std::string& column : filter.columns()) {
+  for (const std::string& column : Filter(command.filter).columns()) {
     if (std::ranges::find(of_launches, column) == of_launches.end()) continue;
     throw Error::format(
         "{}: {} is a column of launches, but the filter of export selects records, as in laptime show; laptime profile "
@@ -74,32 +70,16 @@ void reject_launch_columns(const Filter& filter, const ExportCommand& command) {
   }
 }
 
-// The matching records and, if the format needs them, their traces.
-std::vector<TracedRecord> matching(const Store& store, const ExportCommand& command, StoreProblems& problems) {
-  Filter filter(command.filter);
-  narrow_to_measurements(filter, store, command.selection);
-  std::vector<TracedRecord> records;
-  const auto add = [&](int64_t id, const Record& record) {
-    const bool has_trace = command.format->needs != ExportNeeds::kRecords;
-    records.push_back({record, has_trace ? store.trace_at(id) : std::nullopt});
-    return true;
-  };
-  try {
-    StoredRecords(store, filter, [&](const std::string& problem) {
-      problems.add(problem);
-    }).each_id(Extent::kWhole, add);
-  } catch (const Error&) {
-    if (records.empty()) reject_launch_columns(filter, command);
-    throw;
-  }
-  return records;
-}
-
 // The records to write. Throws Error if there are none, or too many for the format.
-std::vector<TracedRecord> chosen_records(const Store& store, const ExportCommand& command, StoreProblems& problems) {
+std::vector<TracedRecord> chosen_records(const SelectedRecords& selected, const ExportCommand& command) {
   const bool is_timed = command.format->needs == ExportNeeds::kTimedTrace;
   const bool is_of_one = is_timed || command.format->needs == ExportNeeds::kTrace;
-  std::vector<TracedRecord> records = matching(store, command, problems);
+  const bool has_traces = command.format->needs != ExportNeeds::kRecords;
+  std::vector<TracedRecord> records;
+  selected.records.each_id(Extent::kWhole, [&](int64_t id, const Record& record) {
+    records.push_back({record, has_traces ? selected.store.trace_at(id) : std::nullopt});
+    return true;
+  });
   const size_t count = records.size();
   if (count == 0) {
     throw Error::format(
@@ -134,22 +114,29 @@ std::vector<TracedRecord> chosen_records(const Store& store, const ExportCommand
   return records;
 }
 
-ExitCode run(const ExportCommand& command) {
+SelectedRecords selected_by(const ExportCommand& command, const std::string& file) {
+  try {
+    return {"export", command, {"--output-file", file}, /*takes_calibrations=*/false};
+  } catch (const Error&) {
+    reject_launch_columns(command);
+    throw;
+  }
+}
+
+ExitCode run_export(const ExportCommand& command) {
   const std::string file = command.output.output_file == "-" ? "" : command.output.output_file;
-  const std::filesystem::path path = store_to_read("export", command.output.store, {"--output-file", file});
+  SelectedRecords selected = selected_by(command, file);
   if (file.empty() && !command.format->is_text && isatty(STDOUT_FILENO) == 1) {
     throw Error::format("{}: the format is binary and would garble the terminal; name a file with --output-file",
                         where(command));
   }
-  StoreProblems problems;
-  const std::vector<TracedRecord> records = chosen_records(Store::open(path, Store::Access::kRead), command, problems);
+  const std::vector<TracedRecord> records = chosen_records(selected, command);
   const Destination destination(file);
-  const std::string text =
-      command.format->write(records, {.steps = command.options.steps, .report = command.options.report});
+  const std::string text = command.format->write(records, command.options.written);
   destination.write(text);
   print_message(fmt::format("{}: {} of {} written to {}", where(command), format_bytes(std::ssize(text)),
                             counted(records.size(), "record"), file.empty() ? "standard output" : quote(file)));
-  return problems.end();
+  return selected.problems.end();
 }
 
 ExportCommand parse_export(const CommandWords& words) {
@@ -171,7 +158,7 @@ constinit const Command kExport{
           return together(
               {option_rows<ExportWords>(), option_rows<ShowOptions>(), output_options({"output-file", "store"})});
         },
-    .parse = action_of<parse_export, run>,
+    .parse = action_of<parse_export, run_export>,
     .choices = format_choices,
     .filter_columns = named_columns,
 };

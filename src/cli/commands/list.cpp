@@ -1,10 +1,7 @@
 // The topics of laptime list, each printed as a table.
 #include "cli/help.h"
 
-#include <fmt/format.h>
-
 #include <array>
-#include <functional>
 
 #include "base/words.h"
 #include "cli/destination.h"

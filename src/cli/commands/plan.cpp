@@ -1,9 +1,7 @@
 // Commands that run nothing: laptime plan predicts time and memory, laptime explain shows the graph and kernels.
 #include <algorithm>
 #include <array>
-#include <optional>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/words.h"
@@ -48,7 +46,6 @@ struct PlanOptions {
   Program program = Program::kLaptime;
   std::string published;
   std::string html;
-  std::string tensor_parallel, pipeline_parallel;  // lists
   bool best = false;
   std::string price_file;
   ParallelSort by = ParallelSort::kTime;
@@ -56,61 +53,41 @@ struct PlanOptions {
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
-    constexpr std::string_view kGroup = "Plan";
-    visit(own_option(kGroup, "view", "what to show for a single point"), self.view);
-    visit(own_option(kGroup, "largest",
-                     "also find the largest batch and context that fit (always done for a single point)"),
-          self.largest);
-    visit(own_option(kGroup, "framework",
-                     "also plan eager mode without recomputation, the way a framework runs the point"),
-          self.framework);
-    visit(own_option(kGroup, "grid", "show only the grid of peaks and what fits; several times faster"), self.grid);
-    visit(own_option(kGroup, "recompute-curve",
-                     "show memory against time for every way to save memory: recomputation, the optimizer in "
-                     "backward, moments in bfloat16, micro-batches"),
-          self.recompute_curve);
-    visit(own_option(kGroup, "as", kProgramHelp), self.program);
-    visit(own_option(kGroup, "published",
-                     "predict the figures of tables of published training runs (columns: published/README.md)",
-                     {.otherwise = "none", .value = "LIST"}),
-          self.published);
-    visit(own_option(kGroup, "html", "page to write of --published: predicted against published figures, in one file",
-                     {.otherwise = "none", .value = "FILE"}),
-          self.html);
-    constexpr std::string_view kRanks = "Ranks";
-    visit(own_option(kRanks, "tensor-parallel", "ranks that divide heads, d-ff and the vocabulary",
-                     {.otherwise = "1", .value = "LIST"}),
-          self.tensor_parallel);
-    visit(own_option(kRanks, "pipeline-parallel", "ranks that divide the layers", {.otherwise = "1", .value = "LIST"}),
-          self.pipeline_parallel);
-    visit(own_option(
-              kRanks, "best",
-              "search sharding, tensor and pipeline parallel ranks, micro-batches and recomputation for the fastest "
-              "step that fits"),
-          self.best);
-    visit(own_option(kRanks, "price-file", "TOML file of prices of an hour of one GPU: h100 = 2.5",
-                     {.otherwise = "none", .value = "FILE.toml"}),
-          self.price_file);
-    visit(own_option(kRanks, "by", "sort by time or by cost"), self.by);
+    const auto own = own_options("Plan", visit);
+    const auto of_ranks = own_options("Ranks", visit);
+    own("view", "what to show for a single point", self.view);
+    own("largest", "also find the largest batch and context that fit (always done for a single point)", self.largest);
+    own("framework", "also plan eager mode without recomputation, the way a framework runs the point", self.framework);
+    own("grid", "show only the grid of peaks and what fits; several times faster", self.grid);
+    own("recompute-curve",
+        "show memory against time for every way to save memory: recomputation, the optimizer in "
+        "backward, moments in bfloat16, micro-batches",
+        self.recompute_curve);
+    own("as", kProgramHelp, self.program);
+    own("published",
+        "predict the figures of tables of published training runs (CSV, columns: published/README.md) or of records "
+        "(JSON)",
+        self.published, {.otherwise = "none", .value = "FILE,..."});
+    own("html", "page to write of --published: predicted against published figures, in one file", self.html,
+        {.otherwise = "none", .value = "FILE"});
+    of_ranks("best",
+             "search sharding, tensor and pipeline parallel ranks, micro-batches and recomputation for the fastest "
+             "step that fits",
+             self.best);
+    of_ranks("price-file", "TOML file of prices of an hour of one GPU: h100 = 2.5", self.price_file,
+             {.otherwise = "none", .value = "FILE.toml"});
+    of_ranks("by", "sort by time or by cost", self.by);
     TrainingOptions::visit_fields(self.training, visit);
   }
 };
 
 using PlanCommand = SweepCommand<PlanOptions>;
 
-std::vector<OptionRow> plan_options() {
-  return answer_options(option_rows<PlanOptions>(), {"sort", "resume", "label"});
-}
-
-const Axis* axis_of(const Sweep& sweep, std::string_view flag) {
-  const auto found = std::ranges::find(sweep.axes, flag, &Axis::flag);
-  return found == sweep.axes.end() ? nullptr : &*found;
-}
-
 // Whether the ranks are those of described machines, which the cluster's model predicts; those of this machine run.
 bool predicts_ranks(const Sweep& sweep) {
-  const Axis* const devices = axis_of(sweep, "device");
-  return axis_of(sweep, "ranks") != nullptr && devices != nullptr &&
+  const auto ranks = std::ranges::find(sweep.axes, "ranks", &Axis::flag);
+  const auto devices = std::ranges::find(sweep.axes, "device", &Axis::flag);
+  return ranks != sweep.axes.end() && devices != sweep.axes.end() &&
          std::ranges::all_of(devices->values, [](const std::string& name) { return name.starts_with(kMachinePrefix); });
 }
 
@@ -124,19 +101,13 @@ PlanCommand parse_plan(const CommandWords& words) {
                         command.sweep.axes.front().flag);
   if (!options.html.empty() && options.published.empty())
     throw Error("laptime plan: --html is the page of --published; for a page of points run laptime report");
-  const bool asks_ranks = options.best || !options.tensor_parallel.empty() || !options.pipeline_parallel.empty() ||
-                          !options.price_file.empty();
-  if (asks_ranks && !predicts_ranks(command.sweep))
+  if ((options.best || !options.price_file.empty()) && !predicts_ranks(command.sweep))
     throw Error(
-        "laptime plan: --tensor-parallel, --pipeline-parallel, --best and --price-file need --ranks, the number of "
-        "GPUs, and described machines, such as --device h100");
+        "laptime plan: --best and --price-file need --ranks, the number of GPUs, and described machines, such as "
+        "--device h100");
   if (options.recompute_curve && options.program != Program::kLaptime)
     throw Error("laptime plan: --recompute-curve shows how laptime saves memory; leave out --as or --recompute-curve");
   return command;
-}
-
-std::vector<std::string> list_of(const std::string& text) {
-  return text.empty() ? std::vector<std::string>() : split_list(text);
 }
 
 PublishedPage page_of(const PredictedRuns& predicted, const std::string& name) {
@@ -168,7 +139,7 @@ PublishedPage page_of(const PredictedRuns& predicted, const std::string& name) {
 ExitCode run_published(const PlanOptions& options, const OutputConfig& config) {
   std::vector<UsedFile> used;
   std::vector<PublishedRun> runs;
-  for (const std::string& file : list_of(options.published)) {
+  for (const std::string& file : split_list(options.published)) {
     used.push_back({"the file of --published", file});
     std::ranges::move(read_published_runs(file), std::back_inserter(runs));
   }
@@ -189,45 +160,16 @@ ExitCode run_published(const PlanOptions& options, const OutputConfig& config) {
   return ExitCode::kOk;
 }
 
+// Removes an option from the sweep; returns its values, or its default if it was not given.
 template <class Value>
-std::vector<Value> listed(std::string_view flag, const std::vector<std::string>& words, Value otherwise) {
-  if (words.empty()) return {otherwise};
+std::vector<Value> take_axis(Sweep& sweep, std::string_view flag, Value otherwise) {
+  const auto axis = std::ranges::find(sweep.axes, flag, &Axis::flag);
+  if (axis == sweep.axes.end()) return {otherwise};
   std::vector<Value> values;
-  values.reserve(words.size());
-  for (const std::string& word : words) {
-    Value value{};
-    Option option;
-    option.min = 1;
-    option.max = 1e6;
-    parse_value(option, fmt::format("--{}", flag), word, value);
-    values.push_back(value);
-  }
+  for (const std::string& word : axis->values)
+    parse_value(*find_option<RunConfig>(flag), fmt::format("--{}", flag), word, values.emplace_back());
+  sweep.axes.erase(axis);
   return values;
-}
-
-// Removes an option from the sweep; returns its values.
-std::vector<std::string> take_axis(Sweep& sweep, std::string_view flag) {
-  const Axis* const axis = axis_of(sweep, flag);
-  std::vector<std::string> values = axis == nullptr ? std::vector<std::string>() : axis->values;
-  std::erase_if(sweep.axes, [&](const Axis& one) { return one.flag == flag; });
-  return values;
-}
-
-// The ways to divide a step among the ranks that the options list.
-std::vector<ParallelLayout> layouts_of(const std::vector<int64_t>& all_ranks, const std::vector<Shard>& shards,
-                                       const PlanOptions& options) {
-  const auto tensors = listed<int64_t>("tensor-parallel", list_of(options.tensor_parallel), 1);
-  const auto pipelines = listed<int64_t>("pipeline-parallel", list_of(options.pipeline_parallel), 1);
-  std::vector<ParallelLayout> layouts;
-  for (const int64_t ranks : all_ranks) {
-    for (const Shard shard : shards) {
-      for (const int64_t tensor : tensors) {
-        for (const int64_t pipeline : pipelines)
-          layouts.push_back({.ranks = ranks, .tensor = tensor, .pipeline = pipeline, .shard = shard});
-      }
-    }
-  }
-  return layouts;
 }
 
 Checkpointing checkpointing_of(const RunConfig& config) {
@@ -241,9 +183,19 @@ ExitCode run_ranks(const PlanCommand& command) {
   const PlanOptions& options = command.options;
   const OutputConfig& config = command.sweep.output;
   Sweep sweep = command.sweep;
-  const auto all_ranks = listed<int64_t>("ranks", take_axis(sweep, "ranks"), 1);
-  const auto shards = listed("shard", take_axis(sweep, "shard"), Shard::kNone);
-  const std::vector<ParallelLayout> layouts = layouts_of(all_ranks, shards, options);
+  const auto all_ranks = take_axis<int64_t>(sweep, "ranks", 1);
+  const auto shards = take_axis(sweep, "shard", Shard::kNone);
+  const auto tensors = take_axis<int64_t>(sweep, "tensor-parallel", 1);
+  const auto pipelines = take_axis<int64_t>(sweep, "pipeline-parallel", 1);
+  std::vector<ParallelLayout> layouts;  // every way to divide a step
+  for (const int64_t ranks : all_ranks) {
+    for (const Shard shard : shards) {
+      for (const int64_t tensor : tensors) {
+        for (const int64_t pipeline : pipelines)
+          layouts.push_back({.ranks = ranks, .tensor = tensor, .pipeline = pipeline, .shard = shard});
+      }
+    }
+  }
   const std::vector<ResolvedPoint> points = checked_points(sweep);
   ParallelQuery query{.sort = options.by, .verbose = config.verbose};
   query.tokens = options.training.budget().tokens.value_or(query.tokens);
@@ -330,10 +282,7 @@ ExitCode run_plan(const PlanCommand& command) {
 
 enum class Dump : uint8_t { kNone, kGraph, kPlan };
 
-constexpr auto choices_of(Dump) {
-  return std::array{Choice<Dump>{Dump::kNone, "none"}, Choice<Dump>{Dump::kGraph, "graph"},
-                    Choice<Dump>{Dump::kPlan, "plan"}};
-}
+constexpr auto choices_of(Dump) { return choices<Dump>("none", "graph", "plan"); }
 
 struct ExplainOptions {
   Dump dump = Dump::kNone;
@@ -342,10 +291,10 @@ struct ExplainOptions {
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
-    visit(own_option("Explain", "dump", "print the graph after each pass, or the plan, instead of the summary"),
-          self.dump);
-    visit(own_option("Explain", "view", "what to show for each point"), self.view);
-    visit(own_option("Explain", "as", kProgramHelp), self.program);
+    const auto own = own_options("Explain", visit);
+    own("dump", "print the graph after each pass, or the plan, instead of the summary", self.dump);
+    own("view", "what to show for each point", self.view);
+    own("as", kProgramHelp, self.program);
   }
 };
 
@@ -389,7 +338,6 @@ ExitCode run_explain(const ExplainCommand& command) {
 
 constinit const Command kPlan{
     .name = "plan",
-    .arguments = "[OPTIONS]",
     .summary = "predict the time and memory of a step, here or on another machine, and what fits",
     .details =
         "Takes the options of bench that describe a point, but runs nothing. On this machine, times come from launches "
@@ -398,7 +346,10 @@ constinit const Command kPlan{
         "unknown; --as predicts PyTorch's times. A single point gets a short summary with the largest batch and "
         "context that fit; several points are shown as a table. For a point that does not fit, laptime searches for "
         "the least recomputation, and eager points are also planned in compile mode; --grid skips both.",
-    .options = plan_options,
+    .options =
+        [] {
+          return answer_options(option_rows<PlanOptions>(), {"sort", "resume", "label"});
+        },
     .parse = action_of<parse_plan, run_plan>,
     .examples =
         "  laptime plan --model small,large --context 256,1024 --largest\n"
@@ -409,7 +360,6 @@ constinit const Command kPlan{
 
 constinit const Command kExplain{
     .name = "explain",
-    .arguments = "[OPTIONS]",
     .summary = "show what bench would run: parameters, FLOPs, bytes, passes, kernels chosen and rejected",
     .details = "Takes the options of bench that describe a point, but runs nothing.",
     .options = explain_options,

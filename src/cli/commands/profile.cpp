@@ -1,13 +1,7 @@
 // Commands that break a step down: laptime profile by launch time, laptime memory by bytes.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/words.h"
@@ -33,11 +27,7 @@ constexpr int64_t kDefaultTop = 20;
 constexpr int64_t kSummaryTop = 4;
 
 enum class ShownPhase : uint8_t { kAll, kForward, kBackward, kOptimizer };
-constexpr auto choices_of(ShownPhase) {
-  return std::array{Choice<ShownPhase>{ShownPhase::kAll, "all"}, Choice<ShownPhase>{ShownPhase::kForward, "forward"},
-                    Choice<ShownPhase>{ShownPhase::kBackward, "backward"},
-                    Choice<ShownPhase>{ShownPhase::kOptimizer, "optimizer"}};
-}
+constexpr auto choices_of(ShownPhase) { return choices<ShownPhase>("all", "forward", "backward", "optimizer"); }
 
 struct ProfileOptions {
   ProfileView view = ProfileView::kSummary;
@@ -50,18 +40,15 @@ struct ProfileOptions {
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
-    constexpr std::string_view kGroup = "Profile";
-    visit(own_option(kGroup, "view", "table to show"), self.view);
-    visit(own_option(kGroup, "phase", "only launches of this phase; shares are of the whole step"), self.phase);
-    visit(own_option(kGroup, "by", "split each kernel, op, class or scope by shape, layer or phase"), self.by);
-    visit(own_option(kGroup, "top", "rows per table; 0 shows all", {.otherwise = "4 in the summary, 20 in a view"}),
-          self.top);
-    visit(own_option(kGroup, "traced-steps",
-                     "time the launches of this many steps, alternating with as many untraced ones",
-                     {.min = 1, .max = kMaxTracedSteps}),
-          self.traced_steps);
-    visit(own_option(kGroup, "compare-modes", "compare eager with compile, row by row"), self.compare_modes);
-    visit(own_option(kGroup, "compare-dtypes", "compare float32 with bfloat16, row by row"), self.compare_dtypes);
+    const auto own = own_options("Profile", visit);
+    own("view", "table to show", self.view);
+    own("phase", "only launches of this phase; shares are of the whole step", self.phase);
+    own("by", "split each kernel, op, class or scope by shape, layer or phase", self.by);
+    own("top", "rows per table; 0 shows all", self.top, {.otherwise = "4 in the summary, 20 in a view"});
+    own("traced-steps", "time the launches of this many steps, alternating with as many untraced ones",
+        self.traced_steps, {.min = 1, .max = kMaxTracedSteps});
+    own("compare-modes", "compare eager with compile, row by row", self.compare_modes);
+    own("compare-dtypes", "compare float32 with bfloat16, row by row", self.compare_dtypes);
   }
 };
 
@@ -128,7 +115,7 @@ class ProfileOutput : public PointOutput {
 
   void finish() override {
     if (options_.compare_modes) compare("mode");
-    if (options_.compare_dtypes) compare("dtype", /*shows_casts=*/true);
+    if (options_.compare_dtypes) compare("dtype");
     share_of_passes();
     for (PointAnswer& answer : held_back_) output_.add(std::move(answer));
     output_.finish();
@@ -141,27 +128,24 @@ class ProfileOutput : public PointOutput {
   }
 
   // Compares each pair of points that differ only in `key`.
-  void compare(const std::string& key, bool shows_casts = false) {
+  void compare(const std::string& key) {
     std::vector<std::pair<ComparedProfile, ComparedProfile>> pairs;
-    std::vector<PointAnswer> answers;
     for (size_t a = 0; a < profiled_.size(); ++a) {
       for (size_t b = a + 1; b < profiled_.size(); ++b) {
         const Json& first = profiled_[a].record.config.json();
         const Json& second = profiled_[b].record.config.json();
         if (!differ_only_in(key, first, second)) continue;
-        const ComparedProfile left{plain_text(first.at(key)), &*profiled_[a].trace, profiled_[a].record.name};
-        const ComparedProfile right{plain_text(second.at(key)), &*profiled_[b].trace, profiled_[b].record.name};
-        answers.push_back(compared_answer(left, right, options_.view));
-        pairs.emplace_back(left, right);
+        pairs.emplace_back(ComparedProfile{plain_text(first.at(key)), &*profiled_[a].trace, profiled_[a].record.name},
+                           ComparedProfile{plain_text(second.at(key)), &*profiled_[b].trace, profiled_[b].record.name});
       }
     }
-    if (shows_casts && !pairs.empty()) {
+    if (key == "dtype" && !pairs.empty()) {
       PointAnswer casts{.name = "casts"};
       casts.show(cast_table(pairs));
       for (const auto& [left, right] : pairs) casts.findings.push_back(cast_cost(left, right));
       output_.add(std::move(casts));
     }
-    for (PointAnswer& answer : answers) output_.add(std::move(answer));
+    for (const auto& [left, right] : pairs) output_.add(compared_answer(left, right, options_.view));
   }
 
   void share_of_passes() {
@@ -254,18 +238,12 @@ void reject_phase_of_no_point(const std::vector<ResolvedPoint>& points, ShownPha
                       phase == ShownPhase::kOptimizer ? "step" : "forward_backward or --pass step");
 }
 
-ExitCode run_profile(const ProfileCommand& command) {
+ExitCode run_profile(const ProfileCommand& command, const RankPipes& ranks) {
   const std::vector<ResolvedPoint> points = checked_points(command.sweep);
   reject_phase_of_no_point(points, command.options.phase);
   ProfileOutput output(command, points.size());
-  return run_watched(points, command.sweep, command.options.traced_steps, output);
+  return run_watched(points, command.sweep, command.options.traced_steps, output, ranks);
 }
-
-std::vector<WordHelp> columns_of_launches() {
-  return words_of(launch_columns(), std::identity(), [](std::string_view) { return ""; });
-}
-
-constexpr double kMaxTop = 1e6;
 
 struct MemoryOptions {
   std::optional<MemoryView> view;
@@ -274,16 +252,11 @@ struct MemoryOptions {
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
-    constexpr std::string_view kGroup = "Memory";
-    visit(own_option(kGroup, "view",
-                     "what to show for each point; without --view, several points share one table of peaks",
-                     {.otherwise = "summary"}),
-          self.view);
-    visit(own_option(kGroup, "top", "rows in the table of largest allocations; 0 shows all", {.max = kMaxTop}),
-          self.top);
-    visit(own_option(kGroup, "run",
-                     "run a few steps of each point that fits to measure its memory, and store the record"),
-          self.run);
+    const auto own = own_options("Memory", visit);
+    own("view", "what to show for each point; without --view, several points share one table of peaks", self.view,
+        {.otherwise = "summary"});
+    own("top", "rows in the table of largest allocations; 0 shows all", self.top, {.max = 1e6});
+    own("run", "run a few steps of each point that fits to measure its memory, and store the record", self.run);
   }
 };
 
@@ -334,11 +307,11 @@ MemoryCommand parse_memory(const CommandWords& words) {
   return memory;
 }
 
-ExitCode run_memory(const MemoryCommand& command) {
+ExitCode run_memory(const MemoryCommand& command, const RankPipes& ranks) {
   const OutputConfig& config = command.sweep.output;
   const std::vector<ResolvedPoint> points = checked_points(command.sweep);
   MemoryOutput output(config, command.options, points.size());
-  if (command.options.run) return run_watched(points, command.sweep, /*traced_steps=*/1, output);
+  if (command.options.run) return run_watched(points, command.sweep, /*traced_steps=*/1, output, ranks);
   const KnowledgeOf knowledge = stored_knowledge(config.store);
   const size_t planned = plan_each(
       points, [&](const ResolvedPoint& point, const ShowStage&) { return forecast_point(point, knowledge); },
@@ -362,7 +335,7 @@ constinit const Command kProfile{
         "profile \"op = matmul and part = ffn\"",
     .options = [] { return answer_options(option_rows<ProfileOptions>()); },
     .parse = action_of<parse_profile, run_profile>,
-    .filter_columns = columns_of_launches,
+    .filter_columns = [] { return words_of(launch_columns()); },
     .examples =
         "  laptime profile --model small --pass inference,step\n"
         "  laptime profile --model small --view kernels --by phase\n"
@@ -372,7 +345,6 @@ constinit const Command kProfile{
 
 constinit const Command kMemory{
     .name = "memory",
-    .arguments = "[OPTIONS]",
     .summary = "show what a step uses memory for: peak, categories, saved activations, timeline",
     .details =
         "Takes the options of bench. The bytes come from the plan, which is exact, so a model of any size takes "

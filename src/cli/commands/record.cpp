@@ -1,18 +1,13 @@
 // Measures steps of another program over a pipe: reads one line per step, answers each, and records them all.
-#include <fmt/format.h>
 #include <unistd.h>
 
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/progress.h"
-#include "config/option_table.h"
 #include "config/sweep.h"
 #include "config/system_config.h"
 #include "measure/describe.h"
@@ -108,7 +103,7 @@ EarlyEnd take_steps(LineInput& input, RecordedSteps& steps) {
   return {};
 }
 
-ExitCode run(const RecordCommand& command) {
+ExitCode run_record(const RecordCommand& command) {
   Record described = describe_recorded(command.point);
   described.run = new_run_id();
   JsonLines lines(command.output.columns, RecordList(std::span<const Record>(&described, 1)));
@@ -143,7 +138,6 @@ ExitCode run(const RecordCommand& command) {
 
 constinit const Command kRecord{
     .name = "record",
-    .arguments = "[OPTIONS]",
     .summary = "measure steps that another program runs, with the stopping rule of bench",
     .details =
         "Reads one line of JSON from standard input for each finished step, {\"step\": NANOSECONDS}, and answers each "
@@ -154,7 +148,7 @@ constinit const Command kRecord{
         "keys, with null or NaN for missing values. An invalid line ends the run; the steps before it are kept. In "
         "Python laptime.measure(step) does all this.",
     .options = record_options,
-    .parse = action_of<parse_record_command, run>,
+    .parse = action_of<parse_record_command, run_record>,
 };
 
 }  // namespace laptime

@@ -1,8 +1,5 @@
 // Writes a page from stored records, or from a sweep that it runs first.
 #include <algorithm>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include "base/error.h"
 #include "base/words.h"
@@ -33,14 +30,10 @@ struct ReportOptions {
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
-    constexpr std::string_view kGroup = "Report";
-    visit(own_option(kGroup, "html", "page to write: one self-contained file",
-                     {.otherwise = "must be given", .value = "FILE"}),
-          self.html);
-    visit(own_option(kGroup, "traced-steps",
-                     "for a sweep: traced steps per point, alternating with as many untraced ones",
-                     {.min = 1, .max = kMostTracedSteps}),
-          self.traced_steps);
+    const auto own = own_options("Report", visit);
+    own("html", "page to write: one self-contained file", self.html, {.otherwise = "must be given", .value = "FILE"});
+    own("traced-steps", "for a sweep: traced steps per point, alternating with as many untraced ones",
+        self.traced_steps, {.min = 1, .max = kMostTracedSteps});
     TrainingOptions::visit_fields(self.training, visit);
   }
 };
@@ -88,14 +81,11 @@ ExitCode run_sweep_file(const ReportCommand& command) {
 }
 
 // The matching records, oldest first, and the traces of the newest.
-PageInput matching(const Store& store, const ReportCommand& command, StoreProblems& problems) {
-  Filter filter(command.filter);
-  narrow_to_measurements(filter, store, command.selection);
-  const StoredRecords stored(store, filter, [&](const std::string& message) { problems.add(message); });
+PageInput matching(const SelectedRecords& selected, const TrainingBudget& budget) {
   size_t count = 0;
-  stored.each_id(Extent::kNames, [&](int64_t, const Record&) { return ++count > 0; });
+  selected.records.all(Extent::kNames, [&](const Record&) { ++count; });
   if (count == 0) {
-    const std::string none = stored.why_none(filter);
+    const std::string none = selected.records.why_none(selected.filter);
     throw Error::format("laptime report: {}; laptime show lists the stored records",
                         none.empty() ? "the store has no records" : none);
   }
@@ -105,26 +95,26 @@ PageInput matching(const Store& store, const ReportCommand& command, StoreProble
         "--run or --last",
         count, kMostRecords);
   }
-  PageInput input{.records = {}, .traces = {}, .budget = command.options.training.budget()};
+  PageInput input{.records = {}, .traces = {}, .budget = budget};
   std::vector<int64_t> read;
-  stored.each_id(Extent::kWhole, [&](int64_t id, const Record& record) {
+  selected.records.each_id(Extent::kWhole, [&](int64_t id, const Record& record) {
     read.push_back(id);
     input.records.push_back(record);
     return true;
   });
   input.traces.resize(read.size());
   for (size_t i = read.size() - std::min(kMostTraces, read.size()); i < read.size(); ++i)
-    input.traces[i] = store.trace_at(read[i]);
+    input.traces[i] = selected.store.trace_at(read[i]);
   return input;
 }
 
 ExitCode run_stored(const ReportCommand& command) {
-  const std::filesystem::path path = store_to_read("report", command.output.store, {"--html", command.options.html});
-  StoreProblems problems;
-  const PageInput input = matching(Store::open(path, Store::Access::kRead), command, problems);
+  SelectedRecords selected("report", command, {"--html", command.options.html},
+                           /*takes_calibrations=*/false);
+  const PageInput input = matching(selected, command.options.training.budget());
   Destination(command.options.html).write(page_html(input));
   print_message(fmt::format("page written to {}", quote(command.options.html)));
-  return problems.end();
+  return selected.problems.end();
 }
 
 // Rejects options that describe points to run if nothing runs.

@@ -1,14 +1,9 @@
 // Commands that check figures: laptime selfcheck checks the machine, verify the engine, and demo the number types.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <memory>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/host_clock.h"
@@ -34,16 +29,11 @@
 namespace laptime {
 namespace {
 
-constexpr std::string_view kRunName = "selfcheck";  // name of the command and of its records
-constexpr double kSame = 0.01;                      // the smallest difference to test
+constexpr std::string_view kSelfcheckName = "selfcheck";  // name of the command and of its records
+constexpr double kSame = 0.01;                            // the smallest difference to test
 constexpr std::array kDifferences{0.01, 0.03, 0.10};
 constexpr double kTimeIsRight = 0.02;  // tolerance of the ratio between ten times the work and ten times the time
 constexpr double kMostLost = 0.25;     // tolerated share of the loops' time lost to interruptions
-
-std::vector<OptionRow> selfcheck_options() {
-  return with_defaults(answer_options({}, {"sort", "quiet", "resume", "ablate", "label", "verbose"}),
-                       selfcheck_sweep());
-}
 
 struct Check {
   std::string name;
@@ -116,7 +106,7 @@ ExitCode run_selfcheck(const Sweep& sweep) {
                               .margin = kSame / 10,
                               .budget = budget,
                               .store = store_for(config),
-                              .run_name = std::string(kRunName)};
+                              .run_name = std::string(kSelfcheckName)};
   const Rounds rounds = measure_rounds(request);
   PointAnswer answer{.name = points.front().name};
   if (rounds.code != ExitCode::kOk) {
@@ -171,10 +161,11 @@ struct VerifyOptions {
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
-    visit(own_option("Output", "verbose", "show every comparison"), self.verbose);
-    visit(own_option("Arithmetic", "tf32",
-                     "check TF32 products (GPU), with TF32 tolerances, instead of the types of the file"),
-          self.tf32);
+    const auto own = own_options("Output", visit);
+    const auto of_arithmetic = own_options("Arithmetic", visit);
+    own("verbose", "show every comparison", self.verbose);
+    of_arithmetic("tf32", "check TF32 products (GPU), with TF32 tolerances, instead of the types of the file",
+                  self.tf32);
   }
 };
 
@@ -219,14 +210,12 @@ ExitCode run_verify(const VerifyCommand& command) {
   return pass ? ExitCode::kOk : ExitCode::kFailed;
 }
 
-std::vector<OptionRow> demo_options() { return with_formats(output_options({"output", "output-file"})); }
-
 std::vector<WordHelp> demo_choices() { return words_of(demos(), &Demo::name, &Demo::summary); }
 
 CommandAction parse_demo(const CommandWords& words) {
   const Demo& demo = demos()[chosen(words, "demonstration", demo_choices())];
   reject_positionals(words, 1);
-  return [&demo, config = given_options<OutputConfig>(words)] {
+  return [&demo, config = given_options<OutputConfig>(words)](const RankPipes&) {
     AnswerOutput output(config);
     output.add(demo.run());
     output.finish();
@@ -237,15 +226,18 @@ CommandAction parse_demo(const CommandWords& words) {
 }  // namespace
 
 constinit const Command kSelfcheck{
-    .name = kRunName,
-    .arguments = "[OPTIONS]",
+    .name = kSelfcheckName,
     .summary = "check how far this machine's times can be trusted: clock, known work, a step compared with itself",
     .details =
         "Times the clock, an empty step and loops of known work, and compares a small step with itself as laptime "
         "compare does. Shows which differences can be detected now, and how long that takes. Takes the options of "
         "bench, so you can check your own step. The exit code is 1 if a step differs from itself, if ten times "
         "the work does not take ten times as long, or if a quarter of the time is lost to interruptions.",
-    .options = selfcheck_options,
+    .options =
+        [] {
+          return with_defaults(answer_options({}, {"sort", "quiet", "resume", "ablate", "label", "verbose"}),
+                               selfcheck_sweep());
+        },
     .parse = action_of<parse_selfcheck, run_selfcheck>,
 };
 
@@ -265,7 +257,10 @@ constinit const Command kDemo{
     .arguments = "accumulate|autocast|layernorm [OPTIONS]",
     .summary = "show the effects of float16 and bfloat16 on sums, autocast and layer norm",
     .details = "Runs small graphs with the engine's ops and prints the results next to float64.",
-    .options = demo_options,
+    .options =
+        [] {
+          return with_formats(output_options({"output", "output-file"}));
+        },
     .parse = parse_demo,
     .choices = demo_choices,
 };

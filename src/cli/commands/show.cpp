@@ -1,11 +1,6 @@
 // Commands that use the store: laptime show prints its records, history follows a metric, import adds records.
-#include <fmt/format.h>
-
 #include <filesystem>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/words.h"
@@ -26,25 +21,17 @@ using ShowCommand = StoreCommand<TrainingOptions>;
 
 ExitCode run_show(const ShowCommand& command) {
   const TrainingBudget budget = command.options.budget();
-  const std::filesystem::path path =
-      store_to_read("show", command.output.store, {"--output-file", command.output.output_file});
-  Filter filter(command.filter);
-  const Store store = Store::open(path, Store::Access::kRead);
-  narrow_to_run(filter, store, command.selection);
-  StoreProblems problems;
-  StoredRecords records(store, filter, [&](const std::string& problem) { problems.add(problem); });
-  if (!command.output.sort.empty()) records.sort(command.output.sort);
-  write_records(command.output, records, /*tells_runs=*/!command.selection.last);
+  SelectedRecords selected("show", command, {"--output-file", command.output.output_file},
+                           /*takes_calibrations=*/true);
+  if (!command.output.sort.empty()) selected.records.sort(command.output.sort);
+  write_records(command.output, selected.records, /*tells_runs=*/!command.selection.last);
   if (budget.is_asked()) {
     TrainingLines training(command.output, budget);
-    records.each(Extent::kWhole, [&](const Record& record) {
-      training.add(record);
-      return true;
-    });
+    selected.records.all(Extent::kWhole, [&](const Record& record) { training.add(record); });
     training.print();
   }
-  if (const std::string none = records.why_none(filter); !none.empty()) print_message(none);
-  return problems.end();
+  if (const std::string none = selected.records.why_none(selected.filter); !none.empty()) print_message(none);
+  return selected.problems.end();
 }
 
 // Returns the word unchanged; throws Error unless it names a metric.
@@ -62,47 +49,37 @@ struct HistoryWords {
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
-    constexpr std::string_view kGroup = "History";
-    visit(own_option(kGroup, "metric", "metric to track (laptime list metrics)",
-                     {.value = "NAME", .canonical = canonical_metric}),
-          self.metric);
-    visit(own_option(kGroup, "within", "ignore level changes smaller than this",
-                     {.value = "PERCENT", .canonical = canonical_percent}),
-          self.within);
-    visit(own_option(kGroup, "each-record", "show every record instead of the median of each build"), self.each_record);
+    const auto own = own_options("History", visit);
+    own("metric", "metric to track (laptime list metrics)", self.metric,
+        {.value = "NAME", .canonical = canonical_metric});
+    own("within", "ignore level changes smaller than this", self.within,
+        {.value = "PERCENT", .canonical = canonical_percent});
+    own("each-record", "show every record instead of the median of each build", self.each_record);
   }
 };
-
-std::vector<OptionRow> history_options() {
-  return with_formats(together({option_rows<HistoryWords>(), output_options({"output", "output-file", "store"})}));
-}
 
 using HistoryCommand = StoreCommand<HistoryWords>;
 
 ExitCode run_history(const HistoryCommand& command) {
-  const std::filesystem::path path =
-      store_to_read("history", command.output.store, {"--output-file", command.output.output_file});
-  const Filter filter(command.filter);
-  const Store store = Store::open(path, Store::Access::kRead);
-  StoreProblems problems;
-  const StoredRecords records(store, filter, [&](const std::string& problem) { problems.add(problem); });
+  SelectedRecords selected("history", command, {"--output-file", command.output.output_file},
+                           /*takes_calibrations=*/true);
   AnswerOutput output(command.output);
   size_t single = 0;
-  const std::vector<PointAnswer> answers = history_answers(records,
+  const std::vector<PointAnswer> answers = history_answers(selected.records,
                                                            {.metric = find_metric(command.options.metric),
                                                             .least = parse_percent("--within", command.options.within),
                                                             .by_commit = !command.options.each_record},
                                                            &single);
   for (const PointAnswer& answer : answers) output.add(answer);
   output.finish();
-  if (const std::string none = records.why_none(filter); !none.empty()) {
+  if (const std::string none = selected.records.why_none(selected.filter); !none.empty()) {
     print_message(none);
   } else if (answers.empty()) {
     print_message(fmt::format("{} with only {}; a history needs two{}", counted(single, "point"),
                               command.options.each_record ? "one record" : "records of one build",
                               command.options.each_record ? "" : "; --each-record shows every record"));
   }
-  return problems.end();
+  return selected.problems.end();
 }
 
 bool is_store(const std::string& file) {
@@ -139,7 +116,7 @@ ExitCode run_import(const std::vector<std::string>& files, const std::string& op
 CommandAction parse_import(const CommandWords& words) {
   if (words.positionals.empty())
     throw Error("laptime import: no file given; name stores or JSON record files: laptime import other.sqlite");
-  return [files = words.positionals, store = given_options<OutputConfig>(words).store] {
+  return [files = words.positionals, store = given_options<OutputConfig>(words).store](const RankPipes&) {
     return run_import(files, store);
   };
 }
@@ -174,7 +151,11 @@ constinit const Command kHistory{
         "--metric forward_time. A level has at least three values, and changes where the values before and after "
         "differ as fewer than one in a hundred random orders of the values do. FILTER selects records as in laptime "
         "show.",
-    .options = history_options,
+    .options =
+        [] {
+          return with_formats(
+              together({option_rows<HistoryWords>(), output_options({"output", "output-file", "store"})}));
+        },
     .parse = action_of<given_store_command<HistoryWords>, run_history>,
     .filter_columns = named_columns,
 };

@@ -15,6 +15,8 @@ namespace {
 
 constexpr auto kRefusedOptions = std::to_array<std::string_view>({"ranks",
                                                                   "shard",
+                                                                  "tensor-parallel",
+                                                                  "pipeline-parallel",
                                                                   "bucket",
                                                                   "oversubscribe",
                                                                   "d-ff",

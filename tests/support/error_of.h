@@ -1,0 +1,21 @@
+// error_of: the message of the Error that a call throws.
+#pragma once
+
+#include <string>
+
+#include "base/error.h"
+
+namespace laptime::test {
+
+// Empty if the call throws none.
+template <class Call>
+std::string error_of(const Call& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+}  // namespace laptime::test
