@@ -49,9 +49,11 @@ class TraceWriter {
     name_rows();
     for (size_t i = 0; i < timeline_.slices.size(); i += timeline_.slices[i].inside + 1) write_slice(i);
     for (size_t i = 0; i < timeline_.steps.size(); ++i) {
-      write_profiler_step(i + 1, timeline_.steps[i]);
-      write_communication(timeline_.steps[i]);
-      write_memory(timeline_.steps[i]);
+      const StepSpan& step = timeline_.steps[i];
+      // The range by which HTA and TensorBoard distinguish steps.
+      write_complete("user_annotation", fmt::format("ProfilerStep#{}", i + 1), kHost, step.begin, step.end, "");
+      write_communication(step);
+      write_memory(step);
     }
     return head() + events_ + "\n],\n\"traceName\": " + escaped(record_.name) + "\n}\n";
   }
@@ -112,11 +114,6 @@ class TraceWriter {
           escaped(name), kDevice, row, microseconds(begin), microseconds(end) - microseconds(begin), end - begin, args);
   }
 
-  // The range by which HTA and TensorBoard distinguish steps.
-  void write_profiler_step(size_t number, const StepSpan& step) {
-    write_complete("user_annotation", fmt::format("ProfilerStep#{}", number), kHost, step.begin, step.end, "");
-  }
-
   // The launches that send bytes, in the order of the plan.
   void write_communication(const StepSpan& span) {
     const std::vector<int64_t>& times = span.step->communication;
@@ -151,7 +148,7 @@ class TraceWriter {
     std::vector<size_t> tiny;  // adjacent launches that do not have a slice yet
     const size_t end = index + 1 + slice.inside;
     for (size_t i = index + 1; i < end; i += timeline_.slices[i].inside + 1) {
-      if (is_tiny(i)) {
+      if (timeline_.slices[i].end - timeline_.slices[i].begin < detail_.shortest) {
         tiny.push_back(i);
         continue;
       }
@@ -159,10 +156,6 @@ class TraceWriter {
       write_slice(i);
     }
     write_together(tiny);
-  }
-
-  bool is_tiny(size_t index) const {
-    return timeline_.slices[index].end - timeline_.slices[index].begin < detail_.shortest;
   }
 
   void write_together(std::vector<size_t>& tiny) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -99,10 +100,6 @@ std::vector<Family> families_of(const RecordPointers& records) {
   return families;
 }
 
-Json cache(const char* type, int level, const Json& bytes) {
-  return {{"type", type}, {"level", level}, {"size", bytes}, {"num_sharing", 1}};
-}
-
 Json context_of(const Record& record) {
   const Json& machine = record.machine.json();
   const auto value = [&](const char* key, const Json& otherwise) {
@@ -112,9 +109,11 @@ Json context_of(const Record& record) {
   const Json clock = value("clock_hz", 0);
   const Json load = value("load_average", Json::array());
   Json caches = Json::array();
-  if (machine.contains("l1d_bytes")) caches.push_back(cache("Data", 1, value("l1d_bytes", 0)));
-  if (machine.contains("l2_bytes")) caches.push_back(cache("Unified", 2, value("l2_bytes", 0)));
-  if (machine.contains("l3_bytes")) caches.push_back(cache("Unified", 3, value("l3_bytes", 0)));
+  for (const auto& [key, level, type] : {std::tuple("l1d_bytes", 1, "Data"), std::tuple("l2_bytes", 2, "Unified"),
+                                         std::tuple("l3_bytes", 3, "Unified")}) {
+    if (machine.contains(key))
+      caches.push_back({{"type", type}, {"level", level}, {"size", value(key, 0)}, {"num_sharing", 1}});
+  }
   const std::string governor = record.machine.text("governor");
   return {{"date", record.created},
           {"host_name", ""},  // records do not name the host
@@ -162,10 +161,8 @@ void add_rows(Json& rows, const Family& family, size_t family_index) {
 
 // CPU seconds of a step, from the process's usage during the samples; 0 if the record lacks it.
 double cpu_seconds(const Record& record, const TimeStats& time, const char* key) {
-  const Json& machine = record.machine.json();
-  const auto during = machine.find("during");
-  if (during == nullptr || !during->is_object()) return 0;
-  const auto seconds = during->find(key);
+  const Json* const during = record.machine.json().find("during");
+  const Json* const seconds = during == nullptr ? nullptr : during->find(key);
   const auto steps = static_cast<double>(time.count * record.stopping.steps_per_sample.value_or(1));
   return seconds != nullptr && seconds->is_number() && steps > 0 ? seconds->get<double>() / steps : 0;
 }
