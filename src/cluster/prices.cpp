@@ -1,4 +1,4 @@
-// Reads prices of devices.
+// Reads device prices.
 #include <algorithm>
 
 #include "base/error.h"

@@ -1,4 +1,4 @@
-// Tables of predicted and published figures.
+// Builds tables of predicted and published figures.
 #include "cluster/published_answer.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace {
 
 using Figures = std::vector<const PredictedRun*>;
 
-// Sizes of errors, ascending.
+// Absolute errors, ascending.
 std::vector<double> sizes_of(const Figures& figures) {
   std::vector<double> sizes;
   sizes.reserve(figures.size());

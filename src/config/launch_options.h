@@ -11,7 +11,8 @@
 
 namespace laptime {
 
-// One of `count` parts of a sweep, which together are the whole: every count-th point from the index-th on.
+// One of `count` parts of a sweep: every count-th point, starting with the index-th. Together the parts are the whole
+// sweep.
 struct SweepPart {
   int64_t index = 1;  // 1 to count
   int64_t count = 1;
@@ -32,12 +33,12 @@ struct SlurmJob {
 
 inline constexpr std::string_view kSlurm = "slurm";
 
-// "2/8"; Error unless the text is two numbers with 1 <= first <= second. "slurm" is the task of the job array that
-// `job` is of; Error unless its tasks are numbered from 0 or 1 without gaps.
+// Parses "2/8"; throws Error unless the text is two numbers with 1 <= first <= second. "slurm" is the task of the job
+// array in `job`; throws Error unless the tasks of the array are numbered from 0 or 1 without gaps.
 SweepPart parse_part(std::string_view where, std::string_view text, const SlurmJob& job);
 
-// The words of a command as a shell splits them: at spaces, outside of single and double quotes. Error for a quote that
-// does not end and for a text without a word.
+// Splits a command into words like a shell: at spaces outside single and double quotes. Throws Error if a quote is not
+// closed or there is no word.
 std::vector<std::string> parse_launcher(std::string_view where, std::string_view text, const SlurmJob& job);
 
 std::string canonical_part(std::string_view where, std::string_view text);

@@ -146,9 +146,10 @@ struct RunConfig {
   Mode mode = Mode::kEager;
   Pass pass = Pass::kStep;
   std::string device = "auto";
-  std::optional<int64_t> threads;  // none: as base/cores.h says
-  std::optional<int64_t> warmup;   // given together with steps; without both, samples are taken until the
-  std::optional<int64_t> steps;    // median is known
+  std::optional<int64_t> threads;  // none: default_threads() (base/cores.h)
+  // Both are set or neither is. If neither, sampling continues until the median is known.
+  std::optional<int64_t> warmup;
+  std::optional<int64_t> steps;
   int64_t seed = 1;
   Optimizer optimizer = Optimizer::k2025;
   double lr = 1e-3;
@@ -163,8 +164,8 @@ struct RunConfig {
   int64_t micro_batches = 1;        // forward and backward passes of a step, each over a part of the batch
   int64_t ranks = 1;                // processes that divide the batch
   Shard shard = Shard::kNone;
-  std::string bucket = "25MiB";        // of communication between ranks; see parse_bytes
-  bool oversubscribe = false;          // more threads of ranks than cores
+  std::string bucket = "25MiB";        // minimum bytes of gradients per communication; see parse_bytes
+  bool oversubscribe = false;          // allow more threads, over all ranks, than cores
   std::optional<std::string> keep;     // composites that compile mode keeps whole, "a+b"; none: all
   std::optional<std::string> lower;    // composites that compile mode lowers
   std::optional<std::string> kernels;  // record file whose kernel choices are reused; none: measure all
@@ -183,7 +184,7 @@ struct RunConfig {
 
   // Sequences of a rank; `ranks` divides the batch.
   int64_t rank_batch() const { return model.batch_size / ranks; }
-  // T of the step: crop_context where given, else the model's context_length.
+  // T of the step: crop_context if given, otherwise the model's context_length.
   int64_t step_context() const { return crop_context.value_or(model.context_length); }
   // The model as the step runs it: its context_length equals step_context().
   ModelConfig step_model() const;

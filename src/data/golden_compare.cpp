@@ -112,8 +112,8 @@ double allowed_to(const GoldenCase& golden, Precision precision, const std::stri
   return kFactor * std::max(torch_error, floors.tensors);
 }
 
-// Whether each element of `stored`, the values of `key`, is one of moved_by_rounding(); none if the file stores the
-// gradient at other positions.
+// For each element of `stored`, the values of `key`: true if it is one of moved_by_rounding(). All false if the file
+// stores the gradient at other positions.
 std::vector<bool> left_out(const GoldenCase& golden, const std::string& key, const GoldenTensor& stored) {
   const size_t count = stored.values.size();
   std::vector<bool> out(count, false);
@@ -129,7 +129,7 @@ std::vector<bool> left_out(const GoldenCase& golden, const std::string& key, con
   if (positions != stored.positions || truth.size() != count) return out;
   const double off = allowed_to(golden, Precision::kFloat32, gradient) * scale_of(golden, gradient) /
                      std::sqrt(static_cast<double>(count));
-  // Zeros are exact (a word that does not occur) if other elements have a gradient.
+  // A zero among larger gradients is exact; for example, the token of that embedding row does not occur.
   const bool all = std::all_of(truth.begin(), truth.end(), [off](double g) { return std::fabs(g) <= off; });
   for (size_t i = 0; i < count; ++i) out[i] = all || (truth[i] != 0 && std::fabs(truth[i]) <= off);
   return out;

@@ -50,7 +50,7 @@ struct PlanStep {
   double flops = 0;   // model FLOPs
   int64_t bytes = 0;  // bytes that must be read and written
   bool recomputed = false;
-  Seconds pause{};  // after the launch, from --delay
+  Seconds pause{};  // pause after the launch, from --delay
 
   Signature signature() const;
 };
