@@ -98,7 +98,7 @@ const Kernel* pinned_kernel(const Signature& signature, const KernelTable& kerne
   return &kernel;
 }
 
-// The first kernel with the least workspace; the reference, which needs none, only if there is no other.
+// The first kernel with the least workspace. The reference kernel, which needs none, is used only if there is no other.
 const Kernel* with_least_workspace(const std::vector<const Kernel*>& supported, const Signature& signature) {
   const Kernel* least = nullptr;
   for (const Kernel* kernel : supported) {

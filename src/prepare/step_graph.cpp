@@ -42,7 +42,7 @@ std::vector<std::string> kept(const RunConfig& config, const RecomputeRule& rule
   return names;
 }
 
-// Keeps composites whole if the user or an edition names them.
+// In compile mode without --keep, lowers even kept composites if they are faster when lowered.
 LowerKept lower_kept(const RunConfig& config) {
   return config.mode == Mode::kCompile && !config.keep ? LowerKept::kFasterLowered : LowerKept::kNone;
 }
