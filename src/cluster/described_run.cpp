@@ -37,7 +37,7 @@ std::optional<int64_t> number_of(std::string_view text, std::string_view key) {
     const std::string_view after = text.substr(at + word.size());
     const auto number = after.empty() || after[0] < '0' || after[0] > '9' ? std::nullopt : number_in(after);
     constexpr double kMostRanks = 1e5;
-    if (begins && number && *number > kMostRanks) throw Error(fmt::format("{}: more ranks than any cluster has", word));
+    if (begins && number && *number > kMostRanks) throw Error(fmt::format("{} gives too many ranks", word));
     if (begins && number) return static_cast<int64_t>(*number);
   }
   return std::nullopt;
@@ -48,7 +48,7 @@ int64_t count_in(std::string_view cell, int64_t otherwise = 0) {
   constexpr double kMost = 1e9;
   const std::optional<double> number = number_in(cell);
   if (!number) return otherwise;
-  if (*number > kMost) throw Error(fmt::format("{} is no count of a training", quote(std::string(cell))));
+  if (*number > kMost) throw Error(fmt::format("{} is too large for a count", quote(std::string(cell))));
   return std::llround(*number);
 }
 
@@ -57,7 +57,7 @@ int64_t count_in(std::string_view cell, int64_t otherwise = 0) {
 ParallelLayout layout_of(const PublishedRun& run, std::string_view mode) {
   const std::string words = lower_case(run.parallelism);
   ParallelLayout layout;
-  if (has(words, "ep=") && number_of(words, "ep").value_or(1) > 1) throw Error("experts in parallel are not predicted");
+  if (has(words, "ep=") && number_of(words, "ep").value_or(1) > 1) throw Error("expert parallelism is not predicted");
   layout.tensor = std::max<int64_t>(1, number_of(words, "tp").value_or(1));
   layout.pipeline = std::max<int64_t>(1, number_of(words, "pp").value_or(1));
   layout.context = std::max<int64_t>(1, number_of(words, "cp").value_or(1));
@@ -69,7 +69,7 @@ ParallelLayout layout_of(const PublishedRun& run, std::string_view mode) {
   const int64_t model_ranks = layout.tensor * layout.pipeline * layout.context;
   layout.ranks = ranks ? count_in(run.gpus) : number_of(words, "dp").value_or(has(words, "none") ? 1 : 8) * model_ranks;
   if (layout.ranks < 1 || layout.ranks % model_ranks != 0)
-    throw Error(fmt::format("{} GPUs are no multiple of the {} that share a model", layout.ranks, model_ranks));
+    throw Error(fmt::format("{} GPUs are not a multiple of the {} that share a model", layout.ranks, model_ranks));
   if (has_any(words, {"fsdp", "zero3", "hsdp"})) {
     layout.shard = Shard::kParameters;
   } else if (has(words, "zero2")) {
@@ -89,7 +89,7 @@ Checkpointing checkpointing_of(std::string_view words) {
 
 // Throws Error for a program that cannot be predicted.
 Program program_of(std::string_view mode) {
-  if (has_any(mode, {"xla", "jax", "pax", "tpu"})) throw Error("what XLA compiles is not predicted");
+  if (has_any(mode, {"xla", "jax", "pax", "tpu"})) throw Error("XLA programs are not predicted");
   if (has_any(mode, {"megatron", "llm.c", "flashattention code", "nemo"})) return Program::kMegatron;
   const bool compiles = has(mode, "compile") && !has(mode, "compile state not stated");
   return compiles || has_any(mode, {"thunder", "fused"}) ? Program::kPyTorchCompile : Program::kPyTorchEager;
@@ -204,7 +204,7 @@ void describe_batch(const PublishedRun& run, DescribedRun& described) {
   const int64_t sequence = described.config.model.context_length;
   const std::optional<double> global = number_in(run.global_batch_tokens);
   constexpr double kMostTokens = 1e15;
-  if (global && *global > kMostTokens) throw Error("the batch has more tokens than any training");
+  if (global && *global > kMostTokens) throw Error("the batch has too many tokens");
   int64_t micro = count_in(run.micro_batch);
   if (micro < 1) micro = unstated_micro_batch(global, sequence, step.layout);
   const double of_rank = static_cast<double>(micro) * static_cast<double>(sequence);
@@ -253,7 +253,7 @@ void choose_layout(const PublishedRun& run, const DataSheet& machine, DescribedR
       }
     }
   }
-  throw Error("how the GPUs share the work is not stated, and no way that laptime knows fits");
+  throw Error("the parallel layout is not stated, and no layout that laptime tried fits");
 }
 
 void describe(const PublishedRun& run, DescribedRun& described) {
@@ -277,7 +277,7 @@ void describe(const PublishedRun& run, DescribedRun& described) {
   if (has_any(dtype, {"fp32", "float32"}) && !has(dtype, "16")) config.dtype = Precision::kFloat32;
   if (has(dtype, "tf32")) config.dtype = Precision::kTf32;
   if (described.product_bits == 8 && machine->float8 <= 0)
-    throw Error(fmt::format("the file of {} has no float8 rate", machine->name));
+    throw Error(fmt::format("the machine file of {} has no float8 rate", machine->name));
   const bool is_16_bit = is_mixed(config.dtype);
   described.stores_16_bits = is_16_bit && (!has(dtype, "autocast") || described.program == Program::kMegatron ||
                                            described.step.layout.shard == Shard::kParameters);

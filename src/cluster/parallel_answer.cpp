@@ -149,12 +149,12 @@ PointAnswer best_answer(const std::vector<ParallelPlan>& found, const ParallelQu
   constexpr size_t kNext = 3;
   PointAnswer answer{.name = "best"};
   if (found.empty()) {
-    answer.say("no way to divide this step: the batch, heads and layers leave a rest");
+    answer.say("no layout divides this step: batch, heads and layers are not divisible");
     return answer;
   }
   const ParallelPlan& best = found.front();
   answer.say(best.fits() ? fmt::format("fastest that fits: {}: {}", place_words(best), step_words(best, query))
-                         : fmt::format("none of {} ways fits; the smallest: {}: {}", found.size(), place_words(best),
+                         : fmt::format("none of {} layouts fits; the smallest: {}: {}", found.size(), place_words(best),
                                        fit_words(best)));
   Table next{.name = "next", .columns = columns_from("<layout=next; step_s=step; peak_bytes=GPU@1; <reason=why not")};
   std::vector<ParallelPlan> shown{best};

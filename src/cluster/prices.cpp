@@ -15,7 +15,7 @@ Prices parse_prices(std::string_view text, std::string_view name) {
   for (const TomlEntry& entry : in_file_order(table)) {
     const std::string where = fmt::format("{}:{}: {}", name, entry.position.line, entry.key);
     if (std::ranges::find(known_machines(), entry.key, &DataSheet::name) == known_machines().end())
-      throw Error::format("{}: unknown machine{}; laptime list devices has their names", where,
+      throw Error::format("{}: unknown machine{}; laptime list devices shows the known ones", where,
                           did_you_mean_machine(entry.key));
     const std::optional<double> price = entry.value->is_number() ? entry.value->value<double>() : std::nullopt;
     if (!price || !(*price > 0 && *price < 1e6))
@@ -28,7 +28,7 @@ Prices parse_prices(std::string_view text, std::string_view name) {
 Prices read_prices(const std::string& path) {
   const InputFile file(path, "price file");
   if (file.size() > static_cast<int64_t>(kMaxMachineFileBytes))
-    throw Error::format("{}: larger than {} bytes; a price file has a line for each machine", file.text(),
+    throw Error::format("{}: larger than {} bytes; a price file has one line per machine", file.text(),
                         kMaxMachineFileBytes);
   std::string text(static_cast<size_t>(file.size()), '\0');
   file.read(0, std::as_writable_bytes(std::span(text)));

@@ -81,7 +81,7 @@ std::vector<std::string> parse_launcher(std::string_view where, std::string_view
     }
   }
   if (is_word) words.push_back(std::move(word));
-  if (quoted_by != '\0') throw Error::format("{}: a quote in {} does not end", where, quote(text));
+  if (quoted_by != '\0') throw Error::format("{}: a quote in {} is not closed; close it", where, quote(text));
   if (words.empty() || words.front().empty())
     throw Error::format("{}: no command; give one that runs its arguments, for example 'srun -N1 -n1 --exclusive'",
                         where);

@@ -57,7 +57,7 @@ struct LaunchOptions {
                .key = "launcher",
                .group = kGroup,
                .help = "command that places each point on another machine, such as 'srun -N1 -n1 --exclusive' or 'ssh "
-                       "HOST'; slurm: srun with the words of docs/cluster.md",
+                       "HOST'; slurm: srun with the options in docs/cluster.md",
                .otherwise = "none: points run here",
                .axis = false,
                .changes_result = false,
@@ -67,7 +67,7 @@ struct LaunchOptions {
     visit(Option{.flag = "jobs",
                  .key = "jobs",
                  .group = kGroup,
-                 .help = "points that the launcher places at once",
+                 .help = "points that the launcher runs at the same time",
                  .empty = "1",
                  .min = 1,
                  .max = 1024,
@@ -77,8 +77,7 @@ struct LaunchOptions {
     visit(Option{.flag = "part",
                  .key = "part",
                  .group = kGroup,
-                 .help =
-                     "run every n-th point from the k-th on, into a store of its own; slurm: k and n of the job array",
+                 .help = "run every n-th point from the k-th on, in a separate store; slurm: k and n of the job array",
                  .otherwise = "the whole sweep",
                  .axis = false,
                  .changes_result = false,

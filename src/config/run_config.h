@@ -261,8 +261,8 @@ struct RunConfig {
                  .help = "auto, cpu, cuda, roofline:NAME (laptime list devices) or roofline:FILE.toml",
                  .configures_engine = true, .canonical = canonical_device_name}, self.device);
     visit(Option{.flag = "threads", .key = "threads", .tag = "threads", .group = kMachine,
-                 .help = "CPU threads; auto: one for each physical core, less if a CPU quota, OMP_NUM_THREADS or Slurm "
-                         "says so", .min = 1, .max = 4096,
+                 .help = "CPU threads; auto: one for each physical core, fewer if a CPU quota, OMP_NUM_THREADS or Slurm "
+                         "limits them", .min = 1, .max = 4096,
                  .in_name = kGiven, .configures_engine = true},
           self.threads);
     visit(Option{.flag = "warmup", .key = "warmup", .tag = "warmup", .group = kRun, .unit = "steps",
@@ -312,13 +312,13 @@ struct RunConfig {
                  .help = "processes that divide the batch and run together (data parallel), started by mpirun",
                  .min = 1, .max = 65536, .in_name = kGiven}, self.ranks);
     visit(Option{.flag = "shard", .key = "shard", .tag = "shard", .group = kRanks,
-                 .help = "what the ranks divide beside the batch: none, optimizer states (ZeRO-1), gradients too (ZeRO-2), "
-                         "or parameters too (ZeRO-3, FSDP)", .in_name = kGiven}, self.shard);
+                 .help = "what the ranks divide besides the batch: none, optimizer states (ZeRO-1), gradients too "
+                         "(ZeRO-2), or parameters too (ZeRO-3, FSDP)", .in_name = kGiven}, self.shard);
     visit(Option{.flag = "bucket", .key = "bucket", .tag = "bucket", .group = kRanks,
-                 .help = "least bytes of gradients that ranks sum in one go, for example 25MiB", .in_name = kGiven,
+                 .help = "minimum bytes of gradients that ranks sum at a time, for example 25MiB", .in_name = kGiven,
                  .configures_engine = true, .value = "BYTES", .canonical = canonical_bytes}, self.bucket);
     visit(Option{.flag = "oversubscribe", .key = "oversubscribe", .tag = "oversubscribe", .group = kRanks,
-                 .help = "start more threads of ranks than there are cores; their times are then those of shared cores",
+                 .help = "allow ranks to use more threads than there are cores; times then include sharing of cores",
                  .in_name = kGiven, .configures_engine = true}, self.oversubscribe);
     visit(Option{.flag = "crop-context", .key = "crop_context", .tag = "crop", .group = kInput, .unit = "tokens",
                  .help = "use only the first rows of the position table (2024, gpt2)", .empty = "none",

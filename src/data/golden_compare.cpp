@@ -150,7 +150,8 @@ Comparison compare_tensor(const GoldenCase& golden, Precision precision, const s
                           std::span<const T> values) {
   const GoldenTensor truth = stored_tensor(golden, key);
   const int64_t numel = numel_of(golden.norms.at(key));
-  LAPTIME_CHECK(static_cast<int64_t>(values.size()) == numel, "{}: {} values of {}", key, values.size(), numel);
+  LAPTIME_CHECK(static_cast<int64_t>(values.size()) == numel, "{}: has {} values, expected {}", key, values.size(),
+                numel);
   const std::vector<bool> out = left_out(golden, key, truth);
   const auto absent = std::count(out.begin(), out.end(), true);
   if (absent == std::ssize(out) && absent > 0) return not_compared(key, "its gradient is zero within tolerance");

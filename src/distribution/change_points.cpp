@@ -94,7 +94,7 @@ class Search {
 
 std::vector<size_t> find_change_points(std::span<const double> series, double least) {
   if (series.size() > kMostOfSeries)
-    throw Error::format("{} figures are more than a series has, {}", series.size(), kMostOfSeries);
+    throw Error::format("a series of {} figures is too long; at most {} are allowed", series.size(), kMostOfSeries);
   if (series.size() < 2 * kFewestOfLevel) return {};
   sorted_samples(series);  // checks them
   Search search(least);

@@ -70,7 +70,7 @@ std::vector<std::string> reasons_of(const DeviceSensors& sensors, size_t steps) 
   for (const auto& [reason, slowed] : sensors.slowed_steps)
     reasons.push_back(fmt::format("the device was slowed in {} of {}: {}", slowed, counted(steps, "step"), reason));
   if (const int64_t others = sensors.other_processes.value_or(0); others > 0)
-    reasons.push_back(fmt::format("{} used the device too", counted(others, "other program")));
+    reasons.push_back(fmt::format("{} also used the device", counted(others, "other program")));
   if (const int64_t errors = sensors.uncorrected_errors.value_or(0); errors > 0)
     reasons.push_back(fmt::format("the memory of the device had {}", counted(errors, "uncorrected error")));
   return reasons;
@@ -102,11 +102,11 @@ void fill_host_clock(const Sampling& sampling, Record& record) {
   if (device > 0) host.difference = *host.median / device - 1;
 }
 
-// "the host's clock says 5.1 % more than the device's: 12.3 ms against 11.7 ms"; empty if the two agree.
+// "the host's clock shows 5.1 % more than the device's: 12.3 ms against 11.7 ms"; empty if the two agree.
 std::string reason_of_clocks(const HostClock& host) {
   const double difference = host.difference.value_or(0);
   if (std::abs(difference) <= kClocksAgree) return "";
-  return fmt::format("the host's clock says {:.1f} % {} than the device's for a step: {} against {}",
+  return fmt::format("the host's clock shows {:.1f} % {} than the device's for a step: {} against {}",
                      100 * std::abs(difference), difference > 0 ? "more" : "less", format_seconds(*host.median),
                      format_seconds(*host.median / (1 + difference)));
 }

@@ -246,7 +246,7 @@ class Communicate {
     const NodeId producer = from().value(value).producer;
     if (!producer.valid() || replay_[value].valid()) return;
     const Node& node = from().node(producer);
-    LAPTIME_CHECK(node.op->kind == OpKind::kView, "{} is not made yet", node.op->name);
+    LAPTIME_CHECK(node.op->kind == OpKind::kView, "{} has not been emitted yet", node.op->name);
     make_views(node.inputs.front());
     emit(static_cast<size_t>(producer.index));
   }

@@ -271,7 +271,7 @@ std::vector<DeviceSummary> list_devices() {
 
 std::string unsupported_reason(const RunConfig& config) {
   const std::string name = device_name(config);
-  if (name == "cuda" && config.ranks > 1) return "ranks run on --device cpu; leave out --ranks";
+  if (name == "cuda" && config.ranks > 1) return "several ranks run only on --device cpu; leave out --ranks";
   if (name == "cuda") return cuda_refusal(config);
   if (is_roofline(name)) {
     described_machine(name);

@@ -42,7 +42,7 @@ struct Device {
   bool computes = true;                         // false: times are predicted, and there are no values
   std::string isa;                              // instruction set of the kernels; empty if not applicable
   std::optional<int> threads;                   // CPU threads; none for other devices
-  std::string threads_reason{};                 // why threads are fewer than hardware threads; empty if not or given
+  std::string threads_reason{};                 // why fewer than the hardware threads; empty if --threads is given
   std::optional<int64_t> memory_bytes;          // memory of the device; none: it uses the host's memory
   HeldBytes held_bytes = nullptr;               // bytes occupied by an allocation; null: exactly its bytes
   bool pools_steps = false;                     // values of a step are allocated one by one, not placed in one block

@@ -38,8 +38,8 @@ void add_choices(const Json& record, const std::string& where, const char* advic
     }
     const auto [chosen, is_new] = choices.try_emplace(signature, kernel);
     if (!is_new && chosen->second != kernel) {
-      throw Error::format("{} chooses {} for {}, but an earlier record chooses {}; keep the records of one choice",
-                          where, quote(kernel), signature, quote(chosen->second));
+      throw Error::format("{} chooses {} for {}, but an earlier record chooses {}; keep only records that agree", where,
+                          quote(kernel), signature, quote(chosen->second));
     }
   }
 }

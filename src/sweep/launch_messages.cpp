@@ -90,7 +90,7 @@ std::optional<PointHello> parse_hello(std::string_view line) {
 MachineKnowledge parse_known(std::string_view line) {
   const Json json = parse_line(line);
   const Json* const known = json.find(kKnown);
-  if (known == nullptr) throw Error::format("not what a store knows: {}", quote(line));
+  if (known == nullptr) throw Error::format("not stored measurements: {}", quote(line));
   return from_json<MachineKnowledge>(*known, kKnown);
 }
 

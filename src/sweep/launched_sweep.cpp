@@ -140,7 +140,8 @@ class Attempts {
     }
     PointResult lost = callbacks_.lost(attempt.index);
     lost.record.status = stops_ > 0 ? Status::kInterrupted : Status::kFailed;
-    lost.record.reason = stops_ > 0 ? "stopped by a signal before a result came" : "lost: " + attempt.process->loss();
+    lost.record.reason =
+        stops_ > 0 ? "stopped by a signal before a result arrived" : "lost: " + attempt.process->loss();
     // A point that had not begun when the user stopped the sweep has no record.
     if (stops_ > 0 && !attempt.process->hello()) return;
     finish(attempt, std::move(lost));
@@ -177,12 +178,12 @@ void probe(const Launcher& launcher, StopSignals& signals) {
   if (const std::optional<PointHello>& hello = process.hello()) {
     if (!hello->asked) {
       throw Error::format(
-          "{} passes no standard input to the program; leave out the option that closes it (ssh -n, srun "
+          "{} does not pass standard input to the program; leave out the option that closes it (ssh -n, srun "
           "--input=none)",
           command);
     }
     if (hello->binary == this_binary().id) return;
-    throw Error::format("{} on the other machine is another build of laptime; put this one there",
+    throw Error::format("{} on the other machine is another build of laptime; install this one there",
                         quote(launcher.program));
   }
   // Runs echo, to distinguish a launcher that reaches no machine from a machine without laptime.
@@ -196,7 +197,7 @@ void probe(const Launcher& launcher, StopSignals& signals) {
     throw Error::format("{} reaches no machine ({}); try {} echo word", command, with_error(word),
                         joined(launcher.words, " "));
   throw Error::format(
-      "{} returns nothing of what a program prints; leave out options such as --output, and give a command "
+      "{} does not return the output of a program; leave out options such as --output, and give a command "
       "that waits for the program (srun, not sbatch)",
       command);
 }

@@ -87,14 +87,15 @@ class RankProcess {
   static void require_alike(MpiGroup& group, const char* what, const std::string& own) {
     const std::vector<std::string> all = gather(group, own);
     for (size_t rank = 1; rank < all.size(); ++rank) {
-      if (all[rank] != all.front()) throw Error::format("rank {} {} than rank 0; start all ranks alike", rank, what);
+      if (all[rank] != all.front())
+        throw Error::format("rank {} {} than rank 0; start all ranks with the same command", rank, what);
     }
   }
 
   // Returns false if all ranks must end.
   bool run_point(MpiGroup& group, const RankRequest& request) {
     if (request.point.config.ranks != group.size())
-      throw Error::format("{} processes were started, and the point has --ranks {}", group.size(),
+      throw Error::format("{} processes were started, but the point has --ranks {}", group.size(),
                           request.point.config.ranks);
     const ResolvedPoint point(request.point);
     PointHooks hooks = group.rank() == 0 ? hooks_of_rank_0() : PointHooks();
