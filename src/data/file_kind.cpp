@@ -106,7 +106,7 @@ bool is_pickle(std::span<const std::byte> begin, std::span<const std::byte> end)
   return (!end.empty() && end.back() == std::byte{'.'}) || text_of(begin.subspan(2)).starts_with("\x8a\x0al\xfc\x9c"sv);
 }
 
-// Whether the numbers that `value_at` reads from `sample` are plausible weights.
+// True if the numbers that `value_at` reads from `sample` are plausible weights.
 template <class ValueAt>
 bool are_weights(size_t count, const ValueAt& value_at) {
   constexpr size_t kEnough = 64;

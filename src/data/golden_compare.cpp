@@ -72,7 +72,7 @@ int64_t numel_of(const StoredNorm& stored) {
   return numel;
 }
 
-// Whether a gradient is zero in exact arithmetic, as for k_proj.bias, or for q and k at a context of 1. The computed
+// True if a gradient is zero in exact arithmetic, as for k_proj.bias, or for q and k at a context of 1. The computed
 // value then consists of rounding errors of terms that cancel.
 bool is_rounding_alone(const GoldenCase& golden, const std::string& key) {
   const double share = golden.exact ? 1e-12 : 1e-6;

@@ -1,4 +1,4 @@
-// Whether and when a series of steps became steady, and the cost of the steps before that.
+// Finds whether and when a series of steps became steady, and the cost of the steps before that.
 #pragma once
 
 #include <cstdint>

@@ -70,7 +70,7 @@ double weighted_fraction(std::span<const double> samples, std::span<const double
 void judge_interval(const Summary& summary, Findings& findings) {
   if (!summary.ci_low || !summary.ci_high) {
     findings.push_back(
-        {Stability::kUntested, fmt::format("{} sample{} too few for a 95 % interval (it takes {})", summary.count,
+        {Stability::kUntested, fmt::format("{} sample{} too few for a 95 % interval (it needs {})", summary.count,
                                            summary.count == 1 ? " is" : "s are", kFewestForInterval)});
     return;
   }

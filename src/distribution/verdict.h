@@ -1,4 +1,4 @@
-// Whether a figure can be relied upon: one word, with reasons.
+// Judges whether a figure can be relied upon: one word, with reasons.
 #pragma once
 
 #include <cstdint>

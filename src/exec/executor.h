@@ -14,7 +14,7 @@
 
 namespace laptime {
 
-// Whether a run marks only the end of each phase, or also the end of each launch.
+// Where a run sets marks: only at the end of each phase, or also at the end of each launch.
 enum class Marks : uint8_t { kPhases, kLaunches };
 
 class Executor {
@@ -31,7 +31,7 @@ class Executor {
   Timeline run(Marks marks = Marks::kPhases);
   // The pool of the device that provides the values of a step; null if they are in the arena of the plan.
   const StepPool* pool() const { return pool_.get(); }
-  // Whether steps with marks of phases run from a recording of the device.
+  // True if steps with marks of phases run from a recording of the device.
   bool is_recorded() const { return recording_ != nullptr; }
   // Runs `count` steps from a recording of the device, even if run() does not use one; calls `before` ahead of each.
   // During this call, values that otherwise come from a pool are in an arena, and outputs of earlier steps are lost.
@@ -51,7 +51,7 @@ class Executor {
     bool is_infinity = false;  // no NaN in this output
   };
   std::optional<NanSite> find_nan();
-  // Whether a parameter, an optimizer state or another value that outlives a step contains one.
+  // True if a parameter, an optimizer state or another value that outlives a step contains a NaN.
   bool state_holds_nan() const;
 
   // Writes a whole source; `size` must be its size in bytes. Returns false if the plan has no such source.

@@ -1,6 +1,5 @@
 // Advice on a planned point: options with which it fits or runs faster, and sizes that fit, each found by planning a
 // variant.
-// variant.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,5 @@
 // Fills the record fields that are known before a point runs, resolves open options of a configuration, and hashes the
 // files that it names.
-// files that it names.
 #include "measure/describe.h"
 
 #include <fmt/format.h>

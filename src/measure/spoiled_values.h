@@ -1,6 +1,5 @@
 // Finds values that spoil a run: where they stopped being finite, and denormal numbers, which slow arithmetic down
 // severalfold.
-// severalfold.
 #pragma once
 
 #include <cstddef>

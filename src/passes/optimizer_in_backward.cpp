@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kNobody = std::numeric_limits<size_t>::max();
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-constexpr double kSearchUntil = 1.0 / 512;  // fraction of the peak: how precisely the limit of a schedule is searched
+constexpr double kSearchUntil = 1.0 / 512;  // precision of the search for the lowest limit, as a fraction of the peak
 
 bool in_optimizer(const Node& node) { return node.annotations.phase == Phase::kOptimizer; }
 

@@ -85,7 +85,7 @@ struct Plan {
   int find_source(const std::string& name) const;  // buffer, or -1
   const Operand* find_output(const std::string& name) const;
   double flops(Phase phase) const;
-  // Whether the plan has a step in this phase.
+  // True if the plan has a step in this phase.
   bool has(Phase phase) const;
 };
 

@@ -35,7 +35,7 @@ struct PredictedRates {
 // Describing a device allocates no memory and starts no thread; `open` does.
 struct Device {
   std::string name;                             // "cpu", "roofline:h100"; never "auto"
-  std::string identity;                         // unique on its machine, with its kernels; key of stored measurements
+  std::string identity;                         // unique per machine, device and kernels; key of stored measurements
   KernelRules rules;                            // which of its kernels may run; `identity` contains their key
   std::string requested_math;                   // the arithmetic of the dtype: "float32", "bfloat16 autocast, ..."
   DType product_factors{};                      // type of the factors of matrix products

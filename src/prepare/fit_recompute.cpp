@@ -77,7 +77,8 @@ class Fit {
   }
 
   std::string advice() const {
-    std::string advice = fmt::format("no recomputation needs less than --recompute {}", typed_recompute(leanest_.text));
+    std::string advice =
+        fmt::format("no recomputation needs less memory than --recompute {}", typed_recompute(leanest_.text));
     if (config_.pass == Pass::kStep && !config_.optimizer_in_backward && !config_.clip_norm && !config_.accumulate) {
       RunConfig other = config_;
       other.optimizer_in_backward = true;

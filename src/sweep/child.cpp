@@ -125,7 +125,7 @@ PointHooks hooks_to(int descriptor) {
   return hooks;
 }
 
-// Whether the error means that memory ran out. Thread creation reports a stack that cannot be allocated with the same
+// True if the error means that memory ran out. Thread creation reports a stack that cannot be allocated with the same
 // error code as too many threads, so the available memory decides.
 bool is_out_of_memory(const std::system_error& error) {
   constexpr int64_t kThreadBytes = int64_t{16} << 20U;  // stack and other memory of a new thread

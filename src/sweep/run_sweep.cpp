@@ -1,6 +1,5 @@
 // Runs the points of a sweep one after the other, skips points that another program is measuring, and compares losses
 // bit by bit.
-// bit.
 #include "sweep/run_sweep.h"
 
 #include <fmt/format.h>
@@ -91,7 +90,6 @@ class SweepRun {
 
   // Runs a point or finds its record. Returns false if another program is measuring the point, which will store the
   // record.
-  // point.
   bool complete(size_t index) {
     const Seconds start = host_now();
     const Record described = describe(points_[index]);

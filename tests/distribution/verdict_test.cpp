@@ -113,10 +113,10 @@ TEST(Verdict, TwoModesAreNoisyAndNamed) {
 TEST(Verdict, TooFewSamplesAreUntested) {
   const Judgement one = judge(observe({1.0}));
   EXPECT_EQ(one.stability, Stability::kUntested);
-  EXPECT_EQ(all_reasons(one), "1 sample is too few for a 95 % interval (it takes 6)\n");
+  EXPECT_EQ(all_reasons(one), "1 sample is too few for a 95 % interval (it needs 6)\n");
   const Judgement five = judge(observe(std::vector<double>(5, 1.0)));
   EXPECT_EQ(five.stability, Stability::kUntested);
-  EXPECT_EQ(all_reasons(five), "5 samples are too few for a 95 % interval (it takes 6)\n");
+  EXPECT_EQ(all_reasons(five), "5 samples are too few for a 95 % interval (it needs 6)\n");
   EXPECT_EQ(judge(observe(std::vector<double>(6, 1.0))).stability, Stability::kStable);
 }
 
