@@ -167,7 +167,7 @@ void describe_model(const PublishedRun& run, DescribedRun& described) {
   described.counted_parameters = described.step.parameters - (counts_embedding ? 0 : table);
 
   const auto text = [](int64_t number) { return fmt::format("{}", number); };
-  // Only gated models offer grouped queries. With 2/3 of d_ff, their three products do the work of two ungated ones.
+  // Only gated editions have grouped queries. With 2/3 of d_ff, their three products do the work of two ungated ones.
   const bool is_llama = is_gated || kv_heads != heads;
   const int64_t feed_forward = is_gated || !is_llama ? d_ff : 2 * d_ff / 3;
   const std::string words[] = {text(d_model),  text(feed_forward), text(heads),

@@ -31,7 +31,7 @@ constexpr double kClocksAgree = 0.02;
 // Kinds of arithmetic differ in speed by factors of two or more; clocks and noise vary by less than this.
 constexpr double kAnotherArithmetic = 1.5;
 
-// After such a run, the peak is measured again (measure/limits.h), so the FLOP count is the most likely error.
+// After such a run, the peak is measured again (measure/limits.h), so the FLOP count or the clock is the likely cause.
 constexpr const char* kAbovePeak =
     "counts masked attention, which kernels skip, or the clock was higher than when the peak was measured";
 
