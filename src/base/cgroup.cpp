@@ -50,7 +50,7 @@ std::optional<Mount> parse_mount(std::string_view line, std::string_view control
   return Mount{unescape(words[3]), unescape(words[4]), version1};
 }
 
-// `path` relative to `mounted_group`, "" for that group itself; none if it is outside.
+// Returns `path` relative to `mounted_group`: "" for that group itself, none if `path` is outside it.
 std::optional<std::string> below(const std::string& path, const std::string& mounted_group) {
   if (path.find("/..") != std::string::npos) return std::nullopt;
   if (mounted_group == "/") return path == "/" ? "" : path;

@@ -23,7 +23,7 @@ struct Cgroup {
 // `root` is prepended to absolute paths.
 std::vector<Cgroup> cgroups_of(std::string_view controller, const std::filesystem::path& root = "/");
 
-// The part without file access: parses /proc/self/cgroup and /proc/self/mountinfo; folders have no root prefix.
+// Like cgroups_of(), from the contents of /proc/self/cgroup and /proc/self/mountinfo; folders have no root prefix.
 std::vector<Cgroup> parse_cgroups(std::string_view controller, std::string_view cgroup, std::string_view mountinfo);
 
 struct CgroupMemory {

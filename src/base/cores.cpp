@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A positive number in a variable of the environment; none for any other text.
+// Returns the value of an environment variable; none unless it is a positive number.
 std::optional<int64_t> variable(const fs::path& root, std::string_view name) {
   const std::optional<std::string> environment = read_text_file(root / "proc/self/environ");
   if (!environment) return std::nullopt;
@@ -32,7 +32,7 @@ std::optional<int64_t> variable(const fs::path& root, std::string_view name) {
   return std::nullopt;
 }
 
-// How many physical cores these hardware threads are on. One whose core is not known counts as a core.
+// Number of physical cores that contain these hardware threads. A hardware thread whose core is unknown counts as one.
 int64_t physical_cores(const std::vector<int64_t>& hardware_threads, const fs::path& root) {
   std::set<int64_t> cores;  // by the first hardware thread of each
   for (const int64_t thread : hardware_threads) {

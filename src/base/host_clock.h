@@ -19,9 +19,9 @@ struct ClockQuality {
 // Takes well under 10 ms.
 ClockQuality measure_host_clock();
 
-// Cycles per second of the current core: on every x86-64 core, dependent register additions take one cycle each. The
-// result comes from the fastest of several rounds of a quarter of a million additions (about 0.1 ms each), which
-// excludes interrupts. `now` is a monotonic clock. None if it does not advance during a round.
+// Cycles per second of the current core, from dependent register additions, which take one cycle each on every x86-64
+// core. Uses the fastest of several rounds of a quarter of a million additions (about 0.1 ms each), which excludes
+// interrupts. `now` is a monotonic clock. None if `now` does not advance during a round.
 std::optional<double> measure_clock_hz(const std::function<Seconds()>& now);
 
 }  // namespace laptime

@@ -17,16 +17,16 @@ enum class Isa : uint8_t {
 // The widest set that both the processor and the operating system support.
 Isa detect_isa();
 
-// The sets for which kernels are compiled (generated/isas.inc) and that this machine runs, in order of width; and the
-// widest of them.
+// The sets for which kernels are compiled (generated/isas.inc) and that this machine runs, in order of width.
 std::vector<Isa> runnable_isas();
+// The last of runnable_isas().
 Isa widest_isa();
 
-// Whether this machine runs vdpbf16ps, sums of products of bfloat16 pairs (kAvx512 and avx512_bf16).
+// True if this machine runs vdpbf16ps, sums of products of bfloat16 pairs (kAvx512 and avx512_bf16).
 bool may_use_bfloat16_pairs();
 
-// Whether products of bfloat16 tiles (AMX) may be used: the processor supports them, and the system grants this process
-// their registers, which this function requests.
+// True if products of bfloat16 tiles (AMX) may be used: the processor supports them, and the operating system grants
+// this process the tile registers, which this function requests.
 bool may_use_tiles();
 
 std::string_view name_of(Isa isa);  // "plain", "avx2", "avx512": the namespaces of the kernels

@@ -180,7 +180,7 @@ std::string plain_text(const Json& json);
 class JsonObject {
  public:
   JsonObject() : json_(Json::object()) {}
-  JsonObject(Json object);  // NOLINT(google-explicit-constructor): Error unless an object (null: empty)
+  JsonObject(Json object);  // NOLINT(google-explicit-constructor): throws Error unless it is an object or null
 
   const Json& json() const { return json_; }
   Json& json() { return json_; }

@@ -74,8 +74,8 @@ struct DeviceCard {
   LAPTIME_FIELDS(name, compute_capability, driver, (kBytes, memory_bytes), libraries)
 };
 
-// Sensor readings of such a device during the samples of a run.
-// Lists have one element per measured step, read after the step; empty if the device does not report the value.
+// Sensor readings of a device during the samples of a run. Lists have one element per measured step, read after the
+// step; empty if the device does not report the value.
 struct DeviceSensors {
   std::vector<double> clock_hz;  // clock of the processor
   std::vector<double> memory_clock_hz;

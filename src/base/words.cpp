@@ -32,8 +32,7 @@ size_t edits(std::string_view a, std::string_view b) {
   return last[b.size()];
 }
 
-// Whether the name extends the word by at most as many letters as the word has. Words of one or two letters are too
-// short.
+// True if the word is a prefix of the name and at least half as long. Words of one or two letters are too short.
 bool goes_on(std::string_view word, std::string_view name) {
   constexpr size_t kLeast = 3;
   if (word.size() < kLeast || name.size() <= word.size() || name.size() > 2 * word.size()) return false;

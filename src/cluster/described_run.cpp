@@ -1,4 +1,4 @@
-// Reads the words of published runs.
+// Parses the descriptions of published runs.
 #include "cluster/described_run.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ bool has_any(std::string_view text, std::initializer_list<std::string_view> word
   return std::ranges::any_of(words, [&](std::string_view word) { return has(text, word); });
 }
 
-// "tp=4" in "tp=4 pp=8": 4.
+// Returns the number after `key=`: 4 for "tp" in "tp=4 pp=8".
 std::optional<int64_t> number_of(std::string_view text, std::string_view key) {
   const std::string word = fmt::format("{}=", key);
   for (size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1)) {
@@ -37,26 +37,27 @@ std::optional<int64_t> number_of(std::string_view text, std::string_view key) {
     const std::string_view after = text.substr(at + word.size());
     const auto number = after.empty() || after[0] < '0' || after[0] > '9' ? std::nullopt : number_in(after);
     constexpr double kMostRanks = 1e5;
-    if (begins && number && *number > kMostRanks) throw Error(fmt::format("{}: more ranks than any cluster has", word));
+    if (begins && number && *number > kMostRanks) throw Error(fmt::format("{} gives too many ranks", word));
     if (begins && number) return static_cast<int64_t>(*number);
   }
   return std::nullopt;
 }
 
-// Error in words for a count that no training has.
+// Throws Error if the number is too large for a count.
 int64_t count_in(std::string_view cell, int64_t otherwise = 0) {
   constexpr double kMost = 1e9;
   const std::optional<double> number = number_in(cell);
   if (!number) return otherwise;
-  if (*number > kMost) throw Error(fmt::format("{} is no count of a training", quote(std::string(cell))));
+  if (*number > kMost) throw Error(fmt::format("{} is too large for a count", quote(std::string(cell))));
   return std::llround(*number);
 }
 
-// How the ranks share the work, as far as the words say. Error in words for a layout that does not fit the ranks.
+// The parallel layout, as far as the description states it. Throws Error if the layout does not fit the number of
+// ranks.
 ParallelLayout layout_of(const PublishedRun& run, std::string_view mode) {
   const std::string words = lower_case(run.parallelism);
   ParallelLayout layout;
-  if (has(words, "ep=") && number_of(words, "ep").value_or(1) > 1) throw Error("experts in parallel are not predicted");
+  if (has(words, "ep=") && number_of(words, "ep").value_or(1) > 1) throw Error("expert parallelism is not predicted");
   layout.tensor = std::max<int64_t>(1, number_of(words, "tp").value_or(1));
   layout.pipeline = std::max<int64_t>(1, number_of(words, "pp").value_or(1));
   layout.context = std::max<int64_t>(1, number_of(words, "cp").value_or(1));
@@ -68,7 +69,7 @@ ParallelLayout layout_of(const PublishedRun& run, std::string_view mode) {
   const int64_t model_ranks = layout.tensor * layout.pipeline * layout.context;
   layout.ranks = ranks ? count_in(run.gpus) : number_of(words, "dp").value_or(has(words, "none") ? 1 : 8) * model_ranks;
   if (layout.ranks < 1 || layout.ranks % model_ranks != 0)
-    throw Error(fmt::format("{} GPUs are no multiple of the {} that share a model", layout.ranks, model_ranks));
+    throw Error(fmt::format("{} GPUs are not a multiple of the {} that share a model", layout.ranks, model_ranks));
   if (has_any(words, {"fsdp", "zero3", "hsdp"})) {
     layout.shard = Shard::kParameters;
   } else if (has(words, "zero2")) {
@@ -86,10 +87,10 @@ Checkpointing checkpointing_of(std::string_view words) {
   return has(words, "attention") ? Checkpointing::kAttention : Checkpointing::kSelective;
 }
 
-// Error in words for a program that is not described.
+// Throws Error for a program that cannot be predicted.
 Program program_of(std::string_view mode) {
   if (mode.starts_with("laptime")) return Program::kLaptime;
-  if (has_any(mode, {"xla", "jax", "pax", "tpu"})) throw Error("what XLA compiles is not predicted");
+  if (has_any(mode, {"xla", "jax", "pax", "tpu"})) throw Error("XLA programs are not predicted");
   if (has_any(mode, {"megatron", "llm.c", "flashattention code", "nemo"})) return Program::kMegatron;
   const bool compiles = has(mode, "compile") && !has(mode, "compile state not stated");
   return compiles || has_any(mode, {"thunder", "fused"}) ? Program::kPyTorchCompile : Program::kPyTorchEager;
@@ -102,7 +103,7 @@ Framework framework_of(std::string_view mode) {
   return has(mode, "thunder") ? Framework::kThunder : Framework::kNone;
 }
 
-// Whether the words leave open how ranks divide the model.
+// True if the description does not state how ranks divide the model.
 bool leaves_open(const PublishedRun& run) {
   const std::string words = lower_case(run.parallelism);
   return has(words, "not stated") && !has(words, "data parallel");
@@ -123,7 +124,7 @@ RunConfig config_of(const std::vector<GivenOption>& given) {
   return resolved.config;
 }
 
-// A size of an edition, which the figure names.
+// The figure names one of the sizes of an edition.
 void describe_edition(const PublishedRun& run, DescribedRun& described) {
   const std::string edition = run.model_family.substr(kEditionFamily.size());
   if (run.sequence_length.empty() || run.micro_batch.empty()) throw Error("context or batch is not stated");
@@ -162,7 +163,7 @@ void describe_model(const PublishedRun& run, DescribedRun& described) {
   const int64_t sequence = count_in(run.sequence_length);
   if (sequence < 1) throw Error("the sequence length is not stated");
   const bool is_gated = has_any(family, {"llama", "mistral", "qwen", "gemma", "phi-3"});
-  // Whether the head shares the embedding shows in the number of parameters.
+  // The number of parameters shows whether the head shares the embedding.
   const double parameters = number_in(run.parameters).value_or(0);
   const auto width = static_cast<double>(d_model);
   const double attention = width * width * (2 + 2 * static_cast<double>(kv_heads) / static_cast<double>(heads));
@@ -175,7 +176,7 @@ void describe_model(const PublishedRun& run, DescribedRun& described) {
   described.counted_parameters = described.step.parameters - (counts_embedding ? 0 : table);
 
   const auto text = [](int64_t number) { return fmt::format("{}", number); };
-  // Grouped queries stand in gated models; two thirds of d_ff give their three products the work of two.
+  // Only gated editions have grouped queries. With 2/3 of d_ff, their three products do the work of two ungated ones.
   const bool is_llama = is_gated || kv_heads != heads;
   const int64_t feed_forward = is_gated || !is_llama ? d_ff : 2 * d_ff / 3;
   const std::string words[] = {text(d_model),  text(feed_forward), text(heads),
@@ -196,11 +197,11 @@ void describe_model(const PublishedRun& run, DescribedRun& described) {
   described.step.kv_width = static_cast<double>(described.config.model.kv_heads() * described.config.model.d_head());
 }
 
-// Who states no micro-batch takes as many sequences as tensor-parallel ranks hold well, and enough micro-batches to
-// fill a pipeline; without a global batch, the few thousand tokens of a small model.
+// The micro-batch if none is stated: as many sequences as there are tensor-parallel ranks, but few enough to fill a
+// pipeline with micro-batches. If the global batch is not stated either, a few thousand tokens.
 int64_t unstated_micro_batch(const std::optional<double>& global, int64_t sequence, const ParallelLayout& layout) {
   constexpr int64_t kTokens = 8192;
-  constexpr int64_t kForPipeline = 4;  // micro-batches for each rank of a pipeline
+  constexpr int64_t kForPipeline = 4;  // micro-batches per pipeline rank
   if (!global) return std::max<int64_t>(1, kTokens / sequence);
   const int64_t of_rank = std::llround(*global / static_cast<double>(sequence) / static_cast<double>(layout.data()));
   const int64_t most = layout.pipeline > 1 ? of_rank / (kForPipeline * layout.pipeline) : of_rank;
@@ -212,7 +213,7 @@ void describe_batch(const PublishedRun& run, DescribedRun& described) {
   const int64_t sequence = described.config.model.context_length;
   const std::optional<double> global = number_in(run.global_batch_tokens);
   constexpr double kMostTokens = 1e15;
-  if (global && *global > kMostTokens) throw Error("the batch has more tokens than any training");
+  if (global && *global > kMostTokens) throw Error("the batch has too many tokens");
   int64_t micro = count_in(run.micro_batch);
   if (micro < 1) micro = unstated_micro_batch(global, sequence, step.layout);
   const double of_rank = static_cast<double>(micro) * static_cast<double>(sequence);
@@ -223,7 +224,7 @@ void describe_batch(const PublishedRun& run, DescribedRun& described) {
   step.tokens = of_rank / static_cast<double>(step.layout.context);
 }
 
-// "400 Gb/s per node", "4x200 Gb/s RDMA per node": bytes/s in one direction.
+// Bytes/s in one direction for "400 Gb/s per node" or "4x200 Gb/s RDMA per node"; 0 if none is stated.
 double network_of(std::string_view words) {
   const size_t unit = words.find("Gb/s");
   if (unit == std::string_view::npos) return 0;
@@ -237,8 +238,8 @@ double network_of(std::string_view words) {
   return count * each * 1e9 / 8;
 }
 
-// The least division of the model, within nodes first, with which a rank's bytes fit: who does not state a layout has
-// found one that fits.
+// For a run whose layout is not stated, chooses the smallest division of the model that fits in memory, within nodes
+// first.
 void choose_layout(const PublishedRun& run, const DataSheet& machine, DescribedRun& described) {
   constexpr std::array<int64_t, 7> kParts{1, 2, 4, 8, 16, 32, 64};
   constexpr double kUsableShare = 0.95;
@@ -261,7 +262,7 @@ void choose_layout(const PublishedRun& run, const DataSheet& machine, DescribedR
       }
     }
   }
-  throw Error("how the GPUs share the work is not stated, and no way that laptime knows fits");
+  throw Error("the parallel layout is not stated, and no layout that laptime tried fits");
 }
 
 void describe(const PublishedRun& run, DescribedRun& described) {
@@ -285,14 +286,14 @@ void describe(const PublishedRun& run, DescribedRun& described) {
   if (has_any(dtype, {"fp32", "float32"}) && !has(dtype, "16")) config.dtype = Precision::kFloat32;
   if (has(dtype, "tf32")) config.dtype = Precision::kTf32;
   if (described.product_bits == 8 && machine->float8 <= 0)
-    throw Error(fmt::format("the file of {} has no float8 rate", machine->name));
+    throw Error(fmt::format("the machine file of {} has no float8 rate", machine->name));
   const bool is_16_bit = is_mixed(config.dtype);
   described.stores_16_bits = is_16_bit && (!has(dtype, "autocast") || described.program == Program::kMegatron ||
                                            described.step.layout.shard == Shard::kParameters);
   described.framework = framework_of(mode);
   described.fuses_loss = has_any(mode, {"liger", "unsloth"});
   described.compiles_loss = !has(mode, "loss not compiled");
-  // PyTorch's attention wanted a key for each query until enable_gqa came with 2.5; kernels of others do not.
+  // PyTorch's attention needed a key for each query before 2.5 added enable_gqa; other kernels do not.
   described.repeats_heads = described.program != Program::kMegatron && has(lower_case(run.flash_attention), "sdpa");
   if (described.program == Program::kLaptime && has(mode, "compile")) config.mode = Mode::kCompile;
   described.is_recorded = config.mode == Mode::kCompile || has_any(mode, {"cuda graphs", "max-autotune"});
@@ -310,20 +311,20 @@ void describe(const PublishedRun& run, DescribedRun& described) {
   } else if (has(counts, "causal") && !has(counts, "non-causal")) {
     described.counted_attention = CountedAttention::kCausal;
   }
-  // GPT-2 and GPT-3 drop out; flash attention does it within its kernel.
+  // GPT-2 and GPT-3 use dropout; flash attention applies it inside its kernel.
   constexpr double kDropout = 0.1;
   if (described.attention == AttentionKernel::kUnfused && config.model.edition == Edition::kGpt2 &&
       has_any(mode, {"huggingface", "megatron"}))
     config.model.attn_pdrop = config.model.resid_pdrop = config.model.embd_pdrop = kDropout;
-  const bool keeps_attention = described.attention != AttentionKernel::kUnfused && described.program != Program::kLaptime;
+  const bool keeps_attention =
+      described.attention != AttentionKernel::kUnfused && described.program != Program::kLaptime;
   if (keeps_attention) config.keep = "scaled_dot_product_attention";
   if (leaves_open(run)) choose_layout(run, *machine, described);
 }
 
 }  // namespace
 
-// Every part of a machine's name stands in the words; of several machines the longest name counts, so that "GB200" is
-// no b200.
+// Finds the machine whose name's parts all occur in the text. The longest such name wins, so that "GB200" is not b200.
 const DataSheet* machine_of_words(std::string_view hardware) {
   std::string words;
   for (const char c : lower_case(hardware)) {
@@ -332,7 +333,7 @@ const DataSheet* machine_of_words(std::string_view hardware) {
   const DataSheet* found = nullptr;
   for (const DataSheet& machine : known_machines()) {
     std::string_view name = machine.name;
-    if (name.ends_with('x')) name.remove_suffix(1);  // "MI300" of a GPU with all its parts is the MI300X
+    if (name.ends_with('x')) name.remove_suffix(1);  // "MI300" without a suffix means the full GPU, MI300X
     bool fits = true;
     for (size_t begin = 0; begin < name.size();) {
       const size_t end = std::min(name.find('-', begin), name.size());

@@ -1,4 +1,4 @@
-// Lines and tables of steps of several ranks.
+// Formats plans for several ranks as lines and tables.
 #include "cluster/parallel_answer.h"
 
 #include <fmt/format.h>
@@ -88,7 +88,7 @@ Table plan_table(const std::vector<ParallelPlan>& plans, const ParallelQuery& qu
   return table;
 }
 
-// "8.1 s per step on 8 h100, 65,000 tokens/s (2.5 s to 3.4 s)".
+// For example "8.1 s per step on 8 h100, 65,000 tokens/s (2.5 s to 3.4 s)".
 std::string step_words(const ParallelPlan& plan, const ParallelQuery& query) {
   std::string words = fmt::format("{} per step", brief_seconds(plan.time.step));
   if (plan.low) words += fmt::format(" ({} to {})", brief_seconds(*plan.low), brief_seconds(*plan.high));
@@ -102,7 +102,7 @@ std::string place_words(const ParallelPlan& plan) {
   return fmt::format("{} {} {}", plan.run.step.layout.ranks, machine_name(plan), choice_of(plan).words());
 }
 
-// Names the parts that make a plan slower than the best, or says why it is no choice.
+// Names the parts that make a plan slower than the best one, or says why it cannot be used.
 std::string drawback(const ParallelPlan& plan, const ParallelPlan& best) {
   if (!plan.fits()) return fit_words(plan);
   std::vector<std::string> reasons;
@@ -149,12 +149,12 @@ PointAnswer best_answer(const std::vector<ParallelPlan>& found, const ParallelQu
   constexpr size_t kNext = 3;
   PointAnswer answer{.name = "best"};
   if (found.empty()) {
-    answer.say("no way to divide this step: the batch, heads and layers leave a rest");
+    answer.say("no layout divides this step: batch, heads and layers are not divisible");
     return answer;
   }
   const ParallelPlan& best = found.front();
   answer.say(best.fits() ? fmt::format("fastest that fits: {}: {}", place_words(best), step_words(best, query))
-                         : fmt::format("none of {} ways fits; the smallest: {}: {}", found.size(), place_words(best),
+                         : fmt::format("none of {} layouts fits; the smallest: {}: {}", found.size(), place_words(best),
                                        fit_words(best)));
   Table next{.name = "next", .columns = columns_from("<layout=next; step_s=step; peak_bytes=GPU@1; <reason=why not")};
   std::vector<ParallelPlan> shown{best};

@@ -1,4 +1,4 @@
-// parallel_answer: steps of several ranks as lines and tables, for `laptime plan --ranks`.
+// parallel_answer: plans for several ranks as lines and tables, for `laptime plan --ranks`.
 #pragma once
 
 #include <map>
@@ -18,24 +18,25 @@ constexpr auto choices_of(ParallelSort) {
                     Choice<ParallelSort>{ParallelSort::kCost, "cost"}};
 }
 
-// Prices of an hour of one device, by the name of its machine. Error as read_prices.
+// Price per device and hour, keyed by the name of the machine.
 using Prices = std::map<std::string, double>;
 
-// Lines such as `h100 = 2.5`. Error with the place for anything but a positive number, and for an unknown machine.
+// Parses lines such as `h100 = 2.5`. Throws Error with the line for anything but a positive number, and for an unknown
+// machine.
 Prices parse_prices(std::string_view text, std::string_view name);
 Prices read_prices(const std::string& path);
 
 struct ParallelQuery {
-  double tokens = 1e9;  // of the training whose time and cost are told
+  double tokens = 1e9;  // tokens of the training whose time and cost are shown
   Prices prices{};
   ParallelSort sort = ParallelSort::kTime;
   bool verbose = false;
 };
 
-// A row for each plan: time, what of it is exposed, bytes by category, and what makes it fit.
+// One row per plan: time, exposed communication, bytes by category, and options that make it fit.
 PointAnswer parallel_answer(std::vector<ParallelPlan> plans, const ParallelQuery& query);
 
-// Tells the result of best_plans: the fastest that fits, and why the next three are not it.
+// Shows the result of best_plans: the fastest plan that fits, and why the next three are worse.
 PointAnswer best_answer(const std::vector<ParallelPlan>& found, const ParallelQuery& query);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Plans steps of several ranks.
+// Plans steps of several ranks, and searches for the fastest plan.
 #include "cluster/parallel_plan.h"
 
 #include <algorithm>
@@ -12,9 +12,9 @@
 namespace laptime {
 namespace {
 
-constexpr double kUsableShare = 0.95;  // of a device's memory, as prepare/memory_check takes
+constexpr double kUsableShare = 0.95;  // fraction of a device's memory; prepare/memory_check uses the same
 
-// Error for a division that leaves a rest.
+// Throws Error unless `parts` divides `whole`.
 void require_division(int64_t whole, int64_t parts, std::string_view what, std::string_view by) {
   if (parts < 1 || whole % parts != 0)
     throw Error(fmt::format("{} ({}) must be divisible by {} ({})", what, whole, by, parts));
@@ -33,7 +33,7 @@ DescribedRun describe(const RunConfig& config, Program program, const ParallelCh
   run.config.model.batch_size = model.batch_size / (layout.data() * choice.micro_batches);
   run.config.micro_batches = 1;
   run.config.recompute = "none";
-  // Megatron and laptime's compile mode have attention in one kernel; other programs where --keep names it.
+  // Megatron and laptime's compile mode fuse attention; other programs only if --keep names it.
   const bool is_ours = program == Program::kLaptime;
   const bool has_flash = program == Program::kMegatron || (is_ours && config.mode == Mode::kCompile) ||
                          (config.keep && config.keep->find("attention") != std::string::npos);

@@ -1,4 +1,4 @@
-// ParallelPlan: what a step takes and holds on several devices, and the search for the fastest way that fits.
+// ParallelPlan: time and memory of a step on several devices, and the search for the fastest plan that fits.
 #pragma once
 
 #include <cstdint>
@@ -15,36 +15,36 @@ namespace laptime {
 struct ParallelPlan {
   DescribedRun run;
   int64_t batch = 0;      // sequences of all ranks in a step
-  std::string refusal{};  // why it cannot be predicted; empty if it can
+  std::string refusal{};  // why the plan cannot be predicted; empty if it can
   ParallelTime time{};
-  std::optional<double> low{}, high{};  // seconds of a step; none where nobody published such runs
+  std::optional<double> low{}, high{};  // seconds of a step; none if no such runs are published
   RankBytes bytes{};
   double available = 0;  // bytes of a device that a program may use
-  std::string remedy{};  // what makes a plan fit that does not; empty if it fits, or if nothing does
+  std::string remedy{};  // options that make the plan fit; empty if it fits, or if no options help
 
   bool fits() const { return refusal.empty() && bytes.total() <= available; }
   double tokens_per_second() const { return run.tokens / time.step; }
 };
 
-// How ranks divide a step, and what they recompute.
+// How ranks divide a step, and which activations they recompute.
 struct ParallelChoice {
   ParallelLayout layout;
   Checkpointing checkpointing = Checkpointing::kNone;
-  int64_t micro_batches = 1;  // of a rank
+  int64_t micro_batches = 1;  // per rank
 
   std::string brief() const;  // "shard parameters, tensor 2, 4 micro, recompute"
   std::string words() const;  // "--shard parameters --tensor-parallel 2 --micro-batches 4 --recompute block"
 };
 
-// `config` is the step of all ranks on one described machine: its batch is that of all ranks.
+// `config` is the step of all ranks, including their whole batch, on one described machine.
 ParallelPlan plan_parallel(const RunConfig& config, Program program, const ParallelChoice& choice, SharePlans& plans);
 
-// The options of the least change that makes the step fit: recomputation, sharding, micro-batches of one sequence,
-// tensor parallel ranks, in this order; empty if none does.
+// The smallest change of options that makes the step fit, trying recomputation, sharding, micro-batches of one sequence
+// and tensor parallel ranks, in this order; empty if none does.
 std::string remedy_of(const RunConfig& config, Program program, const ParallelChoice& choice, SharePlans& plans);
 
-// Every way to divide the step among so many ranks, the fastest that fit first, then those that do not fit, the
-// smallest first. Tensor parallel ranks stay within a node.
+// All ways to divide the step among `ranks` ranks: first those that fit, from fastest to slowest, then the others, from
+// smallest to largest. Tensor parallel ranks stay within a node.
 std::vector<ParallelPlan> best_plans(const RunConfig& config, Program program, int64_t ranks, SharePlans& plans);
 
 ParallelChoice choice_of(const ParallelPlan& plan);

@@ -1,4 +1,4 @@
-// Predicts the quantity of each figure from the time of its step.
+// Predicts published figures from the predicted time of a step.
 #include "cluster/predicted_run.h"
 
 #include <algorithm>
@@ -12,11 +12,11 @@
 namespace laptime {
 namespace {
 
-// Published peaks are within these multiples of the prediction (docs/predictions.md).
+// Published peaks of memory lie between these multiples of the prediction (docs/predictions.md).
 constexpr double kMemoryLow = 0.9;
 constexpr double kMemoryHigh = 1.25;
 
-// How a quantity follows from the seconds of a step.
+// Quantities that follow from the seconds of a step, and the peak of memory.
 enum class Quantity : uint8_t {
   kTokensOfRank,
   kTokens,
@@ -46,14 +46,14 @@ std::optional<Quantity> quantity_of(std::string_view word) {
   return found == kQuantities.end() ? std::nullopt : std::optional(found->second);
 }
 
-// FLOPs of a token as the source counts them; `executes` counts recomputed ones too.
+// FLOPs per token as the source counts them; `executes` also counts recomputed ones.
 double flops_of_token(const DescribedRun& run, bool executes) {
   const double parameters = 6 * run.counted_parameters;
   double attention = 12 * static_cast<double>(run.step.layers) * run.step.d_model *
                      static_cast<double>(run.config.model.context_length);
   if (run.counted_attention == CountedAttention::kCausal) attention /= 2;
   if (run.counted_attention == CountedAttention::kNone) attention = 0;
-  constexpr double kRecomputed = 1.0 / 3;  // of forward and backward
+  constexpr double kRecomputed = 1.0 / 3;  // relative to forward and backward
   const double again = executes ? kRecomputed : 0;
   const bool recomputes_all = run.step.checkpointing == Checkpointing::kFull;
   const bool recomputes_attention = recomputes_all || run.step.checkpointing == Checkpointing::kAttention;
@@ -67,7 +67,7 @@ double peak_of(const DescribedRun& run, const DataSheet& machine) {
   return is_mixed(run.config.dtype) ? machine.bfloat16 : machine.float32;
 }
 
-// The quantity times the seconds of a step, or 0 for seconds themselves.
+// Returns the product of the quantity and the seconds of a step, or 0 if the quantity is a time or memory.
 double work_of_quantity(Quantity quantity, const DescribedRun& run, const DataSheet& machine) {
   const auto ranks = static_cast<double>(run.step.layout.ranks);
   switch (quantity) {
@@ -98,7 +98,7 @@ double PredictedRun::value() const { return *number_in(run.value); }
 
 namespace {
 
-// Most sources print what was allocated at most; some what the allocator held.
+// Most sources state the peak of allocated bytes; some state the bytes that the allocator reserved.
 double predicted_gibibytes(const PredictedRun& run) {
   constexpr double kGibibyte = 1 << 30;
   const RankBytes bytes = bytes_of(run.described);

@@ -1,4 +1,4 @@
-// PredictedRun: a published figure beside what laptime predicts for it.
+// PredictedRun: a published figure and laptime's prediction of it.
 #pragma once
 
 #include <optional>
@@ -15,10 +15,10 @@ struct PredictedRun {
   DescribedRun described;
   std::string refusal;               // why there is no prediction; empty if there is one
   std::optional<double> predicted;   // in the unit of the quantity
-  std::optional<double> low, high;   // 90 % of published figures of such runs; none where too few are known
-  std::optional<ParallelTime> time;  // none where the quantity is no time
-  double published_seconds = 0, predicted_seconds = 0;  // by the figure, and for it
-  size_t share = 0;                                     // index of its share
+  std::optional<double> low, high;   // range of 90 % of published figures for such runs; none if too few are known
+  std::optional<ParallelTime> time;  // none if the quantity is not a time
+  double published_seconds = 0, predicted_seconds = 0;  // of the step, by the figure and by the prediction
+  size_t share = 0;                                     // index in PredictedRuns::shares
 
   double value() const;
   double error() const { return *predicted / value() - 1; }
@@ -26,7 +26,7 @@ struct PredictedRun {
 
 struct PredictedRuns {
   std::vector<PredictedRun> runs;
-  std::vector<std::vector<ShareLaunch>> shares;  // of ranks, each planned once
+  std::vector<std::vector<ShareLaunch>> shares;  // launches of each distinct share of a rank
 };
 
 PredictedRuns predict_runs(std::vector<PublishedRun> runs);

@@ -1,4 +1,4 @@
-// Reads prices of devices.
+// Reads device prices.
 #include <algorithm>
 
 #include "base/error.h"
@@ -15,7 +15,7 @@ Prices parse_prices(std::string_view text, std::string_view name) {
   for (const TomlEntry& entry : in_file_order(table)) {
     const std::string where = fmt::format("{}:{}: {}", name, entry.position.line, entry.key);
     if (std::ranges::find(known_machines(), entry.key, &DataSheet::name) == known_machines().end())
-      throw Error::format("{}: unknown machine{}; laptime list devices has their names", where,
+      throw Error::format("{}: unknown machine{}; laptime list devices shows the known ones", where,
                           did_you_mean_machine(entry.key));
     const std::optional<double> price = entry.value->is_number() ? entry.value->value<double>() : std::nullopt;
     if (!price || !(*price > 0 && *price < 1e6))
@@ -27,7 +27,7 @@ Prices parse_prices(std::string_view text, std::string_view name) {
 
 Prices read_prices(const std::string& path) {
   const std::string text =
-      InputFile(path, "price file").read_all(kMaxMachineFileBytes, "a price file has a line for each machine");
+      InputFile(path, "price file").read_all(kMaxMachineFileBytes, "a price file has one line per machine");
   return parse_prices(text, path);
 }
 

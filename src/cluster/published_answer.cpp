@@ -1,4 +1,4 @@
-// Tables of predicted and published figures.
+// Builds tables of predicted and published figures.
 #include "cluster/published_answer.h"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace {
 
 using Figures = std::vector<const PredictedRun*>;
 
-// Sizes of errors, ascending.
+// Absolute errors, ascending.
 std::vector<double> sizes_of(const Figures& figures) {
   std::vector<double> sizes;
   sizes.reserve(figures.size());
@@ -60,7 +60,7 @@ void add_groups(Table& table, const Grouping& grouping, const Figures& figures) 
 
 Table rows_of(const PredictedRuns& predicted, bool flagged, std::string name) {
   Table table{.name = std::move(name),
-              .title = flagged ? "Flagged by who collected them:" : "Figures:",
+              .title = flagged ? "Doubted by the person who collected them:" : "Figures:",
               .columns = columns_from("<id=id; <quantity=quantity; value=published; predicted=predicted; low=low@2; "
                                       "high=high@2; error=error; <reason=not predicted because@1")};
   for (TableColumn& column : table.columns) {
@@ -123,7 +123,7 @@ PointAnswer published_answer(const PredictedRuns& predicted, const std::string& 
   const Figures figures = predicted_figures(predicted, false);
   answer.say(published_conclusion(predicted));
   if (const Figures flagged = predicted_figures(predicted, true); !flagged.empty())
-    answer.say(fmt::format("{} flagged by who collected them, apart: median error {}",
+    answer.say(fmt::format("{} doubted by the person who collected them, not included: median error {}",
                            counted(flagged.size(), "figure"),
                            percent_text(percentile_of_sorted(sizes_of(flagged), 0.5))));
   std::map<std::string, int64_t> reasons;

@@ -1,4 +1,4 @@
-// published_answer: how far predictions are from published figures, for `laptime plan --published`.
+// published_answer: the deviation of predictions from published figures, for `laptime plan --published`.
 #pragma once
 
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace laptime {
 
-// A line on all figures, errors by hardware, program, size and source, and a row for each figure; flagged figures
-// apart. People see the rows with `verbose`.
+// A summary line, tables of errors by hardware, program, size and source, and a row for each figure. Flagged figures
+// are separate. A terminal shows the rows only with `verbose`.
 PointAnswer published_answer(const PredictedRuns& predicted, const std::string& name, bool verbose);
 
-// "914 of 1120 figures predicted: median error 4.7 %, 90 % within 15 %", without flagged ones.
+// For example "914 of 1120 figures predicted: median error 4.7 %, 90 % within 15 %". Excludes flagged figures.
 std::string published_conclusion(const PredictedRuns& predicted);
 
-// "pytorch-eager, one GPU".
+// For example "pytorch-eager, one GPU".
 std::string program_words(const DescribedRun& run);
 
-// The launches of each share and the numbers of each run that times are predicted from, for tools/fit_machines.
+// The launches of each share, and for each run the numbers from which times are predicted. Input of tools/fit_machines.
 PointAnswer published_work_answer(const PredictedRuns& predicted, const std::string& name);
 
 }  // namespace laptime

@@ -35,7 +35,7 @@ void check_columns(const std::vector<std::string>& header, std::string_view name
       throw Error::format("{}:1: unknown column {}{} (columns: {})", name, quote(column), did_you_mean(column, known),
                           joined(known, ", "));
     if (std::ranges::count(header, column) > 1)
-      throw Error::format("{}:1: the column {} stands twice; leave one out", name, quote(column));
+      throw Error::format("{}:1: the column {} occurs twice; remove one", name, quote(column));
   }
   for (const std::string_view column : known) {
     if (std::ranges::find(header, column) == header.end())
@@ -101,7 +101,7 @@ std::vector<PublishedRun> parse_published_runs(std::string_view csv, std::string
     line += static_cast<size_t>(std::max<std::ptrdiff_t>(0, std::ranges::count(taken, '\n') - 1));
     if (cells.size() == 1 && cells[0].empty()) continue;
     if (cells.size() != header.size())
-      throw Error::format("{}:{}: {} cells where the header has {}; quote cells that hold commas", name, begin,
+      throw Error::format("{}:{}: {} cells, but the header has {}; quote cells that contain commas", name, begin,
                           cells.size(), header.size());
     PublishedRun run;
     PublishedRun::visit_fields(run, [&](const char* column, std::string& cell) {
@@ -109,7 +109,7 @@ std::vector<PublishedRun> parse_published_runs(std::string_view csv, std::string
     });
     const std::optional<double> value = whole_number(run.value);
     if (!value || !(*value > 0 && *value < 1e30))
-      throw Error::format("{}:{}: value: {} is no positive number; leave out rows without a value", name, begin,
+      throw Error::format("{}:{}: value: {} is not a positive number; leave out rows without a value", name, begin,
                           quote(run.value));
     runs.push_back(std::move(run));
   }

@@ -1,4 +1,4 @@
-// PublishedRun: a figure that somebody published of a training run, with the words in which it is described.
+// PublishedRun: a published figure of a training run, with its published description.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace laptime {
 
-// A row of published/clusters.csv, whose columns published/README.md explains. Cells are kept as they are written.
+// A row of published/clusters.csv, whose columns published/README.md explains. Cells keep their original text.
 struct PublishedRun {
   std::string id, source, source_commit_or_date, hardware, gpus, nodes, interconnect, model_family, model_name;
   std::string parameters, layers, d_model, d_ff, heads, kv_heads, vocab, sequence_length, micro_batch;
@@ -22,25 +22,25 @@ struct PublishedRun {
                  global_batch_tokens, dtype, mode, flash_attention, parallelism, activation_checkpointing, quantity,
                  value, note)
 
-  // Who collected the figure doubts it, and says so in the note.
+  // True if the person who collected the figure doubts it; the note says why.
   bool is_flagged() const { return note.find("FLAG") != std::string::npos; }
 };
 
 inline constexpr size_t kMaxPublishedBytes = size_t{16} << 20U;
 
-// Columns may stand in any order; a table in the columns of published/figures.csv is read as well, its rows as runs of
-// one GPU, without those that ran out of memory. Error that names `name` and the line for a missing or unknown column,
-// a line with another number of cells, and a value that is no number.
+// Columns may be in any order. Also reads tables with the columns of published/figures.csv, as runs of one GPU, without
+// rows that ran out of memory. Throws Error with `name` and the line for a missing or unknown column, a line with a
+// wrong number of cells, and a malformed number.
 std::vector<PublishedRun> parse_published_runs(std::string_view csv, std::string_view name);
 
-// The figures of a table, or of records in a file whose name ends in .json or .jsonl. Error as parse_published_runs and
-// read_records, and if the file cannot be read.
+// Reads the figures of a table, or of records in a file whose name ends in .json or .jsonl. Throws Error like
+// parse_published_runs and read_records, and if the file cannot be read.
 std::vector<PublishedRun> read_published_runs(const std::string& path);
 
-// Begins the family of a model that is a size of an edition: "edition 2025".
+// Prefix of the family of a model that is a size of an edition: "edition 2025".
 inline constexpr std::string_view kEditionFamily = "edition ";
 
-// The first number of a text, such as 80 of "80 GB"; none without one.
+// The first number in a text, such as 80 in "80 GB"; none if there is none.
 std::optional<double> number_in(std::string_view text);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// Plans two layers of a share, and counts the launches of one.
+// Plans two layers of a rank's share, and counts the launches of one.
 #include "cluster/rank_share.h"
 
 #include <algorithm>
@@ -13,10 +13,10 @@
 namespace laptime {
 namespace {
 
-constexpr double kReachedFloat8 = 0.8;  // of what products reach of the 16-bit rate, that narrower ones reach of theirs
+constexpr double kReachedFloat8 = 0.8;  // fraction of peak that float8 products reach, relative to 16-bit ones
 constexpr double kReachedFloat4 = 0.6;
-// Flash attention's rate over that of the best kernel of the machine: its first version (Dao et al. 2022), and on
-// machines with 8-bit tensor cores the second (Dao 2023), whose kernels were made for the generation before.
+// Rate of flash attention relative to the best kernel of the machine: version 1 (Dao et al. 2022) relative to version
+// 2, and, on machines with 8-bit tensor cores, version 2 (Dao 2023), which was written for the previous generation.
 constexpr double kFirstKernel = 0.55;
 constexpr double kSecondKernel = 0.6;
 constexpr int64_t kPlannedLayers = 2;
@@ -42,14 +42,14 @@ double bytes_in_16_bits(const PlanStep& step) {
   return std::min(static_cast<double>(step.bytes), 2.0 * static_cast<double>(elements));
 }
 
-// Ranks of a model compute their parts of the loss op by op in float32 (Megatron's vocabulary-parallel cross-entropy,
-// in programs that do not fuse it), which moves more bytes than the loss of one device.
+// Without fusion, ranks that divide a model compute the loss op by op in float32 (like Megatron's vocabulary-parallel
+// cross-entropy), which moves more bytes than the loss of one device.
 constexpr double kParallelLoss = 3;
 bool writes_loss_out(const DescribedRun& run) {
   return run.program == Program::kPyTorchEager && run.step.layout.tensor * run.step.layout.pipeline > 1;
 }
 
-// Programs that fuse scaling, mask and softmax launch the softmax alone.
+// True for an elementwise launch that the program fuses with softmax: scaling or mask.
 bool is_fused(const PlanStep& step, Program program) {
   return program == Program::kMegatron && step.work_class == WorkClass::kElementwise && !step.region.range.empty();
 }
@@ -81,7 +81,7 @@ std::vector<ShareLaunch> share_launches(const DescribedRun& run, const Prepared&
   const double speedup = product_speedup(run.product_bits, machine);
   using Key = std::tuple<Phase, bool, LaunchWork::Kind, int64_t, int64_t, int64_t, double, double>;
   std::map<Key, ShareLaunch> launches;
-  // Tensor-parallel ranks divide what stands between products along the sequence (Korthikanti et al. 2022).
+  // Between products, tensor-parallel ranks divide the sequence (Korthikanti et al. 2022).
   const auto tensor = static_cast<double>(run.step.layout.tensor);
   for (const PlanStep& step : share.plan.steps) {
     if (step.region.layer >= 0 && step.region.layer != kPlannedLayers - 1) continue;
@@ -152,7 +152,8 @@ const DataSheet& machine_of(const DescribedRun& run) {
   const std::vector<DataSheet>& machines = known_machines();
   const auto found = std::ranges::find(machines, name, &DataSheet::name);
   if (found == machines.end())
-    throw Error::format("machine {}: several ranks are predicted for machines of laptime list devices", quote(name));
+    throw Error::format("machine {}: several ranks are predicted only for the machines in laptime list devices",
+                        quote(name));
   return *found;
 }
 

@@ -1,5 +1,5 @@
-// States for each program what it keeps. The functions named here are those of its repository; docs/predictions.md says
-// which terms were read there, and which were found by published peaks.
+// Describes which values each program stores. Functions named here are in that program's repository.
+// docs/predictions.md says which terms come from its source code, and which were fitted to published peaks.
 #include "cluster/stored_types.h"
 
 #include "model/gpt/editions.h"
@@ -10,10 +10,10 @@ namespace {
 constexpr double kShort = 2;  // bytes of a 16-bit value
 constexpr double kLong = 4;
 
-// Bytes that a norm keeps of each of its values.
+// Bytes saved per value of a norm.
 double norm_bytes(const DescribedRun& run) {
   constexpr double kFused = 2 * kShort;                             // input and output
-  if (run.framework == Framework::kNvFuser) return kFused + kLong;  // it saves too much (lightning-thunder #1368)
+  if (run.framework == Framework::kNvFuser) return kFused + kLong;  // more than needed (lightning-thunder #1368)
   if (run.program != Program::kPyTorchEager || run.fuses_loss || run.framework == Framework::kNanotron) return kFused;
   if (gpt_edition(run.config.model.edition).norm == nn::NormKind::kLayer)
     return run.stores_16_bits ? kFused : kLong + kShort;
@@ -22,19 +22,19 @@ double norm_bytes(const DescribedRun& run) {
   return kLong + kShort + (run.framework == Framework::kDeepSpeed ? kShort : kLong);
 }
 
-// Bytes of a logit at the peak of the loss.
+// Bytes per logit at the peak of the loss.
 double logit_bytes(const DescribedRun& run) {
   if (run.fuses_loss) return 0;
-  const double stored = run.moments_16_bits ? kShort : kLong;  // of what the loss computes
-  // Logits, their logarithms, and the gradients of both, as torch.nn.functional.cross_entropy computes them one by one;
-  // for a divided vocabulary, the backward of torch's loss_parallel also holds the exponentials.
+  const double stored = run.moments_16_bits ? kShort : kLong;  // bytes of each value that the loss computes
+  // Logits, their logarithms, and the gradients of both, as torch.nn.functional.cross_entropy computes them one after
+  // the other. If the vocabulary is divided, the backward of torch's loss_parallel also holds the exponentials.
   const double written_out = kShort + (run.step.layout.tensor > 1 ? 4 : 3) * stored;
   switch (run.program) {
     case Program::kMegatron: return kShort + kLong;  // in float32, in place (vocab_parallel_cross_entropy)
     case Program::kPyTorchCompile:
-      // nvFuser writes the loss of a compiled model out (lightning-thunder #1654).
+      // nvFuser does not fuse the loss (lightning-thunder #1654).
       if (run.framework == Framework::kNvFuser) return kShort + 3 * kLong;
-      return run.compiles_loss ? 2 * kShort : written_out;  // logits, and their gradient
+      return run.compiles_loss ? 2 * kShort : written_out;  // logits and their gradient
     case Program::kPyTorchEager:
       // Logits in float32, and their exponentials, which become their gradient in place (sharded_cross_entropy).
       return run.framework == Framework::kNanotron ? 2 * kLong : written_out;

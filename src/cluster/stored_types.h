@@ -1,4 +1,4 @@
-// stored_types: how the program of a run stores a training, and which values it keeps for backward.
+// stored_types: how the program of a run stores its state, and which values it saves for backward.
 #pragma once
 
 #include "cluster/described_run.h"

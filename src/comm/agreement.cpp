@@ -9,8 +9,8 @@ namespace {
 std::byte* bytes_of(int64_t& number) { return reinterpret_cast<std::byte*>(&number); }
 std::byte* bytes_of(std::string& text) { return reinterpret_cast<std::byte*>(text.data()); }
 
-// Gives `own` to the ranks for which sends(rank) holds, and returns the texts of the ranks for which receives(rank)
-// holds; the others are empty.
+// Sends `own` to the ranks for which sends(rank) holds, and returns the texts received from the ranks for which
+// receives(rank) holds; the others are empty.
 template <class Sends, class Receives>
 std::vector<std::string> swap_texts(Group& group, std::string own, const Sends& sends, const Receives& receives) {
   const auto size = static_cast<size_t>(group.size());

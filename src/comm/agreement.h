@@ -1,4 +1,4 @@
-// Agreements between ranks outside of steps: texts, and decisions that all of them take alike.
+// Exchanges texts and decisions between ranks outside of steps.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace laptime {
 
-// The text of rank 0. Every rank calls it; the text of the others is ignored.
+// Returns the text of rank 0. Every rank calls it; the argument of other ranks is ignored.
 std::string broadcast(Group& group, const std::string& text);
-// The texts of all ranks, in their order, on every rank.
+// Returns the texts of all ranks, in rank order, on every rank.
 std::vector<std::string> gather(Group& group, const std::string& text);
-// The decision of rank 0, after every rank has come to it.
+// Returns the decision of rank 0 when every rank has called it.
 bool decide(Group& group, bool own);
 
 }  // namespace laptime

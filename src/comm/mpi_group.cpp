@@ -1,4 +1,4 @@
-// Exchanges messages by MPI, and watches the rank before this one.
+// Exchanges messages through MPI, and monitors the previous rank.
 #include "comm/mpi_group.h"
 
 #include <sched.h>
@@ -58,7 +58,7 @@ void MpiGroup::hear() {
 }
 
 void MpiGroup::beat(Seconds now) {
-  // More has passed only if this process was suspended, and then the others probably were too.
+  // A longer gap means that this process was suspended, and then the other ranks probably were too.
   silent_ += std::min(now - looked_, 2 * kLookEvery);
   looked_ = now;
   int is_done = 0;
@@ -97,7 +97,7 @@ void MpiGroup::exchange(std::span<const Message> outgoing, std::span<const Messa
       mpi_.isend(data, bytes, mpi_.byte, message.peer, kDataTag, mpi_.comm_world, request);
     });
   }
-  // Looks often at first, and then leaves the core to threads that compute.
+  // Polls in quick succession at first, then yields the core to computing threads.
   constexpr int64_t kOftenPolls = 200;
   constexpr int64_t kYieldPolls = 4000;
   constexpr int64_t kPollsPerLook = 64;

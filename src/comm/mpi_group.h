@@ -14,16 +14,16 @@
 
 namespace laptime {
 
-// Each rank sends a sign of life to the next one twice a second, also while it computes, and hears those of the rank
-// before it. A rank that has been silent for kSilence ends the run.
+// Each rank sends a heartbeat to the next rank twice a second, even while it computes, and receives the previous
+// rank's. If that rank is silent for kSilence, the run ends.
 class MpiGroup : public Group {
  public:
   static constexpr Seconds kSilence{6};
 
-  // Initialises MPI, once in a process. `lost` is told that a rank is silent, "rank 1 of 4 has been silent for 6 s",
-  // before all ranks are ended.
+  // Initialises MPI, which is possible once per process. If a rank is silent, calls `lost` with a message, "rank 1 of 4
+  // has been silent for 6 s", before ending all ranks.
   MpiGroup(const MpiLibrary& mpi, std::function<void(const std::string&)> lost);
-  // Ends MPI. Every rank must come to it.
+  // Finalises MPI. Every rank must do this.
   ~MpiGroup() override;
 
   int rank() const override { return rank_; }
@@ -35,7 +35,7 @@ class MpiGroup : public Group {
   void abort() const { mpi_.abort(mpi_.comm_world, 1); }
 
  private:
-  // Sends a sign of life if one is due, and looks for those of the rank before.
+  // Sends a heartbeat if one is due, and receives those of the previous rank.
   void beat(Seconds now);
   void hear();
 
@@ -51,7 +51,7 @@ class MpiGroup : public Group {
   char sign_ = 0, heard_ = 0;
   MpiLibrary::Request sending_, hearing_;
   Seconds sent_{}, looked_{}, silent_{};
-  std::jthread idle_;  // sends and hears signs of life outside of exchanges
+  std::jthread idle_;  // sends and receives heartbeats outside of exchanges
 };
 
 }  // namespace laptime

@@ -1,12 +1,12 @@
-// MpiLibrary: the functions of Open MPI, which is loaded when ranks are asked for. The program does not link it.
+// MpiLibrary: the functions of Open MPI. The program does not link the library, and loads it only for several ranks.
 #pragma once
 
 #include <string>
 
 namespace laptime {
 
-// The names and types are those of the MPI standard, in the binary interface of Open MPI 4 and 5 (libmpi.so.40):
-// handles are addresses of objects in the library, and a null status is one that nobody reads.
+// Names and types follow the MPI standard, with the binary interface of Open MPI 4 and 5 (libmpi.so.40): handles are
+// addresses of objects in the library, and a null status is ignored.
 struct MpiLibrary {
   using Handle = void*;
   using Request = void*;
@@ -29,9 +29,9 @@ struct MpiLibrary {
 
 inline constexpr int kMpiThreadSerialized = 2;
 
-// Null where the library is not installed.
+// Null if the library is not installed.
 const MpiLibrary* mpi_library();
-// Why there is no library, and how to get it; empty where there is one. Loads nothing for good.
+// Why the library is missing, and how to install it; empty if it is installed. Does not keep the library loaded.
 std::string missing_mpi();
 
 }  // namespace laptime

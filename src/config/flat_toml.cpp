@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::string_view kBareKey = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
 
-// Whether a line begins "key =".
+// True if a line begins "key =".
 bool starts_with_key(std::string_view line) {
   const size_t key_end = std::min(line.find_first_not_of(kBareKey), line.size());
   const std::string_view rest = line.substr(key_end);
@@ -133,7 +133,7 @@ void check_syntax(std::string_view text, std::string_view name) {
   }
 }
 
-// Whether a line has a comma between two digits, outside an array.
+// True if a line has a comma between two digits, outside an array.
 bool is_decimal_comma(std::string_view text, size_t line) {
   for (size_t number = 1; number < line; ++number) text.remove_prefix(std::min(text.find('\n') + 1, text.size()));
   text = text.substr(0, text.find('\n'));

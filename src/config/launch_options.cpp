@@ -1,4 +1,4 @@
-// Reads the words of a launcher and the part of a sweep.
+// Parses a launcher command and the part of a sweep.
 #include "config/launch_options.h"
 
 #include <charconv>
@@ -9,7 +9,7 @@
 namespace laptime {
 namespace {
 
-// A whole number of at most a million; none for any other text.
+// Parses a whole number of at most a million; none for any other text.
 std::optional<int64_t> count_of(std::string_view text) {
   constexpr int64_t kMost = 1'000'000;
   int64_t number = 0;
@@ -27,7 +27,7 @@ SweepPart part_of_array(std::string_view where, const SlurmJob& job) {
     throw Error::format(
         "{} slurm: this is not a task of a job array; submit one with sbatch --array=1-8, or give {} 1/8", where,
         where);
-  // A gap is seen only by tasks behind it, an array that begins later by all: it may be a part that is run again.
+  // A task can detect only the gaps before it. An array that starts above 1 is rejected, because it may rerun one part.
   if (*first > 1 || *task - *first >= *count)
     throw Error::format(
         "{} slurm: the tasks of the job array must be numbered from 0 or 1 without gaps; this is task {} of {} from "
@@ -38,7 +38,7 @@ SweepPart part_of_array(std::string_view where, const SlurmJob& job) {
 
 std::vector<std::string> srun_words(const SlurmJob& job) {
   std::vector<std::string> words{"srun", "--nodes=1", "--ntasks=1", "--exclusive", "--quiet"};
-  // A step gets only the cores that it asks for; outside of a job srun asks for a whole node.
+  // Within a job, srun gives a step one core unless told otherwise; outside of a job it allocates a whole node.
   const std::string& cores = job.cpus_per_task.empty() ? job.cpus_on_node : job.cpus_per_task;
   if ((!job.job_id.empty() || !job.cpus_per_task.empty()) && !cores.empty())
     words.push_back("--cpus-per-task=" + cores);
@@ -63,7 +63,7 @@ std::vector<std::string> parse_launcher(std::string_view where, std::string_view
   if (text == kSlurm) return srun_words(job);
   std::vector<std::string> words;
   std::string word;
-  bool is_word = false;  // an empty word in quotes is one, too
+  bool is_word = false;  // an empty word in quotes is a word, too
   char quoted_by = '\0';
   for (const char c : text) {
     if (quoted_by != '\0') {
@@ -81,7 +81,7 @@ std::vector<std::string> parse_launcher(std::string_view where, std::string_view
     }
   }
   if (is_word) words.push_back(std::move(word));
-  if (quoted_by != '\0') throw Error::format("{}: a quote in {} does not end", where, quote(text));
+  if (quoted_by != '\0') throw Error::format("{}: a quote in {} is not closed; close it", where, quote(text));
   if (words.empty() || words.front().empty())
     throw Error::format("{}: no command; give one that runs its arguments, for example 'srun -N1 -n1 --exclusive'",
                         where);

@@ -11,7 +11,8 @@
 
 namespace laptime {
 
-// One of `count` parts of a sweep, which together are the whole: every count-th point from the index-th on.
+// One of `count` parts of a sweep: every count-th point, starting with the index-th. Together the parts are the whole
+// sweep.
 struct SweepPart {
   int64_t index = 1;  // 1 to count
   int64_t count = 1;
@@ -32,12 +33,12 @@ struct SlurmJob {
 
 inline constexpr std::string_view kSlurm = "slurm";
 
-// "2/8"; Error unless the text is two numbers with 1 <= first <= second. "slurm" is the task of the job array that
-// `job` is of; Error unless its tasks are numbered from 0 or 1 without gaps.
+// Parses "2/8"; throws Error unless the text is two numbers with 1 <= first <= second. "slurm" is the task of the job
+// array in `job`; throws Error unless the tasks of the array are numbered from 0 or 1 without gaps.
 SweepPart parse_part(std::string_view where, std::string_view text, const SlurmJob& job);
 
-// The words of a command as a shell splits them: at spaces, outside of single and double quotes. Error for a quote that
-// does not end and for a text without a word.
+// Splits a command into words like a shell: at spaces outside single and double quotes. Throws Error if a quote is not
+// closed or there is no word.
 std::vector<std::string> parse_launcher(std::string_view where, std::string_view text, const SlurmJob& job);
 
 std::string canonical_part(std::string_view where, std::string_view text);
@@ -56,7 +57,7 @@ struct LaunchOptions {
                .key = "launcher",
                .group = kGroup,
                .help = "command that places each point on another machine, such as 'srun -N1 -n1 --exclusive' or 'ssh "
-                       "HOST'; slurm: srun with the words of docs/cluster.md",
+                       "HOST'; slurm: srun with the options in docs/cluster.md",
                .otherwise = "none: points run here",
                .axis = false,
                .changes_result = false,
@@ -66,7 +67,7 @@ struct LaunchOptions {
     visit(Option{.flag = "jobs",
                  .key = "jobs",
                  .group = kGroup,
-                 .help = "points that the launcher places at once",
+                 .help = "points that the launcher runs at the same time",
                  .empty = "1",
                  .min = 1,
                  .max = 1024,
@@ -76,8 +77,7 @@ struct LaunchOptions {
     visit(Option{.flag = "part",
                  .key = "part",
                  .group = kGroup,
-                 .help =
-                     "run every n-th point from the k-th on, into a store of its own; slurm: k and n of the job array",
+                 .help = "run every n-th point from the k-th on, in a separate store; slurm: k and n of the job array",
                  .otherwise = "the whole sweep",
                  .axis = false,
                  .changes_result = false,

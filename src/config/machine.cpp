@@ -122,7 +122,7 @@ constexpr std::array kFields{
     Field{"link_source", "", kText<&DataSheet::link_source>},
 };
 
-// Keys that stand together: those that make a prediction of what is reached, and those of links.
+// Groups of keys that must be given together: the fractions of peak that programs reach, and the links.
 constexpr std::array<std::string_view, 10> kReachedKeys{
     "processors",        "cache",        "reached_float32", "reached_tf32",  "reached_tensor", "reached_bandwidth",
     "reached_attention", "host_forward", "host_compiled",   "reached_source"};

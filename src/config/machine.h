@@ -17,7 +17,7 @@ inline constexpr std::string_view kMachinePrefix = "roofline:";
 
 inline constexpr size_t kMaxMachineFileBytes = 16'384;
 
-// Which program a prediction is of: the kernels that it launches, and what each launch costs its host.
+// The program whose time is predicted. It determines which kernels run, and the host time of each launch.
 enum class Program : uint8_t { kLaptime, kPyTorchEager, kPyTorchCompile, kMegatron };
 constexpr auto choices_of(Program) {
   return choices<Program>("laptime", "pytorch-eager", "pytorch-compile", "megatron");
@@ -39,30 +39,30 @@ struct DataSheet {
   int64_t memory = 0;         // bytes
   double bandwidth = 0;
   double launch = 0;    // seconds to start a kernel
-  double float32 = 0;   // also of all ops that are no products
-  double tf32 = 0;      // 0: the machine has no unit for it
-  double bfloat16 = 0;  // 0: the machine has no unit for it
-  double float8 = 0;    // 0: the machine has no unit for it
-  double float4 = 0;    // 0: the machine has no unit for it
-  // The best that somebody measured, where that is known: predictions take these figures instead of the data sheet's.
+  double float32 = 0;   // FLOP/s, also of all ops other than matrix products
+  double tf32 = 0;      // 0: the machine does not support it
+  double bfloat16 = 0;  // 0: the machine does not support it
+  double float8 = 0;    // 0: the machine does not support it
+  double float4 = 0;    // 0: the machine does not support it
+  // The best measured figures. If set, predictions use them instead of those of the data sheet.
   std::optional<double> measured_float32{}, measured_tf32{}, measured_bfloat16{}, measured_bandwidth{};
   std::string measured_source{};
 
-  // How much of these figures programs reach; all of it or none. tools/fit_machines fits it to published times.
-  int64_t processors = 0;  // that run tiles of a product side by side: SMs
-  int64_t cache = 0;       // bytes of the last level that all processors share
+  // How much of these figures programs reach; all set or none. tools/fit_machines fits them to published times.
+  int64_t processors = 0;  // SMs, which compute tiles of a product in parallel
+  int64_t cache = 0;       // bytes of the last-level cache, shared by all processors
   double reached_float32 = 0, reached_tf32 = 0, reached_tensor = 0, reached_bandwidth = 0;  // shares
-  double reached_attention = 0;                // share of the 16-bit rate, of attention in one kernel
-  double host_forward = 0, host_compiled = 0;  // seconds that PyTorch takes to launch a kernel
+  double reached_attention = 0;                // fraction of the 16-bit rate that fused attention reaches
+  double host_forward = 0, host_compiled = 0;  // PyTorch's host time per launch, in seconds
   std::string reached_source{};
-  PublishedRuns eager{}, compile{}, parallel{};  // on one device by mode, and on several
+  PublishedRuns eager{}, compile{}, parallel{};  // on one device in each mode, and on several devices
 
-  // Links between devices; all of it or none.
-  double link_bandwidth = 0;     // bytes/s of a device in one direction, to the others of its node
-  int64_t link_devices = 0;      // devices that these links connect; 0: nothing is known
-  double network_bandwidth = 0;  // bytes/s of a node in one direction, to other nodes
-  double link_latency = 0;       // seconds of one collective operation beyond its bytes
-  double reached_link = 0;       // share of these rates that collective operations reach
+  // Links between devices; all set or none.
+  double link_bandwidth = 0;     // bytes/s per device and direction, within a node
+  int64_t link_devices = 0;      // devices connected by these links; 0: unknown
+  double network_bandwidth = 0;  // bytes/s per node and direction, between nodes
+  double link_latency = 0;       // seconds per collective operation, in addition to its transfers
+  double reached_link = 0;       // fraction of these rates that collective operations reach
   std::string link_source{};
 
   bool has_reached_rates() const { return reached_bandwidth > 0; }

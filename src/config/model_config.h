@@ -86,8 +86,8 @@ struct ModelConfig {
                  .help = "width of the residual stream", .otherwise = "the named model's",
                  .min = 1, .max = kMaxWidth, .in_name = kGiven}, self.d_model);
     visit(Option{.flag = "d-ff", .key = "d_ff", .tag = "d_ff", .group = kGroup,
-                 .help = "width of the feed-forward",
-                 .otherwise = "the named model's; 4 x d-model if --d-model is given", .min = 1,
+                 .help = "width of the feed-forward layer",
+                 .otherwise = "the named model's, or 4 x d-model if --d-model is given", .min = 1,
                  .max = kMaxWidth, .in_name = kGiven}, self.d_ff);
     visit(Option{.flag = "num-layers", .key = "num_layers", .tag = "layers", .group = kGroup,
                  .help = "transformer blocks", .otherwise = "the named model's", .min = 1, .max = 4096,
@@ -131,41 +131,44 @@ struct ModelConfig {
                  .in_name = kGiven},
           self.projections);
     visit(Option{.flag = "num-kv-heads", .key = "num_kv_heads", .tag = "kv_heads", .group = kGroup,
-                 .help = "heads of keys and values, each shared by num-heads / num-kv-heads queries (families with RoPE)",
-                 .otherwise = "the named model's; num-heads", .empty = "all", .min = 1, .max = kMaxWidth,
+                 .help = "heads of keys and values, each shared by num-heads / num-kv-heads query heads (families with "
+                         "RoPE)",
+                 .otherwise = "the named model's, otherwise num-heads", .empty = "all", .min = 1, .max = kMaxWidth,
                  .in_name = kGiven}, self.num_kv_heads);
     visit(Option{.flag = "head-dim", .key = "head_dim", .tag = "head_dim", .group = kGroup, .help = "width of a head",
-                 .otherwise = "the named model's; d-model / num-heads", .min = 1, .max = kMaxWidth,
+                 .otherwise = "the named model's, otherwise d-model / num-heads", .min = 1, .max = kMaxWidth,
                  .in_name = kGiven}, self.head_dim);
     visit(Option{.flag = "max-context", .key = "max_context", .tag = "max_ctx", .group = kGroup, .unit = "tokens",
                  .help = "longest context: rows of the position table (gpt2), or the sliding window within which attention "
-                         "is full", .otherwise = "the named model's; the context", .min = 1,
+                         "is full", .otherwise = "the named model's, otherwise the context", .min = 1,
                  .max = kMaxId, .in_name = kGiven}, self.max_context);
     visit(Option{.flag = "norm-eps", .key = "norm_eps", .tag = "norm_eps", .group = kGroup,
                  .help = "added to the variance in norms", .otherwise = "the named model's or the edition's",
                  .min = 0, .max = 1, .in_name = kGiven}, self.norm_eps);
     visit(Option{.flag = "rope-theta", .key = "rope_theta", .tag = "theta", .group = kGroup,
-                 .help = "base of RoPE's frequencies", .otherwise = "the named model's; 10000", .min = 1, .max = 1e12,
-                 .in_name = kGiven}, self.rope_theta);
+                 .help = "base of RoPE's frequencies", .otherwise = "the named model's, otherwise 10000", .min = 1,
+                 .max = 1e12, .in_name = kGiven}, self.rope_theta);
     visit(Option{.flag = "rotary-share", .key = "rotary_share", .tag = "rotary", .group = kGroup,
-                 .help = "share of a head that RoPE rotates (gpt_neox)", .otherwise = "the named model's; 1", .min = 0,
-                 .max = 1, .in_name = kGiven}, self.rotary_share);
+                 .help = "share of a head that RoPE rotates (gpt_neox)", .otherwise = "the named model's, otherwise 1",
+                 .min = 0, .max = 1, .in_name = kGiven}, self.rotary_share);
     visit(Option{.flag = "rope-scaling", .key = "rope_scaling", .tag = "rope_scaling", .group = kGroup,
                  .help = "scaling of RoPE's frequencies for long contexts, as in Llama 3",
-                 .otherwise = "the named model's; none", .in_name = kGiven, .value = "none|llama3:FACTOR:LOW:HIGH:CONTEXT",
-                 .canonical = canonical_rope_scaling}, self.rope_scaling);
+                 .otherwise = "the named model's, otherwise none", .in_name = kGiven,
+                 .value = "none|llama3:FACTOR:LOW:HIGH:CONTEXT", .canonical = canonical_rope_scaling},
+          self.rope_scaling);
     visit(Option{.flag = "attention-bias", .key = "attention_bias", .tag = "attention_bias", .group = kGroup,
                  .help = "biases of q, k, v and the output projection (llama, qwen3, gpt_neox)",
-                 .otherwise = "the named model's; false", .in_name = kGiven}, self.attention_bias);
+                 .otherwise = "the named model's, otherwise false", .in_name = kGiven}, self.attention_bias);
     visit(Option{.flag = "mlp-bias", .key = "mlp_bias", .tag = "mlp_bias", .group = kGroup,
-                 .help = "biases in the feed-forward (llama)", .otherwise = "the named model's; false",
+                 .help = "biases in the feed-forward layer (llama)", .otherwise = "the named model's, otherwise false",
                  .in_name = kGiven}, self.mlp_bias);
     visit(Option{.flag = "parallel-residual", .key = "parallel_residual", .tag = "parallel", .group = kGroup,
                  .help = "attention and feed-forward both read the input of the block (gpt_neox)",
-                 .otherwise = "the named model's; false", .in_name = kGiven}, self.parallel_residual);
+                 .otherwise = "the named model's, otherwise false", .in_name = kGiven}, self.parallel_residual);
     visit(Option{.flag = "pad-token", .key = "pad_token", .tag = "pad", .group = kGroup,
                  .help = "token id whose row of the embedding gets no gradient (llama, qwen2, qwen3)",
-                 .otherwise = "the named model's; none", .min = 0, .max = kMaxId, .in_name = kGiven}, self.pad_token);
+                 .otherwise = "the named model's, otherwise none", .min = 0, .max = kMaxId, .in_name = kGiven},
+          self.pad_token);
   }
   // clang-format on
 };

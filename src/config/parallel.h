@@ -23,8 +23,8 @@ struct ParallelLayout {
   int64_t tensor = 1;          // ranks that divide heads, d_ff and the vocabulary
   int64_t pipeline = 1;        // ranks that divide the layers
   int64_t context = 1;         // ranks that divide the sequence
-  int64_t chunks = 1;          // pieces of the layers that a rank of a pipeline has (interleaved schedule)
-  bool fills_bubbles = false;  // zero-bubble schedules, which move weight gradients into the pipeline's bubbles
+  int64_t chunks = 1;          // groups of layers on each pipeline rank (interleaved schedule)
+  bool fills_bubbles = false;  // zero-bubble schedule: weight gradients are computed in the bubbles of the pipeline
   Shard shard = Shard::kNone;
   bool shards_in_node = false;  // shards within a node and replicates across nodes (HSDP)
   bool offloads = false;        // the optimizer's state is in the host's memory, which the host updates

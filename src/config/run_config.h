@@ -120,9 +120,10 @@ struct RunConfig {
   Mode mode = Mode::kEager;
   Pass pass = Pass::kStep;
   std::string device = "auto";
-  std::optional<int64_t> threads;  // none: as base/cores.h says
-  std::optional<int64_t> warmup;   // given together with steps; without both, samples are taken until the
-  std::optional<int64_t> steps;    // median is known
+  std::optional<int64_t> threads;  // none: default_threads() (base/cores.h)
+  // Both are set or neither is. If neither, sampling continues until the median is known.
+  std::optional<int64_t> warmup;
+  std::optional<int64_t> steps;
   int64_t seed = 1;
   Optimizer optimizer = Optimizer::k2025;
   double lr = 1e-3;
@@ -139,8 +140,8 @@ struct RunConfig {
   Shard shard = Shard::kNone;
   int64_t tensor_parallel = 1;         // ranks that divide heads, d_ff and the vocabulary
   int64_t pipeline_parallel = 1;       // ranks that divide the layers
-  std::string bucket = "25MiB";        // of communication between ranks; see parse_bytes
-  bool oversubscribe = false;          // more threads of ranks than cores
+  std::string bucket = "25MiB";        // minimum bytes of gradients per communication; see parse_bytes
+  bool oversubscribe = false;          // allow more threads, over all ranks, than cores
   std::optional<std::string> keep;     // composites that compile mode keeps whole, "a+b"; none: all
   std::optional<std::string> lower;    // composites that compile mode lowers
   std::optional<std::string> kernels;  // record file whose kernel choices are reused; none: measure all
@@ -159,7 +160,7 @@ struct RunConfig {
 
   // Sequences of a rank; `ranks` divides the batch.
   int64_t rank_batch() const { return model.batch_size / ranks; }
-  // T of the step: crop_context where given, else the model's context_length.
+  // T of the step: crop_context if given, otherwise the model's context_length.
   int64_t step_context() const { return crop_context.value_or(model.context_length); }
   // The model as the step runs it: its context_length equals step_context().
   ModelConfig step_model() const;
@@ -236,8 +237,8 @@ struct RunConfig {
                  .help = "auto, cpu, cuda, roofline:NAME (laptime list devices) or roofline:FILE.toml",
                  .configures_engine = true, .canonical = canonical_device_name}, self.device);
     visit(Option{.flag = "threads", .key = "threads", .tag = "threads", .group = kMachine,
-                 .help = "CPU threads; auto: one for each physical core, less if a CPU quota, OMP_NUM_THREADS or Slurm "
-                         "says so", .min = 1, .max = 4096,
+                 .help = "CPU threads; auto: one for each physical core, fewer if a CPU quota, OMP_NUM_THREADS or Slurm "
+                         "limits them", .min = 1, .max = 4096,
                  .in_name = kGiven, .configures_engine = true},
           self.threads);
     visit(Option{.flag = "warmup", .key = "warmup", .tag = "warmup", .group = kRun, .unit = "steps",
@@ -287,8 +288,8 @@ struct RunConfig {
                  .help = "processes that divide the batch and run together (data parallel), started by mpirun",
                  .min = 1, .max = 65536, .in_name = kGiven}, self.ranks);
     visit(Option{.flag = "shard", .key = "shard", .tag = "shard", .group = kRanks,
-                 .help = "what the ranks divide beside the batch: none, optimizer states (ZeRO-1), gradients too (ZeRO-2), "
-                         "or parameters too (ZeRO-3, FSDP)", .in_name = kGiven}, self.shard);
+                 .help = "what the ranks divide besides the batch: none, optimizer states (ZeRO-1), gradients too "
+                         "(ZeRO-2), or parameters too (ZeRO-3, FSDP)", .in_name = kGiven}, self.shard);
     visit(Option{.flag = "tensor-parallel", .key = "tensor_parallel", .tag = "tp", .group = kRanks,
                  .help = "ranks that divide heads, d-ff and the vocabulary; more than 1 only in laptime plan",
                  .min = 1, .max = 65536, .in_name = kGiven}, self.tensor_parallel);
@@ -296,10 +297,10 @@ struct RunConfig {
                  .help = "ranks that divide the layers; more than 1 only in laptime plan",
                  .min = 1, .max = 65536, .in_name = kGiven}, self.pipeline_parallel);
     visit(Option{.flag = "bucket", .key = "bucket", .tag = "bucket", .group = kRanks,
-                 .help = "least bytes of gradients that ranks sum in one go, for example 25MiB", .in_name = kGiven,
+                 .help = "minimum bytes of gradients that ranks sum at a time, for example 25MiB", .in_name = kGiven,
                  .configures_engine = true, .value = "BYTES", .canonical = canonical_bytes}, self.bucket);
     visit(Option{.flag = "oversubscribe", .key = "oversubscribe", .tag = "oversubscribe", .group = kRanks,
-                 .help = "start more threads of ranks than there are cores; their times are then those of shared cores",
+                 .help = "allow ranks to use more threads than there are cores; times then include sharing of cores",
                  .in_name = kGiven, .configures_engine = true}, self.oversubscribe);
     visit(Option{.flag = "crop-context", .key = "crop_context", .tag = "crop", .group = kInput, .unit = "tokens",
                  .help = "use only the first rows of the position table (2024, gpt2)", .empty = "none",

@@ -88,7 +88,7 @@ bool is_llmc(std::span<const std::byte> begin, int64_t size) {
   return size >= kHeader && magic > 20240000 && magic < 20300000 && version > 0 && version < 256;
 }
 
-// A continuation mark, a length, and the offset of a flat buffer.
+// True if the file starts like an Arrow stream: a continuation mark, a length, and the offset of a flat buffer.
 bool is_arrow_stream(std::span<const std::byte> begin) {
   return begin.size() > 12 && number_at<uint32_t>(begin, 0) == 0xFFFFFFFFU && number_at<uint32_t>(begin, 8) == 16;
 }
@@ -106,7 +106,7 @@ bool is_pickle(std::span<const std::byte> begin, std::span<const std::byte> end)
   return (!end.empty() && end.back() == std::byte{'.'}) || text_of(begin.subspan(2)).starts_with("\x8a\x0al\xfc\x9c"sv);
 }
 
-// Whether the numbers that `value_at` reads from `sample` are plausible weights.
+// True if the numbers that `value_at` reads from `sample` are plausible weights.
 template <class ValueAt>
 bool are_weights(size_t count, const ValueAt& value_at) {
   constexpr size_t kEnough = 64;

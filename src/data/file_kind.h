@@ -28,7 +28,7 @@ FileKind kind_of_text(std::span<const std::byte> begin);
 // Weights without a header: floating-point numbers of one type, roughly as many negative as positive.
 FileKind kind_by_values(std::span<const std::byte> sample);
 
-// Whether the bytes are text: no control bytes except white space.
+// True if the bytes are text, which has no control bytes except white space.
 bool is_text(std::span<const std::byte> bytes);
 
 }  // namespace laptime

@@ -72,7 +72,7 @@ int64_t numel_of(const StoredNorm& stored) {
   return numel;
 }
 
-// Whether a gradient is zero in exact arithmetic, as for k_proj.bias, or for q and k at a context of 1. The computed
+// True if a gradient is zero in exact arithmetic, as for k_proj.bias, or for q and k at a context of 1. The computed
 // value then consists of rounding errors of terms that cancel.
 bool is_rounding_alone(const GoldenCase& golden, const std::string& key) {
   const double share = golden.exact ? 1e-12 : 1e-6;
@@ -112,8 +112,8 @@ double allowed_to(const GoldenCase& golden, Precision precision, const std::stri
   return kFactor * std::max(torch_error, floors.tensors);
 }
 
-// Whether each element of `stored`, the values of `key`, is one of moved_by_rounding(); none if the file stores the
-// gradient at other positions.
+// For each element of `stored`, the values of `key`: true if it is one of moved_by_rounding(). All false if the file
+// stores the gradient at other positions.
 std::vector<bool> left_out(const GoldenCase& golden, const std::string& key, const GoldenTensor& stored) {
   const size_t count = stored.values.size();
   std::vector<bool> out(count, false);
@@ -129,7 +129,7 @@ std::vector<bool> left_out(const GoldenCase& golden, const std::string& key, con
   if (positions != stored.positions || truth.size() != count) return out;
   const double off = allowed_to(golden, Precision::kFloat32, gradient) * scale_of(golden, gradient) /
                      std::sqrt(static_cast<double>(count));
-  // Zeros are exact (a word that does not occur) if other elements have a gradient.
+  // A zero among larger gradients is exact; for example, the token of that embedding row does not occur.
   const bool all = std::all_of(truth.begin(), truth.end(), [off](double g) { return std::fabs(g) <= off; });
   for (size_t i = 0; i < count; ++i) out[i] = all || (truth[i] != 0 && std::fabs(truth[i]) <= off);
   return out;
@@ -150,7 +150,8 @@ Comparison compare_tensor(const GoldenCase& golden, Precision precision, const s
                           std::span<const T> values) {
   const GoldenTensor truth = stored_tensor(golden, key);
   const int64_t numel = numel_of(golden.norms.at(key));
-  LAPTIME_CHECK(static_cast<int64_t>(values.size()) == numel, "{}: {} values of {}", key, values.size(), numel);
+  LAPTIME_CHECK(static_cast<int64_t>(values.size()) == numel, "{}: has {} values, expected {}", key, values.size(),
+                numel);
   const std::vector<bool> out = left_out(golden, key, truth);
   const auto absent = std::count(out.begin(), out.end(), true);
   if (absent == std::ssize(out) && absent > 0) return not_compared(key, "its gradient is zero within tolerance");

@@ -36,8 +36,9 @@ class TokenData {
   int64_t size() const;      // in tokens
   std::string text() const;  // the name in messages: "data file 'a.bin'", "data file 'a.bin' and 2 more"
 
-  // Consecutive windows of `length` tokens within a file, and the tokens of window `index`.
+  // Number of windows of `length` consecutive tokens; a window does not cross files.
   int64_t window_count(int64_t length) const;
+  // Reads the tokens of window `index`, whose length is out.size().
   void read_window(int64_t index, std::span<int64_t> out) const;
 
   // Reads the files that this process has not read yet (scan_file). Requires at least one token.

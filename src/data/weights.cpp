@@ -100,7 +100,7 @@ void StartingWeights::refuse_others(const ModelConfig& model, const std::vector<
   }
 }
 
-// transformers uses a stored head as it is, so a tied one must equal the embedding.
+// transformers uses the stored head even if weights are tied, so a stored head must then equal the embedding.
 void StartingWeights::require_same(const std::string& again, const std::string& tensor) const {
   constexpr int64_t kRun = 1 << 20;  // elements
   const int64_t size = files_->tensor(tensor).shape.product();

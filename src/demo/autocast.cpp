@@ -19,7 +19,7 @@ constexpr std::array<const char*, 4> kValues{"first layer", "layer norm", "logit
 
 std::string gradient_of(const char* parameter) { return fmt::format("grad/{}", parameter); }
 
-// Answers in which one source document is wrong: parameters in float16, and the first layer in float32.
+// Two answers in which one source document is wrong: for parameters in float16, and for the first layer in float32.
 struct DocumentAnswer {
   std::string_view value, dtype;
 };
@@ -69,7 +69,7 @@ std::string common_dtype(const Graph& graph, const Names& names) {
 PointAnswer demonstrate_autocast() {
   const std::array<std::optional<DType>, 3> lowers{DType::kFloat16, DType::kBFloat16, std::nullopt};
   Table dtypes = table_of("dtypes", "number types", text_of_rows("value", "value"));
-  Table errors = table_of("errors", "distance from float64, relative to the norm", text_of_rows("value", "value"));
+  Table errors = table_of("errors", "relative error against float64", text_of_rows("value", "value"));
   std::vector<std::string> gradients;
   gradients.reserve(kParameters.size());
   for (const char* const parameter : kParameters) gradients.push_back(gradient_of(parameter));

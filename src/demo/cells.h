@@ -13,7 +13,7 @@ namespace laptime {
 // A number as a cell; null if it is not finite.
 inline Json finite(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
-// A distance from float64, shown by its leading digits.
+// A cell with the error relative to the float64 result, in two significant digits; "overflow" if it is not finite.
 inline TableCell error_cell(double error) {
   return {finite(error), std::isfinite(error) ? fmt::format("{:.1e}", error) : "overflow"};
 }

@@ -15,8 +15,7 @@ class GraphRun {
   // Each node runs on the first kernel that supports it; float64 uses the reference kernels.
   explicit GraphRun(const Graph& graph);
 
-  // Writes values to a source, rounded to its type; reads values from an output or from a source that the graph
-  // updates.
+  // write() rounds values to the type of the source. read() returns an output, or a source that the graph updates.
   void write(const std::string& source, const std::vector<double>& values);
   void run() { executor_->run(); }
   std::vector<double> output(const std::string& name) const;

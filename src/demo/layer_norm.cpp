@@ -62,7 +62,7 @@ const std::array<Form, 5>& forms() {
 
 PointAnswer demonstrate_layer_norm() {
   const TableColumn largest_column{.key = "largest", .title = "largest |x|"};
-  Table errors = table_of("errors", "distance of y from float64, relative to its norm", largest_column);
+  Table errors = table_of("errors", "relative error of y against float64", largest_column);
   Table variances = table_of("variances", "variance, computed op by op in each type", largest_column);
   for (const Form& form : forms()) {
     errors.columns.push_back({.key = form.key, .title = form.title});

@@ -8,7 +8,7 @@
 
 namespace laptime {
 
-// From fewer samples no 95 % interval follows: even [min, max] contains the median with less than 95 % confidence.
+// Fewer samples give no 95 % interval: even [min, max] contains the median with less than 95 % confidence.
 inline constexpr int64_t kFewestForInterval = 6;
 
 struct Interval {
@@ -29,9 +29,9 @@ int64_t bootstrap_block_length(int64_t count, double autocorrelation);
 
 // The 95 % percentile interval of the median: the 2.5 and 97.5 percentiles of the medians of resamples (2,000 for up to
 // 10,000 samples; fewer for more samples, but at least 200). The seed is fixed, so the same samples give the same
-// interval. With blocks of one, the order of the samples does not matter. Longer blocks are runs of samples adjacent in
-// time, where the start follows the end (Politis and Romano 1992). Throws Error like sorted_samples. From fewer than
-// kFewestForInterval samples, the result is not a 95 % interval.
+// interval. With blocks of one, the order of the samples does not matter. A longer block contains samples adjacent in
+// time, where the first sample follows the last (Politis and Romano 1992). Throws Error like sorted_samples. With fewer
+// than kFewestForInterval samples, the result is not a 95 % interval.
 Interval bootstrap_median_interval(std::span<const double> samples, double autocorrelation);
 
 // The 95 % percentile interval of median(numerator) / median(denominator). Both are resampled independently, as above,

@@ -16,14 +16,14 @@ namespace {
 
 constexpr int kOrders = 199;  // random orders of a permutation test
 constexpr int kMostBetter =
-    1;  // orders with an equally good best split that a change may have: (1 + 1) / (199 + 1) is one in a hundred
+    1;  // a change is accepted if at most this many orders split equally well: (1 + 1) / (199 + 1) is one in a hundred
 
 struct Split {
   size_t at = 0;
   double distance = 0;  // energy distance of the two sides, weighted by their sizes
 };
 
-// When a figure changes sides, the sums of |x - y| change by one row.
+// Moving one figure from right to left changes each sum of |x - y| by the distances to that figure alone.
 Split best_split(std::span<const double> series) {
   const size_t n = series.size();
   const auto distances_to = [&](size_t index, size_t begin, size_t end) {
@@ -94,7 +94,7 @@ class Search {
 
 std::vector<size_t> find_change_points(std::span<const double> series, double least) {
   if (series.size() > kMostOfSeries)
-    throw Error::format("{} figures are more than a series has, {}", series.size(), kMostOfSeries);
+    throw Error::format("a series of {} figures is too long; at most {} are allowed", series.size(), kMostOfSeries);
   if (series.size() < 2 * kFewestOfLevel) return {};
   sorted_samples(series);  // checks them
   Search search(least);

@@ -1,4 +1,4 @@
-// Whether samples rise or fall over time.
+// Tests whether samples rise or fall over time.
 #pragma once
 
 #include <span>

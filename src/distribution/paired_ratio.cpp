@@ -33,11 +33,11 @@ size_t averages_outside(size_t n) {
 
 std::vector<double> log_ratios(std::span<const double> a, std::span<const double> b) {
   if (a.size() != b.size() || a.empty() || static_cast<int64_t>(a.size()) > kMostRounds)
-    throw Error::format("{} and {} figures are not rounds of two", a.size(), b.size());
+    throw Error::format("{} figures of A and {} of B: each round needs one of each", a.size(), b.size());
   std::vector<double> logs;
   logs.reserve(a.size());
   for (size_t i = 0; i < a.size(); ++i) {
-    if (!(a[i] > 0 && b[i] > 0)) throw Error::format("round {} has a figure that is not above zero", i + 1);
+    if (!(a[i] > 0 && b[i] > 0)) throw Error::format("round {} has a figure that is not a positive number", i + 1);
     logs.push_back(std::log(b[i] / a[i]));
   }
   return logs;

@@ -10,7 +10,7 @@
 
 namespace laptime {
 
-// From fewer rounds no 99 % interval follows: even if all of them agree, chance causes that more often.
+// Fewer rounds give no 99 % interval: all of them agree by chance more than once in a hundred times.
 inline constexpr int64_t kFewestRounds = 8;
 inline constexpr int64_t kMostRounds = 1000;
 

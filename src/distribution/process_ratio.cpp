@@ -27,7 +27,7 @@ size_t sample_count(ProcessSamples processes) {
                          [](size_t sum, const std::vector<double>& samples) { return sum + samples.size(); });
 }
 
-// Fills `values` with a resample.
+// Returns the median; reorders `values`.
 double quick_median(std::vector<double>& values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());

@@ -11,7 +11,7 @@ namespace laptime {
 
 std::vector<double> sorted_samples(std::span<const double> samples) {
   constexpr double kLargest = 1e100;
-  if (samples.empty()) throw Error("no samples: a figure needs at least one; ask for one step or more");
+  if (samples.empty()) throw Error("no samples; measure at least one step");
   for (size_t i = 0; i < samples.size(); ++i) {
     if (!std::isfinite(samples[i]) || std::fabs(samples[i]) > kLargest) {
       throw Error::format("sample {} of {} is {}: a sample must be a finite number; measure again or remove the record",

@@ -1,4 +1,4 @@
-// Whether and when a series of steps became steady, and the cost of the steps before that.
+// Finds whether and when a series of steps became steady, and the cost of the steps before that.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,7 @@ SteadyState steady_at_end(std::span<const double> steps);
 // The start of a series that differs from the rest.
 struct SlowStart {
   int64_t steps = 0;  // leading steps, each more than 1 % above the median
-  double excess =
-      0;  // sum of (step - median) over these steps: the cost of starting, beyond that of the steps themselves
+  double excess = 0;  // sum of (step - median) over these steps: the extra time of a cold start
 };
 
 // `median` is the median of the samples. The result is empty if every step is slower than it.

@@ -28,7 +28,7 @@ double half_width(std::span<const double> samples) {
   return relative_half_width(bootstrap_median_interval(samples, autocorrelation), median_of_sorted(sorted));
 }
 
-// Counts at which the noise is judged: 20, 40, 80 and so on, so that a run has few chances to stop by coincidence.
+// Counts at which the noise is judged: 20, 40, 80 and so on. With few such counts, a run seldom stops by coincidence.
 bool judges_noise_at(int64_t count) {
   const int64_t times = count / kFewestToJudgeNoise;
   return count % kFewestToJudgeNoise == 0 && std::has_single_bit(static_cast<uint64_t>(times));
@@ -77,7 +77,7 @@ bool StoppingRule::is_hurried(std::span<const double> ends) const {
   return !fixed_ && ends.size() >= 2 && limits_.is_hurried(Seconds{ends[1] - ends[0]});
 }
 
-// The longest warm-up that the limits allow: as many steps as fit into half of the budget, but from min_warmup to
+// The longest warm-up allowed: the steps that fit into half of the budget, but at least min_warmup and at most
 // max_warmup.
 int64_t StoppingRule::last_warmup(std::span<const double> ends) const {
   const auto count = std::min(static_cast<int64_t>(ends.size()), limits_.max_warmup);

@@ -24,14 +24,14 @@ int64_t steps_per_sample(Seconds step);
 struct SamplingLimits {
   Seconds budget{30};  // time for warm-up and samples; warm-up ends when half of it is spent
   int64_t min_warmup = 5;
-  int64_t max_warmup = 30;  // steps after which steady state is given up
+  int64_t max_warmup = 30;  // warm-up ends here even if it is not steady
   int64_t min_samples = 10;
   int64_t max_samples = 200;
   double interval_within = 0.01;  // 95 % interval of the median, each end as a fraction of the median
-  // Sufficient if doubling the samples would not reach interval_within either, once `patience` of the budget is spent.
+  // Sufficient once `patience` of the budget is spent, if twice the samples would not reach interval_within.
   double interval_enough = 0.05;
   double patience = 1.0 / 6;
-  // The minimum if min_warmup and min_samples do not fit into the budget: as many samples as an interval needs.
+  // Used if min_warmup and min_samples do not fit into the budget. The samples just suffice for an interval.
   int64_t hurried_warmup = 2;
   int64_t hurried_samples = 6;
 
@@ -39,9 +39,9 @@ struct SamplingLimits {
 };
 
 enum class StopReason : uint8_t {
-  kInterval,  // the median is known precisely
-  kEnough,    // it is known fairly well, and doubling the samples would not make it precise
-  kNoise,     // it is known roughly, and doubling the samples would not help enough
+  kInterval,  // the median is known to interval_within
+  kEnough,    // it is known to interval_enough, and twice the samples would not reach interval_within
+  kNoise,     // twice the samples would not reach interval_enough, or did not narrow the interval
   kTime,      // the budget is spent
   kSamples,
   kFixed,  // the requested number of samples
@@ -55,20 +55,20 @@ struct SamplingDecision {
   std::optional<StopReason> stop;  // none: take another step
 };
 
-// Warm-up and samples are one series of steps, all timed alike. The rule splits it.
+// Warm-up and samples are one series of steps, all timed alike. The rule divides the series.
 //
-// By default warm-up ends at the first place from min_warmup on where the steady-state rule holds (the five steps after
-// it are then the first samples), or at a limit of warm-up. Sampling stops after at least min_samples samples when one
-// of these conditions holds; the first one in this order is the reason:
+// By default, warm-up ends at the first step from min_warmup on where the steady-state rule holds (the five steps after
+// it are then the first samples), or at the limit of warm-up. Sampling stops after at least min_samples samples, for
+// the first of these reasons that applies:
 // - interval: the interval of the median is within interval_within;
-// - enough: patience is spent, the interval is within interval_enough, and would be beyond interval_within with twice
-//   the samples too, as it shrinks with their square root;
-// - noise: twice the patience is spent, and with 20 samples or more twice as many would leave the interval beyond
-//   interval_enough, or that of 20, 40, 80 or 160 samples is no narrower than that of the first half of them;
+// - enough: patience is spent, the interval is within interval_enough, and twice the samples would not bring it within
+//   interval_within, because its width shrinks with the square root of their number;
+// - noise: twice the patience is spent, there are at least 20 samples, and either twice as many would not bring the
+//   interval within interval_enough, or, at 20, 40, 80 or 160 samples, it is no narrower than that of the first half;
 // - time: the budget is spent;
 // - samples: there are max_samples.
-// If by the time of the second step the least number of steps does not fit into the budget, the run is hurried:
-// hurried_warmup, and hurried_samples or more. A fixed rule takes exactly the requested numbers.
+// If the second step shows that the minimum number of steps does not fit into the budget, the run is hurried: it takes
+// hurried_warmup steps and then at least hurried_samples samples. A fixed rule takes exactly the requested numbers.
 class StoppingRule {
  public:
   explicit StoppingRule(const SamplingLimits& limits = {});

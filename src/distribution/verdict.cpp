@@ -22,8 +22,8 @@ namespace {
 constexpr std::array kWords{
     StabilityWord{Stability::kStable, "stable",
                   "the median is known within 2 %, samples have no trend, and little time was lost to others", ""},
-    StabilityWord{Stability::kUntested, "untested", "fewer than 6 samples, too few to say how good the time is",
-                  "give more --steps, or neither --steps nor --warmup: then it samples until the time is known"},
+    StabilityWord{Stability::kUntested, "untested", "fewer than 6 samples, too few to judge the time",
+                  "give more --steps, or omit --steps and --warmup to sample until the time is known"},
     StabilityWord{
         Stability::kNoisy, "noisy",
         "good to a few percent: interval or trend of 2 to 5 %, standard deviation of 10 % of the mean or more, "
@@ -31,10 +31,10 @@ constexpr std::array kWords{
         "trust only larger differences; laptime compare shows smaller ones"},
     StabilityWord{Stability::kUnstable, "unstable",
                   "known only roughly: interval beyond 5 %, or over 10 % of the time lost to others",
-                  "use a quieter machine; laptime compare shows differences in spite of it"},
+                  "use a quieter machine; laptime compare shows differences despite the noise"},
     StabilityWord{Stability::kNoSteadyState, "no_steady_state",
                   "steps got faster or slower while they were sampled: a trend of more than 5 %, outside the noise",
-                  "give more --warmup or a longer --budget; laptime compare shows differences in spite of it"}};
+                  "give more --warmup or a longer --budget; laptime compare shows differences despite the trend"}};
 static_assert(kNoisyInterval == 0.02 && kUnstableInterval == 0.05 && kNoisySpread == 0.10, "as the words say");
 static_assert(kNoisyDrift == 0.02 && kNoSteadyStateDrift == 0.05, "as the words say");
 static_assert(kNoisyLoss == 0.02 && kUnstableLoss == 0.10, "as the words say");
@@ -70,7 +70,7 @@ double weighted_fraction(std::span<const double> samples, std::span<const double
 void judge_interval(const Summary& summary, Findings& findings) {
   if (!summary.ci_low || !summary.ci_high) {
     findings.push_back(
-        {Stability::kUntested, fmt::format("{} sample{} too few for a 95 % interval (it takes {})", summary.count,
+        {Stability::kUntested, fmt::format("{} sample{} too few for a 95 % interval (it needs {})", summary.count,
                                            summary.count == 1 ? " is" : "s are", kFewestForInterval)});
     return;
   }
@@ -141,9 +141,10 @@ Judgement judge(const Observations& seen) {
   judge_loss(seen, seen.throttled_fractions, kLostToQuota, judgement, findings);
   judge_loss(seen, seen.waiting_fractions, kLostWaiting, judgement, findings);
   if (seen.shortest_timed > Seconds(0) && seen.shortest_timed < kShortestSample) {
-    findings.push_back({Stability::kStable, fmt::format("samples as short as {} (under {}) feel every interrupt",
-                                                        format_seconds(seen.shortest_timed.count()),
-                                                        format_seconds(kShortestSample.count()))});
+    findings.push_back(
+        {Stability::kStable,
+         fmt::format("samples as short as {} (under {}) are distorted by every interrupt",
+                     format_seconds(seen.shortest_timed.count()), format_seconds(kShortestSample.count()))});
   }
   std::stable_sort(findings.begin(), findings.end(),
                    [](const Finding& a, const Finding& b) { return a.stability > b.stability; });

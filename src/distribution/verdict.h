@@ -1,4 +1,4 @@
-// Whether a figure can be relied upon: one word, with reasons.
+// Judges whether a figure can be relied upon: one word, with reasons.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ inline constexpr double kUnstableInterval = 0.05;
 inline constexpr double kNoisySpread = 0.10;  // sample standard deviation as a fraction of the mean
 inline constexpr double kNoisyDrift = 0.02;   // drift from the first sample to the last, as a fraction of the median
 inline constexpr double kNoSteadyStateDrift = 0.05;
-// How time was lost, after "5 % of the time was lost".
+// Completes the reason "5 % of the time was lost".
 inline constexpr std::string_view kLostToGuests = "to other guests of the host";
 inline constexpr std::string_view kLostToQuota = "to a CPU quota";
 inline constexpr std::string_view kLostWaiting = "waiting for a core";
@@ -53,11 +53,11 @@ struct Observations {
 
 struct Judgement {
   Stability stability = Stability::kStable;
-  // Clauses with their figures: first those that decide the word, then those of better words, and finally remarks that
-  // change no word.
+  // Clauses with their figures: first those that cause the verdict, then those that would cause a better one, and
+  // finally remarks, which cause none.
   std::vector<std::string> reasons;
   std::optional<double> lost;  // the largest of the three shares of lost time; none if none was measured
-  std::string_view lost_to{};  // the kind of loss of that share; empty if there is none
+  std::string_view lost_to{};  // where that time was lost; empty if none was
 };
 
 // no_steady_state: the samples have a trend outside their own noise (distribution/drift.h), of more than 5 %.

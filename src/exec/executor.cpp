@@ -56,7 +56,8 @@ Executor::BoundStep Executor::bind(const PlanStep& step) {
   return bound;
 }
 
-// Communication waits for the computation before it by itself.
+// Returns how many communication launches must be done before the step. The communication queue itself waits for
+// earlier computation, so its steps need none.
 size_t Executor::awaited_by(const PlanStep& step) const {
   if (step.queue == kCommunicationQueue || step.waits.empty()) return 0;
   const int last = *std::max_element(step.waits.begin(), step.waits.end());
@@ -156,7 +157,7 @@ void Executor::enqueue(Marks marks) {
 
 Timeline Executor::run(Marks marks) {
   Timeline timeline = run_step(marks == Marks::kLaunches ? nullptr : recording_.get(), marks);
-  // After the first step, in which kernels and libraries load code, which a recording cannot include.
+  // Recorded after the first step, in which kernels and libraries load code; a recording must not include that.
   if (recording_ == nullptr && backend_.records_steps())
     recording_ = backend_.record([this] { enqueue(Marks::kPhases); });
   return timeline;

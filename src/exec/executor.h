@@ -14,7 +14,7 @@
 
 namespace laptime {
 
-// Whether a run marks only the end of each phase, or also the end of each launch.
+// Where a run sets marks: only at the end of each phase, or also at the end of each launch.
 enum class Marks : uint8_t { kPhases, kLaunches };
 
 class Executor {
@@ -31,11 +31,11 @@ class Executor {
   Timeline run(Marks marks = Marks::kPhases);
   // The pool of the device that provides the values of a step; null if they are in the arena of the plan.
   const StepPool* pool() const { return pool_.get(); }
-  // Whether steps with marks of phases run from a recording of the device.
+  // True if steps with marks of phases run from a recording of the device.
   bool is_recorded() const { return recording_ != nullptr; }
-  // Runs `count` steps from a recording of the device, even if run() does not need one, each after calling `before`.
-  // Values that come from a pool are in an arena during this call, and outputs of earlier steps are lost. Empty if the
-  // device makes no recordings or has no memory for the arena.
+  // Runs `count` steps from a recording of the device, even if run() does not use one; calls `before` ahead of each.
+  // During this call, values that otherwise come from a pool are in an arena, and outputs of earlier steps are lost.
+  // Empty if the device cannot record or lacks memory for the arena.
   std::vector<Timeline> run_recorded(int64_t count, const std::function<void()>& before);
   // After run(Marks::kLaunches): the device's time before the first launch, and after each launch.
   std::vector<Seconds> launch_times() const;
@@ -51,7 +51,7 @@ class Executor {
     bool is_infinity = false;  // no NaN in this output
   };
   std::optional<NanSite> find_nan();
-  // Whether a parameter, an optimizer state or another value that outlives a step contains one.
+  // True if a parameter, an optimizer state or another value that outlives a step contains a NaN.
   bool state_holds_nan() const;
 
   // Writes a whole source; `size` must be its size in bytes. Returns false if the plan has no such source.
@@ -68,7 +68,7 @@ class Executor {
     std::vector<int> buffers;          // buffers of the operands; -1: none
     Launch launch;
     Seconds pause{};
-    size_t awaited = 0;  // launches of communication that must be done
+    size_t awaited = 0;  // communication launches that must be done before the step
   };
 
   // Consecutive steps of one phase, followed by a mark.
@@ -105,7 +105,7 @@ class Executor {
   std::unique_ptr<DeviceMemory> resident_;
   std::unique_ptr<DeviceMemory> arena_;  // null if there is a pool
   std::unique_ptr<StepPool> pool_;
-  std::vector<std::vector<std::string>> ranges_;  // the ranges of each step; empty if no tool listens
+  std::vector<std::vector<std::string>> ranges_;  // the named ranges of each step; empty if no tool records them
   std::vector<std::string> open_ranges_;
   std::vector<std::byte*> pooled_;  // buffer -> its address in the pool; null if it is not allocated
   std::vector<bool> is_output_;     // buffer -> whether it lives until the next step

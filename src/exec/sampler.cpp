@@ -38,7 +38,7 @@ class Sampler {
   void choose_marks(Seconds step) {
     const Seconds marks = request_.mark * static_cast<double>(executor_.plan().steps.size());
     const bool are_cheap = marks < step * request_.launch_marks_below;
-    // A step with marks of launches is not the recorded step.
+    // Recorded steps have marks of phases only.
     marks_ = are_cheap && !executor_.is_recorded() ? Marks::kLaunches : Marks::kPhases;
   }
 

@@ -18,8 +18,8 @@ struct StepHooks {
   // Called before `after` when launches are marked, with the times of Executor::launch_times.
   std::function<void(int64_t step, const std::vector<Seconds>& times)> launches;
   std::function<bool()> interrupted;  // called between samples; true ends sampling
-  // Called before each step, and after the last one, with whether this process wants a step; returns whether there is
-  // one. Null: as it wants.
+  // Called before each step and after the last one. The argument says whether this process wants another step; the
+  // result, whether all take one. Null: this process decides alone.
   std::function<bool(bool wants_step)> agree;
 };
 

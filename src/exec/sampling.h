@@ -21,10 +21,11 @@ struct Sampling {
   int64_t sample_count() const { return (static_cast<int64_t>(steps.size()) - warmup) / steps_per_sample; }
 };
 
-// The part of a step that is reported. It determines steady state, batches and the end. Null: the whole step.
+// The part of a step that is reported. Steady state, batching and the end of sampling depend on it. Null: the whole
+// step.
 using ReportedTime = std::function<Seconds(const Timeline&)>;
 
-// Receives the steps of a run one at a time, whoever runs them, and applies a stopping rule. If the rule is not fixed,
+// Receives the steps of a run one at a time, from any caller, and applies a stopping rule. If the rule is not fixed,
 // the second step determines how many steps make a sample, because the first one runs with cold caches. Both are
 // warm-up.
 class SampleSeries {

@@ -19,7 +19,7 @@ struct BusyLoops {
   Seconds slowest_tenth{};  // the 90th percentile
   double lost = 0;          // share of the time of all loops, in excess of the time at the median rate
   double tenfold =
-      0;  // the median time of loops of ten times the length, relative to the others; 10 if times are right
+      0;  // the median time of loops that are ten times as long, relative to the others; 10 if timing is accurate
 };
 
 // Takes about two seconds.

@@ -21,7 +21,7 @@ ResolvedPoint in_mode(SweepPoint point, Mode mode) {
   return point;
 }
 
-// The record in compile mode, if it fits where the point does not, or is predicted to be faster.
+// The record in compile mode, if it fits although the point does not, or if it is predicted to be faster.
 std::optional<Record> better_compiled(const ResolvedPoint& point, const Record& eager, const KnowledgeOf& known) {
   Record record = forecast_point(in_mode(point, Mode::kCompile), known).record;
   if (record.status != Status::kOk) return std::nullopt;
@@ -30,7 +30,7 @@ std::optional<Record> better_compiled(const ResolvedPoint& point, const Record& 
   return eager.status == Status::kOutOfMemory || is_faster ? std::optional(std::move(record)) : std::nullopt;
 }
 
-// Ends a search, which plans in many places.
+// Thrown to end a search, because plans are made in many places.
 struct Stopped {};
 
 void find_largest(const ResolvedPoint& point, const KnowledgeOf& known, const std::function<void(const char*)>& stage,

@@ -1,4 +1,4 @@
-// Advice on a planned point: what would make it fit or run faster, and the sizes that fit, each found by planning a
+// Advice on a planned point: options with which it fits or runs faster, and sizes that fit, each found by planning a
 // variant.
 #pragma once
 
@@ -19,7 +19,7 @@ struct AdviceParts {
   bool framework = false;  // memory of eager mode without recomputation
 };
 
-// Called with the name of each stage, which may take seconds; if it returns false, the advice stops there.
+// Called with the name of each stage, which may take seconds. If it returns false, the advice ends there.
 using BeginStage = std::function<bool(const char* stage)>;
 
 // `planned` must contain the record of the point, which must have a device.

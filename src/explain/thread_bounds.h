@@ -15,13 +15,13 @@ std::vector<ThreadBound> thread_bounds(const Prepared& prepared, const Kernel& k
 class ThreadBoundSum {
  public:
   void add(const Signature& signature, int64_t launches, const std::vector<ThreadBound>& bounds);
-  // Units are taken from the launches with the most work.
+  // `units` is that of the signature with the most work.
   std::vector<ThreadBound> of_kernel() const;
   std::vector<ThreadBound> of_step() const;
 
  private:
   double work_ = 0;
-  double largest_work_ = 0;           // of one signature
+  double largest_work_ = 0;           // total work of the signature that has the most
   std::vector<ThreadBound> largest_;  // bounds of that signature
   std::vector<double> times_;         // for each number of threads, in units of work
 };

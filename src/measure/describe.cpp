@@ -1,4 +1,4 @@
-// Fills the record fields that are known before a point runs, resolves what a configuration leaves open, and hashes the
+// Fills the record fields that are known before a point runs, resolves open options of a configuration, and hashes the
 // files that it names.
 #include "measure/describe.h"
 
@@ -124,7 +124,7 @@ Binary this_binary() {
       bytes.fill(0);
       file.read(bytes.data(), bytes.size());
       const auto count = static_cast<size_t>(file.gcount());
-      for (size_t at = 0; at < count; at += sizeof(uint64_t)) {  // by words: each launched point does this
+      for (size_t at = 0; at < count; at += sizeof(uint64_t)) {  // by words, because each launched point does this
         uint64_t word = 0;
         std::memcpy(&word, bytes.data() + at, sizeof(word));
         id = splitmix64(id ^ word);

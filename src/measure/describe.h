@@ -14,12 +14,12 @@ namespace laptime {
 // The options that affect the result, as resolved here: the device with its instruction set and arithmetic, the
 // threads, and the cores on which they may run. A file is represented by its content instead of its name, so that
 // renaming it keeps the identity and editing it changes the identity. Reads the files of --data, --weights and
-// --kernels; a file that cannot be read is represented by the option's value, as is the device if `device` is null.
+// --kernels. For a file that cannot be read, and for the device if `device` is null, the option's value is used.
 std::string identity_text(const RunConfig& config, const Device* device);
 
 // A record of the point without measurements. Reads no files, so the record has no config_hash.
 Record describe_planned(const SweepPoint& point);
-// Adds the tokens of --data and the config_hash of the point as it resolves now (identity_text).
+// Adds the tokens of --data, and as config_hash the hash of identity_text() for this machine.
 Record describe_point(const ResolvedPoint& point);
 
 // An id that is unique to one command: its date and its process.
@@ -31,8 +31,8 @@ Binary this_binary();
 // Adds the machine, and the device, threads and math mode that will be used.
 void describe_device(const Device& device, Record& record);
 
-// Describes the machine for steps of another program, without properties of this process, and adds the date and the
-// version of laptime that recorded it.
+// Describes the machine for steps of another program: adds the machine without properties of this process, the date,
+// and the version of laptime that recorded it.
 void describe_machine_alone(Record& record);
 
 }  // namespace laptime

@@ -31,7 +31,7 @@ constexpr double kClocksAgree = 0.02;
 // Kinds of arithmetic differ in speed by factors of two or more; clocks and noise vary by less than this.
 constexpr double kAnotherArithmetic = 1.5;
 
-// The peak is measured again after such a run (measure/limits.h), which leaves few causes other than the FLOP count.
+// After such a run, the peak is measured again (measure/limits.h), so the FLOP count or the clock is the likely cause.
 constexpr const char* kAbovePeak =
     "counts masked attention, which kernels skip, or the clock was higher than when the peak was measured";
 
@@ -70,7 +70,7 @@ std::vector<std::string> reasons_of(const DeviceSensors& sensors, size_t steps) 
   for (const auto& [reason, slowed] : sensors.slowed_steps)
     reasons.push_back(fmt::format("the device was slowed in {} of {}: {}", slowed, counted(steps, "step"), reason));
   if (const int64_t others = sensors.other_processes.value_or(0); others > 0)
-    reasons.push_back(fmt::format("{} used the device too", counted(others, "other program")));
+    reasons.push_back(fmt::format("{} also used the device", counted(others, "other program")));
   if (const int64_t errors = sensors.uncorrected_errors.value_or(0); errors > 0)
     reasons.push_back(fmt::format("the memory of the device had {}", counted(errors, "uncorrected error")));
   return reasons;
@@ -89,7 +89,7 @@ void fill_times(const MeasuredWork& work, const Sampling& sampling, Record& reco
   for (const Phase phase : work.phases) add(time_key(phase, work.pass), static_cast<int>(phase));
   for (size_t i = 0; i < work.own_phases.size(); ++i) add(work.own_phases[i], own_phase_number(i));
   if (!record.phases.empty()) record.phases.push_back({"residue", whole.mean - named, 1 - named / whole.mean});
-  // A pass with several phases has its own time. A pass of one phase, and `backward`, already have theirs.
+  // A pass of several phases needs its own time. A pass of one phase, and `backward`, already have one.
   if (!record.time.contains(time_key(work.pass))) record.time[time_key(work.pass)] = whole;
 }
 
@@ -102,11 +102,11 @@ void fill_host_clock(const Sampling& sampling, Record& record) {
   if (device > 0) host.difference = *host.median / device - 1;
 }
 
-// "the host's clock says 5.1 % more than the device's: 12.3 ms against 11.7 ms"; empty if the two agree.
+// "the host's clock shows 5.1 % more than the device's: 12.3 ms against 11.7 ms"; empty if the two agree.
 std::string reason_of_clocks(const HostClock& host) {
   const double difference = host.difference.value_or(0);
   if (std::abs(difference) <= kClocksAgree) return "";
-  return fmt::format("the host's clock says {:.1f} % {} than the device's for a step: {} against {}",
+  return fmt::format("the host's clock shows {:.1f} % {} than the device's for a step: {} against {}",
                      100 * std::abs(difference), difference > 0 ? "more" : "less", format_seconds(*host.median),
                      format_seconds(*host.median / (1 + difference)));
 }
@@ -169,7 +169,8 @@ std::vector<size_t> median_steps(const Sampling& sampling) {
   return {steps.begin() + static_cast<std::ptrdiff_t>(middle), steps.end() - static_cast<std::ptrdiff_t>(middle)};
 }
 
-// How much longer the first `count` steps took than as many `usual` steps, with `time_of` giving the time of one step.
+// How much longer the first `count` steps took than `count` steps of `usual` length. `time_of` returns the time of a
+// step.
 template <class TimeOf>
 double excess_of(size_t count, const std::vector<size_t>& usual, const TimeOf& time_of) {
   double usual_time = 0;
@@ -223,7 +224,7 @@ void fill_transient(const MeasuredWork& work, const Measurement& run, Record& re
   record.transient.rest = start.excess - *record.transient.page_faults;
 }
 
-// Whether every measured step was skipped, so that no update was timed.
+// True if every measured step was skipped, so that no update was timed.
 bool skips_every_update(const LossScalingUse& scaling, size_t steps, int64_t warmup) {
   const auto measured =
       std::count_if(scaling.skipped.begin(), scaling.skipped.end(), [&](int64_t step) { return step > warmup; });

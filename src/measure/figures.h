@@ -29,12 +29,12 @@ struct MeasuredWork {
   ProductMath peak_math = ProductMath::kNone;  // arithmetic for which the peaks are stated and measured
   std::optional<int> threads{};  // number of threads that shared the work; none for a device without threads
   bool is_predicted = false;     // a device model produced the times
-  bool in_this_process = true;   // counters and build of this process apply to the steps
+  bool in_this_process = true;   // the counters and the build of this process apply to the steps
 };
 
 // Sets the status and, if there is a sample, everything derived from the samples: times, phases, rates, first steps,
-// verdict, disturbances and stopping. Returns whether it did. Values that are not finite make the record `failed`
-// without times; an interrupted run keeps the samples taken so far.
+// verdict, disturbances and stopping. Returns false if there is no sample or if values are not finite. Values that are
+// not finite make the record `failed` without times; an interrupted run keeps the samples taken so far.
 bool fill_result(const MeasuredWork& work, const Measurement& run, Record& record);
 
 }  // namespace laptime

@@ -44,7 +44,7 @@ struct Block {
   const ParameterSpec* parameter;
   int source;
   int64_t begin, size;  // elements of the source
-  int64_t first;        // of the parameter, of the element at `begin`
+  int64_t first;        // index in the parameter of the element at `begin`
 };
 
 void add_blocks(const Plan& plan, const ParameterSpec& parameter, int64_t rank, std::vector<Block>& blocks) {
@@ -104,7 +104,7 @@ void StepInputs::write_rows(Executor& executor, const char* source, const std::v
   if (to < 0) return;
   const std::span<const int64_t> all(ids);
   const int64_t parts = config_.ranks > 1 ? config_.micro_batches : 1;
-  const auto whole = static_cast<int64_t>(ids.size()) / parts;  // of a micro-batch
+  const auto whole = static_cast<int64_t>(ids.size()) / parts;  // elements per micro-batch
   const int64_t own = whole / config_.ranks;
   for (int64_t part = 0; part < parts; ++part) {
     const auto begin = static_cast<size_t>(part * whole + rank_ * own);

@@ -12,17 +12,17 @@
 
 namespace laptime {
 
-// Writes the parameters, the inputs of the attention model and the first loss scale, as the configuration asks. AdamW
-// state and kept gradients keep their initial zeros. The values do not depend on the number of threads that share the
-// work. A rank gets its chunk of a parameter that the ranks divide.
+// Writes the parameters, the inputs of the attention model and the first loss scale according to the configuration.
+// AdamW state and kept gradients keep their initial zeros. The values do not depend on the number of threads. If the
+// ranks divide a parameter, each rank gets its chunk.
 void fill_weights(Executor& executor, const RunConfig& config, const StartingWeights& weights, int threads,
                   int64_t rank = 0);
 
-// Tokens, targets, step number and learning rate of successive steps, for a language model. A rank gets its sequences
-// of each micro-batch of the whole batch.
+// Tokens, targets, step number and learning rate of successive steps of a language model. In each micro-batch, a rank
+// gets its share of the sequences.
 class StepInputs {
  public:
-  // Error if the data file of the configuration cannot be read.
+  // Throws Error if the data file of the configuration cannot be read.
   explicit StepInputs(const RunConfig& config, int64_t rank = 0);
 
   // Writes the inputs of step `step` (counted from 0) to the executor.

@@ -75,7 +75,8 @@ Prepared plan_of(const ResolvedPoint& point, const KnowledgeOf& known) {
 
 namespace {
 
-// A batch is searched among those that the ranks and micro-batches divide: `size` counts sequences of a micro-batch.
+// Number of parts into which ranks and micro-batches divide the batch. The search enlarges one part, a micro-batch of a
+// rank.
 int64_t parts_of_batch(const RunConfig& config, Enlarged what) {
   return what == Enlarged::kBatch && config.ranks > 1 ? config.ranks * config.micro_batches : 1;
 }
@@ -159,8 +160,9 @@ double crossing(const Tried& a, const Tried& b) {
   return static_cast<double>(a.size) - a.excess / std::max(slope, 1e-3);
 }
 
-// The largest size between one that fits and one that does not. Planning is slow, so sizes are chosen by the Illinois
-// algorithm: where the line between the two crosses zero, halving the excess of an end that is kept twice.
+// The largest size that fits, between one that fits and one that does not. Planning is slow, so sizes are chosen by the
+// Illinois algorithm: where the line between both attempts crosses zero, with the excess halved at an end that is kept
+// twice.
 int64_t largest_between(Tried low, Tried high, const std::function<Tried(int64_t)>& attempt) {
   enum class End : uint8_t { kNone, kLow, kHigh } moved = End::kNone;
   Tried below = low;  // with halved excess
@@ -212,7 +214,7 @@ int64_t largest_that_fits(const ResolvedPoint& point, const KnowledgeOf& known, 
 std::string sizes_that_fit(const ResolvedPoint& point, const KnowledgeOf& known) {
   const RunConfig& config = point.config;
   try {
-    if (plan_of(point, known).shortage.empty()) return {};  // memory ran out for a reason other than its size
+    if (plan_of(point, known).shortage.empty()) return {};  // memory ran out although the plan fits
     const int64_t batch =
         largest_that_fits(point, known, Enlarged::kBatch, std::max<int64_t>(config.model.batch_size - 1, 1));
     const int64_t context =

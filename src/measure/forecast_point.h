@@ -35,7 +35,7 @@ std::optional<StepForecast> predicted_step_time(const Prepared& prepared, const 
 struct LaunchBound {
   int64_t launches = 0;
   Seconds each{};
-  bool holds = false;  // whether starting the kernels takes longer than running them
+  bool holds = false;  // launching the kernels takes longer than running them
   // The smallest context at which the kernels take longer than their launches; none up to kLargestContext.
   std::optional<int64_t> least_context{};
 };
@@ -49,8 +49,8 @@ enum class Enlarged : uint8_t { kBatch, kContext };
 inline constexpr int64_t kLargestBatch = 65'536;       // upper limit of the search for the largest size that fits
 inline constexpr int64_t kLargestContext = 1'048'576;  // tokens
 
-// The largest value with which the point fits in memory; 0 if it does not fit with 1. The search stops at `limit`.
-// `before_plan`, if any, is called before each plan, which may take seconds, and may throw.
+// The largest value with which the point fits in memory; 0 if it does not fit even with 1. The search stops at `limit`.
+// `before_plan`, if not null, is called before each plan, which may take seconds; it may throw.
 int64_t largest_that_fits(const ResolvedPoint& point, const KnowledgeOf& known, Enlarged what, int64_t limit,
                           const std::function<void()>& before_plan = {});
 

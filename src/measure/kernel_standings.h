@@ -35,7 +35,7 @@ class KernelStandings {
     }
     return best;
   }
-  // Like best_of, but a kernel with different bits must win clearly over kernels that share theirs.
+  // Like best_of, but a kernel whose results differ in bits must win clearly over kernels that share theirs.
   const Kernel* clear_best_of(std::span<const Kernel* const> kernels) const {
     const Kernel* const best = best_of(kernels);
     if (best == nullptr || best->reproducible) return best;
@@ -58,9 +58,8 @@ class KernelStandings {
   std::map<const Kernel*, Standing> standings_;
 };
 
-// Kernels that lost all their races so far, by so much that later races with more work exclude them. A kernel from an
-// optional library is never excluded: it stands for whatever algorithm the library proposes for a shape, which differs
-// from shape to shape.
+// Kernels that lost all their races so far by a wide margin, so that later races with more work exclude them. A kernel
+// from an optional library is never excluded, because it runs a different library algorithm for each shape.
 class HopelessKernels {
  public:
   void add(const std::vector<const Kernel*>& kernels, double flops, const RaceResult& result) {
@@ -72,8 +71,8 @@ class HopelessKernels {
       races.flops = flops;
     }
   }
-  // Removes them from a contest of `flops`. A result for one amount of work is assumed to hold for up to kReach times
-  // as much, and so on from contest to contest.
+  // Removes hopeless kernels from a contest of `flops`. A result for some work is assumed to hold for up to kReach
+  // times as much.
   void remove_from(std::vector<const Kernel*>& kernels, double flops) {
     std::vector<const Kernel*> left;
     for (const Kernel* kernel : kernels) {
@@ -94,7 +93,7 @@ class HopelessKernels {
     double closest = std::numeric_limits<double>::infinity();  // minimum ratio to the winner's time
     double flops = 0;                                          // work of the largest contest
 
-    // The more races it lost, the smaller the margin required.
+    // The more races a kernel has lost, the smaller the margin required.
     bool hopeless() const { return (count >= 2 && closest > 1.25) || (count >= 4 && closest > kClearLead); }
   };
   std::map<const Kernel*, Races> races_;

@@ -65,7 +65,8 @@ std::vector<Contest> open_contests(const Prepared& prepared) {
   return contests;
 }
 
-// Prepares a kernel. Returns false if its library cannot run the signature on this device, which only shows now.
+// Prepares a kernel. Returns false if its library cannot run the signature on this device, which only now becomes
+// known.
 bool is_ready(const Kernel& kernel, const Signature& signature, Backend& backend) try {
   backend.prepare(kernel, signature);
   return true;
@@ -84,18 +85,18 @@ void prepare(Contest& contest, Backend& backend) {
   contest.kernels = std::move(ready);
 }
 
-// A race between kernels. The winner may change from race to race, and with it the bits of the loss unless the kernels
-// produce the same bits. A kernel with different bits must therefore win clearly over those that share theirs.
+// A race between kernels. The winner may differ from race to race, and so may the bits of the loss. A kernel with
+// different bits must therefore win clearly over kernels that share theirs.
 class Race {
  public:
   Race(Trial& trial, std::vector<const Kernel*> kernels) : kernels_(std::move(kernels)) {
     result = race(kernels_.size(), [&](size_t candidate) { return trial.time(*kernels_[candidate]); });
   }
 
-  // The kernel to choose and, if its bits differ and others share theirs, the fastest of those others, unless it is so
-  // far behind that another race would not change the result. If the kernel to choose leads others of its kind only by
-  // noise, `standings` decide. A library's proposal is a different algorithm for each shape, so other races say nothing
-  // about it.
+  // Returns the kernel to choose. If its bits differ from those that other kernels share, also returns the fastest of
+  // those, unless it is too far behind for another race to matter. If the kernel to choose leads others with the same
+  // bits only by noise, `standings` decide. A library's proposal is a different algorithm for each shape, so its other
+  // races say nothing about it.
   std::vector<const Kernel*> finalists(const KernelStandings& standings) const {
     const auto shares_bits = [&](size_t candidate) { return kernels_[candidate]->reproducible; };
     const size_t taken = clear_winner(result, shares_bits);

@@ -11,7 +11,7 @@
 namespace laptime {
 namespace {
 
-// The rate that the run reached for a limit; 0 if unknown.
+// The rate that the run reached towards a limit; 0 if unknown.
 double reached_of(DeviceLimit::Kind kind, const LimitsRequest& request) {
   switch (kind) {
     case DeviceLimit::Kind::kProductFlops: return request.reached;
@@ -39,9 +39,9 @@ struct KnownLimit {
   std::string measured_at;  // empty: measured now
 };
 
-// The known value, or a new one if there is only a provisional one. A limit that the run has exceeded is measured
-// again. The FLOP/s of a run are not used as a peak, because they include masked FLOPs, which kernels skip. None if
-// there is no memory to measure in.
+// Returns the known value, or measures the limit if there is only a provisional value. Measures a limit again if the
+// run has exceeded it. The FLOP/s of a run are not used as a peak, because they include masked FLOPs, which kernels
+// skip. None if there is no memory to measure in.
 std::optional<KnownLimit> value_of(const DeviceLimit& limit, const std::vector<MeasuredPeak>& known,
                                    const LimitsRequest& request, std::vector<MeasuredPeak>& learned) {
   const double reached = reached_of(limit.kind, request);
@@ -50,7 +50,7 @@ std::optional<KnownLimit> value_of(const DeviceLimit& limit, const std::vector<M
   try {
     const MeasuredPeak* const kept = find_peak(known, limit.name);
     LimitReading best = kept == nullptr ? limit.measure() : LimitReading(kept->value);
-    // An estimate knows whether the device was free; other limits depend on the run during which they are measured.
+    // Product FLOP/s state whether they are an estimate. Other limits are provisional if the run was disturbed.
     const bool is_estimated = limit.kind == DeviceLimit::Kind::kProductFlops;
     const MeasuredPeak* const earlier = kept == nullptr ? find_peak(known, provisional) : nullptr;
     if (earlier != nullptr && (best.is_estimate || !is_estimated))
@@ -99,7 +99,7 @@ double memory_bandwidth_reached(const StepTrace& trace) {
   double reached = 0;
   for (size_t i = 0; i < trace.launch_count() && trace.cache_bytes; ++i) {
     const auto work_class = static_cast<size_t>(trace.launches.work_class[i]);
-    if (trace.texts[work_class] == name_of(WorkClass::kCommunication)) continue;  // its bytes are those it sends
+    if (trace.texts[work_class] == name_of(WorkClass::kCommunication)) continue;  // its bytes cross a link, not memory
     const int64_t bytes = trace.launches.bytes[i];
     const double seconds = trace.mean_seconds(i);
     if (bytes >= kTimesTheCache * *trace.cache_bytes && seconds > 0)

@@ -12,16 +12,16 @@ namespace laptime {
 
 struct LimitsRequest {
   double reached = 0;            // FLOP/s of the run
-  bool bandwidth = false;        // measured only on request, because it takes memory
-  double reached_bandwidth = 0;  // bytes/s that the run is known to have transferred from and to memory
-  bool disturbed = false;  // other programs took time from the run, and probably also affect measurements taken now
+  bool bandwidth = false;        // measure it too; it takes memory, so only on request
+  double reached_bandwidth = 0;  // highest bytes/s of memory that a launch of the run is known to have reached
+  bool disturbed = false;        // other programs slowed the run, and probably slow measurements taken now
 };
 
-// The limits for a step whose matrix products have factors of this type: stored values from `known`, or measured now. A
-// value that was estimated, or measured while the machine was disturbed, is provisional: it is stored under a separate
-// name, so that the next run measures again. A peak or bandwidth below what the run has reached is measured again, up
-// to four times, because the machine may have been slower when it was measured; the largest value is used, and the
-// bandwidth is never below the one reached. New measurements are added to `learned`, without device and date.
+// Returns the limits for a step whose matrix products have factors of this type: stored values from `known`, or
+// measured now. A value that was estimated, or measured while the machine was disturbed, is provisional: it is stored
+// under a separate name, so that the next run measures again. A peak or bandwidth below the rate of the run is measured
+// again, up to four times, because the machine may have been slower at the time. The largest value counts, and the
+// bandwidth is never below the rate of the run. Adds new measurements to `learned`, without device and date.
 MeasuredLimits measure_limits(Backend& backend, DType factors, const LimitsRequest& request,
                               const std::vector<MeasuredPeak>& known, std::vector<MeasuredPeak>& learned);
 

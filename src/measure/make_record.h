@@ -16,9 +16,9 @@ namespace laptime {
 // not finite becomes `failed`. Failed runs have no times; interrupted runs keep the samples taken so far.
 Record make_record(Record described, const Prepared& prepared, const Measurement& measurement);
 
-// Describes a disturbance with a figure: "12 % of the time was lost to other guests of the host". Disturbances are more
-// than 3 % of the time lost, samples that vary (distribution/verdict.h), and traced steps that took longer than the
-// untraced steps between them (record/step_trace.h). Empty for an undisturbed run. `samples` are seconds.
+// Describes a disturbance with a figure: "12 % of the time was lost to other guests of the host". A run is disturbed if
+// more than 3 % of the time was lost, if samples vary (distribution/verdict.h), or if traced steps took longer than the
+// untraced steps between them (record/step_trace.h). Empty if it was not. `samples` are seconds.
 std::string disturbance_of(const Measurement& run, const std::vector<double>& samples,
                            const std::optional<StepTrace>& trace, std::optional<int64_t> threads);
 

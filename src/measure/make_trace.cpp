@@ -65,8 +65,8 @@ std::vector<std::pair<int64_t, int64_t>> live_launches(const Plan& plan) {
   return live;
 }
 
-// Which buffers forward saves for backward; if backward was cut off, those that it would have read. Matches
-// saved_storages, which works on the graph.
+// Flags the buffers that forward saves for backward. If backward was cut off, these are the buffers that it would have
+// read. Matches saved_storages, which works on the graph.
 std::vector<bool> saved_buffers(const Plan& plan) {
   std::vector<bool> is_read(plan.buffers.size(), false);
   const auto read = [&](const Operand& operand) {

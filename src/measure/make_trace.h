@@ -14,13 +14,13 @@ namespace laptime {
 // Launches and buffers of the plan, without times.
 StepTrace trace_of(const Plan& plan);
 
-// Adds the rates that bound launches on a device that predicts: those that its predictions use.
+// For a device that predicts, adds the rates that limit its launches, which are the rates of its predictions.
 void add_predicted_rates(const Device& device, StepTrace& trace);
 
-// The times of one step. `times` are its Executor::launch_times.
+// Returns the times of one step. `times` are its Executor::launch_times.
 TracedStep traced_step(const Timeline& timeline, const std::vector<Seconds>& times);
 
-// Sums these times by phase and class of work.
+// Sums `times` by phase and class of work.
 ClassTimes class_times(const Plan& plan, const std::vector<Seconds>& times);
 
 }  // namespace laptime

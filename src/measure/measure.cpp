@@ -28,7 +28,7 @@ T number_in(const std::vector<std::byte>& bytes) {
   return value;
 }
 
-// Whether every output of the last step is finite.
+// True if every output of the last step is finite.
 bool outputs_are_finite(const Executor& executor) {
   return std::all_of(executor.plan().outputs.begin(), executor.plan().outputs.end(), [&](const PlanOutput& output) {
     std::vector<std::byte> bytes = executor.read_output(output.name);
@@ -131,8 +131,8 @@ class PointRun {
     if (backend_.computes() && has_slowed_down(run_.sampling)) run_.denormals = count_denormals(executor);
     const bool has_loss = executor.plan().find_output(output::kLoss) != nullptr;
     if (!has_loss && !run_.sampling.interrupted) run_.finite = outputs_are_finite(executor);
-    if (!run_.finite && hooks_.group == nullptr) {  // ranks would leave the step at different places
-      held.reset();                                 // its memory is needed to run the steps again
+    if (!run_.finite && hooks_.group == nullptr) {  // with ranks, each might stop at a different step
+      held.reset();                                 // frees its memory, in which the steps are repeated
       search_nan(weights);
     }
     return std::move(run_);
@@ -140,15 +140,15 @@ class PointRun {
 
  private:
   int64_t rank() const { return hooks_.group == nullptr ? 0 : hooks_.group->rank(); }
-  // The decision of rank 0, which all ranks take.
+  // Returns the decision of rank 0, which all ranks follow.
   bool agreed(bool own) const { return hooks_.group == nullptr ? own : decide(*hooks_.group, own); }
 
   void report(const PointProgress& progress) const {
     if (hooks_.progress) hooks_.progress(progress);
   }
 
-  // With a pool, requested memory is counted allocation by allocation, and the driver decides how much the pool
-  // reserves. Without one, both follow from the plan, whose blocks exist for the whole run.
+  // With a pool, each allocation adds to the requested memory, and the driver decides how much the pool reserves.
+  // Without one, both follow from the plan, whose blocks exist for the whole run.
   void take_memory(const Executor& executor) {
     run_.peak_bytes = run_.reserved_bytes = backend_.peak_held_bytes();
     const Plan& plan = executor.plan();
@@ -210,7 +210,7 @@ class PointRun {
     };
     hooks.interrupted = [&] { return !run_.finite || (hooks_.interrupted && hooks_.interrupted()); };
     hooks.agree = [&](bool wants_step) { return agreed(wants_step); };
-    // Samples that a trace is held against have no marks of launches.
+    // Samples that a trace is compared with have no launch marks.
     const double marks_below = trace_.wanted ? 0 : kLaunchMarksBelow;
     const Seconds mark = marks_below > 0 ? executor.cost_of_mark() : Seconds{};
     run_.sampling = sample(executor,
@@ -224,7 +224,7 @@ class PointRun {
     run_.loss_scaling = scales.result();
   }
 
-  // Recording launch times in the first step costs nothing if that step is warm-up.
+  // The first step is marked only if it is warm-up, where marks cost nothing.
   bool marks_first(Seconds mark) const {
     const bool is_warmup = !has_fixed_steps(config_) || config_.warmup.value_or(1) > 0;
     const Seconds marks = mark * static_cast<double>(prepared_.plan.steps.size());
@@ -261,7 +261,7 @@ class PointRun {
     run_.trace = std::move(trace);
   }
 
-  // Replays recorded steps, and runs steps whose kernels the device records; as many of each as were traced.
+  // Times recorded steps, and runs steps whose kernels the device reports; as many of each as were traced.
   void take_device_use(Executor& executor, StepInputs& inputs, int64_t number, StepTrace& trace) {
     DeviceUse& device = trace.device;
     const auto write_inputs = [&] { inputs.write(executor, number++); };

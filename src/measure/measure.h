@@ -51,15 +51,15 @@ struct PointHooks {
   std::function<void(const PointProgress&)> progress;
   std::function<void(const Record&)> planned;  // receives the record before any memory is allocated
   std::function<bool()> interrupted;           // called between steps; true ends the point as `interrupted`
-  Group* group = nullptr;                      // the ranks of the point, of which this process is one; null: one rank
+  Group* group = nullptr;                      // the ranks of the point, including this process; null: one rank
 };
 
 // A request for traced steps in addition to the samples.
 struct TraceRequest {
   bool wanted = false;       // fill Measurement::trace
-  int64_t traced_steps = 0;  // steps whose launches are timed, alternating with as many that are not
+  int64_t traced_steps = 0;  // number of steps whose launches are timed; they alternate with as many untraced steps
 
-  // How many traced steps a stored record needs to replace a run; none if no trace is wanted.
+  // The number of traced steps that a stored record must have to replace a run; none if no trace is wanted.
   std::optional<int64_t> least_steps() const { return wanted ? std::optional(traced_steps) : std::nullopt; }
 };
 

@@ -48,12 +48,12 @@ struct Measurement {
   size_t first_classed = 0;
   std::optional<StepTrace> trace;  // trace of the traced steps, if requested
   int64_t traced_steps = 0;
-  int64_t untaken_traced_steps = 0;  // traced steps that a signal prevented
+  int64_t untaken_traced_steps = 0;  // traced steps that were not run because of a signal
   std::string_view interrupted_by = "a signal";
   std::vector<LaunchCost> costs;  // from samples and traced steps with launch times; device and date are empty
   ReachedProducts products;
   LossScalingUse loss_scaling;
-  std::optional<int64_t> denormals;  // in weights and states after the last step; counted if steps became slower
+  std::optional<int64_t> denormals;  // in weights and states after the last step; counted only if steps became slower
   std::vector<double> losses;        // loss of each step; empty if nothing is computed or the model has no loss
   bool finite = true;                // every loss is finite; without losses, every output of the last step
   std::optional<Executor::NanSite> first_nan;

@@ -52,7 +52,7 @@ void check_model_options(const std::vector<GivenOption>& given, const SystemConf
   }
 }
 
-// Whether a record's config states an option: the user gave it, or a known model determines it.
+// True if a record's config states the option: the user gave it, or a known model determines it.
 bool is_stated(const Option& option, const std::vector<GivenOption>& given, bool knows_model) {
   if (!describes_recorded_steps(option.flag)) return false;
   if (is_in(given, option.flag)) return true;
@@ -171,7 +171,7 @@ void RecordedSteps::begin_series(const StepLine& first) {
   series_.emplace(run_.rule, fixed_, reported_time(phases_, pass_));
 }
 
-// The time on the timeline, which begins with the first step.
+// Start of the step on the timeline, which begins with the first step.
 Seconds RecordedSteps::begin_of(const StepLine& line) const {
   if (!line.begin) return ends_.empty() ? Seconds{} : ends_.back();
   return kNanosecondOfLine * static_cast<double>(*line.begin - first_begin_);

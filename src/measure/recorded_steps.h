@@ -32,16 +32,16 @@ struct RecordedPoint {
   JsonObject stated;             // for a record's config: null for every unknown option
 };
 
-// Whether an option applies to steps that laptime does not run: options of the model, pass, number type, machine and
-// sampling do.
+// True if the option applies to steps that laptime does not run: options of model, pass, number type, machine and
+// sampling.
 bool describes_recorded_steps(std::string_view flag);
 
 // Throws Error for options that contradict each other or leave the point unclear: a missing system, a model without
 // batch or context, dimensions or tokens combined with the wrong options, a device that only predicts.
 RecordedPoint recorded_point(const std::vector<GivenOption>& given, const SystemConfig& system);
 
-// Takes the steps one at a time. Steps that state when they began are assumed to run now, on this machine, so its
-// counters are read after each of them. Other steps follow one another without a pause, wherever they ran.
+// Takes the steps one at a time. If steps state when they began, they are assumed to run now on this machine, so its
+// counters are read after each. Otherwise steps follow one another without a pause, on any machine.
 class RecordedSteps {
  public:
   explicit RecordedSteps(const RecordedPoint& point);
@@ -56,7 +56,7 @@ class RecordedSteps {
   // The results of the steps. `interrupted_by` says what ended them before they were done; empty otherwise. Requires at
   // least one step.
   Measurement finish(std::string_view interrupted_by) &&;
-  // The phases that every step has, and the most memory stated by a line.
+  // The phases that every step has, and the highest memory use that a line states.
   const std::vector<Phase>& phases() const { return phases_; }
   const std::vector<std::string>& own_phases() const { return own_phases_; }
   const MemoryUse& memory() const { return memory_; }

@@ -12,7 +12,7 @@
 
 namespace laptime {
 
-// Whether the number of steps is given; otherwise the stopping rule decides.
+// True if the number of steps is given; otherwise the stopping rule decides.
 inline bool has_fixed_steps(const RunConfig& config) { return config.steps.has_value(); }
 
 // The stopping rule for a configuration.
@@ -24,7 +24,7 @@ inline StoppingRule stopping_rule(const RunConfig& config) {
 // The phases of a step of the plan, in order.
 std::vector<Phase> phases_of(const Plan& plan);
 
-// The phase whose time is reported for the pass; none if the pass is the whole step.
+// The phase whose time the pass reports; none if the pass is the whole step.
 std::optional<Phase> reported_phase(const Plan& plan, Pass pass);
 std::optional<Phase> reported_phase(std::span<const Phase> phases, Pass pass);
 

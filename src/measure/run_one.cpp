@@ -69,7 +69,7 @@ class Point {
         result_trace_->peak_flops = measurement.limits.product_flops;
         result_trace_->bandwidth = measurement.limits.bandwidth;
       }
-      if (measurement.limits.product_flops) *measurement.limits.product_flops *= ranks;  // each has cores of its own
+      if (measurement.limits.product_flops) *measurement.limits.product_flops *= ranks;  // each rank has its own cores
       add_learned(peaks, learned_.peaks);
       for (LaunchCost& cost : measurement.costs) {
         cost.threads = device.threads.value_or(0);
@@ -83,7 +83,7 @@ class Point {
  private:
   int64_t rank() const { return hooks_.group == nullptr ? 0 : hooks_.group->rank(); }
 
-  // All ranks run the kernels that rank 0 has chosen, so that the bits of a run do not depend on who was faster.
+  // All ranks run the kernels that rank 0 has chosen. Otherwise the bits of a run would depend on which rank is faster.
   Prepared prepare_as_rank_0(const Device& device) {
     Group& group = *hooks_.group;
     MachineKnowledge chosen;
@@ -129,7 +129,7 @@ class Point {
     Prediction prediction = predict(*forecast, prepared.plan, forecast->of(prepared.plan), config_.pass);
     if (prepared.device.computes) {
       record_.prediction = std::move(prediction);
-    } else {  // its times are the record's
+    } else {  // the record's times are the prediction itself
       record_.prediction.low = prediction.low;
       record_.prediction.high = prediction.high;
     }

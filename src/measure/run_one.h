@@ -18,8 +18,8 @@ struct PointResult {
 
 // Errors of the point do not throw; the record has their status and reason. Memory is predicted before it is allocated,
 // and again after a trial has chosen other kernels. `known` holds the stored measurements for the device_key of the
-// point. `described` is describe_point of it, which the record starts from; without it the point is described here.
-// With hooks.group rank 0 tries kernels and makes the record, and the errors of another rank throw.
+// point. The record starts from `described`, the result of describe_point; if it is missing, the point is described
+// here. With hooks.group, rank 0 tries kernels and makes the record, and errors of other ranks throw.
 PointResult run_one(const ResolvedPoint& point, const MachineKnowledge& known, const PointHooks& hooks = {},
                     const TraceRequest& trace = {}, std::optional<Record> described = {});
 

@@ -1,4 +1,4 @@
-// Values that spoil a run: where they stopped being finite, and denormal numbers, which slow arithmetic down
+// Finds values that spoil a run: where they stopped being finite, and denormal numbers, which slow arithmetic down
 // severalfold.
 #pragma once
 
@@ -28,8 +28,8 @@ std::optional<Executor::NanSite> find_first_nan(const Prepared& prepared, Backen
                                                 const StartingWeights& weights, int64_t steps,
                                                 const std::function<bool()>& stop);
 
-// Whether the last quarter of the steps took at least 1.25 times as long as the quarter after the first step, comparing
-// medians; false for fewer than eight steps.
+// True if the last quarter of the steps took at least 1.25 times as long as the quarter after the first step, comparing
+// medians. False for fewer than eight steps.
 bool has_slowed_down(const Sampling& sampling);
 
 // Denormal elements of a floating-point type; 0 for other types.

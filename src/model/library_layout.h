@@ -29,7 +29,7 @@ std::optional<LibraryPlace> library_place(const ModelConfig& model, const Parame
 // The possible names of a library tensor in a file: gpt2's names often lack the first word.
 std::vector<std::string> names_in_files(const ModelConfig& model, const std::string& tensor);
 
-// Whether a tensor in a file is not a parameter but a buffer that older versions stored, such as a causal mask.
+// True if a tensor in a file is not a parameter but a buffer that older versions stored, such as a causal mask.
 bool is_stored_buffer(std::string_view tensor);
 
 }  // namespace laptime

@@ -15,16 +15,16 @@ namespace laptime {
 struct DeclaredSource {
   ParameterSpec spec;
   ValueId value;  // the whole tensor
-  ValueId shard;  // the rank's chunk, where ranks divide parameters; else invalid
+  ValueId shard;  // the rank's chunk if ranks divide the parameter, otherwise invalid
 };
 
-// The rank whose step is built, and what the ranks divide.
+// The rank whose step is built, and the tensors that the ranks divide.
 struct RankShare {
   int64_t ranks = 1;
   int64_t rank = 0;
   Shard shard = Shard::kNone;
 
-  // Whether the ranks divide the states of a tensor with so many elements.
+  // True if the ranks divide the optimizer state of a tensor with this many elements.
   bool divides(int64_t elements) const { return ranks > 1 && shard != Shard::kNone && elements % ranks == 0; }
 };
 
@@ -43,7 +43,8 @@ class ModelBuilder : public Builder {
 
   DType real() const { return real_; }
   const RankShare& share() const { return share_; }
-  uint64_t seed() const { return seed_ + static_cast<uint64_t>(micro_batch_); }  // another dropout in each micro-batch
+  // Differs between micro-batches.
+  uint64_t seed() const { return seed_ + static_cast<uint64_t>(micro_batch_); }
 
   // The model is built again for each micro-batch: existing parameters are found by name, and inputs are the rows
   // [begin, end) of `batch_size` rows.
@@ -57,7 +58,7 @@ class ModelBuilder : public Builder {
   std::string function(const char* name) const;
 
   // Declares a parameter of the current module; `spec.name` is relative to the module. The order of declaration is the
-  // order of gradients, clipping and updates. Where the ranks divide parameters, its value is gathered from them.
+  // order of gradients, clipping and updates. If the ranks divide parameters, the value is gathered from all ranks.
   ValueId parameter(ParameterSpec spec);
   // Declares a floating-point input with standard normal values, for which a gradient is also computed.
   ValueId input(const std::string& name, std::vector<int64_t> shape);

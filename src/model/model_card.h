@@ -20,7 +20,7 @@ struct ModelOutputs {
 
 struct ModelCard {
   std::string_view name = {};
-  // Whether the model reads tokens and targets and ends in a loss, so that an optimizer can train it. For other models,
+  // True if the model reads tokens and targets and ends in a loss, so that an optimizer can train it. For other models,
   // backward starts from a gradient of ones.
   bool is_language_model = true;
   // Flags of options that do not apply to the model. A point with one of them is invalid.

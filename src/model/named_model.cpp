@@ -55,8 +55,8 @@ NamedModel model_of_file(const fs::path& path) {
   }
   if (fs::exists(folder / kPickled) || fs::exists(folder / kPickledIndex)) {
     throw Error::format(
-        "{}: its weights are in PyTorch's format, which is not read; save the model as safetensors, or give {} to "
-        "start from random weights",
+        "{}: its weights are in PyTorch's format, which laptime does not read; save the model as safetensors, or give "
+        "{} to start from random weights",
         quote(path.string()), quote(file.string()));
   }
   return named;

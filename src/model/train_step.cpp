@@ -91,11 +91,11 @@ bool is_divided(const ModelBuilder& build, const DeclaredSource& parameter) {
 
 ValueId all_reduce(ModelBuilder& build, ValueId value) { return build.emit_one(kAllReduce, group_of(build), {value}); }
 
-// The gradient of the whole batch: all of it, or the rank's chunk where the ranks divide what belongs to the parameter.
+// The gradient of the whole batch: the whole tensor, or the rank's chunk if the ranks divide it.
 ValueId summed_over_ranks(ModelBuilder& build, const DeclaredSource& parameter, ValueId grad) {
   const auto scope = build.scope_of(parameter.value);
   if (!is_divided(build, parameter)) return all_reduce(build, grad);
-  // With --shard optimizer the whole gradient stays, as ZeRO-1 keeps it.
+  // With --shard optimizer, the whole gradient stays allocated, as in ZeRO-1.
   const OpCard& op = build.share().shard == Shard::kOptimizer ? kReduceScatterInPlace : kReduceScatter;
   const ValueId elements = reshape(build, grad, {build.type(grad).numel()});
   const ValueId chunk = build.emit_one(op, group_of(build), {elements});
@@ -103,7 +103,7 @@ ValueId summed_over_ranks(ModelBuilder& build, const DeclaredSource& parameter, 
   return chunk;
 }
 
-// The squared norm of the gradients of all ranks, whose elements count once.
+// The squared norm of the gradients over all ranks. Gradients that every rank has count once.
 ValueId squared_norm_of_all(ModelBuilder& build, std::span<const ValueId> grads) {
   std::vector<ValueId> chunks;
   std::vector<ValueId> whole;
@@ -114,7 +114,7 @@ ValueId squared_norm_of_all(ModelBuilder& build, std::span<const ValueId> grads)
   return whole.empty() ? of_chunks : add(build, of_chunks, squared_norm(build, whole));
 }
 
-// The elements of a parameter that the optimizer of this rank updates: all of them, or the rank's chunk.
+// The elements of a parameter that the optimizer of this rank updates: all elements, or the rank's chunk.
 ValueId updated_part(ModelBuilder& build, const DeclaredSource& parameter) {
   if (parameter.shard.valid()) return parameter.shard;
   if (!is_divided(build, parameter)) return parameter.value;
@@ -123,7 +123,7 @@ ValueId updated_part(ModelBuilder& build, const DeclaredSource& parameter) {
   return slice(build, reshape(build, parameter.value, {elements}), 0, build.share().rank * chunk, chunk);
 }
 
-// `found_inf` is invalid where the loss is not scaled.
+// `found_inf` is invalid if the loss is not scaled.
 void update(ModelBuilder& build, const RunConfig& config, std::vector<ValueId> grads, ValueId found_inf) {
   build.current = {Phase::kOptimizer, {}, {}, false};
   if (config.clip_norm) {

@@ -11,7 +11,7 @@ namespace laptime {
 // With --shard the state of a rank, and with --shard parameters also the parameter, is a vector: the rank's chunk of
 // the elements. A tensor whose elements the ranks do not divide is whole on every rank.
 namespace source {
-inline constexpr const char* kTokens = "tokens";    // int64 (B, T), those of the rank
+inline constexpr const char* kTokens = "tokens";    // int64 (B, T), sequences of the rank
 inline constexpr const char* kTargets = "targets";  // int64 (B, T)
 inline constexpr const char* kStep = "step";        // int64 [], counted from 1
 inline constexpr const char* kLr = "lr";            // float32 []
@@ -34,7 +34,7 @@ inline constexpr const char* kGradient = "grad/";      // + parameter, before cl
 struct StepOutputs {
   bool logits = false;     // keep the logits until the step ends
   bool gradients = false;  // keep every gradient until the step ends, also with --pass step
-  int64_t rank = 0;        // whose step it is, of config.ranks
+  int64_t rank = 0;        // rank whose step is built, below config.ranks
 };
 
 // The graph for config.pass before any graph pass. For Pass::kForward it still contains backward, which passes/saved.h

@@ -23,7 +23,7 @@ void check_ranks(const RunConfig& config) {
   }
   if (config.ranks == 1) {
     if (config.shard != Shard::kNone) {
-      throw Error::format("--shard {} divides states among ranks, and there is one; give --ranks N",
+      throw Error::format("--shard {} divides states among ranks, but there is only one; give --ranks N",
                           name_of(config.shard));
     }
     if (config.oversubscribe) throw Error("--oversubscribe needs --ranks N; leave it out");
@@ -33,7 +33,7 @@ void check_ranks(const RunConfig& config) {
   if (config.model.batch_size % parts != 0) {
     const std::string passes =
         config.micro_batches > 1 ? fmt::format(" times --micro-batches {}", config.micro_batches) : std::string();
-    throw Error::format("--batch {} is the batch of all ranks and does not divide by --ranks {}{}; give --batch {}",
+    throw Error::format("--batch {} (of all ranks) is not divisible by --ranks {}{}; give --batch {}",
                         config.model.batch_size, config.ranks, passes,
                         ceil_div(config.model.batch_size, parts) * parts);
   }
@@ -67,7 +67,7 @@ void check_options(const RunConfig& config, const ModelCard& card) {
   }
   if (config.mode != Mode::kCompile && config.lower) {
     throw Error(
-        "--lower needs --mode compile; eager mode lowers the composites that a framework does, but for those of "
+        "--lower needs --mode compile; eager mode lowers the composites that a framework lowers, except those in "
         "--keep");
   }
   if (config.keep && config.lower) throw Error("--keep and --lower exclude each other; give one of them");

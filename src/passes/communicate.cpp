@@ -1,4 +1,5 @@
-// Walks over the step once, and emits communication when its values are ready and waits where they are read.
+// Walks over the step once: emits communication when its inputs are ready, and waits before the first node that reads
+// it.
 #include "passes/communicate.h"
 
 #include <algorithm>
@@ -22,17 +23,17 @@ bool is_gather(const Node& node) { return communicates(node) && node.op->is_made
 // A layer, or a module outside of the layers.
 using Unit = std::pair<int64_t, std::string>;
 
-// The use of a unit by consecutive nodes of one phase, for which its gathers are made.
+// A run of nodes of one phase that read a unit's gathered parameters. Each use has its own gathers.
 struct Use {
   Unit unit;
-  size_t first = 0;  // node
+  size_t first = 0;  // index of the first node
 };
 
-// Which nodes read gathered values, and when each unit has to be there.
+// Finds which nodes read gathered values, and before which node each unit must be gathered.
 class GatherUses {
  public:
   explicit GatherUses(const Graph& graph) : graph_(graph), units_(graph.nodes.size()), uses_of_(graph.nodes.size()) {
-    size_t run = 0;  // of nodes of one phase
+    size_t run = 0;  // number of the current run of nodes in one phase
     Phase phase = Phase::kForward;
     for (size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& node = graph.nodes[i];
@@ -53,9 +54,9 @@ class GatherUses {
 
   const std::vector<Use>& uses() const { return uses_; }
   const std::vector<size_t>& gathers(const Unit& unit) const { return gathers_.at(unit); }
-  // Whether a node is a gather, or a view or copy of nothing but gathered values.
+  // True if the node is a gather, or a view or copy of gathered values only.
   bool is_made_where_read(size_t node) const { return !units_[node].empty(); }
-  // The uses that a node belongs to.
+  // The uses to which a node belongs.
   const std::vector<size_t>& uses_of(size_t node) const { return uses_of_[node]; }
 
  private:
@@ -77,12 +78,12 @@ class GatherUses {
            });
   }
 
-  // The use that begins at the node, or the one that has begun before.
+  // The use of the unit in this run, which begins at `node` if it is new.
   size_t use_of(size_t run, const Unit& unit, size_t node) {
     const auto [found, is_new] = known_.try_emplace({run, unit}, uses_.size());
     if (!is_new) return found->second;
     if (!uses_.empty() && uses_.back().unit == unit) {
-      found->second = uses_.size() - 1;  // backward begins with the unit that forward ended with
+      found->second = uses_.size() - 1;  // backward begins with the last unit of forward, which is still gathered
     } else {
       uses_.push_back({unit, node});
     }
@@ -90,8 +91,8 @@ class GatherUses {
   }
 
   const Graph& graph_;
-  std::vector<std::set<Unit>> units_;         // node -> units of the gathers that it is made of
-  std::vector<std::vector<size_t>> uses_of_;  // node -> uses that it reads
+  std::vector<std::set<Unit>> units_;         // node -> units whose gathered values it views or copies
+  std::vector<std::vector<size_t>> uses_of_;  // node -> uses to which it belongs
   std::map<Unit, std::vector<size_t>> gathers_;
   std::map<std::pair<size_t, Unit>, size_t> known_;
   std::vector<Use> uses_;
@@ -102,11 +103,11 @@ struct Bucket {
   const OpCard* op = nullptr;
   Attributes attributes;
   std::vector<ValueId> results{};  // in the new graph, before the wait
-  std::vector<ValueId> old{};      // the values that they stand for
+  std::vector<ValueId> old{};      // the values that they replace, in the old graph
   bool is_waited_for = false;
 };
 
-// Communication of one op that is ready and not started.
+// Communication of one op whose inputs are ready, but which has not been started.
 struct Pending {
   const OpCard* op = nullptr;
   std::vector<size_t> members{};  // nodes
@@ -151,7 +152,7 @@ class Communicate {
   const Graph& from() const { return replay_.from; }
   size_t storage(ValueId value) const { return static_cast<size_t>(from().value(value).storage.index); }
 
-  // Communication is ready after the last node before it that makes or reads its bytes.
+  // Communication is ready after the last earlier node that reads or writes the storage of its input.
   void find_ready() {
     std::vector<size_t> last_use(from().storage_roots.size(), 0);
     for (size_t i = 0; i < from().nodes.size(); ++i) {
@@ -167,7 +168,7 @@ class Communicate {
     }
   }
 
-  // Makes the values of a use before its first node, and starts those of the next use.
+  // Starts the gathers of a use and of the next one, and waits for the first.
   void begin_use(size_t use, const Node& node) {
     start_use(use, node);
     if (use + 1 < gathers_.uses().size()) start_use(use + 1, node);
@@ -180,7 +181,7 @@ class Communicate {
     const Node& first = from().nodes[members.front()];
     Bucket bucket{.op = first.op, .attributes = first.attributes};
     std::vector<ValueId> inputs;
-    std::map<ValueId, size_t> known;  // recomputation may have gathered a parameter twice
+    std::map<ValueId, size_t> known;  // recomputation may have gathered a parameter twice; it is gathered once
     for (const size_t member : members) {
       const Node& node = from().nodes[member];
       if (!known.try_emplace(node.inputs.front(), inputs.size()).second) continue;
@@ -240,17 +241,17 @@ class Communicate {
     buckets_.push_back(std::move(bucket));
   }
 
-  // Emits the views that a value is made of, where the walk has not reached them.
+  // Emits the views on the way to a value that the walk has not reached yet.
   void make_views(ValueId value) {
     const NodeId producer = from().value(value).producer;
     if (!producer.valid() || replay_[value].valid()) return;
     const Node& node = from().node(producer);
-    LAPTIME_CHECK(node.op->kind == OpKind::kView, "{} is not made yet", node.op->name);
+    LAPTIME_CHECK(node.op->kind == OpKind::kView, "{} has not been emitted yet", node.op->name);
     make_views(node.inputs.front());
     emit(static_cast<size_t>(producer.index));
   }
 
-  // Before a node reads a value: starts the communication that makes it, and waits for it.
+  // Called before a node reads a value. If communication produces the value, starts it and waits for it.
   void settle(ValueId value, const NodeAnnotations& reader) {
     const NodeId producer = from().value(value).producer;
     if (!producer.valid() || !communicates(from().node(producer)) || is_gather(from().node(producer))) return;
@@ -278,7 +279,7 @@ class Communicate {
     }
   }
 
-  // The value that a node of these uses reads.
+  // The gathered value that a node in these uses reads.
   ValueId read(ValueId value, const std::vector<size_t>& uses) {
     const NodeId producer = from().value(value).producer;
     if (!producer.valid() || !gathers_.is_made_where_read(static_cast<size_t>(producer.index))) return replay_[value];
@@ -326,7 +327,7 @@ class Communicate {
   std::vector<size_t> bucket_of_;                       // old value -> its bucket
   std::map<size_t, size_t> started_;                    // use -> bucket
   std::map<size_t, size_t> use_of_bucket_;              // bucket -> use
-  std::map<std::pair<size_t, ValueId>, ValueId> made_;  // use and old value -> gathered value, or what is made of it
+  std::map<std::pair<size_t, ValueId>, ValueId> made_;  // use, old value -> gathered value, or a view or copy of one
 };
 
 }  // namespace

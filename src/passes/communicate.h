@@ -7,14 +7,14 @@
 
 namespace laptime {
 
-// Joins communication of one op into buckets of at least `bucket_bytes`, in the order in which its values are ready,
-// and starts each bucket as soon as all of it is ready. Before the first node that reads a bucket, and at the end of
-// the step for a bucket that nothing reads, stands a node that waits for it.
+// Joins communication of one op into buckets of at least `bucket_bytes`, in the order in which the inputs become ready,
+// and starts each bucket as soon as all its inputs are ready. A wait node stands before the first node that reads a
+// bucket, or at the end of the step if nothing reads it.
 //
 // Ops that are made where they are read (OpCard::is_made_where_read) have one bucket for each layer, and for each
-// module outside of the layers. It is made before forward reads it and again before backward does, and starts while the
-// step computes the layer before. Casts and views of its values are made again with it, so that no copy outlives the
-// layer.
+// module outside of the layers. The bucket is gathered before forward reads it and again before backward does, and it
+// starts while the step computes the previous layer. Casts and views of its values are repeated, so that no copy
+// outlives the layer.
 Graph communicate(const Graph& graph, int64_t bucket_bytes);
 
 }  // namespace laptime

@@ -85,7 +85,8 @@ class Differentiator {
     enter(node.annotations);
     GradientContext context{build_, node.attributes, node.inputs, node.outputs, grad_out, {}, {}};
     for (const ValueId input : node.inputs) context.wanted.push_back(at(input).depends);
-    if (std::ranges::find(context.wanted, true) == context.wanted.end()) return;  // what makes a parameter
+    // Nodes that only compute a parameter, such as its gather, need no gradient.
+    if (std::ranges::find(context.wanted, true) == context.wanted.end()) return;
     context.grad_in.resize(node.inputs.size());
     LAPTIME_CHECK(node.op->gradient != nullptr, "{} has no gradient", node.op->name);
     node.op->gradient(context);

@@ -94,8 +94,8 @@ class AddendFolding {
   Replay replay_;
   std::vector<int> readers_;        // value -> number of nodes and graph outputs that read it
   std::map<int, ValueId> addends_;  // op -> the value that it adds
-  std::map<int, NodeId> sums_;      // sum -> the op that performs it
-  std::set<int> views_;             // views between an op and the sum that it performs
+  std::map<int, NodeId> sums_;      // sum -> the op that performs the sum
+  std::set<int> views_;             // views between an op and the sum folded into it
 };
 
 }  // namespace

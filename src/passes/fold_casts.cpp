@@ -20,7 +20,7 @@ std::vector<std::vector<NodeId>> readers_of(const Graph& graph) {
   return readers;
 }
 
-// A cast that also changes the layout moves elements, which no op does in its place.
+// A cast that also changes the layout moves elements; no op can fold that.
 bool is_foldable_cast(const Graph& graph, const Node& node) {
   return node.op->is_cast && graph.value(node.inputs[0]).type.layout == graph.value(node.outputs[0]).type.layout;
 }
@@ -37,7 +37,7 @@ std::optional<Attributes> attributes_with_input_cast(const Graph& graph, const N
   return node.op->fold_input_cast(attributes, static_cast<int>(input), to);
 }
 
-// Whether every one of these readers of a cast's result can cast by itself.
+// True if each of these readers of a cast's result can cast by itself.
 bool can_fold(const Graph& graph, const std::vector<NodeId>& readers, ValueId result) {
   return std::ranges::all_of(readers, [&](NodeId reader) {
     if (!reader.valid()) return false;
@@ -104,7 +104,7 @@ class OutputCastFolding {
     return type;
   }
 
-  // Whether the casts of the value make it wider, and whatever reads their results could cast by itself.
+  // True if the casts of the value widen it, and all readers of their results could cast by themselves.
   bool readers_widen(ValueId value) const {
     return std::ranges::all_of(readers_[index(value)], [&](NodeId reader) {
       const Node& node = from().node(reader);
@@ -127,7 +127,7 @@ class OutputCastFolding {
   Replay replay_;
   SharedCasts shared_;
   std::vector<std::vector<NodeId>> readers_;
-  std::vector<bool> folded_;  // node -> a cast that the op before it performs
+  std::vector<bool> folded_;  // node -> true for a cast folded into the op before it
 };
 
 // Folds a cast of an input only if every reader of the cast can fold it. Otherwise the value would be cast twice.
@@ -168,7 +168,7 @@ class InputCastFolding {
   const Graph& from() const { return replay_.from; }
 
   Replay replay_;
-  std::vector<bool> folded_;  // node -> a cast that each of its readers performs
+  std::vector<bool> folded_;  // node -> true for a cast folded into its readers
 };
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 
 constexpr size_t kNobody = std::numeric_limits<size_t>::max();
 constexpr double kNoLimit = std::numeric_limits<double>::infinity();
-constexpr double kSearchUntil = 1.0 / 512;  // fraction of the peak: how precisely the limit of a schedule is searched
+constexpr double kSearchUntil = 1.0 / 512;  // precision of the search for the lowest limit, as a fraction of the peak
 
 bool in_optimizer(const Node& node) { return node.annotations.phase == Phase::kOptimizer; }
 
@@ -24,8 +24,8 @@ bool in_optimizer(const Node& node) { return node.annotations.phase == Phase::kO
 // form one update. Sizes are in bytes, stored as doubles because they are only compared.
 struct ParameterUpdate {
   std::vector<size_t> nodes;
-  size_t ready = 0;  // number of other nodes that must run first, because they produce its inputs or read its states
-  double held = 0;   // gradients that are kept for it
+  size_t ready = 0;  // number of other nodes that must run first: they produce its inputs or read its states
+  double held = 0;   // bytes of gradients kept for the update
   double extra = 0;  // peak bytes of the update, in excess of those held for it
 };
 
@@ -57,8 +57,8 @@ class Scheduler {
   const std::vector<size_t>& others() const { return others_; }  // nodes that do not belong to the optimizer
   const std::vector<ParameterUpdate>& updates() const { return updates_; }
 
-  // Updates as soon as the gradient is complete, unless that raises the peak; then it updates when enough activations
-  // are freed. The lowest limit on live bytes that a schedule can keep is found by bisection.
+  // Updates as soon as the gradient is complete, unless that raises the peak; then waits until enough activations are
+  // freed. Finds by bisection the lowest limit on live bytes for which a schedule exists.
   Schedule best() const {
     Schedule best = schedule(kNoLimit);
     double low = *std::max_element(during_.begin(), during_.end());
@@ -198,7 +198,7 @@ class Scheduler {
     }
   }
 
-  // Each update runs as soon as it is ready and keeps live bytes within the limit, or else at the end.
+  // Runs each update once it is ready and keeps live bytes within the limit; otherwise at the end.
   Schedule schedule(double limit) const {
     std::vector<std::vector<size_t>> ready(others_.size() + 1);
     for (size_t i = 0; i < updates_.size(); ++i) ready[updates_[i].ready].push_back(i);
@@ -225,7 +225,7 @@ class Scheduler {
   const Graph& graph_;
   std::vector<size_t> others_;
   std::vector<ParameterUpdate> updates_;
-  std::vector<size_t> made_;       // storage -> the last of the other nodes that writes a value to it, counted from 1
+  std::vector<size_t> made_;       // storage -> the last of the other nodes that writes it, counted from 1
   std::vector<size_t> last_read_;  // storage -> the last of the other nodes that uses it, counted from 1
   std::vector<size_t> reader_;     // storage -> the update that reads it
   std::vector<bool> is_written_;   // storage -> the optimizer writes it

@@ -5,8 +5,8 @@
 
 namespace laptime {
 
-// Moves the optimizer nodes of each parameter together to directly after the nodes that produce its gradient or read
-// its states, or further back if that lowers the peak of the step: temporaries of an update, together with all saved
+// Moves the optimizer nodes of each parameter to directly after the nodes that produce its gradient or read its states,
+// or further back if that lowers the peak of the step: the temporaries of an update, together with all saved
 // activations, may take more memory than the gradient. The phases backward and optimizer then interleave. There is no
 // gain if a node needs all gradients, as in clipping.
 Graph optimizer_in_backward(const Graph& graph);

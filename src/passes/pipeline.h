@@ -22,7 +22,7 @@ struct PipelineOptions {
   RecomputeRule recompute = {};
   bool optimizer_in_backward = false;
   LowerKept lower_kept = LowerKept::kNone;
-  int64_t bucket_bytes = 0;  // of communication between ranks; 0: one rank
+  int64_t bucket_bytes = 0;  // minimum bytes per communication between ranks; 0: one rank
 };
 
 // Called after each pass with the name of the pass and the resulting graph.

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kNone = -1;                       // no region, or no depth
 constexpr int kMaxDepth = 2;                    // longest chain of cheap nodes in which each reads the previous one
-constexpr int64_t kMaxTrafficPerSavedByte = 4;  // bytes that a cheap node may move for each byte that need not be kept
+constexpr int64_t kMaxTrafficPerSavedByte = 4;  // bytes that a cheap node may move per byte of memory saved
 
 class Recompute {
  public:

@@ -14,8 +14,8 @@ struct RecomputeRule {
   // cross the border of a region. 0: no regions.
   int64_t group = 0;
   int64_t layers = 0;
-  // Whether `local` includes the copies of parameters in autocast's type. Kernels that convert while they load make no
-  // copies; where a library needs them, making one again reads and writes the whole parameter.
+  // True if `local` includes the copies of parameters in autocast's type. Kernels that convert while they load need no
+  // copies; for other kernels, recomputing a copy reads and writes the whole parameter.
   bool parameter_copies = true;
 };
 

@@ -89,7 +89,7 @@ class Elider {
     return next_change == kNoStep || (last_read_[storage(value)] < next_change && !is_output_[storage(value)]);
   }
 
-  // Whether the node may write `value` directly into the state: an elementwise node with one newly written output.
+  // True if the node may write `value` directly into the state: an elementwise node with one newly written output.
   bool may_write_in_place(const Node& producer, ValueId state, ValueId value) const {
     if (producer.op->kind != OpKind::kPointwise || !producer.op->updates.empty() || producer.outputs.size() != 1)
       return false;

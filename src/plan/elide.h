@@ -14,9 +14,9 @@ struct Elision {
 };
 
 // Drops assign(state, value) if a pointwise node produces `value` in the layout of the state, no node between the two
-// reads the state, and no node reads `value` after the state has changed again. If
-// OpCard::may_overwrite permits it, an output reuses the storage of an input if the types are equal, no other operand
-// shares the storage, and nothing reads it later.
+// reads the state, and no node reads `value` after the state has changed again. If OpCard::may_overwrite permits it, an
+// output reuses the storage of an input if the types are equal, no other operand shares the storage, and nothing reads
+// it later.
 Elision elide_assignments(const Graph& graph);
 
 }  // namespace laptime

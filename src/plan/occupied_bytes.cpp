@@ -68,7 +68,7 @@ int64_t OccupiedBytes::first_gap(int first, int last, int64_t bytes) const {
   std::vector<const ByteRanges*> met;
   collect(1, 0, steps_, first, last, met);
   int64_t offset = 0;
-  size_t agreed = 0;  // number of consecutive nodes that have room at this offset
+  size_t agreed = 0;  // number of consecutive nodes in which the bytes fit at this offset
   for (size_t i = 0; agreed < met.size(); i = (i + 1) % met.size()) {
     const int64_t gap = met[i]->first_gap(offset, bytes);
     agreed = gap == offset ? agreed + 1 : 1;

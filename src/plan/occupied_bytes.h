@@ -19,9 +19,9 @@ class ByteRanges {
   std::vector<std::pair<int64_t, int64_t>> ranges_;  // begin, end; ascending
 };
 
-// A segment tree over the steps. A node has the bytes that are occupied at any of its steps, and those that are
-// occupied at all of them by an interval that no parent has. A live range covers few nodes, and a node has few ranges
-// if neighbours are adjacent, so neither occupying nor searching visits every live buffer.
+// A segment tree over the steps. A node stores the bytes that are occupied at any of its steps, and those occupied by
+// intervals that cover all of its steps but not all of its parent's. A live range covers few nodes, and adjacent ranges
+// merge, so neither occupying nor searching visits every live buffer.
 class OccupiedBytes {
  public:
   explicit OccupiedBytes(int steps);

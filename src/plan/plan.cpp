@@ -152,7 +152,7 @@ class Planner {
   }
 
   void use_operands(PlanStep& step) {
-    // Communication is started in the order of the steps, so that all computation before it is done.
+    // Communication waits for all computation before it in the order of steps.
     if (step.queue == kCommunicationQueue && last_computation_ != kNever) step.waits.push_back(last_computation_);
     if (step.queue == kComputeQueue) last_computation_ = now_;
     for (const Operand& operand : step.in) use(step, operand.buffer, false);
@@ -213,7 +213,7 @@ class Planner {
     }
   }
 
-  // The step that produces a value; for a view, the step that produces the underlying value.
+  // The step that produces a value or, for a view, the underlying value.
   int producing_step(ValueId value) const {
     const auto found = node_step_.find(graph_.value(value).producer.index);
     if (found != node_step_.end()) return found->second;

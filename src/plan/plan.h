@@ -50,7 +50,7 @@ struct PlanStep {
   double flops = 0;   // model FLOPs
   int64_t bytes = 0;  // bytes that must be read and written
   bool recomputed = false;
-  Seconds pause{};  // after the launch, from --delay
+  Seconds pause{};  // pause after the launch, from --delay
 
   Signature signature() const;
 };
@@ -85,7 +85,7 @@ struct Plan {
   int find_source(const std::string& name) const;  // buffer, or -1
   const Operand* find_output(const std::string& name) const;
   double flops(Phase phase) const;
-  // Whether the plan has a step in this phase.
+  // True if the plan has a step in this phase.
   bool has(Phase phase) const;
 };
 

@@ -14,7 +14,7 @@ class StepOrder {
   explicit StepOrder(std::span<const PlanStep> steps);
 
   int queues() const { return queues_; }
-  // Whether step `before` is guaranteed to be done when step `after` begins.
+  // True if step `before` is guaranteed to be done when step `after` begins.
   bool is_done(int before, int after) const;
   // The last step that may overlap with one of the steps `uses`. A buffer that they use must stay alive until then.
   // With one queue this is the last of `uses`.

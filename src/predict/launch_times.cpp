@@ -19,17 +19,17 @@ struct Tile {
 constexpr std::array kTiles{Tile{128, 1.0}, Tile{64, 0.7}};
 constexpr double kTileArea = 128 * 128;
 constexpr double kTileLatency = 0.9e-6;  // s, to fill and drain the pipeline of a tile of kTileArea
-constexpr double kKernelFloor = 2e-6;    // s, of a kernel that does nothing
-constexpr double kCacheGain = 3;         // bandwidth of the cache over that of the memory
-constexpr double kCacheShare = 0.5;      // of the cache, that the operands of one launch find free
-constexpr double kOptimizerHost = 0.5;   // of the host's time of a forward op: no module, no gradient to record
-constexpr double kBackwardHost = 0.7;    // of the host's time of a forward op: the autograd engine runs in C++
-constexpr double kFusedHost = 0.3;    // of the host's time of a compiled kernel: modules that launch one fused kernel
-constexpr double kCausalShare = 0.5;  // of attention that a causal mask leaves
-constexpr double kScorePasses = 2;    // over stored scores, of a product of attention: its own, and half a softmax
-constexpr double kScoreBytes = 4;     // of a stored score
-constexpr double kNarrowHead = 64;    // width of a head below which exponentials bound attention, not products
-constexpr double kOverlap = 4;        // exponent of the mean of two queues: nearly the longer one
+constexpr double kKernelFloor = 2e-6;    // s, time of an empty kernel
+constexpr double kCacheGain = 3;         // bandwidth of the cache relative to that of the memory
+constexpr double kCacheShare = 0.5;      // fraction of the cache that is free for the operands of one launch
+constexpr double kOptimizerHost = 0.5;   // host time relative to a forward op: no module call, no autograd graph
+constexpr double kBackwardHost = 0.7;    // host time relative to a forward op: the autograd engine runs in C++
+constexpr double kFusedHost = 0.3;       // host time relative to a compiled kernel: modules launch one fused kernel
+constexpr double kCausalShare = 0.5;     // fraction of attention that remains under a causal mask
+constexpr double kScorePasses = 2;  // passes over stored scores per product of attention: its own, and half a softmax
+constexpr double kScoreBytes = 4;   // bytes of a stored score
+constexpr double kNarrowHead = 64;  // head width below which exponentials, not products, limit attention
+constexpr double kOverlap = 4;      // exponent of the power mean of device and host time: nearly their maximum
 
 }  // namespace
 
@@ -74,7 +74,7 @@ double LaunchTimes::product(const LaunchWork& work) const {
 double LaunchTimes::attention(const LaunchWork& work) const {
   const auto width = static_cast<double>(std::max<int64_t>(1, work.written.columns));
   if (program_ == Program::kLaptime && (is_float32() || is_tf32())) {
-    const double scores = work.flops / (2 * width);  // of all products
+    const double scores = work.flops / (2 * width);  // summed over all products of attention
     return work.flops / (product_peak_ * reached_share()) + memory(kScorePasses * kScoreBytes * scores);
   }
   const double flops = work.flops * std::max(1.0, kNarrowHead / width) * (is_causal_ ? kCausalShare : 1);
@@ -104,7 +104,7 @@ double LaunchTimes::kernel(const LaunchWork& work) const {
 
 double LaunchTimes::host(Phase phase) const {
   if (is_bound()) return machine_.launch;
-  // A step that is recorded once is started with a single launch.
+  // Compile mode records the step once and starts it with a single launch.
   if (program_ == Program::kLaptime) return mode_ == Mode::kEager ? machine_.launch : 0;
   if (phase == Phase::kOptimizer) return kOptimizerHost * machine_.host_forward;
   if (program_ == Program::kPyTorchCompile) return machine_.host_compiled;

@@ -49,14 +49,14 @@ double unaligned_bytes(const Operands& in, const Operands& out) {
   return bytes;
 }
 
-// The work of a launch, as far as its time depends on it.
+// The work of a launch: everything about it that affects its predicted time.
 struct LaunchWork {
   enum class Kind : uint8_t { kProduct, kAttention, kOther } kind = Kind::kOther;
   OutputMatrices written;
   double flops = 0;
   double bytes = 0;
-  double unaligned = 0;  // of these bytes, those of matrices with unaligned rows
-  double speedup = 1;    // FLOP/s of a product in a narrower type over those in the type of the step
+  double unaligned = 0;  // bytes of matrices with unaligned rows, included in `bytes`
+  double speedup = 1;    // FLOP/s of a product in a narrower type, relative to the type of the step
 };
 template <class Operands>
 LaunchWork work_of(const OpCard& op, const Operands& in, const Operands& out, double flops, double bytes) {
@@ -69,17 +69,17 @@ LaunchWork work_of(const OpCard& op, const Operands& in, const Operands& out, do
   return work;
 }
 
-// Without the rates that programs reach, a launch takes max(FLOPs / peak, bytes / bandwidth) + launch cost, which is a
-// bound (Williams, Waterman and Patterson 2009). With these rates:
-//  - a product runs in waves of tiles, one tile on each processor, at a share of the peak; each tile has a latency;
-//    laptime copies matrices with unaligned rows to and from aligned ones, where tensor cores multiply;
-//  - attention in one kernel runs at a share of the peak of its own; FlashAttention and cuDNN have such kernels for 16
-//    bits alone, so that laptime stores the scores of 32-bit values, and multiplies all of them;
-//  - bytes move at a share of the bandwidth, and faster where they fit the cache;
-//  - the host starts kernels while the device runs earlier ones, so that a step takes the longer of the two.
+// If the machine file has no reached rates, a launch takes max(FLOPs / peak, bytes / bandwidth) + launch cost, which is
+// a bound (Williams, Waterman and Patterson 2009). With these rates:
+// - a product runs in waves of tiles, one tile on each processor, at a fraction of the peak; each tile adds a latency;
+//   if tensor cores compute it, laptime copies matrices with unaligned rows to and from aligned ones;
+// - fused attention runs at its own fraction of the peak; FlashAttention and cuDNN have such kernels for 16-bit types
+//   only, so for 32-bit values laptime stores the scores and computes the masked ones too;
+// - bytes move at a fraction of the bandwidth, and faster if they fit in the cache;
+// - the host launches kernels while the device runs earlier ones, so a step takes about the longer of the two times.
 class LaunchTimes {
  public:
-  // `product_peak` is the FLOP/s of contractions by the data sheet; all other ops run at the float32 peak.
+  // `product_peak` is the FLOP/s of contractions according to the data sheet; all other ops run at the float32 peak.
   LaunchTimes(DataSheet machine, double product_peak, Program program = Program::kLaptime, Mode mode = Mode::kEager,
               bool is_causal = true);
 
@@ -96,7 +96,7 @@ class LaunchTimes {
   double memory(double bytes) const;
   bool is_float32() const;
   bool is_tf32() const;
-  double reached_share() const;  // of the peak, with tensor cores or without
+  double reached_share() const;  // fraction of the peak that products reach, with or without tensor cores
   double computed(const LaunchWork& work) const;
   double product(const LaunchWork& work) const;
   double padding(const LaunchWork& work) const;

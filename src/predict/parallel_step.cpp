@@ -8,24 +8,24 @@
 namespace laptime {
 namespace {
 
-constexpr double kGatheredBytes = 2;           // of a parameter, in 16 bits
-constexpr double kReducedBytes = 4;            // of a gradient, in float32
-constexpr double kExposedShare = 0.3;          // of the communication that computation could hide
-constexpr double kFullShare = 0.75;            // of forward, that full checkpointing recomputes: not the last product
-constexpr double kExposedReductions = 0.25;    // of tensor parallel communication, in programs that split it to hide it
-constexpr double kSelectiveShare = 0.5;        // of forward, that selective checkpointing recomputes
-constexpr double kHiddenByBackward = 2.0 / 3;  // share of a micro-batch during which gradients become ready
-constexpr double kFilledBubbles = 1.0 / 3;     // what zero-bubble schedules leave of a bubble (Qi et al. 2023)
-constexpr double kGroupedLaunches = 10;        // tensors that a launch of the optimizer updates
-constexpr double kHostUpdateBytes = 32;        // of host memory, that an update of a parameter by the host moves
-constexpr double kHostBandwidth = 130e9;       // bytes/s of the memory of a node's host
+constexpr double kGatheredBytes = 2;   // bytes per parameter, in 16 bits
+constexpr double kReducedBytes = 4;    // bytes per gradient, in float32
+constexpr double kExposedShare = 0.3;  // fraction of overlapping communication that still costs time
+constexpr double kFullShare = 0.75;  // fraction of forward that full checkpointing recomputes: all but the last product
+constexpr double kExposedReductions = 0.25;    // exposed fraction of tensor parallel communication, if it is overlapped
+constexpr double kSelectiveShare = 0.5;        // fraction of forward that selective checkpointing recomputes
+constexpr double kHiddenByBackward = 2.0 / 3;  // fraction of a micro-batch during which gradients become ready
+constexpr double kFilledBubbles = 1.0 / 3;  // remaining fraction of a bubble in zero-bubble schedules (Qi et al. 2023)
+constexpr double kGroupedLaunches = 10;     // tensors per launch of a grouped optimizer
+constexpr double kHostUpdateBytes = 32;     // bytes of host memory that the host moves to update one parameter
+constexpr double kHostBandwidth = 130e9;    // bytes/s of a node's host memory
 
 struct Links {
   const DataSheet& machine;
   double network = 0;
 
-  // Bytes/s of one direction of the slowest link in a ring of ranks, each of which is `stride` ranks from the next: as
-  // many rings share the network of a node.
+  // Bytes/s in one direction of the slowest link in a ring of ranks that are `stride` apart. Up to `stride` such rings
+  // share a node's network.
   double ring(int64_t ranks, int64_t stride) const {
     const double link = machine.link_bandwidth * machine.reached_link;
     if (ranks * stride <= machine.link_devices) return link;
@@ -41,8 +41,8 @@ double beside(double computation, double communication) {
   return std::max(computation, communication) + kExposedShare * std::min(computation, communication);
 }
 
-// How much of embedding, head and loss the slowest rank of a pipeline has. Interleaved schedules give the rank with the
-// head fewer layers, down to one piece less.
+// The fraction of embedding, head and loss that adds to the time of the slowest pipeline rank. Interleaved schedules
+// give the rank with the head up to one piece fewer layers.
 double share_of_ends(double layer, double ends, const ParallelLayout& layout, int64_t layers) {
   if (layout.chunks == 1 || ends <= 0) return 1;
   const auto ranks = static_cast<double>(layout.pipeline);
@@ -87,7 +87,7 @@ ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, c
     const double passed = 3 * stage * received / links.ring(layout.context, layout.tensor);
     busy = beside(busy, passed);
   }
-  const double reductions = step.checkpointing == Checkpointing::kFull ? 6 : 4;  // of activations in a layer
+  const double reductions = step.checkpointing == Checkpointing::kFull ? 6 : 4;  // all-reductions per layer
   const double activations = kGatheredBytes * step.tokens * step.d_model;
   const double exposed = times.program() == Program::kMegatron ? kExposedReductions : 1;
   const double tensor = exposed * stage * reductions * 2 * links.gather(activations, layout.tensor, 1);
@@ -96,13 +96,13 @@ ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, c
   const int64_t data = layout.data();
   const int64_t stride = layout.tensor * layout.context;
   const int64_t group = layout.shards_in_node ? std::min(data, machine.link_devices) : data;
-  double whole = busy;  // of a micro-batch, with its communication
+  double whole = busy;  // seconds of a micro-batch, including its communication
   double reduction = 0;
   if (layout.shard == Shard::kParameters) {
     const double gathered = links.gather(3 * kGatheredBytes * share, group, stride);
     if (gathered > 0) whole = beside(busy, gathered);
     const int64_t replicas = data / group;
-    if (replicas > 1) {  // each device of a node reduces its own shard, through its part of the node's network
+    if (replicas > 1) {  // each device reduces its own shard, with its share of the node's network
       const double shard = kGatheredBytes * share / static_cast<double>(group);
       reduction = 2 * shard / links.ring(replicas, group);
     }
@@ -115,7 +115,7 @@ ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, c
   if (layout.fills_bubbles) bubbles *= kFilledBubbles;
   time.bubble = bubbles * whole;
   time.exposed_tensor = micro_batches * tensor;
-  // Ranks of a pipeline reduce while others still work.
+  // Gradients are reduced while other pipeline ranks still compute.
   const double hiding = kHiddenByBackward * whole * static_cast<double>(layout.pipeline);
   const double exposed_reduction = reduction > 0 ? beside(hiding, reduction) - hiding : 0;
   time.exposed_data = micro_batches * (whole - busy) + exposed_reduction;
@@ -128,7 +128,7 @@ ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, c
     update = {step.parameters * kHostUpdateBytes / kHostBandwidth / nodes, 0};
   }
   time.step = (micro_batches + bubbles) * whole + exposed_reduction;
-  if (layout.ranks == 1) {  // the host runs ahead into the optimizer
+  if (layout.ranks == 1) {  // the host already launches the optimizer while the device runs backward
     const Busy all = micro * micro_batches + update;
     time.optimizer = times.together(all.kernels, all.host) - time.step;
   } else {

@@ -1,4 +1,4 @@
-// parallel_time: what a step takes on several devices, from the work of one rank and the links between them.
+// parallel_time: the time of a step on several devices, from the work of one rank and the links between devices.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace laptime {
 
-// Seconds of a device and of the host that starts its kernels.
+// Seconds for which the device runs kernels, and for which its host launches them.
 struct Busy {
   double kernels = 0, host = 0;
 
@@ -17,47 +17,47 @@ struct Busy {
   Busy operator*(double factor) const { return {kernels * factor, host * factor}; }
 };
 
-// The work of one rank and one micro-batch: of a layer of the rank's share, and of what stands outside of the layers
-// (embedding, head and loss).
+// The work of one rank in one micro-batch: one layer of the rank's share, and everything outside the layers (embedding,
+// head and loss).
 struct RankWork {
-  Busy layer_forward, layer_backward, layer_attention, layer_optimizer;  // layer_attention: its part of layer_forward
+  Busy layer_forward, layer_backward, layer_attention, layer_optimizer;  // layer_attention is included in layer_forward
   Busy ends_forward, ends_backward, ends_optimizer;
 };
 
 struct ParallelStep {
   ParallelLayout layout;
   Checkpointing checkpointing = Checkpointing::kNone;
-  int64_t layers = 0;         // of the whole model
-  int64_t micro_batches = 1;  // of a rank in a step
-  double tokens = 0;          // of a rank in a micro-batch
+  int64_t layers = 0;         // in the whole model
+  int64_t micro_batches = 1;  // per rank and step
+  double tokens = 0;          // per rank and micro-batch
   double d_model = 0;
-  double kv_width = 0;           // of the keys of all heads, and of the values
-  double parameters = 0;         // of the whole model
-  double network_bandwidth = 0;  // bytes/s of a node in one direction; 0: of the machine's file
-  bool groups_updates = false;   // a launch of the optimizer updates many tensors
+  double kv_width = 0;           // total width of the keys, and likewise of the values
+  double parameters = 0;         // in the whole model
+  double network_bandwidth = 0;  // bytes/s per node and direction; 0: from the machine file
+  bool groups_updates = false;   // one optimizer launch updates many tensors
 };
 
-// Seconds of a step. `exposed` parts are those that no computation hides.
+// Seconds of a step. `exposed` parts are communication that computation does not hide.
 struct ParallelTime {
   double step = 0;
-  double forward = 0, backward = 0;  // of one micro-batch, without communication
-  double bubble = 0;                 // ranks of a pipeline wait for each other
+  double forward = 0, backward = 0;  // per micro-batch, without communication
+  double bubble = 0;                 // idle time of pipeline ranks
   double exposed_tensor = 0, exposed_data = 0;
   double optimizer = 0;
 };
 
-// - A pipeline of p ranks takes m + (p - 1) / chunks times its slowest rank (Narayanan et al. 2021): the one with the
-//   head, unless an interleaved schedule gives that rank fewer layers.
+// Predicts the time of a step:
+// - A pipeline of p ranks and m micro-batches takes m + (p - 1) / chunks times as long as its slowest rank (Narayanan
+//   et al. 2021). That is the rank with the head, unless an interleaved schedule gives it fewer layers.
 // - Backward of a checkpointed layer recomputes it up to the last value that it needs.
-// - Tensor parallel ranks add up activations twice in a layer's forward and twice in its backward (Shoeybi et al.
-// 2019);
-//   nothing hides it.
-// - Context parallel ranks send keys and values around a ring, in forward and twice in backward, beside attention
+// - Tensor parallel ranks sum activations twice in a layer's forward and twice in its backward (Shoeybi et al. 2019).
+//   In most programs nothing hides that.
+// - Context parallel ranks send keys and values around a ring during attention, once in forward and twice in backward
 //   (Liu et al. 2023).
 // - FSDP gathers parameters in forward and in backward and scatters gradients, in each micro-batch; otherwise gradients
-//   are reduced once in a step. A ring moves (n - 1) / n of the bytes through each link. Computation hides it but for a
-//   share.
-// Error if the machine's file has no link.
+//   are reduced once per step. A ring moves (n - 1) / n of the bytes through each link. Computation hides all but a
+//   fraction.
+// Throws Error if there are several ranks and the machine file describes no links.
 ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, const RankWork& work,
                            const ParallelStep& step);
 

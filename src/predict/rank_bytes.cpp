@@ -9,16 +9,16 @@ namespace {
 
 constexpr double kShort = 2;  // bytes of a 16-bit value
 constexpr double kLong = 4;
-constexpr double kScoreBytes = 5;  // of a score: softmax, its dropped copy, and the mask (Korthikanti et al. 2022)
-constexpr double kContext = 0.6 * (1 << 30);  // of a CUDA process
-constexpr double kBuffers = 1.2 * (1 << 30);  // of NCCL's channels
+constexpr double kScoreBytes = 5;  // per score: softmax, its copy after dropout, and the mask (Korthikanti et al. 2022)
+constexpr double kContext = 0.6 * (1 << 30);  // bytes of a CUDA context
+constexpr double kBuffers = 1.2 * (1 << 30);  // bytes of NCCL's channel buffers
 
-// Bytes of one micro-batch.
+// Bytes that a layer saves in one micro-batch.
 struct LayerSaved {
   double all = 0;
-  double input = 0;      // of these, the input of the layer
-  double selective = 0;  // what remains where every other product is computed again
-  double gradients = 0;  // of values within the layer, during its backward
+  double input = 0;      // the input of the layer, included in `all`
+  double selective = 0;  // saved if every other product is recomputed
+  double gradients = 0;  // gradients of values within the layer, during its backward
 };
 
 LayerSaved saved_of_layer(const ModelConfig& model, bool has_gate, const ParallelStep& step,
@@ -27,7 +27,7 @@ LayerSaved saved_of_layer(const ModelConfig& model, bool has_gate, const Paralle
   const auto wide = static_cast<double>(model.d_ff);
   const auto tensor = static_cast<double>(step.layout.tensor);
   const auto heads = static_cast<double>(model.num_heads);
-  // Two norms, whose values are divided as Megatron's sequence parallelism divides them.
+  // Norms before attention and feed-forward, divided among tensor parallel ranks by sequence parallelism (Megatron).
   double norms = 2 * stored.norm_bytes * width / tensor;
   if (stored.gathers_inputs) norms += 2 * kShort * width * (1 - 1 / tensor);
   const double kv_width = stored.repeats_heads ? width : step.kv_width;
@@ -45,8 +45,8 @@ LayerSaved saved_of_layer(const ModelConfig& model, bool has_gate, const Paralle
   return saved;
 }
 
-// Layers of the first rank of a pipeline, which holds most activations. A rank that is balanced takes layers until its
-// work exceeds an even share of the work of layers and head.
+// Number of layers of the first pipeline rank, which holds most activations. With balancing, a rank takes layers until
+// its work exceeds an even share of the work of all layers and the head.
 double layers_of_first_rank(double layers, double layer_work, double head_work, const ParallelLayout& layout,
                             bool balances) {
   const auto ranks = static_cast<double>(layout.pipeline);
@@ -60,7 +60,7 @@ double layers_of_first_rank(double layers, double layer_work, double head_work, 
 RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep& step, const StoredTypes& stored) {
   const ParallelLayout& layout = step.layout;
   const auto tensor = static_cast<double>(layout.tensor);
-  // Ranks of a context share what data-parallel ranks do.
+  // Context parallel ranks shard like data-parallel ranks.
   const auto data = static_cast<double>(layout.data() * layout.context);
   const double vocabulary = static_cast<double>(model.vocab_size) / tensor;
   const double table = vocabulary * static_cast<double>(model.d_model);
@@ -80,7 +80,7 @@ RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep
   if (layout.shard == Shard::kParameters) {
     bytes.gathered =
         kShort * (stored.live_parameters > 0 ? std::min(stored.live_parameters, parameters) : 2 * in_layer + table);
-    // The rank of a pipeline keeps what it gathered for the next micro-batch, and reduces gradients after the last.
+    // A pipeline rank keeps gathered parameters for the next micro-batch, and reduces gradients after the last one.
     if (layout.pipeline > 1) {
       bytes.gathered = kShort * parameters;
       bytes.gradients = of_gradient * parameters;
@@ -94,7 +94,7 @@ RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep
 
   const LayerSaved saved = saved_of_layer(model, has_gate, step, stored);
   double kept = saved.all;
-  double working = 0;  // of the layer that is computed again
+  double working = 0;  // bytes needed while a layer is recomputed
   if (step.checkpointing == Checkpointing::kFull) {
     kept = saved.input;
     working = saved.all + saved.gradients;
@@ -104,15 +104,15 @@ RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep
   }
   const double in_flight = static_cast<double>(std::min(layout.pipeline, step.micro_batches));
   const double loss = stored.logit_bytes * step.tokens * vocabulary;
-  // Backward has let go of the loss when it computes a layer again. The last rank of a pipeline has the loss, and one
-  // micro-batch in flight.
+  // Backward has freed the loss before it recomputes a layer. The last pipeline rank holds the loss and one micro-batch
+  // in flight.
   const double first = kept * stage * in_flight + working;
   const double last = kept * stage + std::max(working, loss);
   bytes.activations = kept * stage * (layout.pipeline == 1 || first < last ? 1 : in_flight);
   const bool is_without_loss = (layout.pipeline > 1 && first >= last) || working > loss;
   (is_without_loss ? bytes.activations : bytes.loss) += is_without_loss ? working : loss;
-  // Gradients come as activations go: the peak is at the beginning or at the end of backward. 16-bit copies count
-  // throughout, although those of later layers are gone at the end.
+  // Gradients grow while activations shrink, so the peak is at the beginning or at the end of backward. 16-bit copies
+  // count throughout, although copies for later layers have been freed by the end.
   if (stored.frees_gradients && layout.shard < Shard::kGradients && step.micro_batches == 1) {
     if (bytes.gradients > bytes.activations + bytes.loss) {
       bytes.activations = bytes.loss = 0;

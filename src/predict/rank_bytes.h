@@ -1,4 +1,4 @@
-// rank_bytes: what one of several devices holds at the peak of a step of a framework that stores values in 16 bits.
+// rank_bytes: the peak memory of one of several devices, for a framework that stores values in 16 bits.
 #pragma once
 
 #include <cstdint>
@@ -9,44 +9,45 @@
 
 namespace laptime {
 
-// The ways in which a framework stores a training, and the values that it keeps for backward.
+// How a framework stores parameters, gradients and optimizer state, and which values it saves for backward.
 struct StoredTypes {
-  bool keeps_master = false;  // 16-bit parameters beside float32 ones that the optimizer updates (Megatron); otherwise
-                              // the parameters are float32, and 16-bit copies live as long as they are used
-  bool all_16_bits = false;   // parameters, gradients and moments
+  // True: 16-bit parameters, and float32 copies that the optimizer updates (Megatron). False: float32 parameters, and
+  // 16-bit copies that live as long as they are used.
+  bool keeps_master = false;
+  bool all_16_bits = false;  // parameters, gradients and moments in 16 bits
   bool fuses_attention = true;
-  bool repeats_heads = false;   // keys and values are saved for every head, not for every group of heads
-  bool keeps_layouts = false;   // queries keep the buffer of all three projections alive, and the output is saved in
-                                // two layouts
-  bool gathers_inputs = false;  // the outputs of norms are saved whole on each tensor parallel rank
-  bool fuses_gate = true;       // one kernel applies activation and gate, and recomputes them
-  double norm_bytes = 4;        // for each value of a norm: its input and output in 16 bits, and float32 values between
-  double logit_bytes = 10;      // of a logit at the peak of the loss; 0: the loss is computed tile by tile
-  bool frees_gradients = false;    // each step lets go of its gradients, unless it adds up those of micro-batches
-  bool buckets_gradients = false;  // replicas add up gradients in buckets of their own (DistributedDataParallel)
+  bool repeats_heads = false;  // saves keys and values for every query head, not for every key-value head
+  // Queries keep the buffer of all three projections alive, and the output is saved in two layouts.
+  bool keeps_layouts = false;
+  bool gathers_inputs = false;     // each tensor parallel rank saves the whole outputs of norms
+  bool fuses_gate = true;          // one kernel applies activation and gate, and recomputes them
+  double norm_bytes = 4;           // per value of a norm: its input and output in 16 bits, and float32 intermediates
+  double logit_bytes = 10;         // per logit at the peak of the loss; 0: the loss is computed tile by tile
+  bool frees_gradients = false;    // each step frees its gradients, unless it accumulates micro-batches
+  bool buckets_gradients = false;  // data-parallel replicas copy gradients into buckets (DistributedDataParallel)
   bool balances_stages = false;    // pipeline ranks get layers by the work of layers and head, not by their number
-  double live_parameters = 0;      // gathered ones that stay for reuse; 0: those of two layers and the embedding
-  double bucket_bytes = 0;         // of gradients that wait to be reduced
+  double live_parameters = 0;      // gathered parameters kept for reuse; 0: two layers and the embedding
+  double bucket_bytes = 0;         // gradients that wait to be reduced
 };
 
 struct RankBytes {
   double parameters = 0, gradients = 0, optimizer = 0;
-  double gathered = 0;     // 16-bit copies of parameters: of two layers and the embedding where parameters are sharded;
-                           // and buckets of gradients
-  double activations = 0;  // saved for backward by all micro-batches that a pipeline has in flight
+  // 16-bit copies of parameters (of two layers and the embedding if parameters are sharded), and buckets of gradients.
+  double gathered = 0;
+  double activations = 0;  // saved for backward, over all micro-batches that a pipeline has in flight
   double loss = 0;         // logits, their logarithms, and the gradients of both
-  double framework = 0;    // context of the device, buffers of communication, and gaps of the allocator
+  double framework = 0;    // device context, communication buffers, and allocator fragmentation
 
-  // Bytes that the program asked for; the allocator reserves more, as it holds memory in blocks.
+  // Bytes that the program requests. The allocator reserves more, because it holds memory in blocks.
   double allocated() const { return parameters + gradients + optimizer + gathered + activations + loss; }
   double reserved() const { return allocated() * (1 + kGaps); }
   double total() const { return allocated() + framework; }
 
-  static constexpr double kGaps = 0.05;  // of what is allocated
+  static constexpr double kGaps = 0.05;  // fraction of the allocated bytes
 };
 
-// Saved activations of a layer as in Korthikanti et al. 2022, sharded states as in Rajbhandari et al. 2020. `model` is
-// the whole model; its batch is one micro-batch of a rank.
+// Activations saved by a layer follow Korthikanti et al. 2022, sharded states Rajbhandari et al. 2020. `model` is the
+// whole model; its batch size is one micro-batch of a rank.
 RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep& step, const StoredTypes& stored);
 
 }  // namespace laptime

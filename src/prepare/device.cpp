@@ -53,7 +53,7 @@ const std::shared_ptr<const KernelTable>& kernels_of_this_cpu() {
   return kKernels;
 }
 
-// Asked once: the environment and the cores stay the same while a program runs.
+// Determined once: environment and cores do not change while the program runs.
 const DefaultThreads& threads_here() {
   static const DefaultThreads kThreads = default_threads();
   return kThreads;
@@ -64,7 +64,7 @@ int64_t threads_of_rank(const RunConfig& config) {
   return config.threads.value_or(std::max<int64_t>(1, threads_here().threads / config.ranks));
 }
 
-// Why this machine cannot run so many ranks.
+// Returns why this machine cannot run the ranks of the configuration; empty if it can. Throws Error without MPI.
 std::string ranks_refusal(const RunConfig& config) {
   if (config.ranks == 1) return {};
   if (const std::string missing = missing_mpi(); !missing.empty())
@@ -85,7 +85,7 @@ Device find_cpu(const RunConfig& config) {
   if (!config.threads && threads_here().is_unusual) device.threads_reason = threads_here().reason;
   device.name = "cpu";
   device.rules = rules_of(config);
-  // Launches beside those of other ranks take longer, so that their times are kept apart.
+  // Launches take longer while other ranks run, so their times are stored separately.
   const std::string ranks = config.ranks > 1 ? fmt::format("/ranks:{}", config.ranks) : "";
   device.identity = fmt::format("cpu/{}{}{}/kernels:{}", cpu::name_of(isa), key_of(device.rules), ranks, kernels_id());
   device.requested_math = requested_math(config.dtype);
@@ -102,7 +102,7 @@ Device find_cpu(const RunConfig& config) {
   return device;
 }
 
-// Cards on which the stored values were verified, by the driver's name, and when.
+// Driver names of cards on which the stored values were verified, and the date.
 constexpr std::string_view kTestedCards[] = {"NVIDIA H100 80GB HBM3", "NVIDIA H200"};
 constexpr const char* kTested = "2026-11-26";
 
@@ -129,7 +129,7 @@ std::string cuda_refusal(const RunConfig& config) {
   return {};
 }
 
-// The kernels whose libraries this machine has.
+// Kernels that need no library, or a library that this machine has.
 std::vector<Kernel> cuda_kernels_here() {
   std::vector<Kernel> kernels = cuda_kernels();
   std::erase_if(kernels, [](const Kernel& kernel) {
@@ -204,7 +204,7 @@ Device find_cuda(const RunConfig& config) {
   device.memory_bytes = card.memory_bytes;
   device.card = card_of(cuda_here());
   device.kernels = kKernels;
-  // A framework launches an eager step op by op, and allocates as it goes.
+  // In eager mode, a framework launches one op after another and allocates memory as it goes.
   const bool is_eager = config.mode == Mode::kEager;
   device.pools_steps = is_eager && card.has_pools;
   const cuda::CudaOptions options{
@@ -271,7 +271,7 @@ std::vector<DeviceSummary> list_devices() {
 
 std::string unsupported_reason(const RunConfig& config) {
   const std::string name = device_name(config);
-  if (name == "cuda" && config.ranks > 1) return "ranks run on --device cpu; leave out --ranks";
+  if (name == "cuda" && config.ranks > 1) return "several ranks run only on --device cpu; leave out --ranks";
   if (name == "cuda") return cuda_refusal(config);
   if (is_roofline(name)) {
     described_machine(name);

@@ -20,10 +20,10 @@ namespace laptime {
 
 class LaunchTimes;
 
-// Bytes that a device uses for one allocation of `bytes`, including whole pages.
+// Bytes that a device occupies for one allocation of `bytes`, which it rounds up to whole pages.
 using HeldBytes = int64_t (*)(int64_t bytes);
 
-// The loops in a launch of a kernel with that many threads.
+// The loops in a launch of a kernel on `threads` threads.
 using LaunchLoops = std::vector<LaunchLoop> (*)(const Kernel& kernel, const Signature& signature, int threads);
 
 // The rates used to predict times: FLOP/s of matrix products and bytes/s of memory.
@@ -35,22 +35,22 @@ struct PredictedRates {
 // Describing a device allocates no memory and starts no thread; `open` does.
 struct Device {
   std::string name;                             // "cpu", "roofline:h100"; never "auto"
-  std::string identity;                         // unique on its machine, with its kernels; key of stored measurements
+  std::string identity;                         // unique per machine, device and kernels; key of stored measurements
   KernelRules rules;                            // which of its kernels may run; `identity` contains their key
   std::string requested_math;                   // the arithmetic of the dtype: "float32", "bfloat16 autocast, ..."
   DType product_factors{};                      // type of the factors of matrix products
   bool computes = true;                         // false: times are predicted, and there are no values
   std::string isa;                              // instruction set of the kernels; empty if not applicable
   std::optional<int> threads;                   // CPU threads; none for other devices
-  std::string threads_reason{};                 // if fewer than there are hardware threads, and not asked for: why
+  std::string threads_reason{};                 // why fewer than the hardware threads; empty if --threads is given
   std::optional<int64_t> memory_bytes;          // memory of the device; none: it uses the host's memory
-  HeldBytes held_bytes = nullptr;               // what an allocation takes; null: exactly its bytes
+  HeldBytes held_bytes = nullptr;               // bytes occupied by an allocation; null: exactly its bytes
   bool pools_steps = false;                     // values of a step are allocated one by one, not placed in one block
-  std::optional<DeviceCard> card{};             // none: the device is the machine itself, or exists on paper
+  std::optional<DeviceCard> card{};             // none: the device is the machine itself, or is only described
   std::optional<double> datasheet_flops;        // peak FLOP/s for the dtype
-  std::optional<double> datasheet_bandwidth{};  // bytes/s; of a device that computes
-  std::optional<int64_t> cache_bytes{};         // last level of the device's own caches; none: those of the host
-  LaunchLoops launch_loops = nullptr;           // null for a device whose kernels do not run in threads of the host
+  std::optional<double> datasheet_bandwidth{};  // bytes/s; only for a device that computes
+  std::optional<int64_t> cache_bytes{};  // last level of the device's own caches; none: it uses the caches of the host
+  LaunchLoops launch_loops = nullptr;    // null if the kernels do not run on host threads
   std::shared_ptr<const LaunchTimes> launch_times;  // null for a device that computes
   std::optional<PredictedRates> rates{};            // rates of the described machine; none for a device that computes
   std::shared_ptr<const KernelTable> kernels;
@@ -60,12 +60,12 @@ struct Device {
 // The device of a configuration. Throws Error for an unknown name, and with unsupported_reason if the device cannot run
 // the configuration.
 Device find_device(const RunConfig& config);
-// A described machine predicts for `program`; other devices run laptime.
+// Like find_device(), but a described machine predicts for `program`. Other devices run only laptime.
 Device find_device_of(const RunConfig& config, Program program);
 using FindDevice = std::function<Device(const RunConfig&)>;
 
-// Whether a value that several products read is cast once, because the libraries of the device, or of the GPU that it
-// describes, require both factors to have one type.
+// True if a value that several products read is cast once, because the libraries of the device (or of the GPU that it
+// describes) require both factors to have the same type.
 bool casts_before_products(const RunConfig& config);
 
 // One row of `laptime list devices`.

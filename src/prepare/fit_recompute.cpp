@@ -23,7 +23,7 @@ class Fit {
       : config_(config), bound_(bound), choose_(choose) {}
 
   FittedRecompute run() {
-    if (fits({0, 0}, "none")) return leanest_;  // a choice that fits needs less than any that did not
+    if (fits({0, 0}, "none")) return leanest_;  // a choice that fits needs less memory than all choices that did not
     if (fits({1, 0}, kLossAlone)) return leanest_;
     const int64_t layers = config_.model.num_layers;
     if (fits({1, layers}, "block")) return fewest_layers(layers);
@@ -46,7 +46,7 @@ class Fit {
     return step;
   }
 
-  // Whether the choice fits; remembers it if it needs the least memory so far.
+  // Returns whether the choice fits; remembers it if it needs the least memory so far.
   bool fits(const Choice& choice, const std::string& text) {
     const FittedRecompute step = fitted(choice, text);
     const int64_t need = predicted_peak_bytes(make_plan(lowered_graph(config_, step.rule), choose_), bound_);
@@ -77,7 +77,8 @@ class Fit {
   }
 
   std::string advice() const {
-    std::string advice = fmt::format("no recomputation needs less than --recompute {}", typed_recompute(leanest_.text));
+    std::string advice =
+        fmt::format("no recomputation needs less memory than --recompute {}", typed_recompute(leanest_.text));
     if (config_.pass == Pass::kStep && !config_.optimizer_in_backward && !config_.clip_norm && !config_.accumulate) {
       RunConfig other = config_;
       other.optimizer_in_backward = true;

@@ -13,7 +13,7 @@ namespace laptime {
 struct FittedRecompute {
   RecomputeRule rule;
   std::string text;    // "none", "block", "every=2", "block in layers 0-3 of 12", "loss" if no layer is recomputed
-  std::string advice;  // what would need less memory, if auto finds nothing that fits
+  std::string advice;  // how to use less memory, if auto finds no choice that fits
 };
 
 // For auto, the first choice that fits within the bound, or the one that needs the least memory if none fits. Any other

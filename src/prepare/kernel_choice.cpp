@@ -38,8 +38,8 @@ void add_choices(const Json& record, const std::string& where, const char* advic
     }
     const auto [chosen, is_new] = choices.try_emplace(signature, kernel);
     if (!is_new && chosen->second != kernel) {
-      throw Error::format("{} chooses {} for {}, but an earlier record chooses {}; keep the records of one choice",
-                          where, quote(kernel), signature, quote(chosen->second));
+      throw Error::format("{} chooses {} for {}, but an earlier record chooses {}; keep only records that agree", where,
+                          quote(kernel), signature, quote(chosen->second));
     }
   }
 }
@@ -98,7 +98,7 @@ const Kernel* pinned_kernel(const Signature& signature, const KernelTable& kerne
   return &kernel;
 }
 
-// The first kernel with the least workspace; the reference, which needs none, only if there is no other.
+// The first kernel with the least workspace. The reference kernel, which needs none, is used only if there is no other.
 const Kernel* with_least_workspace(const std::vector<const Kernel*>& supported, const Signature& signature) {
   const Kernel* least = nullptr;
   for (const Kernel* kernel : supported) {

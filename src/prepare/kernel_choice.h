@@ -32,8 +32,8 @@ KernelsBySignature read_kernels_file(const std::string& path);
 struct KernelChoices {
   KernelRules rules;  // which kernels may be chosen
   KernelsBySignature measured;
-  bool takes_measured = true;  // false if their workspaces do not fit, so that the first candidates are used
-  bool saves_memory = false;   // choose the candidate with the least workspace, because no other plan fits
+  bool takes_measured = true;  // false: their workspaces do not fit, so the first candidates are used
+  bool saves_memory = false;   // choose the candidate with the least workspace, because nothing else fits
   KernelsBySignature pinned;   // override `measured` and are not timed
   std::string pinned_by;       // origin of `pinned` for messages: "kernels file 'choices.json'"
 };

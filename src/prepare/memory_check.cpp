@@ -88,7 +88,7 @@ MemoryBound memory_bound(const RunConfig& config, const Device& device) {
                                                         : available_memory(device.threads.value_or(1));
   std::string origin;
   if (available.bytes) {
-    // The ranks of a CPU share its memory.
+    // All ranks on a CPU share its memory.
     const int64_t shared_by = device.memory_bytes ? 1 : config.ranks;
     bound.bytes = static_cast<int64_t>(kUsableFraction * static_cast<double>(*available.bytes / shared_by));
     origin =

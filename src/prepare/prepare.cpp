@@ -31,8 +31,8 @@ void add_delay(const RunConfig& config, Plan& plan) {
                         delayed->op->name);
 }
 
-// Updates in backward free gradients earlier, but gaps between other buffers may cost more than that saves. In that
-// case the updates stay after backward, which does not change any value.
+// Updates in backward free gradients earlier, but may leave larger gaps between other buffers. If they do not lower the
+// memory, they stay after backward, which does not change any value.
 void keep_smaller_of_updates(Prepared& prepared, const PrepareOptions& options, const ChooseKernel& choose) {
   if (!prepared.config.optimizer_in_backward) return;
   RunConfig behind = prepared.config;
@@ -80,7 +80,7 @@ Prepared prepare(const RunConfig& config, const Device& device, const MachineKno
                     .shortage = {}};
   plan_with_choices(prepared, options);
   if (prepared.shortage.empty() || !may_fit_with_less_workspace(prepared)) return prepared;
-  // The fastest kernels may need more workspace than is available; with other kernels the point may still fit.
+  // The fastest kernels may need more workspace than is available; the point may still fit with others.
   const PrepareOptions unobserved{.outputs = options.outputs, .pins_may_miss = options.pins_may_miss};
   for (const bool saves_memory : {false, true}) {
     if (!saves_memory && prepared.choices.measured.empty()) continue;

@@ -33,8 +33,8 @@ void ResolvedPoint::refuse(const std::string& reason) {
 namespace {
 
 constexpr std::string_view kFlashAttention = "scaled_dot_product_attention";
-// torch.compile fuses modules into kernels, but neither finds flash attention in a model that writes attention out, nor
-// joins the head with the loss, nor reaches into the optimizer. Megatron has a fused optimizer.
+// torch.compile fuses modules into kernels. It does not replace written-out attention by flash attention, does not fuse
+// the head with the loss, and does not fuse the optimizer. Megatron has a fused optimizer.
 constexpr std::array<std::string_view, 3> kSplitByTorch{kFlashAttention, "linear_cross_entropy", "adamw"};
 constexpr std::array<std::string_view, 2> kSplitByMegatron{kFlashAttention, "linear_cross_entropy"};
 

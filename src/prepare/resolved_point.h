@@ -14,27 +14,27 @@ namespace laptime {
 struct ResolvedPoint : SweepPoint {
   std::optional<Device> device;  // none if the point is rejected
   std::string device_key;        // key of stored measurements (prepare/knowledge.h); empty if the point is rejected
-  std::string refusal;           // why the point cannot run: `invalid`, or what its device does not support
+  std::string refusal;           // why the point cannot run: `invalid`, or a feature that its device does not support
 
   ResolvedPoint() = default;
   // A point whose device does not exist becomes invalid.
   ResolvedPoint(SweepPoint point, const FindDevice& find = find_device);  // NOLINT(google-explicit-constructor)
 
-  // Whether its device predicts times instead of measuring them.
+  // True if the device predicts times instead of measuring them.
   bool is_predicted() const { return device && !device->computes; }
   bool is_measured() const { return device && device->computes; }
-  // Makes the point invalid for this reason.
+  // Makes the point invalid, with this reason.
   void refuse(const std::string& reason);
 };
 
-// The configuration as another program runs it on a described machine. Attention is one kernel where --keep names it.
+// The configuration as `program` runs it on a described machine. Attention is fused if --keep names it.
 RunConfig config_as(RunConfig config, Program program);
-// The point as another program runs it on a described machine: its mode, and the composites that it launches whole.
-// Error for a device that computes, which runs laptime itself.
+// The point as `program` runs it on a described machine: its mode, and the composites that it fuses. Throws Error for a
+// device that computes, because it runs only laptime.
 ResolvedPoint as_program(ResolvedPoint point, Program program);
 
 std::vector<ResolvedPoint> resolved(std::vector<SweepPoint> points);
-// Without a device: for points that run on machines that are not known yet.
+// Points without a device, for sweeps that run on machines that are not known yet.
 std::vector<ResolvedPoint> unplaced(std::vector<SweepPoint> points);
 
 }  // namespace laptime

@@ -42,7 +42,7 @@ std::vector<std::string> kept(const RunConfig& config, const RecomputeRule& rule
   return names;
 }
 
-// Keeps composites whole if the user or an edition names them.
+// In compile mode without --keep, lowers even kept composites if they are faster when lowered.
 LowerKept lower_kept(const RunConfig& config) {
   return config.mode == Mode::kCompile && !config.keep ? LowerKept::kFasterLowered : LowerKept::kNone;
 }
@@ -91,7 +91,8 @@ std::vector<CompositeChoice> composite_choices(const RunConfig& config, const Re
     if (eager) return {op.name, contains(kept_by_eager, op.name), "as eager mode runs the edition's modules"};
     if (contains(lower, op.name)) return {op.name, false, "--lower"};
     if (!op.trades_time_for_memory) return {op.name, true, "compile mode"};
-    return {op.name, rule.group > 0, "without lowering it takes more time and less memory: for steps that recompute"};
+    return {op.name, rule.group > 0,
+            "takes more time but less memory if kept whole: kept only in steps that recompute"};
   };
   std::vector<CompositeChoice> choices;
   for (const OpCard* op : all_ops()) {

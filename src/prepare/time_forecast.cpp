@@ -61,7 +61,7 @@ std::optional<TimeForecast> TimeForecast::of(const Device& device, const Machine
   return forecast;
 }
 
-// The roofline is built from the best rates of any launch. It only serves as a common scale for sizes: what matters is
+// Builds the roofline from the best rates of any launch. It serves only as a common scale for sizes; the forecast uses
 // how far launches of one kind are from it.
 TimeForecast::TimeForecast(std::vector<const LaunchCost*> costs)
     : disturbances_(std::make_shared<std::set<std::string>>()) {
@@ -148,7 +148,7 @@ std::vector<ForecastLaunch> TimeForecast::described(const Plan& plan) const {
     kernels +=
         described_->kernel(work_of(*step.kernel->op, step.in, step.out, step.flops, static_cast<double>(step.bytes)));
     hosts += described_->host(step.phase);
-    paused += step.pause.count();  // pause of device and host
+    paused += step.pause.count();  // the pause delays device and host
     const double now = described_->together(kernels, hosts) + paused;
     launches.push_back({now - before, CostSource::kDescribed});
     before = now;
@@ -161,8 +161,8 @@ std::vector<ForecastLaunch> TimeForecast::of(const Plan& plan) const {
   std::vector<ForecastLaunch> launches;
   launches.reserve(plan.steps.size());
   std::unordered_map<std::string, ForecastLaunch> estimates;  // by signature, because layers repeat launches
-  double now = 0;                                             // when the computation so far ends
-  std::map<int, double> ends;                                 // of communication, by step
+  double now = 0;                                             // end time of the computation so far
+  std::map<int, double> ends;                                 // step -> end time of its communication
   for (int i = 0; i < std::ssize(plan.steps); ++i) {
     const PlanStep& step = plan.steps[static_cast<size_t>(i)];
     ForecastLaunch launch{.source = CostSource::kMeasured};
@@ -171,7 +171,7 @@ std::vector<ForecastLaunch> TimeForecast::of(const Plan& plan) const {
       if (is_new) estimate->second = of(step);
       launch = estimate->second;
     }
-    if (step.queue == kCommunicationQueue) {  // beside the computation, which it lengthens where something waits for it
+    if (step.queue == kCommunicationQueue) {  // overlaps with computation, which is delayed only if it waits
       const double begin = ends.empty() ? now : std::max(now, ends.rbegin()->second);
       ends.emplace(i, begin + launch.seconds);
       launch.seconds = 0;

@@ -39,22 +39,22 @@ enum class CostSource : uint8_t {
 struct ForecastLaunch {
   double seconds = 0;
   CostSource source = CostSource::kDescribed;
-  double disturbed = 0;            // share of the seconds that is based on measurements on a disturbed machine
-  std::string_view disturbance{};  // cause of most of that share; valid as long as the forecast
+  double disturbed = 0;  // share of the seconds that is based on measurements made while the machine was disturbed
+  std::string_view disturbance{};  // main cause of the disturbance; valid as long as the forecast
 };
 
 // Predicts the time of launches on one device.
 class TimeForecast {
  public:
-  // None for a device that computes and has no measured launch with this number of threads.
+  // None if the device runs real kernels (Device::computes) and no launch has been measured with its number of threads.
   static std::optional<TimeForecast> of(const Device& device, const MachineKnowledge& known);
 
-  // On a described machine launches overlap: each gets the time by which it lengthens the step.
+  // On a described machine launches overlap: the time of each is the time that it adds to the step.
   std::vector<ForecastLaunch> of(const Plan& plan) const;
 
   size_t measured() const { return costs_.size(); }
-  // The range that would have been right for 90 % of the earlier predictions on this machine, or for 90 % of the
-  // published times for a described one; none if there are fewer than ten.
+  // The range that contained 90 % of the measured times of earlier predictions on this machine or, for a described
+  // machine, 90 % of the published times. None if there are fewer than ten.
   std::optional<std::pair<double, double>> range_of(double seconds) const;
   size_t earlier() const;
   // "measured launches"; for a described machine "reached rates" or "data sheet", which is a bound.

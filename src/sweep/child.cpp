@@ -35,8 +35,8 @@
 namespace laptime {
 namespace {
 
-// A process that computes, or waits for a disk, uses CPU time. One that waits for a lock that is never released, or
-// that has been stopped, uses none.
+// Detects a hanging process. A process that computes or waits for a disk uses CPU time. A process that waits for a lock
+// that is never released, or that has been stopped, uses none.
 class Pulse {
  public:
   explicit Pulse(pid_t child) : child_(child), cpu_time_(cpu_time()) {}
@@ -66,7 +66,7 @@ class KernelKills {
   std::optional<int64_t> before_;
 };
 
-constexpr Seconds kAlive{1e-3};  // below this, the process only polled
+constexpr Seconds kAlive{1e-3};  // less CPU time than this is only polling
 
 std::optional<Seconds> Pulse::cpu_time() const {
   clockid_t clock{};
@@ -125,7 +125,7 @@ PointHooks hooks_to(int descriptor) {
   return hooks;
 }
 
-// Whether the error means that memory ran out. Thread creation reports a stack that cannot be allocated with the same
+// True if the error means that memory ran out. Thread creation reports a stack that cannot be allocated with the same
 // error code as too many threads, so the available memory decides.
 bool is_out_of_memory(const std::system_error& error) {
   constexpr int64_t kThreadBytes = int64_t{16} << 20U;  // stack and other memory of a new thread
@@ -226,7 +226,7 @@ class Listener {
     kill_child();
   }
 
-  // Whether the child has run a step and will run more; all of them execute the same plan.
+  // True if the child has run a step and will run more; all steps execute the same plan.
   bool is_stepping() const {
     const PointProgress& progress = observed_.progress;
     return progress.done > 0 && (progress.expected == 0 || progress.done < progress.expected);

@@ -18,7 +18,7 @@ using PointBody = std::function<PointResult(const PointHooks&)>;
 struct ChildLimits {
   Seconds timeout;      // for the whole point
   Seconds silence{30};  // without a sign of life: CPU time of the child, or a message from it
-  int asker = -1;       // descriptor of whoever waits for the result: input is a stop signal, its end kills the child
+  int asker = -1;  // descriptor of the process that wants the result: input is a stop signal, its end kills the child
 };
 
 struct ChildCallbacks {

@@ -11,7 +11,7 @@ namespace laptime {
 std::optional<CoreClaim> CoreClaim::take(std::span<const int64_t> cores, const std::filesystem::path& file) {
   constexpr mode_t kOfEveryone = 0666;
   constexpr int kFlags = O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-  Descriptor opened(open(file.c_str(), kFlags));  // O_CREAT would refuse a file of another user
+  Descriptor opened(open(file.c_str(), kFlags));  // O_CREAT would fail for a file of another user
   if (opened < 0) {
     opened = Descriptor(open(file.c_str(), kFlags | O_CREAT, kOfEveryone));
     if (opened < 0) return CoreClaim(Descriptor());

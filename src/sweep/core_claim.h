@@ -11,12 +11,12 @@
 
 namespace laptime {
 
-// Exclusive among the programs of a machine while the object exists. The kernel ends it when this process and its child
-// processes have died, however that happens.
+// Exclusive among the programs on a machine while the object exists. The kernel releases the claim when this process
+// and its child processes have ended, for whatever reason.
 class CoreClaim {
  public:
-  // Claims these cores. None if another program has claimed one of them. A file that cannot be locked gives the claim
-  // to everyone.
+  // Claims these cores. None if another program has claimed one of them. If the file cannot be locked, every claim
+  // succeeds.
   static std::optional<CoreClaim> take(std::span<const int64_t> cores,
                                        const std::filesystem::path& file = "/dev/shm/laptime-cores");
 

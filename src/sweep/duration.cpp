@@ -30,8 +30,7 @@ Seconds time_of(const RunConfig& config, Seconds step) {
   return step * kSetupSteps + std::max(step * static_cast<double>(least), std::min(limits.budget, Seconds{1}));
 }
 
-// The cost of a point: the FLOPs of its steps.
-// `summaries` caches the models seen so far.
+// The cost of a point: the FLOPs of its steps. `summaries` caches the models seen so far.
 double cost_of(const ResolvedPoint& point, std::vector<std::pair<ModelConfig, ModelSummary>>& summaries) {
   const RunConfig& config = point.config;
   if (!point.device) return 0;

@@ -24,8 +24,8 @@ class TimeLeft {
   void finished(size_t point, Seconds took);
   void skipped(size_t point);  // a point that took no time; does not change the estimate for the others
 
-  // The time left while `point` runs, given that it has run for `elapsed` and, if it reports progress, needs `of_point`
-  // more. None if there is no basis for an estimate yet.
+  // The time left while `point` runs. `elapsed` is how long it has run, and `of_point` is the rest of its time, if it
+  // reports progress. None if there is no basis for an estimate yet.
   std::optional<Seconds> estimate(size_t point, std::optional<Seconds> of_point, Seconds elapsed) const;
 
  private:
@@ -41,7 +41,7 @@ struct ExpectedPoint {
   // The range of the time, if only a few launches were measured.
   std::optional<std::pair<Seconds, Seconds>> rough{};
   bool fits = true;
-  // When the record that --resume finds was measured, in ISO 8601; none if there is no such record and the point runs.
+  // Date (ISO 8601) of the record that --resume finds; none if there is no such record and the point runs.
   std::optional<std::string> stored_at{};
 
   bool runs() const { return !stored_at && fits && (!time || time->count() > 0); }

@@ -43,14 +43,14 @@ SweepPoint point_of(const PointRequest& request) {
   RunConfig::visit_fields(point.config, [&](const Option& option, auto& field) {
     const auto found = request.options.find(std::string(option.key));
     if (found == request.options.end()) throw Error::format("the point has no --{}", option.flag);
-    if (found->second.empty()) return;  // as at first
+    if (found->second.empty()) return;  // an empty text stands for the default
     if constexpr (std::is_same_v<std::decay_t<decltype(field)>, std::string>) {
-      if (option.flag == "model") {  // the name of a model of a folder is no word of the command line
+      if (option.flag == "model") {  // the command line does not accept the name of a model from a folder
         field = found->second;
         return;
       }
     }
-    Option unbounded = option;  // an option that the model does not take may be out of its range
+    Option unbounded = option;  // the value may be out of range if the model does not use the option
     unbounded.min = std::numeric_limits<double>::lowest();
     unbounded.max = std::numeric_limits<double>::max();
     parse_value(unbounded, fmt::format("--{}", option.flag), found->second, field);
@@ -82,7 +82,7 @@ std::optional<PointHello> parse_hello(std::string_view line) {
   try {
     const Json json = Json::parse(line);
     if (const Json* const hello = json.find(kHello)) return from_json<PointHello>(*hello, kHello);
-  } catch (const Error&) {  // text of another program
+  } catch (const Error&) {  // a line that another program printed
   }
   return std::nullopt;
 }
@@ -90,7 +90,7 @@ std::optional<PointHello> parse_hello(std::string_view line) {
 MachineKnowledge parse_known(std::string_view line) {
   const Json json = parse_line(line);
   const Json* const known = json.find(kKnown);
-  if (known == nullptr) throw Error::format("not what a store knows: {}", quote(line));
+  if (known == nullptr) throw Error::format("not stored measurements: {}", quote(line));
   return from_json<MachineKnowledge>(*known, kKnown);
 }
 

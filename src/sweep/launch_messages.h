@@ -3,7 +3,7 @@
 //   sweep                        process of the point
 //   {"point": {...}}        ->
 //                           <-   {"hello": {...}}    once it may use its cores
-//   {"known": {...}}        ->                       what the store knows of the device in the hello
+//   {"known": {...}}        ->                       stored measurements of the device in the hello
 //                           <-   {"progress": {...}}, ..., {"record": {...}, ...}    (child_messages.h)
 //   {"stop": true}          ->                       asks for the samples so far
 //   end of the input        ->                       ends the process
@@ -20,9 +20,9 @@
 
 namespace laptime {
 
-// A point as its process gets it, with the fields of the record that only the sweep knows.
+// A point as sent to its process, with the record fields that only the sweep knows.
 struct PointRequest {
-  std::map<std::string, std::string> options;  // values by the keys of RunConfig, as text
+  std::map<std::string, std::string> options;  // values as text, keyed by Option::key
   std::string name, label;
   std::string sweep{}, run{}, asked_hash{};
 
@@ -30,26 +30,26 @@ struct PointRequest {
 };
 
 PointRequest request_of(const SweepPoint& point);  // without sweep, run and asked_hash
-SweepPoint point_of(const PointRequest& request);  // Error for values that no option has
+SweepPoint point_of(const PointRequest& request);  // throws Error for a value that its option does not accept
 
 struct PointHello {
   std::string device;  // key of stored measurements (prepare/knowledge.h); empty if the point is refused
   std::string binary;  // Binary::id
-  bool asked = true;   // false: the input ended before a request
+  bool asked = true;   // false: the input ended before a request arrived
 
   LAPTIME_FIELDS(device, binary, asked)
 };
 
-// Each as one line, including the line break. `probe_text` asks for a hello alone.
+// Each function returns one line, including the line break. `probe_text` asks only for a hello.
 std::string message_text(const PointRequest& request);
 std::string probe_text();
 std::string message_text(const PointHello& hello);
 std::string message_text(const MachineKnowledge& known);
 std::string stop_text();
 
-// None for the line of probe_text. Error unless the line is a request or that.
+// None for the line of probe_text. Throws Error for any other line that is not a request.
 std::optional<PointRequest> parse_request(std::string_view line);
 std::optional<PointHello> parse_hello(std::string_view line);  // none for any other line
-MachineKnowledge parse_known(std::string_view line);           // Error for any other line
+MachineKnowledge parse_known(std::string_view line);           // throws Error for any other line
 
 }  // namespace laptime

@@ -17,8 +17,8 @@
 namespace laptime {
 namespace {
 
-constexpr Seconds kResultGrace{60};  // after the time of a point, for its own process to say that it is over
-constexpr Seconds kStopGrace{30};    // for the samples so far
+constexpr Seconds kResultGrace{60};  // after the timeout of a point, for its process to report the timeout itself
+constexpr Seconds kStopGrace{30};    // for a stopped point to send its samples
 constexpr Seconds kExitGrace{30};    // for a launcher to exit after the result
 constexpr Seconds kEndGrace{5};      // for a launcher to end its program, before it is killed
 constexpr size_t kKeptText = size_t{16} << 10U;
@@ -37,7 +37,8 @@ bool has_input(int descriptor) {
 
 LaunchedPoint::LaunchedPoint(const std::vector<std::string>& words, const std::string& first_line, Seconds timeout)
     : output_end_(output_.reading()), errors_end_(errors_.reading()), started_(host_now()), timeout_(timeout) {
-  // SIGTERM lets a launcher end its program on the other machine; the end of the input does so where it does not.
+  // SIGTERM makes a launcher end its program on the other machine. If it does not, the end of the input ends the
+  // program.
   child_ = start_program(words, {.input = input_.reading(),
                                  .output = output_.writing(),
                                  .errors = errors_.writing(),
@@ -74,7 +75,7 @@ void LaunchedPoint::add_to(std::vector<pollfd>& polled) const {
 
 void LaunchedPoint::look(const Answers& answers) {
   if (is_over()) return;
-  // The state is asked for first: all that a launcher wrote before it exited is then in the pipes.
+  // Check for exit first: everything that the launcher wrote before it exited is then already in the pipes.
   reap(/*waits=*/false);
   do {
     write_some();
@@ -88,7 +89,7 @@ void LaunchedPoint::write_some() {
   if (outgoing_.empty()) return;
   const ssize_t written = write(input_.writing(), outgoing_.data(), outgoing_.size());
   if (written > 0) outgoing_.erase(0, static_cast<size_t>(written));
-  if (written < 0 && errno != EAGAIN && errno != EINTR) outgoing_.clear();  // the launcher reads no more
+  if (written < 0 && errno != EAGAIN && errno != EINTR) outgoing_.clear();  // the launcher has closed its input
 }
 
 void LaunchedPoint::read_lines(const Answers& answers) {
@@ -162,7 +163,7 @@ void LaunchedPoint::reap(bool waits) {
   const pid_t reaped = waitpid(child_, &status, waits ? 0 : WNOHANG);
   if (reaped == 0 || (reaped < 0 && errno == EINTR)) return;
   exit_code_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
-  kill(-child_, SIGTERM);  // a script may leave the program that it ran behind
+  kill(-child_, SIGTERM);  // a script may have left its program running
   child_ = -1;
   exit_event_ = Descriptor();
 }

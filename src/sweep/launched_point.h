@@ -1,4 +1,4 @@
-// LaunchedPoint: one attempt at a point through a launcher, from the sweep's side.
+// LaunchedPoint: one attempt to run a point through a launcher, seen from the sweep.
 #pragma once
 
 #include <poll.h>
@@ -19,38 +19,38 @@ namespace laptime {
 
 class LaunchedPoint {
  public:
-  // `words`: the launcher and the program that it runs; `first_line` is what that program reads. After its hello the
-  // program has `timeout` for a result. Error if the launcher cannot be started.
+  // Starts `words`, the launcher followed by the program that it runs, and sends `first_line` to the program. After its
+  // hello, the program has `timeout` to send a result. Throws Error if the launcher cannot be started.
   LaunchedPoint(const std::vector<std::string>& words, const std::string& first_line, Seconds timeout);
-  // Ends the launcher and waits for it, at most for some seconds.
+  // Ends the launcher and waits for it for a few seconds, then kills it.
   ~LaunchedPoint();
   LaunchedPoint(const LaunchedPoint&) = delete;
   LaunchedPoint& operator=(const LaunchedPoint&) = delete;
 
-  // For poll(): the descriptors that say that there is something to look at.
+  // Adds the descriptors for poll() that become ready when look() has something to do.
   void add_to(std::vector<pollfd>& polled) const;
 
   struct Answers {
-    std::function<std::string(const PointHello&)> known;  // the line that follows a hello; empty: no more is needed
+    std::function<std::string(const PointHello&)> known;  // returns the answer to a hello; empty: end of the input
     std::function<void(const PointProgress&)> progress;
   };
-  // Reads and writes as much as is possible now, and ends a launcher that has used up its time.
+  // Reads and writes as much as possible without waiting, and ends the launcher if its time is up.
   void look(const Answers& answers);
 
   void stop();  // asks for the samples so far, or ends the launcher if the point has not begun
-  void end();   // ends the launcher, which has some seconds until it is killed
+  void end();   // ends the launcher; it is killed if it does not exit within a few seconds
 
   bool is_over() const { return child_ < 0; }  // the launcher has exited
   const std::optional<PointHello>& hello() const { return hello_; }
   std::optional<PointResult>& result() { return result_; }
   Seconds placement() const { return placement_; }  // from the start to the hello
-  int exit_code() const { return exit_code_; }      // of the launcher; 128 + the signal that ended it
+  int exit_code() const { return exit_code_; }  // exit code of the launcher; 128 + signal number if a signal ended it
 
-  // How the point was lost: "the launcher ended with exit code 1 before the point began".
+  // Describes how the point was lost: "the launcher ended with exit code 1 before the point began".
   std::string loss() const;
-  // The last line that the launcher, or the program on the other machine, wrote to standard error; empty for none.
+  // The last line on standard error, from the launcher or the program on the other machine; empty if there is none.
   std::string last_error() const;
-  const std::string& other_output() const { return other_output_; }  // lines that are no messages
+  const std::string& other_output() const { return other_output_; }  // lines that are not messages
 
  private:
   void write_some();
@@ -62,7 +62,7 @@ class LaunchedPoint {
   bool has_begun() const { return hello_.has_value() && outgoing_.empty(); }
 
   Pipe input_, output_, errors_;
-  int output_end_, errors_end_;  // -1 at their end
+  int output_end_, errors_end_;  // -1 at end of file
   pid_t child_ = -1;             // -1 after it has exited
   Descriptor exit_event_;        // readable when it has exited
   std::string outgoing_;
@@ -72,9 +72,9 @@ class LaunchedPoint {
   std::optional<PointResult> result_;
   PointProgress progress_;
   Seconds started_, timeout_, placement_{};
-  std::optional<Seconds> kill_at_;  // since it was told to end
+  std::optional<Seconds> kill_at_;  // set when the launcher was told to end
   std::optional<Seconds> end_at_;   // when it is told to end
-  const char* ended_for_ = "";      // why the sweep has ended it
+  const char* ended_for_ = "";      // reason for which the sweep ended it; empty if it did not
   int exit_code_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Keeps as many points placed as are allowed at once, and tries lost ones again.
+// Keeps as many points running as the launcher allows, and retries lost points.
 #include "sweep/launched_sweep.h"
 
 #include <fmt/format.h>
@@ -18,8 +18,8 @@
 namespace laptime {
 namespace {
 
-constexpr const char* kServer = "point";  // the command of laptime that runs one
-constexpr int kTick = 500;                // milliseconds between looks at limits
+constexpr const char* kServer = "point";  // the laptime command that runs one point
+constexpr int kTick = 500;                // milliseconds between checks of time limits
 
 std::vector<std::string> words_of(const Launcher& launcher, std::initializer_list<std::string> program) {
   std::vector<std::string> words = launcher.words;
@@ -35,7 +35,7 @@ void wait_for(const std::vector<const LaunchedPoint*>& points, const StopSignals
 
 constexpr Seconds kNoLimit{1e9};
 
-// Runs a program by the launcher to its end. False if a signal arrived first.
+// Waits until the launched program has ended. Returns false if a signal arrives first.
 bool run_to_end(LaunchedPoint& process, StopSignals& signals) {
   while (!process.is_over()) {
     wait_for({&process}, signals);
@@ -123,7 +123,7 @@ class Attempts {
     }
   }
 
-  // A point is stored as soon as its result is there, while its launcher still cleans up.
+  // Stores a point as soon as its result has arrived, while its launcher may still be running.
   void take_result(Attempt& attempt) {
     PointResult& result = *attempt.process->result();
     const Status status = result.record.status;
@@ -140,8 +140,9 @@ class Attempts {
     }
     PointResult lost = callbacks_.lost(attempt.index);
     lost.record.status = stops_ > 0 ? Status::kInterrupted : Status::kFailed;
-    lost.record.reason = stops_ > 0 ? "stopped by a signal before a result came" : "lost: " + attempt.process->loss();
-    // A point that was only waiting for its place when the user stopped has no record, as one that was not begun.
+    lost.record.reason =
+        stops_ > 0 ? "stopped by a signal before a result arrived" : "lost: " + attempt.process->loss();
+    // A point that had not begun when the user stopped the sweep has no record.
     if (stops_ > 0 && !attempt.process->hello()) return;
     finish(attempt, std::move(lost));
   }
@@ -166,7 +167,7 @@ class Attempts {
   const LaunchCallbacks& callbacks_;
   std::deque<Attempt> waiting_;
   std::vector<Attempt> running_;  // in the order of their starts
-  int stops_ = 0;                 // signals that were heeded
+  int stops_ = 0;                 // number of signals handled so far
 };
 
 void probe(const Launcher& launcher, StopSignals& signals) {
@@ -177,15 +178,15 @@ void probe(const Launcher& launcher, StopSignals& signals) {
   if (const std::optional<PointHello>& hello = process.hello()) {
     if (!hello->asked) {
       throw Error::format(
-          "{} passes no standard input to the program; leave out the option that closes it (ssh -n, srun "
+          "{} does not pass standard input to the program; leave out the option that closes it (ssh -n, srun "
           "--input=none)",
           command);
     }
     if (hello->binary == this_binary().id) return;
-    throw Error::format("{} on the other machine is another build of laptime; put this one there",
+    throw Error::format("{} on the other machine is another build of laptime; install this one there",
                         quote(launcher.program));
   }
-  // The word of another program tells a launcher that reaches no machine from a machine without laptime.
+  // Runs echo, to distinguish a launcher that reaches no machine from a machine without laptime.
   LaunchedPoint word(words_of(launcher, {"echo", kWord}), "", kNoLimit);
   if (!run_to_end(word, signals)) return;
   if (word.other_output().find(kWord) != std::string::npos) {
@@ -196,7 +197,7 @@ void probe(const Launcher& launcher, StopSignals& signals) {
     throw Error::format("{} reaches no machine ({}); try {} echo word", command, with_error(word),
                         joined(launcher.words, " "));
   throw Error::format(
-      "{} returns nothing of what a program prints; leave out options such as --output, and give a command "
+      "{} does not return the output of a program; leave out options such as --output, and give a command "
       "that waits for the program (srun, not sbatch)",
       command);
 }

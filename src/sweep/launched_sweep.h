@@ -1,4 +1,4 @@
-// LaunchedSweep: places the points of a sweep by a launcher, several at once.
+// LaunchedSweep: runs the points of a sweep through a launcher, several at a time.
 #pragma once
 
 #include <cstddef>
@@ -13,36 +13,36 @@
 
 namespace laptime {
 
-// A command that runs its arguments somewhere, and the program that it runs there.
+// A command that runs its arguments on some machine, and the program that it runs there.
 struct Launcher {
-  std::vector<std::string> words;  // "srun", "--nodes=1", ...
+  std::vector<std::string> words;  // for example "srun", "--nodes=1", ...
   std::string program;             // path of laptime, the same on every machine
   size_t jobs = 1;                 // points at once
 };
 
-// Error with what to do unless the launcher runs this build of the program and passes its input and output on. Places a
-// process and waits for it. Returns at once if a signal arrives.
+// Throws Error with advice unless the launcher runs this build of the program and forwards its input and output. Starts
+// a process through the launcher and waits for it. Returns at once if a signal arrives.
 void probe_launcher(const Launcher& launcher, StopSignals& signals);
 
 struct PlacedPoint {
   PointResult result;
-  Seconds placement;  // of the last attempt: until its process could begin
+  Seconds placement;  // time from the start of the last attempt until its process could begin
 };
 
 struct LaunchCallbacks {
   std::function<PointRequest(size_t index)> request;
   std::function<Seconds(size_t index)> timeout;
-  std::function<PointResult(size_t index)> lost;  // the record of a point that has none of its own; its reason is added
+  std::function<PointResult(size_t index)> lost;  // returns the record of a point without a result, without the reason
   std::function<MachineKnowledge(const std::string& device)> known;
   std::function<void(size_t index)> begin;
-  std::function<void(size_t index, const PointProgress&, Seconds elapsed)> progress;  // of the oldest point that runs
-  std::function<void(size_t index, const std::string& reason)> again;                 // a point is tried once more
+  std::function<void(size_t index, const PointProgress&, Seconds elapsed)> progress;  // of the oldest running point
+  std::function<void(size_t index, const std::string& reason)> again;                 // before a retry
   std::function<void(size_t index, const PlacedPoint&, Seconds elapsed)> finished;
 };
 
-// Runs the points in their order, `launcher.jobs` at once. A point without a result, or whose status is timeout, failed
-// or interrupted, is tried once more after the others have started. The first stop signal starts no more points and
-// asks those that run for their samples so far; the second ends them.
+// Runs the points in order, `launcher.jobs` at a time. A point without a result, or with status timeout, failed or
+// interrupted, is retried once after all others have started. After the first stop signal, no more points start, and
+// running points are asked for their samples so far; the second signal ends them.
 void run_launched(const Launcher& launcher, const std::vector<size_t>& points, StopSignals& signals,
                   const LaunchCallbacks& callbacks);
 

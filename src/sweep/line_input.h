@@ -23,7 +23,7 @@ class LineInput {
   // Waits for the next line. Returns none when the input has ended or a signal has arrived.
   std::optional<Line> next();
   bool is_stopped() const { return is_stopped_; }     // by a signal
-  bool has_more() const { return !unread_.empty(); }  // has read more than it has handed over
+  bool has_more() const { return !unread_.empty(); }  // has read bytes that next() has not returned yet
 
  private:
   // Waits for input or a signal. Returns false if there is no more input.

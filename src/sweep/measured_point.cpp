@@ -9,7 +9,7 @@
 namespace laptime {
 namespace {
 
-// The record belongs to the content of its files only if nobody wrote to them while they were read.
+// The record is valid only if nobody wrote to the point's files while they were read.
 void require_unchanged_files(const ResolvedPoint& point, Record& record) {
   const RunConfig& config = point.config;
   if (record.status != Status::kOk || (config.weights.empty() && config.data.empty())) return;
@@ -41,7 +41,7 @@ PointResult measured_point(const ResolvedPoint& point, const Record& described, 
                            const TraceRequest& trace, ChildLimits limits, StopSignals& signals,
                            const ChildCallbacks& callbacks, const RankPipes& ranks) {
   const bool has_ranks = point.config.ranks > 1 && point.is_measured();
-  if (has_ranks) limits.silence = limits.timeout;  // the process waits for ranks, which watch each other
+  if (has_ranks) limits.silence = limits.timeout;  // the process waits for ranks, which monitor each other
   PointResult result = run_in_child(
       described,
       [&](const PointHooks& hooks) {

@@ -1,4 +1,4 @@
-// Runs the point in a child process, as a sweep on this machine does, and hands its messages on.
+// Runs the point in a child process, like a sweep on this machine, and forwards its messages.
 #include "sweep/point_server.h"
 
 #include <poll.h>
@@ -31,18 +31,18 @@ void write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t written = write(descriptor, text.data(), text.size());
     if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;  // nobody waits for the result: the input ends as well
+    if (written <= 0) return;  // the sweep has gone, and the input will end as well
     text.remove_prefix(static_cast<size_t>(written));
   }
 }
 
-// Waits for a claim on the cores of this process. None if a signal arrives or the input ends first.
+// Waits until this process can claim its cores. None if a signal arrives or the input ends first.
 std::optional<CoreClaim> claim_cores(int input, StopSignals& signals) {
   constexpr int kPause = 2;  // milliseconds
   const std::vector<int64_t> cores = allowed_cores();
   for (;;) {
     if (std::optional<CoreClaim> claim = CoreClaim::take(cores)) return claim;
-    // The sweep sends nothing before the hello, so that input means its end.
+    // The sweep sends nothing before the hello, so any event on the input means that the sweep has ended.
     std::array<pollfd, 2> waiting{pollfd{input, POLLIN, 0}, pollfd{signals.descriptor(), POLLIN, 0}};
     if (poll(waiting.data(), waiting.size(), kPause) > 0) return std::nullopt;
   }
@@ -52,7 +52,7 @@ ResolvedPoint checked_point(const PointRequest& request) {
   SweepPoint point = point_of(request);
   try {
     return check_inputs({point}).front();
-  } catch (const Error& error) {  // the only point of its sweep is invalid
+  } catch (const Error& error) {  // the point is invalid
     point.invalid = error.what();
     return point;
   }

@@ -1,4 +1,4 @@
-// Joins the ranks, compares programs, runs points, and ends all ranks together.
+// Joins the ranks, checks that all run the same program, runs points, and ends all ranks together.
 #include "sweep/rank_process.h"
 
 #include <fmt/format.h>
@@ -27,7 +27,7 @@ namespace laptime {
 namespace {
 
 constexpr Seconds kProgressInterval{0.1};
-constexpr Seconds kResultGrace{5};  // for the result to be read before a rank that failed ends the run
+constexpr Seconds kResultGrace{5};  // for the parent to read the result before a failed rank ends the run
 
 void send(int descriptor, std::string_view text) {
   while (!text.empty()) {
@@ -40,7 +40,7 @@ void send(int descriptor, std::string_view text) {
 
 void report_failure(const std::string& reason) { send(STDERR_FILENO, fmt::format("{}{}\n", kRankFailure, reason)); }
 
-// The next line that is no kStopRanks, which may come after its point; empty at the end.
+// Returns the next line other than kStopRanks, which may arrive after its point; empty at the end of the input.
 std::string read_request(int descriptor) {
   for (;;) {
     std::string line;
@@ -75,7 +75,7 @@ class RankProcess {
         is_complete = run_point(group, parse_rank_request(request));
         if (is_complete) gather(group, {});
       }
-      poll(nullptr, 0, static_cast<int>(kResultGrace.count() * 1e3));  // whoever reads the result ends this process
+      poll(nullptr, 0, static_cast<int>(kResultGrace.count() * 1e3));  // the reader of the result ends this process
     } catch (const std::exception& error) {
       report_failure(fmt::format("rank {} of {}: {}", group.rank(), group.size(), error.what()));
     }
@@ -87,14 +87,15 @@ class RankProcess {
   static void require_alike(MpiGroup& group, const char* what, const std::string& own) {
     const std::vector<std::string> all = gather(group, own);
     for (size_t rank = 1; rank < all.size(); ++rank) {
-      if (all[rank] != all.front()) throw Error::format("rank {} {} than rank 0; start all ranks alike", rank, what);
+      if (all[rank] != all.front())
+        throw Error::format("rank {} {} than rank 0; start all ranks with the same command", rank, what);
     }
   }
 
-  // Whether the ranks are to end together.
+  // Returns false if all ranks must end.
   bool run_point(MpiGroup& group, const RankRequest& request) {
     if (request.point.config.ranks != group.size())
-      throw Error::format("{} processes were started, and the point has --ranks {}", group.size(),
+      throw Error::format("{} processes were started, but the point has --ranks {}", group.size(),
                           request.point.config.ranks);
     const ResolvedPoint point(request.point);
     PointHooks hooks = group.rank() == 0 ? hooks_of_rank_0() : PointHooks();

@@ -1,24 +1,24 @@
-// run_rank_process: one rank, in the process that mpirun or srun has started for it.
+// run_rank_process: runs one rank in a process that mpirun or srun has started.
 #pragma once
 
 #include <string>
 
 namespace laptime {
 
-// Where rank 0 reads requests, and writes messages.
+// Descriptors from which rank 0 reads requests, and to which it writes messages.
 struct RankPipes {
   int requests = -1;
   int messages = -1;
-  int process = 0;  // of rank 0, where start_rank_0 has made one
+  int process = 0;  // process id of rank 0 if start_rank_0 forked it; otherwise 0
 };
 
-// Rank 0 reads a RankRequest for each point, tells it to the others, and writes messages (child_messages.h): its
-// progress and, in the end, the result. The other ranks print nothing, unless they fail. All end when the requests do.
-// `started_as` tells what the process was started for; ranks that differ in it end with an error. Returns the exit code
-// of the process, 0 after complete points.
+// Runs one rank until the request pipe closes. Rank 0 reads a RankRequest per point, broadcasts it, and writes progress
+// messages and then the result (child_messages.h). The other ranks print only errors. `started_as` is the command line
+// without the program's name; ranks whose command lines differ stop with an error. Returns the exit code of the
+// process: 0 if every point completed.
 int run_rank_process(const RankPipes& pipes, const std::string& started_as);
 
-// As rank 0 in a process of its own, which dies with this one. Returns the ends for the other side of its pipes.
+// Forks rank 0, which dies with this process. Returns the parent's ends of its pipes.
 RankPipes start_rank_0(const std::string& started_as);
 
 }  // namespace laptime

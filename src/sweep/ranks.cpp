@@ -1,4 +1,4 @@
-// Starts mpirun, hands rank 0 its request and reads its messages.
+// Starts mpirun, sends rank 0 its request and reads its messages.
 #include "sweep/ranks.h"
 
 #include <fcntl.h>
@@ -27,13 +27,13 @@ namespace {
 constexpr int kNotFound = 127;
 constexpr int kLookEvery = 100;  // milliseconds
 constexpr size_t kMaxErrors = size_t{64} << 10U;
-constexpr Seconds kEndGrace{3};    // for ranks to end after their result
-constexpr Seconds kBreakGrace{3};  // for mpirun to end ranks after one of them has failed
+constexpr Seconds kEndGrace{3};    // for ranks to exit after their result
+constexpr Seconds kBreakGrace{3};  // for mpirun to end all ranks after one of them has failed
 
 [[noreturn]] void exec_mpirun(std::vector<std::string> words, int input, int output, int errors, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(1);
-  setpgid(0, 0);  // Ctrl-C on the terminal is handed on as a line of input, so that the step at hand ends
+  setpgid(0, 0);  // Ctrl-C must not reach the ranks; a line of input asks them to stop after the current step
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -71,12 +71,12 @@ class Ranks {
     while (!text.empty()) {
       const ssize_t written = write(to_, text.data(), text.size());
       if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) return;  // the ranks have ended, and say why
+      if (written <= 0) return;  // the ranks have ended; their messages say why
       text.remove_prefix(static_cast<size_t>(written));
     }
   }
 
-  // Returns when mpirun has ended, or ranks that run already have a result.
+  // Returns when mpirun has ended or, if the ranks were already running, when they have sent a result.
   void listen() {
     int output = from_;
     int errors = errors_;
@@ -123,7 +123,7 @@ class Ranks {
       planned_ = std::move(*planned);
     } else {
       result_ = std::move(std::get<PointResult>(message));
-      if (mpirun_ > 0) to_ = Descriptor();  // no more requests
+      if (mpirun_ > 0) to_ = Descriptor();  // closes the ranks' input: no more requests
       end_by(host_now() + (result_->record.status == Status::kOk ? kEndGrace : Seconds()));
     }
   } catch (const Error&) {
@@ -140,7 +140,7 @@ class Ranks {
     if (!deadline_) deadline_ = time;
   }
 
-  // mpirun ends the ranks when it is asked to; if it does not either, it is killed, and they end with it.
+  // Asks mpirun to end the ranks. If it does not, kills it, which also ends them.
   void end_if_due() {
     if (mpirun_ <= 0 || !deadline_ || host_now() < *deadline_) return;
     kill(mpirun_, was_asked_ ? SIGKILL : SIGTERM);
@@ -150,7 +150,7 @@ class Ranks {
 
   const PointHooks& hooks_;
   Descriptor to_, from_, errors_;
-  pid_t mpirun_ = 0;  // 0: the ranks run already
+  pid_t mpirun_ = 0;  // 0: the ranks were already running
   std::string unread_, all_errors_;
   std::optional<PointResult> result_;
   std::optional<Record> planned_;
@@ -163,7 +163,8 @@ class Ranks {
 }  // namespace
 
 std::vector<std::string> mpirun_words(const std::string& program, int64_t ranks, bool is_root) {
-  // Ranks place their threads themselves: --bind-to none. How many there may be has been checked: --oversubscribe.
+  // --bind-to none, because ranks place their threads themselves; --oversubscribe, because the number of ranks has
+  // already been checked.
   std::vector<std::string> words{"mpirun", "-n", std::to_string(ranks), "--oversubscribe", "--bind-to", "none"};
   if (is_root) words.emplace_back("--allow-run-as-root");
   words.push_back(program);
@@ -200,7 +201,7 @@ PointResult run_ranks(const ResolvedPoint& point, const MachineKnowledge& known,
   PointResult result{described, {}, {}};
   if (!point.device) return run_one(point, known, hooks, trace, described);
   RankRequest request{point, described, known, trace};
-  request.point.config.threads = point.device->threads;  // which the ranks share here
+  request.point.config.threads = point.device->threads;  // resolved here, so that all ranks use the same number
   const auto words = [&] {
     const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
     return mpirun_words(program, point.config.ranks, geteuid() == 0);

@@ -1,4 +1,4 @@
-// run_ranks: runs a point on several ranks, which mpirun starts, or has started.
+// run_ranks: runs a point on several ranks, which mpirun starts or which are already running.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 
 namespace laptime {
 
-// As run_one, for a point with several ranks. The caller is a process of its own, as of run_in_child; all ranks end
-// with it. A rank that dies, hangs or disagrees with rank 0 makes the record `failed`, with the reason. `started` is
-// the rank 0 that runs already (start_rank_0); none: mpirun starts all.
+// Like run_one, for a point with several ranks. The caller must be a separate process, as in run_in_child; all ranks
+// end with it. If a rank dies, hangs or disagrees with rank 0, the record is `failed` with the reason. `started` is a
+// running rank 0 (start_rank_0); none: mpirun starts all ranks.
 PointResult run_ranks(const ResolvedPoint& point, const MachineKnowledge& known, const PointHooks& hooks,
                       const TraceRequest& trace, const Record& described, const RankPipes& started = {});
 
-// The words that start this program so many times as a rank. `is_root`: mpirun refuses root unless told otherwise.
+// The command that starts `ranks` ranks of this program. `is_root`: mpirun must be told to accept root.
 std::vector<std::string> mpirun_words(const std::string& program, int64_t ranks, bool is_root);
 
-// Why the ranks ended without a result, from what mpirun and the ranks wrote to standard error.
+// Says why the ranks ended without a result, according to the standard error of mpirun and the ranks.
 std::string reason_of_ranks(const std::string& errors, int exit_code);
 
 }  // namespace laptime

@@ -1,5 +1,5 @@
-// Runs the points of a sweep one after the other, skips those that another program measures, and compares losses bit by
-// bit.
+// Runs the points of a sweep one after the other, skips points that another program is measuring, and compares losses
+// bit by bit.
 #include "sweep/run_sweep.h"
 
 #include <fmt/format.h>
@@ -88,8 +88,8 @@ class SweepRun {
     }
   }
 
-  // Runs a point or finds its record. Returns false if the record must come from another program that is measuring the
-  // point.
+  // Runs a point or finds its record. Returns false if another program is measuring the point, which will store the
+  // record.
   bool complete(size_t index) {
     const Seconds start = host_now();
     const Record described = describe(points_[index]);
@@ -135,7 +135,7 @@ class SweepRun {
     return true;
   }
 
-  // The result of `--recompute auto` depends on the memory that is currently available.
+  // The choice of `--recompute auto` depends on the memory that is currently available.
   bool recomputes_alike(const ResolvedPoint& point, const Record& stored) const {
     if (point.config.recompute != "auto") return true;
     if (!point.device) return false;
@@ -167,9 +167,9 @@ class SweepRun {
     return result;
   }
 
-  // Which sizes fit or, if the search has already taken long, how to find out.
+  // Says which sizes fit or, if the search has already taken long, how to find out.
   std::string sizes_text(const ResolvedPoint& point) {
-    constexpr Seconds kLongSearch{10};  // total over all points; every size that is tried needs a plan
+    constexpr Seconds kLongSearch{10};  // total over all points; every size tried needs a plan
     if (searching_ > kLongSearch) return "laptime plan --largest shows which batch and context fit";
     const Seconds start = host_now();
     std::string sizes = sizes_that_fit(point, [&](const std::string& device) { return store_.known(device); });
@@ -182,7 +182,7 @@ class SweepRun {
     report(index, result, source, start);
   }
 
-  // Places the points that are not in the store yet on other machines.
+  // Runs the points that are not in the store yet on other machines.
   void run_elsewhere(const Launcher& launcher) {
     std::vector<size_t> left;
     for (size_t index = 0; index < points_.size(); ++index) {
@@ -225,7 +225,7 @@ class SweepRun {
                                      Seconds elapsed) { take_placed(index, point, elapsed); }});
   }
 
-  // The point as it was asked for: the machine that will run it is not known.
+  // The record of the point before it runs, on a machine that is not known yet.
   Record describe_elsewhere(size_t index) const {
     Record record = describe(points_[index]);
     record.asked_hash = record.config_hash;
@@ -257,7 +257,8 @@ class SweepRun {
 
   void hold(size_t index, Held held) { held_.insert_or_assign(index, std::move(held)); }
 
-  // Reports the results that follow those that are reported, and with `all` also those behind a point without one.
+  // Reports held results in the order of the sweep, up to the first point without a result; with `all`, skips such
+  // points.
   void report_held(bool all) {
     while (!held_.empty() && (all || held_.begin()->first == next_)) {
       const auto [index, held] = std::move(*held_.begin());
@@ -294,9 +295,9 @@ class SweepRun {
   std::string last_problem_;
   Seconds waiting_since_{};  // when waiting for points of other programs began; 0: not yet
   size_t unsupported_ = 0;
-  std::map<size_t, Held> held_;  // results of launched points that are not reported yet
-  size_t next_ = 0;              // the point that is reported next
-  Seconds searching_{};          // for the sizes that fit
+  std::map<size_t, Held> held_;  // results of launched points that are not reported yet, by index
+  size_t next_ = 0;              // index of the point to report next
+  Seconds searching_{};          // time spent searching for sizes that fit
   SweepOutcome outcome_;
 };
 

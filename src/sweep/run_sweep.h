@@ -27,10 +27,10 @@ struct SweepOptions {
   std::optional<std::filesystem::path> store;  // none: do not store results
   bool resume = false;                         // take finished points from the store
   std::string name;                            // Sweep::name; may be empty
-  TraceRequest trace{};                        // what every point traces beside its samples
-  bool keeps_traces = true;                    // stores them beside the records
-  std::optional<Launcher> launcher{};          // places the points on other machines; none: they run here
-  RankPipes ranks{};                           // that run already, for points with ranks
+  TraceRequest trace{};                        // what to trace for every point, in addition to samples
+  bool keeps_traces = true;                    // store traces with the records
+  std::optional<Launcher> launcher{};          // runs the points on other machines; none: they run here
+  RankPipes ranks{};                           // processes that are already running, for points with ranks
 };
 
 // Origin of a point's record.
@@ -47,7 +47,7 @@ struct SweepCallbacks {
   std::function<void(const std::string& message)> warning;  // called when writing to the store failed
 };
 
-// The time from the launch of a point until its process could begin. None of it is in a sample.
+// The time from the launch of a point until its process could begin. No sample includes it.
 struct PlacementTime {
   size_t points = 0;
   Seconds total{}, longest{};
@@ -61,9 +61,9 @@ struct SweepOutcome {
   std::exception_ptr ended_by;
 };
 
-// The points must have passed check_inputs. Error before anything runs if the store is not writable, and if a launcher
-// does not work (probe_launcher). If the store fails later, the callbacks still get every record. Points that a
-// launcher places are stored as they come, and reported in the order of the sweep. The caller must have a single
+// The points must have passed check_inputs. Throws Error before anything runs if the store is not writable or a
+// launcher does not work (probe_launcher). If the store fails later, the callbacks still get every record. Results of
+// launched points are stored as they arrive, and reported in the order of the sweep. The caller must have a single
 // thread.
 SweepOutcome run_sweep(std::span<const ResolvedPoint> points, const SweepOptions& options,
                        const SweepCallbacks& callbacks = {});

@@ -1,4 +1,4 @@
-// Forks and executes; a pipe that closes when the program runs tells why it does not.
+// Forks and executes. The child reports failure through a pipe that closes when the program starts.
 #include "sweep/start_program.h"
 
 #include <sys/prctl.h>
@@ -16,8 +16,7 @@
 namespace laptime {
 namespace {
 
-// Gives the signals back the action that they had before StopSignals, and delivers those that have arrived since the
-// fork.
+// Restores the signal actions from before StopSignals, and delivers signals that have arrived since the fork.
 void stop_counting_signals() {
   sigset_t counted;
   sigemptyset(&counted);
@@ -54,7 +53,7 @@ pid_t start_program(std::vector<std::string> words, const ProgramStreams& stream
   Pipe problem;
   const pid_t parent = getpid();
   const pid_t child = [&] {
-    const StopSignals::Blocked blocked;  // a signal must not reach the child's copy of the counter, which would lose it
+    const StopSignals::Blocked blocked;  // a signal counted in the child between fork and exec would be lost
     const pid_t forked = fork();
     if (forked == 0) execute(words, streams, problem.writing(), parent);
     return forked;

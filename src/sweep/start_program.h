@@ -1,4 +1,4 @@
-// start_program: starts a program with descriptors of our choice.
+// start_program: starts a program with given standard streams.
 #pragma once
 
 #include <sys/types.h>
@@ -10,15 +10,15 @@
 namespace laptime {
 
 struct ProgramStreams {
-  int input = -1;  // -1: that of this process
+  int input = -1;  // -1: the standard input of this process
   int output = -1;
   int errors = -1;
-  int signal_of_our_death = SIGKILL;  // that the program gets when this process has died
-  bool has_own_session = false;       // no key of the terminal reaches the program, and it can ask for no password
+  int signal_of_our_death = SIGKILL;  // signal that the program gets when this process dies
+  bool has_own_session = false;       // detached from the terminal: it gets no keys, and cannot ask for a password
 };
 
-// `words`: the program, found as a shell finds it, and its arguments. Signals have the actions that they had before
-// StopSignals. Error if the program cannot be started. The caller must have a single thread.
+// `words` are the program, found as a shell finds it, and its arguments. Signals have the actions that they had before
+// StopSignals. Throws Error if the program cannot be started. The caller must have a single thread.
 pid_t start_program(std::vector<std::string> words, const ProgramStreams& streams);
 
 }  // namespace laptime

@@ -27,10 +27,10 @@ std::vector<EndingSignal> ending_signals();
 // Ignores signals with kIgnore for the rest of the life of the program.
 void ignore_failed_writes();
 
-// While the object exists, signals with kStop are counted instead of terminating the process. After the second signal
-// the process has kGrace to end in order; the third makes it exit at once with code 130, whatever it is waiting for.
-// Its child processes die with it. A signal whose action is not the default (set by nohup or a profiler) keeps that
-// action, except that SIGINT and SIGTERM are always counted. Only one object may exist at a time.
+// While the object exists, signals with kStop are counted instead of terminating the process. After the second signal,
+// the process has kGrace to end in order; the third makes it exit at once with code 130, even in a blocking call. Its
+// child processes die with it. If the action of a signal is not the default (nohup or a profiler has set it), that
+// action stays, except that SIGINT and SIGTERM are always counted. Only one object may exist at a time.
 class StopSignals {
  public:
   static constexpr int kGrace = 2;  // seconds
@@ -49,8 +49,8 @@ class StopSignals {
   // Returns after this time, or earlier if a signal arrives.
   void wait(Seconds time) const;
 
-  // Whether this process has been asked to stop, even after the object has been destroyed. For code that waits for
-  // others, such as the reader of a pipe.
+  // True if this process has been asked to stop, even after the object has been destroyed. For code that waits for
+  // other processes, such as the reader of a pipe.
   static bool requested();
 
   // Blocks the counted signals while it exists; in a process forked meanwhile, they stay blocked.
@@ -65,7 +65,7 @@ class StopSignals {
     sigset_t previous_{};
   };
 
-  // In a process forked with the signals blocked: whether a signal has been sent to it. Once true, it stays true.
+  // In a process forked with the signals blocked: true if a signal has been sent to it since.
   static bool pending();
 
  private:

@@ -12,13 +12,13 @@
 
 namespace laptime {
 
-// For every point of the sweep in compile mode: one point without lowering, one for each composite of the step with
-// only that composite lowered, and one with all composites lowered. Throws Error if the sweep sets --mode eager, --keep
-// or --lower.
+// For every point of the sweep in compile mode: one point without lowering, one point per composite of the step that
+// lowers only this composite, and one point that lowers all. Throws Error if the sweep sets --mode eager, --keep or
+// --lower.
 std::vector<SweepPoint> expand_ablation(Sweep sweep);
 
-// The point without any way to save memory, then with recomputation, the optimizer in backward, moments in bfloat16 and
-// micro-batches individually, and with several combined. Combinations that the point's options exclude are omitted.
+// The point with no memory saving; then with recomputation, the optimizer in backward, moments in bfloat16 and
+// micro-batches individually; then with several of them. Combinations that the point's options exclude are omitted.
 std::vector<SweepPoint> expand_savings(const SweepPoint& point);
 
 // The points of a sweep: its ablation if requested, otherwise its product.
@@ -33,8 +33,8 @@ struct UsedFile {
 std::vector<UsedFile> input_files(const Sweep& sweep, const std::vector<SweepPoint>& points);
 
 // The points with their devices. A point is invalid if its device does not exist, or if its files cannot be read or do
-// not fit the model. Error with the first reason if no valid point remains. Points that run on other machines have no
-// device here.
+// not fit the model. Throws Error with the first reason if no valid point remains. Points that run on other machines
+// get no device.
 enum class RunsOn : uint8_t { kThisMachine, kOtherMachines };
 std::vector<ResolvedPoint> check_inputs(std::vector<SweepPoint> points, RunsOn where = RunsOn::kThisMachine);
 

@@ -36,7 +36,7 @@ std::optional<Store::Finished> SweepStore::finished_anywhere(const std::string& 
     if (!record) return std::nullopt;
     return Store::Finished{found->second, std::move(*record), std::nullopt};
   } catch (const Error&) {
-    return std::nullopt;  // as above
+    return std::nullopt;  // the point is measured again; keep() reports the failing store
   }
 }
 
@@ -64,13 +64,13 @@ size_t SweepStore::restore(Store& store) {
 }
 
 std::optional<std::string> SweepStore::save() {
-  std::error_code ignored;  // opening the store reports what is wrong
+  std::error_code ignored;  // opening the store reports the problem
   if (path_->has_parent_path()) std::filesystem::create_directories(path_->parent_path(), ignored);
   try {
     Store store = Store::open(*path_, Store::Access::kWrite, StopSignals::requested);
     size_t restored = 0;
     if (!kept_.empty() && !store.has(kept_.back().id, kept_.back().run, kept_.back().name)) restored = restore(store);
-    if (restored > 0) taken_.clear();  // the records with these ids are gone
+    if (restored > 0) taken_.clear();  // the store no longer has the records with these ids
     if (!taken_.empty()) store.add_resumed(run_, taken_);
     taken_.clear();
     while (!unsaved_.empty()) {

@@ -25,8 +25,8 @@ class SweepStore {
   std::optional<Store::Finished> finished(const Record& described,
                                           std::optional<int64_t> traced_steps = std::nullopt) const;
 
-  // The newest finished record that was asked for alike, from the same binary on any machine. The store is read at the
-  // first call.
+  // The newest finished record whose options were given in the same way (asked_hash), from the same binary on any
+  // machine. The first call reads the store.
   std::optional<Store::Finished> finished_anywhere(const std::string& asked_hash, const std::string& binary);
 
   MachineKnowledge known(const std::string& device) const;
@@ -35,7 +35,7 @@ class SweepStore {
   // been removed or emptied meanwhile, writes this sweep's measurements again and reports it.
   std::optional<std::string> keep(const PointResult& point);
 
-  // Notes that `run` took the record with this id from the store; written with the next point, or by settle().
+  // Notes that `run` used the record with this id from the store; written with the next point, or by settle().
   void took(std::string_view run, int64_t id);
 
   // Call after the last point: retries whatever could not be stored, and verifies that every point is in the store.
@@ -58,12 +58,12 @@ class SweepStore {
 
   std::optional<std::filesystem::path> path_;
   std::vector<PointResult> unsaved_;
-  std::string run_;             // the run that took the records in taken_
-  std::vector<int64_t> taken_;  // ids that are not yet noted in the store
+  std::string run_;             // the run that used the records in taken_
+  std::vector<int64_t> taken_;  // ids of used records that are not yet noted in the store
   std::vector<KeptRecord> kept_;
-  std::optional<std::map<std::string, int64_t>> finished_;  // ids by asked_hash, when they were first asked for
-  size_t missing_ = 0;                                      // of kept_, when the sweep was over
-  MachineKnowledge known_;                                  // measured in this sweep
+  std::optional<std::map<std::string, int64_t>> finished_;  // ids by asked_hash, read at the first request
+  size_t missing_ = 0;      // records of kept_ that the store lacked at the end of the sweep
+  MachineKnowledge known_;  // measured in this sweep
 };
 
 }  // namespace laptime

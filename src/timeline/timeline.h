@@ -18,9 +18,9 @@ struct Timeline {
   std::vector<Event> events;  // in order
   Seconds begin{};            // start of the whole step, before the first event
   Seconds end{};
-  Seconds communication{};        // in which communication ran
-  Seconds exposed{};              // of that, in which computation waited for it
-  std::optional<Seconds> host{};  // the whole on the host's clock, where the device has another one
+  Seconds communication{};        // time during which communication ran
+  Seconds exposed{};              // part of it during which computation waited
+  std::optional<Seconds> host{};  // the whole step on the host's clock, if the device has its own clock
 
   Seconds total() const { return end - begin; }
   // The sum over all events of one kind, because phases may interleave.

@@ -62,8 +62,8 @@ std::string refusal_of(const RunConfig& config) {
   }
 }
 
-// ", --keep linear, --reproducible true": engine options that were given, except those that the machine's description
-// includes anyway.
+// For example ", --keep linear, --reproducible true": the engine options given, except those that the machine's
+// description includes anyway.
 std::string given_options(const RunConfig& config) {
   constexpr std::array kStated{"mode", "recompute", "device", "threads", "kernels"};
   const RunConfig fresh;
@@ -129,7 +129,7 @@ class PrecisionRun {
   }
 
  private:
-  // Only an eager step without recomputation has the same dtypes and saved bytes as a framework.
+  // Only an eager step without recomputation has a framework's dtypes and saved bytes.
   bool mirrors_framework() const {
     return config_.mode == Mode::kEager && config_.recompute == "none" && golden_.folder.empty();
   }
@@ -262,7 +262,7 @@ class PrecisionRun {
     }
   }
 
-  // Resets weights that only rounding has moved to their true values, so that later steps remain comparable.
+  // Sets weights that rounding alone has moved to their true values, so that later steps remain comparable.
   void undo_rounding(Executor& executor) {
     for (const std::string& key : golden_.keys) {
       const GoldenKey parts = split_key(key);

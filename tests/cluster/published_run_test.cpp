@@ -42,12 +42,12 @@ std::string error_of(const std::string& text) {
 
 TEST(PublishedRun, RefusesMalformedTables) {
   EXPECT_THAT(error_of("id,hardwar\n"), HasSubstr("t.csv:1: unknown column 'hardwar'"));
-  EXPECT_THAT(error_of("id,id\n"), HasSubstr("stands twice"));
+  EXPECT_THAT(error_of("id,id\n"), HasSubstr("occurs twice"));
   EXPECT_THAT(error_of("id,source\n"), HasSubstr("the column 'source_commit_or_date' is missing"));
-  EXPECT_THAT(error_of(std::string(kHeader) + "a,b\n"), HasSubstr("t.csv:2: 2 cells where the header has 27"));
+  EXPECT_THAT(error_of(std::string(kHeader) + "a,b\n"), HasSubstr("t.csv:2: 2 cells, but the header has 27"));
   std::string text = std::string(kHeader) + kRow;
   text.replace(text.rfind(",900,"), 5, ",fast,");
-  EXPECT_THAT(error_of(text), HasSubstr("t.csv:2: value: 'fast' is no positive number"));
+  EXPECT_THAT(error_of(text), HasSubstr("t.csv:2: value: 'fast' is not a positive number"));
 }
 
 TEST(PublishedRun, ReadsTablesOfFigures) {

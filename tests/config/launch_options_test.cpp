@@ -33,7 +33,7 @@ TEST(Launcher, IsSplitAsAShellSplitsIt) {
 }
 
 TEST(Launcher, RejectsWhatIsNoCommand) {
-  EXPECT_THAT(refusal_of([] { words_of("sh -c 'exec"); }), HasSubstr("a quote in 'sh -c 'exec' does not end"));
+  EXPECT_THAT(refusal_of([] { words_of("sh -c 'exec"); }), HasSubstr("a quote in 'sh -c 'exec' is not closed"));
   EXPECT_THAT(refusal_of([] { words_of("  "); }), HasSubstr("no command"));
   EXPECT_THAT(refusal_of([] { words_of("''"); }), HasSubstr("no command"));
 }

@@ -113,10 +113,10 @@ TEST(Verdict, TwoModesAreNoisyAndNamed) {
 TEST(Verdict, TooFewSamplesAreUntested) {
   const Judgement one = judge(observe({1.0}));
   EXPECT_EQ(one.stability, Stability::kUntested);
-  EXPECT_EQ(all_reasons(one), "1 sample is too few for a 95 % interval (it takes 6)\n");
+  EXPECT_EQ(all_reasons(one), "1 sample is too few for a 95 % interval (it needs 6)\n");
   const Judgement five = judge(observe(std::vector<double>(5, 1.0)));
   EXPECT_EQ(five.stability, Stability::kUntested);
-  EXPECT_EQ(all_reasons(five), "5 samples are too few for a 95 % interval (it takes 6)\n");
+  EXPECT_EQ(all_reasons(five), "5 samples are too few for a 95 % interval (it needs 6)\n");
   EXPECT_EQ(judge(observe(std::vector<double>(6, 1.0))).stability, Stability::kStable);
 }
 
@@ -167,7 +167,7 @@ TEST(Verdict, ShortSamplesDoNotChangeTheLevel) {
   const Judgement judgement = judge(seen);
   EXPECT_EQ(judgement.stability, Stability::kStable);
   ASSERT_EQ(judgement.reasons.size(), 1U);
-  EXPECT_EQ(judgement.reasons[0], "samples as short as 1.200 ms (under 5.000 ms) feel every interrupt");
+  EXPECT_EQ(judgement.reasons[0], "samples as short as 1.200 ms (under 5.000 ms) are distorted by every interrupt");
 }
 
 // If only one reason is shown, it must be the one that decides the level.
@@ -186,7 +186,7 @@ TEST(Verdict, DecidingReasonComesFirst) {
   EXPECT_EQ(judgement.reasons[0], "12.0 % of the time was lost to other guests of the host (limit 10 %)");
   EXPECT_NE(judgement.reasons[1].find("known only within"), std::string::npos) << judgement.reasons[1];
   EXPECT_EQ(judgement.reasons[2], "3.0 % of the time was lost waiting for a core (limit 2 %)");
-  EXPECT_NE(judgement.reasons[3].find("feel every interrupt"), std::string::npos) << judgement.reasons[3];
+  EXPECT_NE(judgement.reasons[3].find("are distorted by every interrupt"), std::string::npos) << judgement.reasons[3];
   EXPECT_DOUBLE_EQ(judgement.lost.value_or(0), 0.12);
   EXPECT_EQ(judgement.lost_to, kLostToGuests);
 

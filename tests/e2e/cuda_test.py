@@ -168,7 +168,7 @@ class OnTheFakeCard(ProgramTest):
         self.assertEqual(sensors["slowed_steps"], {"power cap": 3, "heat (hardware)": 3})
         self.assertIsNone(sensors["uncorrected_errors"])
         self.assertIn("the device was slowed in 3 of 3 steps: power cap", record["verdict"]["reasons"])
-        self.assertIn("1 other program used the device too", record["verdict"]["reasons"])
+        self.assertIn("1 other program also used the device", record["verdict"]["reasons"])
 
     def test_eager_steps_allocate_from_a_pool(self):
         words = [*TINY, *ONE_STEP, "--device", "cuda"]

@@ -66,11 +66,11 @@ class Refused(LauncherTest):
                       self.refusal("--launcher", "no-such-launcher"))
 
     def test_a_launcher_that_swallows_output(self):
-        self.assertIn("returns nothing of what a program prints", self.refusal("--launcher", "sh -c '\"$@\" >/dev/null' sh"))
-        self.assertIn("returns nothing of what a program prints", self.refusal("--launcher", "true"))
+        self.assertIn("does not return the output of a program", self.refusal("--launcher", "sh -c '\"$@\" >/dev/null' sh"))
+        self.assertIn("does not return the output of a program", self.refusal("--launcher", "true"))
 
     def test_a_launcher_that_passes_no_input(self):
-        self.assertIn("passes no standard input", self.refusal("--launcher", "sh -c '\"$@\" </dev/null' sh"))
+        self.assertIn("does not pass standard input", self.refusal("--launcher", "sh -c '\"$@\" </dev/null' sh"))
 
     def test_a_machine_that_cannot_be_reached(self):
         message = self.refusal("--launcher", "sh -c 'echo no route to host >&2; exit 255' sh")

@@ -125,8 +125,8 @@ class Ranks(ProgramTest):
 
     def test_wrong_input_is_refused_before_anything_starts(self):
         for words, reason in (
-            (["--ranks", "3"], "--batch 8 is the batch of all ranks and does not divide by --ranks 3; give --batch 9"),
-            (["--shard", "optimizer"], "--shard optimizer divides states among ranks, and there is one"),
+            (["--ranks", "3"], "--batch 8 (of all ranks) is not divisible by --ranks 3; give --batch 9"),
+            (["--shard", "optimizer"], "--shard optimizer divides states among ranks, but there is only one"),
             (["--ranks", "2", "--accumulate"], "--ranks 2 excludes --accumulate"),
             (["--ranks", "2", "--pass", "forward"], "--ranks 2 excludes a --pass other than step"),
             (["--ranks", "2", "--shard", "gradients", "--loss-scale", "dynamic"], "--shard gradients excludes --loss-scale"),

@@ -43,8 +43,8 @@ class Slurm(launchers.KillTest):
         self.kill_each_time(kill)
 
     def test_srun_without_output_or_input_or_partition(self):
-        for words, message in [("srun --output=/dev/null", "returns nothing of what a program prints"),
-                               ("srun --input=none", "passes no standard input"),
+        for words, message in [("srun --output=/dev/null", "does not return the output of a program"),
+                               ("srun --input=none", "does not pass standard input"),
                                ("srun -p none", "reaches no machine (exit code 1: srun: error:")]:
             done = self.bench(*POINT, "--launcher", words)
             self.assertEqual(done.returncode, 2, done.stderr)

@@ -141,7 +141,7 @@ TEST_F(MakeRecord, ReportsDifferingClocks) {
   EXPECT_NEAR(*near.host.difference, 0.01, 1e-9);
   EXPECT_THAT(near.verdict.reasons, Not(Contains(HasSubstr("clock"))));
   EXPECT_THAT(with_host(1.25).verdict.reasons,
-              Contains("the host's clock says 25.0 % more than the device's for a step: 10.00 s against 8.000 s"));
+              Contains("the host's clock shows 25.0 % more than the device's for a step: 10.00 s against 8.000 s"));
   EXPECT_THAT(with_host(0.5).verdict.reasons, Contains(HasSubstr("50.0 % less")));
 }
 
