@@ -11,7 +11,7 @@
 namespace laptime {
 namespace {
 
-TEST(PublishedBounds, MatchTheDocument) {
+TEST(PublishedBounds, MatchTheDocumentation) {
   std::ifstream file(LAPTIME_SOURCE_DIR "/docs/predictions.md");
   std::stringstream text;
   text << file.rdbuf();

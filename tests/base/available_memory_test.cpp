@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kGiB = int64_t{1} << 30U;
 
-TEST(SmallestBound, NamesTheBoundAndItsArithmetic) {
+TEST(SmallestBound, NamesTheBoundAndHowItIsComputed) {
   MemoryBounds bounds;
   EXPECT_FALSE(smallest_bound(bounds).bytes);
   EXPECT_TRUE(smallest_bound(bounds).holds(8 * kGiB));
@@ -44,7 +44,7 @@ TEST(SmallestBound, NamesTheBoundAndItsArithmetic) {
   EXPECT_EQ(smallest_bound(bounds).bound_by, "the data limit (ulimit -d): 2.000 GiB - 512.0 MiB in use");
 }
 
-TEST(SmallestBound, ReservesRoomOnlyInTheAddressSpace) {
+TEST(SmallestBound, ReserveReducesOnlyTheAddressSpaceLimit) {
   MemoryBounds bounds;
   bounds.mem_available = 2 * kGiB;
   bounds.reserve = kGiB;

@@ -44,7 +44,7 @@ TEST(MachineCounters, MissingFilesAreEmptyFields) {
   EXPECT_TRUE(state.minor_faults);  // from the kernel, not from a file
 }
 
-TEST(MachineCounters, SeePageFaultsOfThisProcess) {
+TEST(MachineCounters, CountPageFaultsOfThisProcess) {
   const MachineCounters counters;
   const MachineState before = counters.read();
   constexpr size_t kBytes = size_t{8} << 20U;

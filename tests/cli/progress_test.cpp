@@ -14,7 +14,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(SpokenPoints, LeaveOutSharedWords) {
+TEST(SpokenPoints, OmitWhatAllPointsShare) {
   const SweepPoint small = test::point_of({{"model", "small"}, {"context", "16"}, {"threads", "1"}});
   const SweepPoint medium = test::point_of({{"model", "medium"}, {"context", "16"}, {"threads", "1"}});
   EXPECT_THAT(spoken_points({small, medium}), testing::ElementsAre("small", "medium"));
@@ -28,7 +28,7 @@ TEST(ProgressText, NamesPointStageStepAndTimeLeft) {
   EXPECT_EQ(progress_text(0, 1, "a", {"steps", 4, 0, 0.5}, std::nullopt), "[1/1] a: steps, step 4, 500.0 ms each");
 }
 
-TEST(ProgressText, TimesAreRough) {
+TEST(ProgressText, RoundsTimes) {
   EXPECT_EQ(rough_time(Seconds(0.2)), "1 s");
   EXPECT_EQ(rough_time(Seconds(600)), "10 min");
   EXPECT_EQ(rough_time(Seconds(3 * 3600 + 1800)), "3.5 h");
@@ -68,7 +68,7 @@ TEST(ProgressLine, ShortensTheNameOnANarrowTerminal) {
   EXPECT_THAT(written.text(), HasSubstr("[1/2] step/model:sma...: steps, step 4 of 15, 500.0 ms each"));
 }
 
-TEST(ProgressLine, WithoutATerminalReportsEachPointAndThenOccasionally) {
+TEST(ProgressLine, WithoutATerminalLimitsLinesForEachPoint) {
   Written written;
   ProgressLine line({written.descriptor(), false, false, 0});
   line.show(0, "first", Seconds(0));

@@ -33,7 +33,7 @@ std::vector<float> made_by(const FillLoops& loops) {
   return values;
 }
 
-TEST(FillLoops, EveryInstructionSetMakesTheSameBits) {
+TEST(FillLoops, EveryInstructionSetGivesTheSameBits) {
   const std::vector<float> plain = made_by(fill_loops_of(cpu::Isa::kPlain));
   for (const cpu::Isa isa : cpu::runnable_isas()) {
     const std::vector<float> values = made_by(fill_loops_of(isa));
@@ -42,7 +42,7 @@ TEST(FillLoops, EveryInstructionSetMakesTheSameBits) {
 }
 
 // Stored losses and other people's runs depend on these bits.
-TEST(FillLoops, BitsAreStable) {
+TEST(FillLoops, BitsMatchStoredHashes) {
   std::vector<float> values(100'000);
   const Stream stream(7, "init/w");
   fill_normal(stream, 3, values, 0.02);

@@ -61,7 +61,7 @@ TEST(GoldenCompare, AcceptsValuesWithinTolerance) {
   EXPECT_DOUBLE_EQ(compare_loss(large, kFloat32, 0, 1).allowed, 2e-6);
 }
 
-TEST(GoldenCompare, DistanceIsRelativeToTheNormOrToAShareOfTheLargestNorm) {
+TEST(GoldenCompare, DistanceIsRelativeToTheNorm) {
   const GoldenCase golden = read_golden(golden_path("tiny_2025"));
   const std::string key = "grad/ln_final.weight";
   std::vector<double> values = truth_of(golden, key);
@@ -158,7 +158,7 @@ TEST(GoldenCompare, ComparesFloatValues) {
   EXPECT_LT(result.distance, 6e-8);
 }
 
-TEST(GoldenCompare, SampledCasesReadOnlySampledElements) {
+TEST(GoldenCompare, SampledFilesCompareOnlySampledElements) {
   const GoldenCase golden = read_golden(golden_path("head64_2025"));
   const GoldenTensor stored = stored_tensor(golden, "logits");
   ASSERT_EQ(stored.positions.size(), 64U);

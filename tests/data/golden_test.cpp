@@ -104,7 +104,7 @@ TEST(Golden, ReadsTheFields) {
   EXPECT_EQ(run_config_of(golden, Precision::kBFloat16).loss_scale, "none");
 }
 
-TEST(Golden, SlowEveryFileSatisfiesItsOwnRule) {
+TEST(Golden, SlowEveryFilePassesItsOwnComparison) {
   for (const std::string& path : golden_files()) {
     SCOPED_TRACE(path);
     const GoldenCase golden = read_golden(path);

@@ -28,7 +28,7 @@ TEST(ChangePoints, FindLevelChanges) {
   EXPECT_EQ(find_change_points(series, 0.01), (std::vector<size_t>{12, 21}));
 }
 
-TEST(ChangePoints, FindStepsInExactFigures) {
+TEST(ChangePoints, FindChangesInExactFigures) {
   EXPECT_EQ(find_change_points(std::vector<double>{1, 1, 1, 1, 1, 2, 2, 2, 2, 2}, 0), (std::vector<size_t>{5}));
 }
 

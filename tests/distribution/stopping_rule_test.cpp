@@ -173,7 +173,7 @@ TEST(DefaultRule, StopsIfSamplesDoNotNarrowTheInterval) {
   EXPECT_LT(run.ends.back(), 30);
 }
 
-TEST(DefaultRule, SlowSplitDoesNotChangeOnceKnown) {
+TEST(DefaultRule, SlowWarmupDoesNotChangeOnceKnown) {
   RandomSamples random(12);
   for (int trial = 0; trial < 20; ++trial) {
     const StoppingRule rule;
@@ -192,7 +192,7 @@ TEST(DefaultRule, SlowSplitDoesNotChangeOnceKnown) {
   }
 }
 
-TEST(DefaultRule, ReasonsHaveMeanings) {
+TEST(DefaultRule, DescribesEveryStopReason) {
   const StoppingRule rule;
   EXPECT_EQ(rule.describe(StopReason::kInterval), "the 95 % interval of the median is within 1 %");
   EXPECT_EQ(rule.describe(StopReason::kEnough),

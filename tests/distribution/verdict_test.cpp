@@ -48,7 +48,7 @@ std::vector<double> rising(double each) {
   return samples;
 }
 
-TEST(Verdict, NoSteadyStateIsWorst) {
+TEST(Verdict, NoSteadyStateOutranksOtherReasons) {
   const std::vector<double> samples = rising(0.0019);
   Observations seen = observe(samples);
   const std::vector<double> waiting(samples.size(), 0.5);
@@ -161,7 +161,7 @@ TEST(Verdict, CountsWaitingForACore) {
   EXPECT_EQ(all_reasons(judgement), "97.0 % of the time was lost waiting for a core (limit 10 %)\n");
 }
 
-TEST(Verdict, ShortSamplesDoNotChangeTheLevel) {
+TEST(Verdict, ShortSamplesAddAReasonButKeepTheLevel) {
   Observations seen = observe(kCalm);
   seen.shortest_timed = Seconds(1.2e-3);
   const Judgement judgement = judge(seen);
@@ -196,7 +196,7 @@ TEST(Verdict, DecidingReasonComesFirst) {
 }
 
 // A value just above its limit is printed with enough digits to differ from the limit.
-TEST(Verdict, FigureAboveItsLimitIsPrintedAsSuch) {
+TEST(Verdict, ValueJustAboveItsLimitIsPrintedPrecisely) {
   Observations seen = observe(kCalm);
   const std::vector<double> stolen(kCalm.size(), 0.02001);
   seen.stolen_fractions = stolen;

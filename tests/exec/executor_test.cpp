@@ -301,7 +301,7 @@ TEST_F(ExecutorOnCpu, FindsTheFirstNanOfAModel) {
   }
 }
 
-TEST_F(ExecutorOnCpu, ReportsPositiveInfinityButNotTheMask) {
+TEST_F(ExecutorOnCpu, ReportsPositiveButNotNegativeInfinity) {
   Builder build;
   const ValueId x = build.source("x", floats({10}), Role::kParameter);
   build.output("y", exp(build, x));
@@ -336,7 +336,7 @@ TEST_F(ExecutorOnCpu, HoldsTheBytesThatThePlanPredicts) {
   EXPECT_EQ(backend_.held_bytes(), 0);
 }
 
-TEST_F(ExecutorOnCpu, PhasesFillTheStep) {
+TEST_F(ExecutorOnCpu, PhasesFollowEachOtherWithoutGaps) {
   Builder build;
   ValueId x = build.source("x", floats({64, 64}), Role::kInput);
   for (const Phase phase : {Phase::kForward, Phase::kBackward, Phase::kOptimizer}) {
@@ -385,7 +385,7 @@ TEST_F(ExecutorOnRoofline, TimeFollowsTheRooflineModel) {
   EXPECT_EQ(step.run().begin, timeline.end);  // the clock does not advance between steps
 }
 
-TEST_F(ExecutorOnRoofline, HasNoValues) {
+TEST_F(ExecutorOnRoofline, ComputesNoValues) {
   Builder build;
   build.output("y", exp(build, build.source("x", floats({10}), Role::kInput)));
   Executor step(plan(build), backend_);

@@ -77,7 +77,7 @@ TEST_F(SamplerOnRoofline, LongStepIsOneSample) {
 
 // Only 1 ms of each step of 8 ms is reported. A sample is five steps, and the spread of the reported times decides when
 // to stop.
-TEST_F(SamplerOnRoofline, StoppingFollowsTheReportedPhase) {
+TEST_F(SamplerOnRoofline, StopsByTheSpreadOfTheReportedTimes) {
   const auto step = step_of(8);
   int64_t taken = 0;
   const auto reported = [&](const Timeline&) { return Seconds(++taken % 2 == 0 ? 1e-3 : 1.2e-3); };

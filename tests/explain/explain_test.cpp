@@ -225,7 +225,7 @@ TEST(Explain, RecomputesTheLossBeforeAnyLayer) {
   EXPECT_LT(explanation.memory->predicted_peak_bytes, needs("none"));
 }
 
-TEST(Explain, AblationLowersTheCompositesOfTheStep) {
+TEST(CompositesOf, ListsThoseInTheStep) {
   using testing::IsSupersetOf;
   EXPECT_THAT(composites_of(tiny({{"mode", "compile"}}).config), IsSupersetOf({"linear", "cross_entropy"}));
   EXPECT_THAT(composites_of(tiny({{"mode", "compile"}}).config), Not(Contains("linear_cross_entropy")));

@@ -54,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(Editions, GuardedStep,
                          testing::Combine(testing::Values("2024", "2025", "2026", "gpt2"),
                                           testing::Values("float32", "bfloat16"), testing::Values("eager", "compile")));
 
-TEST(GuardedDevice, RunsEveryOtherKindOfPoint) {
+TEST(GuardedDevice, OtherKindsOfPointsGiveTheSameResults) {
   for (const Options& more :
        std::vector<Options>{{{"pass", "inference"}},
                             {{"pass", "forward"}},
@@ -78,7 +78,7 @@ TEST(GuardedDevice, RunsEveryOtherKindOfPoint) {
   }
 }
 
-TEST(GuardedDevice, TriesItsKernels) {
+TEST(GuardedDevice, MeasuresKernelChoices) {
   const PointResult result = run_one({point_of(tiny({{"mode", "compile"}})), find_guarded_device}, {});
   ASSERT_EQ(result.record.status, Status::kOk) << result.record.reason;
   EXPECT_FALSE(result.learned.kernel_choices.empty());

@@ -139,7 +139,7 @@ void expect_alike(const RunConfig& whole, const std::vector<Shard>& shards, cons
 
 const std::vector<Shard> kAll{Shard::kNone, Shard::kOptimizer, Shard::kGradients, Shard::kParameters};
 
-TEST(Ranks, TrainAsOneProcess) {
+TEST(Ranks, MatchOneProcess) {
   for (const Edition edition : {Edition::k2025, Edition::kGpt2, Edition::kLlama}) {
     for (const Mode mode : {Mode::kEager, Mode::kCompile})
       expect_alike(ranks_config(edition, Precision::kFloat32, mode), kAll, {2, 4}, 1e-5, 1e-4);
@@ -147,7 +147,7 @@ TEST(Ranks, TrainAsOneProcess) {
 }
 
 // Noise of rounding decides the direction of AdamW where a gradient is almost zero, so that weights are not compared.
-TEST(Ranks, TrainAsOneProcessInBFloat16) {
+TEST(Ranks, MatchOneProcessInBFloat16) {
   for (const Edition edition : {Edition::k2025, Edition::kGpt2, Edition::kLlama}) {
     RunConfig config = ranks_config(edition, Precision::kBFloat16, Mode::kCompile);
     config.lr = 1e-3;
@@ -156,7 +156,7 @@ TEST(Ranks, TrainAsOneProcessInBFloat16) {
 }
 
 // Ranks compute what micro-batches do, and add the gradients in the same order.
-TEST(Ranks, HaveTheBitsOfMicroBatches) {
+TEST(Ranks, MatchMicroBatchesBitForBit) {
   for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
     for (const Edition edition : {Edition::k2025, Edition::kLlama}) {
       for (const int64_t count : {2, 4}) {
@@ -176,27 +176,27 @@ TEST(Ranks, HaveTheBitsOfMicroBatches) {
   }
 }
 
-TEST(Ranks, DrawTheDropoutOfTheirRows) {
+TEST(Ranks, MatchOneProcessWithDropout) {
   RunConfig config = ranks_config(Edition::kGpt2, Precision::kFloat32, Mode::kEager);
   config.model.embd_pdrop = config.model.attn_pdrop = config.model.resid_pdrop = 0.2;
   expect_alike(config, {Shard::kNone, Shard::kParameters}, {2, 4}, 1e-5, 1e-4);
 }
 
-TEST(Ranks, DivideMicroBatchesAndClipByTheNormOfAll) {
+TEST(Ranks, MatchOneProcessWithMicroBatchesAndClipping) {
   RunConfig config = ranks_config(Edition::k2025, Precision::kFloat32, Mode::kEager);
   config.micro_batches = 2;
   config.clip_norm = 0.1;
   expect_alike(config, kAll, {2}, 1e-5, 1e-4);
 }
 
-TEST(Ranks, RecomputeWithGatheredParameters) {
+TEST(Ranks, MatchOneProcessWithRecomputation) {
   RunConfig config = ranks_config(Edition::k2025, Precision::kFloat32, Mode::kCompile);
   config.recompute = "block";
   expect_alike(config, {Shard::kNone, Shard::kParameters}, {2}, 1e-5, 1e-4);
 }
 
 // Bytes by ZeRO (Rajbhandari et al. 2020, section 5) of parameters, gradients and AdamW states in float32.
-TEST(Ranks, HoldTheBytesOfZero) {
+TEST(Ranks, HoldAndSendTheBytesThatZeroPredicts) {
   RunConfig config = ranks_config(Edition::k2025, Precision::kFloat32, Mode::kEager);
   config.model.vocab_size = 96;
   const auto of = [](const std::array<int64_t, kRoleCount>& bytes, Role role) {

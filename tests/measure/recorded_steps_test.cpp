@@ -146,7 +146,7 @@ TEST(RecordedSteps, MatchBenchFigures) {
   }
 }
 
-TEST(RecordedSteps, AreMarkedAsForeign) {
+TEST(RecordedSteps, NameTheSystemThatRanThem) {
   const RecordedPoint point = recorded_point(with(kTinyModel, kOnCuda), kPyTorch);
   RecordedSteps steps(point);
   while (!steps.is_done()) steps.add(line_of(0.01));

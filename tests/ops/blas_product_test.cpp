@@ -30,7 +30,7 @@ Signature signature_of(const OpCard& op, const Attributes& attributes, const std
 
 // The residual connection of GPT-2 in compile mode: a bias in float32 that autocast rounds, and an addend that it does
 // not round.
-TEST(BlasProduct, TakesABiasThatAWideResultRounds) {
+TEST(BlasProduct, AcceptsARoundedBiasWithAFloat32Result) {
   const Signature signature =
       signature_of(kLinear, LinearAttributes{LinearForm::kLinear, {.compute = kNarrow, .output = {}, .addend = true}},
                    {contiguous_type(kNarrow, {2, 16, 64}), contiguous_type(kNarrow, {32, 64}),
@@ -76,7 +76,7 @@ TEST(BlasProduct, PadsOperandsWithUnalignedRows) {
 }
 
 // A factor that is cast anyway is cast to padded rows, even if its own rows are aligned.
-TEST(BlasProduct, PadsACast) {
+TEST(BlasProduct, CastsToPaddedRows) {
   const Signature signature = signature_of(kMatmul, ProductAttributes{.compute = kNarrow, .output = {}},
                                            {contiguous_type(kWide, {8, 36}), contiguous_type(kNarrow, {36, 16})});
   EXPECT_EQ(kernel_of(kMatmul, "cublaslt_1").workspace_bytes(signature), 8 * 36 * 2);

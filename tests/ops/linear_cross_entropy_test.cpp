@@ -149,7 +149,7 @@ TEST(LinearCrossEntropy, CountsTheFlopsOfItsParts) {
             2 * 6 * 3 * 5 + 5 * 6 * 5);
 }
 
-TEST(LinearCrossEntropy, DecomposesIntoPartsOfTwoModules) {
+TEST(LinearCrossEntropy, DecomposesIntoHeadAndLoss) {
   Builder build;
   const std::vector<ValueId> in{build.source("x", contiguous_type(DType::kFloat32, {2, 3, 4}), Role::kInput),
                                 build.source("weight", contiguous_type(DType::kFloat32, {5, 4}), Role::kParameter),

@@ -266,7 +266,7 @@ TEST(Attention, SlowHandlesBlockRemainders) {
   expect_close({.causal = false, .dropout_p = 0.2, .seed = 3, .place = 4}, {1, 2, 280, 64});
 }
 
-TEST(Attention, SlowSharesHeadsOfKeys) {
+TEST(Attention, SlowQueryHeadsShareKeyHeads) {
   expect_close({}, {2, 4, 300, 64}, 2);
   expect_close({}, {1, 9, 530, 64}, 3);
   expect_close({.causal = false}, {1, 6, 270, 80}, 1);
@@ -277,7 +277,7 @@ TEST(Attention, SlowSharesHeadsOfKeys) {
 
 // CUDA kernels read one head of keys for several query heads, in the layout of a model. They repeat neither keys nor
 // their gradients, so shared heads need no additional workspace.
-TEST(Attention, SharesHeadsOfKeysOnCuda) {
+TEST(Attention, QueryHeadsShareKeyHeadsOnCuda) {
   const Shape shape{2, 6, 20, 16};
   LibraryQueue queue;
   for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
@@ -303,7 +303,7 @@ TEST(Attention, SharesHeadsOfKeysOnCuda) {
 }
 
 // In float16, cuDNN's gradients for one of the query heads may overflow.
-TEST(Attention, RejectsSharedHeadsInFloat16OnCuda) {
+TEST(Attention, RejectsSharedKeyHeadsInFloat16OnCuda) {
   for (const int64_t kv_heads : {2, 6}) {
     const Attention attention({}, DType::kFloat16, {2, 6, 20, 16}, kv_heads);
     const auto backward = supporting_kernels(cuda_kernels(), attention.backward_signature());

@@ -43,7 +43,7 @@ TEST(Page, LoadsNothingAndAllowsNoOtherScript) {
     EXPECT_EQ(html.substr(0, library).find(loads), std::string::npos) << loads;
 }
 
-TEST(PublishedPage, HasItsPointsAndNoMarkupOfTheirs) {
+TEST(PublishedPage, HasItsPointsAndEscapesTheirMarkup) {
   const std::string html = published_page(
       {.title = "t",
        .headline = "h",

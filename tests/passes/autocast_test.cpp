@@ -60,7 +60,7 @@ TEST(Autocast, CastsAnActivationPerUse) {
   EXPECT_EQ(dtype_of(graph, "a"), DType::kBFloat16);
 }
 
-TEST(Autocast, FollowsCardPolicies) {
+TEST(Autocast, FollowsThePolicyOfEachOp) {
   Model model;
   const ValueId product = matmul(model.build, model.x, model.w);  // lower
   model.build.output("product", product);
@@ -83,7 +83,7 @@ TEST(Autocast, FollowsCardPolicies) {
   EXPECT_EQ(dtype_of(graph, "place"), DType::kInt64);
 }
 
-TEST(Autocast, CastsForwardOnly) {
+TEST(Autocast, CastsNothingOutsideForward) {
   Model model;
   model.build.current.phase = Phase::kOptimizer;
   model.build.output("y", matmul(model.build, model.x, model.w));

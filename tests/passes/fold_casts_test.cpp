@@ -52,7 +52,7 @@ TEST(FoldCasts, FoldsOutputCastSharedByAllReaders) {
   EXPECT_EQ(graph.value(graph.find_output("a")).type.dtype, DType::kBFloat16);
 }
 
-TEST(FoldCasts, SharesInputCastOnRequest) {
+TEST(FoldCasts, KeepsSharedInputCastOnRequest) {
   Builder build;
   const ValueId weight = cast(build, build.source("w", floats({4, 4}), Role::kParameter), DType::kBFloat16);
   const ValueId x = cast(build, build.source("x", floats({4, 4}), Role::kInput), DType::kBFloat16);

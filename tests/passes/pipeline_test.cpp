@@ -125,7 +125,7 @@ TEST(Compile, ComputesTheLossWithoutTheWholeLogits) {
 }
 
 // After every pass, each node is in the layer that its scope names.
-TEST(Passes, KeepRegionsAndScopesTogether) {
+TEST(Passes, KeepRegionsConsistentWithScopes) {
   for (const Edition edition : kEditions) {
     RunConfig config = tiny_config(edition, Precision::kBFloat16);
     config.clip_norm = 1;

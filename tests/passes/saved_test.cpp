@@ -17,7 +17,7 @@ namespace laptime::test {
 namespace {
 
 // e = exp(w), s = e * e, loss = sum(s). The gradients of exp and of the product read e, and no gradient reads s.
-TEST(Saved, IsReadByBackward) {
+TEST(Saved, ValuesAreThoseThatBackwardReads) {
   Builder build;
   const ValueId w = build.source("w", floats({5}), Role::kParameter);
   const ValueId e = exp(build, w);
@@ -99,7 +99,7 @@ TEST(Saved, ForwardCutKeepsSavedBytes) {
 }
 
 // A head of keys is saved once, even if several queries share it.
-TEST(Saved, CompileModeNeverRepeatsGroupedHeads) {
+TEST(Saved, CompileModeSavesSharedKeyHeadsOnce) {
   RunConfig config = tiny_config(Edition::kLlama);
   config.model.num_heads = 4;
   const auto saved = [&](int64_t kv_heads, bool compile) {

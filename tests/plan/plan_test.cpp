@@ -228,7 +228,7 @@ TEST(Plan, UpdatesStatesInPlace) {
   EXPECT_EQ(plan.live_peak_bytes, 400);
 }
 
-TEST(Plan, KeptAssignmentWritesTheState) {
+TEST(Plan, CopyThatCannotBeElidedWritesTheState) {
   Builder build;
   const ValueId w = build.source("w", floats({10, 10}), Role::kParameter);
   assign(build, w, add(build, w, transpose(build, w, 0, 1)));
@@ -239,7 +239,7 @@ TEST(Plan, KeptAssignmentWritesTheState) {
   EXPECT_EQ(plan.steps[1].out[0].buffer, plan.find_source("w"));
 }
 
-TEST(Plan, ValueAssignedTwiceReachesBothStates) {
+TEST(Plan, ValueAssignedToTwoStatesReachesBoth) {
   Builder build;
   const ValueId a = build.source("a", floats({8}), Role::kParameter);
   const ValueId b = build.source("b", floats({8}), Role::kParameter);

@@ -14,7 +14,7 @@ LaunchWork attention(double positions, int64_t width) {
           .flops = 4 * 16 * positions * positions * static_cast<double>(width)};
 }
 
-TEST(LaunchTimes, AttentionOf32BitsStoresItsScores) {
+TEST(LaunchTimes, Tf32AttentionStoresItsScores) {
   const DataSheet h100 = find_machine("h100");
   const double positions = 4096;
   const LaunchWork work = attention(positions, 64);

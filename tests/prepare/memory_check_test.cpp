@@ -69,7 +69,7 @@ TEST(MemoryBound, PoolingDeviceHoldsOnlyLiveBytes) {
   EXPECT_EQ(parts, *pooled.memory.predicted_peak_bytes);
 }
 
-TEST(MemoryLimit, SlowExplainAndBenchRespectItForEveryRecomputation) {
+TEST(MemoryLimit, SlowIsRespectedByExplainAndBench) {
   for (const char* recompute : {"none", "block", "every=2", "auto"}) {
     const SweepPoint point = on_l4({{"memory-limit", "1kB"}, {"recompute", recompute}});
     const Explanation explanation = explain(point, {});

@@ -98,7 +98,7 @@ TEST(Prepare, UpdatesInBackwardNeverNeedMoreMemory) {
   }
 }
 
-TEST(Prepare, PlansAndPredicts) {
+TEST(Prepare, PlansStepsAndPredictsMemory) {
   const Prepared point = prepared();
   EXPECT_FALSE(point.plan.steps.empty());
   EXPECT_EQ(point.memory.predicted_peak_bytes, predicted_peak_bytes(point.plan, point.bound));
@@ -180,7 +180,7 @@ TEST(Prepare, MeasuresAgainIfAChosenKernelIsGone) {
   EXPECT_FALSE(choice.created.empty());
 }
 
-TEST(Prepare, MeasurementsAreStoredForTheKernelsOfTheBuild) {
+TEST(Prepare, DeviceKeyContainsTheKernelsId) {
   EXPECT_EQ(kernels_id().size(), 16U);
   EXPECT_THAT(device_key(find_device(tiny().config)), testing::EndsWith(fmt::format("/kernels:{}", kernels_id())));
 }

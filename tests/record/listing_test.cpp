@@ -70,7 +70,7 @@ Record with_every_phase() {
 
 TEST_F(ListingTest, WholeRecordsAreExact) { EXPECT_EQ(read(with_every_phase(), Extent::kWhole), with_every_phase()); }
 
-TEST_F(ListingTest, EveryMetricIsExactInItsExtent) {
+TEST_F(ListingTest, EveryMetricMatchesTheWholeRecord) {
   for (const char* const pass : {"step", "forward", "backward", "forward_backward", "inference"}) {
     Record whole = with_every_phase();
     whole.config.json()["pass"] = pass;
@@ -167,7 +167,7 @@ TEST_F(ListingTest, ReadsATimeWhoseNameContainsAQuote) {
 }
 
 // Each batch of rows is read into the record objects of the previous batch.
-TEST_F(ListingTest, KeepsNothingOfAnEarlierRow) {
+TEST_F(ListingTest, DoesNotMixRows) {
   Record nothing;
   nothing.name = "nothing";
   Record other = with_every_phase();

@@ -108,7 +108,7 @@ TEST(Record, LossThatIsNotFiniteIsNull) {
   EXPECT_EQ(back.loss.values[2], 9.0);
 }
 
-TEST(Record, NumbersAreExact) {
+TEST(Record, NumbersRoundTripExactly) {
   Record record = sample_record();
   record.tokens_per_second = 0.1 + 0.2;
   record.bytes_requested = std::numeric_limits<int64_t>::max();
@@ -172,7 +172,7 @@ TEST(Record, ErrorNamesWrongType) {
   }
 }
 
-TEST(Record, MissingFiguresAreNamed) {
+TEST(Record, ErrorNamesMissingFigure) {
   Json json = to_json(sample_record());
   json["time"]["step"].erase("mean");
   EXPECT_THAT(error_of(json), HasSubstr("'time.step.mean' is missing"));

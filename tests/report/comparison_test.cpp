@@ -137,7 +137,7 @@ TEST(Comparison, FewRoundsHaveARatioButDecideNothing) {
 }
 
 // Without a difference, shares of it would only show noise.
-TEST(Comparison, UndecidedTimesHaveNoCauses) {
+TEST(Comparison, UndecidedOrEqualTimesHaveNoCauses) {
   EXPECT_TRUE(cell(table_named(answer_of(rounds_of(0.7, 9)), "ops"), 0, "of_difference").is_number());
   for (const PointAnswer& answer : {answer_of(rounds_of(0.7, 3)), answer_of(rounds_of(1, 9))}) {
     EXPECT_TRUE(answer.findings.empty());

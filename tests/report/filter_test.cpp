@@ -97,7 +97,7 @@ TEST(Filter, MatchesRecords) {
   }
 }
 
-TEST(Filter, NarrowAddsACondition) {
+TEST(Filter, NarrowRequiresAnotherCondition) {
   for (const auto& [text, count] : {std::pair{"", 5}, std::pair{"status = ok or status = timeout", 3}}) {
     Filter filter(text);
     filter.narrow("model", "smal");
@@ -155,7 +155,7 @@ TEST(Filter, MatchesNothingAmongNoRecords) {
   EXPECT_THROW(records_matching(Filter("memory.peak_byte = 1"), {}), Error);
 }
 
-TEST(Filter, HasLimits) {
+TEST(Filter, RejectsLongOrDeeplyNestedText) {
   EXPECT_THAT(error_of(std::string(5000, ' ')), HasSubstr("exceed the limit of 4096"));
   EXPECT_THAT(error_of(std::string(100, '(') + "model = small" + std::string(100, ')')),
               HasSubstr("more than 64 nested"));

@@ -86,7 +86,7 @@ small, ctx 256, batch 4, step float32 eager - cpu, 2 threads - from measured lau
 )");
 }
 
-TEST(PlanAnswer, DataSheetIsABoundThatPublishedRunsExceed) {
+TEST(PlanAnswer, DataSheetTimeIsALowerBoundNextToPublishedRuns) {
   Record record = planned();
   record.config.json()["device"] = "roofline:mine";
   record.config.json()["dtype"] = "tf32";

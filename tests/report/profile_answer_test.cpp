@@ -62,7 +62,7 @@ TEST_F(Profile, KernelsHaveTheStatisticsOfTheirInstances) {
   EXPECT_NEAR(cell(kernels, "mul:k", "of_roofline").get<double>(), 1, 1e-12);
 }
 
-TEST_F(Profile, CapsSharesAboveTheBoundInText) {
+TEST_F(Profile, TextCapsRooflineSharesAt100Percent) {
   trace_.bandwidth = 8e9;
   const Table kernels = view({.view = ProfileView::kKernels});
   EXPECT_NEAR(cell(kernels, "mul:k", "of_roofline").get<double>(), 10, 1e-9);
@@ -114,7 +114,7 @@ TEST_F(Profile, EqualLayersAreOneRowWithTheirSpread) {
   EXPECT_EQ(cell(view(query), "layers.1", "layer_count"), 1);
 }
 
-TEST_F(Profile, RowsAreCutAndSortedAsRequested) {
+TEST_F(Profile, LimitsAndSortsRowsAsRequested) {
   const Table cut = view({.view = ProfileView::kKernels, .top = 1});
   EXPECT_EQ(cut.rows.size(), 1U);
   EXPECT_EQ(cut.notes.at(0), "  ... 2 more, 8.8 %");
@@ -124,7 +124,7 @@ TEST_F(Profile, RowsAreCutAndSortedAsRequested) {
   EXPECT_THROW(view({.view = ProfileView::kKernels, .sort = "avg:up"}), Error);
 }
 
-TEST_F(Profile, CutTreeCountsNothingTwice) {
+TEST_F(Profile, OmittedTreeRowsAreNotCountedTwice) {
   const Table two = view({.view = ProfileView::kLayers, .top = 2});
   ASSERT_EQ(two.rows.size(), 2U);  // in tree order: "layers.*" has 550 ns, and "lm_head" has 1100 ns
   EXPECT_EQ(two.rows[0].cells[0].value, "layers.*");

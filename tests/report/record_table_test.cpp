@@ -61,7 +61,7 @@ std::string streamed(const std::vector<Record>& records, const TableStyle& style
   return text + stream.end();
 }
 
-TEST(RecordTable, ShowsTheShareOfThePeakByTheRequestedRule) {
+TEST(RecordTable, ShowsTheRequestedKindOfMfu) {
   std::vector<Record> records = two_dtypes();
   for (Record& record : records) {
     record.flops.forward = 100;
@@ -157,7 +157,7 @@ TEST(RecordTable, InterruptedPointShowsTheTimesOfItsSamples) {
   EXPECT_THAT(text, ContainsRegex("201 ms +interrupted: stopped by a signal"));
 }
 
-TEST(RecordTable, OneLineStatesHowFarTimesCanBeTrusted) {
+TEST(RecordTable, OneLineWarnsAboutUnreliableTimes) {
   std::vector<Record> records = two_dtypes();
   for (Record& record : records) {
     record.verdict = {"stable", {}};

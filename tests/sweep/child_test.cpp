@@ -356,7 +356,7 @@ TEST(Child, EveryStopSignalLetsTheStepEnd) {
   }
 }
 
-TEST(Child, InputOfTheAskerLetsTheStepEnd) {
+TEST(Child, StopRequestOnTheInputLetsTheStepEnd) {
   Pipe asker;
   ChildCallbacks callbacks;
   bool sent = false;
@@ -371,7 +371,7 @@ TEST(Child, InputOfTheAskerLetsTheStepEnd) {
   EXPECT_EQ(record.reason, "by itself");
 }
 
-TEST(Child, EndOfTheAskerKillsTheChild) {
+TEST(Child, EndOfTheInputKillsTheChild) {
   Pipe asker;
   ChildCallbacks callbacks;
   callbacks.progress = [&](const PointProgress&, Seconds) { asker.close_writing(); };

@@ -200,7 +200,7 @@ TEST_F(Bench, ChangedInputFileFailsThePoint) {
   EXPECT_EQ(seen.records[0].main_time(), nullptr);
 }
 
-TEST_F(Bench, ResumeLeavesPointsToTheProgramThatMeasuresThem) {
+TEST_F(Bench, ResumeWaitsForPointsThatAnotherProgramMeasures) {
   const auto points = points_of({"8", "16", "24"});
   Store::open(store_).check_writable();
   const Record described = describe_point(points[0]);

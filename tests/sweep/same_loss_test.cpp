@@ -27,7 +27,7 @@ TEST(SameLoss, EqualLossesKeepTheTiming) {
   EXPECT_TRUE(record.time.contains("step"));
 }
 
-TEST(SameLoss, DifferentBitRemovesTheTiming) {
+TEST(SameLoss, DifferentLossRemovesTheTiming) {
   Record record = measured({4.5, 4.25});
   require_same_loss(measured({4.5, 4.250000001}), record);
   EXPECT_EQ(record.status, Status::kFailed);

@@ -149,7 +149,7 @@ TEST(VerifyKernelChoices, AreLookedUpByDevice) {
 }
 
 // The pinned kernel belongs to a bfloat16 step: it is used there, and it is not an error in float32.
-TEST(VerifyKernelChoices, FollowTheKernelsFile) {
+TEST(VerifyKernelChoices, UseTheKernelsFile) {
   const GoldenCase golden = read_golden(golden_path("head64_2025"));
   const auto verify_with = [&](const std::string& signature, const std::string& kernel) {
     const Json use{{"op", signature.substr(0, signature.find('('))}, {"signature", signature}, {"kernel", kernel}};
@@ -401,7 +401,7 @@ TEST(VerifyText, ListsEveryComparison) {
   EXPECT_THAT(text, Not(HasSubstr("FAIL")));
 }
 
-TEST(VerifyText, SummaryIsOneLineAndTheFailures) {
+TEST(VerifyText, SummaryIsOneLineFollowedByFailures) {
   VerifiedFile file{"a.safetensors: a model", "cpu", {{"logits", {}}, {"gradients", {}}}, {}};
   file.groups[0].comparisons.push_back({"logits", 1, 10, true, false, ""});
   file.groups[1].comparisons.push_back({"grad/a", 2, 4, true, false, ""});

@@ -10,7 +10,7 @@
 namespace laptime {
 namespace {
 
-TEST(LaunchLoop, EqualUnitsTakeWholeRounds) {
+TEST(LaunchLoop, SpeedUpIsBoundByWholeRounds) {
   const std::vector<LaunchLoop> loops{{80, {}}};
   EXPECT_DOUBLE_EQ(speed_up_bound(loops, 1), 1);
   EXPECT_DOUBLE_EQ(speed_up_bound(loops, 8), 8);
@@ -19,7 +19,7 @@ TEST(LaunchLoop, EqualUnitsTakeWholeRounds) {
   EXPECT_DOUBLE_EQ(largest_unit_share(loops), 1.0 / 80);
 }
 
-TEST(LaunchLoop, LargestUnitBoundsTheTime) {
+TEST(LaunchLoop, SpeedUpIsBoundByTheLargestUnit) {
   const std::vector<LaunchLoop> loops{{100, {.flops = 1, .largest = 2}}};
   EXPECT_DOUBLE_EQ(speed_up_bound(loops, 32), 32);
   EXPECT_DOUBLE_EQ(speed_up_bound(loops, 64), 50);

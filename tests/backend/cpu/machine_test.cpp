@@ -9,7 +9,7 @@
 namespace laptime::cpu {
 namespace {
 
-TEST(Clock, IsMonotonicAndFine) {
+TEST(Clock, IsMonotonicWithFineResolution) {
   Seconds last = host_now();
   for (int i = 0; i < 1000; ++i) {
     const Seconds reading = host_now();

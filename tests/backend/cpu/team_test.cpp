@@ -74,7 +74,7 @@ TEST_P(TeamSizes, BlocksCoverTheRange) {
 
 // Each run reads what the previous run wrote, possibly on another thread. Most of the 20,000 runs are too short for a
 // worker to join.
-TEST_P(TeamSizes, ManyShortRuns) {
+TEST_P(TeamSizes, ShortRunsSeeEarlierWrites) {
   Team team(GetParam());
   constexpr int64_t kRuns = 20'000;
   std::vector<int64_t> values(8, 0);

@@ -48,7 +48,7 @@ class Products : public testing::Test {
   std::unique_ptr<BlasProducts> products_;
 };
 
-TEST_F(Products, MissingProposalIsAnError) {
+TEST_F(Products, AlgorithmBeyondTheProposalsIsAnError) {
   for (const bool any_order : {false, true}) {
     for (int algorithm = 0; algorithm < 3; ++algorithm) products_->prepare(proposal(algorithm, any_order));
     for (const int algorithm : {3, 20}) {
@@ -65,7 +65,7 @@ TEST_F(Products, MissingProposalIsAnError) {
 }
 
 // Without any proposal, the reason is not that the index is too high.
-TEST_F(Products, ProductWithoutProposalsIsRefused) {
+TEST_F(Products, ProductWithoutAnyProposalIsRejected) {
   BlasProduct product = proposal(5, false);
   product.b.dtype = DType::kFloat16;  // factors of two types
   try {

@@ -76,7 +76,7 @@ class HostGrid : public testing::Test {
   Numbers args{in.data(), out.data()};
 };
 
-TEST_F(HostGrid, ThreadsOfABlockCooperate) {
+TEST_F(HostGrid, CorrectKernelGivesTheSameSumsInEveryOrder) {
   for (const HostGridOptions& options : kEveryOrder) {
     EXPECT_EQ(error_of<BlockSum<0>>(2, 128, args, options), "");
     EXPECT_EQ(out[0], 127 * 128 / 2);
@@ -133,7 +133,7 @@ struct Misaligned {
 };
 LAPTIME_CUDA_KERNEL(Misaligned, misaligned)
 
-TEST_F(HostGrid, FindsAnAddressThatIsNotAligned) {
+TEST_F(HostGrid, FindsAMisalignedAddress) {
   expect_error<Misaligned>(1, 32, args, "accesses an address that is no multiple of 8 at host_grid_test.cpp");
 }
 
