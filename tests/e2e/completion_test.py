@@ -111,7 +111,7 @@ class Completion(ProgramTest):
         for words in ("laptime bench [OPTIONS]", "--dtype NAME,...", "EXIT STATUS"):
             self.assertIn(words, done.stdout)
 
-    def test_errors_list_the_valid_names(self):
+    def test_rejects_invalid_shell_names(self):
         for words, message in (([], "no shell given; give one of: bash"), (["bsh"], "did you mean 'bash'?"), (["bash", "zsh"], "unexpected")):
             done = self.laptime("completion", *words)
             self.assertEqual((done.returncode, done.stdout), (2, ""))

@@ -34,7 +34,7 @@ time_t time(time_t* out) {
 
 
 class Clock(ProgramTest):
-    def test_calendar_clock_may_jump(self):
+    def test_a_jumping_calendar_clock_does_not_change_times(self):
         compiler = shutil.which("cc")
         if compiler is None:
             self.skipTest("no C compiler")

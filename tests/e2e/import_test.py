@@ -52,7 +52,7 @@ class Import(ProgramTest):
         self.store.unlink()
         self.assertIn("3 records and 1 trace imported", self.imported(exported).stdout)
 
-    def test_keeps_runs_of_two_machines_apart(self):
+    def test_does_not_mix_runs_of_two_machines(self):
         records = self.stored(self.other)
         mine = [record | {"fingerprint": "AMD EPYC, 2 cores", "run": "same"} for record in records]
         theirs = [record | {"fingerprint": "AMD EPYC, 4 cores", "run": "same"} for record in records]

@@ -170,14 +170,14 @@ class KillTest(LauncherTest):
         hits = sum(self.sweep_with_a_kill(kill) for _ in range(KILLS))
         self.assertGreater(hits, 0)
 
-    def test_the_parent(self):
+    def test_records_survive_killing_the_sweep(self):
         self.kill_each_time(lambda sweep: sweep.kill())
 
-    def test_a_child(self):
+    def test_records_survive_killing_a_point(self):
         def kill(_):
             with contextlib.suppress(ProcessLookupError, IndexError):
                 os.kill(self.random.choice(self.points_at_work()), signal.SIGKILL)
         self.kill_each_time(kill)
 
-    def test_an_interrupted_sweep(self):
+    def test_records_survive_interrupting_the_sweep(self):
         self.kill_each_time(lambda sweep: sweep.send_signal(signal.SIGINT))

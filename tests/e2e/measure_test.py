@@ -43,7 +43,7 @@ class RecordTest(ProgramTest):
         return done.stderr
 
 
-class Pipe(RecordTest):
+class RecordPipe(RecordTest):
     def test_stopping_rule_ends_the_steps(self):
         answers, (record,) = self.record(lines_of([10_000_000] * 100))
         self.assertEqual(len(answers), 15)  # 5 of warm-up and 10 samples, because all steps are equal
@@ -244,7 +244,7 @@ class Pipe(RecordTest):
         page = (self.folder / "page.html").read_text()
         self.assertIn("system:pytorch", page)
 
-    def test_compare_accepts_only_records_of_one_system(self):
+    def test_compare_rejects_records_of_different_systems(self):
         for name, nanoseconds in (("before", 10_000_000), ("after", 10_500_000)):
             _, (record,) = self.record(lines_of([nanoseconds + 10_000 * (n % 5) for n in range(40)]))
             (self.folder / f"{name}.json").write_text(json.dumps(record))
@@ -452,7 +452,7 @@ class Example(ProgramTest):
         page = (ROOT / "docs" / "your_own_step.md").read_text()
         self.assertIn(textwrap.indent(self.SCRIPT.read_text(), "    ", lambda line: line.strip() != ""), page)
 
-    def test_script_runs(self):
+    def test_script_of_the_page_runs(self):
         python = next((python for python in (sys.executable, ROOT / "build/peers-venv/bin/python3") if has_torch(python)), None)
         if python is None:
             self.skipTest("needs PyTorch, which ./check --all installs")

@@ -36,7 +36,7 @@ class Profile(ProgramTest):
         tables = self.profile("op = matmul and phase = forward", "--store", "none", "--view", "ops")[0]["tables"]
         self.assertEqual([(row["phase"], row["op"]) for row in tables["ops"]], [("forward", "matmul")])
 
-    def test_empty_selection_is_a_sentence(self):
+    def test_empty_selection_lists_the_values_that_exist(self):
         words = ["class = matmull", "--phase", "backward", "--store", "none"]
         (point,) = self.profile(*words)
         self.assertEqual(list(point["tables"]), ["phases"])
@@ -81,7 +81,7 @@ class Profile(ProgramTest):
         self.assertEqual(points[1]["findings"][0]["subject"], "forward pass")
         self.assertIn(points[1]["findings"][0]["trust"], ("measured", "rough"))
 
-    def test_every_row_of_a_prediction_has_its_bound(self):
+    def test_every_predicted_row_has_a_roofline_bound(self):
         words = ["profile", "--model", "small", "--num-layers", "2", "--batch", "2", "--device", "h100", "--store", "s.sqlite",
                  "--resume", "--top", "0"]
         for dtype in ("float32", "bfloat16"):
@@ -106,7 +106,7 @@ class Profile(ProgramTest):
         self.assertEqual(bounds["forward", "matmul"], "compute")
         self.assertEqual(bounds["optimizer", "optimizer"], "memory")
 
-    def test_first_line_is_the_answer(self):
+    def test_first_line_states_the_answer(self):
         for words in ([], ["--pass", "forward"], ["--device", "h100"]):
             lines = self.lines_at(80, "profile", *TINY, *QUICK, "--store", "none", *words)
             self.assertLessEqual(len(lines), 16, lines)
@@ -115,7 +115,7 @@ class Profile(ProgramTest):
         lines = self.lines_at(80, "profile", *TINY, *QUICK, "--store", "none", "--view", "attention")
         self.assertRegex(lines[0], r"^softmax takes .* as long as the two products")
 
-    def test_headers_select_launches(self):
+    def test_column_headers_work_in_filters_and_sort_keys(self):
         words = ["--store", "none", "--reproducible", "--view", "kernels"]  # both runs use the same kernels
         rows = self.profile("Class = matmul and Phase = backward", *words, "--sort", "Calls")[0]["tables"]["kernels"]
         self.assertTrue(rows)

@@ -48,7 +48,7 @@ class Ranks(ProgramTest):
         self.assert_ok(done)
         return json.loads(done.stdout)
 
-    def test_several_ranks_train_as_one_process(self):
+    def test_losses_match_one_process(self):
         for edition, dtype in (("2025", "float32"), ("gpt2", "bfloat16"), ("llama", "float32")):
             base = [*STEPS, "--edition", edition, "--dtype", dtype]
             whole = self.records(*base)[0]["loss"]["values"]
@@ -67,7 +67,7 @@ class Ranks(ProgramTest):
         self.assertEqual((first["status"], second["status"]), ("ok", "ok"), second["reason"])
         self.assertEqual(first["loss"], second["loss"])
 
-    def test_bytes_are_those_of_zero(self):
+    def test_sends_and_holds_the_bytes_that_zero_predicts(self):
         for ranks in (2, 4):
             for shard, sums in (("none", 2), ("optimizer", 2), ("gradients", 2), ("parameters", 3)):
                 record = self.records(*STEPS, "--ranks", ranks, "--oversubscribe", "--shard", shard)[0]
@@ -84,7 +84,7 @@ class Ranks(ProgramTest):
                 else:
                     self.assertEqual(held["parameter"], 4 * count)
 
-    def test_a_rank_that_is_killed_or_stopped_ends_the_run_with_its_reason(self):
+    def test_a_killed_or_stopped_rank_ends_the_run_with_a_reason(self):
         for number, reason in ((signal.SIGKILL, "signal 9"), (signal.SIGSTOP, "silent")):
             process = self.start("bench", "--store", self.store, *MODEL, "--threads", "1", "--ranks", "2", "--warmup",
                                  "0", "--steps", "100000000", "--output", "json")
@@ -117,13 +117,13 @@ class Ranks(ProgramTest):
         self.assertEqual([record["status"] for record in self.stored()], ["ok", "ok"])
         self.assertEqual(done.stdout.count("shard gradients"), 1, done.stdout)
 
-    def test_ranks_with_other_options_are_refused(self):
+    def test_rejects_ranks_with_different_options(self):
         words = ["bench", "--store", str(self.store), *STEPS, "--ranks", "2"]
         done = self.under_mpirun(words, [*words, "--seed", "2"])
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("rank 1 was started with other options than rank 0", done.stderr)
 
-    def test_wrong_input_is_refused_before_anything_starts(self):
+    def test_rejects_invalid_input_before_anything_starts(self):
         for words, reason in (
             (["--ranks", "3"], "--batch 8 is the batch of all ranks and does not divide by --ranks 3; give --batch 9"),
             (["--shard", "optimizer"], "--shard optimizer divides states among ranks, and there is one"),
@@ -138,7 +138,7 @@ class Ranks(ProgramTest):
 
 
 class WithoutMpi(ProgramTest):
-    def test_names_the_package(self):
+    def test_names_the_package_to_install(self):
         if HAS_MPI:
             self.skipTest("Open MPI is installed")
         done = self.bench(*MODEL, "--ranks", "2")

@@ -28,7 +28,7 @@ WORDS = """(() => {
 
 
 @unittest.skipUnless(browser.find_chromium(), "needs Chromium")
-class InABrowser(ReportTest):
+class ReportInBrowser(ReportTest):
     made = None  # the store and the page that all tests start from
 
     @classmethod
@@ -39,10 +39,10 @@ class InABrowser(ReportTest):
     def setUp(self):
         super().setUp()
         self.page = self.folder / "page.html"
-        if InABrowser.made is None:
+        if ReportInBrowser.made is None:
             self.measured_page()
-            InABrowser.made = (self.store.read_bytes(), self.page.read_bytes())
-        for path, content in zip((self.store, self.page), InABrowser.made):
+            ReportInBrowser.made = (self.store.read_bytes(), self.page.read_bytes())
+        for path, content in zip((self.store, self.page), ReportInBrowser.made):
             path.write_bytes(content)
         self.chromium.console.clear()
         self.chromium.requests.clear()

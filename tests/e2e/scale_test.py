@@ -58,7 +58,7 @@ class Scale(ProgramTest):
             if "--output-file" not in words:
                 self.assertGreaterEqual(rows_of(text), 2000, words)
 
-    def test_each_record_is_one_line(self):
+    def test_prints_one_line_for_each_record(self):
         for count in (50, 51):
             store = self.filled_store(count)
             for words in ([], ["--sort", "median"], ["--output-file", "table.txt"]):

@@ -37,7 +37,7 @@ class Show(ProgramTest):
         self.assertEqual(done.returncode, 2)
         self.assertIn("--last or --run", done.stderr)
 
-    def test_keeps_several_runs_apart(self):
+    def test_separates_several_runs(self):
         first, last = (self.stored()[i]["run"] for i in (0, 2))
         text = self.laptime("show", "--store", self.store, "--columns", "seed").stdout
         self.assertRegex(text, rf"\nrun {first}\n *1\n *2\nrun {last}\n *3\n")

@@ -93,7 +93,7 @@ class Home(ProgramTest):
         self.assert_measures()
 
 
-class Path(ProgramTest):
+class StorePath(ProgramTest):
     def test_a_store_is_a_path_and_not_a_uri(self):
         self.assert_ok(self.laptime("bench", "--store", "file:v.sqlite", *PREDICTED, *ONE_STEP))
         self.assertEqual([file.name for file in self.folder.glob("*v.sqlite*")], ["file:v.sqlite"])

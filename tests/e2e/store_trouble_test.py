@@ -16,7 +16,7 @@ POINTS = 20
 SEEDS = ",".join(map(str, range(1, POINTS + 1)))
 
 
-class Vanished(ProgramTest):
+class VanishedStore(ProgramTest):
     def sweep_with(self, disturb, store=None) -> tuple[int, str]:
         """Runs a sweep and disturbs it after the third point; returns exit code and messages."""
         sweep = self.start("bench", "--store", store or self.store, *PREDICTED, *ONE_STEP, "--seed", SEEDS, "--output",
@@ -74,8 +74,8 @@ class Vanished(ProgramTest):
         self.assertIn(f"{POINTS} of {POINTS} records are not in the store", errors)
 
 
-class Full(ProgramTest):
-    def test_reports_a_full_disk_under_store_and_output(self):
+class FullDisk(ProgramTest):
+    def test_reports_a_full_disk_of_store_and_output(self):
         """Every record that is reported as stored is in the store."""
         self.assert_ok(self.bench(*PREDICTED, *ONE_STEP, "--seed", "1000"))
         size = self.store.stat().st_size
@@ -96,7 +96,7 @@ class Full(ProgramTest):
                 self.assertEqual(kept, 0)
 
 
-class Damaged(ProgramTest):
+class DamagedStore(ProgramTest):
     def setUp(self):
         super().setUp()
         self.assert_ok(self.bench(*PREDICTED, *ONE_STEP, "--seed", SEEDS))

@@ -46,7 +46,7 @@ class IsolateSymbols(unittest.TestCase):
     def output(self, *command: str) -> str:
         return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=True).stdout
 
-    def test_linker_never_shares_a_copy(self):
+    def test_linker_never_uses_a_copy_for_another_instruction_set(self):
         for name, flags in (("avx512", ["-mavx512f"]), ("plain", [])):
             source = COPY.replace("NAME", name)
             done = self.compile(name, source, flags, name if flags else None)
