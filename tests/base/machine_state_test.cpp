@@ -87,7 +87,7 @@ TEST(Change, SubtractsCountersAndKeepsTheLoad) {
   EXPECT_EQ(grown.minor_faults, 30);
   EXPECT_EQ(grown.major_faults, 0);
   EXPECT_EQ(grown.involuntary_switches, 0);
-  EXPECT_FALSE(grown.throttled_periods);  // unknown before
+  EXPECT_FALSE(grown.throttled_periods);  // the first reading lacks it
   EXPECT_EQ(grown.load, 2);
 }
 

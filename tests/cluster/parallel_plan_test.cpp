@@ -1,4 +1,4 @@
-// Plans of several ranks, and the search for the fastest.
+// Plans of steps on several ranks, and the search for the fastest plan.
 #include "cluster/parallel_plan.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// The table of published runs, and how its words are understood.
+// Reads tables of published runs and interprets the text of their cells.
 #include "cluster/published_run.h"
 
 #include <gmock/gmock.h>
@@ -84,7 +84,7 @@ TEST(DescribedRun, ReadsLayoutModelAndBatch) {
   EXPECT_EQ(run.step.checkpointing, Checkpointing::kFull);
   EXPECT_DOUBLE_EQ(run.step.network_bandwidth, 200e9);
   EXPECT_EQ(run.counted_attention, CountedAttention::kCausal);
-  EXPECT_LT(run.counted_parameters, run.step.parameters);  // a product reads no embedding
+  EXPECT_LT(run.counted_parameters, run.step.parameters);  // the embedding is not part of a matrix product
 }
 
 TEST(DescribedRun, StatesWhyARunCannotBePredicted) {
@@ -112,7 +112,7 @@ TEST(StoredTypes, DependOnTheDescribedProgram) {
   EXPECT_FALSE(eager.keeps_master);
   EXPECT_TRUE(eager.buckets_gradients);
   EXPECT_EQ(eager.norm_bytes, 10);
-  EXPECT_EQ(eager.logit_bytes, 18);  // the vocabulary is divided
+  EXPECT_EQ(eager.logit_bytes, 18);  // the vocabulary is sharded
   const StoredTypes nanotron = stored("nanotron eager");
   EXPECT_TRUE(nanotron.keeps_master && nanotron.gathers_inputs && nanotron.balances_stages);
   EXPECT_EQ(nanotron.norm_bytes, 4);

@@ -1,4 +1,4 @@
-// DataSheet files: the shipped ones, and errors for invalid ones.
+// Data sheet files: the shipped files are valid, and invalid files give errors.
 #include "config/machine.h"
 
 #include <gmock/gmock.h>

@@ -21,7 +21,7 @@ using test::kBFloat16;
 using test::kFloat32;
 using test::truth_of;
 
-// The limit by hand: 2 x max(torch_error, floor) for logits and gradients, 6 x that for weights.
+// Hand-computed limits: 2 x max(torch_error, floor) for logits and gradients, and 6 x that maximum for weights.
 TEST(GoldenCompare, AcceptsValuesWithinTolerance) {
   const GoldenCase golden = read_golden(golden_path("tiny_2025"));
   const auto allowed = [&](Precision precision, const std::string& key) {
@@ -71,7 +71,7 @@ TEST(GoldenCompare, DistanceIsRelativeToTheNorm) {
   EXPECT_NEAR(compare(golden, kFloat32, key, values).distance, 1e-3 / std::sqrt(norm), 1e-12);
 }
 
-// This concerns k_proj.bias, because softmax ignores a shift of its scores.
+// The gradient of k_proj.bias is zero, because softmax ignores a constant shift of its scores.
 TEST(GoldenCompare, ZeroGradientIsRelativeToTheLargestNorm) {
   const GoldenCase biased = read_golden(golden_path("tiny_gpt2"));
   const std::string zero = "grad/layers.0.attn.k_proj.bias";

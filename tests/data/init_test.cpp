@@ -85,7 +85,7 @@ TEST(Init, NormalHasTails) {
   }
 }
 
-// Values come from the inverse of the distribution function, so each magnitude must be the quantile given by its bits.
+// Values are drawn by inverting the distribution function, so each magnitude must be the quantile given by its bits.
 TEST(Init, NormalIsTheQuantileOfItsBits) {
   const Stream stream(3, "w");
   const std::vector<float> values = normal(1);

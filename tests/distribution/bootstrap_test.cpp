@@ -1,4 +1,4 @@
-// The confidence interval of the median: deterministic, within the range of the samples, and with the stated coverage.
+// The confidence interval of the median is deterministic, lies within the samples, and has the stated coverage.
 #include "distribution/bootstrap.h"
 
 #include <gtest/gtest.h>

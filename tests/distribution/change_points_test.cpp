@@ -1,4 +1,4 @@
-// Changes of level are found where they are, and rarely reported where there are none.
+// Changes of level are found at the right positions, and rarely reported in noise.
 #include "distribution/change_points.h"
 
 #include <gtest/gtest.h>

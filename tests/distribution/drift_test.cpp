@@ -1,4 +1,4 @@
-// Drift is found in series that have a trend, and rarely in series that have none.
+// Drift is found in series with a trend, and rarely in series without one.
 #include "distribution/drift.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ TEST(Drift, OfALongSeriesIsAccurate) {
   EXPECT_NEAR(drift.change, 0.1 / 1.05, 1e-3);
 }
 
-// How often noise of 3 % around a trend of `rise` over the whole series is reported as a drift.
+// Share of series with noise of 3 % and a total rise of `rise` in which a drift is reported.
 double found(int64_t count, double rise, double memory) {
   RandomSamples random(20);
   constexpr int kTrials = 1000;

@@ -1,4 +1,4 @@
-// The ratio of paired rounds: checked by hand, independent of the order, and with the stated error rate.
+// Tests the ratio of paired rounds against hand-computed values, and checks its error rate.
 #include "distribution/paired_ratio.h"
 
 #include <gtest/gtest.h>

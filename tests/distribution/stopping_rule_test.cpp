@@ -1,4 +1,4 @@
-// The stopping rule, given one step after the other as in a real run.
+// Feeds the stopping rule one step after the other, as in a real run.
 #include "distribution/stopping_rule.h"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ TEST(DefaultRule, TakesFiveWarmupStepsAndTenSamplesOfASteadyRun) {
 
 TEST(DefaultRule, ExtendsWarmupOverASlowStart) {
   const StoppedRun run = run_until_stop(StoppingRule(), [](int64_t i) { return i < 7 ? 0.2 : 0.1; });
-  EXPECT_EQ(run.decision.warmup, 10);  // from here on both windows have a steady median
+  EXPECT_EQ(run.decision.warmup, 10);  // from step 10 on, both windows have a steady median
   EXPECT_EQ(run.steps.size(), 20U);
 }
 
@@ -99,8 +99,8 @@ TEST(DefaultRule, BudgetAppliesToTheClockNotToReportedParts) {
   EXPECT_LT(run.ends.back(), 32);
 }
 
-// The steps are too slow for 5 of warm-up and 10 samples, so the warm-up is short and the samples are the minimum for
-// an interval.
+// The steps are too slow for 5 warm-up steps and 10 samples. The warm-up is shortened, and the number of samples is the
+// minimum for an interval.
 TEST(DefaultRule, SlowStepsHaveAShortWarmupAndFewSamples) {
   const StoppingRule rule;
   const StoppedRun run = run_until_stop(rule, [](int64_t i) { return i % 2 == 0 ? 100.0 : 150.0; });

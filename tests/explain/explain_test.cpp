@@ -1,4 +1,4 @@
-// Explanations of points of any size on any device, which allocate no memory for the point.
+// Explanations of points of any size on any device. They allocate no memory for the point.
 #include "explain/explain.h"
 
 #include <gmock/gmock.h>
@@ -208,7 +208,7 @@ TEST(Explain, ListsCompositesThatStayWhole) {
   EXPECT_THAT(print(compiled), HasSubstr("composites, with recompute none"));
 }
 
-// `auto` recomputes the logits before it recomputes any layer.
+// `auto` first recomputes the logits, and only then layers.
 TEST(Explain, RecomputesTheLossBeforeAnyLayer) {
   const Options big{{"mode", "compile"}, {"vocab", "50000"}, {"context", "256"}, {"batch", "8"}};
   const auto needs = [&](const std::string& recompute) {

@@ -1,4 +1,4 @@
-// Which kernels are excluded from later races of a trial.
+// Kernels that lost clearly are excluded from later races of a trial.
 #include "measure/kernel_standings.h"
 
 #include <gtest/gtest.h>

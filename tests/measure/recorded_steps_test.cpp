@@ -49,7 +49,7 @@ StepLine line_of(double seconds, double forward = 0) {
   return line;
 }
 
-// Steps around 10 ms, of which the first are slower.
+// Steps of about 10 ms; the first steps are slower.
 double nth_step(int64_t n) { return 0.01 * (1 + 0.3 * std::exp(-static_cast<double>(n)) + 0.001 * ((n * 7) % 5)); }
 
 Record record_of(const RecordedPoint& point, RecordedSteps steps, std::string_view interrupted_by = "") {
@@ -139,7 +139,7 @@ TEST(RecordedSteps, MatchBenchFigures) {
   EXPECT_EQ(recorded.config.json().at("warmup"), own.config.json().at("warmup"));
   std::vector<std::string> reasons = own.verdict.reasons;
   const bool is_release = reasons.empty() || !reasons.front().starts_with("measured with a");
-  if (!is_release) reasons.erase(reasons.begin());  // a debug build concerns only our own record
+  if (!is_release) reasons.erase(reasons.begin());  // only our own record notes a debug build
   EXPECT_EQ(recorded.verdict.reasons, reasons);
   if (is_release) {
     EXPECT_EQ(recorded.verdict.rating, own.verdict.rating);

@@ -1,4 +1,4 @@
-// Which phase of a step is the time of a pass.
+// The time reported for a pass: one phase, or the whole step.
 #include "measure/reported_time.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// float32 split into three bfloat16 terms: tests the bounds and the range that docs/adr/0009 states, on numbers and on
-// whole products, with the tile product of AMX emulated.
+// Tests the split of float32 into three bfloat16 terms against the bounds and the range in docs/adr/0009, for single
+// numbers and for whole products. The AMX tile product is emulated.
 #include "backend/cpu/gemm/amx/bfloat16_terms.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ TEST(Bfloat16Terms, TermsSumExactlyWithinBounds) {
   }
 }
 
-// The bounds are tightest at halves of a unit in the last place of a term.
+// Values halfway between two bfloat16 numbers have the largest rounding error.
 TEST(Bfloat16Terms, RoundsTheFirstTermToNearest) {
   EXPECT_EQ(terms_of(std::bit_cast<float>(0x3F808000U))[0], std::bit_cast<float>(0x3F810000U));
   EXPECT_EQ(terms_of(std::bit_cast<float>(0x3F807FFFU))[0], 1.0F);
@@ -74,7 +74,7 @@ TEST(Bfloat16Terms, PreservesInfinityAndNan) {
   EXPECT_EQ(terms_of(0.0F), (std::array<float, 3>{}));
 }
 
-// The vector version of the function, which packing for AMX uses.
+// Packing for AMX uses the vector version.
 TEST(Bfloat16Terms, VectorMatchesScalarBits) {
   using Vector = float __attribute__((vector_size(16)));
   using Bits = uint32_t __attribute__((vector_size(16)));
@@ -140,8 +140,8 @@ double largest_error(const Factors& factors) {
   return largest;
 }
 
-// The omitted terms, and one rounding of 2^-24 for each addition: 32 within a tile product, and one for each of the six
-// tile products of a step.
+// Bound on |error| / |A||B|: the omitted terms, plus a rounding error of 2^-24 for each addition. There are 32
+// additions within a tile product, and one for each of the six tile products of a step.
 double bound(int64_t k) {
   const double steps = std::ceil(static_cast<double>(k) / 32);
   return 0x1p-24 * (1 + 0x1p-8 + 32 + 6 * steps);

@@ -1,4 +1,4 @@
-// The frequency of a core, measured with a fake clock and with the real one.
+// Measures the frequency of a core with a fake clock and with the real one.
 #include "base/host_clock.h"
 
 #include <gtest/gtest.h>

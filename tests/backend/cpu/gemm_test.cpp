@@ -1,4 +1,4 @@
-// How C is divided into blocks, and matrix layouts as BLAS describes them.
+// The division of C into blocks, and the conversion of strides to BLAS layouts.
 #include "backend/cpu/gemm/gemm.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Bounds on speed-up, and loops that are counted but not run.
+// Upper bounds on the speed-up of loops, and a thread team that only counts work.
 #include "backend/launch_loop.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Products of cuBLASLt with the library of tests/fake_cuda: which of the proposed algorithms are used.
+// The choice among the algorithms that cuBLASLt proposes, tested with the library of tests/fake_cuda.
 #include "backend/cuda/blas_products.h"
 
 #include <fmt/format.h>
@@ -64,7 +64,7 @@ TEST_F(Products, AlgorithmBeyondTheProposalsIsAnError) {
   }
 }
 
-// Without any proposal, the reason is not that the index is too high.
+// If cuBLASLt proposes no algorithm at all, the error must not blame the index.
 TEST_F(Products, ProductWithoutAnyProposalIsRejected) {
   BlasProduct product = proposal(5, false);
   product.b.dtype = DType::kFloat16;  // factors of two types
