@@ -1,4 +1,4 @@
-// --model attention: values, gradients compared with central differences, and saved bytes.
+// --model attention: values, gradients (compared with central differences), and saved bytes.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -32,7 +32,7 @@ std::vector<Operand> inputs_of(const LinearSizes& sizes, bool bias, bool addend)
   return inputs;
 }
 
-// The slack is large because rounding errors of long sums exceed the effect of a change of the factors.
+// The slack is large, because rounding errors of long sums exceed the effect of small changes of the factors.
 std::vector<ConformanceCase> linear_rows(const ProductAttributes& product) {
   std::vector<ConformanceCase> rows;
   for (const LinearSizes& sizes : all_sizes()) {

@@ -1,4 +1,4 @@
-// The kernel tests must reject kernels with the typical errors of fast kernels.
+// The kernel tests must reject kernels with typical errors of fast kernels.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,8 +21,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A float32 product computed from bfloat16 terms. `kPair` is the product of terms that is left out, if any, and
-// `kTerms` is the number of terms.
+// A float32 product computed from `kTerms` bfloat16 terms. `kPair` is the index of an omitted product of terms, or -1.
 template <int kTerms, int kPair>
 void launch_split(const KernelCall& call) {
   const Shape& a = call.in[0].shape();
@@ -61,7 +60,7 @@ TEST(ProductGate, RejectsADroppedProduct) {
   }
 }
 
-// A kernel with the tolerances of cuBLASLt.
+// The error of a kernel with the tolerances for cuBLASLt; empty if it is accepted.
 std::string error_by_library(const ConformanceCase& row, DType dtype, void (*launch)(const KernelCall&),
                              const char* library = cuda::kBlasName) {
   return conformance_error({row, dtype, Arrangement::kContiguous, 0},
@@ -104,8 +103,8 @@ TEST(LibraryGate, AcceptsAProductThatIsRoundedBeforeItsBias) {
   constexpr auto kRounds = launch_addmm<unrounded, as_bfloat16>;
   for (const int64_t k : {7, 33, 385}) {
     EXPECT_EQ(error_by_library(addmm_row(k), DType::kBFloat16, kRounds), "") << k;
-    EXPECT_NE(error_by_library(addmm_row(k), DType::kBFloat16, kRounds, nullptr), "") << k;  // not by our own kernel
-    EXPECT_NE(error_by_library(addmm_row(k), DType::kFloat32, kRounds), "") << k;            // nor in a wide result
+    EXPECT_NE(error_by_library(addmm_row(k), DType::kBFloat16, kRounds, nullptr), "") << k;  // not for our own kernel
+    EXPECT_NE(error_by_library(addmm_row(k), DType::kFloat32, kRounds), "") << k;            // not for a float32 result
     EXPECT_NE(error_by_library(addmm_row(k), DType::kBFloat16, launch_addmm<unrounded, more>), "") << k;
   }
 }
@@ -115,7 +114,7 @@ TEST(LibraryGate, RejectsFactorsInTf32) {
     EXPECT_EQ(error_by_library(addmm_row(k), DType::kFloat32, launch_addmm<unrounded, unrounded>), "") << k;
     EXPECT_NE(error_by_library(addmm_row(k), DType::kFloat32, launch_addmm<as_tf32, unrounded>), "") << k;
   }
-  // An error that is small for an element with such a sum.
+  // The error is small compared with the element.
   EXPECT_THAT(error_by_library(addmm_row(385), DType::kFloat32, launch_addmm<unrounded, shifted>),
               HasSubstr("any order"));
 }

@@ -1,4 +1,4 @@
-// autocast: which values are cast, how often, and how long the copies live.
+// autocast: values that are cast, the number of casts, and the lifetime of the copies.
 #include "passes/autocast.h"
 
 #include <gtest/gtest.h>
@@ -62,10 +62,10 @@ TEST(Autocast, CastsAnActivationPerUse) {
 
 TEST(Autocast, FollowsThePolicyOfEachOp) {
   Model model;
-  const ValueId product = matmul(model.build, model.x, model.w);  // lower
+  const ValueId product = matmul(model.build, model.x, model.w);  // runs in bfloat16
   model.build.output("product", product);
-  model.build.output("twice", mul_scalar(model.build, product, 2));     // keeps its input's type
-  model.build.output("mixed", add(model.build, product, model.x));      // promotes
+  model.build.output("twice", mul_scalar(model.build, product, 2));     // keeps the type of its input
+  model.build.output("mixed", add(model.build, product, model.x));      // promotes to the wider type
   model.build.output("exp", exp(model.build, product));                 // float32
   model.build.output("softmax", softmax(model.build, product));         // float32
   model.build.output("sum", sum_all(model.build, product));             // float32

@@ -1,4 +1,4 @@
-// Where communication of a step starts, and where the step waits for it.
+// Positions in a step where communication starts and where the step waits for it.
 #include "passes/communicate.h"
 
 #include <gtest/gtest.h>
@@ -79,7 +79,7 @@ TEST(Communicate, ParametersAreGatheredBeforeEachUse) {
     ASSERT_LT(wait, graph.nodes.size()) << "every gather is awaited";
     EXPECT_TRUE(at == gathers.front() || wait > at + 1) << "computation runs beside it";
   }
-  // Two layers at most are whole at once, besides the units outside of the layers.
+  // The embedding, the final norm and the head are gathered too.
   EXPECT_GE(gathers.size(), 6U);
 }
 

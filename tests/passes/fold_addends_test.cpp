@@ -1,4 +1,4 @@
-// fold_addends: which sums are folded into the op that produces an operand, and which stay.
+// fold_addends folds a sum into the op that produces one of its operands, if the conditions below hold.
 #include "passes/fold_addends.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The values that forward saves for backward, and cutting a step after forward.
+// Values that forward saves for backward, and steps that are cut after forward.
 #include "passes/saved.h"
 
 #include <gtest/gtest.h>
@@ -98,7 +98,7 @@ TEST(Saved, ForwardCutKeepsSavedBytes) {
   }
 }
 
-// A head of keys is saved once, even if several queries share it.
+// A key head is saved once, even if several query heads share it.
 TEST(Saved, CompileModeSavesSharedKeyHeadsOnce) {
   RunConfig config = tiny_config(Edition::kLlama);
   config.model.num_heads = 4;

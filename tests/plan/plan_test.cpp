@@ -1,4 +1,4 @@
-// Plans: peaks computed by hand, long enough live ranges, and properties of the plans of real steps.
+// Plans: peaks match hand-computed values, live ranges are long enough, and plans of real steps are valid.
 #include "plan/plan.h"
 
 #include <gmock/gmock.h>

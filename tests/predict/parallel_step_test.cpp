@@ -1,4 +1,4 @@
-// Times and bytes of steps of several ranks, against sums by hand.
+// Compares times and bytes of steps on several ranks with hand-computed values.
 #include "predict/parallel_step.h"
 
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 namespace laptime {
 namespace {
 
-// Two layers of 1 s forward and 2 s backward, and 0.5 s and 1 s outside of them; the host takes nothing.
+// A layer takes 1 s forward and 2 s backward. The ops outside the layers take 0.5 s and 1 s. The host takes no time.
 constexpr RankWork kWork{.layer_forward = {1, 0},
                          .layer_backward = {2, 0},
                          .layer_attention = {0.25, 0},
@@ -88,7 +88,7 @@ TEST(ParallelTime, NetworkLimitsRingsAcrossNodes) {
     return time_of(step).exposed_data;
   };
   EXPECT_GT(exposed(64, 1), exposed(8, 1));
-  // Eight rings of an eighth of the gradients share the network of a node.
+  // Eight rings, each with an eighth of the gradients, share the network of a node.
   EXPECT_NEAR(exposed(64, 8) / exposed(64, 1), (7.0 / 8) / (63.0 / 64), 0.05);
 }
 
@@ -118,7 +118,7 @@ TEST(RankBytes, ActivationsMatchTheFormulasOfKorthikanti) {
   step.kv_width = 1000;
   EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).activations, 10 * 32 * 1000.0 * 1000);
   step.checkpointing = Checkpointing::kFull;
-  // The layer that is computed again also holds gradients of its widest value and of two narrow ones.
+  // The recomputed layer also holds the gradients of its widest value and of two narrow values.
   EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).activations, (10 * 2 + 32 + 12) * 1000.0 * 1000);
   step.checkpointing = Checkpointing::kSelective;
   EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).activations, (10 * 18 + 32 - 18 + 12) * 1000.0 * 1000);
@@ -169,7 +169,7 @@ TEST(RankBytes, BalancedStagesCountTheHead) {
   ParallelStep step = step_of(8, {.ranks = 4, .pipeline = 4});
   step.kv_width = 1000;
   step.micro_batches = 16;
-  step.parameters = 8 * 50e6 + 2 * 100e6;  // a head with the work of two layers
+  step.parameters = 8 * 50e6 + 2 * 100e6;  // the head has the work of two layers
   const double even = rank_bytes(model, false, step, {}).activations;
   EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {.balances_stages = true}).activations, even * 3 / 2);
 }

@@ -1,4 +1,4 @@
-// --float32-precision and --reproducible: which kernels they allow, and how the arithmetic of a run is named.
+// --float32-precision and --reproducible: the kernels that they allow, and the description of the arithmetic.
 #include "prepare/kernel_rules.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ ProductMath always(const Signature&) {
   return math;
 }
 
-// Kernels of matmul that are never run.
+// Matmul kernels that are never run.
 const Kernel kSplit{.op = &kMatmul,
                     .name = "split",
                     .product_math = always<ProductMath::kSplit>,

@@ -1,4 +1,4 @@
-// The process of a point: there is a record, however the process ends.
+// The process of a point. A record is made however the process ends.
 #include "sweep/child.h"
 
 #include <gmock/gmock.h>
@@ -379,7 +379,7 @@ TEST(Child, EndOfTheInputKillsTheChild) {
   const Record record = run_in_child(
                             described(),
                             [&](const PointHooks& hooks) {
-                              asker.close_writing();  // that of this process
+                              asker.close_writing();  // the copy in this process
                               hooks.progress({"steps", 1, 0, 0.2});
                               std::this_thread::sleep_for(1h);
                               return finished();
@@ -434,7 +434,7 @@ TEST(Child, DiesWithItsParent) {
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
   const pid_t parent = fork();
-  if (parent == 0) {  // acts as another sweep, which is killed while its child sleeps
+  if (parent == 0) {  // another sweep, which is killed while its child sleeps
     StopSignals signals;
     ChildCallbacks callbacks;
     callbacks.progress = [](const PointProgress&, Seconds) { raise(SIGKILL); };

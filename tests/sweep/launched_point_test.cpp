@@ -1,4 +1,4 @@
-// One attempt at a point through a launcher, played by shell commands.
+// One attempt to run a point through a launcher. Shell commands act as the launcher.
 #include "sweep/launched_point.h"
 
 #include <gmock/gmock.h>
@@ -67,7 +67,7 @@ TEST(LaunchedPoint, StatesHowAPointWasLost) {
 }
 
 TEST(LaunchedPoint, ClosingTheInputEndsAWaitingLauncher) {
-  LaunchedPoint point(shell("cat >/dev/null; exit 5"), "", kPatience);  // the end of its input
+  LaunchedPoint point(shell("cat >/dev/null; exit 5"), "", kPatience);  // exits at the end of its input
   point.end();
   run_to_end(point);
   EXPECT_FALSE(point.hello());

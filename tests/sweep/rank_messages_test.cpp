@@ -1,4 +1,4 @@
-// Requests to ranks, and the reasons for which they end.
+// Requests to ranks, and the reasons why ranks end.
 #include "sweep/rank_messages.h"
 
 #include <gtest/gtest.h>

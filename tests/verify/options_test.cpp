@@ -1,4 +1,4 @@
-// Engine options of verify: those that bench rejects are rejected, and the options in use are stated.
+// Engine options of verify: options that bench rejects are rejected, and the options in use are stated.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

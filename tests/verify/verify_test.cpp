@@ -1,4 +1,4 @@
-// Verification of golden files: they pass with every kernel, everything is compared, and any changed number is
+// Verification of golden files: they pass with every kernel, all values are compared, and any changed number is
 // detected.
 #include "verify/verify.h"
 
@@ -148,7 +148,7 @@ TEST(VerifyKernelChoices, AreLookedUpByDevice) {
   EXPECT_EQ(asked, std::set<std::string>{device_key(find_device(on_threads(2)))});
 }
 
-// The pinned kernel belongs to a bfloat16 step: it is used there, and it is not an error in float32.
+// The pinned kernel belongs to a bfloat16 step. It is used there, and ignored in float32 without an error.
 TEST(VerifyKernelChoices, UseTheKernelsFile) {
   const GoldenCase golden = read_golden(golden_path("head64_2025"));
   const auto verify_with = [&](const std::string& signature, const std::string& kernel) {
@@ -174,7 +174,7 @@ TEST(VerifyKernelChoices, UseTheKernelsFile) {
               HasSubstr("contains no kernel choice for"));
 }
 
-// A device on which the kernels of each op are rotated by `number`, or only the references remain.
+// A device on which the kernels of each op are rotated by `number`, or which has only the references.
 FindDevice reordered(size_t number, bool references) {
   return [=](const RunConfig& config) {
     Device device = find_device(config);
