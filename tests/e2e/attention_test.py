@@ -1,6 +1,6 @@
 """laptime attention on a virtual clock and with tiny shapes: rows, bytes, points that do not fit, and invalid options.
 
-expected/attention.txt: LAPTIME_BINARY=.../laptime LAPTIME_WRITE_EXPECTED=1 python3 -m unittest attention_test
+To update expected/attention.txt: LAPTIME_BINARY=.../laptime LAPTIME_WRITE_EXPECTED=1 python3 -m unittest attention_test
 """
 
 import csv

@@ -118,7 +118,7 @@ class ComparePoints(CompareTest):
 
 class ComparePrograms(CompareTest):
     def script(self, name: str, *words) -> str:
-        """A stand-in for another build: this program with extra options."""
+        """A script that stands in for another build. It runs this program with extra options."""
         path = self.folder / name
         path.write_text(f'#!/bin/sh\nexec {BINARY} "$@" {" ".join(words)}\n')
         path.chmod(0o755)
@@ -171,7 +171,7 @@ class CompareFiles(CompareTest):
         return name
 
     def process(self, record: dict, factor: float = 1, spread: float = 0.001, samples: int = 8) -> dict:
-        """The record of a process with known samples, however busy the machine is."""
+        """A copy of the record with fixed samples, so the result does not depend on the load of the machine."""
         copy = json.loads(json.dumps(record)) | {"verdict": {"rating": "stable", "reasons": []}}
         for stats in copy["time"].values():
             stats["samples"] = [factor * (0.01 + spread * 0.01 * n) for n in range(samples)]
@@ -251,8 +251,7 @@ class CompareFiles(CompareTest):
         self.assertIn("1 of 1 records are unstable", self.done.stderr)
 
     def test_samples_of_one_process_are_not_independent(self):
-        # Six processes on each side that differ from each other by 10 %. If their many samples were pooled, they would
-        # show a difference.
+        # Six processes on each side, whose levels differ by 12 %. Pooling all samples would wrongly show a difference.
         record = self.measure("a.json")[0]
         levels = [1, 1.02, 1.1, 1.04, 0.98, 1.08]
         self.write("base.json", [self.process(record, level, samples=100) for level in levels])

@@ -1,4 +1,4 @@
-"""laptime export: each format is read back by an independent parser, all formats have the same totals, and invalid requests are rejected."""
+"""laptime export: independent parsers read each format, all formats agree, and invalid requests are rejected."""
 
 import csv
 import io
@@ -27,7 +27,7 @@ TEXTS = ["", "forward", "backward", "layers.0.attn", "lm_head", "scaled dot prod
 
 
 def columns(*names, rows):
-    """A column for each name. Strings are replaced by their indices in TEXTS."""
+    """Rows as columns by name. Strings are replaced by their indices in TEXTS."""
     return {name: [TEXTS.index(row[i]) if isinstance(row[i], str) else row[i] for row in rows]
             for i, name in enumerate(names)}
 
@@ -105,7 +105,7 @@ class ExportRecords(ExportTest):
         rows = list(csv.DictReader(io.StringIO(self.exported("csv"))))
         for row in rows:
             self.assert_close([float(row["median_s"])], [statistics.median(samples[row["name"]])])
-            self.assertEqual((row["count"], row["std_s"]), ("", ""))  # a prediction has neither
+            self.assertEqual((row["count"], row["std_s"]), ("", ""))  # a prediction has no samples
             parts = sum(float(value) for key, value in row.items() if key.startswith("memory.") and value)
             self.assertEqual(parts, float(row["predicted_peak_memory_bytes"]))
         self.assertEqual([row["context_length"] for row in rows], ["8", "16"])
@@ -207,7 +207,7 @@ class ExportTraces(ExportTest):
                 self.assertEqual(alive.pop(event["addr"])["size"], event["size"])
             peak = max(peak, sum(event["size"] for event in alive.values()))
         self.assertEqual(peak, 1768)
-        self.assertIn("unknown", {event["category"] for event in snapshot["device_traces"][0]})  # the page fails without it
+        self.assertIn("unknown", {event["category"] for event in snapshot["device_traces"][0]})  # required by the viewer
         active = {}
         for segment in snapshot["segments"]:
             address = segment["address"]
@@ -232,7 +232,7 @@ class ExportTraces(ExportTest):
         self.assert_refused(self.export("trace", f"created = '{self.stored()[-1]['created']}' and name ~ nothing"),
                             "no stored record matches")
         self.assertEqual(len(json.loads(self.exported("trace"))["traceEvents"]), len(json.loads(
-            self.exported("trace", "--newest"))["traceEvents"]))  # only one of the two has times
+            self.exported("trace", "--newest"))["traceEvents"]))  # only one of the two traces has times
         self.assertEqual(self.exported("memory_viz", "--newest", "--output-file", "step.pickle"), "")
         self.assertEqual(len(pickle.loads((self.folder / "step.pickle").read_bytes())["segments"]), 2)
 

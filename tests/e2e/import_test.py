@@ -1,4 +1,4 @@
-"""laptime import: records from other files, stores and machines are added to a store once, and their runs are kept apart."""
+"""laptime import: records of other files, stores and machines are added once, and their runs stay separate."""
 
 import json
 import sqlite3

@@ -1,4 +1,4 @@
-"""Sweeps lose no finished point if they are killed at any moment, resumed, interrupted, or run two at a time."""
+"""Sweeps lose no finished point if they are killed at any moment, resumed, interrupted, or run concurrently."""
 
 import contextlib
 import fcntl
@@ -28,7 +28,7 @@ def names(records) -> list[str]:
 
 
 def read_lines(text: str) -> list[dict]:
-    """The records of all complete lines; the last line may be truncated."""
+    """The records of all complete lines. A truncated last line is ignored."""
     return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
 
@@ -48,7 +48,7 @@ def processes_with(word: str) -> list[str]:
 class Kill(ProgramTest):
     def setUp(self):
         super().setUp()
-        # Store one-time measurements first, so that they do not add to the time of the sweep.
+        # Stores one-time measurements first, so that they add no time to the sweep.
         self.assert_ok(self.bench(*TINY, "--device", "cpu", "--threads", "1", *ONE_STEP, "--seed", "1000"))
 
     def test_a_killed_sweep_loses_no_finished_point_and_can_be_resumed(self):

@@ -1,4 +1,4 @@
-"""Points placed by launchers (env, a fake ssh, mpirun) give the records of a local sweep, whatever is killed meanwhile."""
+"""Points run by launchers (env, fake ssh, mpirun) give the same records as a local sweep, even after kills."""
 
 import os
 import shutil
@@ -143,7 +143,7 @@ class LostPoints(LauncherTest):
 
 
 class Kill(launchers.KillTest):
-    """By a fake ssh."""
+    """Runs the kill tests with a fake ssh."""
 
 
 if __name__ == "__main__":

@@ -183,7 +183,7 @@ class OutputFailures(ProgramTest):
         return limit
 
     def test_reports_a_full_disk_of_the_store(self):
-        """A limit on the file size lets some points be stored; the others are only shown."""
+        """With a limit on the file size, some points are stored and the others are only shown."""
         self.assert_ok(self.bench(*TWO_POINTS))
         size = self.store.stat().st_size
         seeds = ",".join(map(str, range(1, 41)))

@@ -1,4 +1,4 @@
-"""laptime plan of several ranks and of published figures: values agree with each other, and wrong input is refused."""
+"""laptime plan for several ranks and for published figures: values are consistent, and invalid input is rejected."""
 
 import csv
 import io

@@ -123,10 +123,10 @@ class Plan(ProgramTest):
         self.assert_ok(done)
         prediction = json.loads(done.stdout)[0]["prediction"]
         self.assertEqual(prediction["measured_share"], 1)
-        self.check_that_nobody_is_shown_the_calibration(store)
+        self.check_that_the_calibration_is_shown_only_on_request(store)
 
-    def check_that_nobody_is_shown_the_calibration(self, store):
-        """The store has one run of bench, followed by a calibration."""
+    def check_that_the_calibration_is_shown_only_on_request(self, store):
+        """The store has a run of bench and then a calibration, whose records are shown only on request."""
         self.assert_ok(self.laptime("calibrate", *TINY, "--dtype", "float32", "--mode", "eager", "--store", store))
         lines = lambda *words: self.laptime(*words, "--store", store).stdout.splitlines()
         sweeps = lambda *words: lines("show", *words, "--columns", "sweep", "--output", "csv")[1:]
@@ -182,7 +182,7 @@ class Plan(ProgramTest):
                 process.send_signal(signal.SIGINT)
                 out, err = process.communicate(timeout=120)
                 if process.returncode == -signal.SIGINT:
-                    continue  # it had not started yet
+                    continue  # the plan had not started yet
                 self.assertEqual(process.returncode, 130, err)
                 planned = int(re.search(r"interrupted: (\d+) of 15 points planned", err)[1])
                 if planned == 0:

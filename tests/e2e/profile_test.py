@@ -1,4 +1,4 @@
-"""laptime profile: its tables add up, its records are stored and resumed, and bad input is refused."""
+"""laptime profile: its tables add up, its records are stored and resumed, and invalid input is rejected."""
 
 import json
 
@@ -60,7 +60,7 @@ class Profile(ProgramTest):
             for side in ("eager_s", "compile_s"):
                 self.assertAlmostEqual(sum(row[side] or 0 for row in rows[:-1]), rows[-1][side], delta=1e-9)
             for row in rows:
-                if row["part"] != "residue":  # a residue may round to zero
+                if row["part"] != "residue":  # the residue may be rounded to zero
                     self.assertEqual(row["speedup"] is None, row["eager_s"] is None or row["compile_s"] is None, row)
                 self.assertIsNone(row["speedup_low"])  # two traced steps are too few for an interval
         done = self.laptime("profile", *TINY, "--warmup", "1", "--steps", "2", "--traced-steps", "8", "--output", "json",
@@ -69,7 +69,7 @@ class Profile(ProgramTest):
         table = json.loads(done.stdout)[0]["tables"]["compared_classes"]
         step = table[-1]
         self.assertGreater(step["speedup_low"], 0)
-        self.assertLessEqual(step["speedup_low"], step["speedup_high"])  # the median of few steps may lie outside
+        self.assertLessEqual(step["speedup_low"], step["speedup_high"])  # with few steps, the ratio may lie outside
 
     def test_compares_passes_side_by_side_first(self):
         points = self.profile("--store", "none", "--pass", "inference,step")

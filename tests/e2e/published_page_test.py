@@ -1,4 +1,4 @@
-"""laptime plan --published --html: one small file that draws predicted against published figures and loads nothing."""
+"""laptime plan --published --html: one small file that plots predicted against published figures and loads nothing."""
 
 import json
 import re

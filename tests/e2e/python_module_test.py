@@ -59,7 +59,7 @@ class Module(ModuleTest):
         laptime.bench(**PREDICTED, seed=3)
         self.assertEqual([record["seed"] for record in laptime.show("seed != 1")], [2, 3])
         self.assertEqual([record["seed"] for record in laptime.show(last=True)], [3])
-        laptime.bench(**PREDICTED, seed=4, store=self.store)  # as a path
+        laptime.bench(**PREDICTED, seed=4, store=self.store)  # the store is a Path
         self.assertEqual([record["seed"] for record in laptime.show(store=self.store)], [4])
 
     def test_a_missing_value_is_an_empty_cell_in_a_notebook(self):

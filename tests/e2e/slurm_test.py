@@ -1,4 +1,4 @@
-"""Points placed by Slurm, which the test starts: records, kills of daemons, points and sweeps, and jobs."""
+"""Points run by a Slurm that the test starts: records, killed daemons, points and sweeps, and jobs."""
 
 import contextlib
 import json

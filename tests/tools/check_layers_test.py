@@ -1,4 +1,4 @@
-"""The layer check allows the includes in the table and names all others."""
+"""The layer check allows includes that its table permits, and reports all others."""
 
 import subprocess
 import sys

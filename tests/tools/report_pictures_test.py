@@ -1,4 +1,4 @@
-"""tools/report_pictures.py: docs/images has the pictures that it makes, and its sweep varies every axis of a page."""
+"""tools/report_pictures.py: docs/images has exactly its pictures, and its sweep varies every axis of a page."""
 
 import sys
 import tomllib

@@ -1,4 +1,4 @@
-"""The loops of strip kernels are compiled to vector code. A branch that cannot become a mask would make them scalar."""
+"""The compiler vectorises the loops of strip kernels. A branch that cannot become a mask would make them scalar."""
 
 import os
 import re
