@@ -27,7 +27,7 @@ TEST(TrainingTime, CountsStepsAndSeconds) {
   EXPECT_EQ(found->trust, FindingTrust::kMeasured);
 }
 
-TEST(TrainingTime, PriceIsTimeTimesHourlyPrice) {
+TEST(TrainingTime, CostIsTimeTimesHourlyPrice) {
   const auto found = training_time(measured(3.6), {.tokens = 1024e3, .price_per_hour = 2.5});
   ASSERT_TRUE(found.has_value());
   EXPECT_DOUBLE_EQ(found->number("price"), 2.5);

@@ -63,7 +63,7 @@ TEST(SmallestBound, IsNeverNegative) {
   EXPECT_EQ(smallest_bound(bounds).bytes, 0);
 }
 
-TEST(MemoryBounds, ReadFromFiles) {
+TEST(MemoryBounds, AreReadFromFiles) {
   const FakeRoot root;
   EXPECT_FALSE(read_memory_bounds(root.path()).mem_available);
   root.write("proc/meminfo", "MemTotal: 100 kB\nMemAvailable:   64 kB\n");

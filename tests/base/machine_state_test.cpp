@@ -34,7 +34,7 @@ TEST(MachineCounters, ReadProcFiles) {
   EXPECT_EQ(state.load, 1.5);
 }
 
-TEST(MachineCounters, MissingFilesAreEmptyFields) {
+TEST(MachineCounters, MissingFilesLeaveFieldsEmpty) {
   const FakeRoot root;
   const MachineState state = MachineCounters(root.path()).read();
   EXPECT_FALSE(state.stolen_seconds);

@@ -127,7 +127,7 @@ TEST(StoredTypes, DependOnTheDescribedProgram) {
   EXPECT_EQ(stored("thunder (nvfuser)").norm_bytes, 8);
 }
 
-TEST(DescribedRun, RecognizesMachineNames) {
+TEST(DescribedRun, RecognisesMachineNames) {
   EXPECT_EQ(machine_of_words("A100 40GB SXM4")->name, "a100-40");
   EXPECT_EQ(machine_of_words("A100 (8 per node)")->name, "a100");
   EXPECT_EQ(machine_of_words("GB200 (NVL72)")->name, "gb200");

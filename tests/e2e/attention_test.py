@@ -43,7 +43,7 @@ class Attention(ProgramTest):
             EXPECTED.write_text(without_date(done.stdout))
         self.assertEqual(without_date(done.stdout), EXPECTED.read_text())
 
-    def test_bytes_match_a_hand_count(self):
+    def test_bytes_match_hand_computed_values(self):
         records = self.records(*GRID, "--causal", "true,false")
         self.assertEqual(len(records), 24)
         for record in records:

@@ -50,7 +50,7 @@ TEST(DisturbedRun, StatesSpreadAboveTheLimit) {
   EXPECT_EQ(disturbance_of(quiet, {1, 2}, std::nullopt, 2), "");  // too few samples to tell
 }
 
-TEST(DisturbedRun, StatesTracedStepsThatTookLonger) {
+TEST(DisturbedRun, StatesThatTracedStepsTookLonger) {
   StepTrace trace;
   trace.untraced = {1, 1, 1};
   for (const double seconds : {1.2, 1.3}) trace.steps.emplace_back().total = seconds;

@@ -29,7 +29,7 @@ void expect_the_same(const SweepPoint& point) {
   EXPECT_EQ(guarded.record.phases.size(), plain.record.phases.size());
 }
 
-TEST(GuardedDevice, HostAccessDies) {
+TEST(GuardedDevice, HostAccessCrashes) {
   GuardedBackend backend(std::make_shared<KernelTable>(std::vector<Kernel>{}), 1);
   const std::unique_ptr<DeviceMemory> memory = backend.allocate(64);
   std::byte value{1};
@@ -45,7 +45,7 @@ TEST(GuardedDevice, HostAccessDies) {
 
 class GuardedStep : public testing::TestWithParam<std::tuple<const char*, const char*, const char*>> {};
 
-TEST_P(GuardedStep, RunsWithTheSameLosses) {
+TEST_P(GuardedStep, GivesTheSameLosses) {
   const auto& [edition, dtype, mode] = GetParam();
   expect_the_same(point_of(tiny({{"edition", edition}, {"dtype", dtype}, {"mode", mode}})));
 }

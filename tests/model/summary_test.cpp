@@ -140,7 +140,7 @@ TEST(ModelSummary, CountsEachListedParameter) {
   EXPECT_EQ(summary.parameter_count, total);
 }
 
-TEST(ModelSummary, ForwardFlopsMatchPublished) {
+TEST(ModelSummary, ForwardFlopsMatchPublishedNumbers) {
   const std::map<std::string, std::pair<double, double>> tflop{{"small", {0.257, 0.534}},
                                                                {"medium", {0.871, 1.794}},
                                                                {"large", {2.007, 4.111}},

@@ -279,7 +279,7 @@ void expect_exact_on_long_numbers(const Kernel& kernel) {
 TEST_P(MatmulKernel, IsExactOnWideIntegers) { expect_exact_on_long_numbers(GetParam()); }
 TEST_P(AddmmKernel, IsExactOnWideIntegers) { expect_exact_on_long_numbers(GetParam()); }
 
-TEST_P(MatmulKernel, SlowSameBitsForAnyThreadsAndRuns) {
+TEST_P(MatmulKernel, SlowBitsAreTheSameForAnyThreadsAndRuns) {
   const Kernel& kernel = GetParam();
   std::array<std::unique_ptr<cpu::Team>, 3> teams;
   for (size_t i = 0; i < teams.size(); ++i) teams[i] = std::make_unique<cpu::Team>(static_cast<int>(i) + 1);
@@ -453,7 +453,7 @@ int64_t page_faults() {
 }
 
 // After warm-up, a product must not cause page faults, not even in the buffers of a library.
-TEST(MatmulKernels, FaultNoPagesOnceWarm) {
+TEST(MatmulKernels, CauseNoPageFaultsAfterWarmup) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer's own memory faults";
 #endif

@@ -42,16 +42,16 @@ std::string error_of_split(void (*launch)(const KernelCall&), int64_t k) {
                            {.op = &kMatmul, .name = "split", .launch = launch});
 }
 
-TEST(ProductGate, AcceptsThreeTerms) {
+TEST(ProductGate, AcceptsThreeBFloat16Terms) {
   for (const int64_t k : {1, 7, 33, 385}) EXPECT_EQ(error_of_split(launch_split<3, -1>, k), "") << k;
 }
 
-TEST(ProductGate, RejectsTwoTerms) {
+TEST(ProductGate, RejectsTwoBFloat16Terms) {
   for (const int64_t k : {1, 7, 33, 385}) EXPECT_NE(error_of_split(launch_split<2, -1>, k), "") << k;
   EXPECT_THAT(error_of_split(launch_split<2, -1>, 385), HasSubstr("twice that of plain loops"));
 }
 
-TEST(ProductGate, RejectsADroppedProduct) {
+TEST(ProductGate, RejectsAnOmittedProductOfTerms) {
   for (const int64_t k : {1, 7, 33, 385}) {
     EXPECT_NE(error_of_split(launch_split<3, 0>, k), "") << k;
     EXPECT_NE(error_of_split(launch_split<3, 1>, k), "") << k;
@@ -99,7 +99,7 @@ ConformanceCase addmm_row(int64_t k) {
           .plain = plain_addmm};
 }
 
-TEST(LibraryGate, AcceptsAProductThatIsRoundedBeforeItsBias) {
+TEST(LibraryGate, AcceptsRoundingBeforeTheBias) {
   constexpr auto kRounds = launch_addmm<unrounded, as_bfloat16>;
   for (const int64_t k : {7, 33, 385}) {
     EXPECT_EQ(error_by_library(addmm_row(k), DType::kBFloat16, kRounds), "") << k;
@@ -142,7 +142,7 @@ std::string error_of_scaled(const ConformanceCase& row, DType dtype) {
   return conformance_error(point, kernel);
 }
 
-TEST(GradientGate, RejectsAScaleOfOnePercent) {
+TEST(GradientGate, RejectsGradientsOnePercentTooLarge) {
   const Shape shape{1, 2, 33, 20};
   const Operand log_sum_exp{.shape = {1, 2, 33, 1}, .values = Values::kPositive, .dtype = DType::kFloat32};
   const ConformanceCase attention{.op = &kScaledDotProductAttentionBackward,

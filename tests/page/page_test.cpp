@@ -22,7 +22,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(Page, TextsOfRecordsCannotBecomeMarkup) {
+TEST(Page, EscapesTextsOfRecords) {
   PageInput input = five_points();
   const std::string hostile = "</script><script>alert(1)</script><img src=x onerror=alert(2)>{{page.css}}";
   input.records.front().label = hostile;
@@ -103,7 +103,7 @@ TEST(Page, TraceTimesAddUpToTheMedianOfTheirPoint) {
   EXPECT_EQ(trace["roofline"]["peak_flops_per_s"], 1e12);
 }
 
-TEST(Page, NamesPointsByWhatDiffers) {
+TEST(Page, NamesPointsByTheOptionsThatDiffer) {
   const nlohmann::ordered_json page = data_of(five_points());
   EXPECT_EQ(page["axes"].size(), 3U);
   EXPECT_EQ(page["axes"][0]["title"], "context");

@@ -50,7 +50,7 @@ TEST(Autocast, CastsAParameterOnceBeforeItsViews) {
   EXPECT_EQ(graph.value(cast.outputs[0]).annotations.held_by, ":w");  // autocast's cache, until forward ends
 }
 
-TEST(Autocast, CastsAnActivationPerUse) {
+TEST(Autocast, CastsAnActivationForEachUse) {
   Model model;
   const ValueId h = exp(model.build, model.x);
   model.build.output("a", matmul(model.build, h, model.w));

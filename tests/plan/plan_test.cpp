@@ -138,7 +138,7 @@ void expect_sound(const Plan& plan) {
 }
 
 // x (1000 floats) -> a = exp(x) -> b = neg(a) -> c = a + b -> loss = sum(c)
-TEST(Plan, PeakOfAChainMatchesHandCount) {
+TEST(Plan, PeakOfAChainMatchesAHandComputedValue) {
   Builder build;
   const ValueId x = build.source("x", floats({1000}), Role::kInput);
   const ValueId a = exp(build, x);
@@ -281,7 +281,7 @@ TEST(Plan, WorkspaceLivesForItsStep) {
 }
 
 // A value that is held by a variable stays alive until the function ends or the variable is assigned again.
-TEST(Plan, EagerVariableKeepsItsValue) {
+TEST(Plan, EagerVariableKeepsItsValueAlive) {
   const auto peak = [](bool held, bool again) {
     Builder build;
     build.current.frame = "forward";

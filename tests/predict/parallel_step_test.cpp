@@ -140,7 +140,7 @@ TEST(RankBytes, CountsActivationsThatFrameworksKeep) {
   EXPECT_DOUBLE_EQ(saved({.fuses_gate = false}, true) - saved({}, true), 2 * 4 / 2.0);
 }
 
-TEST(RankBytes, ReplicasBucketTheirGradients) {
+TEST(RankBytes, ReplicatedGradientsNeedBuckets) {
   const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
   const StoredTypes buckets{.buckets_gradients = true};
   const auto gathered = [&](Shard shard) {

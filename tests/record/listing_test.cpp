@@ -68,7 +68,7 @@ Record with_every_phase() {
   return record;
 }
 
-TEST_F(ListingTest, WholeRecordsAreExact) { EXPECT_EQ(read(with_every_phase(), Extent::kWhole), with_every_phase()); }
+TEST_F(ListingTest, WholeRecordsRoundTrip) { EXPECT_EQ(read(with_every_phase(), Extent::kWhole), with_every_phase()); }
 
 TEST_F(ListingTest, EveryMetricMatchesTheWholeRecord) {
   for (const char* const pass : {"step", "forward", "backward", "forward_backward", "inference"}) {
@@ -146,14 +146,14 @@ TEST_F(ListingTest, HasTheTimeOfThePassAndMediansOfPhases) {
 }
 
 // Record::main_time shows such a time for the pass.
-TEST_F(ListingTest, UsesTheOnlyTimeWhateverItsName) {
+TEST_F(ListingTest, UsesTheOnlyTimeUnderAnyName) {
   Record whole = sample_record();
   whole.time = {{"evaluation", make_time_stats(std::vector{0.25})}};
   ASSERT_EQ(whole.config.text("pass"), "step");
   EXPECT_EQ(read(whole, Extent::kListed).main_time()->median, 0.25);
 }
 
-TEST_F(ListingTest, ReadsARecordWholeIfNoTimeIsOfThePass) {
+TEST_F(ListingTest, ReadsTheWholeRecordIfThePassHasNoTime) {
   Record record = sample_record();
   record.config.json()["pass"] = "inference";
   EXPECT_EQ(read(record, Extent::kListed), record);
@@ -196,7 +196,7 @@ TEST_F(ListingTest, ListsAnEmptyRecord) {
   EXPECT_EQ(read(record, Extent::kWithConfig), record);
 }
 
-TEST_F(ListingTest, ReadsUnexpectedRowsWhole) {
+TEST_F(ListingTest, ReadsTheWholeRecordOfUnexpectedRows) {
   const fs::path path = directory_ / "store.sqlite";
   Store store = Store::open(path);
   store.append(with_every_phase());

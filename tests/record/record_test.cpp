@@ -263,7 +263,7 @@ TEST(Schema, DocumentedExampleIsARecord) {
   for (const std::string& path : written) EXPECT_TRUE(documented.contains(path)) << "not a key: " << path;
 }
 
-TEST(Metrics, ReadFromTheRecord) {
+TEST(Metrics, AreReadFromTheRecord) {
   Record record = sample_record();
   record.loss_scaling = {
       .first = 65536, .last = 16384, .growths = 0, .backoffs = 2, .skipped_steps = 2, .skipped = {1, 2}};

@@ -117,7 +117,7 @@ TEST(Comparison, AddsUpAnOpOverAllParts) {
   expect_sum(ops, "difference_s");
 }
 
-TEST(Comparison, PassIsTheLastPhase) {
+TEST(Comparison, PhasesTableEndsWithTheWholePass) {
   const Table phases = table_named(answer_of(rounds_of(1.1, 9)), "phases");
   ASSERT_EQ(phases.rows.size(), 3U);
   EXPECT_EQ(cell(phases, 0, "phase"), "forward");

@@ -230,7 +230,7 @@ TEST(Sort, ErrorNamesBadKey) {
   EXPECT_THAT(sort_error_of("median,,model"), HasSubstr("expected a column"));
 }
 
-TEST(Filter, FindsAChangedSizeByItsModelName) {
+TEST(Filter, ModelNameMatchesItsCustomSizes) {
   std::vector<Record> records = stored_records();
   records.resize(2);
   records[0].name = "step/model:small/ctx:256/dtype:float32/mode:eager/layers:2/d_model:512";

@@ -69,7 +69,7 @@ TEST_F(Profile, TextCapsRooflineSharesAt100Percent) {
   EXPECT_THAT(text_of(kernels, {}), HasSubstr(">100 %"));
 }
 
-TEST_F(Profile, ByShapeLayerAndPhaseSplitRows) {
+TEST_F(Profile, SplitsRowsByShapeLayerAndPhase) {
   EXPECT_EQ(view({.view = ProfileView::kKernels}).rows.size(), 3U);
   EXPECT_EQ(view({.view = ProfileView::kKernels, .by = ProfileBy::kShape}).rows.size(), 5U);
   const Table kernels = view({.view = ProfileView::kKernels, .by = ProfileBy::kLayer});
@@ -85,7 +85,7 @@ TEST_F(Profile, ByShapeLayerAndPhaseSplitRows) {
   EXPECT_NEAR(cell(classes, "matmul layers.0", "total_s").get<double>(), 200e-9, 1e-15);
 }
 
-TEST_F(Profile, KnowsWhichViewsCanBeSplit) {
+TEST_F(Profile, OnlySomeViewsCanBeSplit) {
   EXPECT_TRUE(splits(ProfileView::kClasses, ProfileBy::kLayer));
   EXPECT_FALSE(splits(ProfileView::kClasses, ProfileBy::kShape));
   EXPECT_FALSE(splits(ProfileView::kLayers, ProfileBy::kShape));

@@ -111,7 +111,7 @@ RunConfig engine(Mode mode, const char* recompute) {
 
 const VerifyKernels kRaced{[](const std::string&) { return MachineKnowledge(); }};
 
-TEST_P(VerifyEngine, PassesWithTheKernelsThatMeasureFastest) {
+TEST_P(VerifyEngine, PassesWithTheFastestKernels) {
   const auto& [name, mode, recompute] = GetParam();
   const GoldenCase golden = read_golden(golden_path(name));
   const VerifiedFile file = verify_golden(golden, engine(mode, recompute), {}, find_device, kRaced);
@@ -467,7 +467,7 @@ TEST(Verify, RejectsDeviceWithoutValues) {
 }
 
 // Limits the address space, which sanitizers do not support.
-TEST(VerifySlow, RejectsFileBeyondMemory) {
+TEST(VerifySlow, RejectsAFileThatDoesNotFitInMemory) {
   const auto refused = [] {
     const GoldenCase golden = read_golden(golden_path("small_2025"));
     const rlimit limit{2UL << 30U, 2UL << 30U};

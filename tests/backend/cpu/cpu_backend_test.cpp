@@ -109,7 +109,7 @@ TEST(CpuBackend, AllocationsHaveTheRequestedSize) {
   }
 }
 
-TEST(CpuBackend, LaunchesWritesAndReads) {
+TEST(CpuBackend, LaunchComputesOnTransferredMemory) {
   CpuBackend backend({kernel(kDouble, "double")}, 3);
   const auto memory = backend.allocate(3000);
   std::array<float, 200> numbers{};

@@ -10,7 +10,7 @@
 namespace laptime {
 namespace {
 
-TEST(LaunchLoop, SpeedUpIsBoundByWholeRounds) {
+TEST(LaunchLoop, SpeedUpIsLimitedByWholeRounds) {
   const std::vector<LaunchLoop> loops{{80, {}}};
   EXPECT_DOUBLE_EQ(speed_up_bound(loops, 1), 1);
   EXPECT_DOUBLE_EQ(speed_up_bound(loops, 8), 8);
@@ -19,7 +19,7 @@ TEST(LaunchLoop, SpeedUpIsBoundByWholeRounds) {
   EXPECT_DOUBLE_EQ(largest_unit_share(loops), 1.0 / 80);
 }
 
-TEST(LaunchLoop, SpeedUpIsBoundByTheLargestUnit) {
+TEST(LaunchLoop, SpeedUpIsLimitedByTheLargestUnit) {
   const std::vector<LaunchLoop> loops{{100, {.flops = 1, .largest = 2}}};
   EXPECT_DOUBLE_EQ(speed_up_bound(loops, 32), 32);
   EXPECT_DOUBLE_EQ(speed_up_bound(loops, 64), 50);

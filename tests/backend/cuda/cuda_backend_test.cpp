@@ -47,7 +47,7 @@ TEST_F(Cuda, FindsTheCard) {
   EXPECT_EQ(card.uuid.size(), 32U);
 }
 
-TEST_F(Cuda, AllocationsAreInitializedAndCounted) {
+TEST_F(Cuda, AllocationsAreInitialisedAndCounted) {
   const auto backend = open();
   auto zeros = backend->allocate(400);
   EXPECT_THAT(floats_of(*backend, *zeros, 100), Each(0.0F));
