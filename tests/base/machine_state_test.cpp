@@ -41,7 +41,7 @@ TEST(MachineCounters, MissingFilesLeaveFieldsEmpty) {
   EXPECT_FALSE(state.throttled_seconds);
   EXPECT_FALSE(state.waiting_seconds);
   EXPECT_FALSE(state.load);
-  EXPECT_TRUE(state.minor_faults);  // from the kernel, not from a file
+  EXPECT_TRUE(state.minor_faults);  // read by a system call, not from a file
 }
 
 TEST(MachineCounters, CountPageFaultsOfThisProcess) {

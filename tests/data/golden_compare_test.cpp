@@ -1,4 +1,4 @@
-// The comparison rule of golden files at its limits, checked by hand.
+// Tests the comparison rule of golden files at its limits, against hand-computed values.
 #include "data/golden_compare.h"
 
 #include <gtest/gtest.h>

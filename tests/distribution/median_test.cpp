@@ -1,4 +1,4 @@
-// Order statistics checked by hand.
+// Tests order statistics against hand-computed values.
 #include "distribution/median.h"
 
 #include <gtest/gtest.h>

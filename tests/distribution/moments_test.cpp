@@ -1,4 +1,4 @@
-// Mean, deviations and autocorrelation checked by hand.
+// Tests mean, deviations and autocorrelation against hand-computed values.
 #include "distribution/moments.h"
 
 #include <gtest/gtest.h>

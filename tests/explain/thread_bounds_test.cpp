@@ -1,4 +1,4 @@
-// How the work of kernels is divided among threads.
+// Upper bounds on the speed-up of kernels and steps with several threads.
 #include "explain/thread_bounds.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// fold_addends folds a sum into the op that produces one of its operands, if the conditions below hold.
+// fold_addends: sums that are folded into the op that produces an operand, and sums that are kept.
 #include "passes/fold_addends.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// fold_casts folds a cast into the op before or after it, if the conditions below hold.
+// fold_casts: casts that are folded into the op before or after them, and casts that are kept.
 #include "passes/fold_casts.h"
 
 #include <gmock/gmock.h>

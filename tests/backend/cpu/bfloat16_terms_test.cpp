@@ -183,7 +183,7 @@ TEST(SplitProduct, HandlesCancellation) {
   EXPECT_LE(largest_error(factors), bound(200));
 }
 
-// Down to 2^-103 a number, for example 1e-30, is the exact sum of its terms. Below that, terms smaller than 2^-126
+// Numbers of at least 2^-103, for example 1e-30, are exact sums of their terms. For smaller numbers, terms below 2^-126
 // count as zero. The error of a product is then at most 2^-126 times the other factor, however small the product is.
 TEST(SplitProduct, LosesTermsBelowTheSmallestNormalNumber) {
   const int tiny = static_cast<int>(std::floor(std::log2(1e-30)));
@@ -191,13 +191,13 @@ TEST(SplitProduct, LosesTermsBelowTheSmallestNormalNumber) {
   const int below = static_cast<int>(std::floor(std::log2(1e-36)));
   const Factors factors = random_factors(64, below, 0, 0);
   const double error = largest_error(factors);
-  EXPECT_GT(error, 1e-4);  // outside the bound
+  EXPECT_GT(error, 1e-4);  // the usual bound does not hold
   const std::vector<float> c = factors.product();
   for (int64_t i = 0; i < factors.m; ++i) {
     for (int64_t j = 0; j < factors.n; ++j) {
-      double partners = 0;  // sum of the other factors of numbers below the range
+      double partners = 0;  // sum of the factors that multiply numbers below the range
       for (int64_t x = 0; x < factors.k; ++x) partners += std::abs(factors.b_at(x, j));
-      // 3 x 2^-126: at most two terms of a factor are lost, and sums of products below 2^-126.
+      // A factor loses at most two terms, and sums of products below 2^-126 are lost: at most 3 x 2^-126 in total.
       EXPECT_LE(std::abs(c[static_cast<size_t>(i * factors.n + j)] - factors.exact(i, j)),
                 3 * 0x1p-126 * (partners + static_cast<double>(factors.k)));
     }
