@@ -51,12 +51,12 @@ class ComparePoints(CompareTest):
             self.assertAlmostEqual(sum(row[column] for row in rows[:-1]), rows[-1][column], delta=1e-12)
         self.assertEqual(rows[-2]["part"], "everything else")
 
-    def test_a_point_does_not_differ_from_itself(self):
+    def test_comparing_a_point_with_itself_finds_no_difference(self):
         report = self.compared(*PREDICTED, "--again")
         whole = report["tables"]["phases"][-1]
         self.assertEqual((whole["ratio"], whole["verdict"], report["findings"]), (1, "same", []))
 
-    def test_exit_codes_for_ci(self):
+    def test_exit_code_tells_ci_the_verdict(self):
         slower = [*PREDICTED, "--delay", "none,matmul=10us"]
         done = self.run_points(*slower, "--fail-above", "2%")
         self.assertEqual(done.returncode, 1)

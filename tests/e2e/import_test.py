@@ -73,7 +73,7 @@ class Import(ProgramTest):
         self.assertEqual(others[2:], [others[2]] * 2)
         self.assertNotEqual(others[2], runs[2])
 
-    def test_keeps_which_records_a_run_resumed(self):
+    def test_keeps_the_records_that_a_run_resumed(self):
         done = self.laptime("bench", "--store", self.other, *PREDICTED, *ONE_STEP, "--seed", "1,2", "--resume")
         self.assert_ok(done)
         for _ in range(2):

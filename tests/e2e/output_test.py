@@ -22,7 +22,7 @@ class Output(ProgramTest):
         self.assertIn("[2/2] ctx 16: ", done.stderr)
         self.assertNotIn("\x1b", done.stdout + done.stderr)
 
-    def test_other_formats_move_the_table_to_stderr(self):
+    def test_with_other_formats_the_table_goes_to_stderr(self):
         records = {}
         for form in ("json", "jsonl", "csv", "markdown"):
             done = self.bench(*TWO_POINTS, "--output", form)

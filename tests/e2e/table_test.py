@@ -35,7 +35,7 @@ class Table(ProgramTest):
             self.assertIn("too many", text)
             self.assertNotIn("..", text.replace(" ..", ""))
 
-    def test_the_variable_columns_sets_the_width_of_a_pipe(self):
+    def test_environment_variable_columns_sets_the_width_of_a_pipe(self):
         self.assert_ok(self.bench(*MODEL, "--device", "h100", "--context", "8,16"))
         widths = {}
         for columns in ("80", "", "nonsense"):
