@@ -126,7 +126,7 @@ TEST(LargestTensors, MergesEqualLayers) {
   EXPECT_EQ(scores->alive_at_peak, 2);
 }
 
-TEST(MemoryFindings, PeakStatesPlaceAndFit) {
+TEST(MemoryFindings, PeakStatesItsLocationAndWhetherItFits) {
   const Finding peak = one(memory_findings(held_record(), two_layers()), "memory_peak");
   EXPECT_EQ(peak.integer("bytes"), 4372);
   EXPECT_EQ(peak.integer("requested_bytes"), 4158);

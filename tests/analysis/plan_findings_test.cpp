@@ -31,7 +31,7 @@ TEST(TrainingTime, CountsStepsAndSeconds) {
   EXPECT_EQ(found->trust, FindingTrust::kMeasured);
 }
 
-TEST(TrainingTime, CostsFollowFromTheTime) {
+TEST(TrainingTime, CostIsTimeTimesHourlyPrice) {
   const auto found = training_time(measured(3.6), {.tokens = 1024e3, .price_per_hour = 2.5});
   ASSERT_TRUE(found.has_value());
   EXPECT_DOUBLE_EQ(found->number("price"), 2.5);
@@ -46,7 +46,7 @@ TEST(TrainingTime, CountsEpochsOfTheData) {
   EXPECT_EQ(found->number("steps"), 20);
 }
 
-TEST(TrainingTime, ComesFromAPrediction) {
+TEST(TrainingTime, UsesThePredictionIfNothingWasMeasured) {
   Record record = measured(0);
   record.time.clear();
   record.prediction.time["step"] = 2;
@@ -66,7 +66,7 @@ TEST(TrainingTime, ReportsTheEnergyThatASensorMeasured) {
   EXPECT_DOUBLE_EQ(training_time(record, {.tokens = 10'240})->number("kwh"), 10 * 720 / 3.6e6);
 }
 
-TEST(TrainingTime, NeedsAStepWithATime) {
+TEST(TrainingTime, NeedsATimedTrainingStep) {
   Record record = measured(1);
   record.config.json()["pass"] = "forward";
   EXPECT_FALSE(training_time(record, {.tokens = 1e6}).has_value());

@@ -80,7 +80,7 @@ TEST(Speedup, ComparesOnlyWithinARun) {
   EXPECT_FALSE(speedups_of(records).speedup(records[1], ""));
 }
 
-TEST(Speedup, IsANumberForEveryVerdict) {
+TEST(Speedup, IsReportedForEveryVerdict) {
   std::vector<Record> records = stored_records();
   records.resize(2);
   for (const char* const rating : {"stable", "noisy", "untested", "unstable", "no_steady_state"}) {

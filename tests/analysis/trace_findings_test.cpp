@@ -69,7 +69,7 @@ TEST_F(TraceFindings, BoundsAreUnknownWithoutRates) {
   EXPECT_EQ(one("rates").kind, "");
 }
 
-TEST_F(TraceFindings, SmallOperandsStayInTheCache) {
+TEST_F(TraceFindings, ClassWithLittleTrafficIsInCache) {
   trace_.bandwidth = 8e9;
   EXPECT_TRUE(one("class_share", "softmax").values.json().at("in_cache").get<bool>());
   trace_.cache_bytes = 3000;  // smaller than the traffic of softmax
@@ -206,7 +206,7 @@ TEST_F(TraceFindings, AttributesCastCostToTheTypeThatCastsMore) {
   EXPECT_NEAR(cost.number("cast_share"), 100.0 / 1700, 1e-12);
 }
 
-TEST_F(TraceFindings, FindingsAreJsonWithTheirTrust) {
+TEST_F(TraceFindings, JsonContainsTheTrustLevel) {
   const Json json = to_json(one("phase_time", "backward"));
   EXPECT_EQ(json.at("kind"), "phase_time");
   EXPECT_EQ(json.at("subject"), "backward");

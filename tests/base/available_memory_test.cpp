@@ -1,4 +1,4 @@
-// The bound on memory, from its parts and on this machine.
+// The bound on available memory, computed from made-up limits and on this machine.
 #include "base/available_memory.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kGiB = int64_t{1} << 30U;
 
-TEST(SmallestBound, NamesTheBoundAndItsArithmetic) {
+TEST(SmallestBound, NamesTheBoundAndHowItIsComputed) {
   MemoryBounds bounds;
   EXPECT_FALSE(smallest_bound(bounds).bytes);
   EXPECT_TRUE(smallest_bound(bounds).holds(8 * kGiB));
@@ -44,7 +44,7 @@ TEST(SmallestBound, NamesTheBoundAndItsArithmetic) {
   EXPECT_EQ(smallest_bound(bounds).bound_by, "the data limit (ulimit -d): 2.000 GiB - 512.0 MiB in use");
 }
 
-TEST(SmallestBound, ReservesRoomOnlyInTheAddressSpace) {
+TEST(SmallestBound, ReserveReducesOnlyTheAddressSpaceLimit) {
   MemoryBounds bounds;
   bounds.mem_available = 2 * kGiB;
   bounds.reserve = kGiB;
@@ -63,7 +63,7 @@ TEST(SmallestBound, IsNeverNegative) {
   EXPECT_EQ(smallest_bound(bounds).bytes, 0);
 }
 
-TEST(MemoryBounds, ReadFromFiles) {
+TEST(MemoryBounds, AreReadFromFiles) {
   const FakeRoot root;
   EXPECT_FALSE(read_memory_bounds(root.path()).mem_available);
   root.write("proc/meminfo", "MemTotal: 100 kB\nMemAvailable:   64 kB\n");

@@ -139,7 +139,7 @@ TEST(CpuQuota, ReadsVersion1Quota) {
   EXPECT_EQ(cpu_quota(cgroups_of("cpu", root.path())), 0.5);
 }
 
-TEST(ThrottlingCounters, SumTheTree) {
+TEST(ThrottlingCounters, AddUpOverAncestorGroups) {
   const FakeRoot root;
   root.write("proc/self/cgroup", "0::/a/b\n");
   root.write("proc/self/mountinfo", kMountVersion2);

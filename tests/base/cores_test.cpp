@@ -1,4 +1,4 @@
-// How many threads a point gets, on made-up machines.
+// The default number of threads on made-up machines.
 #include "base/cores.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Instruction sets: their names, and which of them this machine can run.
+// Instruction sets: their names, and the sets that this machine can run.
 #include "base/isa.h"
 
 #include <gtest/gtest.h>

@@ -8,7 +8,7 @@
 namespace laptime {
 namespace {
 
-TEST(JsonSize, CountsOutsideStrings) {
+TEST(JsonSize, CountsDepthAndKeysOutsideStrings) {
   const auto expect = [](std::string_view text, size_t depth, size_t keys) {
     const JsonSize size = json_size(text);
     EXPECT_EQ(size.depth, depth) << text;

@@ -34,17 +34,17 @@ TEST(MachineCounters, ReadProcFiles) {
   EXPECT_EQ(state.load, 1.5);
 }
 
-TEST(MachineCounters, MissingFilesAreEmptyFields) {
+TEST(MachineCounters, MissingFilesLeaveFieldsEmpty) {
   const FakeRoot root;
   const MachineState state = MachineCounters(root.path()).read();
   EXPECT_FALSE(state.stolen_seconds);
   EXPECT_FALSE(state.throttled_seconds);
   EXPECT_FALSE(state.waiting_seconds);
   EXPECT_FALSE(state.load);
-  EXPECT_TRUE(state.minor_faults);  // from the kernel, not from a file
+  EXPECT_TRUE(state.minor_faults);  // read by a system call, not from a file
 }
 
-TEST(MachineCounters, SeePageFaultsOfThisProcess) {
+TEST(MachineCounters, CountPageFaultsOfThisProcess) {
   const MachineCounters counters;
   const MachineState before = counters.read();
   constexpr size_t kBytes = size_t{8} << 20U;
@@ -87,7 +87,7 @@ TEST(Change, SubtractsCountersAndKeepsTheLoad) {
   EXPECT_EQ(grown.minor_faults, 30);
   EXPECT_EQ(grown.major_faults, 0);
   EXPECT_EQ(grown.involuntary_switches, 0);
-  EXPECT_FALSE(grown.throttled_periods);  // unknown before
+  EXPECT_FALSE(grown.throttled_periods);  // the first reading lacks it
   EXPECT_EQ(grown.load, 2);
 }
 

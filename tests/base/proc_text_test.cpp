@@ -1,4 +1,4 @@
-// Parsers of the kernel's text files, with files of several machines and malformed ones.
+// Parsers of text files in /proc and /sys, with files of several machines and malformed files.
 #include "base/proc_text.h"
 
 #include <gtest/gtest.h>

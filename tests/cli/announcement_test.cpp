@@ -89,7 +89,7 @@ TEST(Announcement, EstimatesFromFewLaunchesHaveARange) {
   EXPECT_TRUE(time_left({known}, {expected[0]}).estimate(0, {}, Seconds{0}));
 }
 
-TEST(Announcement, OmitsPredictions) {
+TEST(Announcement, IsEmptyForPredictedPoints) {
   const SweepPoint point = test::point_of(kTiny, {{"device", "roofline:h100"}});
   EXPECT_EQ(announcement({point}, expected_points({point}, test::known(MachineKnowledge{}))), "");
 }

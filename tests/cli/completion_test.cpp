@@ -93,7 +93,7 @@ TEST(Completion, ContinuesAListAfterItsLastValue) {
   EXPECT_THAT(candidates({"bench", "--output", "csv,"}), IsEmpty());  // this option takes one value
 }
 
-TEST(Completion, OffersWordsThatReplaceNumbersAndNames) {
+TEST(Completion, OffersKeywordsOfOptionValues) {
   EXPECT_THAT(candidates({"bench", "--threads", ""}), ElementsAre("auto"));
   EXPECT_THAT(candidates({"bench", "--clip-norm", ""}), ElementsAre("none"));
   EXPECT_THAT(candidates({"bench", "--batch", ""}), IsEmpty());
@@ -112,7 +112,7 @@ TEST(Completion, OffersFiles) {
   EXPECT_FALSE(takes_files({"list", ""}));
 }
 
-TEST(Completion, CompletesPositionalWords) {
+TEST(Completion, CompletesPositionalArguments) {
   for (const ListTopic& topic : list_topics()) EXPECT_THAT(candidates({"list", ""}), Contains(std::string(topic.name)));
   for (const ExportFormat& format : export_formats())
     EXPECT_THAT(candidates({"export", ""}), Contains(std::string(format.name)));
@@ -135,13 +135,13 @@ TEST(Completion, CompletesFilters) {
   EXPECT_FALSE(completions_of(std::vector<std::string>{"show", "swe"}).files);
 }
 
-TEST(Completion, LinesHaveTheMeaningAfterATab) {
+TEST(Completion, LinesSeparateTheDescriptionByATab) {
   EXPECT_THAT(completion_lines(completions_of(std::vector<std::string>{"bench", "--conf"})),
               AllOf(testing::StartsWith("--config\ta built-in sweep"), testing::EndsWith("\n")));
   EXPECT_EQ(completion_lines({.words = {{"none"}}, .files = true}), "none\n:files\n");
 }
 
-TEST(Placeholder, CapitalsStandForSomethingElse) {
+TEST(Placeholder, UppercaseWordsAreNotCompleted) {
   EXPECT_THAT(names_of(words_of_placeholder("FILE|none")), ElementsAre("none"));
   EXPECT_TRUE(words_of_placeholder("FILE|none").files);
   EXPECT_THAT(names_of(words_of_placeholder("none|every=K")), ElementsAre("none", "every="));
@@ -163,7 +163,7 @@ TEST(ManPage, NamesEveryCommandAndExplainsEverySweepOption) {
 }
 
 // Text from a table must not be read as a roff request.
-TEST(ManPage, OnlyKnownRequestsBeginLines) {
+TEST(ManPage, ContainsOnlyKnownRoffRequests) {
   const std::set<std::string> known{".TH", ".nh", ".ad", ".SH", ".SS", ".TP", ".PP", ".br", ".EX", ".EE"};
   const std::string page = man_page();
   for (size_t at = 0; at < page.size(); at = page.find('\n', at) + 1) {

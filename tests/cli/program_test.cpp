@@ -315,7 +315,7 @@ TEST(Args, LongExamplesAreContinuedWithBackslashes) {
   EXPECT_THAT(program_help(80), Not(HasSubstr(std::string(program_example()))));
 }
 
-TEST(Args, WordsOfOtherProgramsHaveHints) {
+TEST(Args, OptionsOfOtherProgramsHaveHints) {
   EXPECT_THAT(refusal("bench --export-json a.json"), HasSubstr("--output json --output-file FILE"));
   EXPECT_THAT(refusal("bench --output html"), HasSubstr("laptime report --last --html FILE"));
   EXPECT_THAT(refusal("plot"), HasSubstr("laptime report --last --html FILE"));
@@ -445,7 +445,7 @@ TEST(Args, ErrorsNameTheMistake) {
 }
 
 // Any words parse as a command or throw Error.
-TEST(Args, SlowSurvivesAnyWords) {
+TEST(Args, SlowRandomArgumentsParseOrThrowError) {
   std::vector<std::string> pool{"bench",  "explain", "verify",  "show",  "list",     "help", "--",   "-",    "--help",
                                 "-h",     "=",       "--=",     "--x=y", "-1",       "1,2",  ",",    "auto", "none",
                                 "true",   "small",   "{model}", "[",     "[a,b]",    "\"",   "'",    "\n",   "",

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(SpokenPoints, LeaveOutSharedWords) {
+TEST(SpokenPoints, OmitWhatAllPointsShare) {
   const SweepPoint small = test::point_of({{"model", "small"}, {"context", "16"}, {"threads", "1"}});
   const SweepPoint medium = test::point_of({{"model", "medium"}, {"context", "16"}, {"threads", "1"}});
   EXPECT_THAT(spoken_points({small, medium}), testing::ElementsAre("small", "medium"));
@@ -26,7 +26,7 @@ TEST(ProgressText, NamesPointStageStepAndTimeLeft) {
   EXPECT_EQ(progress_text(0, 1, "a", {"steps", 4, 0, 0.5}, std::nullopt), "[1/1] a: steps, step 4, 500.0 ms each");
 }
 
-TEST(ProgressText, TimesAreRough) {
+TEST(ProgressText, RoundsTimes) {
   EXPECT_EQ(rough_time(Seconds(0.2)), "1 s");
   EXPECT_EQ(rough_time(Seconds(600)), "10 min");
   EXPECT_EQ(rough_time(Seconds(3 * 3600 + 1800)), "3.5 h");
@@ -46,7 +46,7 @@ TEST(ProgressLine, ShortensTheNameOnANarrowTerminal) {
   EXPECT_THAT(written(), HasSubstr("[1/2] step/model:sma...: steps, step 4 of 15, 500.0 ms each"));
 }
 
-TEST(ProgressLine, WithoutATerminalReportsEachPointAndThenOccasionally) {
+TEST(ProgressLine, WithoutATerminalLimitsLinesForEachPoint) {
   ProgressLine line(captured(false, 0));
   line.show(0, "first", Seconds(0));
   line.show(0, "too soon", Seconds(5));

@@ -1,4 +1,4 @@
-// Plans of several ranks, and the search for the fastest.
+// Plans of steps on several ranks, and the search for the fastest plan.
 #include "cluster/parallel_plan.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ ParallelChoice choice(int64_t ranks, int64_t tensor = 1, Shard shard = Shard::kP
   return choice;
 }
 
-TEST(ParallelPlan, RefusesRanksThatLeaveARest) {
+TEST(ParallelPlan, RejectsCountsThatDoNotDivide) {
   SharePlans plans;
   const auto refusal = [&](const ParallelChoice& one) {
     return plan_parallel(step(), Program::kMegatron, one, plans).refusal;
@@ -40,7 +40,7 @@ TEST(ParallelPlan, RefusesRanksThatLeaveARest) {
   EXPECT_THAT(refusal(choice(8, 3)), HasSubstr("ranks (8) must be divisible"));
 }
 
-TEST(ParallelPlan, MoreRanksTakeLessTimeAndBytes) {
+TEST(ParallelPlan, MoreRanksReduceTimeAndMemory) {
   SharePlans plans;
   const ParallelPlan few = plan_parallel(step(), Program::kMegatron, choice(8), plans);
   const ParallelPlan many = plan_parallel(step(), Program::kMegatron, choice(64), plans);
@@ -49,7 +49,7 @@ TEST(ParallelPlan, MoreRanksTakeLessTimeAndBytes) {
   EXPECT_LT(many.bytes.total(), few.bytes.total());
 }
 
-TEST(ParallelPlan, RemedyMakesAStepFit) {
+TEST(ParallelPlan, SuggestsShardingIfAStepDoesNotFit) {
   SharePlans plans;
   const ParallelChoice dear = choice(8, 1, Shard::kNone);
   ASSERT_FALSE(plan_parallel(step(), Program::kMegatron, dear, plans).fits());
@@ -65,7 +65,7 @@ TEST(ParallelPlan, BestIsTheFastestThatFits) {
   EXPECT_THAT(json_of(best_answer(found, {}))["tables"]["next"].size(), 3U);
 }
 
-TEST(Prices, AreOfKnownMachines) {
+TEST(Prices, MustBeNumbersForKnownMachines) {
   EXPECT_EQ(parse_prices("h100 = 2.5\n", "p.toml").at("h100"), 2.5);
   EXPECT_THROW(parse_prices("h100 = \"2\"\n", "p.toml"), Error);
   try {

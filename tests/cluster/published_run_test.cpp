@@ -1,4 +1,4 @@
-// The table of published runs, and how its words are understood.
+// Reads tables of published runs and interprets the text of their cells.
 #include "cluster/published_run.h"
 
 #include <gmock/gmock.h>
@@ -40,7 +40,7 @@ std::string error_of(const std::string& text) {
   return "no error";
 }
 
-TEST(PublishedRun, RefusesMalformedTables) {
+TEST(PublishedRun, RejectsMalformedTables) {
   EXPECT_THAT(error_of("id,hardwar\n"), HasSubstr("t.csv:1: unknown column 'hardwar'"));
   EXPECT_THAT(error_of("id,id\n"), HasSubstr("occurs twice"));
   EXPECT_THAT(error_of("id,source\n"), HasSubstr("the column 'source_commit_or_date' is missing"));
@@ -50,7 +50,7 @@ TEST(PublishedRun, RefusesMalformedTables) {
   EXPECT_THAT(error_of(text), HasSubstr("t.csv:2: value: 'fast' is not a positive number"));
 }
 
-TEST(PublishedRun, ReadsTablesOfFigures) {
+TEST(PublishedRun, ReadsTablesOfTimes) {
   const std::vector<PublishedRun> runs = parse_published_runs(
       "source,hardware,software,edition,model,context_length,batch_size,pass,mode,dtype,arithmetic,certainty,warmup,"
       "steps,"
@@ -84,24 +84,24 @@ TEST(DescribedRun, ReadsLayoutModelAndBatch) {
   EXPECT_EQ(run.step.checkpointing, Checkpointing::kFull);
   EXPECT_DOUBLE_EQ(run.step.network_bandwidth, 200e9);
   EXPECT_EQ(run.counted_attention, CountedAttention::kCausal);
-  EXPECT_LT(run.counted_parameters, run.step.parameters);  // a product reads no embedding
+  EXPECT_LT(run.counted_parameters, run.step.parameters);  // the embedding is not part of a matrix product
 }
 
-TEST(DescribedRun, SaysWhyARunCannotBePredicted) {
+TEST(DescribedRun, StatesWhyARunCannotBePredicted) {
   EXPECT_THAT(described(row("H100 80GB", "TPU v5p")).refusal, HasSubstr("no machine file describes 'TPU v5p'"));
   EXPECT_THAT(described(row("Llama 3 70B", "Mixtral 8x7B")).refusal, HasSubstr("mixtures of experts"));
   EXPECT_THAT(described(row("tp=4", "tp=3")).refusal, HasSubstr("no multiple"));
   EXPECT_THAT(described(row(",megatron,", ",xla (jax pax),")).refusal, HasSubstr("XLA"));
 }
 
-TEST(DescribedRun, UnstatedLayoutIsTheLeastThatFits) {
+TEST(DescribedRun, UnstatedLayoutIsTheSmallestThatFits) {
   const DescribedRun run = described(row("tp=4 pp=4 cp=2 vp=5", "not stated"));
   ASSERT_EQ(run.refusal, "");
   EXPECT_GT(run.step.layout.tensor * run.step.layout.pipeline, 1);  // 70B parameters do not fit one GPU
   EXPECT_LE(bytes_of(run).total(), static_cast<double>(machine_of(run).memory));
 }
 
-TEST(StoredTypes, FollowTheWordsOfTheProgram) {
+TEST(StoredTypes, DependOnTheDescribedProgram) {
   const auto stored = [](std::string_view mode) {
     return stored_types(described(row(",megatron,", fmt::format(",{},", mode))));
   };
@@ -112,7 +112,7 @@ TEST(StoredTypes, FollowTheWordsOfTheProgram) {
   EXPECT_FALSE(eager.keeps_master);
   EXPECT_TRUE(eager.buckets_gradients);
   EXPECT_EQ(eager.norm_bytes, 10);
-  EXPECT_EQ(eager.logit_bytes, 18);  // the vocabulary is divided
+  EXPECT_EQ(eager.logit_bytes, 18);  // the vocabulary is sharded
   const StoredTypes nanotron = stored("nanotron eager");
   EXPECT_TRUE(nanotron.keeps_master && nanotron.gathers_inputs && nanotron.balances_stages);
   EXPECT_EQ(nanotron.norm_bytes, 4);
@@ -127,7 +127,7 @@ TEST(StoredTypes, FollowTheWordsOfTheProgram) {
   EXPECT_EQ(stored("thunder (nvfuser)").norm_bytes, 8);
 }
 
-TEST(DescribedRun, FindsTheMachineOfWords) {
+TEST(DescribedRun, RecognisesMachineNames) {
   EXPECT_EQ(machine_of_words("A100 40GB SXM4")->name, "a100-40");
   EXPECT_EQ(machine_of_words("A100 (8 per node)")->name, "a100");
   EXPECT_EQ(machine_of_words("GB200 (NVL72)")->name, "gb200");
@@ -136,7 +136,7 @@ TEST(DescribedRun, FindsTheMachineOfWords) {
   EXPECT_EQ(machine_of_words("a GPU"), nullptr);
 }
 
-TEST(PredictedRun, QuantitiesOfOneRunAgree) {
+TEST(PredictedRun, QuantitiesOfOneRunAreConsistent) {
   const PredictedRuns predicted =
       predict_runs({row(), row("tokens_per_s_per_gpu,900", "step_time_s,20"), row("tokens_per_s_per_gpu", "mfu"),
                     row("tokens_per_s_per_gpu", "tokens_per_s"), row("tokens_per_s_per_gpu", "joules")});
@@ -152,7 +152,7 @@ TEST(PredictedRun, QuantitiesOfOneRunAgree) {
   EXPECT_GT(*first.high, *first.predicted);
 }
 
-TEST(PredictedRun, FlaggedFiguresStandApart) {
+TEST(PredictedRun, FlaggedRunsHaveTheirOwnTable) {
   const PredictedRuns predicted = predict_runs({row(), row("causal attention", "FLAG causal attention")});
   const Json json = json_of(published_answer(predicted, "t.csv", false));
   EXPECT_EQ(json["tables"]["published"].size(), 1U);

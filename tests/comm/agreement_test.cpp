@@ -11,7 +11,7 @@
 namespace laptime::test {
 namespace {
 
-TEST(Agreement, EveryRankHasTheTextOfRank0) {
+TEST(Agreement, BroadcastGivesEveryRankTheTextOfRank0) {
   run_ranks(4, [](LocalGroup& group) {
     const std::string own = group.rank() == 0 ? std::string(100'000, 'x') : "another";
     EXPECT_EQ(broadcast(group, own), std::string(100'000, 'x'));
@@ -19,7 +19,7 @@ TEST(Agreement, EveryRankHasTheTextOfRank0) {
   });
 }
 
-TEST(Agreement, TextsAreGatheredInTheOrderOfRanks) {
+TEST(Agreement, GathersTextsInRankOrder) {
   run_ranks(3, [](LocalGroup& group) {
     const std::vector<std::string> expected{"", "1", "22"};
     EXPECT_EQ(gather(group, std::string(static_cast<size_t>(group.rank()), static_cast<char>('0' + group.rank()))),

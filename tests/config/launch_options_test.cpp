@@ -1,4 +1,4 @@
-// Words of launchers, and parts of sweeps.
+// Commands of launchers, and parts of sweeps.
 #include "config/launch_options.h"
 
 #include <gmock/gmock.h>
@@ -26,13 +26,13 @@ std::string refusal_of(const Function& function) {
   return "";
 }
 
-TEST(Launcher, IsSplitAsAShellSplitsIt) {
+TEST(Launcher, IsSplitLikeAShellCommand) {
   EXPECT_THAT(words_of("srun -N1  -n1 --exclusive"), ElementsAre("srun", "-N1", "-n1", "--exclusive"));
   EXPECT_THAT(words_of("sh -c '\"$@\" 2>log' sh"), ElementsAre("sh", "-c", "\"$@\" 2>log", "sh"));
   EXPECT_THAT(words_of(" env A=\"b c\" '' "), ElementsAre("env", "A=b c", ""));
 }
 
-TEST(Launcher, RejectsWhatIsNoCommand) {
+TEST(Launcher, RejectsEmptyCommandsAndOpenQuotes) {
   EXPECT_THAT(refusal_of([] { words_of("sh -c 'exec"); }), HasSubstr("a quote in 'sh -c 'exec' is not closed"));
   EXPECT_THAT(refusal_of([] { words_of("  "); }), HasSubstr("no command"));
   EXPECT_THAT(refusal_of([] { words_of("''"); }), HasSubstr("no command"));
@@ -48,7 +48,7 @@ TEST(Launcher, AsksSlurmForAWholeNode) {
 
 SweepPart part_of(std::string_view text, const SlurmJob& job = {}) { return parse_part("--part", text, job); }
 
-TEST(Part, PartsTogetherAreTheWhole) {
+TEST(Part, PartsCoverEachPointOnce) {
   for (size_t point = 0; point < 20; ++point) {
     int has = 0;
     for (int64_t k = 1; k <= 3; ++k) has += SweepPart{k, 3}.has(point) ? 1 : 0;
@@ -58,19 +58,19 @@ TEST(Part, PartsTogetherAreTheWhole) {
   EXPECT_EQ(part_of("1/1"), (SweepPart{1, 1}));
 }
 
-TEST(Part, RejectsWhatIsNoPart) {
+TEST(Part, RejectsMalformedParts) {
   for (const char* const text : {"5/4", "0/4", "-1/4", "1/0", "1", "/", "1/", "a/b", "1/2/3", "1/99999999999", ""})
     EXPECT_THAT(refusal_of([&] { part_of(text); }), HasSubstr("is not a part; give k/n")) << text;
 }
 
-TEST(Part, IsTheTaskOfAJobArray) {
+TEST(Part, SlurmJobArrayTaskSelectsThePart) {
   EXPECT_EQ(part_of("slurm", {.task_id = "3", .task_min = "1", .task_count = "4"}), (SweepPart{3, 4}));
   EXPECT_EQ(part_of("slurm", {.task_id = "0", .task_min = "0", .task_count = "4"}), (SweepPart{1, 4}));
   EXPECT_THAT(refusal_of([] { part_of("slurm"); }), HasSubstr("not a task of a job array"));
 }
 
-TEST(Part, RefusesArraysWithGaps) {
-  // --array=3, which runs one task of a larger array again, and --array=1,5.
+TEST(Part, RejectsJobArraysWithGaps) {
+  // --array=3, which repeats one task of a larger array, and --array=1,5.
   for (const SlurmJob& job : {SlurmJob{.task_id = "3", .task_min = "3", .task_count = "1"},
                               SlurmJob{.task_id = "5", .task_min = "1", .task_count = "2"}})
     EXPECT_THAT(refusal_of([&] { part_of("slurm", job); }), HasSubstr("numbered from 0 or 1 without gaps"));

@@ -1,4 +1,4 @@
-// DataSheet files: the shipped ones, and errors for invalid ones.
+// Data sheet files: the shipped files are valid, and invalid files give errors.
 #include "config/machine.h"
 
 #include <gmock/gmock.h>
@@ -67,7 +67,7 @@ TEST(DataSheet, ReachedRatesMustBeCompleteOrAbsent) {
   EXPECT_THAT(error_of(text), HasSubstr("1.9 of the data sheet is impossible"));
 }
 
-TEST(DataSheet, LinksStandTogether) {
+TEST(DataSheet, LinkFieldsMustBeCompleteOrAbsent) {
   EXPECT_EQ(parse_machine(kPaper, "paper.toml").link_devices, 0);
   std::string text = std::string(kPaper) + "link_bandwidth = 300e9\nlink_devices = 8\nnetwork_bandwidth = 200e9\n";
   EXPECT_THAT(error_of(text), HasSubstr("link_bandwidth is given without link_latency; give all of "));

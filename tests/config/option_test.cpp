@@ -29,7 +29,7 @@ std::string refusal(std::string_view flag, std::string_view text) {
   return "";
 }
 
-TEST(Synonyms, MapToExistingWords) {
+TEST(Synonyms, MapToExistingOptionsAndValues) {
   for (const Synonym& synonym : synonyms()) {
     if (synonym.flag.empty()) {
       const bool is_option = find_option<RunConfig>(synonym.meant) || find_option<OutputConfig>(synonym.meant);
@@ -103,7 +103,7 @@ TEST(Option, ErrorsShowAValidExample) {
   EXPECT_EQ(refusal("weight-tie", "yes"), "here: 'yes' is not allowed; write true or false");
 }
 
-TEST(Option, ReadsWords) {
+TEST(Option, AcceptsOrExplainsTextValues) {
   EXPECT_THAT(refusal("dtype", "bfloat"), AllOf(HasSubstr("did you mean 'bfloat16'?"), HasSubstr("float32, tf32")));
   EXPECT_THAT(refusal("mode", "compilde"),
               HasSubstr("unknown mode 'compilde'; did you mean 'compile'? (one of: eager, compile)"));
@@ -146,7 +146,7 @@ TEST(Option, ReadsWords) {
   }
 }
 
-TEST(Option, EmptyWordResetsOptionalValues) {
+TEST(Option, NoneResetsOptionalValues) {
   RunConfig config;
   ASSERT_TRUE(assign(config, "clip-norm", "here", "0.5"));
   EXPECT_EQ(config.clip_norm, 0.5);

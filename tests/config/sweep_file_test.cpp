@@ -130,7 +130,7 @@ TEST(SweepFile, ErrorSuggestsDecimalPoint) {
   EXPECT_THAT(refusal("batch = 2\nlr = 0,001"), AllOf(StartsWith("a.toml:2:"), HasSubstr("has a decimal point")));
 }
 
-TEST(SweepFile, HintsAtKeysOfOtherTrainers) {
+TEST(SweepFile, AcceptsOrExplainsKeysOfOtherTrainers) {
   EXPECT_THAT(refusal("global_batch_size = 8"), AllOf(StartsWith("a.toml:1:"), HasSubstr("--micro-batches")));
   EXPECT_EQ(refusal("data = [\"a.bin\", \"b.bin\"]\nmax_seq_length = 64"), "");
 }

@@ -20,7 +20,7 @@ uint64_t hash_of(const std::string& bytes, const std::string& name = "a") {
   return scan_file(InputFile(file.path(), "file")).hash;
 }
 
-TEST(FileScan, HashDependsOnBytesOnly) {
+TEST(FileScan, HashDependsOnContentNotOnTheName) {
   EXPECT_EQ(hash_of("some text", "a"), hash_of("some text", "b"));
   EXPECT_NE(hash_of("some text"), hash_of("some texu"));
 }
@@ -39,7 +39,7 @@ TEST(FileScan, HashCoversLengthAndEveryByte) {
   EXPECT_EQ(seen.size(), 71U);
 }
 
-TEST(FileScan, HashDependsOnOrderAcrossPieces) {
+TEST(FileScan, HashDependsOnThePositionOfAChange) {
   std::string large(600'000, 'x');  // more than two pieces
   const uint64_t first = hash_of(large);
   large[300'000] = 'y';

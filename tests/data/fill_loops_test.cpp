@@ -1,4 +1,4 @@
-// The fill loops of every instruction set make the same bits, and those bits never change.
+// The fill loops of every instruction set give the same bits, and these bits never change.
 #include "data/fill_loops.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ uint64_t hash_of(const std::vector<float>& values) {
   return hash;
 }
 
-// All numbers that the loops make, over an odd range.
+// The results of all fill loops over a range of odd length.
 std::vector<float> made_by(const FillLoops& loops) {
   constexpr int64_t kCount = 200'003;
   std::vector<float> values(4 * kCount);
@@ -33,7 +33,7 @@ std::vector<float> made_by(const FillLoops& loops) {
   return values;
 }
 
-TEST(FillLoops, EveryInstructionSetMakesTheSameBits) {
+TEST(FillLoops, EveryInstructionSetGivesTheSameBits) {
   const std::vector<float> plain = made_by(fill_loops_of(cpu::Isa::kPlain));
   for (const cpu::Isa isa : cpu::runnable_isas()) {
     const std::vector<float> values = made_by(fill_loops_of(isa));
@@ -41,8 +41,8 @@ TEST(FillLoops, EveryInstructionSetMakesTheSameBits) {
   }
 }
 
-// Stored losses and other people's runs depend on these bits.
-TEST(FillLoops, BitsAreStable) {
+// Stored losses stay comparable only if these bits never change.
+TEST(FillLoops, BitsMatchStoredHashes) {
   std::vector<float> values(100'000);
   const Stream stream(7, "init/w");
   fill_normal(stream, 3, values, 0.02);

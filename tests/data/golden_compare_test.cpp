@@ -1,4 +1,4 @@
-// The comparison rule of golden files at its limits, checked by hand.
+// Tests the comparison rule of golden files at its limits, against hand-computed values.
 #include "data/golden_compare.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ using test::kBFloat16;
 using test::kFloat32;
 using test::truth_of;
 
-// The limit by hand: 2 x max(torch_error, floor) for logits and gradients, 6 x that for weights.
+// Hand-computed limits: 2 x max(torch_error, floor) for logits and gradients, and 6 x that maximum for weights.
 TEST(GoldenCompare, AcceptsValuesWithinTolerance) {
   const GoldenCase golden = read_golden(golden_path("tiny_2025"));
   const auto allowed = [&](Precision precision, const std::string& key) {
@@ -61,7 +61,7 @@ TEST(GoldenCompare, AcceptsValuesWithinTolerance) {
   EXPECT_DOUBLE_EQ(compare_loss(large, kFloat32, 0, 1).allowed, 2e-6);
 }
 
-TEST(GoldenCompare, DistanceIsRelativeToTheNormOrToAShareOfTheLargestNorm) {
+TEST(GoldenCompare, DistanceIsRelativeToTheNorm) {
   const GoldenCase golden = read_golden(golden_path("tiny_2025"));
   const std::string key = "grad/ln_final.weight";
   std::vector<double> values = truth_of(golden, key);
@@ -71,7 +71,7 @@ TEST(GoldenCompare, DistanceIsRelativeToTheNormOrToAShareOfTheLargestNorm) {
   EXPECT_NEAR(compare(golden, kFloat32, key, values).distance, 1e-3 / std::sqrt(norm), 1e-12);
 }
 
-// This concerns k_proj.bias, because softmax ignores a shift of its scores.
+// The gradient of k_proj.bias is zero, because softmax ignores a constant shift of its scores.
 TEST(GoldenCompare, ZeroGradientIsRelativeToTheLargestNorm) {
   const GoldenCase biased = read_golden(golden_path("tiny_gpt2"));
   const std::string zero = "grad/layers.0.attn.k_proj.bias";
@@ -158,7 +158,7 @@ TEST(GoldenCompare, ComparesFloatValues) {
   EXPECT_LT(result.distance, 6e-8);
 }
 
-TEST(GoldenCompare, SampledCasesReadOnlySampledElements) {
+TEST(GoldenCompare, SampledFilesCompareOnlySampledElements) {
   const GoldenCase golden = read_golden(golden_path("head64_2025"));
   const GoldenTensor stored = stored_tensor(golden, "logits");
   ASSERT_EQ(stored.positions.size(), 64U);

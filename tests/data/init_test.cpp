@@ -63,7 +63,7 @@ double kolmogorov(std::vector<float> values, Cdf cdf) {
 constexpr double kSigmas = 4.5;  // limit of a test statistic, exceeded by one stream in 150,000; the streams are fixed
 constexpr double kKolmogorovLimit = 2.0;  // probability 7e-4
 
-TEST(Init, NormalHasItsMoments) {
+TEST(Init, NormalHasTheExpectedMoments) {
   const Moments moments = moments_of(normal(1));
   EXPECT_LT(std::fabs(moments.mean), kSigmas * kSigmaOfMean);
   EXPECT_LT(std::fabs(moments.std - 1), kSigmas * kSigmaOfMean / std::sqrt(2.0));
@@ -85,7 +85,7 @@ TEST(Init, NormalHasTails) {
   }
 }
 
-// Values come from the inverse of the distribution function, so each magnitude must be the quantile given by its bits.
+// Values are drawn by inverting the distribution function, so each magnitude must be the quantile given by its bits.
 TEST(Init, NormalIsTheQuantileOfItsBits) {
   const Stream stream(3, "w");
   const std::vector<float> values = normal(1);
@@ -111,7 +111,7 @@ TEST(Init, TruncatedNormalEndsAtThreeStd) {
   }
 }
 
-TEST(Init, SlowTruncatedNormalHasItsMomentsAndDistribution) {
+TEST(Init, SlowTruncatedNormalHasTheExpectedDistribution) {
   const std::vector<float> values = truncated(1);
   const Moments moments = moments_of(values);
   const double density = std::exp(-4.5) / std::sqrt(2 * M_PI);
@@ -123,7 +123,7 @@ TEST(Init, SlowTruncatedNormalHasItsMomentsAndDistribution) {
   EXPECT_LT(kolmogorov(values, [&](double z) { return (phi(z) - phi(-3)) / inside; }), kKolmogorovLimit);
 }
 
-TEST(Init, StdScalesTheSameValues) {
+TEST(Init, StdOnlyScalesTheValues) {
   const std::vector<float> one = truncated(1);
   const std::vector<float> small = truncated(0.25);
   for (size_t i = 0; i < one.size(); i += 1000) EXPECT_EQ(small[i], 0.25F * one[i]);
@@ -137,7 +137,7 @@ TEST(Init, ParametersAreIndependent) {
   EXPECT_LT(std::fabs(product / static_cast<double>(kCount)), kSigmas * kSigmaOfMean);
 }
 
-TEST(Init, AnyRangeMatchesTheWhole) {
+TEST(Init, AnyRangeMatchesTheWholeTensor) {
   ModelConfig model;
   model.edition = Edition::k2024;
   model.bias = true;

@@ -1,5 +1,5 @@
-// Safetensors: every type is read and converted, every malformed or hostile file is rejected with a message, and
-// mutations are survived.
+// Safetensors: every type is read and converted, malformed or hostile files are rejected with a message, and mutated
+// files cause no crash.
 #include "data/safetensors.h"
 
 #include <gtest/gtest.h>

@@ -56,7 +56,7 @@ TEST(Stream, MatchesStoredWeightsAndTokensBitForBit) {
   EXPECT_EQ(files, 7);
 }
 
-TEST(Stream, AnyRangeMatchesTheWhole) {
+TEST(Stream, AnyRangeMatchesTheWholeStream) {
   const Stream stream(7, "w");
   std::vector<float> whole(1500);
   fill_uniform(stream, 0, whole, 0.02, 1);
@@ -72,7 +72,7 @@ TEST(Stream, AnyRangeMatchesTheWhole) {
   }
 }
 
-TEST(Stream, FarElementsAndOtherNamesDiffer) {
+TEST(Stream, NamesAndSeedsGiveDifferentFarElements) {
   std::vector<float> a(64);
   std::vector<float> b(64);
   fill_uniform(Stream(1, "a"), int64_t{1} << 40, a, 1);

@@ -1,5 +1,5 @@
-// Token files: formats are recognised by content, other files are rejected with the name of their format, and shards
-// and facts about tokens are tested.
+// Token files: formats are recognised by content, and other files are rejected with the name of their format. Also
+// tests shards and the statistics of tokens.
 #include "data/token_data.h"
 
 #include <gtest/gtest.h>

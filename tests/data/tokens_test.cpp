@@ -75,7 +75,7 @@ TEST(Tokens, WindowsAreContiguousAndTargetsShiftedByOne) {
       }
     }
   }
-  // 8,000 draws of 984 positions miss one with probability 3e-4 each.
+  // 8,000 draws from 984 positions miss a given position with probability 3e-4.
   EXPECT_EQ(*starts.begin(), 0);
   EXPECT_EQ(*starts.rbegin(), 983);
   EXPECT_GT(starts.size(), 975U);

@@ -1,4 +1,4 @@
-// The confidence interval of the median: deterministic, within the range of the samples, and with the stated coverage.
+// The confidence interval of the median is deterministic, lies within the samples, and has the stated coverage.
 #include "distribution/bootstrap.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@
 namespace laptime {
 namespace {
 
-TEST(BlockLength, MatchesHandCount) {
+TEST(BlockLength, MatchesHandComputedValues) {
   EXPECT_EQ(bootstrap_block_length(100, 0), 1);
   EXPECT_EQ(bootstrap_block_length(100, -0.9), 1);
   EXPECT_EQ(bootstrap_block_length(100, kBlockBootstrapAbove), 1);
@@ -46,7 +46,7 @@ TEST(BootstrapInterval, IsTheRangeForTwoOrThreeSamples) {
 
 // For n = 11, the median of a resample is at most the k-th smallest sample with probability P(binomial(11, k/11) >= 6):
 // 0.007 for k = 2 and 0.051 for k = 3. So the 2.5 percentile is the third smallest, and the upper end mirrors it.
-TEST(BootstrapInterval, AgreesWithTheBinomial) {
+TEST(BootstrapInterval, MatchesTheBinomialDistribution) {
   std::vector<double> samples;
   for (int i = 1; i <= 11; ++i) samples.push_back(i);
   const Interval interval = bootstrap_median_interval(samples, 0);

@@ -1,4 +1,4 @@
-// Changes of level are found where they are, and rarely reported where there are none.
+// Changes of level are found at the right positions, and rarely reported in noise.
 #include "distribution/change_points.h"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ TEST(ChangePoints, FindLevelChanges) {
   EXPECT_EQ(find_change_points(series, 0.01), (std::vector<size_t>{12, 21}));
 }
 
-TEST(ChangePoints, FindStepsInExactFigures) {
+TEST(ChangePoints, FindChangesInExactFigures) {
   EXPECT_EQ(find_change_points(std::vector<double>{1, 1, 1, 1, 1, 2, 2, 2, 2, 2}, 0), (std::vector<size_t>{5}));
 }
 

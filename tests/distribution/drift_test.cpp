@@ -1,4 +1,4 @@
-// Drift is found in series that have a trend, and rarely in series that have none.
+// Drift is found in series with a trend, and rarely in series without one.
 #include "distribution/drift.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace laptime {
 namespace {
 
-TEST(Drift, OfALinearSeriesIsItsRise) {
+TEST(Drift, OfALinearSeriesIsItsRelativeRise) {
   const Drift drift = find_drift(std::vector<double>{100, 101, 102, 103, 104, 105, 106, 107, 108});
   EXPECT_DOUBLE_EQ(drift.change, 8.0 / 104);
   EXPECT_TRUE(drift.significant);
@@ -34,7 +34,7 @@ TEST(Drift, IgnoresASingleOutlier) {
   EXPECT_FALSE(find_drift(samples).significant);
 }
 
-TEST(Drift, OfALongSeriesIsComputedFromGroups) {
+TEST(Drift, OfALongSeriesIsAccurate) {
   std::vector<double> samples;
   for (int i = 0; i < 10'000; ++i) samples.push_back(1 + 1e-5 * i);
   const Drift drift = find_drift(samples);
@@ -42,7 +42,7 @@ TEST(Drift, OfALongSeriesIsComputedFromGroups) {
   EXPECT_NEAR(drift.change, 0.1 / 1.05, 1e-3);
 }
 
-// How often noise of 3 % around a trend of `rise` over the whole series is reported as a drift.
+// Share of series with noise of 3 % and a total rise of `rise` in which a drift is reported.
 double found(int64_t count, double rise, double memory) {
   RandomSamples random(20);
   constexpr int kTrials = 1000;

@@ -1,4 +1,4 @@
-// Order statistics checked by hand.
+// Tests order statistics against hand-computed values.
 #include "distribution/median.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ TEST(Percentile, InterpolatesBetweenRanks) {
   EXPECT_DOUBLE_EQ(percentile_of_sorted(std::vector<double>{7}, 0.3), 7);
 }
 
-TEST(MedianAbsoluteDeviation, MatchesHandCount) {
+TEST(MedianAbsoluteDeviation, MatchesAHandComputedValue) {
   // Distances from 2: 1 1 0 0 2 4 7. Their median is 1.
   EXPECT_EQ(median_absolute_deviation(std::vector<double>{1, 1, 2, 2, 4, 6, 9}, 2), 1);
 }

@@ -1,4 +1,4 @@
-// Mean, deviations and autocorrelation checked by hand.
+// Tests mean, deviations and autocorrelation against hand-computed values.
 #include "distribution/moments.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace laptime {
 namespace {
 
-TEST(Moments, MatchValuesComputedByHand) {
+TEST(Moments, MatchHandComputedValues) {
   // The mean is 5; the squared distances 9 1 1 1 0 0 4 16 add up to 32.
   const Moments moments = moments_of_sorted(std::vector<double>{2, 4, 4, 4, 5, 5, 7, 9});
   EXPECT_DOUBLE_EQ(moments.total, 40);
@@ -42,7 +42,7 @@ TEST(Moments, ResolveSmallSpreadOnLargeOffset) {
   EXPECT_NEAR(*moments.std_sample, 1e-6, 2e-7);  // adjacent doubles at 1e9 are 1.2e-7 apart
 }
 
-TEST(Autocorrelation, MatchesHandCount) {
+TEST(Autocorrelation, MatchesHandComputedValues) {
   // Distances from the mean 2.5: -1.5 -0.5 0.5 1.5. Products: 0.75 - 0.25 + 0.75 = 1.25. Sum of squares: 5.
   EXPECT_DOUBLE_EQ(lag1_autocorrelation(std::vector<double>{1, 2, 3, 4}, 2.5), 0.25);
   // Alternating around 1.5: three products of -0.25, sum of squares 1.

@@ -1,4 +1,4 @@
-// Outliers by the modified z-score, checked by hand.
+// Tests outliers by the modified z-score against hand-computed limits.
 #include "distribution/outliers.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// The ratio of paired rounds: checked by hand, independent of the order, and with the stated error rate.
+// Tests the ratio of paired rounds against hand-computed values, and checks its error rate.
 #include "distribution/paired_ratio.h"
 
 #include <gtest/gtest.h>
@@ -72,7 +72,7 @@ TEST(PairedRatio, IsInvertedIfTheSidesAreSwapped) {
   EXPECT_EQ(back.difference(0.01), Difference::kFaster);
 }
 
-TEST(PairedRatio, DifferenceWithinTheMarginIsNone) {
+TEST(PairedRatio, DifferenceWithinTheMarginCountsAsSame) {
   const std::vector<double> a(9, 1.0);
   const std::vector<double> b(9, 1.004);
   EXPECT_EQ(paired_ratio(a, b).difference(0.01), Difference::kSame);

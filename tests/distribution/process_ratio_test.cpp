@@ -1,4 +1,5 @@
-// The ratio of unpaired processes: checked by hand, and with the stated error rate if processes differ from each other.
+// Tests process_ratio against hand-computed values, and checks that its false-positive rate holds when processes of the
+// same program differ.
 #include "distribution/process_ratio.h"
 
 #include <gtest/gtest.h>
@@ -57,7 +58,7 @@ TEST(ProcessRatio, ManySamplesOfOneProcessDoNotNarrowTheInterval) {
   EXPECT_GT(width(500), 0.7 * width(50));
 }
 
-// The share of comparisons that call B slower or faster if its processes take `slower` times as long as those of A.
+// Share of comparisons that report a difference if the processes of B take `slower` times as long as those of A.
 double share_called_different(int64_t processes, const std::function<double(RandomSamples&)>& level, double slower,
                               double error) {
   constexpr int kComparisons = 150;

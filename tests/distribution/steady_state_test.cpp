@@ -14,7 +14,7 @@ std::vector<double> series(std::vector<double> start, int64_t steady) {
   return start;
 }
 
-TEST(SteadyState, IsReachedImmediately) {
+TEST(SteadyState, IsReachedImmediatelyByAConstantSeries) {
   const SteadyState state = find_steady_state(series({}, 10), 5, 30);
   EXPECT_EQ(state.steadiness, Steadiness::kReached);
   EXPECT_EQ(state.after, 5);

@@ -1,4 +1,4 @@
-// The stopping rule, given one step after the other as in a real run.
+// Feeds the stopping rule one step after the other, as in a real run.
 #include "distribution/stopping_rule.h"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ TEST(DefaultRule, TakesFiveWarmupStepsAndTenSamplesOfASteadyRun) {
 
 TEST(DefaultRule, ExtendsWarmupOverASlowStart) {
   const StoppedRun run = run_until_stop(StoppingRule(), [](int64_t i) { return i < 7 ? 0.2 : 0.1; });
-  EXPECT_EQ(run.decision.warmup, 10);  // from here on both windows have a steady median
+  EXPECT_EQ(run.decision.warmup, 10);  // from step 10 on, both windows have a steady median
   EXPECT_EQ(run.steps.size(), 20U);
 }
 
@@ -99,8 +99,8 @@ TEST(DefaultRule, BudgetAppliesToTheClockNotToReportedParts) {
   EXPECT_LT(run.ends.back(), 32);
 }
 
-// The steps are too slow for 5 of warm-up and 10 samples, so the warm-up is short and the samples are the minimum for
-// an interval.
+// The steps are too slow for 5 warm-up steps and 10 samples. The warm-up is shortened, and the number of samples is the
+// minimum for an interval.
 TEST(DefaultRule, SlowStepsHaveAShortWarmupAndFewSamples) {
   const StoppingRule rule;
   const StoppedRun run = run_until_stop(rule, [](int64_t i) { return i % 2 == 0 ? 100.0 : 150.0; });
@@ -132,7 +132,8 @@ TEST(DefaultRule, GivesUpOnSteadyStateAfterHalfTheBudget) {
   EXPECT_EQ(run.decision.stop, StopReason::kTime);
 }
 
-// A step of 0.27 s once took 33 s to measure, although noise of 15 % allows a median within 4 % after 100 samples.
+// With noise of 15 %, the median is known within 4 % after 100 samples. More samples of 0.27 s are not worth their
+// time.
 TEST(DefaultRule, StopsIfDoublingTheSamplesDoesNotHelp) {
   RandomSamples random(14);
   const StoppedRun run = run_until_stop(StoppingRule(), [&](int64_t) { return 0.27 * (1 + 0.07 * random.normal()); });
@@ -151,7 +152,7 @@ TEST(DefaultRule, WarmupDoesNotWaitForNoiseToEnd) {
   EXPECT_LT(longest, 15);
 }
 
-// A step of 0.27 s on a busy machine once took 33 s to measure, and its median was then known only within 6 %.
+// On a busy machine, even the whole budget would give the median of a step of 0.27 s only within 6 %.
 TEST(DefaultRule, StopsIfDoublingTheSamplesLeavesTheMedianRough) {
   RandomSamples random(17);
   const StoppedRun run =
@@ -161,7 +162,7 @@ TEST(DefaultRule, StopsIfDoublingTheSamplesLeavesTheMedianRough) {
   EXPECT_LT(run.ends.back(), 15);
 }
 
-// The machine gets slower all the time, and its noise grows.
+// The machine steadily gets slower and noisier.
 TEST(DefaultRule, StopsIfSamplesDoNotNarrowTheInterval) {
   RandomSamples random(16);
   const StoppedRun run = run_until_stop(StoppingRule(), [&](int64_t i) {
@@ -173,7 +174,7 @@ TEST(DefaultRule, StopsIfSamplesDoNotNarrowTheInterval) {
   EXPECT_LT(run.ends.back(), 30);
 }
 
-TEST(DefaultRule, SlowSplitDoesNotChangeOnceKnown) {
+TEST(DefaultRule, SlowWarmupDoesNotChangeOnceKnown) {
   RandomSamples random(12);
   for (int trial = 0; trial < 20; ++trial) {
     const StoppingRule rule;
@@ -192,7 +193,7 @@ TEST(DefaultRule, SlowSplitDoesNotChangeOnceKnown) {
   }
 }
 
-TEST(DefaultRule, ReasonsHaveMeanings) {
+TEST(DefaultRule, DescribesEveryStopReason) {
   const StoppingRule rule;
   EXPECT_EQ(rule.describe(StopReason::kInterval), "the 95 % interval of the median is within 1 %");
   EXPECT_EQ(rule.describe(StopReason::kEnough),

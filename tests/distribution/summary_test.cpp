@@ -17,7 +17,7 @@
 namespace laptime {
 namespace {
 
-TEST(Summary, MatchesHandCount) {
+TEST(Summary, MatchesHandComputedValues) {
   const Summary summary = summarize(std::vector<double>{4, 9, 2, 5, 4, 7, 5, 4});
   EXPECT_EQ(summary.count, 8);
   EXPECT_DOUBLE_EQ(summary.mean, 5);

@@ -48,7 +48,7 @@ std::vector<double> rising(double each) {
   return samples;
 }
 
-TEST(Verdict, NoSteadyStateIsWorst) {
+TEST(Verdict, NoSteadyStateOutranksOtherReasons) {
   const std::vector<double> samples = rising(0.0019);
   Observations seen = observe(samples);
   const std::vector<double> waiting(samples.size(), 0.5);
@@ -66,7 +66,7 @@ TEST(Verdict, TrendOfAFewPercentIsNoisy) {
   EXPECT_EQ(judge(observe(rising(0.0004))).stability, Stability::kStable);  // 1.6 %
 }
 
-// With noise of 4 %, medians of five samples differ by more than 1 % most of the time. That is not a drift.
+// With noise of 4 %, medians of five samples usually differ by more than 1 %. This must not count as drift.
 TEST(Verdict, NoiseIsNotADrift) {
   RandomSamples random(30);
   int drifting = 0;
@@ -75,7 +75,7 @@ TEST(Verdict, NoiseIsNotADrift) {
   EXPECT_LE(drifting, 4);
 }
 
-// Numbers of a quickstart run on a shared machine: 143.6 ms (141.7 .. 145.3), with a few slow steps.
+// Samples of a quickstart run on a shared machine: 143.6 ms (141.7 to 145.3), with a few slow steps.
 TEST(Verdict, KnownMedianWithALargeDeviationIsNotUnstable) {
   const std::vector<double> samples{0.1436, 0.1417, 0.1453, 0.1430, 0.1428, 0.1441, 0.2011, 0.1445, 0.1399, 0.1450,
                                     0.1433, 0.1410, 0.1971, 0.1438, 0.1420, 0.1442, 0.1429, 0.1455, 0.1405, 0.1437};
@@ -131,7 +131,7 @@ TEST(Verdict, WeightsStolenTimeBySampleLength) {
   EXPECT_EQ(judge(seen).stability, Stability::kUnstable);
   EXPECT_EQ(all_reasons(judge(seen)), "10.1 % of the time was lost to other guests of the host (limit 10 %)\n");
   stolen.assign(kCalm.size(), 0);
-  stolen[0] = 0.12;  // in one of twelve samples: 1 % of the whole time
+  stolen[0] = 0.12;  // 12 % of one of twelve samples is 1 % of the total time
   EXPECT_EQ(judge(seen).stability, Stability::kStable);
 
   std::vector<double> long_and_short(6, 10.0);
@@ -161,7 +161,7 @@ TEST(Verdict, CountsWaitingForACore) {
   EXPECT_EQ(all_reasons(judgement), "97.0 % of the time was lost waiting for a core (limit 10 %)\n");
 }
 
-TEST(Verdict, ShortSamplesDoNotChangeTheLevel) {
+TEST(Verdict, ShortSamplesAddAReasonButKeepTheLevel) {
   Observations seen = observe(kCalm);
   seen.shortest_timed = Seconds(1.2e-3);
   const Judgement judgement = judge(seen);
@@ -196,7 +196,7 @@ TEST(Verdict, DecidingReasonComesFirst) {
 }
 
 // A value just above its limit is printed with enough digits to differ from the limit.
-TEST(Verdict, FigureAboveItsLimitIsPrintedAsSuch) {
+TEST(Verdict, ValueJustAboveItsLimitIsPrintedPrecisely) {
   Observations seen = observe(kCalm);
   const std::vector<double> stolen(kCalm.size(), 0.02001);
   seen.stolen_fractions = stolen;

@@ -1,6 +1,6 @@
 """laptime attention on a virtual clock and with tiny shapes: rows, bytes, points that do not fit, and invalid options.
 
-expected/attention.txt: LAPTIME_BINARY=.../laptime LAPTIME_WRITE_EXPECTED=1 python3 -m unittest attention_test
+To update expected/attention.txt: LAPTIME_BINARY=.../laptime LAPTIME_WRITE_EXPECTED=1 python3 -m unittest attention_test
 """
 
 import csv
@@ -36,14 +36,14 @@ class Attention(ProgramTest):
         self.assert_ok(done)
         return json.loads(done.stdout)
 
-    def test_exact_output(self):
+    def test_output_matches_the_expected_file(self):
         done = self.attention(*GRID)
         self.assert_ok(done)
         if os.environ.get("LAPTIME_WRITE_EXPECTED"):
             EXPECTED.write_text(without_date(done.stdout))
         self.assertEqual(without_date(done.stdout), EXPECTED.read_text())
 
-    def test_bytes_match_a_hand_count(self):
+    def test_bytes_match_hand_computed_values(self):
         records = self.records(*GRID, "--causal", "true,false")
         self.assertEqual(len(records), 24)
         for record in records:
@@ -55,7 +55,7 @@ class Attention(ProgramTest):
                 self.assertEqual(found, expected)
                 self.assertGreaterEqual(memory["predicted_peak_bytes"], max(expected))
 
-    def test_columns_of_the_2025_document(self):
+    def test_columns_match_the_2025_document(self):
         done = self.attention(*GRID, "--columns", "2025d_attention", "--output", "csv")
         self.assert_ok(done)
         rows = list(csv.DictReader(io.StringIO(done.stdout)))
@@ -108,7 +108,7 @@ class Attention(ProgramTest):
         records = self.records(*words, "--context", f"{largest},{int(largest) + 1}")
         self.assertEqual([record["status"] for record in records], ["ok", "out_of_memory"])
 
-    def test_before_backward_is_a_column(self):
+    def test_a_column_has_the_bytes_before_backward(self):
         words = "--batch 2 --d-model 16 --context 64 --mode eager --device roofline:l4 --columns attention".split()
         done = self.attention(*words, "--output", "csv")
         self.assert_ok(done)
@@ -136,11 +136,11 @@ class Attention(ProgramTest):
         self.assertLess(blocked, fused)
         self.assertIn("softmax", {use["op"] for use in records[1]["kernels"]})
 
-    def test_ablation_lowers_the_composite(self):
+    def test_ablate_adds_a_point_with_lowered_attention(self):
         records = self.records(*TINY, "--device", "roofline:h100", "--ablate")
         self.assertEqual([record["config"]["lower"] for record in records], [None, "scaled_dot_product_attention"])
 
-    def test_memory_limit_fails_the_point_with_the_arithmetic(self):
+    def test_a_point_over_the_memory_limit_states_the_limit(self):
         record = self.records(*TINY, "--device", "roofline:h100", "--memory-limit", "1kB")[0]
         self.assertEqual(record["status"], "out_of_memory")
         self.assertIn("the step may use 1000 B (--memory-limit)", record["reason"])

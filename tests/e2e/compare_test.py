@@ -26,7 +26,7 @@ class CompareTest(ProgramTest):
         return json.loads(done.stdout)[0]
 
 
-class OfPoints(CompareTest):
+class ComparePoints(CompareTest):
     def test_finds_an_injected_delay_and_names_its_op(self):
         # On a virtual clock, a pause of 10 us after each launch takes exactly that long.
         step = json.loads(self.bench(*PREDICTED, *ONE_STEP, "--output", "json").stdout)[0]["time"]["step"]["median"]
@@ -51,12 +51,12 @@ class OfPoints(CompareTest):
             self.assertAlmostEqual(sum(row[column] for row in rows[:-1]), rows[-1][column], delta=1e-12)
         self.assertEqual(rows[-2]["part"], "everything else")
 
-    def test_a_point_does_not_differ_from_itself(self):
+    def test_comparing_a_point_with_itself_finds_no_difference(self):
         report = self.compared(*PREDICTED, "--again")
         whole = report["tables"]["phases"][-1]
         self.assertEqual((whole["ratio"], whole["verdict"], report["findings"]), (1, "same", []))
 
-    def test_exit_codes_for_ci(self):
+    def test_exit_code_tells_ci_the_verdict(self):
         slower = [*PREDICTED, "--delay", "none,matmul=10us"]
         done = self.run_points(*slower, "--fail-above", "2%")
         self.assertEqual(done.returncode, 1)
@@ -116,9 +116,9 @@ class OfPoints(CompareTest):
                 self.assertEqual(done.stdout, "")
 
 
-class OfPrograms(CompareTest):
+class ComparePrograms(CompareTest):
     def script(self, name: str, *words) -> str:
-        """A stand-in for another build: this program with extra options."""
+        """A script that stands in for another build. It runs this program with extra options."""
         path = self.folder / name
         path.write_text(f'#!/bin/sh\nexec {BINARY} "$@" {" ".join(words)}\n')
         path.chmod(0o755)
@@ -141,7 +141,7 @@ class OfPrograms(CompareTest):
             self.assertIn(said, done.stderr)
         self.assertEqual(self.compare(*PREDICTED, "--program", f"{BINARY},{broken}").returncode, 1)
 
-    def test_interrupt_ends_the_other_program(self):
+    def test_interrupt_ends_the_compared_program(self):
         process = self.start("compare", *SLOW, "--steps", "1000000", "--program", f"{BINARY},{BINARY}")
         child = busy_child(process, 0)
         process.send_signal(signal.SIGTERM)
@@ -160,7 +160,7 @@ class OfPrograms(CompareTest):
                 self.assertIn(said, done.stderr)
 
 
-class OfFiles(CompareTest):
+class CompareFiles(CompareTest):
     def measure(self, name: str, *words) -> dict:
         done = self.bench(*TINY, "--warmup", "2", "--steps", "8", "--output", "json", "--output-file", name, *words)
         self.assert_ok(done)
@@ -171,7 +171,7 @@ class OfFiles(CompareTest):
         return name
 
     def process(self, record: dict, factor: float = 1, spread: float = 0.001, samples: int = 8) -> dict:
-        """The record of a process with known samples, however busy the machine is."""
+        """A copy of the record with fixed samples, so the result does not depend on the load of the machine."""
         copy = json.loads(json.dumps(record)) | {"verdict": {"rating": "stable", "reasons": []}}
         for stats in copy["time"].values():
             stats["samples"] = [factor * (0.01 + spread * 0.01 * n) for n in range(samples)]
@@ -202,7 +202,7 @@ class OfFiles(CompareTest):
         self.assertEqual(self.compare("b.json", "a.json", "--fail-above", "5%").returncode, 0)
         self.assertEqual(self.compare("a.json", "a.json", "--fail-above", "5%").returncode, 0)
 
-    def test_gate_passes_only_what_it_can_judge(self):
+    def test_gate_fails_if_a_point_is_slower_missing_or_unreliable(self):
         record = self.measure("a.json")[0]
         other = record | {"name": "step/other"}
         self.write("base.json", self.processes(record) + self.processes(other))
@@ -227,7 +227,7 @@ class OfFiles(CompareTest):
         self.assertEqual(self.gate(good + failed, "--allow-missing"), 3)
         self.assertEqual(self.gate(good + self.processes(other) + self.processes(record | {"name": "step/new"})), 3)
 
-    def test_other_thread_counts_are_other_points(self):
+    def test_compares_each_thread_count_separately(self):
         record = self.measure("a.json", "--threads", "1")[0]
         other = record | {"config": record["config"] | {"threads": 2}}
         self.write("base.json", self.processes(record) + self.processes(other, 3))
@@ -242,7 +242,7 @@ class OfFiles(CompareTest):
         self.assertEqual(done.returncode, 1)
         self.assertIn("--strict: 1 of 2 points are not ok", done.stderr)
 
-    def test_one_unstable_record_decides_nothing_but_several_do(self):
+    def test_gate_needs_several_records_if_they_are_unstable(self):
         record = self.measure("a.json")[0]
         unstable = {"verdict": {"rating": "unstable", "reasons": []}}
         self.write("base.json", self.processes(record))
@@ -251,8 +251,7 @@ class OfFiles(CompareTest):
         self.assertIn("1 of 1 records are unstable", self.done.stderr)
 
     def test_samples_of_one_process_are_not_independent(self):
-        # Six processes on each side that differ from each other by 10 %. If their many samples were pooled, they would
-        # show a difference.
+        # Six processes on each side, whose levels differ by 12 %. Pooling all samples would wrongly show a difference.
         record = self.measure("a.json")[0]
         levels = [1, 1.02, 1.1, 1.04, 0.98, 1.08]
         self.write("base.json", [self.process(record, level, samples=100) for level in levels])

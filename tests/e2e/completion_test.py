@@ -7,8 +7,8 @@ from pathlib import Path
 
 from program import BINARY, ProgramTest
 
-# Calls the completion function of laptime for the line in $1, as bash does with the cursor at the end of the line, and
-# prints the candidates. Like bash, the loop splits words at COMP_WORDBREAKS.
+# Calls the completion function of laptime for the line in $1 with the cursor at its end, and prints the candidates.
+# Like bash, the loop splits words at COMP_WORDBREAKS.
 BASH = r"""
 source <("$PROGRAM" completion bash) || exit 1
 COMP_LINE=$1 COMP_POINT=${#1} COMP_WORDS=() COMP_CWORD=0
@@ -111,7 +111,7 @@ class Completion(ProgramTest):
         for words in ("laptime bench [OPTIONS]", "--dtype NAME,...", "EXIT STATUS"):
             self.assertIn(words, done.stdout)
 
-    def test_errors_list_the_valid_names(self):
+    def test_rejects_invalid_shell_names(self):
         for words, message in (([], "no shell given; give one of: bash"), (["bsh"], "did you mean 'bash'?"), (["bash", "zsh"], "unexpected")):
             done = self.laptime("completion", *words)
             self.assertEqual((done.returncode, done.stdout), (2, ""))

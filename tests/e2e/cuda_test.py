@@ -54,7 +54,7 @@ class OnTheFakeCard(ProgramTest):
         self.assert_ok(done)
         self.assertRegex(done.stdout, r"\Apassed .*eager, cuda")
 
-    def test_gpu_check_continues_where_it_stopped(self):
+    def test_gpu_check_resumes_where_it_stopped(self):
         check = [CHECK, BINARY, "--folder", self.folder / "check"]
         done = run(check, self.environment)
         self.assertEqual(done.returncode, 2)
@@ -194,7 +194,7 @@ class OnTheFakeCard(ProgramTest):
         self.assertRegex(done.stdout, r"host_time +host_difference")
 
     def finding(self, kind: str, *words) -> dict:
-        """The only finding of a kind in a profile."""
+        """The single finding of the given kind in a profile."""
         done = self.laptime("profile", *TINY, *ONE_STEP, "--device", "cuda", "--output", "json", *words)
         self.assert_ok(done)
         (point,) = json.loads(done.stdout)
@@ -224,7 +224,7 @@ class OnTheFakeCard(ProgramTest):
         self.assertGreater(rates["bandwidth_bytes_per_second"], 0)
         (record,) = self.stored()
         self.assertGreater(record["flops"]["mfu_measured"], 0)
-        self.assertIsNone(record["flops"]["mfu_datasheet"])  # there is no data sheet for the fake card
+        self.assertIsNone(record["flops"]["mfu_datasheet"])  # the fake card has no data sheet
 
     def test_nvtx_tool_receives_range_names(self):
         tool = FAKE / "liblaptime_fake_nvtx.so"

@@ -24,7 +24,7 @@ class Data(ProgramTest):
                                           "largest": 126389, "zero_share": 1 / 600, "remarks": []})
         self.assertEqual(record["status"], "ok")
 
-    def test_shards_are_a_list_or_a_pattern(self):
+    def test_reads_shards_from_a_list_or_a_pattern(self):
         for i in range(3):
             (self.folder / f"shard_{i}.bin").write_bytes(struct.pack("<100H", *range(i, 100 + i)))
         words = [*SMALL, "--vocab", "200", "--device", "roofline:h100"]

@@ -37,7 +37,7 @@ class Demo(ProgramTest):
         os.close(leader)
         return text.decode()
 
-    def test_loops_give_the_sums_of_the_source_documents(self):
+    def test_sums_match_the_source_documents(self):
         rows = {row["loop"]: row for row in self.tables("accumulate")["sums"]}
         for loop, expected in (("float32 += float32", 10.0001), ("float16 += float16", 9.9531),
                                ("float32 += float16", 10.0021), ("float32 += float32(float16)", 10.0021)):

@@ -1,4 +1,4 @@
-"""laptime export: each format is read back by an independent parser, all formats have the same totals, and invalid requests are rejected."""
+"""laptime export: independent parsers read each format, all formats agree, and invalid requests are rejected."""
 
 import csv
 import io
@@ -27,7 +27,7 @@ TEXTS = ["", "forward", "backward", "layers.0.attn", "lm_head", "scaled dot prod
 
 
 def columns(*names, rows):
-    """A column for each name. Strings are replaced by their indices in TEXTS."""
+    """Rows as columns by name. Strings are replaced by their indices in TEXTS."""
     return {name: [TEXTS.index(row[i]) if isinstance(row[i], str) else row[i] for row in rows]
             for i, name in enumerate(names)}
 
@@ -80,7 +80,7 @@ class ExportTest(ProgramTest):
             self.assertIn(text, done.stderr)
 
 
-class OfRecords(ExportTest):
+class ExportRecords(ExportTest):
     def test_every_format_has_the_samples_of_the_record(self):
         self.assert_ok(self.bench(*TWO_POINTS))
         samples = {record["name"]: record["time"]["step"]["samples"] for record in self.stored()}
@@ -105,7 +105,7 @@ class OfRecords(ExportTest):
         rows = list(csv.DictReader(io.StringIO(self.exported("csv"))))
         for row in rows:
             self.assert_close([float(row["median_s"])], [statistics.median(samples[row["name"]])])
-            self.assertEqual((row["count"], row["std_s"]), ("", ""))  # a prediction has neither
+            self.assertEqual((row["count"], row["std_s"]), ("", ""))  # a prediction has no samples
             parts = sum(float(value) for key, value in row.items() if key.startswith("memory.") and value)
             self.assertEqual(parts, float(row["predicted_peak_memory_bytes"]))
         self.assertEqual([row["context_length"] for row in rows], ["8", "16"])
@@ -127,7 +127,7 @@ class OfRecords(ExportTest):
                          (self.folder / "wide.csv").read_text().splitlines())
 
 
-    def test_states_what_was_written(self):
+    def test_states_size_and_number_of_records_written(self):
         self.assert_ok(self.bench(*TWO_POINTS))
         done = self.export("csv", "--output-file", "all.csv")
         size = (self.folder / "all.csv").stat().st_size
@@ -135,7 +135,7 @@ class OfRecords(ExportTest):
                                                           "to 'all.csv'\n"))
         self.assertTrue(self.export("csv", "ctx = 16").stderr.endswith(" of 1 record written to standard output\n"))
 
-    def test_newest_prefers_a_measured_record(self):
+    def test_newest_prefers_measured_records_to_predictions(self):
         measured = [*MODEL, *"--context 16 --device cpu --warmup 0 --steps 1".split()]
         for words in (ONE_POINT, measured, ONE_POINT):
             self.assert_ok(self.bench(*words))
@@ -146,7 +146,7 @@ class OfRecords(ExportTest):
         self.assertEqual(device("device ~ roofline", "--newest"), ["roofline:h100"])
 
 
-class OfTraces(ExportTest):
+class ExportTraces(ExportTest):
     def setUp(self):
         super().setUp()
         self.assert_ok(self.bench(*ONE_POINT))
@@ -173,7 +173,7 @@ class OfTraces(ExportTest):
                  for row in csv.DictReader(io.StringIO(self.exported("nsys", "--report", "nvtx_sum")))}
         self.assertEqual((spans[":step"], spans[":forward"], spans[":computing softmax"]), ("10000", "4500", "1500"))
 
-    def test_a_whole_step_is_the_same_in_every_format_and_its_trace_is_small(self):
+    def test_a_whole_step_has_the_same_times_in_every_format(self):
         words = ["--model", "small", "--context", "128", "--device", "h100", "--store", self.store]
         done = self.laptime("profile", *words, "--view", "kernels", "--top", "0", "--output", "json")
         self.assert_ok(done)
@@ -207,7 +207,7 @@ class OfTraces(ExportTest):
                 self.assertEqual(alive.pop(event["addr"])["size"], event["size"])
             peak = max(peak, sum(event["size"] for event in alive.values()))
         self.assertEqual(peak, 1768)
-        self.assertIn("unknown", {event["category"] for event in snapshot["device_traces"][0]})  # the page fails without it
+        self.assertIn("unknown", {event["category"] for event in snapshot["device_traces"][0]})  # required by the viewer
         active = {}
         for segment in snapshot["segments"]:
             address = segment["address"]
@@ -232,13 +232,13 @@ class OfTraces(ExportTest):
         self.assert_refused(self.export("trace", f"created = '{self.stored()[-1]['created']}' and name ~ nothing"),
                             "no stored record matches")
         self.assertEqual(len(json.loads(self.exported("trace"))["traceEvents"]), len(json.loads(
-            self.exported("trace", "--newest"))["traceEvents"]))  # only one of the two has times
+            self.exported("trace", "--newest"))["traceEvents"]))  # only one of the two traces has times
         self.assertEqual(self.exported("memory_viz", "--newest", "--output-file", "step.pickle"), "")
         self.assertEqual(len(pickle.loads((self.folder / "step.pickle").read_bytes())["segments"]), 2)
 
 
-class Refusals(ExportTest):
-    def test_rejects_bad_words(self):
+class RejectedExports(ExportTest):
+    def test_rejects_unknown_formats_and_reports(self):
         self.assert_refused(self.export(), "no format given; give one of: trace, memory_viz, nsys")
         self.assert_refused(self.export("tracee"), "unknown format 'tracee'; did you mean 'trace'?")
         self.assert_refused(self.export("nsys", "--report", "nvtx"), "unknown report 'nvtx'")
@@ -269,7 +269,7 @@ class Refusals(ExportTest):
         of_last = self.export("trace", "--last")
         self.assert_refused(of_last, "but 2 match", "Take it with --newest, or select one by its date")
 
-    def test_writes_nothing_binary_to_a_terminal(self):
+    def test_refuses_to_write_binary_formats_to_a_terminal(self):
         self.assert_ok(self.bench(*ONE_POINT))
         self.add_trace()
         leader, terminal = pty.openpty()

@@ -34,7 +34,7 @@ time_t time(time_t* out) {
 
 
 class Clock(ProgramTest):
-    def test_calendar_clock_may_jump(self):
+    def test_a_jumping_calendar_clock_does_not_change_times(self):
         compiler = shutil.which("cc")
         if compiler is None:
             self.skipTest("no C compiler")
@@ -117,7 +117,7 @@ class Signals(ProgramTest):
                 self.assertEqual([record["status"] for record in records], ["failed", "ok"])
 
     def test_timeout_does_not_count_suspended_time(self):
-        """At most two seconds of a suspension count, because a busy machine may delay a program that long."""
+        """At most two seconds of a suspension may count, because a busy machine may delay a program that long."""
         start = time.monotonic()
         sweep = self.start("bench", "--store", self.store, *TINY, "--device", "cpu", "--threads", "1", "--warmup", "0",
                            "--steps", "1000000", "--timeout", "3", "--output", "jsonl", start_new_session=True)
@@ -147,7 +147,7 @@ class Limits(ProgramTest):
             done = self.laptime("bench", *CPU, "--store", "none", "--output", "json",
                                 preexec_fn=lambda size=size: resource.setrlimit(resource.RLIMIT_AS, (size, size)))
             if done.returncode in (1, 127) and not done.stdout:
-                self.assertRegex(done.stderr, "memory|failed to map")  # the sweep could not start, or the loader had no room
+                self.assertRegex(done.stderr, "memory|failed to map")  # the sweep or the loader could not start
                 continue
             self.assertEqual(done.returncode, 0, f"{kibibytes} KiB: {done.stderr}")
             self.assertEqual(json.loads(done.stdout)[0]["status"], "out_of_memory", kibibytes)

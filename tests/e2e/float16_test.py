@@ -51,7 +51,7 @@ class Float16(ProgramTest):
         self.assertEqual(len(set(losses[: len(skipped) + 1])), 1)
         self.assertNotEqual(losses[len(skipped)], losses[len(skipped) + 1])
 
-    def test_both_modes_train_and_a_fixed_scale_is_kept(self):
+    def test_both_modes_train_with_every_kind_of_scale(self):
         for mode in ("eager", "compile"):
             for scale in ("dynamic", "1024", "none"):
                 with self.subTest(mode=mode, scale=scale):
@@ -65,14 +65,14 @@ class Float16(ProgramTest):
                     self.assertEqual(record["loss_scaling"]["last"], expected)
                     self.assertEqual(record["loss_scaling"]["skipped_steps"], None if scale == "none" else 0)
 
-    def test_a_fixed_scale_skips_steps_and_stays_the_same(self):
+    def test_a_fixed_scale_stays_fixed_after_skipped_steps(self):
         training = next(iter(TRAININGS.values()))
         record = self.record(*options_of(training), "--loss-scale", "65536")
         self.assertEqual(record["loss_scaling"]["skipped_steps"], 16)
         self.assertEqual(record["loss_scaling"]["last"], 65536)
         self.assertEqual(len(set(record["loss"]["values"])), 1)
 
-    def test_the_default_depends_on_the_pass(self):
+    def test_the_default_scale_depends_on_the_pass(self):
         for pass_, scale in (("step", "dynamic"), ("forward_backward", "none"), ("inference", "none")):
             record = self.record(*TINY, "--dtype", "float16", "--pass", pass_, *ONE_STEP)
             self.assertEqual(record["config"]["loss_scale"], scale, pass_)

@@ -48,7 +48,7 @@ class Formats(ProgramTest):
         self.assertEqual(done.returncode, 2)
         self.assertIn("table, markdown, csv, json, jsonl", done.stderr)
 
-    def test_dumps_are_text_only(self):
+    def test_rejects_other_formats_of_dumps(self):
         self.assert_ok(self.laptime("explain", *POINT, "--dump", "plan"))
         done = self.laptime("explain", *POINT, "--dump", "plan", "--output", "json")
         self.assertEqual(done.returncode, 2)

@@ -1,4 +1,4 @@
-"""laptime import: records from other files, stores and machines are added to a store once, and their runs are kept apart."""
+"""laptime import: records of other files, stores and machines are added once, and their runs stay separate."""
 
 import json
 import sqlite3
@@ -52,7 +52,7 @@ class Import(ProgramTest):
         self.store.unlink()
         self.assertIn("3 records and 1 trace imported", self.imported(exported).stdout)
 
-    def test_keeps_runs_of_two_machines_apart(self):
+    def test_does_not_mix_runs_of_two_machines(self):
         records = self.stored(self.other)
         mine = [record | {"fingerprint": "AMD EPYC, 2 cores", "run": "same"} for record in records]
         theirs = [record | {"fingerprint": "AMD EPYC, 4 cores", "run": "same"} for record in records]
@@ -73,7 +73,7 @@ class Import(ProgramTest):
         self.assertEqual(others[2:], [others[2]] * 2)
         self.assertNotEqual(others[2], runs[2])
 
-    def test_keeps_which_records_a_run_resumed(self):
+    def test_keeps_the_records_that_a_run_resumed(self):
         done = self.laptime("bench", "--store", self.other, *PREDICTED, *ONE_STEP, "--seed", "1,2", "--resume")
         self.assert_ok(done)
         for _ in range(2):

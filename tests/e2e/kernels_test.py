@@ -32,19 +32,19 @@ class Kernels(ProgramTest):
             self.assertEqual(again["loss"], chosen["loss"])
             self.assertEqual(again["config"]["kernels_file"], file)
 
-    def test_library_start_up_is_not_in_any_step(self):
-        # Positions are learned; otherwise a product would compute the position tables before the first step.
+    def test_no_step_includes_the_start_up_of_a_library(self):
+        # Edition 2024 has learned positions. Others compute position tables with a product before the first step.
         words = [*MODEL, "--edition", "2024", "--context", "64", "--device", "cpu", "--warmup", "0", "--steps", "2"]
         (record,) = self.records(*words)
         for use in record["kernels"]:
             if use["op"] == "matmul":
                 use["kernel"] = "onednn_sgemm"
         (self.folder / "library.json").write_text(json.dumps(record))
-        (pinned,) = self.records(*words, "--kernels", "library.json")  # the kernel trial runs no product of the library
+        (pinned,) = self.records(*words, "--kernels", "library.json")  # the kernel trial does not call the library
         self.assertIn("onednn_sgemm", {use["kernel"] for use in pinned["kernels"]})
-        self.assertLess(pinned["machine"]["during"]["minor_faults"], 500)  # loading its code alone faults 1000 pages
+        self.assertLess(pinned["machine"]["during"]["minor_faults"], 500)  # loading the library causes 1000
 
-    def test_a_file_may_pin_a_single_choice_and_be_swept_with_none(self):
+    def test_a_file_may_pin_one_choice_and_be_swept(self):
         listed = json.loads(self.laptime("explain", *REAL, "--output", "json").stdout)[0]["kernels"]
         one = next(use for use in listed if use["chosen_by"] == "first")
         other = next(name for name in one["candidates"] if name != one["chosen"])

@@ -1,4 +1,4 @@
-"""Sweeps lose no finished point if they are killed at any moment, resumed, interrupted, or run two at a time."""
+"""Sweeps lose no finished point if they are killed at any moment, resumed, interrupted, or run concurrently."""
 
 import contextlib
 import fcntl
@@ -28,7 +28,7 @@ def names(records) -> list[str]:
 
 
 def read_lines(text: str) -> list[dict]:
-    """The records of all complete lines; the last line may be truncated."""
+    """The records of all complete lines. A truncated last line is ignored."""
     return [json.loads(line) for line in text.splitlines(keepends=True) if line.endswith("\n")]
 
 
@@ -48,7 +48,7 @@ def processes_with(word: str) -> list[str]:
 class Kill(ProgramTest):
     def setUp(self):
         super().setUp()
-        # Store one-time measurements first, so that they do not add to the time of the sweep.
+        # Stores one-time measurements first, so that they add no time to the sweep.
         self.assert_ok(self.bench(*TINY, "--device", "cpu", "--threads", "1", *ONE_STEP, "--seed", "1000"))
 
     def test_a_killed_sweep_loses_no_finished_point_and_can_be_resumed(self):
@@ -103,7 +103,7 @@ class Kill(ProgramTest):
             time.sleep(0.01)
         self.assertEqual(processes_with(mark), [])
 
-    def test_two_sweeps_at_once_share_a_store(self):
+    def test_two_concurrent_sweeps_share_a_store(self):
         halves = [",".join(str(seed) for seed in range(first, first + 10)) for first in (1, 11)]
         words = ["bench", "--store", self.store, *SWEEP[:-1]]
         sweeps = [self.start(*words, half, "--output", "jsonl", "--columns", "all") for half in halves]
@@ -144,13 +144,13 @@ class Interrupt(ProgramTest):
         self.assertEqual(self.stored()[2]["time"]["step"]["samples"], samples)
         self.assertEqual(records[2]["config"]["steps"], 1000000)
 
-    def test_sigint(self):
+    def test_sigint_keeps_finished_points(self):
         self.stop_with(signal.SIGINT)
 
-    def test_sigterm(self):
+    def test_sigterm_keeps_finished_points(self):
         self.stop_with(signal.SIGTERM)
 
-    def test_sighup(self):
+    def test_sighup_keeps_finished_points(self):
         self.stop_with(signal.SIGHUP)
 
     def test_closed_terminal_ends_the_sweep_and_keeps_its_file(self):
@@ -173,7 +173,7 @@ class Interrupt(ProgramTest):
         self.assertEqual([record["status"] for record in self.stored()], ["ok", "interrupted"])
         self.assertEqual(processes_with(mark), [])
 
-    def test_control_c_reaches_every_process_of_a_terminal(self):
+    def test_control_c_interrupts_every_process_of_a_terminal(self):
         sweep = self.long_sweep(start_new_session=True)
         self.wait_for_third_point(sweep)
         os.killpg(sweep.pid, signal.SIGINT)
@@ -181,7 +181,7 @@ class Interrupt(ProgramTest):
         self.assertEqual(sweep.returncode, 130, errors)
         self.assertEqual([record["status"] for record in read_lines(output)], ["interrupted"])
 
-    def test_control_c_while_another_program_locks_the_store(self):
+    def test_control_c_ends_waiting_for_a_locked_store(self):
         sweep = self.long_sweep()
         self.wait_for_third_point(sweep)
         with contextlib.closing(sqlite3.connect(self.store)) as other:
@@ -205,7 +205,7 @@ class Interrupt(ProgramTest):
             time.sleep(0.02)
         return sweep
 
-    def test_control_c_while_nobody_reads_the_output(self):
+    def test_control_c_ends_a_sweep_whose_output_nobody_reads(self):
         for signals in (1, 2):
             self.store.unlink(missing_ok=True)
             sweep = self.blocked_sweep()
@@ -215,7 +215,7 @@ class Interrupt(ProgramTest):
             self.assertEqual(sweep.wait(timeout=60), 130)
             sweep.stdout.close()
 
-    def test_third_control_c_ends_it_immediately(self):
+    def test_third_control_c_ends_the_sweep_immediately(self):
         sweep = self.blocked_sweep()
         for _ in range(3):
             sweep.send_signal(signal.SIGINT)
@@ -234,7 +234,7 @@ class Interrupt(ProgramTest):
         self.assertEqual(len(json.loads(done.stdout)), 3)
         self.assertEqual(len(self.stored()), 4)  # two finished, the interrupted one, and one more
 
-    def test_other_formats_contain_the_finished_points(self):
+    def test_csv_of_an_interrupted_sweep_has_the_finished_points(self):
         output = self.folder / "records.csv"
         sweep = self.start("bench", "--store", self.store, *TINY, "--device", "cpu", "--threads", "1", "--warmup", "0",
                            "--steps", "1,1000000", "--output", "csv", "--output-file", output, "--columns", "status")

@@ -1,4 +1,4 @@
-"""Points placed by launchers (env, a fake ssh, mpirun) give the records of a local sweep, whatever is killed meanwhile."""
+"""Points run by launchers (env, fake ssh, mpirun) give the same records as a local sweep, even after kills."""
 
 import os
 import shutil
@@ -28,12 +28,12 @@ class Launcher(LauncherTest):
         self.assertEqual(done.stdout.split(), ["seed", *(str(seed) for seed in range(1, 13))])
         self.assertRegex(done.stderr, r"placing 12 points took .*, at most .* for one; no sample contains it")
 
-    def test_attention_takes_a_launcher(self):
+    def test_attention_accepts_a_launcher(self):
         words = ["attention", "--d-model", "16", "--context", "32", "--threads", "1", *ONE_STEP, "--store", self.store]
         self.assert_ok(self.laptime(*words, "--launcher", "env"))
         self.assertEqual({record["status"] for record in self.stored()}, {"ok"})
 
-    def test_four_parts_are_the_whole(self):
+    def test_four_imported_parts_equal_the_whole_sweep(self):
         whole = self.run_sweep("whole")
         parts = []
         for k in range(1, 5):
@@ -46,14 +46,14 @@ class Launcher(LauncherTest):
         self.assert_ok(again)
         self.assertEqual(len(self.sweep_of(joined)), POINTS)
 
-    def test_the_part_of_a_job_array(self):
+    def test_slurm_array_task_selects_the_part(self):
         for name, value in [("ID", "2"), ("MIN", "0"), ("COUNT", "3")]:
             self.environment[f"SLURM_ARRAY_TASK_{name}"] = value
         self.assert_ok(self.bench(*POINT, *seeds(1, 7), "--part", "slurm"))
         self.assertEqual([record["config"]["seed"] for record in self.stored()], [3, 6])
 
 
-class Refused(LauncherTest):
+class RejectedLaunchers(LauncherTest):
     def refusal(self, *words) -> str:
         done = self.bench(*POINT, *words)
         self.assertEqual(done.returncode, 2, done.stderr)
@@ -61,34 +61,34 @@ class Refused(LauncherTest):
         self.assertEqual(self.stored() if self.store.exists() else [], [])
         return done.stderr
 
-    def test_a_launcher_that_is_not_there(self):
+    def test_rejects_a_launcher_that_is_not_installed(self):
         self.assertIn("--launcher: 'no-such-launcher' cannot be run (No such file or directory)",
                       self.refusal("--launcher", "no-such-launcher"))
 
-    def test_a_launcher_that_swallows_output(self):
+    def test_rejects_a_launcher_that_discards_output(self):
         self.assertIn("does not return the output of a program", self.refusal("--launcher", "sh -c '\"$@\" >/dev/null' sh"))
         self.assertIn("does not return the output of a program", self.refusal("--launcher", "true"))
 
-    def test_a_launcher_that_passes_no_input(self):
+    def test_rejects_a_launcher_that_passes_no_input(self):
         self.assertIn("does not pass standard input", self.refusal("--launcher", "sh -c '\"$@\" </dev/null' sh"))
 
-    def test_a_machine_that_cannot_be_reached(self):
+    def test_rejects_a_machine_that_cannot_be_reached(self):
         message = self.refusal("--launcher", "sh -c 'echo no route to host >&2; exit 255' sh")
         self.assertIn("reaches no machine (exit code 255: no route to host)", message)
 
-    def test_a_machine_without_the_program(self):
+    def test_rejects_a_machine_without_the_program(self):
         message = self.refusal("--launcher", f"sh -c 'test \"$1\" != {PROGRAM} || exec /no/laptime; exec \"$@\"' sh")
         self.assertIn("reaches a machine that does not run", message)
         self.assertIn("put this program there under the same path", message)
 
-    def test_another_build_of_the_program(self):
+    def test_rejects_another_build_of_the_program(self):
         hello = '{"hello": {"device": null, "binary": "another", "asked": true}}'
         script = self.folder / "launcher"
         script.write_text(f"#!/bin/sh\necho '{hello}'\n")
         script.chmod(0o755)
         self.assertIn("another build of laptime", self.refusal("--launcher", str(script)))
 
-    def test_words_that_do_not_fit_together(self):
+    def test_rejects_options_that_do_not_fit_together(self):
         self.assertIn("--jobs needs --launcher", self.refusal("--jobs", "2"))
         self.assertIn("'5/4' is not a part", self.refusal("--part", "5/4"))
         self.assertIn("not a task of a job array", self.refusal("--part", "slurm"))
@@ -97,8 +97,8 @@ class Refused(LauncherTest):
         self.assertIn("give the part a store of its own, such as --store part1.sqlite", done.stderr)
 
 
-class Lost(LauncherTest):
-    def test_a_lost_point_is_tried_once_more(self):
+class LostPoints(LauncherTest):
+    def test_retries_a_lost_point_once(self):
         once = self.folder / "once"
         launcher = f"sh -c 'test \"$2\" != point -o -e {once} || {{ test -e {once}.probe && touch {once} && exit 7; touch {once}.probe; }}; exec \"$@\"' sh"
         done = self.bench(*POINT, *seeds(1, 3), "--launcher", launcher)
@@ -106,7 +106,7 @@ class Lost(LauncherTest):
         self.assertEqual([record["status"] for record in self.stored()], ["ok"] * 3)
         self.assertIn("lost: the launcher ended with exit code 7 before the point began; it is tried once more", done.stderr)
 
-    def test_a_point_that_is_lost_twice_is_a_row_with_its_reason(self):
+    def test_a_point_lost_twice_has_a_row_with_the_reason(self):
         probe = self.folder / "probe"
         launcher = f"sh -c 'test -e {probe} && echo no route to host >&2 && exit 7; touch {probe}; exec \"$@\"' sh"
         done = self.bench(*POINT, *seeds(1, 2), "--launcher", launcher)
@@ -115,7 +115,7 @@ class Lost(LauncherTest):
                          {("failed", "lost: the launcher ended with exit code 7 before the point began; tried twice", None)})
         self.assertIn("before the point began: no route to host; it is tried once more", done.stderr)
 
-    def test_a_preempted_point_is_tried_once_more(self):
+    def test_retries_a_preempted_point_once(self):
         sweep = self.start("bench", *LONG, "--store", self.store, "--launcher", "env")
         first = self.busy_point()
         os.kill(self.parent_of(first), signal.SIGTERM)
@@ -128,7 +128,7 @@ class Lost(LauncherTest):
         self.assertTrue(record["reason"].endswith("; tried twice"), record["reason"])
         self.assert_nothing_is_left()
 
-    def test_control_c_keeps_samples_and_leaves_nothing(self):
+    def test_control_c_keeps_samples_and_leaves_no_processes(self):
         sweep = self.start("bench", *LONG, *seeds(1, 3), "--store", self.store, "--launcher", self.fake_ssh(), "--jobs", "2")
         self.busy_point()
         measuring = [process for process in self.points_at_work() if self.parent_of(process) in self.points_at_work()]
@@ -143,7 +143,7 @@ class Lost(LauncherTest):
 
 
 class Kill(launchers.KillTest):
-    """By a fake ssh."""
+    """Runs the kill tests with a fake ssh."""
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Sweeps whose points a launcher places: the processes they start, their records beside those of a local sweep, and kills."""
+"""Helpers and shared tests for sweeps that run points through a launcher: processes, expected records, and kills."""
 
 import contextlib
 import os
@@ -14,8 +14,8 @@ from program import BINARY, ONE_STEP, TINY, ProgramTest
 
 POINTS = int(os.environ.get("LAPTIME_POINTS", "6"))
 POINT = [*TINY, "--device", "cpu", "--threads", "1", *ONE_STEP]
-KILLS = int(os.environ.get("LAPTIME_KILLS", "2"))  # of each kind
-PROGRAM = os.path.realpath(BINARY)  # as a launcher gets it
+KILLS = int(os.environ.get("LAPTIME_KILLS", "2"))  # number of kills of each kind
+PROGRAM = os.path.realpath(BINARY)  # the path that a launcher receives
 LONG = [*TINY, "--device", "cpu", "--threads", "1", "--warmup", "0", "--steps", "1000000"]
 
 
@@ -24,7 +24,7 @@ def seeds(first: int, last: int) -> list[str]:
 
 
 def facts(records: list[dict]) -> list[tuple]:
-    """The keys of records that do not differ from run to run, in the order of names."""
+    """The values in records that are equal in every run, sorted by name."""
     keys = ["name", "status", "reason", "config", "math_mode", "loss", "kernels", "fingerprint", "config_hash", "sweep"]
     return sorted((*(str(record[key]) for key in keys), record["memory"]["peak_bytes"], record["binary"]["id"],
                    record["machine"]["affinity"]) for record in records)
@@ -39,7 +39,7 @@ class LauncherTest(ProgramTest):
         self.addCleanup(self.end_all)
 
     def marked(self) -> list[int]:
-        """The processes that were started with the environment of this test."""
+        """Ids of the processes that this test started, recognised by their environment."""
         found = []
         for path in Path("/proc").glob("[0-9]*/environ"):
             with contextlib.suppress(OSError):
@@ -48,7 +48,7 @@ class LauncherTest(ProgramTest):
         return found
 
     def points_at_work(self) -> list[int]:
-        """The processes of `laptime point`: for each point one that waits, and one that measures."""
+        """Ids of the processes of `laptime point`. Each point has a process that waits and one that measures."""
         found = []
         for process in self.marked():
             with contextlib.suppress(OSError):
@@ -62,7 +62,7 @@ class LauncherTest(ProgramTest):
         return 0
 
     def busy_point(self, other_than: int = 0) -> int:
-        """The process that measures a point, once it has used some time."""
+        """Waits for a process that measures a point and has used some CPU time."""
         def is_busy(process):
             with contextlib.suppress(OSError):
                 fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
@@ -88,14 +88,14 @@ class LauncherTest(ProgramTest):
         self.wait_for(lambda: not self.points_at_work(), 30)
 
     def fake_ssh(self) -> str:
-        """As ssh does: the words become one line for a shell, in the home directory."""
+        """A script that acts like ssh: it joins its arguments to one line for a shell in the home directory."""
         script = self.folder / "ssh"
         script.write_text('#!/bin/sh\nshift\ncd "$HOME" && sh -c "$*"\n')
         script.chmod(0o755)
         return f"{script} host"
 
     def prepared_store(self, name: str) -> Path:
-        """A store with the kernel choices of the points, so that every sweep runs the same kernels."""
+        """Makes a store with kernel choices for the points, so that every sweep runs the same kernels."""
         store = self.folder / f"{name}.sqlite"
         known = self.folder / "known.sqlite"
         if not known.exists():
@@ -122,13 +122,13 @@ class LauncherTest(ProgramTest):
 
 
 class KillTest(LauncherTest):
-    """Kills something in the middle of a sweep: every point that was reported stays, and none is there twice."""
+    """Kills a process during a sweep. Every reported point must stay stored, and no point may be stored twice."""
 
     def launcher(self) -> str:
         return self.fake_ssh()
 
     def begin(self):
-        """Starts what the launcher needs."""
+        """Starts the services that the launcher needs."""
 
     def setUp(self):
         super().setUp()
@@ -140,7 +140,7 @@ class KillTest(LauncherTest):
                 "--jobs", "2"]
 
     def sweep_with_a_kill(self, kill) -> bool:
-        """Whether the kill hit the sweep while it ran."""
+        """Kills during a sweep, checks the store, and resumes. True if the sweep was still running when it was hit."""
         store = self.prepared_store("killed")
         output = self.folder / "printed.jsonl"
         output.unlink(missing_ok=True)
@@ -170,14 +170,14 @@ class KillTest(LauncherTest):
         hits = sum(self.sweep_with_a_kill(kill) for _ in range(KILLS))
         self.assertGreater(hits, 0)
 
-    def test_the_parent(self):
+    def test_records_survive_killing_the_sweep(self):
         self.kill_each_time(lambda sweep: sweep.kill())
 
-    def test_a_child(self):
+    def test_records_survive_killing_a_point(self):
         def kill(_):
             with contextlib.suppress(ProcessLookupError, IndexError):
                 os.kill(self.random.choice(self.points_at_work()), signal.SIGKILL)
         self.kill_each_time(kill)
 
-    def test_an_interrupted_sweep(self):
+    def test_records_survive_interrupting_the_sweep(self):
         self.kill_each_time(lambda sweep: sweep.send_signal(signal.SIGINT))

@@ -31,7 +31,7 @@ def lines_of(durations, **more) -> str:
 
 class RecordTest(ProgramTest):
     def record(self, text: str, *words, code=0, columns="all"):
-        """The answers and the record of a run that reads these lines."""
+        """The answers and the records of a run that reads the lines in `text`."""
         done = self.laptime("record", *SYSTEM, "--store", self.store, "--columns", columns, *words, input=text)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         lines = [json.loads(line) for line in done.stdout.splitlines()]
@@ -43,7 +43,7 @@ class RecordTest(ProgramTest):
         return done.stderr
 
 
-class Pipe(RecordTest):
+class RecordPipe(RecordTest):
     def test_stopping_rule_ends_the_steps(self):
         answers, (record,) = self.record(lines_of([10_000_000] * 100))
         self.assertEqual(len(answers), 15)  # 5 of warm-up and 10 samples, because all steps are equal
@@ -69,7 +69,7 @@ class Pipe(RecordTest):
         self.assertEqual(record["stopping"], bench["stopping"])
         for figure in ("count", "median", "mean", "std", "min", "max", "ci_low", "ci_high", "mad", "p10", "p90"):
             self.assertAlmostEqual(record["time"]["step"][figure], bench["time"]["step"][figure], delta=1e-12, msg=figure)
-        of_machine = re.compile("of the time was lost|build")  # reasons that a stream of durations cannot show
+        of_machine = re.compile("of the time was lost|build")  # reasons that cannot be replayed
         self.assertEqual(record["verdict"]["reasons"],
                          [reason for reason in bench["verdict"]["reasons"] if not of_machine.search(reason)])
 
@@ -87,7 +87,7 @@ class Pipe(RecordTest):
         pauses = "".join(json.dumps({"step": 10_000_000 + 3_000_000 * (n % 2), "begin": n * 2_000_000_000}) + "\n"
                          for n in range(300))
         answers, (record,) = self.record(pauses, "--budget", "20")
-        self.assertEqual(record["stopping"]["rule"], "time")  # the time between steps counts
+        self.assertEqual(record["stopping"]["rule"], "time")  # because the time between steps counts
         self.assertLess(len(answers), 25)
 
     def test_takes_a_fixed_number_of_steps(self):
@@ -244,7 +244,7 @@ class Pipe(RecordTest):
         page = (self.folder / "page.html").read_text()
         self.assertIn("system:pytorch", page)
 
-    def test_compare_accepts_only_records_of_one_system(self):
+    def test_compare_rejects_records_of_different_systems(self):
         for name, nanoseconds in (("before", 10_000_000), ("after", 10_500_000)):
             _, (record,) = self.record(lines_of([nanoseconds + 10_000 * (n % 5) for n in range(40)]))
             (self.folder / f"{name}.json").write_text(json.dumps(record))
@@ -264,7 +264,7 @@ class Pipe(RecordTest):
 
 
 class VirtualClock:
-    """Replaces the module `time` in laptime.steps: only sleeping takes time, however busy the machine is."""
+    """Replaces the module `time` in laptime.steps. Only sleeping takes time, so results do not depend on the load."""
 
     def __init__(self):
         self.now = 0
@@ -312,7 +312,7 @@ class Measure(ModuleTest):
         self.assertGreaterEqual(seconds["residue"], 0.001)
         self.assertTrue(math.isclose(sum(seconds.values()), record["time"]["step"]["mean"], rel_tol=1e-9))
         with laptime.phase("forward"):
-            pass  # it has no effect outside of measure
+            pass  # a phase outside of measure has no effect
 
     def test_rejects_nested_and_unknown_phases(self):
         def nested():
@@ -452,7 +452,7 @@ class Example(ProgramTest):
         page = (ROOT / "docs" / "your_own_step.md").read_text()
         self.assertIn(textwrap.indent(self.SCRIPT.read_text(), "    ", lambda line: line.strip() != ""), page)
 
-    def test_script_runs(self):
+    def test_script_of_the_page_runs(self):
         python = next((python for python in (sys.executable, ROOT / "build/peers-venv/bin/python3") if has_torch(python)), None)
         if python is None:
             self.skipTest("needs PyTorch, which ./check --all installs")

@@ -78,7 +78,7 @@ class Memory(ProgramTest):
                 self.assertIn(accounts["held"] - accounts["planned"], range(2 * PAGE))  # two blocks of whole pages
                 self.assertGreater(accounts["resident"], accounts["held"])
 
-    def test_attention_model_adds_up(self):
+    def test_tables_of_the_attention_model_add_up(self):
         *reports, _ = self.reports("--model", "attention", "--d-model", 16, "--context", 64, "--batch", 2, "--mode",
                                    "eager,compile", "--dtype", "float32,bfloat16", "--view", "all")
         self.assertEqual(len(reports), 4)
@@ -140,7 +140,7 @@ class Memory(ProgramTest):
         (peaks,) = self.reports(*MODEL, "--context", "16,32")
         self.assertEqual({row["basis"] for row in rows(peaks, "peaks")}, {"predicted"})
 
-    def test_first_line_is_the_answer(self):
+    def test_first_line_states_the_peak(self):
         for words in (PREDICTED, [*TINY, "--pass", "inference"], ["--model", "2.7B", "--device", "h100", "--dtype", "bfloat16"]):
             lines = self.lines_at(80, "memory", "--store", "none", *words)
             self.assertLessEqual(len(lines), 15, lines)
@@ -169,14 +169,14 @@ class Memory(ProgramTest):
             peaks = [row["peak_bytes"] for row in rows(report, "peaks")]
             self.assertEqual(peaks, sorted(peaks, reverse=True), order)
 
-    def test_narrow_terminals_show_copies_of_autocast(self):
+    def test_narrow_tables_keep_the_columns_that_apply(self):
         words = ["memory", "--store", "none", "--model", "small", "--device", "h100", "--context", "16,32", "--dtype", "mixed"]
         header = lambda *more: next(line for line in self.lines_at(80, *words, *more) if line.startswith("point"))
         self.assertIn("copies", header("--pass", "inference"))
         self.assertNotIn("gradients", header("--pass", "inference"))  # inference has no gradients
         self.assertIn("gradients", header("--pass", "step"))
 
-    def test_views_of_several_points_end_with_their_peaks(self):
+    def test_views_of_several_points_end_with_a_table_of_peaks(self):
         first, second, last = self.reports(*MODEL, "--context", "16,32", "--device", "roofline:h100", "--view", "saved")
         self.assertEqual(first["tables"].keys(), second["tables"].keys())
         self.assertIn("saved_contributors", first["tables"])
@@ -208,7 +208,7 @@ class Memory(ProgramTest):
                 self.assertIn(said, done.stderr)
                 self.assertFalse(self.store.exists())
 
-    def test_an_invalid_point_states_the_reason(self):
+    def test_an_invalid_point_has_a_row(self):
         (report,) = self.reports("--d-model", 32, "--num-layers", 1, "--num-heads", "2,3", "--vocab", 64, "--context", 16,
                                  "--device", "roofline:h100")
         self.assertEqual([row["basis"] for row in rows(report, "peaks")], ["predicted", "unsupported"])

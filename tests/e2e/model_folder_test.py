@@ -69,8 +69,8 @@ class ModelFolder(ProgramTest):
         (folder / "model.safetensors").unlink()
         self.assertNotEqual(self.losses(folder), with_weights)
 
-    def test_learns_a_text_from_the_weights_of_the_folder(self):
-        # The text has only capital letters, because the models have fewer tokens than there are bytes.
+    def test_training_from_the_weights_lowers_the_loss(self):
+        # The text has only capital letters, because the vocabularies have fewer than 256 tokens.
         sentences = ["THE SHIP LEFT THE BAY AT NOON. ", "A GULL SAT ON THE MAST. ", "THE WIND TURNED, AND THE SEA ROSE. "]
         text = self.folder / "log.txt"
         text.write_text("".join(sentences[i * i % 3] + sentences[i % 2] for i in range(40)))
@@ -100,7 +100,7 @@ class ModelFolder(ProgramTest):
         (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": weight_map}))
         self.assertIn("name of a file in the same folder", self.refusal("--model", folder, *STEP))
 
-    def test_reads_older_names_buffers_and_a_stored_tied_head(self):
+    def test_reads_older_tensor_names_and_ignores_buffers(self):
         folder = self.copy("gpt2")
         whole = self.losses(folder)
         tensors = read_safetensors(folder / "model.safetensors")

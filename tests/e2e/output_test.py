@@ -22,7 +22,7 @@ class Output(ProgramTest):
         self.assertIn("[2/2] ctx 16: ", done.stderr)
         self.assertNotIn("\x1b", done.stdout + done.stderr)
 
-    def test_other_formats_move_the_table_to_stderr(self):
+    def test_with_other_formats_the_table_goes_to_stderr(self):
         records = {}
         for form in ("json", "jsonl", "csv", "markdown"):
             done = self.bench(*TWO_POINTS, "--output", form)
@@ -126,7 +126,7 @@ class Files(ProgramTest):
         self.assertIn("ctx 16", (self.folder / "table.txt").read_text())
 
 
-class Trouble(ProgramTest):
+class OutputFailures(ProgramTest):
     def test_a_closed_pipe_ends_the_sweep(self):
         sweep = self.start("bench", "--store", self.store, *PREDICTED, "--steps", "1", "--seed",
                            ",".join(map(str, range(1, 200))), "--output", "jsonl")
@@ -165,7 +165,7 @@ class Trouble(ProgramTest):
             self.assertEqual(done.returncode, code, closed)
         self.assertEqual({record["status"] for record in self.stored()}, {"ok"})
 
-    def test_reports_a_full_disk_under_the_output(self):
+    def test_reports_a_full_disk_of_the_output(self):
         for words in (["--output", "json"], ["--output", "jsonl"], []):
             with open("/dev/full", "w") as full:
                 done = self.bench(*TWO_POINTS, *words, stdout=full)
@@ -182,8 +182,8 @@ class Trouble(ProgramTest):
 
         return limit
 
-    def test_reports_a_full_disk_under_the_store(self):
-        """A limit on the file size lets some points be stored; the others are only shown."""
+    def test_reports_a_full_disk_of_the_store(self):
+        """With a limit on the file size, some points are stored and the others are only shown."""
         self.assert_ok(self.bench(*TWO_POINTS))
         size = self.store.stat().st_size
         seeds = ",".join(map(str, range(1, 41)))
@@ -235,7 +235,7 @@ class Memory(ProgramTest):
         record = json.loads(done.stdout)[0]
         return record["status"], record
 
-    def test_a_point_with_half_of_its_memory_has_a_row(self):
+    def test_a_point_without_enough_memory_has_a_row(self):
         done = self.laptime("bench", *self.POINT, "--store", "none", "--output", "json")
         peak = json.loads(done.stdout)[0]["memory"]["predicted_peak_bytes"]
         status, record = self.status_with(86_000_000 + peak // 2)
@@ -245,7 +245,7 @@ class Memory(ProgramTest):
         self.assertIn("predicted", record["reason"])
         self.assertIn("parameter", record["reason"])
 
-    def test_no_memory_limit_crashes_it(self):
+    def test_survives_every_memory_limit(self):
         """Tries memory limits from barely enough for the libraries up to enough for the run."""
         mebibyte = 1 << 20
         limits = [*range(80, 90), *range(125, 710, 45)]
@@ -253,7 +253,7 @@ class Memory(ProgramTest):
         self.assertEqual(statuses, sorted(statuses, reverse=True))  # first out_of_memory, then ok
         self.assertEqual((statuses[0], statuses[-1]), ("out_of_memory", "ok"))
 
-    def test_the_largest_model_has_a_row_with_arithmetic(self):
+    def test_the_largest_model_has_a_row_that_states_its_bytes(self):
         done = self.bench("--model", "10B", "--batch", "64", "--steps", "1", "--output", "json")
         self.assert_ok(done)
         record = json.loads(done.stdout)[0]

@@ -97,7 +97,7 @@ class Overwrite(ProgramTest):
 
 class Links(ProgramTest):
     def test_does_not_follow_planted_links(self):
-        """Another user cannot guess the name of the temporary file. Links under all likely names are left alone."""
+        """Another user cannot guess the name of the temporary file. Links under all likely names stay unused."""
         victim = self.folder / "victim"
         victim.write_text("foreign")
         inner = self.folder / "shared"

@@ -1,4 +1,4 @@
-"""laptime plan of several ranks and of published figures: values agree with each other, and wrong input is refused."""
+"""laptime plan for several ranks and for published figures: values are consistent, and invalid input is rejected."""
 
 import csv
 import io
@@ -20,7 +20,7 @@ class ParallelPlan(ProgramTest):
         self.assert_ok(done)
         return json.loads(done.stdout)[0]["tables"]
 
-    def test_rows_are_sorted_and_say_what_fits(self):
+    def test_rows_are_sorted_and_state_what_fits(self):
         rows = self.tables(*ON_H100, "--ranks", "8,64", "--shard", "none,parameters", "--recompute", "block")["parallel"]
         self.assertEqual(len(rows), 4)
         fitting = [row["step_s"] for row in rows if row["fits"] == "yes"]
@@ -32,7 +32,7 @@ class ParallelPlan(ProgramTest):
             self.assertAlmostEqual(sum(parts), row["peak_bytes"], delta=10)
         self.assertTrue(any(row["fits"].endswith(" too many") and "--shard" in row["remedy"] for row in rows))
 
-    def test_cost_is_time_by_price(self):
+    def test_cost_is_time_times_price(self):
         prices = self.folder / "prices.toml"
         prices.write_text("h100 = 2.0\n")
         row = self.tables(*ON_H100, "--ranks", "8", "--shard", "parameters", "--tokens", "1B", "--price-file", str(prices))["parallel"][0]
@@ -44,7 +44,7 @@ class ParallelPlan(ProgramTest):
         self.assertRegex(done.stdout.splitlines()[0], r"^fastest that fits: 8 h100 --shard \w+")
         self.assertEqual(len(self.tables(*ON_H100, "--ranks", "8", "--best")["next"]), 3)
 
-    def test_wrong_input_is_refused(self):
+    def test_rejects_invalid_input(self):
         for words, message in ((["--ranks", "8", "--best", "--device", "cpu"], "described machines"),
                                (["--ranks", "eight", "--device", "h100"], "--ranks"),
                                (["--best", "--device", "h100"], "need --ranks"),
@@ -65,8 +65,7 @@ class ParallelPlan(ProgramTest):
             done = self.laptime("bench", "--model", "small", "--ranks", "2", option, "2", "--store", "none")
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(f"{option} 2: ranks that run divide only the batch", done.stderr)
-
-    def test_a_table_that_cannot_be_read_is_refused(self):
+    def test_rejects_unreadable_tables(self):
         wrong = self.folder / "wrong.csv"
         wrong.write_text("id,value\na,1\n")
         for path, message in (("no.csv", "no.csv"), (str(wrong), "wrong.csv:1: the column 'source' is missing")):
@@ -78,8 +77,7 @@ class ParallelPlan(ProgramTest):
         rows = self.tables("--published", str(ROOT / "docs/records/h200.jsonl"))["published"]
         self.assertEqual({row["quantity"] for row in rows}, {"step_time_s"})
         self.assertLess(abs(rows[0]["error"]), 0.2)
-
-    def test_published_figures_are_predicted_or_say_why_not(self):
+    def test_published_figures_are_predicted_or_state_why_not(self):
         done = self.laptime("plan", "--published", CLUSTERS)
         self.assert_ok(done)
         self.assertRegex(done.stdout.splitlines()[0], r"^\d+ of \d+ figures predicted: median error [\d.]+ %, 90 % within ")
@@ -96,7 +94,7 @@ class ParallelPlan(ProgramTest):
         for row in tables["published"]:
             self.assertNotEqual(row["predicted"] is None, row["reason"] is None, row["id"])
 
-    def test_published_reads_the_table_of_one_gpu(self):
+    def test_published_reads_times_of_single_gpus(self):
         done = self.laptime("plan", "--published", str(ROOT / "published/figures.csv"), "--output", "csv")
         self.assert_ok(done)
         rows = list(csv.DictReader(io.StringIO(done.stdout)))

@@ -53,7 +53,7 @@ class Plan(ProgramTest):
         self.assertEqual(first("--grid"), "all 4 points fit into 76.0 GiB (95 % of 80.0 GiB)")
         self.assertRegex(first("--grid", "--memory-limit", "4GiB"), r"^\d of 4 points fit into 4.00 GiB \(--memory-limit\); not: ")
 
-    def test_grid_shows_only_peaks(self):
+    def test_grid_shows_only_peaks_of_several_passes(self):
         words = ["--model", "small,medium", "--pass", "inference,step", "--device", "h100", "--store", "none"]
         whole, grid = self.plan(*words), self.plan(*words, "--grid")
         self.assertEqual(list(grid["tables"]), ["peaks_by_pass"])
@@ -61,7 +61,7 @@ class Plan(ProgramTest):
         single = self.plan("--model", "small,medium", "--device", "h100", "--store", "none", "--grid")
         self.assertEqual(list(single["tables"]), ["plan"])  # a grid needs more than one pass
 
-    def test_one_point_is_a_short_answer(self):
+    def test_answer_for_one_point_is_short(self):
         words = ["plan", "--model", "small", "--num-layers", "2", "--device", "h100", "--store", "none"]
         lines = self.lines_at(80, *words)
         self.assertLess(len(lines), 12, lines)
@@ -74,7 +74,7 @@ class Plan(ProgramTest):
         self.assertGreater(len(self.lines_at(80, *words, "--view", "all")), 60)
         self.assertGreater(len(self.plan(*words[1:])["tables"]), 5)  # JSON has all tables
 
-    def test_tokens_set_the_length_of_the_training(self):
+    def test_training_time_is_proportional_to_tokens(self):
         words = ["--model", "small", "--device", "h100", "--store", "none"]
         training = lambda *more: next(one for one in self.plan(*words, *more)["findings"] if one["kind"] == "training_time")
         self.assertAlmostEqual(training("--tokens", "3e11")["time_s"] / training()["time_s"], 300, delta=1e-3)
@@ -123,10 +123,10 @@ class Plan(ProgramTest):
         self.assert_ok(done)
         prediction = json.loads(done.stdout)[0]["prediction"]
         self.assertEqual(prediction["measured_share"], 1)
-        self.check_that_nobody_is_shown_the_calibration(store)
+        self.check_that_the_calibration_is_shown_only_on_request(store)
 
-    def check_that_nobody_is_shown_the_calibration(self, store):
-        """The store has one run of bench, followed by a calibration."""
+    def check_that_the_calibration_is_shown_only_on_request(self, store):
+        """The store has a run of bench and then a calibration, whose records are shown only on request."""
         self.assert_ok(self.laptime("calibrate", *TINY, "--dtype", "float32", "--mode", "eager", "--store", store))
         lines = lambda *words: self.laptime(*words, "--store", store).stdout.splitlines()
         sweeps = lambda *words: lines("show", *words, "--columns", "sweep", "--output", "csv")[1:]
@@ -139,7 +139,7 @@ class Plan(ProgramTest):
         self.assert_ok(self.laptime("report", "--html", "page.html", "--store", store))
         self.assertEqual(len(self.page_of(self.folder / "page.html")["points"]), 1)
 
-    def test_a_user_machine_is_a_file(self):
+    def test_reads_a_machine_from_a_file(self):
         machine = self.folder / "mine.toml"
         figures = {"title": '"mine"', "source": '"a note"', "memory": '"8GiB"', "bandwidth": "100e9", "launch": "1e-6",
                    "float32": "1e12"}
@@ -182,7 +182,7 @@ class Plan(ProgramTest):
                 process.send_signal(signal.SIGINT)
                 out, err = process.communicate(timeout=120)
                 if process.returncode == -signal.SIGINT:
-                    continue  # it had not started yet
+                    continue  # the plan had not started yet
                 self.assertEqual(process.returncode, 130, err)
                 planned = int(re.search(r"interrupted: (\d+) of 15 points planned", err)[1])
                 if planned == 0:
@@ -215,7 +215,7 @@ class Plan(ProgramTest):
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(text, done.stderr)
 
-    def test_recompute_curve_plans_every_way_to_save_memory(self):
+    def test_recompute_curve_has_a_row_for_each_way_to_save_memory(self):
         words = ["plan", *TINY, "--device", "h100", "--recompute-curve", "--store", "none"]
         done = self.laptime(*words, "--output", "json")
         self.assert_ok(done)

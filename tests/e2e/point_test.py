@@ -10,7 +10,7 @@ from pathlib import Path
 from program import BINARY, MODEL, PREDICTED, TINY, ProgramTest, busy_child
 
 
-class BadEnd(ProgramTest):
+class FailedPoints(ProgramTest):
     def sweep_with_victim(self, number: signal.Signals) -> tuple[list[dict], int, str]:
         """Runs three points, and sends a signal to the process of the long one in the middle."""
         sweep = self.start("bench", "--store", self.store, *TINY, "--device", "cpu", "--threads", "1", "--warmup", "0",
@@ -29,7 +29,7 @@ class BadEnd(ProgramTest):
         self.assertIsNotNone(records[1]["memory"]["predicted_peak_bytes"])
         self.assertEqual(code, 1, errors)
 
-    def test_distinguishes_kills_by_processes_from_kills_by_the_kernel(self):
+    def test_distinguishes_kills_by_a_process_from_kills_by_the_kernel(self):
         records, code, errors = self.sweep_with_victim(signal.SIGKILL)
         if "oom_kill" not in Path("/proc/vmstat").read_text():
             self.skipTest("this kernel does not count its kills")
@@ -80,7 +80,7 @@ class Terminal(ProgramTest):
         self.assertNotIn("\x1b", self.on_terminal("bench", "--store", "none", *PREDICTED, "--steps", "1"))
 
 
-class Other(ProgramTest):
+class OtherCommands(ProgramTest):
     def test_explain_runs_nothing_and_stores_nothing(self):
         done = self.laptime("explain", "--model", "10B", "--batch", "64")
         self.assert_ok(done)

@@ -28,7 +28,7 @@ COMMANDS = {
 
 
 class Predicted(ProgramTest):
-    def test_exact_output(self):
+    def test_output_matches_expected_files(self):
         for name, words in COMMANDS.items():
             with self.subTest(name):
                 store = self.folder / ("passes.txt" if words[0] == "show" else name)

@@ -1,4 +1,4 @@
-"""laptime profile: its tables add up, its records are stored and resumed, and bad input is refused."""
+"""laptime profile: its tables add up, its records are stored and resumed, and invalid input is rejected."""
 
 import json
 
@@ -36,7 +36,7 @@ class Profile(ProgramTest):
         tables = self.profile("op = matmul and phase = forward", "--store", "none", "--view", "ops")[0]["tables"]
         self.assertEqual([(row["phase"], row["op"]) for row in tables["ops"]], [("forward", "matmul")])
 
-    def test_empty_selection_is_a_sentence(self):
+    def test_empty_selection_lists_the_values_that_exist(self):
         words = ["class = matmull", "--phase", "backward", "--store", "none"]
         (point,) = self.profile(*words)
         self.assertEqual(list(point["tables"]), ["phases"])
@@ -60,7 +60,7 @@ class Profile(ProgramTest):
             for side in ("eager_s", "compile_s"):
                 self.assertAlmostEqual(sum(row[side] or 0 for row in rows[:-1]), rows[-1][side], delta=1e-9)
             for row in rows:
-                if row["part"] != "residue":  # a residue may round to zero
+                if row["part"] != "residue":  # the residue may be rounded to zero
                     self.assertEqual(row["speedup"] is None, row["eager_s"] is None or row["compile_s"] is None, row)
                 self.assertIsNone(row["speedup_low"])  # two traced steps are too few for an interval
         done = self.laptime("profile", *TINY, "--warmup", "1", "--steps", "2", "--traced-steps", "8", "--output", "json",
@@ -69,7 +69,7 @@ class Profile(ProgramTest):
         table = json.loads(done.stdout)[0]["tables"]["compared_classes"]
         step = table[-1]
         self.assertGreater(step["speedup_low"], 0)
-        self.assertLessEqual(step["speedup_low"], step["speedup_high"])  # the median of few steps may lie outside
+        self.assertLessEqual(step["speedup_low"], step["speedup_high"])  # with few steps, the ratio may lie outside
 
     def test_compares_passes_side_by_side_first(self):
         points = self.profile("--store", "none", "--pass", "inference,step")
@@ -81,7 +81,7 @@ class Profile(ProgramTest):
         self.assertEqual(points[1]["findings"][0]["subject"], "forward pass")
         self.assertIn(points[1]["findings"][0]["trust"], ("measured", "rough"))
 
-    def test_every_row_of_a_prediction_has_its_bound(self):
+    def test_every_predicted_row_has_a_roofline_bound(self):
         words = ["profile", "--model", "small", "--num-layers", "2", "--batch", "2", "--device", "h100", "--store", "s.sqlite",
                  "--resume", "--top", "0"]
         for dtype in ("float32", "bfloat16"):
@@ -106,7 +106,7 @@ class Profile(ProgramTest):
         self.assertEqual(bounds["forward", "matmul"], "compute")
         self.assertEqual(bounds["optimizer", "optimizer"], "memory")
 
-    def test_first_line_is_the_answer(self):
+    def test_first_line_states_the_answer(self):
         for words in ([], ["--pass", "forward"], ["--device", "h100"]):
             lines = self.lines_at(80, "profile", *TINY, *QUICK, "--store", "none", *words)
             self.assertLessEqual(len(lines), 16, lines)
@@ -115,7 +115,7 @@ class Profile(ProgramTest):
         lines = self.lines_at(80, "profile", *TINY, *QUICK, "--store", "none", "--view", "attention")
         self.assertRegex(lines[0], r"^softmax takes .* as long as the two products")
 
-    def test_headers_select_launches(self):
+    def test_column_headers_work_in_filters_and_sort_keys(self):
         words = ["--store", "none", "--reproducible", "--view", "kernels"]  # both runs use the same kernels
         rows = self.profile("Class = matmul and Phase = backward", *words, "--sort", "Calls")[0]["tables"]["kernels"]
         self.assertTrue(rows)

@@ -1,4 +1,4 @@
-"""Runs the built program in tests. Each test has its own folder and home directory."""
+"""Base classes of tests that run the built program. Each test has its own folder and home directory."""
 
 import fcntl
 import json
@@ -32,7 +32,7 @@ def children(process: subprocess.Popen) -> list[int]:
 
 
 def busy_child(process: subprocess.Popen, seconds: float = 0.7, limit: float = 60) -> int:
-    """The process of a point, once it has used enough CPU time to have started its steps."""
+    """Waits until the process of a point has used enough CPU time to have started its steps, and returns its id."""
     deadline = time.monotonic() + limit
     while time.monotonic() < deadline:
         for child in children(process):
@@ -47,7 +47,7 @@ def busy_child(process: subprocess.Popen, seconds: float = 0.7, limit: float = 6
 
 
 def without_date(text: str) -> str:
-    """A report without the commit, the date and the load, which differ between runs."""
+    """The report without commit, date and load, which differ between runs."""
     return re.sub(r"laptime [0-9a-f]+(\+dirty)?, [^,\n]* UTC(, load [0-9.]+)?", "laptime COMMIT, DATE", text)
 
 
@@ -62,7 +62,7 @@ class ProgramTest(unittest.TestCase):
         self.environment = {"PATH": os.environ["PATH"], "HOME": str(self.folder), "LC_ALL": "C"}
 
     def laptime(self, *words, **options) -> subprocess.CompletedProcess:
-        """Runs the program until it exits; the result has the text of both streams."""
+        """Runs the program until it exits. The result has the text of stdout and stderr."""
         return subprocess.run([BINARY, *map(str, words)], env=self.environment, cwd=self.folder, text=True, check=False,
                               timeout=120, **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options})
 
@@ -99,12 +99,12 @@ class ProgramTest(unittest.TestCase):
         return json.loads(done.stdout)
 
     def stored_meanwhile(self) -> list[dict]:
-        """The records so far in a store that a running program writes to; empty if it does not exist yet."""
+        """The records in a store to which a running program writes; empty if the store does not exist yet."""
         done = self.laptime("show", "--store", self.store, "--output", "json")
         return json.loads(done.stdout) if done.returncode == 0 else []
 
     def page_of(self, path: Path) -> dict:
-        """The data in a page made by laptime report."""
+        """The data embedded in a page of laptime report."""
         text = path.read_text()
         return json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)[1])
 

@@ -1,4 +1,4 @@
-"""laptime plan --published --html: one small file that draws predicted against published figures and loads nothing."""
+"""laptime plan --published --html: one small file that plots predicted against published figures and loads nothing."""
 
 import json
 import re
@@ -33,7 +33,7 @@ class PublishedPage(ProgramTest):
         for point in data["points"]:
             self.assertAlmostEqual(point["predicted"] / point["published"] - 1, point["error"], places=9)
 
-    def test_needs_published_figures(self):
+    def test_rejects_html_without_published_and_as_its_input(self):
         done = self.laptime("plan", "--model", "small", "--html", "page.html")
         self.assertEqual(done.returncode, 2)
         self.assertIn("--html is the page of --published", done.stderr)
@@ -42,7 +42,7 @@ class PublishedPage(ProgramTest):
         self.assertIn("--html", done.stderr)
 
     @unittest.skipUnless(browser.find_chromium(), "needs Chromium")
-    def test_draws_in_every_look(self):
+    def test_draws_in_light_and_dark_and_on_a_phone(self):
         page = self.make()
         with browser.Browser() as chromium:
             for width, dark in ((1280, False), (1280, True), (390, False)):

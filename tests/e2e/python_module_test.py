@@ -28,7 +28,7 @@ PREDICTED = {"model": "small", "device": "h100"}
 
 
 class Module(ModuleTest):
-    def test_sweeps_lists_and_names_keys_with_units(self):
+    def test_lists_are_swept_and_keys_name_their_units(self):
         records = laptime.bench(**PREDICTED, context=[128, 256], dtype="bfloat16", mode=("eager", "compile"))
         self.assertEqual([(record["context_length"], record["mode"]) for record in records],
                          [(128, "eager"), (128, "compile"), (256, "eager"), (256, "compile")])
@@ -41,7 +41,7 @@ class Module(ModuleTest):
         (record,) = laptime.bench(**TINY, threads=1, warmup=0, steps=3, reproducible=False, clip_norm=None)
         self.assertEqual((record["status"], record["count"], record["predicted"]), ("ok", 3, False))
 
-    def test_sweep_progress_counts_points_and_grows(self):
+    def test_progress_of_a_sweep_counts_points_and_never_falls(self):
         shown = []
         view = types.SimpleNamespace(show=lambda *what: shown.append(what), message=lambda text: None, close=lambda: None)
         with mock.patch("laptime.progress._view", return_value=view):
@@ -59,7 +59,7 @@ class Module(ModuleTest):
         laptime.bench(**PREDICTED, seed=3)
         self.assertEqual([record["seed"] for record in laptime.show("seed != 1")], [2, 3])
         self.assertEqual([record["seed"] for record in laptime.show(last=True)], [3])
-        laptime.bench(**PREDICTED, seed=4, store=self.store)  # as a path
+        laptime.bench(**PREDICTED, seed=4, store=self.store)  # the store is a Path
         self.assertEqual([record["seed"] for record in laptime.show(store=self.store)], [4])
 
     def test_a_missing_value_is_an_empty_cell_in_a_notebook(self):
@@ -205,7 +205,7 @@ class Module(ModuleTest):
         self.assertEqual([record["dtype"] for record in names["records"]], ["bfloat16", "bfloat16"])
 
 
-class Shown(unittest.TestCase):
+class ShownProgress(unittest.TestCase):
     LINES = ["laptime: 2 points, about 9 s", "[1/2] a: starting", "[1/2] a: samples, step 5 of 10, 1.0 ms each",
              "name  median", "[2/2] b: samples, step 3"]
 

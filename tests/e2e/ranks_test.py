@@ -1,4 +1,4 @@
-"""Steps over several ranks, started by mpirun: losses, bytes, deaths and wrong input."""
+"""Steps on several ranks, started by mpirun: losses, bytes, killed ranks, and invalid input."""
 
 import json
 import os
@@ -14,11 +14,11 @@ from program import BINARY, ProgramTest
 MODEL = "--d-model 32 --d-ff 64 --num-layers 2 --num-heads 2 --vocab 64 --context 16 --batch 8".split()
 STEPS = [*MODEL, "--threads", "1", "--warmup", "0", "--steps", "10", "--batches", "fresh", "--lr", "0.01", "--init", "stream"]
 HAS_MPI = shutil.which("mpirun") is not None
-LIMIT = 60  # seconds in which a run ends after one of its ranks is gone; less than 10 on a machine that is not loaded
+LIMIT = 60  # seconds within which a run ends after it lost a rank; it takes less than 10 s on an idle machine
 
 
 def rank_processes(launcher: subprocess.Popen) -> list[int]:
-    """The ranks below a bench, in any order."""
+    """Ids of the rank processes that a bench started, in any order."""
     parents = {}
     found = []
     for folder in Path("/proc").iterdir():
@@ -48,7 +48,7 @@ class Ranks(ProgramTest):
         self.assert_ok(done)
         return json.loads(done.stdout)
 
-    def test_several_ranks_train_as_one_process(self):
+    def test_losses_match_one_process(self):
         for edition, dtype in (("2025", "float32"), ("gpt2", "bfloat16"), ("llama", "float32")):
             base = [*STEPS, "--edition", edition, "--dtype", dtype]
             whole = self.records(*base)[0]["loss"]["values"]
@@ -63,28 +63,28 @@ class Ranks(ProgramTest):
     def test_losses_have_the_same_bits_in_every_run(self):
         words = [*STEPS, "--ranks", "2", "--shard", "parameters", "--seed", "5"]
         first = self.records(*words)[0]
-        second = self.records(*words)[0]  # fails by itself if a loss differs from the stored one
+        second = self.records(*words)[0]  # the program itself fails if a loss differs from the stored one
         self.assertEqual((first["status"], second["status"]), ("ok", "ok"), second["reason"])
         self.assertEqual(first["loss"], second["loss"])
 
-    def test_bytes_are_those_of_zero(self):
+    def test_sends_and_holds_the_bytes_that_zero_predicts(self):
         for ranks in (2, 4):
             for shard, sums in (("none", 2), ("optimizer", 2), ("gradients", 2), ("parameters", 3)):
                 record = self.records(*STEPS, "--ranks", ranks, "--oversubscribe", "--shard", shard)[0]
                 count = record["flops"]["parameters"]
-                # Token embedding and head are gathered once: backward does not read the one, and begins with the other.
+                # Embedding and head are gathered once: backward does not read the embedding, and starts with the head.
                 numbers = count * sums - (2 * 64 * 32 if shard == "parameters" else 0)
-                loss = 4 * (ranks - 1)  # which rank 0 sends to the others
+                loss = 4 * (ranks - 1)  # rank 0 sends the loss to every other rank
                 self.assertEqual(record["communication"]["bytes"], 4 * numbers * (ranks - 1) // ranks + loss, (ranks, shard))
                 held = record["memory"]["parts"]
                 self.assertEqual(held["optimizer_state"], 8 * count // (1 if shard == "none" else ranks))
-                if shard == "parameters":  # beside its share a rank holds what is gathered
-                    resident = record["memory"]["resident_bytes"]  # with the gaps of alignment, tokens and constants
+                if shard == "parameters":  # a rank holds its share and the gathered parameters
+                    resident = record["memory"]["resident_bytes"]  # includes alignment gaps, tokens and constants
                     self.assertIn(resident - 12 * count // ranks, range(16384), (ranks, shard))
                 else:
                     self.assertEqual(held["parameter"], 4 * count)
 
-    def test_a_rank_that_is_killed_or_stopped_ends_the_run_with_its_reason(self):
+    def test_a_killed_or_stopped_rank_ends_the_run_with_a_reason(self):
         for number, reason in ((signal.SIGKILL, "signal 9"), (signal.SIGSTOP, "silent")):
             process = self.start("bench", "--store", self.store, *MODEL, "--threads", "1", "--ranks", "2", "--warmup",
                                  "0", "--steps", "100000000", "--output", "json")
@@ -102,7 +102,7 @@ class Ranks(ProgramTest):
             self.assertEqual(rank_processes(process), [])
 
     def under_mpirun(self, *programs) -> subprocess.CompletedProcess:
-        """Starts one process for each list of words."""
+        """Runs mpirun with one rank process for each list of arguments."""
         root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
         words = ["mpirun", "--oversubscribe", "--bind-to", "none"]
         for number, program in enumerate(programs):
@@ -117,13 +117,13 @@ class Ranks(ProgramTest):
         self.assertEqual([record["status"] for record in self.stored()], ["ok", "ok"])
         self.assertEqual(done.stdout.count("shard gradients"), 1, done.stdout)
 
-    def test_ranks_with_other_options_are_refused(self):
+    def test_rejects_ranks_with_different_options(self):
         words = ["bench", "--store", str(self.store), *STEPS, "--ranks", "2"]
         done = self.under_mpirun(words, [*words, "--seed", "2"])
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("rank 1 was started with other options than rank 0", done.stderr)
 
-    def test_wrong_input_is_refused_before_anything_starts(self):
+    def test_rejects_invalid_input_before_anything_starts(self):
         for words, reason in (
             (["--ranks", "3"], "--batch 8 (of all ranks) is not divisible by --ranks 3; give --batch 9"),
             (["--shard", "optimizer"], "--shard optimizer divides states among ranks, but there is only one"),
@@ -138,7 +138,7 @@ class Ranks(ProgramTest):
 
 
 class WithoutMpi(ProgramTest):
-    def test_names_the_package(self):
+    def test_names_the_package_to_install(self):
         if HAS_MPI:
             self.skipTest("Open MPI is installed")
         done = self.bench(*MODEL, "--ranks", "2")

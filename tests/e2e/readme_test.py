@@ -1,4 +1,4 @@
-"""The commands in README.md and docs: all use existing options and values, examples print what the page shows, cheap
+"""The commands in README.md and docs use existing options and values, examples print the output on the page, cheap
 commands run, and the pandas recipe works."""
 
 import csv
@@ -17,13 +17,13 @@ RUNS_NOTHING = ("--device h100", "laptime list", "laptime memory", "laptime plan
 
 
 def printed_examples(page: str) -> list[tuple[str, str]]:
-    """Commands after a `$`, with the lines that follow them."""
+    """Commands after a `$`, each with the output below it."""
     pattern = re.compile(r"^    \$ laptime (.*)\n((?:(?!    \$ |    >>> )    .*\n|\n(?=    ))*)", re.MULTILINE)
     return [(words, re.sub("^    ", "", text, flags=re.MULTILINE).strip()) for words, text in pattern.findall(page)]
 
 
 def commands_of(page: str) -> list[list[str]]:
-    """The words after `laptime` in code blocks and in the text of a page, up to a pipe or an ellipsis."""
+    """The arguments of `laptime` in code blocks and in the text of a page, up to a pipe or an ellipsis."""
     lines = re.findall(r"^(?: {4,}|\$ )(?:\$ )?(?:\S*/)?laptime (.*)$", page.replace("\\\n", " "), re.MULTILINE)
     commands = []
     for line in lines + re.findall(r"`laptime ([^`]+)`", page):
@@ -46,7 +46,7 @@ def all_commands() -> list[tuple[str, list[str]]]:
 
 class Documents(ProgramTest):
     def test_every_option_exists(self):
-        """The program names the first unknown option, which must be the one that is appended here."""
+        """Appends an unknown option to each command. The program must name that option as the first unknown one."""
         commands = all_commands()
         self.assertGreater(len(commands), 80)
         for page, words in commands:
@@ -55,14 +55,14 @@ class Documents(ProgramTest):
                     self.assertIn("'--no-such-option'", self.laptime(*words, "--no-such-option").stderr)
 
     def test_every_value_exists(self):
-        """Plans one layer for a machine that is known only by its data sheet, so that nothing runs."""
+        """Plans one layer for a machine that is known only by its data sheet, so no step runs."""
         for page, words in all_commands():
             needs_files = any(re.search(r"\.(json|toml|bin|csv)\b|^\./|^[A-Z]+$", word) for word in words)
             if words[0] not in ("bench", "profile", "attention", "memory", "plan", "explain") or needs_files:
                 continue
-            if "--ranks" in words and words[0] != "plan":  # these run on this machine
+            if "--ranks" in words and words[0] != "plan":  # such a command would run on this machine
                 continue
-            if "--launcher" in words:  # of a cluster
+            if "--launcher" in words:  # needs a cluster
                 words[words.index("--launcher") + 1] = "env"
             of_test = {"--device": "h100", "--store": "none", "--num-layers": "1"}
             if words[0] == "attention":
@@ -107,7 +107,7 @@ class Readme(ProgramTest):
         for row in rows:
             self.assertGreater(float(row["median_s"]), 0)
             self.assertEqual(row["predicted"], "true")
-            self.assertTrue({"std_s", "count"}.isdisjoint(row))  # a prediction has neither
+            self.assertTrue({"std_s", "count"}.isdisjoint(row))  # a prediction has no samples
         if importlib.util.find_spec("pandas") is None:
             self.skipTest("pandas is not installed; the csv module has read the file")
         import pandas

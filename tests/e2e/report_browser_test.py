@@ -28,7 +28,7 @@ WORDS = """(() => {
 
 
 @unittest.skipUnless(browser.find_chromium(), "needs Chromium")
-class InABrowser(ReportTest):
+class ReportInBrowser(ReportTest):
     made = None  # the store and the page that all tests start from
 
     @classmethod
@@ -39,10 +39,10 @@ class InABrowser(ReportTest):
     def setUp(self):
         super().setUp()
         self.page = self.folder / "page.html"
-        if InABrowser.made is None:
+        if ReportInBrowser.made is None:
             self.measured_page()
-            InABrowser.made = (self.store.read_bytes(), self.page.read_bytes())
-        for path, content in zip((self.store, self.page), InABrowser.made):
+            ReportInBrowser.made = (self.store.read_bytes(), self.page.read_bytes())
+        for path, content in zip((self.store, self.page), ReportInBrowser.made):
             path.write_bytes(content)
         self.chromium.console.clear()
         self.chromium.requests.clear()
@@ -103,7 +103,7 @@ class InABrowser(ReportTest):
             self.assertNotEqual(before[name], after.get(name), name)
         texts = self.chromium.run("[...document.querySelectorAll('h2 small')].map(one => one.textContent).filter(Boolean)")
         self.assertEqual(len(set(texts)), 1)
-        # A value of an axis, the keyboard and the name of a bar also select a point.
+        # A point can also be selected with a value of an axis, the keyboard, or the name of a bar.
         self.chromium.run("document.querySelector('#selector [aria-pressed=false][data-axis=mode]').click()")
         chosen = self.chromium.run("document.querySelector('#compare tr[aria-selected=true]').dataset.index")
         self.chromium.run("""document.querySelector('#compare tr[aria-selected=false]').dispatchEvent(

@@ -27,7 +27,7 @@ class ReportTest(ProgramTest):
         return self.folder / "page.html"
 
 
-class FromRecords(ReportTest):
+class ReportFromRecords(ReportTest):
     def test_makes_a_page_of_stored_records(self):
         self.assert_ok(self.bench(*PREDICTED, *ONE_STEP, "--mode", "eager,compile"))
         done = self.report("--html", "page.html")

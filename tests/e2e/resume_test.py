@@ -18,7 +18,7 @@ class Resume(ProgramTest):
         return json.loads(done.stdout)
 
     @unittest.skipIf(len(os.sched_getaffinity(0)) < 2, "one core only")
-    def test_measures_again_on_other_cores(self):
+    def test_measures_again_if_the_allowed_cores_change(self):
         one = min(os.sched_getaffinity(0))
         words = [*CPU, *ONE_STEP]
         self.resume(*words, preexec_fn=lambda: os.sched_setaffinity(0, {one}))
@@ -50,8 +50,8 @@ class Resume(ProgramTest):
         self.assertEqual(self.resume(*words)[0]["status"], "ok")
 
 
-class Shown(ProgramTest):
-    """Records that a command took from the store are part of its output, immediately and later."""
+class ShownRecords(ProgramTest):
+    """Records that a command took from the store are part of its output, and later of its run."""
 
     def seeds(self, *words) -> list[str]:
         done = self.laptime("show", *words, "--store", self.store, "--columns", "seed", "--output", "csv")
@@ -79,7 +79,7 @@ class Shown(ProgramTest):
         self.assertNotIn("from the store", self.laptime("show", "--store", self.store).stdout)
 
 
-class Share(ProgramTest):
+class SharedStore(ProgramTest):
     def test_programs_that_resume_share_the_points(self):
         points = 16
         seeds = ",".join(str(seed) for seed in range(1, points + 1))

@@ -1,4 +1,4 @@
-"""Large stores, kernels files and models: time and memory grow linearly with the request, not with its square."""
+"""Large stores, kernels files and models: time and memory grow linearly with the request, not quadratically."""
 
 import json
 import os
@@ -14,7 +14,7 @@ MODEL = "--model custom --d-model 16 --d-ff 32 --num-heads 2 --context 8 --batch
 
 
 def rows_of(text: str) -> int:
-    """Rows of a table, of Markdown or of CSV; their names have only the parts that differ."""
+    """The number of rows in a table, in Markdown or in CSV. Row names have only the parts that differ."""
     return len(re.findall(r"^(?:\| )?(?:step/model:custom|step|eager|compile)\b", text, flags=re.MULTILINE))
 
 
@@ -54,18 +54,18 @@ class Scale(ProgramTest):
             _, memory_of_small, _ = self.cost_of("show", "--store", small, *words)
             seconds, memory, text = self.cost_of("show", "--store", large, *words)
             self.assertLess(memory, memory_of_small + 12, words)
-            self.assertLess(seconds, 4, words)  # 1 ms per record, with debug code on a slow machine
+            self.assertLess(seconds, 4, words)  # 1 ms per record, with a debug build on a slow machine
             if "--output-file" not in words:
                 self.assertGreaterEqual(rows_of(text), 2000, words)
 
-    def test_each_record_is_one_line(self):
+    def test_prints_one_line_for_each_record(self):
         for count in (50, 51):
             store = self.filled_store(count)
             for words in ([], ["--sort", "median"], ["--output-file", "table.txt"]):
                 text = self.laptime("show", "--store", store, *words).stdout or (self.folder / "table.txt").read_text()
                 rows = [line for line in text.splitlines() if re.match("(float32 |bfloat16 )?(eager|compile) ", line)]
                 self.assertEqual(len(rows), count, (words, text))
-                self.assertLessEqual(len(text.splitlines()), count + 8, words)  # heading, machine and trust
+                self.assertLessEqual(len(text.splitlines()), count + 8, words)  # heading, machine and reliability
 
     def test_streams_whole_records(self):
         small, large = self.filled_store(50), self.filled_store(1000)
@@ -92,7 +92,7 @@ class Scale(ProgramTest):
         self.assertEqual(store.read_bytes(), before)
 
     def assert_linear(self, cost_of, small: int, large: int):
-        """Allows twice the time of a linear program; a quadratic one takes four times as long."""
+        """Allows twice the time that linear growth would take. Quadratic growth would take four times as long."""
         start = cost_of(0)
         few = max(cost_of(small) - start, 0.02)
         many = cost_of(large) - start

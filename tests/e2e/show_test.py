@@ -37,7 +37,7 @@ class Show(ProgramTest):
         self.assertEqual(done.returncode, 2)
         self.assertIn("--last or --run", done.stderr)
 
-    def test_keeps_several_runs_apart(self):
+    def test_separates_several_runs(self):
         first, last = (self.stored()[i]["run"] for i in (0, 2))
         text = self.laptime("show", "--store", self.store, "--columns", "seed").stdout
         self.assertRegex(text, rf"\nrun {first}\n *1\n *2\nrun {last}\n *3\n")
@@ -45,7 +45,7 @@ class Show(ProgramTest):
             text = self.laptime("show", "--store", self.store, *words).stdout
             self.assertNotIn("run", text, words)
         text = self.laptime("show", "--store", self.store, "--sort", "seed:desc").stdout
-        self.assertNotIn("\nrun ", text)  # the order mixes the runs
+        self.assertNotIn("\nrun ", text)  # no headings of runs, because sorting mixes the runs
 
     def test_finds_a_changed_size_by_its_name(self):
         self.assert_ok(self.bench("--model", "small,medium", "--num-layers", "2", "--device", "h100", "--steps", "1"))

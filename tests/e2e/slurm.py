@@ -1,4 +1,4 @@
-"""Starts Slurm for a test, on this machine alone, in a folder and on ports of its own, and stops it again."""
+"""Starts and stops Slurm for a test, on this machine only, with a separate folder and separate ports."""
 
 import contextlib
 import ctypes
@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 PROGRAMS = ["munged", "slurmctld", "slurmd", "srun", "sbatch", "scancel", "sinfo"]
-NODES = ["n1", "n2"]  # each on the port of its own daemon; partition a has the first, b the second
+NODES = ["n1", "n2"]  # each has its own daemon and port; n1 is in partition a, n2 in partition b
 LIMIT = 60
 
 CONFIGURATION = """
@@ -43,7 +43,7 @@ PartitionName=b Nodes=n2 MaxTime=INFINITE State=UP
 
 
 def missing() -> str:
-    """Why Slurm cannot be started here; empty if it can."""
+    """The reason why Slurm cannot be started here; empty if it can."""
     if os.geteuid() != 0:
         return "Slurm's daemons need root"
     absent = [program for program in PROGRAMS if shutil.which(program, path=search_path()) is None]
@@ -107,12 +107,12 @@ class Slurm:
             except subprocess.TimeoutExpired:
                 daemon.kill()
                 daemon.wait()
-        for process in self.processes():  # steps whose daemon was killed
+        for process in self.processes():  # job steps that outlived their daemon
             with contextlib.suppress(ProcessLookupError):
                 os.kill(process, signal.SIGKILL)
 
     def processes(self) -> list[int]:
-        """Processes that know this Slurm: its steps and their programs."""
+        """Processes of job steps of this Slurm, recognised by their environment."""
         mark = f"SLURM_CONF={self.folder / 'slurm.conf'}".encode()
         found = []
         for path in Path("/proc").glob("[0-9]*/environ"):

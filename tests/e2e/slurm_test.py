@@ -1,4 +1,4 @@
-"""Points placed by Slurm, which the test starts: records, kills of daemons, points and sweeps, and jobs."""
+"""Points run by a Slurm that the test starts: records, killed daemons, points and sweeps, and jobs."""
 
 import contextlib
 import json
@@ -34,7 +34,7 @@ class Slurm(launchers.KillTest):
     def test_slurm_gives_the_records_of_a_local_sweep(self):
         self.check_against_local("slurm", self.launcher())
 
-    def test_the_daemon_of_a_node(self):
+    def test_records_survive_killing_the_daemon_of_a_node(self):
         def kill(_):
             node = self.random.choice(slurm.NODES)
             self.slurm.kill_node(node)
@@ -42,7 +42,7 @@ class Slurm(launchers.KillTest):
             self.slurm.start_node(node)
         self.kill_each_time(kill)
 
-    def test_srun_without_output_or_input_or_partition(self):
+    def test_rejects_srun_without_output_input_or_partition(self):
         for words, message in [("srun --output=/dev/null", "does not return the output of a program"),
                                ("srun --input=none", "does not pass standard input"),
                                ("srun -p none", "reaches no machine (exit code 1: srun: error:")]:
@@ -50,7 +50,7 @@ class Slurm(launchers.KillTest):
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(message, done.stderr)
 
-    def test_a_job_that_launches_its_own_steps(self):
+    def test_a_job_may_launch_points_itself(self):
         log = self.folder / "job.log"
         words = [PROGRAM, "bench", *POINT, *seeds(1, 3), "--launcher", "slurm", "--store", str(self.store)]
         done = subprocess.run(["sbatch", "--wait", "-N1", "--exclusive", "-o", log, "--wrap", " ".join(words)],
@@ -58,7 +58,7 @@ class Slurm(launchers.KillTest):
         self.assertEqual(done.returncode, 0, log.read_text() if log.exists() else done.stderr)
         self.assertEqual([record["status"] for record in self.stored()], ["ok"] * 3)
 
-    def test_tasks_of_srun_are_ranks(self):
+    def test_each_task_of_srun_is_a_rank(self):
         words = ["bench", "--store", str(self.store), *RANKS, "--oversubscribe", "--output", "json"]
         step = self.slurm.run("srun", "-n", "2", "--oversubscribe", "--mpi=pmix", PROGRAM, *words, cwd=self.folder)
         self.assertEqual(step.returncode, 0, step.stdout + step.stderr)
@@ -74,10 +74,10 @@ class Slurm(launchers.KillTest):
         self.slurm.run("scancel", *words, "--name=sweep")
         self.assert_nothing_is_left()
 
-    def test_a_cancelled_job_leaves_nothing(self):
+    def test_a_cancelled_job_leaves_no_processes(self):
         self.cancel_job()
 
-    def test_a_job_that_is_told_to_stop_keeps_samples(self):
+    def test_a_terminated_job_keeps_its_samples(self):
         self.cancel_job("--full", "--signal=TERM")
         self.slurm.wait_for_nodes()
         self.assertEqual([record["status"] for record in self.stored()], ["interrupted"])

@@ -1,4 +1,4 @@
-"""Places where a store cannot be kept: a run measures anyway or fails before it measures; it never waits."""
+"""Places where no store can be kept: a run measures without one, or fails before it measures, but never waits."""
 
 import errno
 import json
@@ -10,7 +10,7 @@ import unittest
 
 from program import ONE_STEP, PREDICTED, ProgramTest
 
-# Locks fail as on NFS or Lustre without a lock manager, with the error in LOCK_ERROR.
+# Makes file locks fail with the error in LOCK_ERROR, as on NFS or Lustre without a lock manager.
 NO_LOCKS = r"""
 #define _GNU_SOURCE
 #include <errno.h>
@@ -93,7 +93,7 @@ class Home(ProgramTest):
         self.assert_measures()
 
 
-class Path(ProgramTest):
+class StorePath(ProgramTest):
     def test_a_store_is_a_path_and_not_a_uri(self):
         self.assert_ok(self.laptime("bench", "--store", "file:v.sqlite", *PREDICTED, *ONE_STEP))
         self.assertEqual([file.name for file in self.folder.glob("*v.sqlite*")], ["file:v.sqlite"])

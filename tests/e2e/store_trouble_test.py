@@ -1,4 +1,4 @@
-"""A store that others remove, empty, replace, damage or fill while it is in use: no measurement is lost silently."""
+"""A store that is removed, emptied, replaced, damaged or full while in use: no measurement is lost silently."""
 
 import json
 import os
@@ -16,9 +16,9 @@ POINTS = 20
 SEEDS = ",".join(map(str, range(1, POINTS + 1)))
 
 
-class Vanished(ProgramTest):
+class VanishedStore(ProgramTest):
     def sweep_with(self, disturb, store=None) -> tuple[int, str]:
-        """Runs a sweep and disturbs it after the third point; returns exit code and messages."""
+        """Runs a sweep, calls `disturb` after the third point, and returns the exit code and the messages."""
         sweep = self.start("bench", "--store", store or self.store, *PREDICTED, *ONE_STEP, "--seed", SEEDS, "--output",
                            "jsonl", "--output-file", "/dev/stdout")
         for _ in range(3):
@@ -74,8 +74,8 @@ class Vanished(ProgramTest):
         self.assertIn(f"{POINTS} of {POINTS} records are not in the store", errors)
 
 
-class Full(ProgramTest):
-    def test_reports_a_full_disk_under_store_and_output(self):
+class FullDisk(ProgramTest):
+    def test_reports_a_full_disk_of_store_and_output(self):
         """Every record that is reported as stored is in the store."""
         self.assert_ok(self.bench(*PREDICTED, *ONE_STEP, "--seed", "1000"))
         size = self.store.stat().st_size
@@ -96,7 +96,7 @@ class Full(ProgramTest):
                 self.assertEqual(kept, 0)
 
 
-class Damaged(ProgramTest):
+class DamagedStore(ProgramTest):
     def setUp(self):
         super().setUp()
         self.assert_ok(self.bench(*PREDICTED, *ONE_STEP, "--seed", SEEDS))
@@ -121,7 +121,7 @@ class Damaged(ProgramTest):
         self.assertIn("\nseed 20 ", self.laptime("show", "--store", self.store).stdout)
 
     def test_flipped_bits_hide_few_records(self):
-        """A flipped bit hides at most the records of one page, unless it hits the schema, which occupies a few pages."""
+        """A flipped bit hides at most the records of one database page, unless it hits one of the few schema pages."""
         sound = self.store.read_bytes()
         generator = random.Random(1)
         hidden = in_schema = 0

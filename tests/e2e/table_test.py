@@ -20,12 +20,12 @@ class Table(ProgramTest):
             with self.subTest(width=width, words=words):
                 yield "\n".join(self.lines(width, *words))
 
-    def test_lists_fit(self):
+    def test_lists_fit_every_width(self):
         for topic in "models editions devices kernels columns metrics options exports".split():
             for text in self.at_every_width("list", topic):
                 self.assertNotEqual(text, "")
 
-    def test_plans_have_whole_names_and_answers(self):
+    def test_plans_never_shorten_names(self):
         words = [*MODEL, "--store", "none", "--largest", "--memory-limit", "1MiB", "--context", "8,512", "--device",
                  "rtx4090,rtx-pro-6000"]
         for text in self.at_every_width("plan", *words):
@@ -35,7 +35,7 @@ class Table(ProgramTest):
             self.assertIn("too many", text)
             self.assertNotIn("..", text.replace(" ..", ""))
 
-    def test_columns_sets_the_width_of_a_pipe(self):
+    def test_environment_variable_columns_sets_the_width_of_a_pipe(self):
         self.assert_ok(self.bench(*MODEL, "--device", "h100", "--context", "8,16"))
         widths = {}
         for columns in ("80", "", "nonsense"):
@@ -47,7 +47,7 @@ class Table(ProgramTest):
         self.assertGreater(widths[""], 80)
         self.assertEqual(widths[""], widths["nonsense"])
 
-    def test_a_shortened_point_says_so(self):
+    def test_a_point_states_cropping_and_clipping(self):
         words = [*MODEL, "--device", "h100", "--edition", "2024", "--context", "16", "--crop-context", "8", "--clip-norm", "1"]
         done = self.bench(*words)
         self.assert_ok(done)
@@ -94,7 +94,7 @@ class Table(ProgramTest):
             lines = self.lines(80, "show", "--store", self.store, "--quiet", *words)
             self.assertEqual(len(lines), count, lines)
 
-    def test_rows_with_equal_settings_have_names(self):
+    def test_rows_get_names_if_columns_do_not_tell_them_apart(self):
         self.assert_ok(self.bench(*PREDICTED, "--lr", "0.1,0.2"))
         for columns in ("mean_std", "avg_std", "attention", "median,peak"):
             text = "\n".join(self.lines(200, "show", "--store", self.store, "--columns", columns))

@@ -25,7 +25,7 @@ class Threads(ProgramTest):
                 self.assertEqual(len(by_threads), 5)
                 self.assertEqual(len(set(by_threads.values())), 1, by_threads)
 
-    def test_says_why_there_are_fewer_threads_than_cores(self):
+    def test_states_why_there_are_fewer_threads_than_cores(self):
         words = ["bench", "--store", "none", *MODEL, "--warmup", "0", "--steps", "1", "--output", "json"]
         self.environment["OMP_NUM_THREADS"] = "1"
         run = self.laptime(*words)

@@ -1,5 +1,4 @@
-// Running plans: sources and outputs, states between steps, NaN in memory that was never written, find_nan, and timed
-// phases.
+// Runs plans: sources and outputs, states between steps, NaN in unwritten memory, find_nan, and the times of phases.
 #include "exec/executor.h"
 
 #include <fmt/format.h>
@@ -89,7 +88,7 @@ TEST_F(ExecutorOnCpu, StateKeepsItsValueBetweenSteps) {
   EXPECT_EQ(floats_of(step.read_output("next")), (std::vector<float>{8, -16, 4}));
 }
 
-// A CPU that behaves like a device with recorded steps: running a recording enqueues its launches again.
+// A CPU backend that behaves like a device with recorded steps: replaying a recording enqueues its launches again.
 class RecordingBackend : public cpu::CpuBackend {
  public:
   using CpuBackend::CpuBackend;
@@ -138,7 +137,7 @@ TEST(ExecutorOnARecordingDevice, ReplaysUntracedStepsAfterTheFirst) {
   EXPECT_EQ(floats_of(step.read_source("w")), (std::vector<float>{16, -32, 8}));
 }
 
-// A CPU that allocates the values of a step one by one, and overwrites memory that is freed.
+// A CPU backend that allocates the values of a step one by one and overwrites freed memory.
 class PoolingBackend : public RecordingBackend {
  public:
   using RecordingBackend::RecordingBackend;
@@ -301,7 +300,7 @@ TEST_F(ExecutorOnCpu, FindsTheFirstNanOfAModel) {
   }
 }
 
-TEST_F(ExecutorOnCpu, ReportsPositiveInfinityButNotTheMask) {
+TEST_F(ExecutorOnCpu, ReportsPositiveButNotNegativeInfinity) {
   Builder build;
   const ValueId x = build.source("x", floats({10}), Role::kParameter);
   build.output("y", exp(build, x));
@@ -336,7 +335,7 @@ TEST_F(ExecutorOnCpu, HoldsTheBytesThatThePlanPredicts) {
   EXPECT_EQ(backend_.held_bytes(), 0);
 }
 
-TEST_F(ExecutorOnCpu, PhasesFillTheStep) {
+TEST_F(ExecutorOnCpu, PhasesFollowEachOtherWithoutGaps) {
   Builder build;
   ValueId x = build.source("x", floats({64, 64}), Role::kInput);
   for (const Phase phase : {Phase::kForward, Phase::kBackward, Phase::kOptimizer}) {
@@ -385,7 +384,7 @@ TEST_F(ExecutorOnRoofline, TimeFollowsTheRooflineModel) {
   EXPECT_EQ(step.run().begin, timeline.end);  // the clock does not advance between steps
 }
 
-TEST_F(ExecutorOnRoofline, HasNoValues) {
+TEST_F(ExecutorOnRoofline, ComputesNoValues) {
   Builder build;
   build.output("y", exp(build, build.source("x", floats({10}), Role::kInput)));
   Executor step(plan(build), backend_);

@@ -1,4 +1,4 @@
-// Races with given times: the winner, and how often each candidate runs.
+// Races of candidates with given run times: the winner, and the number of runs of each candidate.
 #include "exec/race.h"
 
 #include <gtest/gtest.h>

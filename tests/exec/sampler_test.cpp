@@ -14,7 +14,7 @@
 namespace laptime::test {
 namespace {
 
-// A step of `launches` launches of 1 ms each, with negligible traffic.
+// Makes a step of `launches` launches of 1 ms each, with negligible memory traffic.
 class SamplerOnRoofline : public testing::Test {
  protected:
   std::unique_ptr<Executor> step_of(int launches) {
@@ -77,7 +77,7 @@ TEST_F(SamplerOnRoofline, LongStepIsOneSample) {
 
 // Only 1 ms of each step of 8 ms is reported. A sample is five steps, and the spread of the reported times decides when
 // to stop.
-TEST_F(SamplerOnRoofline, StoppingFollowsTheReportedPhase) {
+TEST_F(SamplerOnRoofline, StopsByTheSpreadOfTheReportedTimes) {
   const auto step = step_of(8);
   int64_t taken = 0;
   const auto reported = [&](const Timeline&) { return Seconds(++taken % 2 == 0 ? 1e-3 : 1.2e-3); };
@@ -96,7 +96,7 @@ TEST_F(SamplerOnRoofline, InterruptEndsSamplingBetweenSteps) {
   EXPECT_EQ(sampling.steps.size(), 3U);
 }
 
-// Marking launches costs nothing on a virtual clock, so only the request matters.
+// Marking launches takes no time on a virtual clock, so only the request decides.
 TEST_F(SamplerOnRoofline, TracesTheFirstStepOnRequest) {
   const auto marked_steps = [&](double marks_below, bool marks_first) {
     std::vector<int64_t> marked;
@@ -179,7 +179,8 @@ TEST(Trial, LoadsDeviceCodeBeforeTiming) {
   EXPECT_GT(slow, 0.9e-3);
   EXPECT_LT(slow, 1.2e-3);
   EXPECT_EQ(slow_launches, 2);
-  // Short launches are timed together: one launch loads the code, one shows how short they are, and the rest are timed.
+  // Short launches are timed together: the first launch loads the code, the second shows that launches are short, and
+  // the rest are timed.
   EXPECT_GT(time_on(Seconds{1e-9}).second, 4);
 }
 

@@ -1,4 +1,4 @@
-// Explanations of points of any size on any device, which allocate no memory for the point.
+// Explanations of points of any size on any device. They allocate no memory for the point.
 #include "explain/explain.h"
 
 #include <gmock/gmock.h>
@@ -208,7 +208,7 @@ TEST(Explain, ListsCompositesThatStayWhole) {
   EXPECT_THAT(print(compiled), HasSubstr("composites, with recompute none"));
 }
 
-// `auto` recomputes the logits before it recomputes any layer.
+// `auto` first recomputes the logits, and only then layers.
 TEST(Explain, RecomputesTheLossBeforeAnyLayer) {
   const Options big{{"mode", "compile"}, {"vocab", "50000"}, {"context", "256"}, {"batch", "8"}};
   const auto needs = [&](const std::string& recompute) {
@@ -225,7 +225,7 @@ TEST(Explain, RecomputesTheLossBeforeAnyLayer) {
   EXPECT_LT(explanation.memory->predicted_peak_bytes, needs("none"));
 }
 
-TEST(Explain, AblationLowersTheCompositesOfTheStep) {
+TEST(CompositesOf, ListsThoseInTheStep) {
   using testing::IsSupersetOf;
   EXPECT_THAT(composites_of(tiny({{"mode", "compile"}}).config), IsSupersetOf({"linear", "cross_entropy"}));
   EXPECT_THAT(composites_of(tiny({{"mode", "compile"}}).config), Not(Contains("linear_cross_entropy")));

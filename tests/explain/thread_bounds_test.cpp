@@ -1,4 +1,4 @@
-// How the work of kernels is divided among threads.
+// Upper bounds on the speed-up of kernels and steps with several threads.
 #include "explain/thread_bounds.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ TEST(ThreadBounds, DevicesWithoutHostThreadsHaveNone) {
   EXPECT_TRUE(step.threads.empty());
 }
 
-// A kernel with several loops must state the work of each, otherwise its bound would weight them incorrectly.
+// A kernel with several loops must state the work of each loop. Otherwise its bound would weight them incorrectly.
 TEST(ThreadBounds, EveryKernelWithSeveralLoopsStatesTheirWork) {
   const Options small{{"model", "small"}, {"context", "512"}, {"device", "cpu"}, {"optimizer", "torch"}};
   int64_t several = 0;

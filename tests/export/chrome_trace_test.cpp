@@ -41,7 +41,7 @@ int64_t launches_in(const Json& json) {
   return nanoseconds;
 }
 
-TEST(ChromeTrace, HasTheFieldsThatReadersNeed) {
+TEST(ChromeTrace, HasTheFieldsThatViewersNeed) {
   const TracedRecord traced = test::small_trace();
   const std::string text = chrome_trace({&traced, 1}, {});
   EXPECT_THAT(text, HasSubstr("\"rank\": 0"));  // HTA needs the space

@@ -73,7 +73,7 @@ std::vector<TracedRecord> records_of_one_name() {
   return records;
 }
 
-TEST(Records, GoogleBenchmarkKeepsDifferentMeasurementsApart) {
+TEST(Records, GoogleBenchmarkSeparatesDifferentMeasurements) {
   std::set<std::string> names;
   const Json json = Json::parse(google_benchmark(records_of_one_name(), {}));
   for (const Json& row : json["benchmarks"]) {
@@ -91,7 +91,7 @@ TEST(Records, GoogleBenchmarkMergesRunsOfOnePointIntoRepetitions) {
   EXPECT_EQ(json["benchmarks"][0]["repetitions"], 12);
 }
 
-TEST(Records, HyperfineKeepsDifferentMeasurementsApart) {
+TEST(Records, HyperfineSeparatesDifferentMeasurements) {
   std::set<std::string> commands;
   const Json json = Json::parse(hyperfine(records_of_one_name(), {}));
   for (const Json& result : json["results"]) commands.insert(result["command"].text());
@@ -100,7 +100,7 @@ TEST(Records, HyperfineKeepsDifferentMeasurementsApart) {
   EXPECT_EQ(json["results"][2]["parameters"]["build"], "0123");
 }
 
-TEST(Records, LlamaBenchKeepsDifferentMeasurementsApart) {
+TEST(Records, LlamaBenchSeparatesDifferentMeasurements) {
   std::set<std::string> rows;
   std::istringstream lines(llama_bench(records_of_one_name(), {}));
   for (std::string line; std::getline(lines, line);) {

@@ -8,7 +8,7 @@ using namespace laptime::cuda;
 
 constexpr Status kRefused = 801;  // CUDA_ERROR_NOT_SUPPORTED
 
-// Stands for every library and every kernel.
+// The handle of every library and every kernel.
 int& loaded() {
   static int the_code = 0;
   return the_code;

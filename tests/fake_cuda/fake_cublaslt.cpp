@@ -1,6 +1,6 @@
 // Replaces libcublasLt for the card of fake_cuda.cpp, with the functions that laptime calls. It proposes three
-// algorithms, which add the terms of a sum in different orders, and computes them on the host when the stream reaches
-// them. The last algorithm rounds a product to the type of the result before it adds the bias, as the library does for
+// algorithms that add the terms of a sum in different orders. A product is computed on the host when the stream reaches
+// it. The last algorithm rounds a product to the type of the result before it adds the bias, as the library does for
 // some shapes. Calls that the documentation of cuBLASLt forbids are rejected.
 #include <bit>
 #include <cstddef>
@@ -171,7 +171,7 @@ BlasStatus take(T& field, const void* value, size_t bytes) {
   return kBlasSuccess;
 }
 
-// The fields of an algorithm that store the alignments of A, B, C and D that it was proposed for.
+// Index of the first field of an algorithm that stores the alignments of A, B, C and D for which it was proposed.
 constexpr size_t kAlignments = 1;
 
 bool is_aligned(const void* address, uint64_t alignment) {

@@ -312,8 +312,8 @@ Status cuMemsetD8Async(DeviceAddress address, unsigned char value, size_t bytes,
   stream->enqueue([=] { run_watched(kFillRan, [=] { std::memset(reinterpret_cast<void*>(address), value, bytes); }); });
   return kSuccess;
 }
-// The bytes are staged at once, and reach the card when the stream does. There is no copy in the default stream, for
-// which the kernels of a non-blocking stream would not wait.
+// The bytes are staged immediately and reach the card when the stream reaches this copy. There is no copy in the
+// default stream, because the kernels of a non-blocking stream would not wait for it.
 Status cuMemcpyHtoDAsync_v2(DeviceAddress to, const void* from, size_t bytes, StreamHandle stream) {
   const std::lock_guard lock(card().mutex);
   if (card().failed != kSuccess) return card().failed;
@@ -325,7 +325,7 @@ Status cuMemcpyHtoDAsync_v2(DeviceAddress to, const void* from, size_t bytes, St
   });
   return kSuccess;
 }
-// The bytes reach the host when the stream does.
+// The bytes reach the host when the stream reaches this copy.
 Status cuMemcpyDtoHAsync_v2(void* to, DeviceAddress from, size_t bytes, StreamHandle stream) {
   const std::lock_guard lock(card().mutex);
   if (card().failed != kSuccess) return card().failed;

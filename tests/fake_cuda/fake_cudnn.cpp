@@ -281,8 +281,8 @@ bool add_step(DnnDescriptorHandle operation, Program& program, std::vector<int64
   return is_possible && step.x != 0 && step.y != 0;
 }
 
-// Supports the same products as the fused engines: contiguous 16-bit elements, where several heads may share a head of
-// the second factor.
+// True if the fused engines of cuDNN support the products: 16-bit, contiguous elements. Several heads may share a head
+// of the second factor.
 bool is_supported(const Program& program) {
   if (std::getenv("LAPTIME_FAKE_CUDNN_REFUSES") != nullptr) return false;
   return std::ranges::all_of(program.steps, [&](const Step& step) {

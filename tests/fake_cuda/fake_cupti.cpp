@@ -32,7 +32,7 @@ void note(int kind, uint64_t begin, uint64_t end) {
   if (state().enabled.contains(kind)) state().records.push_back({static_cast<uint32_t>(kind), {}, begin, end});
 }
 
-// Records have more fields than laptime reads, and the size depends on the kind.
+// Size in bytes of a record. Records have more fields than laptime reads.
 size_t size_of_record(uint32_t kind) { return kind == 10 ? 192 : kind == 1 ? 96 : 80; }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Runs a fuzz target without a fuzzer: every seed, then a fixed number of mutants, which are the same on every machine.
+// Runs a fuzz target without a fuzzer: every seed, then a fixed number of deterministic mutants.
 //   fuzz_NAME [MUTANTS]              runs them; on a defect writes the input to fuzz_NAME.input and exits with 1
 //   fuzz_NAME --input FILE...        runs only these inputs
 //   fuzz_NAME --write-seeds FOLDER   writes the seeds as files, for libFuzzer
@@ -58,7 +58,7 @@ void write(const std::string& path, const std::string& bytes) {
   if (!file.flush()) throw Error::format("cannot write '{}'; choose another folder", path);
 }
 
-// Runs inputs in a child process, so that the number of the input is known even if the child crashes.
+// Runs inputs in a child process, so that the number of the crashing input is known.
 int run_all(const std::string& name, uint64_t mutants) {
   const Inputs inputs(mutants);
   void* const shared =

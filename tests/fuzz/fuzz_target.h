@@ -17,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace laptime::fuzz {
 
-// Valid or almost valid inputs.
+// Returns valid or almost valid inputs.
 std::vector<std::string> seeds();
 // Words that mutations insert; may be empty.
 std::vector<std::string> words();

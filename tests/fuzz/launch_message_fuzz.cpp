@@ -1,4 +1,4 @@
-// Messages between a sweep and the process of a launched point, one per line: a point, a hello, or what a store knows.
+// Messages between a sweep and the process of a launched point, one per line: a point, a hello, or stored knowledge.
 #include "fuzz/fuzz_target.h"
 #include "points/expand.h"
 #include "sweep/launch_messages.h"

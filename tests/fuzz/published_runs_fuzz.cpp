@@ -1,4 +1,4 @@
-// The table of published training runs, the words of its cells, and price files.
+// The table of published training runs, the text in its cells, and price files.
 #include "cluster/parallel_answer.h"
 #include "cluster/predicted_run.h"
 #include "cluster/published_run.h"

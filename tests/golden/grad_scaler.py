@@ -1,8 +1,8 @@
-"""Loss scales and skipped steps of torch.amp.GradScaler, which laptime must reproduce: writes grad_scaler.json beside this file.
+"""Writes grad_scaler.json beside this file: loss scales and skipped steps of torch.amp.GradScaler, which laptime must reproduce.
 
-Needs torch, numpy, safetensors. `rules`: GradScaler alone, whose only gradient overflows in the steps `overflows`;
-`scales` and `good_steps` are its state after each step. `trainings`: runs of golden.py's model under float16 autocast
-whose first steps overflow: the scale and the loss of each step, and the numbers of the skipped steps, counted from 1.
+Needs torch, numpy, safetensors. `rules`: GradScaler with one gradient, which overflows in the steps `overflows`.
+`scales` and `good_steps` are the state after each step. `trainings`: float16 autocast runs of the model in golden.py
+whose first steps overflow, with the scale and the loss of each step and the numbers of the skipped steps, counted from 1.
 """
 import json
 from pathlib import Path
@@ -14,7 +14,7 @@ import golden
 RULES = [
     dict(init_scale=65536.0, growth_interval=2000, overflows=[0, 1, 5], steps=8),
     dict(init_scale=4.0, growth_interval=3, overflows=[4, 5, 9], steps=20),
-    dict(init_scale=2.0**126, growth_interval=1, overflows=[3], steps=6),  # stops growing where float32 ends
+    dict(init_scale=2.0**126, growth_interval=1, overflows=[3], steps=6),  # stops growing at the largest float32
     dict(init_scale=1.0, growth_interval=2, overflows=list(range(6)), steps=12),
 ]
 SMALL = golden.BASE | dict(edition="2025", batch_size=1, steps=16)

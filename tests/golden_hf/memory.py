@@ -1,9 +1,9 @@
-"""Bytes that transformers' models keep for backward, and hold at most, in an eager float32 step of forward and backward.
+"""Bytes that models of transformers save for backward, and their peak, in an eager float32 step of forward and backward.
 
     python memory.py DIR ...   prints the JSON of memory.json for folders made by golden_hf.py
 
-`saved_bytes`: storages that autograd keeps, parameters left out. `peak_bytes`: most bytes that are allocated at a time,
-parameters and tokens left out. PyTorch's CPU allocator is asked, so that a peak is what the ops request.
+`saved_bytes`: storages that autograd saves, without parameters. `peak_bytes`: most bytes allocated at a time, without
+parameters and tokens. The numbers are those of PyTorch's CPU allocator, so the peak has the bytes that ops request.
 """
 
 import json

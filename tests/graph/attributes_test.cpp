@@ -1,4 +1,4 @@
-// Attributes: how they are printed and compared, and the check of their type.
+// Attributes: printing, comparison, and the check of their type.
 #include "graph/attributes.h"
 
 #include <gtest/gtest.h>

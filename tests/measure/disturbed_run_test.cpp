@@ -30,7 +30,7 @@ TEST(DisturbedRun, StatesLostTime) {
   EXPECT_EQ(text(&MachineState::stolen_seconds, 0.24), "12 % of the time was lost to other guests of the host");
   EXPECT_EQ(text(&MachineState::throttled_seconds, 0.2), "10 % of the time was lost to a CPU quota");
   EXPECT_EQ(text(&MachineState::waiting_seconds, 0.1), "5 % of the time was lost waiting for a core");
-  EXPECT_EQ(text(&MachineState::waiting_seconds, 0.04), "");  // allowed, because the limit is that of an unstable time
+  EXPECT_EQ(text(&MachineState::waiting_seconds, 0.04), "");  // below the limit for unstable times
   EXPECT_EQ(disturbance_of(steps_with(&MachineState::stolen_seconds, 0.24), samples, std::nullopt, std::nullopt), "");
 }
 
@@ -50,7 +50,7 @@ TEST(DisturbedRun, StatesSpreadAboveTheLimit) {
   EXPECT_EQ(disturbance_of(quiet, {1, 2}, std::nullopt, 2), "");  // too few samples to tell
 }
 
-TEST(DisturbedRun, StatesTracedStepsThatTookLonger) {
+TEST(DisturbedRun, StatesThatTracedStepsTookLonger) {
   StepTrace trace;
   trace.untraced = {1, 1, 1};
   for (const double seconds : {1.2, 1.3}) trace.steps.emplace_back().total = seconds;

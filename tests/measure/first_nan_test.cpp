@@ -1,4 +1,4 @@
-// Where a run first stopped being finite, found from the state at the start of the failing step, for every pass.
+// Finds the first value that is not finite, for every pass, from the state at the start of the failing step.
 #include "measure/spoiled_values.h"
 
 #include <gmock/gmock.h>

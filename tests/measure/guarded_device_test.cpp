@@ -29,7 +29,7 @@ void expect_the_same(const SweepPoint& point) {
   EXPECT_EQ(guarded.record.phases.size(), plain.record.phases.size());
 }
 
-TEST(GuardedDevice, HostAccessDies) {
+TEST(GuardedDevice, HostAccessCrashes) {
   GuardedBackend backend(std::make_shared<KernelTable>(std::vector<Kernel>{}), 1);
   const std::unique_ptr<DeviceMemory> memory = backend.allocate(64);
   std::byte value{1};
@@ -45,7 +45,7 @@ TEST(GuardedDevice, HostAccessDies) {
 
 class GuardedStep : public testing::TestWithParam<std::tuple<const char*, const char*, const char*>> {};
 
-TEST_P(GuardedStep, RunsWithTheSameLosses) {
+TEST_P(GuardedStep, GivesTheSameLosses) {
   const auto& [edition, dtype, mode] = GetParam();
   expect_the_same(point_of(tiny({{"edition", edition}, {"dtype", dtype}, {"mode", mode}})));
 }
@@ -54,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(Editions, GuardedStep,
                          testing::Combine(testing::Values("2024", "2025", "2026", "gpt2"),
                                           testing::Values("float32", "bfloat16"), testing::Values("eager", "compile")));
 
-TEST(GuardedDevice, RunsEveryOtherKindOfPoint) {
+TEST(GuardedDevice, OtherKindsOfPointsGiveTheSameResults) {
   for (const Options& more :
        std::vector<Options>{{{"pass", "inference"}},
                             {{"pass", "forward"}},
@@ -78,7 +78,7 @@ TEST(GuardedDevice, RunsEveryOtherKindOfPoint) {
   }
 }
 
-TEST(GuardedDevice, TriesItsKernels) {
+TEST(GuardedDevice, MeasuresKernelChoices) {
   const PointResult result = run_one({point_of(tiny({{"mode", "compile"}})), find_guarded_device}, {});
   ASSERT_EQ(result.record.status, Status::kOk) << result.record.reason;
   EXPECT_FALSE(result.learned.kernel_choices.empty());

@@ -1,4 +1,4 @@
-// Which kernels are excluded from later races of a trial.
+// Kernels that lost clearly are excluded from later races of a trial.
 #include "measure/kernel_standings.h"
 
 #include <gtest/gtest.h>
@@ -62,7 +62,7 @@ TEST_F(HopelessKernelsTest, KeepsLibraryProposals) {
   EXPECT_TRUE(slow_takes_part(1e9));
 }
 
-TEST_F(HopelessKernelsTest, KeepsAllKernelsIfNoneRemains) {
+TEST_F(HopelessKernelsTest, KeepsAllKernelsIfNoneWouldRemain) {
   race_with(10, 1e9);
   race_with(10, 1e9);
   std::vector<const Kernel*> kernels{&slow_};

@@ -1,4 +1,4 @@
-// When two runs count as the same: resolved options and the contents of files.
+// Two runs count as the same if their resolved options and the contents of their files are equal.
 #include "measure/describe.h"
 
 #include <gtest/gtest.h>

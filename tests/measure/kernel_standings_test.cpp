@@ -1,4 +1,4 @@
-// Which kernel wins close races.
+// The best kernel after several close races.
 #include "measure/kernel_standings.h"
 
 #include <gtest/gtest.h>

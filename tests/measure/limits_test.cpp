@@ -1,4 +1,4 @@
-// Limits: known ones are reused, unknown ones are measured, and those that a run exceeds are measured again.
+// Limits: known limits are reused, unknown limits are measured, and limits that a run exceeds are measured again.
 #include "measure/limits.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ class ScriptedBackend : public roofline::RooflineBackend {
   std::vector<DeviceLimit> limits(DType) override {
     return {{kind_, "peak", "FLOP/s", [this] { return LimitReading(values_.at(measured_++), estimates); }}};
   }
-  bool estimates = false;  // as on a machine whose threads do not run at the same time
+  bool estimates = false;  // true if threads do not run at the same time, so a peak is only estimated
   size_t measured() const { return measured_; }
 
  private:

@@ -122,7 +122,7 @@ TEST_F(MakeRecord, ReportsProductsAbovePeak) {
   EXPECT_THAT(record().verdict.reasons,
               Contains("a product in float32 reached 1.600 GFLOP/s, above the peak of float32 (1.000 GFLOP/s as "
                        "measured here): it used different arithmetic, or not all of it ran"));
-  run_.limits.product_flops = 1.5e9;  // as if the peak had been measured in that arithmetic too
+  run_.limits.product_flops = 1.5e9;  // pretends that the peak was measured with this arithmetic
   run_.products.flops_per_second = 3.2e9;
   EXPECT_THAT(record().verdict.reasons, Contains(HasSubstr("2.000 GFLOP/s by the data sheet")));
   run_.products.math = ProductMath::kBFloat16;  // the float32 peak does not apply to it

@@ -1,4 +1,4 @@
-// Steps of several ranks, which are threads here, against the step of one process over the whole batch.
+// Compares steps of several ranks, which are threads here, with steps of one process over the whole batch.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -22,7 +22,7 @@
 namespace laptime::test {
 namespace {
 
-// A model whose matrices divide by 4 ranks, and whose vocabulary does not.
+// A model whose matrix sizes are divisible by 4 ranks, except for the vocabulary.
 RunConfig ranks_config(Edition edition, Precision dtype, Mode mode) {
   RunConfig config = tiny_config(edition, dtype);
   config.model.batch_size = 4;
@@ -36,7 +36,7 @@ RunConfig ranks_config(Edition edition, Precision dtype, Mode mode) {
 struct Trained {
   std::vector<float> losses;
   std::map<std::string, std::vector<float>> weights;
-  int64_t sent_bytes = 0;  // of rank 0 in a step
+  int64_t sent_bytes = 0;  // by rank 0 in a step
   int64_t planned_bytes = 0;
   std::array<int64_t, kRoleCount> peak_bytes{};  // of rank 0
   std::array<int64_t, kRoleCount> resident{};
@@ -119,7 +119,8 @@ std::string what_of(const RunConfig& config) {
                      name_of(config.mode), config.ranks, name_of(config.shard));
 }
 
-// Losses within this part of those of one process, and weights within that distance; none: weights are not compared.
+// Expects the losses of several ranks to match one process within the relative error `loss_error`, and the weights
+// within the relative L2 distance `weight_error`.
 void expect_alike(const RunConfig& whole, const std::vector<Shard>& shards, const std::vector<int64_t>& counts,
                   double loss_error, double weight_error) {
   const Trained one = train(whole);
@@ -139,15 +140,15 @@ void expect_alike(const RunConfig& whole, const std::vector<Shard>& shards, cons
 
 const std::vector<Shard> kAll{Shard::kNone, Shard::kOptimizer, Shard::kGradients, Shard::kParameters};
 
-TEST(Ranks, TrainAsOneProcess) {
+TEST(Ranks, MatchOneProcess) {
   for (const Edition edition : {Edition::k2025, Edition::kGpt2, Edition::kLlama}) {
     for (const Mode mode : {Mode::kEager, Mode::kCompile})
       expect_alike(ranks_config(edition, Precision::kFloat32, mode), kAll, {2, 4}, 1e-5, 1e-4);
   }
 }
 
-// Noise of rounding decides the direction of AdamW where a gradient is almost zero, so that weights are not compared.
-TEST(Ranks, TrainAsOneProcessInBFloat16) {
+// The tolerance for weights is wide: if a gradient is almost zero, rounding errors decide the direction of AdamW.
+TEST(Ranks, MatchOneProcessInBFloat16) {
   for (const Edition edition : {Edition::k2025, Edition::kGpt2, Edition::kLlama}) {
     RunConfig config = ranks_config(edition, Precision::kBFloat16, Mode::kCompile);
     config.lr = 1e-3;
@@ -155,8 +156,8 @@ TEST(Ranks, TrainAsOneProcessInBFloat16) {
   }
 }
 
-// Ranks compute what micro-batches do, and add the gradients in the same order.
-TEST(Ranks, HaveTheBitsOfMicroBatches) {
+// Ranks compute the same as micro-batches, and add gradients in the same order.
+TEST(Ranks, MatchMicroBatchesBitForBit) {
   for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
     for (const Edition edition : {Edition::k2025, Edition::kLlama}) {
       for (const int64_t count : {2, 4}) {
@@ -176,27 +177,27 @@ TEST(Ranks, HaveTheBitsOfMicroBatches) {
   }
 }
 
-TEST(Ranks, DrawTheDropoutOfTheirRows) {
+TEST(Ranks, MatchOneProcessWithDropout) {
   RunConfig config = ranks_config(Edition::kGpt2, Precision::kFloat32, Mode::kEager);
   config.model.embd_pdrop = config.model.attn_pdrop = config.model.resid_pdrop = 0.2;
   expect_alike(config, {Shard::kNone, Shard::kParameters}, {2, 4}, 1e-5, 1e-4);
 }
 
-TEST(Ranks, DivideMicroBatchesAndClipByTheNormOfAll) {
+TEST(Ranks, MatchOneProcessWithMicroBatchesAndClipping) {
   RunConfig config = ranks_config(Edition::k2025, Precision::kFloat32, Mode::kEager);
   config.micro_batches = 2;
   config.clip_norm = 0.1;
   expect_alike(config, kAll, {2}, 1e-5, 1e-4);
 }
 
-TEST(Ranks, RecomputeWithGatheredParameters) {
+TEST(Ranks, MatchOneProcessWithRecomputation) {
   RunConfig config = ranks_config(Edition::k2025, Precision::kFloat32, Mode::kCompile);
   config.recompute = "block";
   expect_alike(config, {Shard::kNone, Shard::kParameters}, {2}, 1e-5, 1e-4);
 }
 
-// Bytes by ZeRO (Rajbhandari et al. 2020, section 5) of parameters, gradients and AdamW states in float32.
-TEST(Ranks, HoldTheBytesOfZero) {
+// Bytes of float32 parameters, gradients and AdamW states according to ZeRO (Rajbhandari et al. 2020, section 5).
+TEST(Ranks, HoldAndSendTheBytesThatZeroPredicts) {
   RunConfig config = ranks_config(Edition::k2025, Precision::kFloat32, Mode::kEager);
   config.model.vocab_size = 96;
   const auto of = [](const std::array<int64_t, kRoleCount>& bytes, Role role) {
@@ -212,8 +213,9 @@ TEST(Ranks, HoldTheBytesOfZero) {
       EXPECT_EQ(of(trained.resident, Role::kOptimizerState), 2 * all / (divides ? ranks : 1)) << what_of(config);
       EXPECT_EQ(of(trained.resident, Role::kParameter), shard == Shard::kParameters ? all / ranks : all)
           << what_of(config);
-      const int64_t loss = ranks == 2 ? 4 : 12;  // of rank 0, which sums it
-      // Token embedding and head are gathered once: backward does not read the one, and begins with the other.
+      const int64_t loss = ranks == 2 ? 4 : 12;  // rank 0 sends the summed loss to every other rank
+      // Token embedding and head are gathered only once: backward does not read the embedding, and starts with the
+      // head.
       const int64_t once = 2 * 4 * config.model.vocab_size * config.model.d_model;
       const int64_t numbers = shard == Shard::kParameters ? 3 * all - once : 2 * all;
       EXPECT_EQ(trained.planned_bytes, numbers / ranks * (ranks - 1) + loss) << what_of(config);

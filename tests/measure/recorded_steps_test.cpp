@@ -24,7 +24,7 @@ using Given = std::vector<GivenOption>;
 const SystemConfig kPyTorch{.system = "pytorch", .version = "2.15.0", .name = "", .tokens = {}};
 const Given kTinyModel{{"model", "custom"}, {"d-model", "32"}, {"num-layers", "1"}, {"num-heads", "2"},
                        {"vocab", "64"},     {"context", "16"}, {"batch", "2"},      {"dtype", "float32"}};
-const Given kOnCuda{{"device", "cuda"}};  // the peak of CUDA devices is not measured here
+const Given kOnCuda{{"device", "cuda"}};  // this machine does not measure the peak of CUDA devices
 
 Given with(Given given, const Given& more) {
   given.insert(given.end(), more.begin(), more.end());
@@ -49,7 +49,7 @@ StepLine line_of(double seconds, double forward = 0) {
   return line;
 }
 
-// Steps around 10 ms, of which the first are slower.
+// Steps of about 10 ms; the first steps are slower.
 double nth_step(int64_t n) { return 0.01 * (1 + 0.3 * std::exp(-static_cast<double>(n)) + 0.001 * ((n * 7) % 5)); }
 
 Record record_of(const RecordedPoint& point, RecordedSteps steps, std::string_view interrupted_by = "") {
@@ -139,14 +139,14 @@ TEST(RecordedSteps, MatchBenchFigures) {
   EXPECT_EQ(recorded.config.json().at("warmup"), own.config.json().at("warmup"));
   std::vector<std::string> reasons = own.verdict.reasons;
   const bool is_release = reasons.empty() || !reasons.front().starts_with("measured with a");
-  if (!is_release) reasons.erase(reasons.begin());  // a debug build concerns only our own record
+  if (!is_release) reasons.erase(reasons.begin());  // only our own record notes a debug build
   EXPECT_EQ(recorded.verdict.reasons, reasons);
   if (is_release) {
     EXPECT_EQ(recorded.verdict.rating, own.verdict.rating);
   }
 }
 
-TEST(RecordedSteps, AreMarkedAsForeign) {
+TEST(RecordedSteps, NameTheSystemThatRanThem) {
   const RecordedPoint point = recorded_point(with(kTinyModel, kOnCuda), kPyTorch);
   RecordedSteps steps(point);
   while (!steps.is_done()) steps.add(line_of(0.01));

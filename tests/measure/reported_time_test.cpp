@@ -1,4 +1,4 @@
-// Which phase of a step is the time of a pass.
+// The time reported for a pass: one phase, or the whole step.
 #include "measure/reported_time.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace laptime {
 namespace {
 
-TEST(ReportedTime, IsThePhaseOfASinglePhasePass) {
+TEST(ReportedTime, IsOnePhaseOrTheWholeStep) {
   const auto reported = [](const char* pass) {
     const RunConfig config = test::point_of({{"d-model", "32"},
                                              {"num-layers", "1"},

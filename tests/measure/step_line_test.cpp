@@ -67,7 +67,7 @@ TEST(StepLine, AcceptsMinimalLine) {
   EXPECT_FALSE(line.begin || line.loss || line.peak_bytes || line.peak_rss_bytes);
 }
 
-TEST(StepLine, NullAndNanAreNoValue) {
+TEST(StepLine, NullAndNanMeanAbsent) {
   for (const char* const text : {R"({"step": 1, "loss": null, "forward": null, "begin": null, "peak_bytes": null})",
                                  R"({"step": 1, "loss": NaN, "forward": NaN, "begin": NaN, "peak_bytes": NaN})"}) {
     const StepLine line = parse_step_line(text);

@@ -129,7 +129,7 @@ TEST(Trace, AttentionRangesHaveTheirNames) {
                                              whole + "/computing softmax", whole + "/final matmul"}));
 }
 
-// On a real device, the marks enclose the launches. A step that does not fit has a trace without times.
+// On a real device, marks enclose the launches. A step that does not fit in memory has a trace without times.
 TEST(Trace, TracesACpuStep) {
   const PointResult result = traced({{"device", "cpu"}, {"threads", "1"}}, 3);
   ASSERT_TRUE(result.trace.has_value());
@@ -147,7 +147,7 @@ TEST(Trace, TracesACpuStep) {
   EXPECT_GT(refused.trace->buffer_count(), 0U);
 }
 
-TEST(Trace, MarksSamplesOnlyIfCheap) {
+TEST(Trace, SamplesHaveClassSharesIfMarksAreFree) {
   const PointResult predicted = run_one(test::point_of(kTiny, {{"device", "roofline:h100"}}), {});
   double sum = 0;
   for (const ClassShare& share : predicted.record.classes) sum += share.share;

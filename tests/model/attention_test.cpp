@@ -1,4 +1,4 @@
-// --model attention: values, gradients compared with central differences, and saved bytes.
+// --model attention: values, gradients (compared with central differences), and saved bytes.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -136,7 +136,7 @@ TEST(Attention, GradientsMatchCentralDifferencesOfTheSum) {
 
 // Eager mode saves q, k, v, the exponentials and the weights (B T T each), for each row the sum and the index of the
 // maximum (int64), and the mask. Compile mode saves q, k, v, the output and the log-sum-exp of each row.
-TEST(Attention, SavedBytesMatchAHandCount) {
+TEST(Attention, SavedBytesMatchHandComputedValues) {
   RunConfig config = attention_config();
   config.model.context_length = 10;
   config.model.d_model = 6;

@@ -1,4 +1,4 @@
-// Reading the config.json of a model: both versions, the library's defaults, and rejected keys.
+// Reads the config.json of a model: both versions of the format, the defaults of the library, and rejected keys.
 #include "model/config_json.h"
 
 #include <gmock/gmock.h>

@@ -28,7 +28,7 @@ void PrintTo(const Case& value, std::ostream* stream) { *stream << value.name; }
 
 class Determinism : public testing::TestWithParam<Case> {};
 
-TEST_P(Determinism, SlowSameBitsAcrossRunsAndThreads) {
+TEST_P(Determinism, SlowBitsAreTheSameForAllRunsAndThreads) {
   const RunConfig& config = GetParam().config;
   const std::vector<std::byte> expected = trained(config, 1);
   ASSERT_FALSE(expected.empty());
@@ -62,7 +62,7 @@ TEST(Dropout, StepAndSeedChangeTheDroppedElements) {
   training.step();
   const double first = training.loss();
   training.step();
-  EXPECT_NE(training.loss(), first);  // with the same weights and the same batch
+  EXPECT_NE(training.loss(), first);  // although weights and batch are the same
   config.seed = 12;
   config.model.embd_pdrop = config.model.attn_pdrop = config.model.resid_pdrop = 0;
   Training without(config);

@@ -1,4 +1,4 @@
-// The graph without rounding: reference kernels in float64 compared with the float64 values of the golden files.
+// Compares graphs that run on float64 reference kernels with the float64 values of the golden files.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,8 +14,8 @@ constexpr double kTolerance = 1e-10;
 
 GoldenCase golden_case(const std::string& name) { return read_golden(golden_path(name)); }
 
-// The L2 norm of the difference relative to the norm of the true values, or, if those are near zero, relative to a
-// share of the largest norm in their group.
+// The L2 norm of the difference, relative to the norm of the true values. If that norm is near zero, the distance is
+// relative to a share of the largest norm in the group.
 double distance(const GoldenCase& golden, const std::string& key, const std::vector<double>& values) {
   const std::vector<double> truth = stored_tensor(golden, key).values;
   LAPTIME_CHECK(truth.size() == values.size(), "{}", key);

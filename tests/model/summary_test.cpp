@@ -1,4 +1,4 @@
-// Parameter and FLOP counts of graphs compared with formulas, and invalid models.
+// Compares parameter and FLOP counts of graphs with formulas, and rejects invalid models.
 #include <fmt/format.h>
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ int64_t forward_flops(const ModelConfig& model) { return summarize(model).forwar
 
 bool has_three_matrices(Edition edition) { return edition == Edition::k2025 || edition == Edition::k2026; }
 
-// V d + d (+ V d) (+ T d) + L (4 d^2 + k d d_ff + 2 d), with k matrices in the feed-forward layer, plus the biases.
+// V d + d (+ V d) (+ T d) + L (4 d^2 + k d d_ff + 2 d) plus biases. The feed-forward layer has k matrices.
 int64_t expected_parameters(const ModelConfig& model) {
   const int64_t d = model.d_model, d_ff = model.d_ff, vocab = model.vocab_size;
   const bool modern = has_three_matrices(model.edition);
@@ -140,7 +140,7 @@ TEST(ModelSummary, CountsEachListedParameter) {
   EXPECT_EQ(summary.parameter_count, total);
 }
 
-TEST(ModelSummary, ForwardFlopsMatchPublished) {
+TEST(ModelSummary, ForwardFlopsMatchPublishedNumbers) {
   const std::map<std::string, std::pair<double, double>> tflop{{"small", {0.257, 0.534}},
                                                                {"medium", {0.871, 1.794}},
                                                                {"large", {2.007, 4.111}},

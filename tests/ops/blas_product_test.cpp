@@ -1,5 +1,5 @@
-// Which products the kernels of cuBLASLt take, and which operands they copy. Conformance tests pass over a kernel of a
-// library that refuses a product, so they cannot tell.
+// Products that the cuBLASLt kernels support, and operands that they copy. Conformance tests cannot check this, because
+// they skip a library kernel that rejects a product.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,26 +28,25 @@ Signature signature_of(const OpCard& op, const Attributes& attributes, const std
   return {&op, attributes, in, op.infer(attributes, in)};
 }
 
-// The residual connection of GPT-2 in compile mode: a bias in float32 that autocast rounds, and an addend that it does
-// not round.
-TEST(BlasProduct, TakesABiasThatAWideResultRounds) {
+// The residual connection of GPT-2 in compile mode: autocast rounds the float32 bias, but not the addend.
+TEST(BlasProduct, AcceptsARoundedBiasWithAFloat32Result) {
   const Signature signature =
       signature_of(kLinear, LinearAttributes{LinearForm::kLinear, {.compute = kNarrow, .output = {}, .addend = true}},
                    {contiguous_type(kNarrow, {2, 16, 64}), contiguous_type(kNarrow, {32, 64}),
                     contiguous_type(kWide, {32}), contiguous_type(kWide, {2, 16, 32})});
   EXPECT_EQ(signature.out[0].dtype, kWide);
   EXPECT_EQ(kernel_of(kLinear, "cublaslt_1").refusal(signature), "");
-  EXPECT_EQ(kernel_of(kLinear, "cublaslt_1").workspace_bytes(signature), 32 * 2 + 32 * 4);  // the bias, twice
+  EXPECT_EQ(kernel_of(kLinear, "cublaslt_1").workspace_bytes(signature), 32 * 2 + 32 * 4);  // the bias in both types
   EXPECT_NE(kernel_of(kLinear, "cublaslt_padded_1").refusal(signature), "");
 }
 
-// Bytes of a copy whose rows of `columns` elements begin at multiples of 64 elements.
+// Bytes of a copy with rows of `columns` elements, each of which begins at a multiple of 64 elements.
 int64_t padded_bytes(int64_t rows, int64_t columns, int64_t size) {
   return align_up(((rows - 1) * 64 + columns) * size, 64);
 }
 
-// Logits of an odd vocabulary: the product itself, and those of its gradient, which read the gradient of the logits by
-// rows and by columns. The vocabulary is rounded up to 64 in both matrices that have it.
+// Logits of an odd vocabulary: the product itself, and the two products of its gradient, which read the gradient of the
+// logits by rows and by columns. Matrices with a vocabulary axis are padded to a multiple of 64.
 TEST(BlasProduct, PadsOperandsWithUnalignedRows) {
   constexpr int64_t kRows = 64, kWidth = 32, kWords = 57;
   const TensorType x = contiguous_type(kNarrow, {kRows, kWidth});
@@ -75,8 +74,8 @@ TEST(BlasProduct, PadsOperandsWithUnalignedRows) {
   }
 }
 
-// A factor that is cast anyway is cast to padded rows, even if its own rows are aligned.
-TEST(BlasProduct, PadsACast) {
+// A factor that must be cast is cast to padded rows, even if its original rows are aligned.
+TEST(BlasProduct, CastsToPaddedRows) {
   const Signature signature = signature_of(kMatmul, ProductAttributes{.compute = kNarrow, .output = {}},
                                            {contiguous_type(kWide, {8, 36}), contiguous_type(kNarrow, {36, 16})});
   EXPECT_EQ(kernel_of(kMatmul, "cublaslt_1").workspace_bytes(signature), 8 * 36 * 2);

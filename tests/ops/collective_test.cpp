@@ -1,4 +1,4 @@
-// Collectives against plain sums over all ranks, and the bytes that a rank sends.
+// Compares collectives with plain sums over all ranks, and checks the bytes that a rank sends.
 #include "ops/collective/collective.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace laptime::test {
 namespace {
 
-// Element `index` of tensor `tensor` of a rank; whole numbers, so that sums are exact.
+// Element `index` of tensor `tensor` on a rank. Elements are whole numbers, so sums are exact.
 float element(int64_t rank, int64_t tensor, int64_t index) {
   return static_cast<float>((rank + 1) * 1000 + tensor * 100 + index % 97);
 }
@@ -22,13 +22,14 @@ const Kernel& kernel_of(const OpCard& op) {
   return kTable.of(op).front();
 }
 
-// One launch on every rank. Inputs of tensor i have in[i] elements; a result that is a view lies in the input's bytes.
+// The results of one launch on every rank.
 struct Launched {
   std::vector<std::vector<std::vector<float>>> out;  // rank, tensor
   std::vector<int64_t> sent;                         // bytes of each rank
   std::vector<int64_t> stated;                       // by the card
 };
 
+// Launches the op on every rank. Input i has in[i] elements. If `in_place`, result i is stored in the bytes of input i.
 Launched run(const OpCard& op, int ranks, const std::vector<int64_t>& in, bool in_place) {
   Launched result{std::vector<std::vector<std::vector<float>>>(static_cast<size_t>(ranks)),
                   std::vector<int64_t>(static_cast<size_t>(ranks)), std::vector<int64_t>(static_cast<size_t>(ranks))};
@@ -78,7 +79,7 @@ float sum(int ranks, int64_t tensor, int64_t index) {
   return total;
 }
 
-const std::vector<int64_t> kSizes{48, 5, 1, 2400};  // as many as do not divide by the ranks too
+const std::vector<int64_t> kSizes{48, 5, 1, 2400};  // includes sizes that the ranks do not divide
 
 TEST(Collective, AllReduceSumsOverRanks) {
   for (const int ranks : {2, 3, 4}) {
@@ -131,7 +132,7 @@ TEST(Collective, AllGatherGivesEveryRankAllChunks) {
   }
 }
 
-TEST(Collective, BytesAreThoseOfARing) {
+TEST(Collective, SendsTheBytesOfARing) {
   const auto bytes = [](const OpCard& op, int64_t ranks, int64_t elements) {
     Signature signature{&op, GroupAttributes{ranks, 1}, {floats({elements})}, {}};
     return bytes_of(signature);

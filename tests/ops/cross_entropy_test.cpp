@@ -68,7 +68,7 @@ TEST(CrossEntropy, GradientMatchesFiniteDifferences) {
   }
 }
 
-TEST(CrossEntropy, ReadsAndWritesNarrowLogits) {
+TEST(CrossEntropy, FoldsCastsOfLogitsAndTheirGradient) {
   EXPECT_TRUE(kCrossEntropy.fold_input_cast(CrossEntropyAttributes{}, 0, DType::kFloat32).has_value());
   EXPECT_FALSE(kCrossEntropy.fold_input_cast(CrossEntropyAttributes{}, 0, DType::kBFloat16).has_value());
   const auto read = kCrossEntropyBackward.fold_input_cast(CrossEntropyBackwardAttributes{}, 1, DType::kFloat32);

@@ -35,7 +35,7 @@ TEST(ConformanceHarness, DetectsWrongValue) {
     data(call.out[0])[20] *= 1 + 0x1p-22F;
   };
   EXPECT_THAT(error_of(wrong), HasSubstr("element 20"));
-  EXPECT_EQ(error_of(wrong, 2), "");  // within two units of the input plus two of the result
+  EXPECT_EQ(error_of(wrong, 2), "");  // the tolerance is two units of the input plus two of the result
 }
 
 TEST(ConformanceHarness, DetectsUnwrittenElement) {

@@ -32,7 +32,7 @@ std::vector<Operand> inputs_of(const LinearSizes& sizes, bool bias, bool addend)
   return inputs;
 }
 
-// The slack is large because rounding errors of long sums exceed the effect of a change of the factors.
+// The slack is large, because rounding errors of long sums exceed the effect of small changes of the factors.
 std::vector<ConformanceCase> linear_rows(const ProductAttributes& product) {
   std::vector<ConformanceCase> rows;
   for (const LinearSizes& sizes : all_sizes()) {
@@ -83,7 +83,7 @@ TEST(Linear, AttributesPrintOnlyFoldedParts) {
   EXPECT_TRUE(kLinear.fold_input_cast(addend, 1, DType::kBFloat16));
 }
 
-TEST(Linear, TypesFollowTheAttributes) {
+TEST(Linear, AttributesDetermineTheResultType) {
   const auto result = [](const ProductAttributes& product, DType dtype) {
     std::vector<TensorType> in{contiguous_type(dtype, {2, 3}), contiguous_type(dtype, {4, 3})};
     if (product.addend) in.push_back(contiguous_type(DType::kFloat32, {2, 4}));

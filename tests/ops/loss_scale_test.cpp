@@ -50,7 +50,7 @@ std::vector<ConformanceCase> assign_rows() {
 }
 LAPTIME_CONFORMANCE(AssignUnless, assign_rows());
 
-// The steps around a growth of the scale and after an overflow; the numbers are exact.
+// Steps around a growth of the scale and after an overflow. All numbers are exact.
 std::vector<ConformanceCase> number_rows() {
   std::vector<ConformanceCase> rows;
   for (const double found : {0.0, 1.0}) {
@@ -79,7 +79,7 @@ TensorView view_of(T* data, DType dtype, const Shape& shape) {
   return {reinterpret_cast<std::byte*>(data), contiguous_type(dtype, shape)};
 }
 
-// A single element that is not finite is found among many of the largest finite numbers, wherever it is.
+// A single non-finite element is found at any position among many largest finite numbers.
 TEST(UnscaleGradient, FindsASingleOverflow) {
   constexpr int64_t kSize = 70000;
   constexpr float kInfinity = std::numeric_limits<float>::infinity();

@@ -119,7 +119,7 @@ TEST_P(MatmulFolding, FoldedOperandCastMatchesCast) {
   }
 }
 
-// The float32 sums are not rounded to bfloat16 in between, so kernels that widen bfloat16 give the bits of a float32
+// The float32 sums are rounded to bfloat16 only once, so kernels that widen bfloat16 give the bits of a float32
 // product.
 TEST_P(MatmulFolding, FoldedResultCastRoundsOnce) {
   cpu::Team team(2);

@@ -23,7 +23,7 @@
 namespace laptime::test {
 namespace {
 
-// Large, because rounding errors of long sums exceed the effect of a change of the factors.
+// Large, because rounding errors of long sums exceed the effect of small changes of the factors.
 constexpr double kSlack = 24;
 
 struct Sizes {
@@ -60,7 +60,7 @@ std::vector<ConformanceCase> matmul_rows(const OpCard& op) {
 LAPTIME_CONFORMANCE(Matmul, matmul_rows(kMatmul));
 LAPTIME_CONFORMANCE(Addmm, matmul_rows(kAddmm));
 
-// Each kernel of each instruction set once.
+// The kernels of all instruction sets, each name once.
 std::vector<Kernel> kernels_of(const OpCard& op) {
   std::map<std::string, Kernel> by_name;
   for (const cpu::Isa isa : cpu::runnable_isas()) {
@@ -177,7 +177,7 @@ class Product {
     for (size_t k = 0; k < in_.size(); ++k)
       for (size_t i = 0; i < values[k].size(); ++i) in_[k].put(static_cast<int64_t>(i), values[k][i]);
   }
-  // Sets the bits of one element, because a conversion may change a NaN.
+  // Copies the bits of one element, because a conversion may change a NaN.
   void put(size_t input, int64_t i, float value) {
     std::byte* const to = in_[input].data + in_[input].position(i) * size_of(DType::kFloat32);
     std::memcpy(to, &value, sizeof(value));
@@ -215,7 +215,7 @@ class Product {
   std::vector<TensorView> in_;
 };
 
-// Every kernel gets more than one block of rows, of columns and of K, with remainders; also K, N or M of 1, and
+// Sizes with several blocks of rows, of columns and of K for every kernel, with remainders. Also K, N or M of 1, and
 // batches.
 const std::vector<Sizes>& block_sizes() {
   static const std::vector<Sizes> kSizes{{0, 525, 40, 30}, {0, 40, 790, 30}, {0, 30, 35, 1000}, {0, 345, 530, 390},
@@ -251,7 +251,7 @@ void expect_exact(const Kernel& kernel) {
   }
   if (kernel.name == "onednn_bf16" && cpu::detect_isa() < cpu::Isa::kAvx512)
     GTEST_SKIP() << "oneDNN has no bfloat16 for this machine";
-  // No kernel may reject contiguous rows or columns in its own type.
+  // No kernel may reject contiguous rows or columns of a type that it supports.
   const int least = kernel.op == &kAddmm ? 8 : 10;
   EXPECT_GE(runs, static_cast<int>(placements().size()) * least) << "refused";
 }
@@ -279,7 +279,7 @@ void expect_exact_on_long_numbers(const Kernel& kernel) {
 TEST_P(MatmulKernel, IsExactOnWideIntegers) { expect_exact_on_long_numbers(GetParam()); }
 TEST_P(AddmmKernel, IsExactOnWideIntegers) { expect_exact_on_long_numbers(GetParam()); }
 
-TEST_P(MatmulKernel, SlowSameBitsForAnyThreadsAndRuns) {
+TEST_P(MatmulKernel, SlowBitsAreTheSameForAnyThreadsAndRuns) {
   const Kernel& kernel = GetParam();
   std::array<std::unique_ptr<cpu::Team>, 3> teams;
   for (size_t i = 0; i < teams.size(); ++i) teams[i] = std::make_unique<cpu::Team>(static_cast<int>(i) + 1);
@@ -382,7 +382,7 @@ const Kernel* kernel_named(const std::vector<Kernel>& kernels, const std::string
   return found == kernels.end() ? nullptr : &*found;
 }
 
-// A float32 as three bfloat16 terms, with six products of terms, is more exact than fused float32 multiply-adds. If
+// Three bfloat16 terms with six products of terms are more exact than fused float32 multiply-adds. If the magnitudes of
 // elements differ by up to 2^40, the additions of the six products may round slightly more.
 TEST(MatmulSplit, IsAsExactAsFloat32) {
   const std::vector<Kernel> kernels = kernels_of(kMatmul);
@@ -453,7 +453,7 @@ int64_t page_faults() {
 }
 
 // After warm-up, a product must not cause page faults, not even in the buffers of a library.
-TEST(MatmulKernels, FaultNoPagesOnceWarm) {
+TEST(MatmulKernels, CauseNoPageFaultsAfterWarmup) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer's own memory faults";
 #endif

@@ -1,4 +1,4 @@
-// The kernel tests must reject kernels with the typical errors of fast kernels.
+// The kernel tests must reject kernels with typical errors of fast kernels.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,8 +21,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A float32 product computed from bfloat16 terms. `kPair` is the product of terms that is left out, if any, and
-// `kTerms` is the number of terms.
+// A float32 product computed from `kTerms` bfloat16 terms. `kPair` is the index of an omitted product of terms, or -1.
 template <int kTerms, int kPair>
 void launch_split(const KernelCall& call) {
   const Shape& a = call.in[0].shape();
@@ -43,16 +42,16 @@ std::string error_of_split(void (*launch)(const KernelCall&), int64_t k) {
                            {.op = &kMatmul, .name = "split", .launch = launch});
 }
 
-TEST(ProductGate, AcceptsThreeTerms) {
+TEST(ProductGate, AcceptsThreeBFloat16Terms) {
   for (const int64_t k : {1, 7, 33, 385}) EXPECT_EQ(error_of_split(launch_split<3, -1>, k), "") << k;
 }
 
-TEST(ProductGate, RejectsTwoTerms) {
+TEST(ProductGate, RejectsTwoBFloat16Terms) {
   for (const int64_t k : {1, 7, 33, 385}) EXPECT_NE(error_of_split(launch_split<2, -1>, k), "") << k;
   EXPECT_THAT(error_of_split(launch_split<2, -1>, 385), HasSubstr("twice that of plain loops"));
 }
 
-TEST(ProductGate, RejectsADroppedProduct) {
+TEST(ProductGate, RejectsAnOmittedProductOfTerms) {
   for (const int64_t k : {1, 7, 33, 385}) {
     EXPECT_NE(error_of_split(launch_split<3, 0>, k), "") << k;
     EXPECT_NE(error_of_split(launch_split<3, 1>, k), "") << k;
@@ -61,7 +60,7 @@ TEST(ProductGate, RejectsADroppedProduct) {
   }
 }
 
-// A kernel with the tolerances of cuBLASLt.
+// The error of a kernel with the tolerances for cuBLASLt; empty if it is accepted.
 std::string error_by_library(const ConformanceCase& row, DType dtype, void (*launch)(const KernelCall&),
                              const char* library = cuda::kBlasName) {
   return conformance_error({row, dtype, Arrangement::kContiguous, 0},
@@ -100,12 +99,12 @@ ConformanceCase addmm_row(int64_t k) {
           .plain = plain_addmm};
 }
 
-TEST(LibraryGate, AcceptsAProductThatIsRoundedBeforeItsBias) {
+TEST(LibraryGate, AcceptsRoundingBeforeTheBias) {
   constexpr auto kRounds = launch_addmm<unrounded, as_bfloat16>;
   for (const int64_t k : {7, 33, 385}) {
     EXPECT_EQ(error_by_library(addmm_row(k), DType::kBFloat16, kRounds), "") << k;
-    EXPECT_NE(error_by_library(addmm_row(k), DType::kBFloat16, kRounds, nullptr), "") << k;  // not by our own kernel
-    EXPECT_NE(error_by_library(addmm_row(k), DType::kFloat32, kRounds), "") << k;            // nor in a wide result
+    EXPECT_NE(error_by_library(addmm_row(k), DType::kBFloat16, kRounds, nullptr), "") << k;  // not for our own kernel
+    EXPECT_NE(error_by_library(addmm_row(k), DType::kFloat32, kRounds), "") << k;            // not for a float32 result
     EXPECT_NE(error_by_library(addmm_row(k), DType::kBFloat16, launch_addmm<unrounded, more>), "") << k;
   }
 }
@@ -115,7 +114,7 @@ TEST(LibraryGate, RejectsFactorsInTf32) {
     EXPECT_EQ(error_by_library(addmm_row(k), DType::kFloat32, launch_addmm<unrounded, unrounded>), "") << k;
     EXPECT_NE(error_by_library(addmm_row(k), DType::kFloat32, launch_addmm<as_tf32, unrounded>), "") << k;
   }
-  // An error that is small for an element with such a sum.
+  // The error is small compared with the element.
   EXPECT_THAT(error_by_library(addmm_row(385), DType::kFloat32, launch_addmm<unrounded, shifted>),
               HasSubstr("any order"));
 }
@@ -143,7 +142,7 @@ std::string error_of_scaled(const ConformanceCase& row, DType dtype) {
   return conformance_error(point, kernel);
 }
 
-TEST(GradientGate, RejectsAScaleOfOnePercent) {
+TEST(GradientGate, RejectsGradientsOnePercentTooLarge) {
   const Shape shape{1, 2, 33, 20};
   const Operand log_sum_exp{.shape = {1, 2, 33, 1}, .values = Values::kPositive, .dtype = DType::kFloat32};
   const ConformanceCase attention{.op = &kScaledDotProductAttentionBackward,

@@ -21,7 +21,7 @@ std::vector<ConformanceCase> rms_norm_rows() {
     const Operand rstd{.shape = one, .values = Values::kPositive, .dtype = DType::kFloat32};
     const Operand weight{.shape = {shape.back()}};
     const Operand weight32{.shape = {shape.back()}, .dtype = DType::kFloat32};
-    const std::vector<DType> bfloat16{DType::kBFloat16};  // types of the gradients or of y, with a float32 x
+    const std::vector<DType> bfloat16{DType::kBFloat16};  // types of the gradients or of y; x is float32
     rows.push_back({.op = &kRmsNorm, .attributes = as_x, .inputs = {x, weight}});
     rows.push_back({.op = &kRmsNorm, .attributes = narrow, .inputs = {x32, weight32}, .dtypes = bfloat16});
     for (const bool addend : {false, true}) {

@@ -22,7 +22,7 @@ std::vector<ConformanceCase> binary(const OpCard& op) {
   return over_shapes({.op = &op, .inputs = kTwo}, pointwise_shapes());
 }
 
-// Broadcasting along the last axis, along leading axes, from a scalar, and of both operands; mixed types.
+// Broadcasts along the last axis, along leading axes, from a scalar, and of both operands. Also mixed types.
 std::vector<ConformanceCase> broadcasting(const OpCard& op) {
   const std::vector<std::pair<Shape, Shape>> shapes{
       {{3, 4, 65}, {3, 4, 1}}, {{3, 4, 65}, {65}}, {{2, 3, 5, 8}, {5, 8}},

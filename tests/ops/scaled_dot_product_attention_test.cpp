@@ -18,8 +18,8 @@
 namespace laptime::test {
 namespace {
 
-// Layouts with contiguous rows. Each kernel supports only some head widths; a test below checks that one kernel
-// supports them.
+// Layouts with contiguous rows. Each kernel supports only some head widths; a test below checks that at least one
+// kernel supports each width.
 const std::vector<Arrangement> kContiguousRows{Arrangement::kContiguous, Arrangement::kPadded, Arrangement::kBroadcast};
 
 Shape row_shape(const Shape& shape) {
@@ -132,7 +132,7 @@ Layout heads_within_positions(const Shape& shape) {
   return permuted(Layout::contiguous({shape[0], shape[2], shape[1], shape[3]}), {0, 2, 1, 3});
 }
 
-// A forward and a backward call on inputs whose heads are adjacent within each position.
+// A forward and a backward call. The heads of a position are adjacent in memory.
 class Attention {
  public:
   Attention(const AttentionAttributes& attributes, DType dtype, const Shape& shape, int64_t kv_heads)
@@ -266,7 +266,7 @@ TEST(Attention, SlowHandlesBlockRemainders) {
   expect_close({.causal = false, .dropout_p = 0.2, .seed = 3, .place = 4}, {1, 2, 280, 64});
 }
 
-TEST(Attention, SlowSharesHeadsOfKeys) {
+TEST(Attention, SlowQueryHeadsShareKeyHeads) {
   expect_close({}, {2, 4, 300, 64}, 2);
   expect_close({}, {1, 9, 530, 64}, 3);
   expect_close({.causal = false}, {1, 6, 270, 80}, 1);
@@ -275,9 +275,9 @@ TEST(Attention, SlowSharesHeadsOfKeys) {
   expect_close({}, {1, 4, 140, 300}, 2);
 }
 
-// CUDA kernels read one head of keys for several query heads, in the layout of a model. They repeat neither keys nor
-// their gradients, so shared heads need no additional workspace.
-TEST(Attention, SharesHeadsOfKeysOnCuda) {
+// CUDA kernels read one key head for several query heads, in the layout of a model. They repeat neither keys nor
+// gradients of keys, so shared heads need no additional workspace.
+TEST(Attention, QueryHeadsShareKeyHeadsOnCuda) {
   const Shape shape{2, 6, 20, 16};
   LibraryQueue queue;
   for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
@@ -302,8 +302,8 @@ TEST(Attention, SharesHeadsOfKeysOnCuda) {
   }
 }
 
-// In float16, cuDNN's gradients for one of the query heads may overflow.
-TEST(Attention, RejectsSharedHeadsInFloat16OnCuda) {
+// In float16, the gradients that cuDNN computes for a single query head may overflow.
+TEST(Attention, RejectsSharedKeyHeadsInFloat16OnCuda) {
   for (const int64_t kv_heads : {2, 6}) {
     const Attention attention({}, DType::kFloat16, {2, 6, 20, 16}, kv_heads);
     const auto backward = supporting_kernels(cuda_kernels(), attention.backward_signature());
@@ -390,8 +390,7 @@ TEST(Attention, OutputHasTheLayoutOfQueries) {
   EXPECT_EQ(grads[1].layout, k.layout);
 }
 
-// The whole op compared with its decomposition, on the references in float64, with one head of keys per query head and
-// with shared heads.
+// Expects the op to match its decomposition, on float64 references.
 void expect_equal_decomposition(bool causal, AttentionForm form, int64_t kv_heads) {
   Builder build;
   const TensorType type = contiguous_type(DType::kFloat64, {2, 4, 6, 4});

@@ -87,8 +87,7 @@ StepTrace timed_trace() {
 }
 
 nlohmann::ordered_json data_of(const PageInput& input) { return nlohmann::ordered_json::parse(page_data(input)); }
-
-TEST(Page, TextsOfRecordsCannotBecomeMarkup) {
+TEST(Page, EscapesTextsOfRecords) {
   PageInput input = five_points();
   const std::string hostile = "</script><script>alert(1)</script><img src=x onerror=alert(2)>{{page.css}}";
   input.records.front().label = hostile;
@@ -109,7 +108,7 @@ TEST(Page, LoadsNothingAndAllowsNoOtherScript) {
     EXPECT_EQ(html.substr(0, library).find(loads), std::string::npos) << loads;
 }
 
-TEST(PublishedPage, HasItsPointsAndNoMarkupOfTheirs) {
+TEST(PublishedPage, HasItsPointsAndEscapesTheirMarkup) {
   const std::string html = published_page(
       {.title = "t",
        .headline = "h",
@@ -169,7 +168,7 @@ TEST(Page, TraceTimesAddUpToTheMedianOfTheirPoint) {
   EXPECT_EQ(trace["roofline"]["peak_flops_per_s"], 1e12);
 }
 
-TEST(Page, NamesPointsByWhatDiffers) {
+TEST(Page, NamesPointsByTheOptionsThatDiffer) {
   const nlohmann::ordered_json page = data_of(five_points());
   EXPECT_EQ(page["axes"].size(), 3U);
   EXPECT_EQ(page["axes"][0]["title"], "context");

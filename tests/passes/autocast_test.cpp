@@ -1,4 +1,4 @@
-// autocast: which values are cast, how often, and how long the copies live.
+// autocast: values that are cast, the number of casts, and the lifetime of the copies.
 #include "passes/autocast.h"
 
 #include <gtest/gtest.h>
@@ -50,7 +50,7 @@ TEST(Autocast, CastsAParameterOnceBeforeItsViews) {
   EXPECT_EQ(graph.value(cast.outputs[0]).annotations.held_by, ":w");  // autocast's cache, until forward ends
 }
 
-TEST(Autocast, CastsAnActivationPerUse) {
+TEST(Autocast, CastsAnActivationForEachUse) {
   Model model;
   const ValueId h = exp(model.build, model.x);
   model.build.output("a", matmul(model.build, h, model.w));
@@ -60,12 +60,12 @@ TEST(Autocast, CastsAnActivationPerUse) {
   EXPECT_EQ(dtype_of(graph, "a"), DType::kBFloat16);
 }
 
-TEST(Autocast, FollowsCardPolicies) {
+TEST(Autocast, FollowsThePolicyOfEachOp) {
   Model model;
-  const ValueId product = matmul(model.build, model.x, model.w);  // lower
+  const ValueId product = matmul(model.build, model.x, model.w);  // runs in bfloat16
   model.build.output("product", product);
-  model.build.output("twice", mul_scalar(model.build, product, 2));     // keeps its input's type
-  model.build.output("mixed", add(model.build, product, model.x));      // promotes
+  model.build.output("twice", mul_scalar(model.build, product, 2));     // keeps the type of its input
+  model.build.output("mixed", add(model.build, product, model.x));      // promotes to the wider type
   model.build.output("exp", exp(model.build, product));                 // float32
   model.build.output("softmax", softmax(model.build, product));         // float32
   model.build.output("sum", sum_all(model.build, product));             // float32
@@ -83,7 +83,7 @@ TEST(Autocast, FollowsCardPolicies) {
   EXPECT_EQ(dtype_of(graph, "place"), DType::kInt64);
 }
 
-TEST(Autocast, CastsForwardOnly) {
+TEST(Autocast, CastsNothingOutsideForward) {
   Model model;
   model.build.current.phase = Phase::kOptimizer;
   model.build.output("y", matmul(model.build, model.x, model.w));

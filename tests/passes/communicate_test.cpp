@@ -1,4 +1,4 @@
-// Where communication of a step starts, and where the step waits for it.
+// Positions in a step where communication starts and where the step waits for it.
 #include "passes/communicate.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ size_t last_of(const Graph& graph, Phase phase) {
   return last;
 }
 
-TEST(Communicate, BucketsStartDuringBackwardAndAreAwaitedAfterIt) {
+TEST(Communicate, BucketsAreReducedDuringBackward) {
   const Graph graph = communicating_step(config_of(Shard::kNone, "1B"));
   const std::vector<size_t> reductions = places(graph, kAllReduce);
   EXPECT_EQ(reductions.size(), parameter_list(config_of(Shard::kNone, "1B").step_model()).size() + 1) << "and the loss";
@@ -52,7 +52,7 @@ TEST(Communicate, BucketsStartDuringBackwardAndAreAwaitedAfterIt) {
   EXPECT_EQ(places(graph, kWaitForRanks).size(), reductions.size());
 }
 
-TEST(Communicate, LargeBucketsJoinAllGradients) {
+TEST(Communicate, LargeBucketHoldsAllGradients) {
   const Graph graph = communicating_step(config_of(Shard::kNone, "1GiB"));
   ASSERT_EQ(places(graph, kAllReduce).size(), 1U);
   const Node& all = graph.nodes[places(graph, kAllReduce).front()];
@@ -60,7 +60,7 @@ TEST(Communicate, LargeBucketsJoinAllGradients) {
 }
 
 // Each layer is gathered in forward and in backward, one layer ahead of its use.
-TEST(Communicate, ParametersAreGatheredAheadOfEachUse) {
+TEST(Communicate, ParametersAreGatheredBeforeEachUse) {
   const Graph graph = communicating_step(config_of(Shard::kParameters, "25MiB"));
   const std::vector<size_t> gathers = places(graph, kAllGather);
   const auto gathers_of = [&](int64_t layer, Phase phase) {
@@ -79,11 +79,11 @@ TEST(Communicate, ParametersAreGatheredAheadOfEachUse) {
     ASSERT_LT(wait, graph.nodes.size()) << "every gather is awaited";
     EXPECT_TRUE(at == gathers.front() || wait > at + 1) << "computation runs beside it";
   }
-  // Two layers at most are whole at once, besides the units outside of the layers.
+  // The embedding, the final norm and the head are gathered too.
   EXPECT_GE(gathers.size(), 6U);
 }
 
-TEST(Communicate, LeavesNothingUnawaited) {
+TEST(Communicate, WaitsForAllCommunication) {
   for (const Shard shard : {Shard::kNone, Shard::kOptimizer, Shard::kGradients, Shard::kParameters}) {
     const Graph graph = communicating_step(config_of(shard, "10KiB"));
     size_t started = 0;

@@ -1,4 +1,4 @@
-// dead_code: which nodes are removed, and which must stay.
+// dead_code removes unread nodes and keeps updates, the loss and gradients.
 #include "passes/dead_code.h"
 
 #include <gtest/gtest.h>

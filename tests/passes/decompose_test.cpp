@@ -59,7 +59,7 @@ TEST(Decompose, SlowKeepsTheLossForEveryComposite) {
   }
 }
 
-TEST(Decompose, SlowKeepsTheWeightsOfAWholeAdamW) {
+TEST(Decompose, SlowLoweredAdamWGivesTheSameWeights) {
   for (const Optimizer optimizer : {Optimizer::k2025, Optimizer::k2026, Optimizer::kTorch}) {
     RunConfig config = tiny_config(Edition::k2024);
     config.optimizer = optimizer;
@@ -79,7 +79,7 @@ TEST(Decompose, SlowKeepsTheWeightsOfAWholeAdamW) {
   }
 }
 
-TEST(Decompose, LowersEverythingThatIsNotKept) {
+TEST(Decompose, LowersAllCompositesThatAreNotKept) {
   for (const Edition edition : kEditions) {
     const Graph model = build_train_step(tiny_config(edition));
     const Graph lowered = decompose(model, {});

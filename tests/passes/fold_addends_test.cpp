@@ -1,4 +1,4 @@
-// fold_addends: which sums are folded into the op that produces an operand, and which stay.
+// fold_addends: sums that are folded into the op that produces an operand, and sums that are kept.
 #include "passes/fold_addends.h"
 
 #include <gtest/gtest.h>

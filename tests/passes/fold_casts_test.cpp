@@ -1,4 +1,4 @@
-// fold_casts: which casts are folded into the op before or after them, and which stay.
+// fold_casts: casts that are folded into the op before or after them, and casts that are kept.
 #include "passes/fold_casts.h"
 
 #include <gmock/gmock.h>
@@ -16,14 +16,14 @@
 namespace laptime::test {
 namespace {
 
-// Runs the pass and dead code elimination, because casts that every reader folds have no reader left.
+// Runs the pass and removes dead code: a cast that all readers fold has no reader left.
 Graph without_unread_casts(const Graph& graph) {
   Graph folded = dead_code(fold_casts(graph));
   verify(folded, "fold_casts");
   return folded;
 }
 
-// An RMSNorm, which can round its output, of a float32 tensor (4, 4).
+// An RMSNorm of a float32 tensor (4, 4). It can round its output.
 struct NormModel {
   Builder build;
   ValueId x = build.source("x", floats({4, 4}), Role::kInput);
@@ -52,7 +52,7 @@ TEST(FoldCasts, FoldsOutputCastSharedByAllReaders) {
   EXPECT_EQ(graph.value(graph.find_output("a")).type.dtype, DType::kBFloat16);
 }
 
-TEST(FoldCasts, SharesInputCastOnRequest) {
+TEST(FoldCasts, KeepsSharedInputCastOnRequest) {
   Builder build;
   const ValueId weight = cast(build, build.source("w", floats({4, 4}), Role::kParameter), DType::kBFloat16);
   const ValueId x = cast(build, build.source("x", floats({4, 4}), Role::kInput), DType::kBFloat16);

@@ -1,4 +1,4 @@
-// optimizer_in_backward: updates run as early as their gradients and the other readers of the weight allow.
+// optimizer_in_backward runs an update once its gradient is known and no other node still reads the weight.
 #include "passes/optimizer_in_backward.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(OptimizerInBackward, WaitsForTheLastReaderOfAWeight) {
   EXPECT_EQ(ops_in_order(graph), (std::vector<std::string>{"neg", "square", "sub", "assign", "sum", "reshape"}));
 }
 
-// Nodes that read only states must not run long before the gradient is ready.
+// Nodes of an update that read only states must not run long before the gradient is ready.
 TEST(OptimizerInBackward, KeepsTheNodesOfAnUpdateTogether) {
   Builder build;
   const ValueId w = build.source("w", floats({4}), Role::kParameter);
@@ -62,7 +62,7 @@ TEST(OptimizerInBackward, KeepsTheNodesOfAnUpdateTogether) {
   EXPECT_EQ(ops_in_order(graph), (std::vector<std::string>{"square", "neg", "square", "sub", "assign"}));
 }
 
-TEST(OptimizerInBackward, ChangesNoLoss) {
+TEST(OptimizerInBackward, KeepsTheLosses) {
   for (const Edition edition : kEditions) {
     const RunConfig config = tiny_config(edition);
     for (PipelineOptions passes : {compile_options(config), eager_options(config)}) {

@@ -75,7 +75,7 @@ TEST(Compile, MatchesEagerDropoutMasks) {
   for (size_t i = 0; i < eager.size(); ++i) EXPECT_NEAR(compiled[i] / eager[i], 1, 2e-6) << i;
 }
 
-TEST(Compile, SameBitsForAnyNumberOfThreads) {
+TEST(Compile, GivesTheSameBitsForAnyNumberOfThreads) {
   for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
     const RunConfig config = odd_config(dtype);
     const std::vector<std::byte> one = bits(config, compile_options(config), 1);
@@ -125,7 +125,7 @@ TEST(Compile, ComputesTheLossWithoutTheWholeLogits) {
 }
 
 // After every pass, each node is in the layer that its scope names.
-TEST(Passes, KeepRegionsAndScopesTogether) {
+TEST(Passes, KeepRegionsConsistentWithScopes) {
   for (const Edition edition : kEditions) {
     RunConfig config = tiny_config(edition, Precision::kBFloat16);
     config.clip_norm = 1;

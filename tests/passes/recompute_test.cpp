@@ -11,7 +11,7 @@
 namespace laptime::test {
 namespace {
 
-TEST(Recompute, ChangesNoBit) {
+TEST(Recompute, KeepsTheBitsOfACompiledStep) {
   for (const Edition edition : kEditions) {
     for (const Precision dtype : {Precision::kFloat32, Precision::kBFloat16}) {
       RunConfig config = tiny_config(edition, dtype);
@@ -27,7 +27,7 @@ TEST(Recompute, ChangesNoBit) {
   }
 }
 
-TEST(Recompute, ChangesNoBitOfAnEagerStep) {
+TEST(Recompute, KeepsTheBitsOfAnEagerStep) {
   const RunConfig config = tiny_config(Edition::k2025);
   PipelineOptions passes = eager_options(config);
   const std::vector<std::byte> kept = bits(config, passes);
@@ -35,7 +35,7 @@ TEST(Recompute, ChangesNoBitOfAnEagerStep) {
   EXPECT_EQ(bits(config, passes), kept);
 }
 
-TEST(Recompute, KeepsParameterCopiesWhereAsked) {
+TEST(Recompute, RecomputesParameterCopiesOnlyOnRequest) {
   const RunConfig config = tiny_config(Edition::k2025, Precision::kBFloat16);
   PipelineOptions passes = compile_options(config);
   passes.shared_casts = SharedCasts::kKeep;

@@ -1,4 +1,4 @@
-// The values that forward saves for backward, and cutting a step after forward.
+// Values that forward saves for backward, and steps that are cut after forward.
 #include "passes/saved.h"
 
 #include <gtest/gtest.h>
@@ -17,7 +17,7 @@ namespace laptime::test {
 namespace {
 
 // e = exp(w), s = e * e, loss = sum(s). The gradients of exp and of the product read e, and no gradient reads s.
-TEST(Saved, IsReadByBackward) {
+TEST(Saved, ValuesAreThoseThatBackwardReads) {
   Builder build;
   const ValueId w = build.source("w", floats({5}), Role::kParameter);
   const ValueId e = exp(build, w);
@@ -98,8 +98,8 @@ TEST(Saved, ForwardCutKeepsSavedBytes) {
   }
 }
 
-// A head of keys is saved once, even if several queries share it.
-TEST(Saved, CompileModeNeverRepeatsGroupedHeads) {
+// A key head is saved once, even if several query heads share it.
+TEST(Saved, CompileModeSavesSharedKeyHeadsOnce) {
   RunConfig config = tiny_config(Edition::kLlama);
   config.model.num_heads = 4;
   const auto saved = [&](int64_t kv_heads, bool compile) {

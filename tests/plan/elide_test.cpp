@@ -1,4 +1,4 @@
-// Elision of copies: which assignments need no copy, and which must keep it.
+// Elision of copies: assignments that need no copy, and assignments that do.
 #include "plan/elide.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ struct Step {
   ValueId w = build.source("w", floats({2, 3}), Role::kParameter);
   ValueId other = build.source("other", floats({2, 3}), Role::kParameter);
 
-  // Whether each assign is elided, in order.
+  // For each assignment in order, whether its copy is elided.
   std::vector<bool> dropped() {
     const Graph graph = build.finish();
     verify(graph, "test");

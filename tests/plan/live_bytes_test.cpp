@@ -1,4 +1,4 @@
-// Bytes held between phases, compared with a count by hand, and the buffers alive at the peak.
+// Tests the bytes held between phases and the buffers alive at the peak against hand-computed values.
 #include "plan/live_bytes.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Offsets in the arena: overlapping live ranges never share a byte, and totals match counts by hand.
+// Offsets in the arena: overlapping live ranges never share a byte, and totals match hand-computed values.
 #include "plan/memory_plan.h"
 
 #include <gtest/gtest.h>

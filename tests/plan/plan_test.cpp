@@ -1,4 +1,4 @@
-// Plans: peaks computed by hand, long enough live ranges, and properties of the plans of real steps.
+// Plans: peaks match hand-computed values, live ranges are long enough, and plans of real steps are valid.
 #include "plan/plan.h"
 
 #include <gmock/gmock.h>
@@ -138,7 +138,7 @@ void expect_sound(const Plan& plan) {
 }
 
 // x (1000 floats) -> a = exp(x) -> b = neg(a) -> c = a + b -> loss = sum(c)
-TEST(Plan, PeakOfAChainMatchesHandCount) {
+TEST(Plan, PeakOfAChainMatchesAHandComputedValue) {
   Builder build;
   const ValueId x = build.source("x", floats({1000}), Role::kInput);
   const ValueId a = exp(build, x);
@@ -228,7 +228,7 @@ TEST(Plan, UpdatesStatesInPlace) {
   EXPECT_EQ(plan.live_peak_bytes, 400);
 }
 
-TEST(Plan, KeptAssignmentWritesTheState) {
+TEST(Plan, CopyThatCannotBeElidedWritesTheState) {
   Builder build;
   const ValueId w = build.source("w", floats({10, 10}), Role::kParameter);
   assign(build, w, add(build, w, transpose(build, w, 0, 1)));
@@ -239,7 +239,7 @@ TEST(Plan, KeptAssignmentWritesTheState) {
   EXPECT_EQ(plan.steps[1].out[0].buffer, plan.find_source("w"));
 }
 
-TEST(Plan, ValueAssignedTwiceReachesBothStates) {
+TEST(Plan, ValueAssignedToTwoStatesReachesBoth) {
   Builder build;
   const ValueId a = build.source("a", floats({8}), Role::kParameter);
   const ValueId b = build.source("b", floats({8}), Role::kParameter);
@@ -281,7 +281,7 @@ TEST(Plan, WorkspaceLivesForItsStep) {
 }
 
 // A value that is held by a variable stays alive until the function ends or the variable is assigned again.
-TEST(Plan, EagerVariableKeepsItsValue) {
+TEST(Plan, EagerVariableKeepsItsValueAlive) {
   const auto peak = [](bool held, bool again) {
     Builder build;
     build.current.frame = "forward";

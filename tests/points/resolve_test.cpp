@@ -111,7 +111,7 @@ TEST(Resolve, SomeModelNamesSelectTheEdition) {
   EXPECT_THAT(reason({{"model", "8B"}, {"edition", "2024"}}), HasSubstr("model 8B belongs to edition 2026, not 2024"));
 }
 
-TEST(Resolve, XlHasOtherDimensionsIn2026) {
+TEST(Resolve, XlHasDifferentDimensionsIn2026) {
   const ModelConfig older = config_of({{"model", "xl"}}).model;
   EXPECT_EQ(older.d_model, 1600);
   EXPECT_EQ(older.num_layers, 48);
@@ -133,7 +133,7 @@ TEST(Resolve, AliasesNameTheSameModels) {
   }
 }
 
-TEST(Resolve, DimensionsMakeACustomModel) {
+TEST(Resolve, ChangedDimensionsMakeACustomModel) {
   const ModelConfig wider = config_of({{"d-model", "96"}}).model;
   EXPECT_EQ(wider.name, "custom");
   EXPECT_EQ(wider.d_ff, 384);
@@ -147,7 +147,7 @@ TEST(Resolve, DimensionsMakeACustomModel) {
             256);
 }
 
-TEST(Resolve, BatchesFollowTheData) {
+TEST(Resolve, DataSelectsFreshBatches) {
   EXPECT_EQ(config_of({}).batches, Batches::kFixed);
   EXPECT_EQ(config_of({{"data", "tokens.bin"}}).batches, Batches::kFresh);
   EXPECT_EQ(config_of({{"data", "tokens.bin"}, {"batches", "fixed"}}).batches, Batches::kFixed);

@@ -1,4 +1,4 @@
-// Times of single launches on a described machine.
+// Predicted times of single launches on a machine described by a data sheet.
 #include "predict/launch_times.h"
 
 #include <gtest/gtest.h>
@@ -14,13 +14,13 @@ LaunchWork attention(double positions, int64_t width) {
           .flops = 4 * 16 * positions * positions * static_cast<double>(width)};
 }
 
-TEST(LaunchTimes, AttentionOf32BitsStoresItsScores) {
+TEST(LaunchTimes, Tf32AttentionStoresItsScores) {
   const DataSheet h100 = find_machine("h100");
   const double positions = 4096;
   const LaunchWork work = attention(positions, 64);
   const LaunchTimes in_tf32(h100, h100.tf32, Program::kLaptime, Mode::kCompile);
   const LaunchTimes in_bfloat16(h100, h100.bfloat16, Program::kLaptime, Mode::kCompile);
-  // Both products pass over the scores of 16 heads twice.
+  // Each of the two products counts as two passes over the scores of 16 heads.
   const double moved = 2 * 2 * 4 * 16 * positions * positions / (h100.bandwidth * h100.reached_bandwidth);
   const double multiplied = work.flops / (h100.tf32 * h100.reached_tf32);
   EXPECT_NEAR(in_tf32.kernel(work), moved + multiplied, 0.02 * moved);

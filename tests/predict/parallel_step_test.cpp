@@ -1,4 +1,4 @@
-// Times and bytes of steps of several ranks, against sums by hand.
+// Compares times and bytes of steps on several ranks with hand-computed values.
 #include "predict/parallel_step.h"
 
 #include <gmock/gmock.h>
@@ -11,7 +11,7 @@
 namespace laptime {
 namespace {
 
-// Two layers of 1 s forward and 2 s backward, and 0.5 s and 1 s outside of them; the host takes nothing.
+// A layer takes 1 s forward and 2 s backward. The ops outside the layers take 0.5 s and 1 s. The host takes no time.
 constexpr RankWork kWork{.layer_forward = {1, 0},
                          .layer_backward = {2, 0},
                          .layer_attention = {0.25, 0},
@@ -34,7 +34,7 @@ ParallelTime time_of(const ParallelStep& step, Program program = Program::kPyTor
   return parallel_time(times(program), machine(), kWork, step);
 }
 
-TEST(ParallelTime, OfOneRankIsItsWork) {
+TEST(ParallelTime, OfOneRankIsTheSumOfItsWork) {
   EXPECT_NEAR(time_of(step_of(2)).step, 2 * (1 + 2) + 0.5 + 1 + 2 * 0.1 + 0.2, 1e-12);
   EXPECT_NEAR(time_of(step_of(2)).forward, 2 * 1 + 0.5, 1e-12);
   ParallelStep accumulating = step_of(2);
@@ -63,7 +63,7 @@ TEST(ParallelTime, PipelineWaitsForItsFirstAndLastMicroBatch) {
   EXPECT_NEAR(time_of(step).bubble, 1.5 * (2 * 3 + 1.5 / 4), 1e-12);
 }
 
-TEST(ParallelTime, TensorParallelRanksExposeTheirReductions) {
+TEST(ParallelTime, TensorParallelReductionsAddTime) {
   const ParallelTime time = time_of(step_of(2, {.ranks = 8, .tensor = 8}));
   const DataSheet sheet = machine();
   const double one = 7.0 / 8 * 2 * 1000 * 1000 / (sheet.link_bandwidth * sheet.reached_link) + sheet.link_latency;
@@ -81,24 +81,24 @@ TEST(ParallelTime, ShardedParametersAreGatheredInEachMicroBatch) {
   EXPECT_LT(time_of(step).exposed_data, 2 * once);
 }
 
-TEST(ParallelTime, NetworkBoundsRingsThatLeaveANode) {
+TEST(ParallelTime, NetworkLimitsRingsAcrossNodes) {
   const auto exposed = [](int64_t ranks, int64_t tensor) {
     ParallelStep step = step_of(2, {.ranks = ranks, .tensor = tensor, .shard = Shard::kOptimizer});
     step.parameters = 1e12;
     return time_of(step).exposed_data;
   };
   EXPECT_GT(exposed(64, 1), exposed(8, 1));
-  // Eight rings of an eighth of the gradients share the network of a node.
+  // Eight rings, each with an eighth of the gradients, share the network of a node.
   EXPECT_NEAR(exposed(64, 8) / exposed(64, 1), (7.0 / 8) / (63.0 / 64), 0.05);
 }
 
-TEST(ParallelTime, NeedsLinks) {
+TEST(ParallelTime, RejectsMachinesWithoutLinks) {
   DataSheet sheet = machine();
   sheet.link_devices = 0;
   EXPECT_THROW(parallel_time(times(), sheet, kWork, step_of(2, {.ranks = 2})), Error);
 }
 
-TEST(RankBytes, ShardsStatesAsZero) {
+TEST(RankBytes, ShardsStatesLikeZero) {
   const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
   const auto bytes = [&](Shard shard) {
     return rank_bytes(model, false, step_of(10, {.ranks = 8, .shard = shard}), {});
@@ -112,19 +112,19 @@ TEST(RankBytes, ShardsStatesAsZero) {
   EXPECT_DOUBLE_EQ(bytes(Shard::kParameters).parameters, 0.5e9);
 }
 
-TEST(RankBytes, SavesActivationsOfALayerAsKorthikanti) {
+TEST(RankBytes, ActivationsMatchTheFormulasOfKorthikanti) {
   const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
   ParallelStep step = step_of(10);
   step.kv_width = 1000;
   EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).activations, 10 * 32 * 1000.0 * 1000);
   step.checkpointing = Checkpointing::kFull;
-  // The layer that is computed again also holds gradients of its widest value and of two narrow ones.
+  // The recomputed layer also holds the gradients of its widest value and of two narrow values.
   EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).activations, (10 * 2 + 32 + 12) * 1000.0 * 1000);
   step.checkpointing = Checkpointing::kSelective;
   EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {}).activations, (10 * 18 + 32 - 18 + 12) * 1000.0 * 1000);
 }
 
-TEST(RankBytes, CountsWhatAFrameworkKeeps) {
+TEST(RankBytes, CountsActivationsThatFrameworksKeep) {
   const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
   ParallelStep step = step_of(10, {.ranks = 2, .tensor = 2});
   step.kv_width = 250;
@@ -140,7 +140,7 @@ TEST(RankBytes, CountsWhatAFrameworkKeeps) {
   EXPECT_DOUBLE_EQ(saved({.fuses_gate = false}, true) - saved({}, true), 2 * 4 / 2.0);
 }
 
-TEST(RankBytes, ReplicasBucketTheirGradients) {
+TEST(RankBytes, ReplicatedGradientsNeedBuckets) {
   const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
   const StoredTypes buckets{.buckets_gradients = true};
   const auto gathered = [&](Shard shard) {
@@ -164,17 +164,17 @@ TEST(RankBytes, PeakIsBeforeOrAfterBackwardIfGradientsAreFreed) {
   EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, frees).gradients, 4e9);
 }
 
-TEST(RankBytes, BalancedStagesTakeTheHeadIntoAccount) {
+TEST(RankBytes, BalancedStagesCountTheHead) {
   const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 8, .num_heads = 10, .vocab_size = 100'000};
   ParallelStep step = step_of(8, {.ranks = 4, .pipeline = 4});
   step.kv_width = 1000;
   step.micro_batches = 16;
-  step.parameters = 8 * 50e6 + 2 * 100e6;  // a head with the work of two layers
+  step.parameters = 8 * 50e6 + 2 * 100e6;  // the head has the work of two layers
   const double even = rank_bytes(model, false, step, {}).activations;
   EXPECT_DOUBLE_EQ(rank_bytes(model, false, step, {.balances_stages = true}).activations, even * 3 / 2);
 }
 
-TEST(RankBytes, PipelineOfShardedParametersGathersItsStage) {
+TEST(RankBytes, PipelineStageGathersItsShardedParameters) {
   const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 8, .num_heads = 10, .vocab_size = 1000};
   ParallelStep step = step_of(8, {.ranks = 8, .pipeline = 2, .shard = Shard::kParameters});
   step.parameters = 8 * 1e8 + 2 * 1e6;

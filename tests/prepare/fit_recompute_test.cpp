@@ -71,7 +71,7 @@ TEST_F(FitRecompute, AdvisesOptionsThatNeedLessIfNothingFits) {
   EXPECT_THAT(fitted.advice, HasSubstr("--optimizer-in-backward"));
 }
 
-TEST(TypedRecompute, IsAValueOfTheOption) {
+TEST(TypedRecompute, MarksChoicesThatOnlyAutoCanMake) {
   for (const char* const value : {"none", "block", "every=2"}) EXPECT_EQ(typed_recompute(value), value);
   EXPECT_EQ(typed_recompute("block in layers 0-3 of 12"), "auto (block in layers 0-3 of 12)");
   EXPECT_EQ(typed_recompute("loss"), "auto (only the loss)");

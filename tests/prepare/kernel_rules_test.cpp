@@ -1,4 +1,4 @@
-// --float32-precision and --reproducible: which kernels they allow, and how the arithmetic of a run is named.
+// --float32-precision and --reproducible: the kernels that they allow, and the description of the arithmetic.
 #include "prepare/kernel_rules.h"
 
 #include <gmock/gmock.h>
@@ -30,7 +30,7 @@ ProductMath always(const Signature&) {
   return math;
 }
 
-// Kernels of matmul that are never run.
+// Matmul kernels that are never run.
 const Kernel kSplit{.op = &kMatmul,
                     .name = "split",
                     .product_math = always<ProductMath::kSplit>,
@@ -105,7 +105,7 @@ Plan plan_of(std::initializer_list<const Kernel*> kernels) {
   return plan;
 }
 
-TEST(MathMode, IsTheModeOfTheKernelsThatRun) {
+TEST(MathMode, DescribesTheKernelsThatRun) {
   Device device;
   device.requested_math = "float32";
   const auto mode = [&](std::initializer_list<const Kernel*> kernels) { return math_mode(plan_of(kernels), device); };
@@ -125,7 +125,7 @@ TEST(MathMode, IsTheModeOfTheKernelsThatRun) {
 }
 
 // Every CPU kernel that multiplies matrices states its arithmetic; for bfloat16 it differs from float32.
-TEST(MathMode, EveryProductKernelStatesIt) {
+TEST(MathMode, IsStatedByEveryProductKernel) {
   const Device device = find_device(point_of({{"device", "cpu"}}).config);
   for (const OpCard* op : device.kernels->ops()) {
     for (const Kernel& kernel : device.kernels->of(*op))

@@ -148,7 +148,7 @@ SweepPoint one_layer(const Options& more = {}) {
                   more);
 }
 
-// A signature of the point that several kernels support, with the last of them that is not the reference.
+// A signature of the point that several kernels support, and the last such kernel that is not the reference.
 std::pair<std::string, std::string> unlikely_choice() {
   const SweepPoint point = one_layer();
   const Device device = find_device(point.config);
@@ -186,7 +186,7 @@ TEST_F(KernelsFile, PinnedKernelRunsUnmeasured) {
     return use.signature == text && use.kernel == name;
   }));
   for (const KernelChoice& choice : result.learned.kernel_choices) EXPECT_NE(choice.signature, signature);
-  EXPECT_FALSE(result.learned.kernel_choices.empty());  // kernels of signatures that the file does not list
+  EXPECT_FALSE(result.learned.kernel_choices.empty());  // signatures that the file does not list are measured
   EXPECT_EQ(result.record.config.text("kernels_file"), path);
 }
 

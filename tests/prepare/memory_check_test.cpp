@@ -1,4 +1,4 @@
-// The memory bound of a step, and that explain and bench respect it.
+// The memory bound of a step. Explain and bench respect it.
 #include "prepare/memory_check.h"
 
 #include <gmock/gmock.h>
@@ -69,7 +69,7 @@ TEST(MemoryBound, PoolingDeviceHoldsOnlyLiveBytes) {
   EXPECT_EQ(parts, *pooled.memory.predicted_peak_bytes);
 }
 
-TEST(MemoryLimit, SlowExplainAndBenchRespectItForEveryRecomputation) {
+TEST(MemoryLimit, SlowIsRespectedByExplainAndBench) {
   for (const char* recompute : {"none", "block", "every=2", "auto"}) {
     const SweepPoint point = on_l4({{"memory-limit", "1kB"}, {"recompute", recompute}});
     const Explanation explanation = explain(point, {});
@@ -88,8 +88,8 @@ TEST(MemoryLimit, SlowExplainAndBenchRespectItForEveryRecomputation) {
   }
 }
 
-// Two blocks of several MiB, each held in whole huge pages, with limits between the sum of their sizes and the bytes
-// held.
+// The two blocks of several MiB are held in whole huge pages. The limits lie between the sum of their sizes and the
+// bytes held.
 TEST(MemoryLimit, SlowIsExactToTheByteOnACpu) {
   const auto on_cpu = [](const Options& more) {
     return point_of({{"model", "custom"},

@@ -44,8 +44,8 @@ Prepared prepared(const Options& more = {}, const MachineKnowledge& known = {}) 
   return prepare(config, find_device(config), known);
 }
 
-// Scores take most of the memory of this shape, so every extra tensor that backward of softmax keeps alive is
-// visible. The bytes are those of PyTorch 2.15, without parameters and batch.
+// Attention scores take most of the memory of this shape, so an extra tensor that backward of softmax keeps alive
+// changes the peak. The expected bytes are those of PyTorch 2.15, without parameters and batch.
 TEST(Prepare, EagerPeakOfManyHeadsMatchesPyTorch) {
   RunConfig config;
   config.device = "cpu";
@@ -69,7 +69,7 @@ TEST(Prepare, EagerPeakOfManyHeadsMatchesPyTorch) {
   }
 }
 
-// With updates in backward, the buffers of these shapes would leave gaps and need 7,936 more bytes.
+// With updates in backward, placing the buffers of these shapes naively leaves gaps that cost 7,936 more bytes.
 TEST(Prepare, UpdatesInBackwardNeverNeedMoreMemory) {
   for (const char* edition : {"2025", "2026"}) {
     for (const char* optimizer : {"2025", "2026", "torch"}) {
@@ -98,7 +98,7 @@ TEST(Prepare, UpdatesInBackwardNeverNeedMoreMemory) {
   }
 }
 
-TEST(Prepare, PlansAndPredicts) {
+TEST(Prepare, PlansStepsAndPredictsMemory) {
   const Prepared point = prepared();
   EXPECT_FALSE(point.plan.steps.empty());
   EXPECT_EQ(point.memory.predicted_peak_bytes, predicted_peak_bytes(point.plan, point.bound));
@@ -160,7 +160,7 @@ TEST(Prepare, UsesStoredKernelChoices) {
   FAIL() << "no step has a choice";
 }
 
-// A stored choice of a kernel that no longer exists is ignored, and a new trial decides.
+// If a stored choice names a kernel that no longer exists, a new trial decides.
 TEST(Prepare, MeasuresAgainIfAChosenKernelIsGone) {
   const Options inference{{"pass", "inference"}};
   const PointResult first = run_one(tiny(inference), {});
@@ -180,7 +180,7 @@ TEST(Prepare, MeasuresAgainIfAChosenKernelIsGone) {
   EXPECT_FALSE(choice.created.empty());
 }
 
-TEST(Prepare, MeasurementsAreStoredForTheKernelsOfTheBuild) {
+TEST(Prepare, DeviceKeyContainsTheKernelsId) {
   EXPECT_EQ(kernels_id().size(), 16U);
   EXPECT_THAT(device_key(find_device(tiny().config)), testing::EndsWith(fmt::format("/kernels:{}", kernels_id())));
 }
@@ -219,14 +219,14 @@ TEST(Prepare, UsesChosenKernelOnlyIfItsWorkspaceFits) {
   ASSERT_TRUE(std::any_of(free.learned.kernel_choices.begin(), free.learned.kernel_choices.end(), is_greedy));
   Options limited = fixed;
   limited.push_back(
-      {"memory-limit", std::to_string(kHuge) + "B"});  // no room for the weights in addition to the workspace
+      {"memory-limit", std::to_string(kHuge) + "B"});  // too little for the weights in addition to the workspace
   const Record record = run_one({tiny(limited), find_greedy_device}, free.learned).record;
   EXPECT_EQ(record.status, Status::kOk) << record.reason;
   EXPECT_FALSE(uses_greedy(record));
   EXPECT_LE(*record.memory.predicted_peak_bytes, kHuge);
 }
 
-// The memory of the trial itself counts too, and it is not part of the memory that the step holds.
+// The memory of a trial counts towards the limit, although it is not part of the memory that the step holds.
 TEST(Prepare, KernelTrialRespectsTheMemoryLimit) {
   const std::string limit = std::to_string(kHuge);
   const PointResult result = run_one({tiny({{"memory-limit", limit}, {"recompute", "none"}}), find_greedy_device}, {});

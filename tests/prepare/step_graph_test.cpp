@@ -1,4 +1,4 @@
-// The graph of a point: composites that stay whole, and the effect of --keep, --lower, --pass and --recompute.
+// The graph of a point: composites that are not lowered, and the effect of --keep, --lower, --pass and --recompute.
 #include "prepare/step_graph.h"
 
 #include <gmock/gmock.h>
@@ -88,7 +88,7 @@ TEST(StepGraph, RecomputeAddsClonedNodes) {
   EXPECT_EQ(recomputed({{"recompute", "auto"}}), 0) << "auto is decided by fit_recompute";
 }
 
-// An ablation lowers each composite of the model that can be decomposed.
+// An ablation lowers, one after the other, the composites that can be decomposed.
 TEST(StepGraph, ListsTheCompositesOfAPoint) {
   const std::vector<std::string> modern = composites_of(config_with({{"mode", "compile"}}));
   EXPECT_THAT(modern, Contains("rms_norm"));

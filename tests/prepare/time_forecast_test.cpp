@@ -182,7 +182,7 @@ TEST(TimeForecast, StatesTheShareMeasuredOnADisturbedMachine) {
   EXPECT_NEAR(*predicted(ready.plan).disturbed_share, 1, 1e-9);
 }
 
-TEST(TimeForecast, OtherSizesFollowTheNearestMeasuredOnes) {
+TEST(TimeForecast, OtherSizesAreScaledFromTheNearestMeasured) {
   const auto forecast = TimeForecast::of(prepared().device, costs_of(prepared().plan));
   for (const test::Options& other : {test::Options{{"context", "64"}}, {{"batch", "8"}}, {{"d-model", "48"}}}) {
     const Plan plan = prepared(other).plan;
@@ -198,7 +198,7 @@ TEST(TimeForecast, OtherSizesFollowTheNearestMeasuredOnes) {
 bool communicates(const PlanStep& step) { return step.queue == kCommunicationQueue; }
 bool waits(const PlanStep& step) { return step.kernel->op->kind == OpKind::kWait; }
 
-TEST(TimeForecast, CommunicationCountsWhereComputationWaitsForIt) {
+TEST(TimeForecast, CommunicationCountsOnlyIfComputationWaits) {
   const Prepared ready = prepared({{"ranks", "2"}, {"oversubscribe", "true"}, {"bucket", "1KiB"}});
   const std::vector<PlanStep>& steps = ready.plan.steps;
   const auto seconds_with = [&](double communication) {
@@ -222,7 +222,7 @@ TEST(TimeForecast, CommunicationCountsWhereComputationWaitsForIt) {
   EXPECT_LT(exposed, 1e3 * sent + computed);
 }
 
-TEST(LaunchCosts, CommunicationCostsWhatItsThreadTook) {
+TEST(LaunchCosts, CommunicationTakesTheTimeOfItsThread) {
   const Plan plan = prepared({{"ranks", "2"}, {"oversubscribe", "true"}}).plan;
   LaunchCosts costs(plan);
   std::vector<Seconds> times;
@@ -258,7 +258,7 @@ TEST(LaunchCosts, AddUpToTheStep) {
   EXPECT_NEAR(whole, expected, 1e-9 * expected);
 }
 
-TEST(LaunchCosts, KnowTheFastestWellTimedProduct) {
+TEST(LaunchCosts, StateTheRateOfTheFastestProduct) {
   const Plan plan = prepared().plan;
   LaunchCosts costs(plan);
   EXPECT_EQ(costs.products().flops_per_second, 0);

@@ -31,9 +31,9 @@ Record with_every_phase() {
   return record;
 }
 
-TEST_F(ListingTest, WholeRecordsAreExact) { EXPECT_EQ(read(with_every_phase(), Extent::kWhole), with_every_phase()); }
+TEST_F(ListingTest, WholeRecordsRoundTrip) { EXPECT_EQ(read(with_every_phase(), Extent::kWhole), with_every_phase()); }
 
-TEST_F(ListingTest, EveryMetricIsExactInItsExtent) {
+TEST_F(ListingTest, EveryMetricMatchesTheWholeRecord) {
   for (const char* const pass : {"step", "forward", "backward", "forward_backward", "inference"}) {
     Record whole = with_every_phase();
     whole.config.json()["pass"] = pass;
@@ -109,14 +109,14 @@ TEST_F(ListingTest, HasTheTimeOfThePassAndMediansOfPhases) {
 }
 
 // Record::main_time shows such a time for the pass.
-TEST_F(ListingTest, UsesTheOnlyTimeWhateverItsName) {
+TEST_F(ListingTest, UsesTheOnlyTimeUnderAnyName) {
   Record whole = sample_record();
   whole.time = {{"evaluation", make_time_stats(std::vector{0.25})}};
   ASSERT_EQ(whole.config.text("pass"), "step");
   EXPECT_EQ(read(whole, Extent::kListed).main_time()->median, 0.25);
 }
 
-TEST_F(ListingTest, ReadsARecordWholeIfNoTimeIsOfThePass) {
+TEST_F(ListingTest, ReadsTheWholeRecordIfThePassHasNoTime) {
   Record record = sample_record();
   record.config.json()["pass"] = "inference";
   EXPECT_EQ(read(record, Extent::kListed), record);
@@ -130,7 +130,7 @@ TEST_F(ListingTest, ReadsATimeWhoseNameContainsAQuote) {
 }
 
 // Each batch of rows is read into the record objects of the previous batch.
-TEST_F(ListingTest, KeepsNothingOfAnEarlierRow) {
+TEST_F(ListingTest, DoesNotMixRows) {
   Record nothing;
   nothing.name = "nothing";
   Record other = with_every_phase();
@@ -158,7 +158,7 @@ TEST_F(ListingTest, ListsAnEmptyRecord) {
   EXPECT_EQ(read(record, Extent::kWithConfig), record);
 }
 
-TEST_F(ListingTest, ReadsUnexpectedRowsWhole) {
+TEST_F(ListingTest, ReadsTheWholeRecordOfUnexpectedRows) {
   Store store = Store::open(path_);
   store.append(with_every_phase());
   for (const char* const change :

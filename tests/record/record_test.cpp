@@ -98,7 +98,7 @@ TEST(Record, LossThatIsNotFiniteIsNull) {
   EXPECT_EQ(back.loss.values[2], 9.0);
 }
 
-TEST(Record, NumbersAreExact) {
+TEST(Record, NumbersRoundTripExactly) {
   Record record = sample_record();
   record.tokens_per_second = 0.1 + 0.2;
   record.bytes_requested = std::numeric_limits<int64_t>::max();
@@ -162,7 +162,7 @@ TEST(Record, ErrorNamesWrongType) {
   }
 }
 
-TEST(Record, MissingFiguresAreNamed) {
+TEST(Record, ErrorNamesMissingFigure) {
   Json json = to_json(sample_record());
   json["time"]["step"].erase("mean");
   EXPECT_THAT(error_of(json), HasSubstr("'time.step.mean' is missing"));
@@ -253,7 +253,7 @@ TEST(Schema, DocumentedExampleIsARecord) {
   for (const std::string& path : written) EXPECT_TRUE(documented.contains(path)) << "not a key: " << path;
 }
 
-TEST(Metrics, ReadFromTheRecord) {
+TEST(Metrics, AreReadFromTheRecord) {
   Record record = sample_record();
   record.loss_scaling = {
       .first = 65536, .last = 16384, .growths = 0, .backoffs = 2, .skipped_steps = 2, .skipped = {1, 2}};

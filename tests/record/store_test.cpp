@@ -114,7 +114,7 @@ TEST_F(StoreTest, OnlyMeasuredPointsAreFinished) {
   }
 }
 
-TEST_F(StoreTest, FindsFinishedRecordsByWhatWasAskedFor) {
+TEST_F(StoreTest, FindsFinishedRecordsByRequestHash) {
   Store store = Store::open(path_);
   Record record = sample_record();
   record.asked_hash = "one";
@@ -143,7 +143,7 @@ TEST_F(StoreTest, RecordsWithoutAHashAreNeverFinished) {
   EXPECT_FALSE(store.find_finished("", record.binary.id, record.fingerprint));
 }
 
-TEST_F(StoreTest, ReportsBeforehandWhetherItCanBeWritten) {
+TEST_F(StoreTest, CheckWritableDetectsAMissingFolder) {
   Store store = Store::open(path_);
   store.append(sample_record());
   store.check_writable();
@@ -373,7 +373,7 @@ TEST_F(StoreTest, LeavesDatabasesOfOtherProgramsUntouched) {
   }
 }
 
-TEST_F(StoreTest, ReadingKeepsTheModeOfTheFile) {
+TEST_F(StoreTest, ReadingKeepsTheJournalMode) {
   Store::open(path_).append(sample_record());
   execute("PRAGMA journal_mode = WAL");
   const std::string before = bytes_of(path_);

@@ -64,7 +64,7 @@ TEST(Trust, DriftAndDebugBuildAreNotGood) {
   EXPECT_FALSE(trust_of(record)->is_good());
 }
 
-TEST(Trust, PredictionsAndFailuresHaveNone) {
+TEST(Trust, IsAbsentForPredictionsAndFailures) {
   EXPECT_FALSE(trust_of(record_of(kCalm, "predicted")).has_value());
   EXPECT_FALSE(trust_of(Record{}).has_value());
 }

@@ -115,7 +115,7 @@ TEST(Columns, ErrorNamesTheNearestColumn) {
   EXPECT_THROW(TableStream({}, "nothing", stored_records()), Error);
 }
 
-TEST(Columns, DocumentsKeepTheirStandardDeviation) {
+TEST(Columns, DocumentColumnsUseTheDeviationOfTheirDocument) {
   const Record record = stored_records().front();
   const TimeStats& step = record.time.at("step");
   const RecordList records(std::span(&record, 1));
@@ -132,7 +132,7 @@ TEST(Columns, DocumentsKeepTheirStandardDeviation) {
   EXPECT_EQ(value("2025d", "fwd std (sec)"), *record.time.at("forward").std);
 }
 
-TEST(Columns, DocumentsKeepTheOrderOfTheirHeaders) {
+TEST(Columns, DocumentColumnsKeepTheOrderOfTheirDocument) {
   const std::pair<const char*, const char*> cases[] = {
       {"2024", "name,computation,times,mean_time,median_time,std_dev,min_time,max_time,total_time,profile_steps"},
       {"2025a", "model,forward_only,warmup_steps,benchmark_steps,avg,std"},

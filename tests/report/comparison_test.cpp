@@ -98,7 +98,7 @@ TEST(Comparison, AddsUpAnOpOverAllParts) {
   expect_sum(ops, "difference_s");
 }
 
-TEST(Comparison, PassIsTheLastPhase) {
+TEST(Comparison, PhasesTableEndsWithTheWholePass) {
   const Table phases = table_named(answer_of(rounds_of(1.1, 9)), "phases");
   ASSERT_EQ(phases.rows.size(), 3U);
   EXPECT_EQ(cell(phases, 0, "phase"), "forward");
@@ -118,7 +118,7 @@ TEST(Comparison, FewRoundsHaveARatioButDecideNothing) {
 }
 
 // Without a difference, shares of it would only show noise.
-TEST(Comparison, UndecidedTimesHaveNoCauses) {
+TEST(Comparison, UndecidedOrEqualTimesHaveNoCauses) {
   EXPECT_TRUE(cell(table_named(answer_of(rounds_of(0.7, 9)), "ops"), 0, "of_difference").is_number());
   for (const PointAnswer& answer : {answer_of(rounds_of(0.7, 3)), answer_of(rounds_of(1, 9))}) {
     EXPECT_TRUE(answer.findings.empty());

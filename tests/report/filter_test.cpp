@@ -92,7 +92,7 @@ TEST(Filter, MatchesRecords) {
   }
 }
 
-TEST(Filter, NarrowAddsACondition) {
+TEST(Filter, NarrowRequiresAnotherCondition) {
   for (const auto& [text, count] : {std::pair{"", 5}, std::pair{"status = ok or status = timeout", 3}}) {
     Filter filter(text);
     filter.require("model", "~", "smal");
@@ -150,7 +150,7 @@ TEST(Filter, MatchesNothingAmongNoRecords) {
   EXPECT_THROW(records_matching(Filter("memory.peak_byte = 1"), {}), Error);
 }
 
-TEST(Filter, HasLimits) {
+TEST(Filter, RejectsLongOrDeeplyNestedText) {
   EXPECT_THAT(error_of(std::string(5000, ' ')), HasSubstr("exceed the limit of 4096"));
   EXPECT_THAT(error_of(std::string(100, '(') + "model = small" + std::string(100, ')')),
               HasSubstr("more than 64 nested"));
@@ -220,7 +220,7 @@ TEST(Sort, ErrorNamesBadKey) {
   EXPECT_THAT(sort_error_of("median,,model"), HasSubstr("expected a column"));
 }
 
-TEST(Filter, FindsAChangedSizeByItsModelName) {
+TEST(Filter, ModelNameMatchesItsCustomSizes) {
   std::vector<Record> records = stored_records();
   records.resize(2);
   records[0].name = "step/model:small/ctx:256/dtype:float32/mode:eager/layers:2/d_model:512";

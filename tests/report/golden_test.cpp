@@ -24,50 +24,50 @@ void expect_golden(const std::string& name, const std::string& text) {
   EXPECT_EQ(text, expected.str()) << path;
 }
 
-TEST(Golden, Table) { expect_golden("table.txt", table(stored_records(), {})); }
+TEST(Golden, TableMatches) { expect_golden("table.txt", table(stored_records(), {})); }
 
-TEST(Golden, TableWithReasons) {
+TEST(Golden, TableWithReasonsMatches) {
   expect_golden("table_verbose.txt", table(stored_records(), {.width = 100, .verbose = true}));
 }
 
-TEST(Golden, Point) {
+TEST(Golden, PointMatches) {
   const std::vector<Record> records = stored_records();
   expect_golden("point.txt", table(std::span(records).first(1), {.width = 80}));
 }
 
-TEST(Golden, TableInAscii) { expect_golden("table_ascii.txt", table(stored_records(), {.unicode = false})); }
+TEST(Golden, TableInAsciiMatches) { expect_golden("table_ascii.txt", table(stored_records(), {.unicode = false})); }
 
-TEST(Golden, TablesOfNarrowTerminals) {
+TEST(Golden, NarrowTablesMatch) {
   for (const size_t width : {80U, 120U}) {
     expect_golden(fmt::format("table_{}.txt", width), table(stored_records(), {.width = width}));
   }
 }
 
-TEST(Golden, TablesForNarrowTerminals) {
+TEST(Golden, StreamedTableMatches) {
   expect_golden("table_stream.txt", streamed(stored_records(), {}, "default,speedup"));
 }
 
-TEST(Golden, TableWithSpeedup) {
+TEST(Golden, TableWithSpeedupMatches) {
   expect_golden("table_speedup.txt", table(stored_records(), {}, "model,pass,dtype,median,speedup,mfu_measured"));
 }
 
-TEST(Golden, TableOf2024) { expect_golden("table_2024.txt", table(stored_records(), {}, "2024")); }
+TEST(Golden, TableOf2024Matches) { expect_golden("table_2024.txt", table(stored_records(), {}, "2024")); }
 
-TEST(Golden, Markdown) { expect_golden("markdown.md", markdown(stored_records())); }
-TEST(Golden, MarkdownOf2025d) { expect_golden("markdown_2025d.md", markdown(stored_records(), "2025d")); }
+TEST(Golden, MarkdownMatches) { expect_golden("markdown.md", markdown(stored_records())); }
+TEST(Golden, MarkdownOf2025dMatches) { expect_golden("markdown_2025d.md", markdown(stored_records(), "2025d")); }
 
-TEST(Golden, Csv) { expect_golden("narrow.csv", csv(stored_records())); }
-TEST(Golden, CsvOfEverything) { expect_golden("all.csv", csv(stored_records(), "all")); }
-TEST(Golden, Samples) {
+TEST(Golden, CsvMatches) { expect_golden("narrow.csv", csv(stored_records())); }
+TEST(Golden, CsvOfAllColumnsMatches) { expect_golden("all.csv", csv(stored_records(), "all")); }
+TEST(Golden, SamplesMatch) {
   const std::vector<Record> records = stored_records();
   expect_golden("samples.csv", text_from([&](const TextSink& sink) { samples_csv(RecordList(records), sink); }));
 }
-TEST(Golden, CsvOf2024) { expect_golden("2024.csv", csv(stored_records(), "2024")); }
-TEST(Golden, CsvOf2025a) { expect_golden("2025a.csv", csv(stored_records(), "2025a")); }
-TEST(Golden, CsvOf2025c) { expect_golden("2025c.csv", csv(stored_records(), "2025c")); }
-TEST(Golden, CsvOf2025d) { expect_golden("2025d.csv", csv(stored_records(), "2025d")); }
+TEST(Golden, CsvOf2024Matches) { expect_golden("2024.csv", csv(stored_records(), "2024")); }
+TEST(Golden, CsvOf2025aMatches) { expect_golden("2025a.csv", csv(stored_records(), "2025a")); }
+TEST(Golden, CsvOf2025cMatches) { expect_golden("2025c.csv", csv(stored_records(), "2025c")); }
+TEST(Golden, CsvOf2025dMatches) { expect_golden("2025d.csv", csv(stored_records(), "2025d")); }
 
-TEST(Golden, Json) { expect_golden("records.json", json(stored_records())); }
+TEST(Golden, JsonMatches) { expect_golden("records.json", json(stored_records())); }
 
 }  // namespace
 }  // namespace laptime

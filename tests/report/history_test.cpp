@@ -43,7 +43,7 @@ TEST(History, MarksTheBuildThatChangedTheLevel) {
   EXPECT_TRUE(table.rows[6].cells[4].value.is_null());
 }
 
-TEST(History, CanTreatEachRecordSeparately) {
+TEST(History, CanUseSingleRecordsInsteadOfCommits) {
   std::vector<Record> records;
   for (int i = 0; i < 8; ++i) records.push_back(made(0, 1.0));
   HistoryOptions each = options();

@@ -72,7 +72,7 @@ small, ctx 256, batch 4, step float32 eager - cpu, 2 threads - from measured lau
 )");
 }
 
-TEST(PlanAnswer, DataSheetIsABoundThatPublishedRunsExceed) {
+TEST(PlanAnswer, DataSheetTimeIsALowerBoundNextToPublishedRuns) {
   Record record = planned();
   record.config.json()["device"] = "roofline:mine";
   record.config.json()["dtype"] = "tf32";
@@ -101,7 +101,7 @@ TEST(PlanAnswer, ReachedRatesStateTheNumberOfPublishedTimes) {
   EXPECT_EQ(finding({record}, "published_figures").number("median_error"), find_machine("h100").eager.error);
 }
 
-TEST(PlanAnswer, PointThatDoesNotFitStatesWhatWould) {
+TEST(PlanAnswer, PointThatDoesNotFitSuggestsSettingsThatFit) {
   const PlannedPoint point{.record = refused(), .fitting_recompute = "block", .largest_batch = 7, .largest_context = 0};
   EXPECT_THAT(text(point), testing::StartsWith("does not fit: 1.00 MiB of 3.00 GiB, 2.00 GiB too many; fits with "
                                                "--recompute block\n"));
@@ -160,7 +160,7 @@ TEST(PlanAnswer, TableNotesWhyAPointCannotRun) {
   EXPECT_THAT(table.notes.at(0), HasSubstr(record.reason));
 }
 
-TEST(Prediction, IsComparedWithEachPart) {
+TEST(Prediction, ComparesEachPartWithTheMeasurement) {
   const std::vector<PredictedPart> parts = predicted_parts(measured());
   EXPECT_EQ(parts.front().part, "forward matmul");
   EXPECT_EQ(parts.back().part, "step");
@@ -169,7 +169,7 @@ TEST(Prediction, IsComparedWithEachPart) {
             "predicted 3.00 s, measured 5.00 s: -40.0 %; largest part: backward matmul -40.0 %");
 }
 
-TEST(Prediction, IsEmptyIfThereIsNone) {
+TEST(Prediction, ComparisonIsEmptyWithoutAPrediction) {
   Record record = measured();
   record.prediction = {};
   EXPECT_FALSE(prediction_table(record).has_value());

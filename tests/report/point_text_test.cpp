@@ -60,7 +60,7 @@ TEST(Shortage, ExplainsTheSmallestPoint) {
             "  4.883 KiB                     total\n");
 }
 
-TEST(Shortage, IsOnlyTheReasonIfNothingWasPlanned) {
+TEST(Shortage, StatesOnlyTheReasonIfNothingWasPlanned) {
   const std::vector<Record> records{without_memory(64, 1), Record()};
   EXPECT_EQ(explain_shortage(smallest_of(records)),
             "\nthe smallest point that does not fit: forward attention ctx 64 d_model 16\n"

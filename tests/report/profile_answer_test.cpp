@@ -64,14 +64,14 @@ TEST_F(Profile, KernelsHaveTheStatisticsOfTheirInstances) {
   EXPECT_NEAR(cell(kernels, "mul:k", "of_roofline").get<double>(), 1, 1e-12);
 }
 
-TEST_F(Profile, CapsSharesAboveTheBoundInText) {
+TEST_F(Profile, TextCapsRooflineSharesAt100Percent) {
   trace_.bandwidth = 8e9;
   const Table kernels = view({.view = ProfileView::kKernels});
   EXPECT_NEAR(cell(kernels, "mul:k", "of_roofline").get<double>(), 10, 1e-9);
   EXPECT_THAT(text_of(kernels, {}), HasSubstr(">100 %"));
 }
 
-TEST_F(Profile, ByShapeLayerAndPhaseSplitRows) {
+TEST_F(Profile, SplitsRowsByShapeLayerAndPhase) {
   EXPECT_EQ(view({.view = ProfileView::kKernels}).rows.size(), 3U);
   EXPECT_EQ(view({.view = ProfileView::kKernels, .by = ProfileBy::kShape}).rows.size(), 5U);
   const Table kernels = view({.view = ProfileView::kKernels, .by = ProfileBy::kLayer});
@@ -87,7 +87,7 @@ TEST_F(Profile, ByShapeLayerAndPhaseSplitRows) {
   EXPECT_NEAR(cell(classes, "matmul layers.0", "total_s").get<double>(), 200e-9, 1e-15);
 }
 
-TEST_F(Profile, KnowsWhichViewsCanBeSplit) {
+TEST_F(Profile, OnlySomeViewsCanBeSplit) {
   EXPECT_TRUE(splits(ProfileView::kClasses, ProfileBy::kLayer));
   EXPECT_FALSE(splits(ProfileView::kClasses, ProfileBy::kShape));
   EXPECT_FALSE(splits(ProfileView::kLayers, ProfileBy::kShape));
@@ -116,7 +116,7 @@ TEST_F(Profile, EqualLayersAreOneRowWithTheirSpread) {
   EXPECT_EQ(cell(view(query), "layers.1", "layer_count"), 1);
 }
 
-TEST_F(Profile, RowsAreCutAndSortedAsRequested) {
+TEST_F(Profile, LimitsAndSortsRowsAsRequested) {
   const Table cut = view({.view = ProfileView::kKernels, .top = 1});
   EXPECT_EQ(cut.rows.size(), 1U);
   EXPECT_EQ(cut.notes.at(0), "  ... 2 more, 8.8 %");
@@ -126,7 +126,7 @@ TEST_F(Profile, RowsAreCutAndSortedAsRequested) {
   EXPECT_THROW(view({.view = ProfileView::kKernels, .sort = "avg:up"}), Error);
 }
 
-TEST_F(Profile, CutTreeCountsNothingTwice) {
+TEST_F(Profile, OmittedTreeRowsAreNotCountedTwice) {
   const Table two = view({.view = ProfileView::kLayers, .top = 2});
   ASSERT_EQ(two.rows.size(), 2U);  // in tree order: "layers.*" has 550 ns, and "lm_head" has 1100 ns
   EXPECT_EQ(two.rows[0].cells[0].value, "layers.*");

@@ -35,7 +35,7 @@ std::vector<Record> two_dtypes() {
   return records;
 }
 
-TEST(RecordTable, ShowsTheShareOfThePeakByTheRequestedRule) {
+TEST(RecordTable, ShowsTheRequestedKindOfMfu) {
   std::vector<Record> records = two_dtypes();
   for (Record& record : records) {
     record.flops.forward = 100;
@@ -131,7 +131,7 @@ TEST(RecordTable, InterruptedPointShowsTheTimesOfItsSamples) {
   EXPECT_THAT(text, ContainsRegex("201 ms +interrupted: stopped by a signal"));
 }
 
-TEST(RecordTable, OneLineStatesHowFarTimesCanBeTrusted) {
+TEST(RecordTable, OneLineWarnsAboutUnreliableTimes) {
   std::vector<Record> records = two_dtypes();
   for (Record& record : records) {
     record.verdict = {"stable", {}};

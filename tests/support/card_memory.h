@@ -17,7 +17,7 @@ class CardMemory {
 
   // Copies a tensor to the device. The tensor must outlive this object.
   void put(GuardedTensor& tensor);
-  // The device copy of a view of such a tensor. A view without memory is returned unchanged.
+  // The device copy of a view of a tensor passed to put(). A view without memory is returned unchanged.
   TensorView on_card(const TensorView& view) const;
   std::vector<TensorView> on_card(const std::vector<TensorView>& views) const;
   // Copies all tensors back to the host.
@@ -32,8 +32,8 @@ class CardMemory {
   std::byte* take(int64_t bytes);
 
   Backend& card_;
-  int64_t taken_ = 0;                                 // bytes of the memory that all launches share
-  std::vector<std::unique_ptr<DeviceMemory>> large_;  // tensors for which it is too small
+  int64_t taken_ = 0;                                 // bytes used in the block that all launches share
+  std::vector<std::unique_ptr<DeviceMemory>> large_;  // for tensors that do not fit in the shared block
   std::map<const std::byte*, Copy> copies_;           // keyed by the address of the elements on the host
 };
 

@@ -19,8 +19,8 @@
 namespace laptime::test {
 namespace {
 
-// Fibers are slow, so CUDA kernels run only at points with few elements. In float16, which they load and store like
-// bfloat16, they run only with contiguous operands.
+// Fibers are slow, so CUDA kernels run only at points with few elements. In float16 they run only with contiguous
+// operands, because loads and stores are the same as in bfloat16.
 bool runs_cuda(const ConformancePoint& point, const Signature& signature) {
   constexpr int64_t kMostElements = 6000;
   for (const TensorType& type : signature.in) {
@@ -122,7 +122,7 @@ std::string Launch::value_error(Point& point, const Kernel& kernel, size_t outpu
   const std::vector<double>& tolerances = point.tolerance(kernel)[output];
   const TensorView& view = out_[output];
   const DType dtype = view.type.dtype;
-  // Tolerances are in units of float32; one unit of TF32 equals 2^13 of them.
+  // Tolerances are in units of float32. One unit of TF32 equals 2^13 units of float32.
   const double units = kernel.math_of_products(point.signature) == ProductMath::kTf32 ? 0x1p13 : 1;
   for (int64_t i = 0; i < view.numel(); ++i) {
     const double got = view.at(i);
@@ -150,7 +150,7 @@ std::string Launch::norm_error(Point& point, const Kernel& kernel, size_t output
   double largest = 0;
   for (int64_t i = 0; i < view.numel(); ++i) {
     const double exact = truth[static_cast<size_t>(i)];
-    if (!std::isfinite(view.at(i))) continue;  // too large for the type; value_error has checked it
+    if (!std::isfinite(view.at(i))) continue;  // overflowed the type; value_error has checked it
     const double error = std::abs(view.at(i) - exact);
     error_squares += error * error;
     squares += exact * exact;
@@ -162,7 +162,7 @@ std::string Launch::norm_error(Point& point, const Kernel& kernel, size_t output
            kernel.math_of_products(point.signature) == math_of_factors(dtype);
   };
   const bool tf32 = kernel.math_of_products(point.signature) == ProductMath::kTf32;
-  // The rounding of tf32 in up to three consecutive products adds up.
+  // TF32 rounding errors of up to three consecutive products add up.
   const double products = tf32 && kernel.rounds_between_products ? 3 : 1;
   const double limit = rounds_to(DType::kBFloat16)          ? kBFloat16Limit
                        : rounds_to(DType::kFloat16) || tf32 ? products * kFloat16Limit
@@ -189,7 +189,7 @@ bool Launch::same_bits(const Launch& other) const {
   return std::ranges::equal(outputs_, other.outputs_, same) && std::ranges::equal(inputs_, other.inputs_, same);
 }
 
-// Every permission to overwrite that the types allow: first each alone, then as many as can be combined.
+// Sets of inputs to overwrite that the card and the types permit: first each alone, then as many as possible together.
 std::vector<std::vector<Update>> overwrites_of(const Signature& signature) {
   std::vector<std::vector<Update>> sets;
   std::vector<Update> together;

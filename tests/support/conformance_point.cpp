@@ -17,7 +17,7 @@ namespace {
 // The largest relative error of rounding to a 16-bit type.
 double half_unit(DType dtype) { return dtype == DType::kBFloat16 ? 0x1p-8 : 0x1p-11; }
 
-// The position of a factor of a product with a bias; none for any other call.
+// The index of a factor of a product with a bias; absent for all other calls.
 std::optional<size_t> factor_beside_bias(const Signature& signature) {
   if (signature.op == &kAddmm) return 1;
   if (signature.op != &kLinear) return std::nullopt;
@@ -87,7 +87,7 @@ const std::vector<std::vector<double>>& Point::tolerance(const Kernel& kernel) {
   }
   if (!kernel.rounds_between_products || !is_16_bit_float(signature.in[0].dtype)) return tolerance_;
   if (tolerance_of_rounding_.empty()) {
-    constexpr double kSlack = 4;  // changes of terms may cancel in every random draw
+    constexpr double kSlack = 4;  // because changes of terms may cancel in every random draw
     tolerance_of_rounding_ = tolerance_;
     add_sensitivity(half_unit(signature.in[0].dtype), kSlack, tolerance_of_rounding_);
   }
@@ -100,9 +100,9 @@ void Point::add_plain(PlainLoops plain) {
   for (size_t i = 0; i < values.size(); ++i)
     largest_plain_error =
         std::max(largest_plain_error, std::abs(rounded(values[i], signature.out[0].dtype) - truth[0][i]));
-  // Each of the K additions of a sum rounds by at most one unit of a partial sum, which for terms of random sign is
-  // about sqrt(K) times a term. Such errors add up to about K units of a term in any order, that is, to a unit of the
-  // sum of the magnitudes of all terms. Tensor cores truncate, so a unit is that of truncation.
+  // Each of the K additions rounds by at most one unit of a partial sum, which is about sqrt(K) times a term if signs
+  // are random. In any order, these K errors add up to about K units of a term, which is one unit of the sum of all
+  // magnitudes. Tensor cores truncate, so a unit here is the error of truncation.
   std::vector<GuardedTensor> magnitudes;
   for (size_t k = 0; k < inputs.size(); ++k) {
     magnitudes.emplace_back(signature.in[k]);
@@ -121,7 +121,7 @@ const std::vector<double>& Point::products_before_bias() {
   products_before_bias_.emplace();
   const std::optional<size_t> factor = factor_beside_bias(signature);
   if (!factor || !is_16_bit_float(signature.out[0].dtype)) return *products_before_bias_;
-  // Doubling a factor is exact, and adds the product once more.
+  // Doubling a factor is exact and adds the product, without the bias, once more.
   std::vector<GuardedTensor> doubled;
   for (size_t k = 0; k < inputs.size(); ++k) {
     doubled.emplace_back(signature.in[k]);

@@ -7,7 +7,7 @@
 
 namespace laptime::test {
 
-// Whether the kernel is one of cuBLASLt.
+// True if the kernel calls cuBLASLt.
 bool is_of_blas(const Kernel& kernel);
 
 constexpr double kFloatUnit = 0x1p-23;  // one unit in the last place of a float32 of about 1
@@ -28,20 +28,21 @@ class Point {
   const std::vector<std::vector<double>>& tolerance(const Kernel& kernel);
   double largest_plain_error = 0;  // error of the first output; 0 without plain loops
   bool has_plain = false;
-  // Largest accepted error of the first output of a product by cuBLASLt, with plain loops. Its order of additions, and
-  // whether they round or truncate, is its own.
+  // Largest error accepted in the first output of a cuBLASLt product. The bound is wider, because cuBLASLt specifies
+  // neither the order of its additions nor whether they round or truncate. Call it only if the case has plain loops.
   double largest_library_error();
 
  private:
   std::vector<std::vector<double>> reference(std::vector<GuardedTensor>& from);
-  // Adds to `tolerance` `slack` times the change of the outputs when all elements of an input change up or down by the
-  // fraction `unit`, for one input after the other.
+  // Changes all elements of one input after the other up or down by the fraction `unit`, and adds `slack` times the
+  // resulting change of the outputs to `tolerance`.
   void add_sensitivity(double unit, double slack, std::vector<std::vector<double>>& tolerance);
   void add_sensitivity_to(size_t input, double unit, double slack, int draws,
                           std::vector<std::vector<double>>& tolerance);
   void add_plain(PlainLoops plain);
   bool reduces() const;
-  // The products of the first output without their bias if they may be rounded to its type first; otherwise empty.
+  // The products of the first output without the bias, if they may be rounded to the output type before the bias is
+  // added; otherwise empty.
   const std::vector<double>& products_before_bias();
 
   double slack_ = 0;
@@ -49,7 +50,7 @@ class Point {
   std::vector<std::vector<double>> tolerance_of_rounding_;   // empty until a kernel needs it
   std::vector<std::vector<double>> tolerance_of_library_;    // empty until a kernel needs it
   std::optional<std::vector<double>> products_before_bias_;  // absent until a kernel needs it
-  double sum_error_ = 0;  // accepted error of float32 sums in any order, with plain loops
+  double sum_error_ = 0;  // accepted error of float32 sums in any order; 0 without plain loops
 };
 
 }  // namespace laptime::test

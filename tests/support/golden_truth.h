@@ -1,4 +1,4 @@
-// The values of a golden file in the form in which a run produces them.
+// The values of a golden file, in the same form as the values of a run.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace laptime::test {
 inline constexpr Precision kFloat32 = Precision::kFloat32;
 inline constexpr Precision kBFloat16 = Precision::kBFloat16;
 
-// The whole tensor, with the stored true values and with zeros elsewhere.
+// The whole tensor: true values where they are stored, and zeros elsewhere.
 inline std::vector<double> truth_of(const GoldenCase& golden, const std::string& key) {
   const GoldenTensor stored = stored_tensor(golden, key);
   if (stored.positions.empty()) return stored.values;

@@ -17,7 +17,7 @@ namespace {
 constexpr double kAccepted = 1e-6;  // relative to the largest element of the gradient
 constexpr double kStep = 1e-5;      // step width of the central differences
 
-// The forward graph of one op and the values of its sources.
+// The forward graph of an op and the values of its sources.
 struct Forward {
   Builder build;
   std::vector<ValueId> in, out;
@@ -64,7 +64,7 @@ double loss(const GradientCase& test, const Forward& forward, const std::vector<
   return loss;
 }
 
-// Sums over the axes along which an input was broadcast, as differentiation would.
+// Sums a gradient over the axes along which the input was broadcast, as differentiation does.
 std::vector<double> summed_to(const Shape& shape, const Shape& from, const std::vector<double>& values) {
   std::vector<double> sums(static_cast<size_t>(shape.product()), 0.0);
   const TensorView target{nullptr, {DType::kFloat64, expanded(Layout::contiguous(shape), from)}};
@@ -124,7 +124,7 @@ void expect_gradient(const GradientCase& test) {
       inputs[k][i] = x - step;
       measured.push_back((above - loss(test, forward, inputs)) / (2 * step));
     }
-    // At least 1e-3, because the gradient of an input without influence consists only of rounding errors.
+    // At least 1e-3: if an input does not influence the output, its gradient consists only of rounding errors.
     double max_element = 1e-3;
     for (const double value : measured) max_element = std::max(max_element, std::abs(value));
     for (size_t i = 0; i < measured.size(); ++i) {

@@ -1,4 +1,4 @@
-// The position in a JSON value that an RFC 6901 pointer names, such as "/steps/0/loss".
+// Finds a position in a JSON value by an RFC 6901 pointer, such as "/steps/0/loss".
 #pragma once
 
 #include <algorithm>

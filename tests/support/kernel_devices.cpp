@@ -1,4 +1,4 @@
-// CPU thread teams, CUDA kernels on the host, the libraries of tests/fake_cuda, and a real card.
+// Runs kernels on CPU threads, CUDA kernels on the host, the libraries of tests/fake_cuda, or a real card.
 #include "support/kernel_devices.h"
 
 #include <dlfcn.h>
@@ -55,7 +55,7 @@ const KernelDevice kAsOnCuda{.queue = [](int way) -> Queue& {
                              .first_again = 1,
                              .is_slow = true};
 
-// With the libraries of tests/fake_cuda, which run kernels in only one way.
+// The libraries of tests/fake_cuda, which run a kernel in only one way.
 const KernelDevice kByLibrary{.queue = [](int way) -> Queue& {
                                 static LibraryQueue queues[kWays];
                                 return queues[way];
@@ -64,7 +64,7 @@ const KernelDevice kByLibrary{.queue = [](int way) -> Queue& {
                               .first_again = 1,
                               .is_slow = true};
 
-// Whether a function comes from a library of tests/fake_cuda, which is on the run path of a test.
+// True if a function comes from a library of tests/fake_cuda, which is on the run path of tests.
 bool is_stand_in(const void* function) {
   Dl_info info{};
   return dladdr(function, &info) != 0 && std::string_view(info.dli_fname).find("/fake_cuda/") != std::string_view::npos;
@@ -82,7 +82,7 @@ cuda::CudaLibraries libraries_of_card() {
   return libraries;
 }
 
-// On the first card of this machine.
+// The first card of this machine.
 const KernelDevice kOnCard{.name_of = [](int) { return "another launch"; },
                            .first_again = 1,
                            .card = []() -> Backend& {

@@ -28,9 +28,9 @@ struct KernelOnDevice {
   const KernelDevice* device = nullptr;
 };
 
-// The kernels of an op for every instruction set of this machine and, on the host, for CUDA devices, without the
-// references. If the environment variable LAPTIME_CONFORMANCE is `card`, only the CUDA kernels, on the first card of
-// this machine.
+// The kernels of an op, without the references: CPU kernels for every instruction set of this machine, and CUDA kernels
+// on the host. If the environment variable LAPTIME_CONFORMANCE is `card`, returns only CUDA kernels, which then run on
+// the first card of this machine.
 const std::vector<KernelOnDevice>& kernels_to_check(const OpCard& op);
 
 }  // namespace laptime::test

@@ -1,4 +1,4 @@
-// Stored knowledge that a test states for any device.
+// Makes stored knowledge that a test uses for every device.
 #pragma once
 
 #include <string>

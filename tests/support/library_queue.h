@@ -9,7 +9,7 @@
 
 namespace laptime::test {
 
-// launch() returns when the launch has ended.
+// launch() returns when the kernel has ended.
 class LibraryQueue : public HostQueue {
  public:
   // Throws Error if the libraries of tests/fake_cuda are not found.

@@ -16,11 +16,11 @@ namespace laptime::test {
 
 class LocalGroup : public Group {
  public:
-  // The ranks share one of these.
+  // State that all ranks share.
   struct Meeting {
     explicit Meeting(int size) : barrier(size), outgoing(static_cast<size_t>(size)) {}
     std::barrier<> barrier;
-    std::vector<std::span<const Message>> outgoing;  // of each rank
+    std::vector<std::span<const Message>> outgoing;  // by rank
   };
 
   LocalGroup(Meeting& meeting, int rank) : meeting_(meeting), rank_(rank) {}
@@ -33,7 +33,7 @@ class LocalGroup : public Group {
     meeting_.outgoing[static_cast<size_t>(rank_)] = outgoing;
     for (const Message& message : outgoing) sent_bytes_ += message.bytes;
     meeting_.barrier.arrive_and_wait();
-    std::vector<size_t> next(meeting_.outgoing.size());  // message of each peer to look at
+    std::vector<size_t> next(meeting_.outgoing.size());  // index of the next message of each peer
     for (const Message& message : incoming) {
       const auto peer = static_cast<size_t>(message.peer);
       const std::span<const Message> sent = meeting_.outgoing[peer];

@@ -44,11 +44,11 @@ const char* name_of(Arrangement arrangement);
 inline const std::vector<Arrangement> kGaps{Arrangement::kTransposed, Arrangement::kReversed,  Arrangement::kStrided,
                                             Arrangement::kPadded,     Arrangement::kBroadcast, Arrangement::kMixed};
 
-// `operand` is the index of the operand, which selects the axis for kBroadcast and the arrangement for kMixed.
+// `operand` is the index of the operand. It selects the axis of kBroadcast and the arrangement of kMixed.
 Layout arranged(const Shape& shape, Arrangement arrangement, int operand);
 
-// A tensor in exactly as much storage as its layout needs, between guard zones. Bytes between elements are NaN, or -1
-// for integers.
+// A tensor whose storage is exactly as large as its layout needs, between guard zones. Gaps between elements hold NaN,
+// or -1 for integers.
 class GuardedTensor {
  public:
   explicit GuardedTensor(const TensorType& type);

@@ -17,7 +17,7 @@ inline SweepPoint point_of(const Options& options) {
   return expand(sweep).at(0);
 }
 
-// The point for `options`, overridden by `more`.
+// The point for `options`; entries of `more` override them.
 inline SweepPoint point_of(Options options, const Options& more) {
   options.insert(options.end(), more.begin(), more.end());
   return point_of(options);

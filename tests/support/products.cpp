@@ -1,5 +1,5 @@
-// Products computed element by element, and an element-by-element emulation of TDPBF16PS (Intel 64 and IA-32
-// Architectures Software Developer's Manual, volume 2).
+// Computes products element by element, and emulates TDPBF16PS (Intel 64 and IA-32 Architectures Software Developer's
+// Manual, volume 2).
 #include "support/products.h"
 
 #include <algorithm>

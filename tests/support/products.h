@@ -10,19 +10,18 @@
 
 namespace laptime::test {
 
-// Products computed by plain float32 loops: the row-major result, before it is rounded to the type of the output, of
-// a signature of
+// Products by plain float32 loops. Each returns the row-major result before it is rounded to the output type, for a
+// signature of
 //   plain_matmul  kMatmul (a, b[, addend])
 //   plain_addmm   kAddmm (bias, a, b[, addend])
 //   plain_linear  kLinear (x, weight[, bias][, addend])
-// Products are added one after the other in the order of K; factors and bias are rounded to the type that the product
-// is computed in.
+// Terms are added in the order of K. Factors and bias are first rounded to the type in which the product is computed.
 std::vector<double> plain_matmul(const Signature& signature, std::span<const TensorView> in);
 std::vector<double> plain_addmm(const Signature& signature, std::span<const TensorView> in);
 std::vector<double> plain_linear(const Signature& signature, std::span<const TensorView> in);
 
-// A float32 product computed from bfloat16 terms, with the same split and order as amx_bf16x6, and with the AMX tile
-// instruction by its definition. c [m, n] = a [m, k] b [k, n], row-major, as the sum of the given products of the first
+// A float32 product computed from bfloat16 terms, with the same split and order as amx_bf16x6 and an emulated AMX tile
+// instruction. c [m, n] = a [m, k] b [k, n], row-major, as the sum of the given products of the first
 // `terms` terms.
 std::vector<float> split_product(std::span<const float> a, std::span<const float> b, int64_t m, int64_t n, int64_t k,
                                  std::span<const cpu::TermPair> pairs, int terms = 3);

@@ -57,7 +57,7 @@ inline PipelineOptions eager_options(const RunConfig& config) {
           .forward_only = config.pass == Pass::kForward};
 }
 
-// `trades`: also keep composites whole that trade time for memory.
+// If `trades`, composites that trade time for memory are not lowered either.
 inline PipelineOptions compile_options(const RunConfig& config, bool trades = false) {
   PipelineOptions options = eager_options(config);
   options.keep.clear();
@@ -97,7 +97,7 @@ struct TrainingOptions {
   std::vector<Kernel> kernels = {};            // in order of preference; if empty, the kernels of this machine
 };
 
-// Weights come from the streams, and so do tokens and targets until `set_batch` is called. Logits and gradients are
+// Weights, tokens and targets come from the streams; set_batch() replaces tokens and targets. Logits and gradients are
 // kept.
 class Training {
  public:

@@ -1,4 +1,4 @@
-// The process of a point: there is a record, however the process ends.
+// The process of a point. A record is made however the process ends.
 #include "sweep/child.h"
 
 #include <gmock/gmock.h>
@@ -356,7 +356,7 @@ TEST(Child, EveryStopSignalLetsTheStepEnd) {
   }
 }
 
-TEST(Child, InputOfTheAskerLetsTheStepEnd) {
+TEST(Child, StopRequestOnTheInputLetsTheStepEnd) {
   Pipe asker;
   ChildCallbacks callbacks;
   bool sent = false;
@@ -371,7 +371,7 @@ TEST(Child, InputOfTheAskerLetsTheStepEnd) {
   EXPECT_EQ(record.reason, "by itself");
 }
 
-TEST(Child, EndOfTheAskerKillsTheChild) {
+TEST(Child, EndOfTheInputKillsTheChild) {
   Pipe asker;
   ChildCallbacks callbacks;
   callbacks.progress = [&](const PointProgress&, Seconds) { asker.close_writing(); };
@@ -379,7 +379,7 @@ TEST(Child, EndOfTheAskerKillsTheChild) {
   const Record record = run_in_child(
                             described(),
                             [&](const PointHooks& hooks) {
-                              asker.close_writing();  // that of this process
+                              asker.close_writing();  // the copy in this process
                               hooks.progress({"steps", 1, 0, 0.2});
                               std::this_thread::sleep_for(1h);
                               return finished();
@@ -434,7 +434,7 @@ TEST(Child, DiesWithItsParent) {
   std::array<int, 2> ends{};
   ASSERT_EQ(pipe(ends.data()), 0);
   const pid_t parent = fork();
-  if (parent == 0) {  // acts as another sweep, which is killed while its child sleeps
+  if (parent == 0) {  // another sweep, which is killed while its child sleeps
     StopSignals signals;
     ChildCallbacks callbacks;
     callbacks.progress = [](const PointProgress&, Seconds) { raise(SIGKILL); };

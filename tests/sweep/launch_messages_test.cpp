@@ -20,7 +20,7 @@ SweepPoint a_point() {
   return expand(sweep).front();
 }
 
-TEST(LaunchMessages, CarryEveryOption) {
+TEST(LaunchMessages, PreserveEveryOption) {
   const SweepPoint point = a_point();
   PointRequest request = request_of(point);
   request.sweep = "a";
@@ -37,13 +37,13 @@ TEST(LaunchMessages, CarryEveryOption) {
   EXPECT_EQ(read->sweep + read->run + read->asked_hash, "abc");
 }
 
-TEST(LaunchMessages, CarryTheNameOfAModelOfAFolder) {
+TEST(LaunchMessages, PreserveTheNameOfAModelFolder) {
   SweepPoint point = a_point();
   point.config.model.name = "my-model";
   EXPECT_EQ(point_of(request_of(point)).config, point.config);
 }
 
-TEST(LaunchMessages, RejectPointsThatNoOptionsGive) {
+TEST(LaunchMessages, RejectInvalidPoints) {
   PointRequest request = request_of(a_point());
   request.options["batch_size"] = "-1";
   EXPECT_THROW(point_of(request), Error);
@@ -54,7 +54,7 @@ TEST(LaunchMessages, RejectPointsThatNoOptionsGive) {
   EXPECT_FALSE(parse_request(probe_text()));
 }
 
-TEST(LaunchMessages, TellAHelloFromOtherText) {
+TEST(LaunchMessages, DistinguishAHelloFromOtherText) {
   const std::optional<PointHello> hello = parse_hello(message_text(PointHello{.device = "a", .binary = "b"}));
   ASSERT_TRUE(hello);
   EXPECT_EQ(hello->device, "a");
@@ -63,7 +63,7 @@ TEST(LaunchMessages, TellAHelloFromOtherText) {
   EXPECT_FALSE(parse_hello("{\"progress\": {\"stage\": \"hello\"}}"));
 }
 
-TEST(LaunchMessages, CarryWhatIsKnown) {
+TEST(LaunchMessages, PreserveMachineKnowledge) {
   MachineKnowledge known;
   known.peaks = {{"machine", "float32", 1e12, "FLOP/s", "2025-01-02T03:04:05Z"}};
   known.prediction_errors = {0.25};

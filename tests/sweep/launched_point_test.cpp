@@ -1,4 +1,4 @@
-// One attempt at a point through a launcher, played by shell commands.
+// One attempt to run a point through a launcher. Shell commands act as the launcher.
 #include "sweep/launched_point.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ std::string quoted_result() {
   return "'" + message_text(result) + "'";
 }
 
-TEST(LaunchedPoint, ReadsTheResultThatFollowsItsAnswer) {
+TEST(LaunchedPoint, SendsKnowledgeAndReadsTheResult) {
   LaunchedPoint point(shell("read line; test \"$line\" = request || exit 3; " + std::string(kHello) +
                             "read line; test \"$line\" = known || exit 4; echo welcome; printf %s " + quoted_result()),
                       "request\n", kPatience);
@@ -50,7 +50,7 @@ TEST(LaunchedPoint, ReadsTheResultThatFollowsItsAnswer) {
   EXPECT_GT(point.placement().count(), 0);
 }
 
-TEST(LaunchedPoint, SaysHowAPointWasLost) {
+TEST(LaunchedPoint, StatesHowAPointWasLost) {
   LaunchedPoint before(shell("echo no route >&2; echo to host >&2; exit 9"), "", kPatience);
   run_to_end(before);
   EXPECT_FALSE(before.result());
@@ -66,8 +66,8 @@ TEST(LaunchedPoint, SaysHowAPointWasLost) {
   EXPECT_EQ(after.last_error(), "");
 }
 
-TEST(LaunchedPoint, EndsALauncherThatWaits) {
-  LaunchedPoint point(shell("cat >/dev/null; exit 5"), "", kPatience);  // the end of its input
+TEST(LaunchedPoint, ClosingTheInputEndsAWaitingLauncher) {
+  LaunchedPoint point(shell("cat >/dev/null; exit 5"), "", kPatience);  // exits at the end of its input
   point.end();
   run_to_end(point);
   EXPECT_FALSE(point.hello());

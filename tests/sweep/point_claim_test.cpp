@@ -67,7 +67,7 @@ TEST_F(Claim, IsReleasedWhenItsOwnerDies) {
   close(ready[1]);
 }
 
-TEST_F(Claim, IsGrantedWithoutFileLocks) {
+TEST_F(Claim, IsGrantedIfFileCannotBeLocked) {
   const std::optional<PointClaim> first = PointClaim::take(store_ / "none", point("a"));
   EXPECT_TRUE(first.has_value());
   EXPECT_TRUE(PointClaim::take(store_ / "none", point("a")).has_value());

@@ -1,4 +1,4 @@
-// Requests to ranks, and the reasons for which they end.
+// Requests to ranks, and the reasons why ranks end.
 #include "sweep/rank_messages.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace laptime {
 namespace {
 
-TEST(RankRequest, IsReadBackAsItWasWritten) {
+TEST(RankRequest, RoundTrips) {
   Sweep sweep;
   for (const auto& [flag, text] : std::vector<std::pair<std::string, std::string>>{{"model", "small"},
                                                                                    {"batch", "8"},
@@ -41,7 +41,7 @@ TEST(RankRequest, IsReadBackAsItWasWritten) {
   EXPECT_EQ(read.trace.traced_steps, 3);
 }
 
-TEST(RankRequest, RefusesOtherText) {
+TEST(RankRequest, RejectsOtherText) {
   for (const char* text : {"", "{", "[]", "{}", R"({"name": 3})"})
     EXPECT_THROW(parse_rank_request(text), Error) << text;
 }
@@ -57,7 +57,7 @@ TEST(Ranks, ReasonNamesTheRankAndItsSignal) {
   EXPECT_EQ(reason_of_ranks("-----\n  No slots.\n", 1), "mpirun ended without a result, exit code 1:   No slots.");
 }
 
-TEST(Ranks, MpirunIsToldOfRootAndCores) {
+TEST(Ranks, OnlyRootAllowsMpirunToRunAsRoot) {
   const std::vector<std::string> words = mpirun_words("/bin/laptime", 4, /*is_root=*/true);
   EXPECT_EQ(words.front(), "mpirun");
   EXPECT_NE(std::find(words.begin(), words.end(), "--allow-run-as-root"), words.end());

@@ -200,12 +200,11 @@ TEST_F(Bench, ChangedInputFileFailsThePoint) {
   EXPECT_EQ(seen.records[0].main_time(), nullptr);
 }
 
-TEST_F(Bench, ResumeLeavesPointsToTheProgramThatMeasuresThem) {
+TEST_F(Bench, ResumeWaitsForPointsThatAnotherProgramMeasures) {
   const auto points = points_of({"8", "16", "24"});
   Store::open(store_).check_writable();
   const Record described = describe_point(points[0]);
-  // Acts as another program that holds the claim of the first point until the others are done, and then stores that
-  // point.
+  // The test acts as another program: it claims the first point until the others are done, and then stores that point.
   std::optional<PointClaim> claim = PointClaim::take(store_, described);
   ASSERT_TRUE(claim.has_value());
   std::vector<size_t> order;

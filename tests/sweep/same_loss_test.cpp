@@ -27,7 +27,7 @@ TEST(SameLoss, EqualLossesKeepTheTiming) {
   EXPECT_TRUE(record.time.contains("step"));
 }
 
-TEST(SameLoss, DifferentBitRemovesTheTiming) {
+TEST(SameLoss, DifferentLossRemovesTheTiming) {
   Record record = measured({4.5, 4.25});
   require_same_loss(measured({4.5, 4.250000001}), record);
   EXPECT_EQ(record.status, Status::kFailed);
@@ -42,7 +42,7 @@ TEST(SameLoss, DoesNotCompareRunsWithOtherKernels) {
   EXPECT_EQ(record.status, Status::kOk);
 }
 
-TEST(SameLoss, DoesNotCompareRunsInAnotherArithmetic) {
+TEST(SameLoss, DoesNotCompareRunsWithDifferentArithmetic) {
   Record record = measured({4.5});
   record.math_mode = "float32, products of three bfloat16 terms";
   require_same_loss(measured({4.75}), record);

@@ -42,7 +42,7 @@ TEST(Table, ChoosesOneUnitForAColumn) {
   EXPECT_EQ(text_of(table, {}), "      t\n1500 ms\n20.0 ms\n30.0 ms\n");
 }
 
-TEST(Table, DropsHighestRankFirst) {
+TEST(Table, DropsColumnsWithTheHighestRankFirst) {
   EXPECT_EQ(text_of(steps(), {.width = 35}),
             "            step  of peak\n"
             "eager     680 ms     22 %\n"
@@ -106,7 +106,7 @@ TEST(Table, MarkdownStatesUnitsInTheHeader) {
             "| compile | 46.1 | 14.7 | - | fastest |\n");
 }
 
-TEST(Table, CsvIsExact) {
+TEST(Table, CsvKeepsAllDigitsAndEscapesText) {
   Table table = steps();
   table.rows[1].cells[0] = "=b,c";
   EXPECT_EQ(csv_of(table),
@@ -120,7 +120,7 @@ TEST(Table, JsonIsAListOfObjects) {
                                      R"({"name":"compile","median_s":0.0461,"forward_s":0.0147,"mfu":null}])");
 }
 
-TEST(Table, DescribedJsonHasUnitsAndTexts) {
+TEST(Table, DescribedJsonHasUnitsAndFormattedCells) {
   const Json json = described_json(steps());
   EXPECT_EQ(json["name"], "steps");
   EXPECT_EQ(json["columns"][1].dump(), R"({"key":"median_s","title":"step","unit":"ms","align":"right"})");

@@ -33,7 +33,7 @@ TEST(Text, EscapesInvalidUtf8) {
 
 TEST(Text, AsciiFormEscapesAllOtherCharacters) { EXPECT_EQ(printable("é 漢 \xff", true), "\\u{e9} \\u{6f22} \\xff"); }
 
-TEST(Text, EscapesRandomBytes) {
+TEST(Text, AsciiFormOfRandomBytesIsPrintable) {
   std::mt19937 random(3);
   for (int i = 0; i < 2000; ++i) {
     std::string text;

@@ -34,7 +34,7 @@ TEST(ValueText, UnknownNumbersAreDashes) {
   }
 }
 
-TEST(ValueText, ExtremeIntegersAreUnknownBytes) {
+TEST(ValueText, ExtremeIntegersCountAsUnknown) {
   for (const int64_t unknown : {std::numeric_limits<int64_t>::max(), std::numeric_limits<int64_t>::min()}) {
     EXPECT_EQ(value_text(unknown, Unit::kBytes), "-");
     EXPECT_FALSE(common_scale(std::vector{static_cast<double>(unknown)}, Unit::kBytes));

@@ -8,7 +8,7 @@
 namespace laptime {
 namespace {
 
-TEST(Elements, AreInRowMajorOrderOfTheShape) {
+TEST(Elements, AreInRowMajorOrder) {
   std::array<float, 6> memory{1, 2, 3, 4, 5, 6};
   const TensorView transposed{reinterpret_cast<std::byte*>(memory.data()),
                               {DType::kFloat32, permuted(Layout::contiguous({2, 3}), {1, 0})}};

@@ -28,7 +28,7 @@ TEST(Float16, ConvertsKnownValues) {
   EXPECT_TRUE(std::isnan(half(0x7E01)));
 }
 
-TEST(Float16, EveryValueSurvivesFloat32) {
+TEST(Float16, EveryValueRoundTripsThroughFloat32) {
   for (uint32_t bits = 0; bits < 0x10000; ++bits) {
     const float value = half(static_cast<uint16_t>(bits));
     if (std::isnan(value)) {

@@ -1,4 +1,4 @@
-"""tools/attack detects the faults of a broken program and reports them in its table."""
+"""tools/attack detects lost and duplicated records and reports them in its table."""
 
 import subprocess
 import sys
@@ -14,7 +14,7 @@ from attacks.outcome import Outcome, records_of, table  # noqa: E402
 
 
 class StoredRecords:
-    """A setting whose store contains these records."""
+    """Replaces the setting of an attack. Its store contains the given records."""
 
     folder = Path("/nowhere")
 

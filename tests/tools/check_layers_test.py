@@ -1,4 +1,4 @@
-"""The layer check allows the includes in the table and names all others."""
+"""The layer check allows includes that its table permits, and reports all others."""
 
 import subprocess
 import sys
@@ -49,16 +49,16 @@ class CheckLayers(unittest.TestCase):
     def test_rejects_another_layer_of_the_same_level(self):
         self.expect("graph/b.cpp", "backend/cpu/a.h", allowed=False)
 
-    def test_report_sees_only_records_and_statistics(self):
+    def test_report_may_include_only_records_and_statistics(self):
         self.expect("report/b.cpp", "record/a.h", allowed=True)
         self.expect("report/b.cpp", "graph/a.h", allowed=False)
 
-    def test_a_kernel_sees_its_own_op_and_device(self):
+    def test_a_kernel_may_include_its_own_op_and_device(self):
         self.expect("ops/one/one_cpu.cpp", "ops/one/one.h", allowed=True)
         self.expect("ops/one/one_cpu.cpp", "backend/cpu/a.h", allowed=True)
         self.expect("ops/one/one_cpu.cpp", "ops/two/two.h", allowed=False)
 
-    def test_a_card_sees_other_ops_but_no_device(self):
+    def test_a_card_may_include_other_ops_but_no_device(self):
         self.expect("ops/one/one.cpp", "ops/two/two.h", allowed=True)
         self.expect("ops/one/one.cpp", "backend/cpu/a.h", allowed=False)
 

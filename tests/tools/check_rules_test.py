@@ -89,7 +89,7 @@ check_rules = load_tool()
 
 class CheckRules(unittest.TestCase):
     def check(self, path: str, text: str) -> list[str]:
-        """The output of the tool for a tree with one op, rope, and one more file."""
+        """The output of the tool for a tree with the op rope and one more file."""
         return self.check_files({"src/ops/rope/rope.cpp": 'const OpCard kRope = {\n    .name = "rope"};\n', path: text})
 
     def check_files(self, files: dict[str, str]) -> list[str]:

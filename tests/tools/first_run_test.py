@@ -1,4 +1,4 @@
-"""first_run.py: the progress of the build and the screen at the end of quickstart."""
+"""first_run.py: the progress of the build, and the final screen of quickstart."""
 
 import importlib.util
 import unittest

@@ -39,7 +39,7 @@ class Speed(unittest.TestCase):
         large = gpu_verdicts.against_pytorch("2.7B", "tf32", text)
         self.assertEqual(found(large), [("3.10 x", "ok"), ("1.40 x", "ok")])
 
-    def test_out_of_memory_beats_a_peer_but_not_us(self):
+    def test_a_peer_out_of_memory_loses_but_ours_is_not_measured(self):
         full = row("pytorch-tuned-compile", status="out_of_memory")
         text = compared(row("laptime-compile", 1.0), row("pytorch-tuned", 4.0), full)
         got = gpu_verdicts.against_pytorch("small", "tf32", text)
@@ -47,7 +47,7 @@ class Speed(unittest.TestCase):
         ours = gpu_verdicts.against_pytorch("small", "tf32", compared(row("laptime-compile", status="out_of_memory"), full))
         self.assertEqual({v.verdict for v in ours}, {"not measured"})
 
-    def test_wrong_losses_miss_and_missing_runs_are_not_measured(self):
+    def test_wrong_losses_fail_and_missing_runs_are_not_measured(self):
         text = compared(row("laptime-compile", 1.0), row("pytorch-tuned", 9.0), fine=False)
         self.assertEqual(gpu_verdicts.against_pytorch("small", "tf32", text)[0].verdict, "missed")
         self.assertEqual(found(gpu_verdicts.against_pytorch("small", "tf32", "")), [("", "not measured")] * 2)
@@ -111,7 +111,7 @@ class Memory(unittest.TestCase):
 
 
 class Steps(unittest.TestCase):
-    def test_states_decide_the_verdict(self):
+    def test_verdict_follows_from_the_states_of_steps(self):
         self.assertEqual(gpu_verdicts.of_steps("x", ["passed", "passed"]).verdict, "ok")
         self.assertEqual(gpu_verdicts.of_steps("x", ["passed", "open"]).verdict, "not measured")
         self.assertEqual(gpu_verdicts.of_steps("x", ["failed", "open"]).verdict, "missed")

@@ -1,4 +1,4 @@
-"""The compiler launcher for instruction-set copies isolates their shared inline functions and rejects code that runs before main."""
+"""The compiler launcher isolates the inline functions of each instruction set and rejects code that runs before main."""
 
 import os
 import subprocess
@@ -46,13 +46,13 @@ class IsolateSymbols(unittest.TestCase):
     def output(self, *command: str) -> str:
         return subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=True).stdout
 
-    def test_linker_never_shares_a_copy(self):
+    def test_linker_never_uses_a_copy_for_another_instruction_set(self):
         for name, flags in (("avx512", ["-mavx512f"]), ("plain", [])):
             source = COPY.replace("NAME", name)
             done = self.compile(name, source, flags, name if flags else None)
             self.assertEqual(done.returncode, 0, done.stderr)
         self.compile("program", PROGRAM, [])
-        # The copy with instructions that a machine may lack is first on purpose.
+        # The linker keeps the first definition, so the copy with AVX-512 instructions comes first.
         self.output(COMPILER, "avx512.o", "program.o", "plain.o", "-o", "program")
         code = self.output("objdump", "--disassemble", "--demangle", "--no-show-raw-insn", "program")
         for function in ("shared(double const*, int)", "Shape::area(double)", "Shape::~Shape()"):

@@ -21,7 +21,7 @@ RECORD = {
 
 
 class RecordExample(unittest.TestCase):
-    def test_layout_loses_nothing(self):
+    def test_layout_keeps_the_json_value(self):
         text = record_example.layout(RECORD)
         self.assertEqual(json.loads(text), RECORD)
         for line in text.splitlines():

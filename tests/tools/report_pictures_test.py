@@ -1,4 +1,4 @@
-"""tools/report_pictures.py: docs/images has the pictures that it makes, and its sweep varies every axis of a page."""
+"""tools/report_pictures.py: docs/images has exactly its pictures, and its sweep varies every axis of a page."""
 
 import sys
 import tomllib
@@ -11,7 +11,7 @@ import report_pictures  # noqa: E402
 
 
 class Pictures(unittest.TestCase):
-    def test_folder_has_these_pictures(self):
+    def test_image_folder_has_exactly_the_pictures(self):
         self.assertEqual({path.name for path in report_pictures.IMAGES.glob("*.png")}, {one.name for one in report_pictures.PICTURES})
 
     def test_sweep_varies_every_axis_of_a_page(self):

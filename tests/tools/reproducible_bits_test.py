@@ -1,4 +1,4 @@
-"""tools/reproducible_bits: the program gives equal bits for all threads and runs, and a program that does not is detected."""
+"""tools/reproducible_bits: laptime gives the same bits for all thread counts and runs, and deviations are detected."""
 
 import os
 import subprocess

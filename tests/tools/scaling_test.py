@@ -1,4 +1,4 @@
-"""tools/scaling: a step with several thread counts."""
+"""tools/scaling measures a step with several thread counts."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The loops of strip kernels are compiled to vector code. A branch that cannot become a mask would make them scalar."""
+"""The compiler vectorises the loops of strip kernels. A branch that cannot become a mask would make them scalar."""
 
 import os
 import re
@@ -13,7 +13,7 @@ PACKED = re.compile(r"\tv(?:add|mul|sub|div|sqrt|fn?m(?:add|sub)\d+)ps\s")
 
 
 class VectorCode(unittest.TestCase):
-    def test_strips_are_computed_in_vectors(self):
+    def test_strip_functions_contain_vector_code(self):
         code = subprocess.run(["objdump", "--disassemble", "--demangle", "--no-show-raw-insn", BINARY],
                               capture_output=True, text=True, check=True, errors="replace").stdout
         functions = {}  # name -> (has scalar arithmetic, has packed arithmetic)

@@ -77,7 +77,7 @@ std::string reading_error(const std::string& folder) {
   }
 }
 
-TEST(GoldenFolder, FindsAWrongFrequency) {
+TEST(GoldenFolder, DetectsChangedRopeTheta) {
   const FolderCopy folder("llama");
   folder.replace("config.json", "\"rope_theta\": 10000.0", "\"rope_theta\": 11000.0");
   RunConfig machine;

@@ -1,4 +1,4 @@
-// Engine options of verify: those that bench rejects are rejected, and the options in use are stated.
+// Engine options of verify: options that bench rejects are rejected, and the options in use are stated.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ TEST(Verify, RejectsOptionsThatBenchRejects) {
   EXPECT_EQ(refusal_of_options(in_backward, "tiny_2025"), "");
 }
 
-TEST(Verify, StatesOptionsAndSkipsTypesThatTheyExclude) {
+TEST(Verify, StatesOptionsAndSkipsExcludedTypes) {
   RunConfig machine = on_two_threads();
   machine.optimizer_in_backward = true;
   machine.reproducible = true;

@@ -1,4 +1,4 @@
-// Verification of golden files: they pass with every kernel, everything is compared, and any changed number is
+// Verification of golden files: they pass with every kernel, all values are compared, and any changed number is
 // detected.
 #include "verify/verify.h"
 
@@ -111,7 +111,7 @@ RunConfig engine(Mode mode, const char* recompute) {
 
 const VerifyKernels kRaced{[](const std::string&) { return MachineKnowledge(); }};
 
-TEST_P(VerifyEngine, PassesWithTheKernelsThatMeasureFastest) {
+TEST_P(VerifyEngine, PassesWithTheFastestKernels) {
   const auto& [name, mode, recompute] = GetParam();
   const GoldenCase golden = read_golden(golden_path(name));
   const VerifiedFile file = verify_golden(golden, engine(mode, recompute), {}, find_device, kRaced);
@@ -148,8 +148,8 @@ TEST(VerifyKernelChoices, AreLookedUpByDevice) {
   EXPECT_EQ(asked, std::set<std::string>{device_key(find_device(on_threads(2)))});
 }
 
-// The pinned kernel belongs to a bfloat16 step: it is used there, and it is not an error in float32.
-TEST(VerifyKernelChoices, FollowTheKernelsFile) {
+// The pinned kernel belongs to a bfloat16 step. It is used there, and ignored in float32 without an error.
+TEST(VerifyKernelChoices, UseTheKernelsFile) {
   const GoldenCase golden = read_golden(golden_path("head64_2025"));
   const auto verify_with = [&](const std::string& signature, const std::string& kernel) {
     const Json use{{"op", signature.substr(0, signature.find('('))}, {"signature", signature}, {"kernel", kernel}};
@@ -174,7 +174,7 @@ TEST(VerifyKernelChoices, FollowTheKernelsFile) {
               HasSubstr("contains no kernel choice for"));
 }
 
-// A device on which the kernels of each op are rotated by `number`, or only the references remain.
+// A device on which the kernels of each op are rotated by `number`, or which has only the references.
 FindDevice reordered(size_t number, bool references) {
   return [=](const RunConfig& config) {
     Device device = find_device(config);
@@ -401,7 +401,7 @@ TEST(VerifyText, ListsEveryComparison) {
   EXPECT_THAT(text, Not(HasSubstr("FAIL")));
 }
 
-TEST(VerifyText, SummaryIsOneLineAndTheFailures) {
+TEST(VerifyText, SummaryIsOneLineFollowedByFailures) {
   VerifiedFile file{"a.safetensors: a model", "cpu", {{"logits", {}}, {"gradients", {}}}, {}};
   file.groups[0].comparisons.push_back({"logits", 1, 10, true, false, ""});
   file.groups[1].comparisons.push_back({"grad/a", 2, 4, true, false, ""});
@@ -467,7 +467,7 @@ TEST(Verify, RejectsDeviceWithoutValues) {
 }
 
 // Limits the address space, which sanitizers do not support.
-TEST(VerifySlow, RejectsFileBeyondMemory) {
+TEST(VerifySlow, RejectsAFileThatDoesNotFitInMemory) {
   const auto refused = [] {
     const GoldenCase golden = read_golden(golden_path("small_2025"));
     const rlimit limit{2UL << 30U, 2UL << 30U};

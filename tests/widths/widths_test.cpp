@@ -28,7 +28,7 @@ struct Table {
   std::vector<Kernel> kernels;
 };
 
-// The kernels that --reproducible allows, followed by the references.
+// Kernels that --reproducible allows, followed by the references.
 Table reproducible(const std::string& name, std::vector<Kernel> kernels) {
   std::erase_if(kernels, [](const Kernel& kernel) { return !kernel.reproducible || kernel.name == kReferenceName; });
   for (const Kernel& reference : reference_kernels()) kernels.push_back(reference);

@@ -1,5 +1,5 @@
-// float32 split into three bfloat16 terms: tests the bounds and the range that docs/adr/0009 states, on numbers and on
-// whole products, with the tile product of AMX emulated.
+// Tests the split of float32 into three bfloat16 terms against the bounds and the range in docs/adr/0009, for single
+// numbers and for whole products. The AMX tile product is emulated.
 #include "backend/cpu/gemm/amx/bfloat16_terms.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ TEST(Bfloat16Terms, TermsSumExactlyWithinBounds) {
   }
 }
 
-// The bounds are tightest at halves of a unit in the last place of a term.
+// Values halfway between two bfloat16 numbers have the largest rounding error.
 TEST(Bfloat16Terms, RoundsTheFirstTermToNearest) {
   EXPECT_EQ(terms_of(std::bit_cast<float>(0x3F808000U))[0], std::bit_cast<float>(0x3F810000U));
   EXPECT_EQ(terms_of(std::bit_cast<float>(0x3F807FFFU))[0], 1.0F);
@@ -74,7 +74,7 @@ TEST(Bfloat16Terms, PreservesInfinityAndNan) {
   EXPECT_EQ(terms_of(0.0F), (std::array<float, 3>{}));
 }
 
-// The vector version of the function, which packing for AMX uses.
+// Packing for AMX uses the vector version.
 TEST(Bfloat16Terms, VectorMatchesScalarBits) {
   using Vector = float __attribute__((vector_size(16)));
   using Bits = uint32_t __attribute__((vector_size(16)));
@@ -140,8 +140,8 @@ double largest_error(const Factors& factors) {
   return largest;
 }
 
-// The omitted terms, and one rounding of 2^-24 for each addition: 32 within a tile product, and one for each of the six
-// tile products of a step.
+// Bound on |error| / |A||B|: the omitted terms, plus a rounding error of 2^-24 for each addition. There are 32
+// additions within a tile product, and one for each of the six tile products of a step.
 double bound(int64_t k) {
   const double steps = std::ceil(static_cast<double>(k) / 32);
   return 0x1p-24 * (1 + 0x1p-8 + 32 + 6 * steps);
@@ -183,7 +183,7 @@ TEST(SplitProduct, HandlesCancellation) {
   EXPECT_LE(largest_error(factors), bound(200));
 }
 
-// Down to 2^-103 a number, for example 1e-30, is the exact sum of its terms. Below that, terms smaller than 2^-126
+// Numbers of at least 2^-103, for example 1e-30, are exact sums of their terms. For smaller numbers, terms below 2^-126
 // count as zero. The error of a product is then at most 2^-126 times the other factor, however small the product is.
 TEST(SplitProduct, LosesTermsBelowTheSmallestNormalNumber) {
   const int tiny = static_cast<int>(std::floor(std::log2(1e-30)));
@@ -191,13 +191,13 @@ TEST(SplitProduct, LosesTermsBelowTheSmallestNormalNumber) {
   const int below = static_cast<int>(std::floor(std::log2(1e-36)));
   const Factors factors = random_factors(64, below, 0, 0);
   const double error = largest_error(factors);
-  EXPECT_GT(error, 1e-4);  // outside the bound
+  EXPECT_GT(error, 1e-4);  // the usual bound does not hold
   const std::vector<float> c = factors.product();
   for (int64_t i = 0; i < factors.m; ++i) {
     for (int64_t j = 0; j < factors.n; ++j) {
-      double partners = 0;  // sum of the other factors of numbers below the range
+      double partners = 0;  // sum of the factors that multiply numbers below the range
       for (int64_t x = 0; x < factors.k; ++x) partners += std::abs(factors.b_at(x, j));
-      // 3 x 2^-126: at most two terms of a factor are lost, and sums of products below 2^-126.
+      // A factor loses at most two terms, and sums of products below 2^-126 are lost: at most 3 x 2^-126 in total.
       EXPECT_LE(std::abs(c[static_cast<size_t>(i * factors.n + j)] - factors.exact(i, j)),
                 3 * 0x1p-126 * (partners + static_cast<double>(factors.k)));
     }

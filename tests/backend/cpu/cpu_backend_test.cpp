@@ -18,7 +18,7 @@ using test::kMebibyte;
 const OpCard kDouble = {.name = "double"};
 const OpCard kOther = {.name = "other"};
 
-// A kernel that computes out = 2 in by way of the workspace.
+// A kernel that computes out = 2 * in through the workspace.
 void launch_double(const KernelCall& call) {
   auto* const workspace = reinterpret_cast<float*>(call.workspace);
   const float* const in = call.in[0].as<const float>();
@@ -94,7 +94,7 @@ TEST(CpuBackend, AllocationsArePrefaulted) {
     const auto memory = backend.allocate(bytes);
     const int64_t before = page_faults();
     std::memset(memory->data(), 1, static_cast<size_t>(bytes));
-    EXPECT_LE(page_faults() - before, 2) << bytes;  // the test's own code and stack
+    EXPECT_LE(page_faults() - before, 2) << bytes;  // from the code and the stack of the test
   }
 }
 
@@ -109,7 +109,7 @@ TEST(CpuBackend, AllocationsHaveTheRequestedSize) {
   }
 }
 
-TEST(CpuBackend, LaunchesWritesAndReads) {
+TEST(CpuBackend, LaunchComputesOnTransferredMemory) {
   CpuBackend backend({kernel(kDouble, "double")}, 3);
   const auto memory = backend.allocate(3000);
   std::array<float, 200> numbers{};

@@ -1,4 +1,4 @@
-// How C is divided into blocks, and matrix layouts as BLAS describes them.
+// The division of C into blocks, and the conversion of strides to BLAS layouts.
 #include "backend/cpu/gemm/gemm.h"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ TEST(GemmCut, MakesAtLeastOneBlockPerThread) {
   EXPECT_EQ(GemmCut(shape_of(48, 256, 256, 64), {}).count(), 48);
 }
 
-TEST(BlasLayout, DescribesRowsOrColumns) {
+TEST(BlasLayout, FindsTranspositionAndLeadingDimension) {
   const auto layout = [](int64_t row_stride, int64_t column_stride, int64_t rows, int64_t columns) {
     const std::optional<BlasLayout> blas = blas_layout({0, row_stride, column_stride}, rows, columns);
     return blas ? (blas->transposed ? -blas->leading : blas->leading) : 0;  // negative: transposed; 0: none

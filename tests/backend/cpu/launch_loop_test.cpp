@@ -1,4 +1,4 @@
-// Bounds on speed-up, and loops that are counted but not run.
+// Upper bounds on the speed-up of loops, and a thread team that only counts work.
 #include "backend/launch_loop.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace laptime {
 namespace {
 
-TEST(LaunchLoop, EqualUnitsTakeWholeRounds) {
+TEST(LaunchLoop, SpeedUpIsLimitedByWholeRounds) {
   const std::vector<LaunchLoop> loops{{80, {}}};
   EXPECT_DOUBLE_EQ(speed_up_bound(loops, 1), 1);
   EXPECT_DOUBLE_EQ(speed_up_bound(loops, 8), 8);
@@ -19,7 +19,7 @@ TEST(LaunchLoop, EqualUnitsTakeWholeRounds) {
   EXPECT_DOUBLE_EQ(largest_unit_share(loops), 1.0 / 80);
 }
 
-TEST(LaunchLoop, LargestUnitBoundsTheTime) {
+TEST(LaunchLoop, SpeedUpIsLimitedByTheLargestUnit) {
   const std::vector<LaunchLoop> loops{{100, {.flops = 1, .largest = 2}}};
   EXPECT_DOUBLE_EQ(speed_up_bound(loops, 32), 32);
   EXPECT_DOUBLE_EQ(speed_up_bound(loops, 64), 50);

@@ -1,4 +1,4 @@
-// The clock and the peaks of the machine, as the backend measures them.
+// The clock and the peak rates of the machine, as measured by the backend.
 #include <gtest/gtest.h>
 
 #include "backend/cpu/gemm/bfloat16_pairs.h"
@@ -9,7 +9,7 @@
 namespace laptime::cpu {
 namespace {
 
-TEST(Clock, IsMonotonicAndFine) {
+TEST(Clock, IsMonotonicWithFineResolution) {
   Seconds last = host_now();
   for (int i = 0; i < 1000; ++i) {
     const Seconds reading = host_now();

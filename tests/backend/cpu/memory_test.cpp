@@ -67,7 +67,7 @@ int allocate_under_limit() {
     const Pages pages(65 * kMebibyte);
   } catch (const OutOfMemory& error) {
     if (error.bytes_requested() != 65 * kMebibyte || error.bytes_available() > 64 * kMebibyte) return 2;
-    const Pages pages(32 * kMebibyte);  // the failed request left nothing mapped
+    const Pages pages(32 * kMebibyte);  // succeeds because the failed request left nothing mapped
     return pages.data() != nullptr ? 42 : 3;
   }
   return 4;

@@ -26,7 +26,7 @@ TEST_P(TeamSizes, RunsEveryIndexOnce) {
   }
 }
 
-// In its first index each thread waits for the others, so that none can steal from another range before that.
+// Each thread waits in its first index until all threads have started, so none can steal before that.
 TEST_P(TeamSizes, ThreadsStartInSeparateRanges) {
   Team team(GetParam());
   const auto threads = static_cast<size_t>(team.size());
@@ -47,7 +47,7 @@ TEST_P(TeamSizes, ThreadsStartInSeparateRanges) {
   }
 }
 
-// The first index waits for all others, including those in its own range.
+// The first index waits for all other indices, so other threads must steal the rest of its range.
 TEST_P(TeamSizes, IdleThreadsStealWork) {
   Team team(GetParam());
   if (team.size() == 1) return;  // there is no other thread to steal
@@ -74,7 +74,7 @@ TEST_P(TeamSizes, BlocksCoverTheRange) {
 
 // Each run reads what the previous run wrote, possibly on another thread. Most of the 20,000 runs are too short for a
 // worker to join.
-TEST_P(TeamSizes, ManyShortRuns) {
+TEST_P(TeamSizes, ShortRunsSeeEarlierWrites) {
   Team team(GetParam());
   constexpr int64_t kRuns = 20'000;
   std::vector<int64_t> values(8, 0);

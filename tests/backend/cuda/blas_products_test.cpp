@@ -1,4 +1,4 @@
-// Products of cuBLASLt with the library of tests/fake_cuda: which of the proposed algorithms are used.
+// The choice among the algorithms that cuBLASLt proposes, tested with the library of tests/fake_cuda.
 #include "backend/cuda/blas_products.h"
 
 #include <fmt/format.h>
@@ -48,7 +48,7 @@ class Products : public testing::Test {
   std::unique_ptr<BlasProducts> products_;
 };
 
-TEST_F(Products, MissingProposalIsAnError) {
+TEST_F(Products, AlgorithmBeyondTheProposalsIsAnError) {
   for (const bool any_order : {false, true}) {
     for (int algorithm = 0; algorithm < 3; ++algorithm) products_->prepare(proposal(algorithm, any_order));
     for (const int algorithm : {3, 20}) {
@@ -64,8 +64,8 @@ TEST_F(Products, MissingProposalIsAnError) {
   }
 }
 
-// Without any proposal, the reason is not that the index is too high.
-TEST_F(Products, ProductWithoutProposalsIsRefused) {
+// If cuBLASLt proposes no algorithm at all, the error must not blame the index.
+TEST_F(Products, ProductWithoutAnyProposalIsRejected) {
   BlasProduct product = proposal(5, false);
   product.b.dtype = DType::kFloat16;  // factors of two types
   try {

@@ -47,7 +47,7 @@ TEST_F(Cuda, FindsTheCard) {
   EXPECT_EQ(card.uuid.size(), 32U);
 }
 
-TEST_F(Cuda, MemoryIsZeroOrNanAndCounted) {
+TEST_F(Cuda, AllocationsAreInitialisedAndCounted) {
   const auto backend = open();
   auto zeros = backend->allocate(400);
   EXPECT_THAT(floats_of(*backend, *zeros, 100), Each(0.0F));
@@ -151,7 +151,7 @@ TEST_F(Cuda, ActivityRecordsGiveBusyTime) {
   const auto backend = open();
   Squares squares(*backend);
   squares.enqueue();
-  squares.values();  // before recording of the card's activity starts
+  squares.values();  // before activity records are enabled
   const Activities activities = backend->watch([&] {
     squares.enqueue();
     backend->pause(Seconds{0.05});
@@ -230,7 +230,7 @@ TEST_F(Cuda, ReadsTheSensorsOfTheCard) {
   EXPECT_TRUE(before.slowed_by.empty());  // an idle card is not throttled
 }
 
-// A kernel launch that no card supports.
+// Launches a kernel that does not exist.
 void launch_unknown(const KernelCall& call) {
   static_cast<cuda::Queue&>(call.queue).launch({.kernel = "unknown_kernel", .blocks = 1, .threads = 32});
 }
@@ -246,7 +246,7 @@ TEST_F(Cuda, FailedLaunchThrowsAtTheNextWait) {
   } catch (const Error& error) {
     EXPECT_THAT(error.what(), HasSubstr("unknown_kernel failed: named symbol not found"));
   }
-  backend->synchronize();  // reported once
+  backend->synchronize();  // the error is reported only once
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// cuDNN: loading and refusals with the library of tests/fake_cuda, and plans of the real library without a card.
+// Loads and rejects cuDNN with the library of tests/fake_cuda, and makes plans with the real library without a card.
 #include "backend/cuda/dnn_attention.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ using cuda::DnnAttention;
 using cuda::DnnAttentions;
 using testing::HasSubstr;
 
-// Heads next to each other in memory, as in a model.
+// The heads of a position are adjacent in memory, as in a model.
 DnnAttention attention_of(int64_t batch, int64_t heads, int64_t kv_heads, int64_t positions, int64_t width) {
   const DnnAttention::Strides strides{positions * heads * width, width, heads * width};
   const DnnAttention::Strides of_keys{positions * kv_heads * width, width, kv_heads * width};
@@ -119,7 +119,7 @@ TEST(DnnAttention, SlowRealLibraryHasPlansForEveryGeneration) {
     DnnAttention backward = attention_of(4, 12, 12, 256, 64);
     backward.backward = true;
     expect_plan(backward);
-    // The head of keys for each query head: 12 query heads in groups of 4.
+    // Backward for one query head of each group: 12 query heads share 4 key heads.
     DnnAttention of_member = attention_of(4, 4, 4, 256, 64);
     of_member.backward = true;
     for (DnnAttention::Strides* const strides :

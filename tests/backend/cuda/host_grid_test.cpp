@@ -1,4 +1,4 @@
-// Running CUDA kernels on the host: correct ones give the same numbers as a card, and wrong ones are detected.
+// CUDA kernels run on the host: correct kernels give the right numbers, and incorrect ones are detected.
 #include "support/cuda/host_grid.h"
 
 #include <gmock/gmock.h>
@@ -31,7 +31,7 @@ std::string error_of(int64_t blocks, int threads, const typename K::Args& args, 
   return "";
 }
 
-// Expects the same error for every order of turns.
+// Expects the same error for every order of the threads.
 template <class K>
 void expect_error(int64_t blocks, int threads, const typename K::Args& args, const std::string& text) {
   for (const HostGridOptions& options : kEveryOrder)
@@ -43,7 +43,7 @@ struct Numbers {
   int* out = nullptr;
 };
 
-// out[block] = the sum of the block's part of `in`. The barrier with number `without` is left out.
+// out[block] = sum of the block's part of `in`. The barrier with the number `without` is omitted.
 template <int without>
 struct BlockSum {
   using Args = Numbers;
@@ -76,7 +76,7 @@ class HostGrid : public testing::Test {
   Numbers args{in.data(), out.data()};
 };
 
-TEST_F(HostGrid, ThreadsOfABlockCooperate) {
+TEST_F(HostGrid, CorrectKernelGivesTheSameSumsInEveryOrder) {
   for (const HostGridOptions& options : kEveryOrder) {
     EXPECT_EQ(error_of<BlockSum<0>>(2, 128, args, options), "");
     EXPECT_EQ(out[0], 127 * 128 / 2);
@@ -119,7 +119,7 @@ LAPTIME_CUDA_KERNEL(Neighbours, neighbours)
 
 TEST_F(HostGrid, FindsARaceBetweenBlocks) { expect_error<Neighbours>(2, 32, args, "race: thread 0 of block"); }
 
-// Loads two elements at once, from an address that is aligned for one.
+// Loads two elements at once from an address that is aligned only for one.
 struct Misaligned {
   struct alignas(2 * sizeof(int)) Two {
     int of[2];
@@ -133,11 +133,11 @@ struct Misaligned {
 };
 LAPTIME_CUDA_KERNEL(Misaligned, misaligned)
 
-TEST_F(HostGrid, FindsAnAddressThatIsNotAligned) {
+TEST_F(HostGrid, FindsAMisalignedAddress) {
   expect_error<Misaligned>(1, 32, args, "accesses an address that is no multiple of 8 at host_grid_test.cpp");
 }
 
-// Only threads below `args.out[0]` wait.
+// Only threads with an index below args.out[0] wait at the barrier; the others exit.
 struct Leaving {
   using Args = Numbers;
   using Shared = NothingShared;

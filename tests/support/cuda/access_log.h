@@ -10,15 +10,15 @@
 
 namespace laptime::test {
 
-// A thread at a point in time. Barriers divide the run of a block into intervals; accesses by two threads of a block in
-// different intervals are ordered.
+// A thread at a point in time. Barriers divide the run of a block into intervals. Accesses by two threads of a block
+// are ordered if they are in different intervals.
 struct Actor {
   int64_t block = 0;
   int thread = 0;
   int64_t interval = 0;
   cuda::Place place{};
 
-  // Whether the two accesses are unordered.
+  // True if the two accesses are unordered.
   bool races_with(const Actor& other) const {
     if (block != other.block) return true;
     return thread != other.thread && interval == other.interval;
@@ -35,13 +35,13 @@ class AccessLog {
   void clear() { elements_.clear(); }
 
  private:
-  // Blocks run one after the other, and the interval of a block only increases. Of the threads that have read an
-  // element since its last write, it is therefore enough to store two of the latest interval, and one each of two
+  // Blocks run one after the other, and the interval of a block only increases. It is therefore enough to store four of
+  // the threads that have read an element since its last write: two of the latest interval, and one in each of two
   // blocks.
   struct Element {
     std::optional<Actor> writer;
     std::optional<Actor> reader, other_thread;       // in the latest interval of the latest block
-    std::optional<Actor> first_reader, other_block;  // other_block: a reader in a block other than that of first_reader
+    std::optional<Actor> first_reader, other_block;  // in two different blocks
   };
 
   std::unordered_map<const void*, Element> elements_;

@@ -1,4 +1,4 @@
-// Runs the threads of a block in turns: each runs until it ends or must wait for others at a barrier or an exchange.
+// Runs the threads of a block in turns. Each runs until it ends or waits for others at a barrier or an exchange.
 #include "support/cuda/host_grid.h"
 
 #include <setjmp.h>  // NOLINT(modernize-deprecated-headers): _setjmp is not in <csetjmp>
@@ -158,7 +158,7 @@ class Block {
 
     State state = State::kNew;
     Fiber* fiber = nullptr;
-    Place place{};  // the barrier or exchange where it waits
+    Place place{};  // the barrier or exchange at which the thread waits
     uint64_t passed = 0, received = 0;
     int partner = 0;
 

@@ -29,18 +29,17 @@ constexpr HostKernel host_kernel() {
 // The order in which the threads of a block, and the blocks of a grid, take turns.
 enum class Turns : uint8_t { kForward, kBackward, kDrawn };
 
-// `checked`: track every memory access, and report
-//   - two threads that access the same element with no barrier between them, one of them writing; threads of different
-//     blocks have none,
-//   - shared elements that are read before they are written.
+// If `checked`, every memory access is tracked, and these errors are reported:
+//   - races: two threads access the same element, one of them writes, and no barrier separates the accesses; there are
+//     no barriers between blocks,
+//   - reads of shared elements that have not been written.
 struct HostGridOptions {
   Turns turns = Turns::kForward;
   bool checked = true;
 };
 
-// Runs `blocks` blocks of `threads` threads. Throws Error with the kernel, the threads and the places in its source.
-// Barriers and exchanges that not all threads reach, indices out of bounds and addresses that are not aligned are
-// always reported.
+// Runs `blocks` blocks of `threads` threads. An Error names the kernel, the threads and the source lines. Barriers and
+// exchanges that not all threads reach, indices out of bounds and misaligned addresses are always reported.
 void run_grid(const HostKernel& kernel, int64_t blocks, int threads, const void* args,
               const HostGridOptions& options = {});
 

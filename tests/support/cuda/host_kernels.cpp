@@ -1,4 +1,4 @@
-// Compiles every CUDA kernel for the host, and keeps them by name.
+// Compiles every CUDA kernel for the host, and finds kernels by name.
 #include <map>
 
 #include "support/cuda/host_queue.h"

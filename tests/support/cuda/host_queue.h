@@ -9,10 +9,10 @@
 
 namespace laptime::test {
 
-// The kernel that LAPTIME_CUDA_KERNEL gives this name; null if no header that the build looks at declares one.
+// The kernel that LAPTIME_CUDA_KERNEL declares under this name; null if no header in the build declares it.
 const HostKernel* find_host_kernel(std::string_view name);
 
-// launch() returns when the launch has ended, and throws the errors of run_grid.
+// launch() returns when the kernel has ended. It throws the errors of run_grid.
 class HostQueue : public cuda::Queue {
  public:
   explicit HostQueue(const HostGridOptions& options) : options_(options) {}
