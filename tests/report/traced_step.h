@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "analysis/traced_step.h"
+#include "analysis/made_trace.h"
 #include "report/profile_answer.h"
 #include "report/tables_of.h"
 
