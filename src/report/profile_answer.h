@@ -49,10 +49,8 @@ PointAnswer profile_answer(const Record& record, const StepTrace& trace, const P
 // the view.
 std::vector<Table> profile_tables(const StepTrace& trace, const ProfileQuery& query);
 
-// Compares two profiles part by part; the summary compares classes and parts of the model.
-std::vector<Table> compared_tables(const ComparedProfile& a, const ComparedProfile& b, ProfileView view);
-
-// The speed-up in the first line, followed by these tables.
+// Compares two profiles: the speed-up in the first line, then tables part by part. The summary compares classes and
+// parts of the model.
 PointAnswer compared_answer(const ComparedProfile& a, const ComparedProfile& b, ProfileView view);
 
 // One row per pair of points in two number types: their casts, and the speed-up that remains.
