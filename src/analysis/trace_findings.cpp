@@ -136,6 +136,25 @@ void add_softmax(const StepTrace& trace, std::vector<Finding>& findings) {
                       .trust = is_rough ? FindingTrust::kRough : FindingTrust::kMeasured});
 }
 
+std::vector<double> residues(const StepTrace& trace) {
+  std::vector<double> steps = whole_steps(trace);
+  const std::vector<double> launches = seconds_by_step(trace);
+  for (size_t i = 0; i < steps.size(); ++i) steps[i] -= launches[i];
+  return steps;
+}
+
+// `a` and `b`: seconds in each traced step; empty if a profile lacks the part.
+ComparedPart compared(const std::string& part, const std::vector<double>& a, const std::vector<double>& b,
+                      bool are_measured) {
+  ComparedPart row{.part = part, .a = {}, .b = {}, .ratio = {}, .interval = {}};
+  if (!a.empty()) row.a = median(a);
+  if (!b.empty()) row.b = median(b);
+  if (!row.a || !row.b || *row.a <= 0 || *row.b == 0) return row;
+  row.ratio = *row.a / *row.b;
+  if (are_measured) row.interval = bootstrap_ratio_interval(a, b);
+  return row;
+}
+
 }  // namespace
 
 std::optional<PassBound> bound_of_pass(const StepTrace& trace) {
@@ -215,29 +234,6 @@ std::optional<Finding> top_kernel(const std::string& pass, const StepTrace& trac
   }
   return Finding{.kind = "top_kernel", .subject = pass, .values = std::move(values)};
 }
-
-namespace {
-
-std::vector<double> residues(const StepTrace& trace) {
-  std::vector<double> steps = whole_steps(trace);
-  const std::vector<double> launches = seconds_by_step(trace);
-  for (size_t i = 0; i < steps.size(); ++i) steps[i] -= launches[i];
-  return steps;
-}
-
-// `a` and `b`: seconds in each traced step; empty if a profile lacks the part.
-ComparedPart compared(const std::string& part, const std::vector<double>& a, const std::vector<double>& b,
-                      bool are_measured) {
-  ComparedPart row{.part = part, .a = {}, .b = {}, .ratio = {}, .interval = {}};
-  if (!a.empty()) row.a = median(a);
-  if (!b.empty()) row.b = median(b);
-  if (!row.a || !row.b || *row.a <= 0 || *row.b == 0) return row;
-  row.ratio = *row.a / *row.b;
-  if (are_measured) row.interval = bootstrap_ratio_interval(a, b);
-  return row;
-}
-
-}  // namespace
 
 std::vector<ComparedPart> compared_parts(const StepTrace& a, const StepTrace& b, const LaunchKey& key,
                                          const LaunchTest& test) {

@@ -80,6 +80,16 @@ std::string sentence_of(double ratio, Difference difference, double margin, cons
   return fmt::format("{}: {:.3f} times the time of A ({})", verdict, ratio, sure);
 }
 
+// "B is slower: 1.034 times the time of A (99 % interval 1.021 to 1.047, 12 rounds)".
+std::string difference_sentence(const PairedRatio& ratio, double margin) {
+  if (!ratio.interval) {
+    return fmt::format("undecided: {:.3f} times the time of A ({} too few; an interval needs {})", ratio.ratio,
+                       ratio.rounds == 1 ? "1 round is" : fmt::format("{} rounds are", ratio.rounds), kFewestRounds);
+  }
+  const std::string sure = fmt::format("99 % interval {}, {} rounds", interval_text(ratio.interval), ratio.rounds);
+  return sentence_of(ratio.ratio, ratio.difference(margin), margin, sure);
+}
+
 std::string pair_sentence(const StoredPair& pair, double margin, double confidence) {
   if (!pair.ratio) return fmt::format("{}: {}", pair.unjudged, pair.reason);
   const std::string sure =
@@ -257,15 +267,6 @@ RoundTimes times_of(const std::vector<ComparedRound>& rounds) {
 PairedRatio ratio_of(const std::vector<ComparedRound>& rounds) {
   const RoundTimes times = times_of(rounds);
   return paired_ratio(times.a, times.b);
-}
-
-std::string difference_sentence(const PairedRatio& ratio, double margin) {
-  if (!ratio.interval) {
-    return fmt::format("undecided: {:.3f} times the time of A ({} too few; an interval needs {})", ratio.ratio,
-                       ratio.rounds == 1 ? "1 round is" : fmt::format("{} rounds are", ratio.rounds), kFewestRounds);
-  }
-  const std::string sure = fmt::format("99 % interval {}, {} rounds", interval_text(ratio.interval), ratio.rounds);
-  return sentence_of(ratio.ratio, ratio.difference(margin), margin, sure);
 }
 
 PointAnswer comparison_answer(const ComparedNames& names, const std::vector<ComparedRound>& rounds, double margin,

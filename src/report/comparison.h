@@ -45,9 +45,6 @@ RoundTimes times_of(const std::vector<ComparedRound>& rounds);
 
 PairedRatio ratio_of(const std::vector<ComparedRound>& rounds);
 
-// "B is slower: 1.034 times the time of A (99 % interval 1.021 to 1.047, 12 rounds)".
-std::string difference_sentence(const PairedRatio& ratio, double margin);
-
 // The ratio and its cause, the phases, the ops or parts that differ most, and the rounds; with `verbose`, all tables.
 // Requires at least one round. `margin`: the largest difference that does not matter, as a fraction.
 PointAnswer comparison_answer(const ComparedNames& names, const std::vector<ComparedRound>& rounds, double margin,

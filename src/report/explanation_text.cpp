@@ -49,17 +49,14 @@ std::string reason_chosen(const std::string& by) {
 
 // One line for each reason, with the kernels that it rejects.
 std::string rejected_text(const std::vector<RefusedKernel>& all) {
-  std::vector<std::string> reasons;
-  for (const RefusedKernel& refused : all) {
-    if (std::ranges::find(reasons, refused.reason) == reasons.end()) reasons.push_back(refused.reason);
-  }
   std::string text;
-  for (const std::string& reason : reasons) {
+  for (const RefusedKernel& first : all) {
     std::vector<std::string> names;
     for (const RefusedKernel& refused : all) {
-      if (refused.reason == reason) names.push_back(refused.kernel);
+      if (refused.reason == first.reason) names.push_back(refused.kernel);
     }
-    text += fmt::format("      rejected: {}: {}\n", joined(names, ", "), reason);
+    if (names.front() == first.kernel)
+      text += fmt::format("      rejected: {}: {}\n", joined(names, ", "), first.reason);
   }
   return text;
 }

@@ -19,13 +19,6 @@
 #include "table/text.h"
 
 namespace laptime {
-namespace {
-
-constexpr int kAnd = -1;
-constexpr int kOr = -2;
-constexpr int kNot = -3;
-
-}  // namespace
 
 struct Filter::Comparison {
   std::string column;
@@ -45,6 +38,10 @@ struct Filter::Comparison {
 namespace {
 
 using Comparison = Filter::Comparison;
+
+constexpr int kAnd = -1;
+constexpr int kOr = -2;
+constexpr int kNot = -3;
 
 // Longer operators come first.
 constexpr std::array<std::string_view, 8> kOperators{"==", "!=", "<=", ">=", "=", "<", ">", "~"};
@@ -266,6 +263,13 @@ std::string condition_of(const Comparison& comparison, const std::string& column
   return fmt::format("typeof({0}) = 'text' OR {0} {1} {2}", column, is_below ? "<=" : ">=", is_below ? high : low);
 }
 
+RecordsBy all_of(const Store& store) {
+  return RecordsBy([&store](Extent extent, const Records::Visit& visit) {
+    store.each(
+        extent, [&](int64_t, const Record& record) { return visit(record); }, [](const std::string&) {});
+  });
+}
+
 }  // namespace
 
 Filter::Filter(std::string_view text) {
@@ -360,17 +364,6 @@ std::vector<std::string> Filter::columns() const {
 bool Filter::keeps(const ColumnReader& read) const {
   return matches_by([&](const Comparison& comparison) { return read(comparison.column); });
 }
-
-namespace {
-
-RecordsBy all_of(const Store& store) {
-  return RecordsBy([&store](Extent extent, const Records::Visit& visit) {
-    store.each(
-        extent, [&](int64_t, const Record& record) { return visit(record); }, [](const std::string&) {});
-  });
-}
-
-}  // namespace
 
 StoredRecords::StoredRecords(const Store& store, const Filter& filter, Store::Problem problem) : store_(store) {
   problem_ = [told = std::make_shared<std::set<std::string>>(), problem = std::move(problem)](const std::string& text) {

@@ -103,8 +103,7 @@ PointAnswer answer_of(const Series& series, const HistoryOptions& options) {
   for (size_t i = 0; i < series.entries.size(); ++i) {
     const Entry& entry = series.entries[i];
     const auto found = changes.find(i);
-    std::optional<double> change;
-    if (found != changes.end()) change = found->second;
+    const auto change = found == changes.end() ? std::nullopt : std::optional(found->second);
     table.add({entry.created, entry.commit, entry.values.size(), entry.value, change});
     bars.push_back({.label = fmt::format("{}  {}", day_of(entry.created), entry.commit),
                     .value = entry.value,

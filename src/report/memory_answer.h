@@ -1,7 +1,6 @@
 // memory_answer: shows what a step uses memory for, for `laptime memory`.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,7 +8,6 @@
 #include <vector>
 
 #include "analysis/memory_findings.h"
-#include "config/option.h"
 #include "record/record.h"
 #include "record/step_trace.h"
 #include "report/answer.h"
@@ -19,14 +17,7 @@ namespace laptime {
 enum class MemoryView : uint8_t { kSummary, kPhases, kAccounts, kSaved, kLargest, kTimeline, kAll };
 
 constexpr auto choices_of(MemoryView) {
-  using enum MemoryView;
-  return std::to_array<Choice<MemoryView>>({{kSummary, "summary"},
-                                            {kPhases, "phases"},
-                                            {kAccounts, "accounts"},
-                                            {kSaved, "saved"},
-                                            {kLargest, "largest"},
-                                            {kTimeline, "timeline"},
-                                            {kAll, "all"}});
+  return named_in_order<MemoryView>("summary", "phases", "accounts", "saved", "largest", "timeline", "all");
 }
 
 struct MemoryQuery {

@@ -28,6 +28,12 @@ bool contains(const Parts& parts, std::string_view part) {
   return std::ranges::find(parts, part) != parts.end();
 }
 
+// A string from the record's machine, such as "avx512" for "isa_used"; empty if absent.
+std::string machine_word(const Record& record, std::string_view key) {
+  const Json* const word = record.machine.json().find(key);
+  return word != nullptr && word->is_string() ? word->text() : "";
+}
+
 // The parts of a name in laptime's format, "step/model:small/ctx:256"; any other name is one part.
 std::vector<std::string_view> parts_of(const Record& record) {
   if (!record.label.empty()) return {record.label};
@@ -84,11 +90,6 @@ std::string device_card_name(const Record& record) {
   const Json* const card = record.machine.json().find("card");
   const Json* const name = card == nullptr ? nullptr : card->find("name");
   return name != nullptr && name->is_string() ? name->text() : "";
-}
-
-std::string machine_word(const Record& record, std::string_view key) {
-  const Json* const word = record.machine.json().find(key);
-  return word != nullptr && word->is_string() ? word->text() : "";
 }
 
 std::string processor_name(const Record& record) {

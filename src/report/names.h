@@ -29,8 +29,6 @@ bool is_attention(const Record& record);
 
 // The card that ran the record's point, such as "NVIDIA H200"; empty if the CPU ran it.
 std::string device_card_name(const Record& record);
-// A string from the record's machine, such as "avx512" for "isa_used"; empty if absent.
-std::string machine_word(const Record& record, std::string_view key);
 // The full processor name, or "AMD EPYC 9R14" for "AMD EPYC 9R14 96-Core Processor".
 std::string processor_name(const Record& record);
 std::string brief_processor(std::string name);

@@ -1,7 +1,6 @@
 // plan_answer: whether points fit, how long they take and what would fit, for `laptime plan`.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -9,7 +8,6 @@
 #include <vector>
 
 #include "analysis/plan_findings.h"
-#include "config/option.h"
 #include "record/record.h"
 #include "record/step_trace.h"
 #include "record/store.h"
@@ -20,15 +18,7 @@ namespace laptime {
 enum class PlanView : uint8_t { kSummary, kKernels, kOps, kClasses, kLayers, kAttention, kMemory, kAll };
 
 constexpr auto choices_of(PlanView) {
-  using enum PlanView;
-  return std::to_array<Choice<PlanView>>({{kSummary, "summary"},
-                                          {kKernels, "kernels"},
-                                          {kOps, "ops"},
-                                          {kClasses, "classes"},
-                                          {kLayers, "layers"},
-                                          {kAttention, "attention"},
-                                          {kMemory, "memory"},
-                                          {kAll, "all"}});
+  return named_in_order<PlanView>("summary", "kernels", "ops", "classes", "layers", "attention", "memory", "all");
 }
 
 struct PlanQuery {

@@ -116,6 +116,29 @@ void add_ratio(const std::optional<double>& ratio, const std::optional<Interval>
     cells.emplace_back(interval ? Json(*interval.*end) : Json(nullptr));
 }
 
+std::vector<Table> compared_tables(const ComparedProfile& a, const ComparedProfile& b, ProfileView view) {
+  std::vector<Table> tables;
+  for (const ComparedRows& one : kCompared) {
+    const bool is_of_summary = one.view == ProfileView::kClasses || one.view == ProfileView::kLayers;
+    const bool is_shown =
+        view == one.view || view == ProfileView::kAll || (view == ProfileView::kSummary && is_of_summary);
+    if (!is_shown) continue;
+    Table table{
+        .name = one.name,
+        .columns = columns_from(fmt::format("<part=; {0}_s={0}; {1}_s={1}; saved_s=saved; speedup=gain; speedup_low; "
+                                            "speedup_high",
+                                            a.title, b.title))};
+    for (const ComparedPart& part : compared_parts(*a.trace, *b.trace, one.key, one.test)) {
+      std::vector<TableCell> cells{part.part, part.a, part.b, part.saved()};
+      if (part.part == "step") cells.front().text = pass_of(*a.trace);
+      add_ratio(part.ratio, part.interval, cells);
+      table.add(std::move(cells));
+    }
+    tables.push_back(std::move(table));
+  }
+  return tables;
+}
+
 }  // namespace
 
 bool splits(ProfileView view, ProfileBy by) {
@@ -150,29 +173,6 @@ PointAnswer profile_answer(const Record& record, const StepTrace& trace, const P
                          "data_sheet_floor", "device_idle"});
   answer.say(doubt_line(findings));
   return answer;
-}
-
-std::vector<Table> compared_tables(const ComparedProfile& a, const ComparedProfile& b, ProfileView view) {
-  std::vector<Table> tables;
-  for (const ComparedRows& one : kCompared) {
-    const bool is_of_summary = one.view == ProfileView::kClasses || one.view == ProfileView::kLayers;
-    const bool is_shown =
-        view == one.view || view == ProfileView::kAll || (view == ProfileView::kSummary && is_of_summary);
-    if (!is_shown) continue;
-    Table table{
-        .name = one.name,
-        .columns = columns_from(fmt::format("<part=; {0}_s={0}; {1}_s={1}; saved_s=saved; speedup=gain; speedup_low; "
-                                            "speedup_high",
-                                            a.title, b.title))};
-    for (const ComparedPart& part : compared_parts(*a.trace, *b.trace, one.key, one.test)) {
-      std::vector<TableCell> cells{part.part, part.a, part.b, part.saved()};
-      if (part.part == "step") cells.front().text = pass_of(*a.trace);
-      add_ratio(part.ratio, part.interval, cells);
-      table.add(std::move(cells));
-    }
-    tables.push_back(std::move(table));
-  }
-  return tables;
 }
 
 Table cast_table(const std::vector<std::pair<ComparedProfile, ComparedProfile>>& pairs) {

@@ -1,7 +1,6 @@
 // profile_answer: shows where the time of a traced step goes, for `laptime profile`.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -9,7 +8,6 @@
 
 #include "analysis/launch_sums.h"
 #include "analysis/trace_findings.h"
-#include "config/option.h"
 #include "record/record.h"
 #include "record/step_trace.h"
 #include "report/answer.h"
@@ -19,24 +17,14 @@ namespace laptime {
 enum class ProfileView : uint8_t { kSummary, kKernels, kOps, kClasses, kLayers, kAttention, kAll };
 
 constexpr auto choices_of(ProfileView) {
-  using enum ProfileView;
-  return std::to_array<Choice<ProfileView>>({{kSummary, "summary"},
-                                             {kKernels, "kernels"},
-                                             {kOps, "ops"},
-                                             {kClasses, "classes"},
-                                             {kLayers, "layers"},
-                                             {kAttention, "attention"},
-                                             {kAll, "all"}});
+  return named_in_order<ProfileView>("summary", "kernels", "ops", "classes", "layers", "attention", "all");
 }
 
 // How launches are grouped into rows in the tables of kernels, ops, classes and scopes: by name, or also by shape,
 // layer or phase.
 enum class ProfileBy : uint8_t { kName, kShape, kLayer, kPhase };
 
-constexpr auto choices_of(ProfileBy) {
-  using enum ProfileBy;
-  return std::to_array<Choice<ProfileBy>>({{kName, "name"}, {kShape, "shape"}, {kLayer, "layer"}, {kPhase, "phase"}});
-}
+constexpr auto choices_of(ProfileBy) { return named_in_order<ProfileBy>("name", "shape", "layer", "phase"); }
 
 // Whether `by` changes the rows of the view, or matches how its rows are split anyway (ops by phase).
 bool splits(ProfileView view, ProfileBy by);
@@ -61,10 +49,8 @@ PointAnswer profile_answer(const Record& record, const StepTrace& trace, const P
 // the view.
 std::vector<Table> profile_tables(const StepTrace& trace, const ProfileQuery& query);
 
-// Compares two profiles part by part; the summary compares classes and parts of the model.
-std::vector<Table> compared_tables(const ComparedProfile& a, const ComparedProfile& b, ProfileView view);
-
-// The speed-up in the first line, followed by these tables.
+// Compares two profiles: the speed-up in the first line, then tables part by part. The summary compares classes and
+// parts of the model.
 PointAnswer compared_answer(const ComparedProfile& a, const ComparedProfile& b, ProfileView view);
 
 // One row per pair of points in two number types: their casts, and the speed-up that remains.

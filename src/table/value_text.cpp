@@ -62,6 +62,12 @@ std::string rounded_text(double value, int last, bool is_certain) {
   return grouped_digits(fmt::format("{:.{}f}", value, std::min(-last, 9)));
 }
 
+int ratio_decimals(double low, double high) {
+  const double width = high - low;
+  if (width >= 2 && low >= 10) return 0;
+  return width >= 0.1 ? 1 : width >= 0.01 ? 2 : 3;
+}
+
 }  // namespace
 
 std::optional<Scale> scale_of(double value, Unit unit) {
@@ -176,16 +182,6 @@ std::string plus_minus_text(double fraction) {
   if (percent == 0 || percent >= 1) return fmt::format("±{:.0f} %", percent);
   return fmt::format("±{:.1f} %", std::max(percent, 0.1));
 }
-
-namespace {
-
-int ratio_decimals(double low, double high) {
-  const double width = high - low;
-  if (width >= 2 && low >= 10) return 0;
-  return width >= 0.1 ? 1 : width >= 0.01 ? 2 : 3;
-}
-
-}  // namespace
 
 std::string ratio_text(double ratio, double low, double high) {
   return std::isfinite(ratio) ? fmt::format("{:.{}f}x", ratio, ratio_decimals(low, high)) : "-";

@@ -6,7 +6,7 @@
 
 #include <numeric>
 
-#include "analysis/traced_step.h"
+#include "analysis/made_trace.h"
 #include "base/json.h"
 #include "distribution/median.h"
 #include "record/metrics.h"

@@ -4,9 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "analysis/made_trace.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "report/traced_step.h"
+#include "report/tables_of.h"
 
 namespace laptime {
 namespace {
@@ -14,6 +15,34 @@ namespace {
 using testing::HasSubstr;
 
 const LaunchTest kBackward = [](const TraceLaunch& launch) { return launch.phase == "backward"; };
+
+// Reads the tables in the profile of a handmade trace.
+class Profile : public TraceTest {
+ protected:
+  static double column_sum(const Table& table, std::string_view key) {
+    double sum = 0;
+    for (const TableRow& row : table.rows) {
+      const Json& value = row.cells[index_of(table, key)].value;
+      sum += value.is_number() ? value.get<double>() : 0;
+    }
+    return sum;
+  }
+
+  // The value of a column in the first row with this text.
+  static Json cell(const Table& table, const std::string& row_text, std::string_view key) {
+    for (const TableRow& row : table.rows) {
+      bool found = false;
+      for (const TableCell& one : row.cells) found = found || one.value == row_text;
+      if (found) return row.cells[index_of(table, key)].value;
+    }
+    return nullptr;
+  }
+
+  Table view(const ProfileQuery& query) { return profile_tables(trace_, query).front(); }
+  std::string text(const ProfileQuery& query, size_t width = 80) {
+    return text_of(profile_answer(record_, trace_, query), {.unicode = false, .width = width});
+  }
+};
 
 TEST_F(Profile, FirstLineOfSummaryIsTheAnswer) {
   EXPECT_EQ(text({.top = 2}), R"(1.70 us per step: matmul 88 %, optimizer 6 %, all else 6 %
@@ -169,13 +198,12 @@ TEST_F(Profile, ComparisonHasTheRatioAndTheParts) {
   }
   const ComparedProfile a{"eager", &trace_, "a"};
   const ComparedProfile b{"compile", &faster, "b"};
-  const std::vector<Table> tables = compared_tables(a, b, ProfileView::kSummary);
-  ASSERT_EQ(tables.size(), 2U);
-  EXPECT_EQ(tables[0].name, "compared_classes");
-  EXPECT_EQ(compared_tables(a, b, ProfileView::kAttention).front().rows.size(), 3U) << "scores, softmax, step";
-  EXPECT_NEAR(cell(tables[0], "step", "saved_s").get<double>(), 200e-9, 1e-15);
-  EXPECT_THAT(text_of(compared_answer(a, b, ProfileView::kSummary), {}),
-              testing::StartsWith("compile is 1.13x as fast"));
+  const PointAnswer answer = compared_answer(a, b, ProfileView::kSummary);
+  EXPECT_NEAR(cell(table_named(answer, "compared_classes"), "step", "saved_s").get<double>(), 200e-9, 1e-15);
+  EXPECT_GT(table_named(answer, "compared_parts").rows.size(), 1U);
+  EXPECT_THAT(text_of(answer, {}), testing::StartsWith("compile is 1.13x as fast"));
+  const Table attention = table_named(compared_answer(a, b, ProfileView::kAttention), "compared_attention");
+  EXPECT_EQ(attention.rows.size(), 3U) << "scores, softmax, step";
   const Table shares = class_share_table({a, b});
   EXPECT_NEAR(column_sum(shares, "eager_share"), 1, 1e-12);
 }

@@ -1,4 +1,4 @@
-// Records as tables and sentences for users.
+// Records as tables and sentences for users, also of steps that another program ran.
 #include "report/record_table.h"
 
 #include <gmock/gmock.h>
@@ -257,6 +257,42 @@ TEST(AttentionTable, PointsThatDifferInMoreThanSizeHaveARowEach) {
   records[1] = records[0];
   records[1].name += "/warmup:3";
   EXPECT_THAT(table(records, {}, "attention"), HasSubstr("context"));
+}
+
+// A row of this program, and a row with the same steps run by another program.
+std::vector<Record> two_records() {
+  std::vector<Record> records = stored_records();
+  records.resize(1);
+  Record other = records.front();
+  other.name += "/system:jax";
+  other.config.json()["system"] = "jax";
+  other.binary = {"jax 0.10.2", "", "", ""};
+  other.math_mode = "";
+  other.kernels.clear();
+  records.push_back(other);
+  return records;
+}
+
+TEST(OtherSystem, IsNamedInEveryTable) {
+  const std::vector<Record> records = two_records();
+  for (const char* const columns : {"default", "all", "attention", "2024", "mean_std", "2025c", "forward_backward",
+                                    "attention_memory", "tokens/s,mfu", "name,median", "status", "system"}) {
+    EXPECT_THAT(table(records, {}, columns), HasSubstr("jax")) << columns;
+    EXPECT_THAT(markdown(records, columns), HasSubstr("jax")) << columns;
+    EXPECT_THAT(table(std::span(records).first(1), {}, columns), Not(HasSubstr("jax"))) << columns;
+  }
+  EXPECT_THAT(table(records, {}, "dtype,median"), HasSubstr("system jax"));  // rows with equal settings have names
+  EXPECT_THAT(table(std::span(records).last(1), {.verbose = true}), HasSubstr("jax 0.10.2"));
+}
+
+TEST(OtherSystem, IsAColumnOfDataFiles) {
+  const std::vector<Record> records = two_records();
+  JsonLines lines("default", RecordList(records));
+  EXPECT_EQ(Json::parse(lines.line(records[0]))["system"], "laptime");
+  EXPECT_EQ(Json::parse(lines.line(records[1]))["system"], "jax");
+  EXPECT_THAT(csv(records, "system,median"), HasSubstr("jax,"));
+  EXPECT_EQ(records_matching(Filter("system = jax"), records).size(), 1U);
+  EXPECT_EQ(records_matching(Filter("system = laptime"), records).size(), 1U);
 }
 
 }  // namespace

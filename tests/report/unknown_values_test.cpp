@@ -3,16 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include "analysis/made_trace.h"
 #include "record/metrics.h"
 #include "report/columns.h"
 #include "report/history.h"
 #include "report/memory_answer.h"
 #include "report/plan_answer.h"
 #include "report/point_text.h"
+#include "report/profile_answer.h"
 #include "report/record_files.h"
 #include "report/record_table.h"
 #include "report/records.h"
-#include "report/traced_step.h"
 #include "report/words.h"
 
 namespace laptime {
