@@ -83,7 +83,7 @@ struct PlanOptions {
 
 using PlanCommand = SweepCommand<PlanOptions>;
 
-// Whether the ranks are those of described machines, which the cluster's model predicts; those of this machine run.
+// Whether the ranks belong to described machines. These are predicted; ranks on this machine run.
 bool predicts_ranks(const Sweep& sweep) {
   const auto ranks = std::ranges::find(sweep.axes, "ranks", &Axis::flag);
   const auto devices = std::ranges::find(sweep.axes, "device", &Axis::flag);
@@ -135,7 +135,7 @@ PublishedPage page_of(const PredictedRuns& predicted, const std::string& name) {
   return page;
 }
 
-// Predicts each figure of files; the words of the files say of what.
+// Predicts each published figure; the files state its model, machine and options.
 ExitCode run_published(const PlanOptions& options, const OutputConfig& config) {
   std::vector<UsedFile> used;
   std::vector<PublishedRun> runs;
@@ -178,7 +178,7 @@ Checkpointing checkpointing_of(const RunConfig& config) {
   throw Error::format("laptime plan: --recompute {}: several ranks are predicted with none or block", config.recompute);
 }
 
-// Steps of several ranks: each point with each way to divide it, or the best of all ways.
+// Plans steps of several ranks: each point with each layout of its ranks, or with the best layout.
 ExitCode run_ranks(const PlanCommand& command) {
   const PlanOptions& options = command.options;
   const OutputConfig& config = command.sweep.output;
@@ -187,7 +187,7 @@ ExitCode run_ranks(const PlanCommand& command) {
   const auto shards = take_axis(sweep, "shard", Shard::kNone);
   const auto tensors = take_axis<int64_t>(sweep, "tensor-parallel", 1);
   const auto pipelines = take_axis<int64_t>(sweep, "pipeline-parallel", 1);
-  std::vector<ParallelLayout> layouts;  // every way to divide a step
+  std::vector<ParallelLayout> layouts;  // all combinations of the given options
   for (const int64_t ranks : all_ranks) {
     for (const Shard shard : shards) {
       for (const int64_t tensor : tensors) {
