@@ -78,7 +78,7 @@ std::vector<ResolvedPoint> placed_points(const Sweep& sweep, const LaunchOptions
   if (sweep.output.store.empty())
     throw Error::format(
         "--part {}/{}: give the part a store of its own, such as --store part{}.sqlite; laptime import "
-        "brings the parts together",
+        "merges the parts",
         part.index, part.count, part.index);
   std::vector<SweepPoint> chosen;
   for (size_t i = 0; i < points.size(); ++i) {
@@ -273,9 +273,11 @@ ExitCode run_calibrate(const Sweep& sweep, const RankPipes& ranks) {
 
 ExitCode run_point(const RankPipes& /*ranks*/) {
   if (isatty(STDIN_FILENO) == 1)
-    throw Error("laptime point: reads a point from laptime bench --launcher; there is nothing to type here");
+    throw Error(
+        "laptime point: laptime bench --launcher runs this command and writes a point to its standard input; run "
+        "laptime bench instead");
   const Descriptor messages(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-  if (messages < 0) throw Error("laptime point: standard output is closed; it takes the messages to the sweep");
+  if (messages < 0) throw Error("laptime point: standard output is closed, but the sweep reads messages from it");
   dup2(STDERR_FILENO, STDOUT_FILENO);  // keeps the output of libraries out of the messages
   serve_point(STDIN_FILENO, messages);
   return ExitCode::kOk;
