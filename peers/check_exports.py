@@ -70,8 +70,8 @@ def read_memory_viz(files, _options):
     require(peak == resident + trace["live_peak_bytes"], f"peak {peak}, not {resident} + {trace['live_peak_bytes']}")
     active = [block for segment in snapshot["segments"] for block in segment["blocks"]
               if block["state"] == "active_allocated"]
-    require(sum(block["size"] for block in active) == alive, "the segments do not end as the events do")
-    require(len(stacks.splitlines()) >= len(active), "blocks without a stack")
+    require(sum(block["size"] for block in active) == alive, "the bytes in the segments differ from those of the events")
+    require(len(stacks.splitlines()) >= len(active), "some blocks have no stack")
     require("Active Memory Timeline" in page, "no page")
     return f"{allocations} allocations, peak {peak} bytes; {next(line for line in summary.splitlines() if 'reserved' in line)}"
 

@@ -67,8 +67,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("files", nargs="+")
     parser.add_argument("--system", choices=PROGRAMS, default="pytorch")
-    parser.add_argument("--implementation", choices=("reference", "tuned"), help="of PyTorch; default reference")
-    parser.add_argument("--steps", type=int, help="at most so many steps of each case")
+    parser.add_argument("--implementation", choices=("reference", "tuned"), help="implementation in PyTorch; default: reference")
+    parser.add_argument("--steps", type=int, help="maximum number of steps per case")
     options = parser.parse_args()
     bad = 0
     for path in options.files:

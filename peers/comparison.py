@@ -33,7 +33,7 @@ class Column:
     name: str
     system: str  # laptime, pytorch, jax or transformers
     flags: tuple
-    dtype: str = ""  # the only type of the cases that it runs; empty: any type
+    dtype: str = ""  # runs only cases of this type; empty: any type
     devices: tuple = devices.DEVICES
 
 
@@ -59,8 +59,8 @@ _COLUMNS = (
 )
 _PEERS = ("pytorch", "jax", "transformers")
 AGAIN = "again"
-# Other ways to run a column, named after a "+": suffix -> (systems that support it, flags). All except AGAIN are for
-# the CPU.
+# Variants of a column, selected by a suffix after "+": suffix -> (systems that support it, flags). All except AGAIN
+# run only on the CPU.
 _WAYS = {
     "jemalloc": (_PEERS, ("--allocator", "jemalloc")),
     "tcmalloc": (_PEERS, ("--allocator", "tcmalloc")),
@@ -108,7 +108,7 @@ def columns_of(text, device="cpu"):
 
 
 def of_model(columns, of_library):
-    """The columns whose system supports a model, which is one of the library transformers or of the documents."""
+    """The columns whose system supports a model of the library transformers, or else of the documents."""
     systems = ("laptime", "transformers") if of_library else ("laptime", "pytorch", "jax")
     return [c for c in columns if c.system in systems]
 
@@ -177,7 +177,7 @@ def order_of(columns, seed, case, done):
 
 
 def above_start(record):
-    """Peak resident bytes above those before the first tensor was made, which for a peer is after its import."""
+    """Peak resident bytes minus those before the first tensor was made; a peer has been imported by then."""
     return record["memory"]["peak_rss_bytes"] - (record["memory"]["base_rss_bytes"] or 0)
 
 
@@ -386,7 +386,7 @@ def case_text(result):
 
 
 def summary_rows(results):
-    """Header and one line per case: seconds (peak MiB) of every column, and of ours the floor and the fastest peer over it."""
+    """Header and one line per case: seconds (peak MiB) of every column, then floor / ours and fastest peer / ours."""
     names = list(dict.fromkeys(r["column"] for result in results for r in result["rows"]))
     ours = list(dict.fromkeys(n for result in results for n in result["ratios"]))
     floors = ours if any(result["floor"] for result in results) else []

@@ -18,7 +18,7 @@ DTYPES = ("float32", "tf32", "bfloat16")
 def check(device, dtype):
     """Raises if the device cannot compute in this type."""
     if dtype == "tf32" and device != "cuda":
-        raise model_config.ConfigError("tf32 is a mode of NVIDIA tensor cores; a CPU has none: use --device cuda")
+        raise model_config.ConfigError("tf32 is a mode of NVIDIA tensor cores, which a CPU lacks; use --device cuda")
 
 
 def torch_type(dtype):
@@ -136,7 +136,7 @@ class HostClock:
 
 
 class CardClock:
-    """Measures by events in the card's stream, and the whole also by the host's clock, until the card is done."""
+    """Measures by events in the card's stream, and the whole also by the host's clock until the card has finished."""
 
     def __init__(self, torch, events):
         self.torch, self.events, self.marks = torch, events, 0

@@ -58,7 +58,7 @@ def work(config):
 
 
 def seconds(config, peaks):
-    """FLOPs over the peak of the fastest arithmetic plus bytes over the bandwidth; None if one is unknown."""
+    """FLOPs divided by the peak of the fastest arithmetic, plus bytes divided by the bandwidth; None if one is unknown."""
     needed = work(config)
     if needed is None or not peaks or not peaks.get("float32"):
         return None

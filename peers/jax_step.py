@@ -56,11 +56,11 @@ def prepare(config, setup):
 
 def check(config):
     if not model_config.is_modern(config["edition"]):
-        raise model_config.ConfigError(f"the JAX model is of editions 2025 and 2026, not {config['edition']}")
+        raise model_config.ConfigError(f"the JAX model has only editions 2025 and 2026, not {config['edition']}")
     if config["pass"] not in ("step", "forward_backward", "inference"):
         raise model_config.ConfigError(f"--pass {config['pass']}: a compiled step of JAX has no phases of its own")
     if config["threads"] > len(os.sched_getaffinity(0)):
-        raise model_config.ConfigError(f"--threads {config['threads']}: JAX takes one for each core it may run on")
+        raise model_config.ConfigError(f"--threads {config['threads']}: JAX runs only one per allowed core")
 
 
 def version():

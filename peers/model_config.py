@@ -77,7 +77,7 @@ def resolve(model, edition, given):
     if c["warmup"] < 0 or c["seed"] < 0:
         raise ConfigError("--warmup and --seed must not be negative")
     if c["d_model"] % c["num_heads"]:
-        raise ConfigError(f"d_model {c['d_model']} does not divide by num_heads {c['num_heads']}")
+        raise ConfigError(f"d_model ({c['d_model']}) must be divisible by num_heads ({c['num_heads']})")
     if is_modern(edition) and c["d_model"] // c["num_heads"] % 2:
         raise ConfigError(f"RoPE needs an even d_head; it is {c['d_model'] // c['num_heads']}")
     if is_modern(edition) and (c["weight_tie"] or c["bias"]):

@@ -135,19 +135,19 @@ def add_options(parser):
         choices=ALLOCATORS,
         default="malloc",
         help=f"malloc: the C library's; jemalloc: preloaded, with MALLOC_CONF={MALLOC_CONF}; tcmalloc: preloaded; "
-        "thp: malloc, with THP_MEM_ALLOC_ENABLE=1, by which PyTorch takes huge pages",
+        "thp: malloc, with THP_MEM_ALLOC_ENABLE=1, so that PyTorch uses huge pages",
     )
-    parser.add_argument("--jemalloc", metavar="FILE", help="the library; default: where the system has it")
+    parser.add_argument("--jemalloc", metavar="FILE", help="the jemalloc library; default: the one of the system")
     parser.add_argument(
         "--output-file", help="JSON array of records; '-': standard output (the summary then goes to standard error)"
     )
     parser.add_argument(
-        "--in-process", action="store_true", help="measure in this process, not in a child for each point"
+        "--in-process", action="store_true", help="measure in this process instead of a child process per point"
     )
 
 
 def run_points(points, measure, measure_apart, options, summary):
-    """Measures (options, config) of every point, prints summaries, writes the records; the exit code."""
+    """Measures the (options, config) of every point, prints summaries and writes records. Returns the exit code."""
     if options.output_file not in (None, "-") and not Path(options.output_file).parent.is_dir():
         raise model_config.ConfigError(f"--output-file: no folder {Path(options.output_file).parent}; make it first")
     results = []

@@ -38,7 +38,7 @@ def parse_arguments():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)), help="default: all cores")
     parser.add_argument("--warmup", type=int, default=3)
-    parser.add_argument("--steps", type=int, default=10, help="the source documents take 100")
+    parser.add_argument("--steps", type=int, default=10, help="samples; the source documents take 100")
     processes.add_options(parser)
     return parser.parse_args()
 

@@ -115,7 +115,7 @@ def add_options(parser):
         "--compile-mode",
         choices=("default", "max-autotune"),
         default="default",
-        help="mode of torch.compile; max-autotune times kernels of its own for products while it compiles",
+        help="mode of torch.compile; max-autotune also times its own kernels for matrix products while compiling",
     )
     parser.add_argument(
         "--launcher",
@@ -125,7 +125,7 @@ def add_options(parser):
     parser.add_argument(
         "--autocast",
         choices=("cpu", "cuda"),
-        help="whose casts bfloat16 means (default: those of the device); CUDA's lists on the CPU are slow, for numbers",
+        help="autocast lists for bfloat16 (default: those of the device); CUDA's are slow on the CPU, so only compare numbers",
     )
 
 

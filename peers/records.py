@@ -12,7 +12,7 @@ import model_config
 
 SCHEMA_VERSION = 1
 _BOOTSTRAP_ROUNDS = 2000
-FEWEST_FOR_INTERVAL = 6  # fewer samples determine no 95 % interval: even [min, max] is less sure
+FEWEST_FOR_INTERVAL = 6  # with fewer samples, even [min, max] has less than 95 % confidence
 _INSTRUCTION_SETS = (  # in the order of src/base/machine.cpp
     "sse4_2 avx f16c fma avx2 avx_vnni avx512f avx512dq avx512cd avx512bw avx512vl avx512vbmi avx512_vnni avx512_bf16 "
     "avx512_fp16 amx_tile amx_int8 amx_bf16 amx_fp16 avx10"

@@ -64,8 +64,8 @@ def parser_of(program):
     parser.add_argument("--weight-tie", action="store_true", default=None)
     parser.add_argument("--bias", action="store_true", default=None)
     parser.add_argument("--device", choices=program.devices, default="cpu", help="default: %(default)s")
-    parser.add_argument("--dtype", type=_words(devices.DTYPES), default="float32", help="list; tf32 on cuda alone")
-    parser.add_argument("--pass", type=_words(PASSES), default="step", help="what a sample is; list")
+    parser.add_argument("--dtype", type=_words(devices.DTYPES), default="float32", help="list; tf32 only on cuda")
+    parser.add_argument("--pass", type=_words(PASSES), default="step", help="the timed pass; list")
     parser.add_argument("--mode", type=_words(program.modes), default=program.modes[0], help="list")
     parser.add_argument(
         "--implementation",
@@ -142,7 +142,7 @@ def measure(program, config):
         __import__(program.module)
     except ImportError as error:
         raise model_config.ConfigError(
-            f"{program.module} does not import: {error}; make its environment anew"
+            f"{program.module} does not import: {error}; reinstall its environment (peers/setup)"
         ) from error
     record["machine"]["import_seconds"] = time.perf_counter() - began
     record["memory"]["base_rss_bytes"] = records.peak_rss_bytes()

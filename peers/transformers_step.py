@@ -40,7 +40,7 @@ class Step(pytorch_step.Step):
 
 def resolve(model, edition, given):
     if not model_folder.has_weights(model):
-        raise model_config.ConfigError(f"--model: {model} has no weights; make a folder by peers/model_folder.py")
+        raise model_config.ConfigError(f"--model: {model} has no weights; make them with peers/model_folder.py")
     return model_folder.resolve(model, edition, given)
 
 

@@ -161,10 +161,10 @@ def main() -> None:
     parser.add_argument("picture", type=Path)
     parser.add_argument("--width", type=int, default=1280)
     parser.add_argument("--height", type=int, default=900)
-    parser.add_argument("--at", help="scroll to the section of this id")
+    parser.add_argument("--at", help="scroll to the section with this id")
     parser.add_argument("--dark", action="store_true")
-    parser.add_argument("--whole", action="store_true", help="the page as far as it goes down")
-    parser.add_argument("--print", action="store_true", dest="paper", help="a PDF as it would be printed")
+    parser.add_argument("--whole", action="store_true", help="capture the whole height of the page")
+    parser.add_argument("--print", action="store_true", dest="paper", help="write a PDF, as when printing")
     arguments = parser.parse_args()
     if not find_chromium():
         sys.exit("browser: there is no Chromium; install the package chromium")

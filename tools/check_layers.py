@@ -29,7 +29,7 @@ def read_table(cmake_file: Path) -> dict[str, tuple[bool, list[str]]]:
 
 
 def reach(table: dict[str, tuple[bool, list[str]]]) -> dict[str, set[str]]:
-    """Maps each layer to all layers that it may include. A row may name only rows above it, so there is no cycle."""
+    """Maps each layer to all layers that it may include. A row may name only rows above it, which rules out cycles."""
     seen: dict[str, set[str]] = {}
     for layer, (only, named) in table.items():
         for name in named:

@@ -2,8 +2,8 @@
 """Checks rules whose violations a pattern can find: ops known by name, clocks, terminal, devices, file lengths, types.
 
 RULES is the table: what is forbidden, why, in which files, and where it is allowed nevertheless. Comments are not searched.
-Beside it, no file is empty or longer than MAX_LINES, no two files define a type of one name in the namespace of the program, and no
-comment that is new since the main branch opens like a riddle (RIDDLE).
+Also checks that no file is empty or longer than MAX_LINES, that no two files define types with the same name in the program's
+namespace, and that no comment added since the main branch begins like a riddle (RIDDLE).
 Which layer may include which is checked by tools/check_layers.py.
 Prints one line per violation, FILE:LINE: RULE: SOURCE, then the reason of each broken rule, and exits with 1 if there is any.
 Usage: check_rules.py [SOURCE_DIR]

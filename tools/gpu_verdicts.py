@@ -39,7 +39,7 @@ def times(ratio: float) -> str:
 
 
 def of_steps(wish: str, states: list[str]) -> Verdict:
-    """`states`: results of the steps that check it (passed, failed or open)."""
+    """Returns the verdict on a goal; `states` are the results of the steps that check it (passed, failed or open)."""
     wanted = f"{len(states)} pass"
     passed = states.count("passed")
     if "failed" in states:

@@ -3,8 +3,8 @@
 
 Usage: tools/make_tutorial.py BINARY [--options "--num-layers 2"] > docs/tutorial.md
 
-The commands run on this machine, in order, with a store of their own. `--options` are added to every command that
-runs a model, for machines that are too slow for the whole one.
+The commands run on this machine, in order, with a new store. `--options` are added to every command that runs a
+model, for machines that are too slow for the full model.
 """
 
 import argparse

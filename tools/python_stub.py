@@ -2,8 +2,8 @@
 
     LAPTIME_BINARY=build/release/laptime python3 tools/python_stub.py [--check]
 
-Editors complete and mypy checks the keywords; the program remains the one place where options are stated. With --check nothing
-is written, and the exit code is 1 if a stub is not that of the program.
+With the stubs, editors complete the keywords and mypy checks them, while the program remains the only place that defines
+options. With --check nothing is written, and the exit code is 1 if a stub is out of date.
 """
 
 import ast
@@ -92,7 +92,7 @@ def main() -> int:
         elif not path.exists() or path.read_text() != text:
             stale.append(path.name)
     if stale:
-        print(f"{', '.join(stale)}: not those of the program; run tools/python_stub.py", file=sys.stderr)
+        print(f"{', '.join(stale)}: out of date; run tools/python_stub.py", file=sys.stderr)
     return 1 if stale else 0
 
 

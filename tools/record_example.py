@@ -2,8 +2,8 @@
 """Measures the example in docs/record_schema.md again and writes it there.
 
 Usage: record_example.py LAPTIME_BINARY
-The record is what the program writes, but for two things: line breaks, and what follows the version of the operating
-system's kernel, which names whoever built it.
+The record is written as the program prints it, except for line breaks and for the text after the version of the operating
+system's kernel, which is omitted because it names the kernel's builder.
 """
 
 import json

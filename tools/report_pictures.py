@@ -6,9 +6,9 @@ Usage: tools/report_pictures.py [--program build/release/laptime] [--store FILE]
        tools/report_pictures.py --page PAGE.html --images FOLDER
        tools/report_pictures.py --published
 
-The times in the pictures of the report are those of this machine: run it where nothing else runs. With --store the records are
-kept in that file, and are taken from there if it exists. --page takes the pictures of a report that is there; --published takes
-only those of published figures, which are the same on every machine.
+The pictures of the report show times measured on this machine, so run it on an idle machine. With --store the records are kept
+in that file, or taken from it if it exists. --page captures an existing report; --published captures only the page of published
+figures, which is the same on every machine.
 """
 
 import argparse
@@ -76,7 +76,7 @@ def main() -> None:
     if not find_chromium():
         sys.exit("report_pictures: there is no Chromium; install the package chromium")
     if arguments.store and arguments.page:
-        sys.exit("report_pictures: --page needs no --store; give one of them")
+        sys.exit("report_pictures: --page and --store exclude each other; give only one")
     with tempfile.TemporaryDirectory() as folder:
         program = arguments.program.resolve()
         if not arguments.page:

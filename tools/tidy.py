@@ -5,9 +5,9 @@ Usage: tidy.py BUILD_DIR [--changed]
 
 BUILD_DIR is configured with the dev preset, which compiles each source alone and without precompiled headers.
 
---changed takes only what differs from the main branch: from origin/main where that is another commit than HEAD, else
-from the commit before HEAD; uncommitted and untracked files count. A changed header is read through the source beside
-it, or else through one that includes it. Exits with 1 if clang-tidy complains.
+--changed checks only files that differ from origin/main, or from the commit before HEAD if HEAD is origin/main; uncommitted
+and untracked files count. A changed header is checked through the source next to it, or else through one that includes it.
+Exits with 1 if clang-tidy has findings.
 """
 
 import json

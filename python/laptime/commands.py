@@ -1,4 +1,4 @@
-"""A function for each command whose result is data. The program defines the options; they are not listed here."""
+"""A function for each command that returns data. The program defines the options; they are not listed here."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def words_of(options: dict[str, Option]) -> list[str]:
 
 
 def _words(command: str, arguments: Iterable[str | os.PathLike[str]], options: dict[str, Option]) -> list[str]:
-    """The words of a command line; empty arguments are omitted."""
+    """Returns the words of a command line, without empty arguments."""
     given = [os.fspath(argument) for argument in arguments if argument]
     return [command, *words_of(options), *(["--", *given] if given else [])]
 
@@ -93,18 +93,18 @@ def attention(*, progress: bool = True, **options: Option) -> Records:
     return _lines_of("attention", [], options, progress, Records)
 
 
-def show(filter: str = "", **options: Option) -> Records:  # noqa: A002: the word of the program
-    """Gives stored records: `laptime.show("model = small and ctx >= 256", last=True)`."""
+def show(filter: str = "", **options: Option) -> Records:  # noqa: A002: named as in the program
+    """Returns stored records: `laptime.show("model = small and ctx >= 256", last=True)`."""
     return _lines_of("show", [filter], options, False, Records)
 
 
 def profile(filter: str = "", *, progress: bool = True, **options: Option) -> Reports:  # noqa: A002
-    """Says where the time of a step goes; `filter` selects launches: `laptime.profile("op = matmul", model="small")`."""
+    """Shows where the time of a step goes; `filter` selects launches: `laptime.profile("op = matmul", model="small")`."""
     return _lines_of("profile", [filter], options, progress, _reports)
 
 
 def memory(*, progress: bool = True, **options: Option) -> Reports:
-    """Says what the memory of a step is held for."""
+    """Shows what a step uses memory for."""
     return _lines_of("memory", [], options, progress, _reports)
 
 
@@ -125,7 +125,7 @@ def compare(a: str | os.PathLike[str] = "", b: str | os.PathLike[str] = "", *, p
 
 def report(filter: str = "", *, html: str | os.PathLike[str] | None = None, progress: bool = True,  # noqa: A002
            **options: Option) -> Page:
-    """Makes a page with charts of stored records or of a sweep; a notebook shows it. `html` is its file, else a new one."""
+    """Makes a page with charts of stored records or of a sweep, which notebooks show. `html` is its file; default: a new one."""
     if html is None:
         descriptor, html = tempfile.mkstemp(prefix="laptime_", suffix=".html")
         os.close(descriptor)
@@ -135,7 +135,7 @@ def report(filter: str = "", *, html: str | os.PathLike[str] | None = None, prog
 
 
 def export(format: str, filter: str = "", **options: Option) -> Exported:  # noqa: A002
-    """Gives stored records and traces in the format of another tool: `laptime.export("trace").write("step.json")`."""
+    """Returns stored records and traces in the format of another tool: `laptime.export("trace").write("step.json")`."""
     _reject_own("export", options)
     with tempfile.TemporaryDirectory() as folder:
         file = os.path.join(folder, "export")
@@ -145,7 +145,7 @@ def export(format: str, filter: str = "", **options: Option) -> Exported:  # noq
 
 
 def explain(**options: Option) -> str:
-    """Tells, as text, what `bench` would run: parameters, FLOPs, bytes, passes, kernels."""
+    """Describes as text what `bench` would run: parameters, FLOPs, bytes, passes, kernels."""
     return run("explain", **options)
 
 
@@ -159,7 +159,7 @@ def run(command: str, *arguments: str, **options: Option) -> str:
 
 
 def options(command: str = "bench") -> dict[str, str]:
-    """The options of a command and what they are, as the program states them; names are those of keywords."""
+    """Returns the options of a command, named as keywords, and the meanings that the program gives for them."""
     found = {}
     for line in _printed(["completion", "words", "--", command, "--"]).splitlines():
         flag, _, meaning = line.partition("\t")
@@ -170,5 +170,5 @@ def options(command: str = "bench") -> dict[str, str]:
 
 
 def version() -> str:
-    """The program's version, commit and libraries."""
+    """Returns the program's version, commit and libraries."""
     return _printed(["--version"])

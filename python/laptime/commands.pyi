@@ -166,7 +166,7 @@ def show(
     tokens: Option=None,
     verbose: Option=None,
 ) -> Records:
-    """Gives stored records: `laptime.show("model = small and ctx >= 256", last=True)`."""
+    """Returns stored records: `laptime.show("model = small and ctx >= 256", last=True)`."""
     ...
 
 def profile(
@@ -258,7 +258,7 @@ def profile(
     weight_tie: Option=None,
     weights: Option=None,
 ) -> Reports:
-    """Says where the time of a step goes; `filter` selects launches: `laptime.profile("op = matmul", model="small")`."""
+    """Shows where the time of a step goes; `filter` selects launches: `laptime.profile("op = matmul", model="small")`."""
     ...
 
 def memory(
@@ -345,7 +345,7 @@ def memory(
     weight_tie: Option=None,
     weights: Option=None,
 ) -> Reports:
-    """Says what the memory of a step is held for."""
+    """Shows what a step uses memory for."""
     ...
 
 def plan(
@@ -615,7 +615,7 @@ def report(
     weight_tie: Option=None,
     weights: Option=None,
 ) -> Page:
-    """Makes a page with charts of stored records or of a sweep; a notebook shows it. `html` is its file, else a new one."""
+    """Makes a page with charts of stored records or of a sweep, which notebooks show. `html` is its file; default: a new one."""
     ...
 
 def export(
@@ -629,7 +629,7 @@ def export(
     steps: Option=None,
     store: Option=None,
 ) -> Exported:
-    """Gives stored records and traces in the format of another tool: `laptime.export("trace").write("step.json")`."""
+    """Returns stored records and traces in the format of another tool: `laptime.export("trace").write("step.json")`."""
     ...
 
 def explain(
@@ -711,7 +711,7 @@ def explain(
     weight_tie: Option=None,
     weights: Option=None,
 ) -> str:
-    """Tells, as text, what `bench` would run: parameters, FLOPs, bytes, passes, kernels."""
+    """Describes as text what `bench` would run: parameters, FLOPs, bytes, passes, kernels."""
     ...
 
 def run(command: str, *arguments: str, **options: Option) -> str:
@@ -719,9 +719,9 @@ def run(command: str, *arguments: str, **options: Option) -> str:
     ...
 
 def options(command: str='bench') -> dict[str, str]:
-    """The options of a command and what they are, as the program states them; names are those of keywords."""
+    """Returns the options of a command, named as keywords, and the meanings that the program gives for them."""
     ...
 
 def version() -> str:
-    """The program's version, commit and libraries."""
+    """Returns the program's version, commit and libraries."""
     ...

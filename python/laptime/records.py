@@ -95,7 +95,7 @@ class Record(dict):
 
     @property
     def is_ok(self) -> bool:
-        """Whether it was measured or predicted. Other records state the reason in `reason`."""
+        """Whether the point was measured or predicted. If not, `reason` states why."""
         return self.get("status") == "ok"
 
     def _cells(self, first: Record | None) -> list[str]:
@@ -250,7 +250,7 @@ class Reports(Sequence):
 
 @dataclass(frozen=True)
 class Page:
-    """The page of `laptime report`. A notebook shows it; `path` is its file."""
+    """The page of `laptime report` in the file `path`. Notebooks show it."""
 
     path: str
 
@@ -289,7 +289,7 @@ class Exported:
 
     @property
     def data(self) -> Any:
-        """The value of JSON, the values of JSON lines, the rows of CSV, the snapshot of memory_viz; other formats are text."""
+        """The parsed content: JSON, JSON lines, CSV rows or the snapshot of memory_viz; the text of any other format."""
         if self.format == "memory_viz":
             return pickle.loads(self.content)
         try:

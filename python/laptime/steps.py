@@ -1,4 +1,4 @@
-"""Measures a training step of any framework under the rule of `bench`. The program decides; this module runs and times."""
+"""Measures a training step of any framework by the rule of `bench`: runs and times steps until the program says stop."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _REFUSAL_SECONDS = 0.2  # the program rejects invalid options within this time
 
 
 class _Clock:
-    """Times of one step: the whole and its phases, in nanoseconds."""
+    """Times of the phases of one step, in nanoseconds."""
 
     def __init__(self, sync: Callable[[], Any] | None):
         self.sync = sync
@@ -35,10 +35,10 @@ class _Clock:
         self.inside: str | None = None
 
 
-_clock: _Clock | None = None  # of the step that is being measured
+_clock: _Clock | None = None  # for the step that is being measured
 
 
-class phase:  # noqa: N801: used as a word, `with laptime.phase("forward"):`
+class phase:  # noqa: N801: used like a function, `with laptime.phase("forward"):`
     """A part of a step: `forward`, `backward`, `optimizer`, or a name of your own, such as `data`.
 
     Several blocks of one phase add up; phases do not nest.
@@ -81,7 +81,7 @@ def _wait_for(result: Any) -> None:
 
 
 def _loss_of(result: Any) -> dict[str, float]:
-    """The loss entry of a line: infinite if the loss is not finite. Empty if the result is not a number."""
+    """Returns the loss entry of a line; infinity stands for any loss that is not finite. Empty if the result is not a number."""
     if isinstance(result, bool):
         return {}
     if not isinstance(result, (int, float)):
@@ -121,7 +121,7 @@ def _surroundings() -> dict[str, Option]:
 
 
 class _Recorder:
-    """The program `laptime record` at the other end of a pipe."""
+    """Talks to the program `laptime record` through a pipe."""
 
     def __init__(self, words: list[str]):
         self._errors = tempfile.TemporaryFile()
@@ -203,28 +203,28 @@ class _Recorder:
 
 def measure(step: Callable[[], Any], *, sync: Callable[[], Any] | None = None,
             peak_bytes: Callable[[], int] | None = None, progress: bool = True, **options: Option) -> Records:
-    """Measures a training step of yours: a record like those of `bench`, in the same store.
+    """Measures your own training step: a record like those of `bench`, in the same store.
 
     `laptime.measure(step, model="small", batch=4, context=256, name="flash")`
 
     `step` does one training step and may return its loss, as a number or as something with `item()`, which is called
-    outside of the timed part. It runs until the program knows the median: warm-up until steady, samples,
-    budget and verdict are those of `bench`. Inside `step`, `with laptime.phase("forward"):` times a part of it.
+    outside of the timed part. It runs until the program knows the median; warm-up, samples, budget and verdict follow
+    the rules of `bench`. Inside `step`, `with laptime.phase("forward"):` times a part of it.
 
     `sync` is called at the end of each step and phase, inside the timed part, for example `torch.cuda.synchronize`.
     Without it, `measure` waits for a result that has `block_until_ready`. `peak_bytes` is called after each step and
     returns the peak bytes of tensors so far (`torch.cuda.max_memory_allocated`).
 
     The other keywords are options of `laptime record` (`options("record")`). With `model`, `batch` and `context` of a
-    model that the program knows the record has FLOPs and their share of the machine's peak; otherwise `tokens` gives
+    model that the program knows, the record has FLOPs and their share of the machine's peak; otherwise `tokens` gives
     tokens per second. The framework, its version, its threads and the use of CUDA are detected unless they are given.
 
-    The garbage collector runs once before the first step, and after that as usual.
+    The garbage collector runs once before the first step, and as usual afterwards.
 
     Raises:
         Error: the input is rejected; contains the program's message.
         Interrupted: Ctrl-C; the samples so far are stored, and are in `records`.
-        Any exception of `step`; nothing is stored then.
+        Any exception that `step` raises; then nothing is stored.
     """
     if not callable(step):
         raise program.Error("laptime.measure: the step is not callable; give a function that does one training step")

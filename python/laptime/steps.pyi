@@ -60,5 +60,5 @@ def measure(
     warmup: Option=None,
     weight_tie: Option=None,
 ) -> Records:
-    """Measures a training step of yours: a record like those of `bench`, in the same store."""
+    """Measures your own training step: a record like those of `bench`, in the same store."""
     ...

@@ -26,8 +26,8 @@ struct UsableMemory {
 };
 // None if the record lacks it.
 std::optional<UsableMemory> usable_memory(const Record& record);
-inline constexpr std::string_view kAlignmentAndGaps =
-    "alignment_and_gaps";  // the subject of a memory_share that no tensor requested
+// Subject of the memory_share for bytes that no tensor requested.
+inline constexpr std::string_view kAlignmentAndGaps = "alignment_and_gaps";
 // Adds available_bytes, is_limit and whole_bytes if they are known.
 void add_usable(const std::optional<UsableMemory>& usable, Json& values);
 

@@ -22,7 +22,8 @@ constexpr std::array kMayDiffer{"dtype",        "mode",    "float32_precision", 
                                 "memory_limit", "threads", "optimizer_in_backward", "moments"};
 constexpr std::string_view kThreads = "threads";
 
-// Equal for records of one command that differ only in these keys, regardless of key order.
+// A key that is equal for records of one command that differ only in `keys`; the order of configuration keys is
+// ignored.
 template <class Keys>
 std::string point_without(const Record& record, const Keys& keys) {
   Json config = record.config.json();
@@ -35,7 +36,8 @@ std::string point_without(const Record& record, const Keys& keys) {
   return record.fingerprint + '\n' + record.run + '\n' + config.dump();
 }
 
-// The point of a step with no composite lowered, with which record is compared; distinct from the point of a baseline.
+// The key of the step with no composite lowered, with which the record is compared. The prefix separates it from keys
+// of baselines.
 std::string whole_point_of(const Record& record) {
   return "whole\n" + point_without(record, std::array<std::string_view, 2>{"keep", "lower"});
 }

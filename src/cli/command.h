@@ -43,7 +43,8 @@ struct CommandWords {
   std::string problem{};                   // the first error; empty if there is none
 };
 
-// Throws Error for invalid input, and OutputLost. `ranks` run already, for points with ranks (run_as_rank).
+// Throws Error for invalid input, and OutputLost. `ranks` are the pipes that run_as_rank() opened, for points with
+// ranks.
 using CommandAction = std::function<ExitCode(const RankPipes& ranks)>;
 
 struct WordHelp {
@@ -113,14 +114,15 @@ CommandAction parse_arguments(const std::vector<std::string>& words);
 // Runs the command given by the words after the program's name. Prints an error as a single message on standard error.
 ExitCode run_program(const std::vector<std::string>& words);
 
-// The program as one of several processes of mpirun or srun (ranks.cpp).
+// Runs the program as one of several processes of mpirun or srun (ranks.cpp).
 //
-// A process that our own mpirun has started is a rank, and so is every process but the first one that the user's mpirun
-// or srun has started: returns its exit code when it has ended. Otherwise nothing; where this is the first of several
-// processes, rank 0 runs beside it from now on, at the other side of `pipes`. Error if it cannot be started.
+// If this process is a rank, returns its exit code after it has ended: every process that our own mpirun has started is
+// a rank, and so is every process except the first that the user's mpirun or srun has started. Otherwise returns
+// nothing; if this is the first of several processes, it has also started rank 0 at the other end of `pipes`. Throws
+// Error if rank 0 cannot be started.
 std::optional<ExitCode> run_as_rank(const std::vector<std::string>& words, RankPipes& pipes);
 
-// Lets the ranks end, if there are any. mpirun takes it for an error if this process ends before its rank.
+// Ends rank 0, if there is one, and waits for it: mpirun reports an error if this process ends before its rank.
 void end_ranks(const RankPipes& pipes);
 
 // Declares options of a single command, in one group of its help, within a visit_fields():
@@ -128,7 +130,7 @@ void end_ranks(const RankPipes& pipes);
 //   const auto own = own_options("Plan", visit);
 //   own("view", "what to show for a single point", self.view);
 //
-// Each takes one value and is not stored in records; `more` has the parts of the Option that are not its defaults.
+// Each takes one value and is not stored in records; `more` sets further members of the Option.
 template <class Visit>
 auto own_options(std::string_view group, Visit& visit) {
   return [group, &visit](std::string_view flag, std::string_view help, auto& field, Option more = {}) {

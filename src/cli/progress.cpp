@@ -135,7 +135,7 @@ namespace {
 void tell_threads(const std::vector<ResolvedPoint>& points) {
   for (const ResolvedPoint& point : points) {
     if (!point.device || point.device->threads_reason.empty()) continue;
-    return print_message(fmt::format("{}: {}; --threads asks for another number",
+    return print_message(fmt::format("{}: {}; --threads sets another number",
                                      counted(point.device->threads.value_or(1), "thread"),
                                      point.device->threads_reason));
   }
@@ -306,7 +306,7 @@ ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOption
     throw ended_by(error);
   }
   if (const PlacementTime& placement = outcome.placement; placement.points > 0) {
-    print_message(fmt::format("placing {} took {}, at most {} for one; no sample contains it",
+    print_message(fmt::format("placing {} took {}, at most {} for one; no sample includes this time",
                               counted(placement.points, "point"), format_seconds(placement.total.count()),
                               format_seconds(placement.longest.count())));
   }

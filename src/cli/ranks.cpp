@@ -47,7 +47,7 @@ std::optional<ExitCode> run_as_rank(const std::vector<std::string>& words, RankP
   const auto code_of = [](int code) { return code == 0 ? ExitCode::kOk : ExitCode::kFailed; };
   if (words.size() == 1 && words.front() == kRankWord) {
     const int messages = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
-    dup2(STDERR_FILENO, STDOUT_FILENO);  // what libraries print is no message
+    dup2(STDERR_FILENO, STDOUT_FILENO);  // keeps the output of libraries out of the messages
     return code_of(run_rank_process({STDIN_FILENO, messages}, {}));
   }
   const World here = world();

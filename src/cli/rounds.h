@@ -29,7 +29,7 @@ struct RoundsRequest {
   Seconds budget{};   // for all rounds; at least kFewestRounds are run
   std::optional<std::filesystem::path> store{};
   std::string run_name;  // Record::sweep of the stored records
-  RankPipes ranks{};     // of points with ranks
+  RankPipes ranks{};     // for points with ranks
 };
 
 struct Rounds {

@@ -17,7 +17,7 @@ const looks = (() => {
       font: getComputedStyle(document.body).fontFamily, patterns: patterns || printing, width: printing ? PAPER : node?.clientWidth || PAPER };
   }
 
-  // Draws `option` into chart.node; null hides it. A click goes to option.clicked, whose result `chosen` gets.
+  // Draws `option` into chart.node; null hides it. On a click, passes the result of option.clicked to `chosen`.
   function draw(chart, option, chosen = () => {}) {
     chart.node.hidden = option === null;
     if (!option) return;

@@ -130,7 +130,7 @@ Json memory_json(const TraceSums& sums, size_t columns) {
 // The kernels of a trace; kernels of a phase and class that take less than half a percent of the step share a row.
 Json kernels_json(const TraceSums& sums) {
   constexpr double kSmall = 0.005;
-  std::vector<std::pair<KernelOfPhase, size_t>> rows;  // and how many kernels share the row
+  std::vector<std::pair<KernelOfPhase, size_t>> rows;  // a row, and the number of kernels that share it
   bool is_last_small = false;
   for (const KernelOfPhase& kernel : sums.kernels) {
     const bool is_small = kernel.seconds < kSmall * sums.step;

@@ -106,7 +106,7 @@
       folded: () => ["Verdicts and what they mean", () => [
         listed("verdicts", [text("point", "point"), value("samples", "samples", (number) => String(number ?? "-")), value("error", "± (95 %)", error), text("verdict", "verdict"), text("reasons", "reasons", true)],
           data.groups[point().group].points.map((index) => data.points[index]).filter(({ time }) => time).map((one) => ({ point: one.full_name, samples: one.time.samples, error: one.time.error, verdict: one.verdict.replaceAll("_", " "), reasons: one.reasons.join("; ") }))),
-        facts([["± (95 %)", "bootstrap confidence interval of the median; ± is its farther end. The interval of a ratio covers both medians."],
+        facts([["± (95 %)", "bootstrap confidence interval of the median; ± is the distance to its farther end. The interval of a ratio includes the uncertainty of both medians."],
           ...Object.entries(data.verdicts).map(([word, meaning]) => [word.replaceAll("_", " "), meaning])])]],
     },
     {

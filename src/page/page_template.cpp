@@ -35,7 +35,7 @@ std::string base64_of_hex(std::string_view hex) {
   return text;
 }
 
-// Calls `put` with each piece of the template: text, or the name of what stands in {{}}.
+// Calls `put` with each piece of the template: text, or a name that is enclosed in {{}}.
 void for_each_piece(std::string_view page, const std::function<void(std::string_view, bool is_name)>& put) {
   std::string_view rest = page;
   while (true) {

@@ -19,7 +19,7 @@
 
   const sections = [
     { id: "times", title: "Times", kind: "time", format: seconds, base: 10, what: "seconds of a step, or of the phases that the source timed" },
-    { id: "peaks", title: "Peaks of memory", kind: "memory", format: bytes, base: 2, what: "bytes of the rank that holds most" },
+    { id: "peaks", title: "Peaks of memory", kind: "memory", format: bytes, base: 2, what: "peak bytes of the rank with the highest peak" },
   ].map((one) => ({ ...one, points: data.points.filter(({ kind }) => kind === one.kind) })).filter(({ points }) => points.length);
 
   // Errors of each series.
@@ -36,7 +36,7 @@
   }
 
   function fill() {
-    at("selector").replaceChildren(make("span", { class: "axis" }, "a series for each", ...KEYS.map((one) => {
+    at("selector").replaceChildren(make("span", { class: "axis" }, "one series per", ...KEYS.map((one) => {
       const button = make("button", { type: "button", "aria-pressed": one === key, "data-key": one }, one);
       button.addEventListener("click", () => {
         key = one;
@@ -68,7 +68,7 @@
     at("program").textContent = `Made by laptime ${data.program}.`;
     for (const section of sections) {
       const errors = section.points.map(({ error }) => Math.abs(error));
-      const says = `${section.points.length} figures, median error ${percent(median(errors))}: ${section.what}. The line is equality; dashed lines are a quarter from it.`;
+      const says = `${section.points.length} figures, median error ${percent(median(errors))}: ${section.what}. The solid line marks equality, and the dashed lines a factor of 1.25 either way.`;
       const chart = make("div", { class: "chart scatter", role: "img", id: `chart-${section.id}`, "aria-label": `${section.title}. ${says}` });
       const details = make("details", {}, make("summary", {}, "All figures"));
       details.addEventListener("toggle", () => {

@@ -176,8 +176,8 @@ struct DataUse {
   LAPTIME_FIELDS(format, type, files, tokens, smallest, largest, (kFraction, zero_share), remarks)
 };
 
-// Seconds spent before the first sample, none of them inside one. `placement` is not part of `total`: until a launcher
-// had placed the point, and its process could begin.
+// Seconds spent before the first sample. `total` does not include `placement`, the time until a launcher had placed the
+// point and its process could begin.
 struct SetupTimes {
   std::optional<double> plan, kernel_trial, memory, weights, data, total, placement;
 
@@ -292,10 +292,10 @@ struct Record {
   JsonObject machine;
   std::string fingerprint;  // identifies the machine: records with different fingerprints or math_mode are not compared
   Binary binary;
-  std::string sweep;        // name of the run description, where there was one
+  std::string sweep;        // name of the sweep; empty without one
   std::string run;          // the same for all points of one command
-  std::string config_hash;  // of what the configuration resolved to: what `--resume` looks up
-  std::string asked_hash;   // of what was asked for, whatever the machine: the same for `--resume` with a launcher
+  std::string config_hash;  // of the resolved configuration; `--resume` finds records by it
+  std::string asked_hash;   // of the requested options, on any machine; `--resume` with a launcher uses it
   std::string created;      // ISO 8601, UTC: "2025-11-21T10:15:00Z"
 
   // Defaulted in record_json.cpp, so that copies and destruction of this large struct are compiled only once.

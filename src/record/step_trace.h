@@ -69,8 +69,8 @@ struct TracedStep {
   double begin = 0;               // seconds from the start of the step to its first launch
   double total = 0;               // seconds of the whole step
   std::vector<int64_t> launches;  // nanoseconds of each launch
-  // Nanoseconds from the beginning of the step at which each launch of communication began and ended: two numbers each.
-  // It ran beside the others, and its entry in `launches` is the time that its start took.
+  // Begin and end of each communication launch, two numbers each, in nanoseconds from the beginning of the step.
+  // Communication runs alongside other launches; its entry in `launches` is only the time to start it.
   std::vector<int64_t> communication{};
 
   friend bool operator==(const TracedStep&, const TracedStep&) = default;

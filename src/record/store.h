@@ -155,8 +155,8 @@ class Store {
   std::map<std::string, int64_t> finished_by_asked_hash(std::string_view binary_id) const;
   std::optional<Record> record_at(int64_t id) const;  // none if there is none
 
-  // Notes that the command of this run took these records from the store instead of measuring them; a record that is
-  // noted already stays noted once.
+  // Notes that the command of this run took these records from the store instead of measuring them. Repeated notes have
+  // no effect.
   void add_resumed(std::string_view run, std::span<const int64_t> ids);
   // The ids noted for every run whose name contains this text, ascending.
   std::vector<int64_t> resumed_by(std::string_view text) const;

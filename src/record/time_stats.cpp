@@ -26,7 +26,7 @@ std::optional<Trust> trust_of(const Record& record) {
   trust.has_few_samples = !trust.within.has_value();
   trust.drifts = verdict.rating == name_of(Stability::kNoSteadyState);
   trust.is_busy = verdict.lost.value_or(0) > kUnstableLoss;
-  // Any other unstable cause has its own number.
+  // Every other cause of an unstable verdict has a number of its own in Trust.
   trust.is_meaningless = verdict.rating == name_of(Stability::kUnstable) && !trust.is_busy &&
                          trust.within.value_or(0) <= kTrustedWithin && record.binary.build_type != "Release";
   return trust;

@@ -41,7 +41,7 @@ class Filter {
   Filter& operator=(Filter&& other) noexcept;
   ~Filter();
 
-  // Additionally requires `column op value` of a match, or that it is a stored record with one of these ids
+  // Adds a requirement: a match must satisfy `column op value`, or be a stored record with one of these ids
   // (ascending).
   void require(std::string column, std::string_view op, std::string value, std::vector<int64_t> ids = {});
 

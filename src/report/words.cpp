@@ -211,7 +211,7 @@ constexpr std::array kWords{
         "([watched_steps>by {records}, {watched_steps:step}][watched_steps=by events; no records: {missing}])]"},
     WordsOfKind{
         "communication",
-        "between ranks: {launches:collective} of {bytes} take {total_s}, for {exposed_s} of which computation waits"},
+        "between ranks: {launches:collective} of {bytes} take {total_s}; computation waits for {exposed_s} of it"},
     WordsOfKind{"softmax_against_products",
                 "softmax takes {time_ratio} as long as the two products of attention (forward: {softmax_s} against "
                 "{products_s}), for {flops_ratio} of their FLOPs"},

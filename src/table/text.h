@@ -36,7 +36,7 @@ std::string markdown_escaped(std::string_view raw);
 std::string csv_text(std::string_view raw);
 // Like csv_text, for text that cannot be a formula, such as a number.
 std::string csv_quoted(std::string_view text);
-// The cells of the line at the front of a CSV text, which is taken off. Cells in quotes may hold commas, line ends and
+// Removes the first line from a CSV text and returns its cells. Quoted cells may contain commas, line breaks and
 // doubled quotes.
 std::vector<std::string> take_csv_line(std::string_view& text);
 

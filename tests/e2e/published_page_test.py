@@ -36,7 +36,7 @@ class PublishedPage(ProgramTest):
     def test_rejects_html_without_published_and_as_its_input(self):
         done = self.laptime("plan", "--model", "small", "--html", "page.html")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("--html is the page of --published", done.stderr)
+        self.assertIn("--html needs --published", done.stderr)
         done = self.laptime("plan", "--published", str(ROOT / "published/clusters.csv"), "--html", str(ROOT / "published/clusters.csv"))
         self.assertEqual(done.returncode, 2)
         self.assertIn("--html", done.stderr)

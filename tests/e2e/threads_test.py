@@ -33,7 +33,7 @@ class Threads(ProgramTest):
         self.assertEqual(json.loads(run.stdout)[0]["config"]["threads"], 1)
         self.assertIn("1 thread (OMP_NUM_THREADS)", self.laptime("list", "devices").stdout)
         if len(os.sched_getaffinity(0)) > 1:
-            self.assertIn("laptime: 1 thread: OMP_NUM_THREADS; --threads asks for another number\n", run.stderr)
+            self.assertIn("laptime: 1 thread: OMP_NUM_THREADS; --threads sets another number\n", run.stderr)
         self.assertNotIn("OMP_NUM_THREADS", self.laptime(*words, "--threads", "1").stderr)
 
     def test_explain_bounds_the_speed_up(self):

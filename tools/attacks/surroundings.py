@@ -1,4 +1,4 @@
-"""A child that hangs, memory that is missing, a disk that is full or read-only, a store with a flipped bit."""
+"""Attacks through the environment: a hanging child, too little memory, a full or read-only disk, a store with a flipped bit."""
 
 import contextlib
 import json
@@ -16,7 +16,7 @@ CPU = [*MODEL, "--device", "cpu", "--threads", "1"]
 
 
 def hang(setting: Setting) -> list[Outcome]:
-    """A stopped child is distinguished from a slow one long before --timeout."""
+    """Checks that a stopped child is distinguished from a slow one long before --timeout."""
     from program import busy_child
 
     outcome = Outcome("a child that hangs", tries=1)
@@ -54,7 +54,7 @@ def small_address_spaces(setting: Setting) -> list[Outcome]:
 
 
 def process_limits(setting: Setting) -> list[Outcome]:
-    """Messages name limits on data and CPU time, and never propose a size that would fail too."""
+    """Checks that messages name limits on data and CPU time, and never propose a size that would fail too."""
     outcome = Outcome("limits on data and CPU time", figures={"ok": 0, "out of memory": 0})
     for mebibytes in range(20, 210, 10):
         size = mebibytes << 20

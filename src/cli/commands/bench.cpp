@@ -57,7 +57,7 @@ SlurmJob slurm_job() {
           .task_count = variable("SLURM_ARRAY_TASK_COUNT")};
 }
 
-// The launcher that the options and the Slurm job around this process ask for; none if points run here.
+// The launcher given by the options, and by the Slurm job of this process; none if points run here.
 std::optional<Launcher> launcher_of(const LaunchOptions& options) {
   if (options.launcher.empty()) {
     if (options.jobs)
@@ -69,7 +69,7 @@ std::optional<Launcher> launcher_of(const LaunchOptions& options) {
                   .jobs = static_cast<size_t>(options.jobs.value_or(1))};
 }
 
-// The points of the sweep, or of the part of it that the options ask for; empty if it has fewer points than parts.
+// The points of the sweep, or of the part selected by --part, which may be empty.
 std::vector<ResolvedPoint> placed_points(const Sweep& sweep, const LaunchOptions& options) {
   const RunsOn where = options.launcher.empty() ? RunsOn::kThisMachine : RunsOn::kOtherMachines;
   std::vector<SweepPoint> points = points_of(sweep);
@@ -78,7 +78,7 @@ std::vector<ResolvedPoint> placed_points(const Sweep& sweep, const LaunchOptions
   if (sweep.output.store.empty())
     throw Error::format(
         "--part {}/{}: give the part a store of its own, such as --store part{}.sqlite; laptime import "
-        "brings the parts together",
+        "merges the parts",
         part.index, part.count, part.index);
   std::vector<SweepPoint> chosen;
   for (size_t i = 0; i < points.size(); ++i) {
@@ -273,10 +273,12 @@ ExitCode run_calibrate(const Sweep& sweep, const RankPipes& ranks) {
 
 ExitCode run_point(const RankPipes& /*ranks*/) {
   if (isatty(STDIN_FILENO) == 1)
-    throw Error("laptime point: reads a point from laptime bench --launcher; there is nothing to type here");
+    throw Error(
+        "laptime point: laptime bench --launcher runs this command and writes a point to its standard input; run "
+        "laptime bench instead");
   const Descriptor messages(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
-  if (messages < 0) throw Error("laptime point: standard output is closed; it takes the messages to the sweep");
-  dup2(STDERR_FILENO, STDOUT_FILENO);  // whatever a library prints
+  if (messages < 0) throw Error("laptime point: standard output is closed, but the sweep reads messages from it");
+  dup2(STDERR_FILENO, STDOUT_FILENO);  // keeps the output of libraries out of the messages
   serve_point(STDIN_FILENO, messages);
   return ExitCode::kOk;
 }

@@ -65,16 +65,16 @@ struct PlanOptions {
         self.recompute_curve);
     own("as", kProgramHelp, self.program);
     own("published",
-        "predict the figures of tables of published training runs (CSV, columns: published/README.md) or of records "
+        "predict the figures in tables of published training runs (CSV, columns: published/README.md) or in records "
         "(JSON)",
         self.published, {.otherwise = "none", .value = "FILE,..."});
-    own("html", "page to write of --published: predicted against published figures, in one file", self.html,
+    own("html", "for --published: page to write, one self-contained file", self.html,
         {.otherwise = "none", .value = "FILE"});
     of_ranks("best",
              "search sharding, tensor and pipeline parallel ranks, micro-batches and recomputation for the fastest "
              "step that fits",
              self.best);
-    of_ranks("price-file", "TOML file of prices of an hour of one GPU: h100 = 2.5", self.price_file,
+    of_ranks("price-file", "TOML file with the price of one GPU-hour per device: h100 = 2.5", self.price_file,
              {.otherwise = "none", .value = "FILE.toml"});
     of_ranks("by", "sort by time or by cost", self.by);
     TrainingOptions::visit_fields(self.training, visit);
@@ -83,7 +83,7 @@ struct PlanOptions {
 
 using PlanCommand = SweepCommand<PlanOptions>;
 
-// Whether the ranks are those of described machines, which the cluster's model predicts; those of this machine run.
+// Whether the ranks belong to described machines. These are predicted; ranks on this machine run.
 bool predicts_ranks(const Sweep& sweep) {
   const auto ranks = std::ranges::find(sweep.axes, "ranks", &Axis::flag);
   const auto devices = std::ranges::find(sweep.axes, "device", &Axis::flag);
@@ -100,7 +100,7 @@ PlanCommand parse_plan(const CommandWords& words) {
     throw Error::format("laptime plan: --published takes models and machines from its file; leave out --{}",
                         command.sweep.axes.front().flag);
   if (!options.html.empty() && options.published.empty())
-    throw Error("laptime plan: --html is the page of --published; for a page of points run laptime report");
+    throw Error("laptime plan: --html needs --published; for a page of points run laptime report");
   if ((options.best || !options.price_file.empty()) && !predicts_ranks(command.sweep))
     throw Error(
         "laptime plan: --best and --price-file need --ranks, the number of GPUs, and described machines, such as "
@@ -135,7 +135,7 @@ PublishedPage page_of(const PredictedRuns& predicted, const std::string& name) {
   return page;
 }
 
-// Predicts each figure of files; the words of the files say of what.
+// Predicts each published figure; the files state its model, machine and options.
 ExitCode run_published(const PlanOptions& options, const OutputConfig& config) {
   std::vector<UsedFile> used;
   std::vector<PublishedRun> runs;
@@ -175,10 +175,11 @@ std::vector<Value> take_axis(Sweep& sweep, std::string_view flag, Value otherwis
 Checkpointing checkpointing_of(const RunConfig& config) {
   if (config.recompute == "none") return Checkpointing::kNone;
   if (config.recompute == "block") return Checkpointing::kFull;
-  throw Error::format("laptime plan: --recompute {}: several ranks are predicted with none or block", config.recompute);
+  throw Error::format("laptime plan: --recompute {}: not supported with several ranks; use none or block",
+                      config.recompute);
 }
 
-// Steps of several ranks: each point with each way to divide it, or the best of all ways.
+// Plans steps of several ranks: each point with each layout of its ranks, or with the best layout.
 ExitCode run_ranks(const PlanCommand& command) {
   const PlanOptions& options = command.options;
   const OutputConfig& config = command.sweep.output;
@@ -187,7 +188,7 @@ ExitCode run_ranks(const PlanCommand& command) {
   const auto shards = take_axis(sweep, "shard", Shard::kNone);
   const auto tensors = take_axis<int64_t>(sweep, "tensor-parallel", 1);
   const auto pipelines = take_axis<int64_t>(sweep, "pipeline-parallel", 1);
-  std::vector<ParallelLayout> layouts;  // every way to divide a step
+  std::vector<ParallelLayout> layouts;  // all combinations of the given options
   for (const int64_t ranks : all_ranks) {
     for (const Shard shard : shards) {
       for (const int64_t tensor : tensors) {
