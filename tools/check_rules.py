@@ -33,7 +33,7 @@ class Rule:
 RULES = [
     Rule(
         name="an op's header outside the op",
-        why="A pass, plan or report that includes an op knows it; state what it needs on the card (graph/op.h).",
+        why="A pass, plan or report must not depend on a single op; declare the property that it needs on the card (graph/op.h).",
         forbidden=r'#\s*include "ops/\w+/',
         allowed={
             "src/ops/": "an op may be built from other ops",
@@ -45,11 +45,11 @@ RULES = [
         name="an op recognised by its name or card",
         why="State what distinguishes the op as a field of the card (graph/op.h) and test that field.",
         forbidden=r'\bop(\(\))?\s*[!=]=\s*&(\w+::)*k[A-Z]|\bk[A-Z]\w*\.name\b|\bop(->|\.)name\s*[!=]=\s*"|[!=]=\s*"(OP_NAMES)"',
-        allowed={"src/ops/": "an op may know itself"},
+        allowed={"src/ops/": "an op may test for itself"},
     ),
     Rule(
         name="a clock",
-        why="Only the executor and the devices time a step; with a second clock a figure could mean two things.",
+        why="Only the executor and the devices time a step; with a second clock, the meaning of a figure would be ambiguous.",
         forbidden=r"\b(steady|system|high_resolution)_clock\b|\b(clock_gettime|gettimeofday|rdtscp?)\b|\bhost_now\b|\bstd::time\(",
         allowed={
             "src/base/host_clock.": "the clock itself",
@@ -67,7 +67,7 @@ RULES = [
         why="Only the command line talks to the user; everything else returns values.",
         forbidden=r"\b(getenv|setenv|isatty|ioctl|TIOCGWINSZ)\b|std::(cout|cerr|cin|clog)\b|\bf?printf\(|\bfmt::print\b|\b(puts|fputs)\(",
         allowed={
-            "src/cli/": "words in, words out",
+            "src/cli/": "reads arguments and the environment, and prints results",
             "src/sweep/child.cpp": "what a child process writes goes to a pipe of its parent",
             "src/base/error.cpp": "says which check failed before it aborts",
         },
@@ -84,7 +84,7 @@ RULES = [
     ),
     Rule(
         name="dynamic_cast",
-        why="What a caller needs of a device is a function of Backend; a cast asks which device it is.",
+        why="Callers use functions of Backend; a cast depends on which device it is.",
         forbidden=r"\bdynamic_cast\b",
     ),
     Rule(
@@ -97,8 +97,8 @@ RULES = [
         name="a plan made outside prepare",
         why="The plan that is checked against the memory limit must be the plan that runs; call prepare().",
         forbidden=r"\bmake_plan\(",
-        allowed={"src/plan/": "makes plans", "src/prepare/": "the one place that asks for them",
-                 "src/demo/": "runs small graphs that are no points"},
+        allowed={"src/plan/": "makes plans", "src/prepare/": "plans every point",
+                 "src/demo/": "runs small graphs that are not points"},
     ),
     Rule(
         name="device memory read or written by the host",
@@ -109,15 +109,15 @@ RULES = [
     ),
     Rule(
         name="global mutable state",
-        why="A value that any code may change makes results depend on what ran before; pass it as an argument.",
+        why="A value that any code may change makes results depend on earlier calls; pass it as an argument.",
         # A variable at namespace scope (not indented), or static in a function, that is neither const nor constexpr. A line
         # with parentheses declares a function. A heuristic: declarations over several lines are not found.
         forbidden=r"^(?!.*\b(const|constexpr|constinit|extern|using|return|template|typedef|friend|enum|struct|class|namespace|concept|requires|case|default|public|private)\b)"
         r"((static|inline|thread_local)\s+)*[A-Za-z_][\w:]*(<[^()]*>)?[\s*&]+[a-z]\w*\s*(=[^=()]*|\{[^()]*\})?;"
         r"|^\s+(static|thread_local)\s+(?!const|constexpr|inline|void)[\w:<>,\s*&]+?\s\w+\s*(=.*|\{.*\})?;",
-        allowed={"src/data/file_scan.cpp": "a large file is read once per process, whoever asks; its stamp is the key",
-                 "src/sweep/stop_signals.cpp": "a signal handler reaches nothing else",
-                 "src/backend/cuda/cupti.cpp": "functions that CUPTI calls reach nothing else"},
+        allowed={"src/data/file_scan.cpp": "a large file is read once per process for all callers; its stamp is the key",
+                 "src/sweep/stop_signals.cpp": "a signal handler can access only globals",
+                 "src/backend/cuda/cupti.cpp": "callbacks of CUPTI can access only globals"},
     ),
 ]
 
@@ -242,11 +242,11 @@ def check(root: Path) -> list[str]:
     reasons += ["an empty file: delete it."] if empty else []
     problems += empty
     doubled = doubled_types(sources)
-    reasons += ["two types of one name: the linker takes one definition for both; name one of them for its own subject, or "
+    reasons += ["two types with the same name: the linker uses one definition for both; rename one of them, or "
                 "put it into an anonymous namespace."] if doubled else []
     problems += doubled
     unclear = riddles(diff_with_main(root))
-    reasons += ["riddle: say in a whole sentence what the thing is or does; do not open with `What` or `Those that`."] if unclear else []
+    reasons += ["riddle: write a whole sentence with a subject and a verb; do not open with `What` or `Those that`."] if unclear else []
     problems += unclear
     return [*problems, "", *reasons] if problems else []
 

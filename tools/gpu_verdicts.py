@@ -98,7 +98,7 @@ def attention(records: list[dict]) -> Verdict:
 
 
 def ratios(case: dict, opponents: tuple[str, ...]) -> tuple[float | None, str]:
-    """Returns laptime's speed-up over the fastest of them (median over the rounds), or why it is unknown."""
+    """Returns (speed-up of laptime over the fastest opponent, ""), or (None, reason). Medians over the rounds."""
     rows = {row["column"]: row for row in case["rows"]}
     ours = rows.get(OURS)
     if ours is None or ours["status"] != "ok":
@@ -114,7 +114,7 @@ def ratios(case: dict, opponents: tuple[str, ...]) -> tuple[float | None, str]:
 
 
 def against_pytorch(model: str, dtype: str, text: str) -> list[Verdict]:
-    """`text`: the JSON printed by peers/run; empty if it did not run."""
+    """Returns the verdicts on speed-ups over PyTorch. `text`: the JSON printed by peers/run; empty if it did not run."""
     try:
         case = json.loads(text[text.index("{"):])["cases"][0]
     except (ValueError, LookupError):  # missing or incomplete
@@ -165,7 +165,7 @@ def documents(records: list[dict]) -> Verdict:
 
 
 def verdicts(outputs: dict[str, str], states: dict[str, str], records: list[dict]) -> list[Verdict]:
-    """`outputs`: text by step name; `states`: passed, failed or open, by step name."""
+    """Returns all verdicts. `outputs`: text by step name; `states`: passed, failed or open, by step name."""
     verify = [state for name, state in states.items() if name.startswith("verify ")]
     kernels = [state for name, state in states.items() if name.startswith("kernels ") and name != "kernels of a step"]
     of_step = outputs.get("kernels of a step", "")

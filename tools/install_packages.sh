@@ -23,7 +23,7 @@ case "${1-}" in
 esac
 
 if ! command -v dpkg-query >/dev/null; then
-  echo "This system has no dpkg. Install what these Debian packages hold, then run: cmake --preset release && cmake --build --preset release" >&2
+  echo "This system has no dpkg. Install the software in these Debian packages, then run: cmake --preset release && cmake --build --preset release" >&2
   echo "  ${packages[*]}" >&2
   exit 2
 fi

@@ -1,4 +1,4 @@
-// Command: one command of the program, the table of all of them, and how a command reads its words.
+// Command: one command of the program, the table of all commands, and how a command parses its words.
 #pragma once
 
 #include <fmt/format.h>

@@ -131,7 +131,7 @@ std::string announcement(const std::vector<ResolvedPoint>& points, const std::ve
 
 namespace {
 
-// One line if points run on fewer threads than the machine has, without being asked to.
+// Prints one line if points run on fewer threads than the machine has although --threads is not given.
 void tell_threads(const std::vector<ResolvedPoint>& points) {
   for (const ResolvedPoint& point : points) {
     if (!point.device || point.device->threads_reason.empty()) continue;

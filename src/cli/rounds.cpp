@@ -68,7 +68,7 @@ Processes plan_rounds(const RoundsRequest& request, const std::vector<Record>& l
     plan.sides.insert(plan.sides.end(), {first, 1 - first});
   }
   const std::string fewest = rounds > kFewestRounds ? fmt::format("{} to ", kFewestRounds) : "";
-  print_message(fmt::format("{}{}, each a process of {} for A and for B", fewest, counted(rounds, "round"),
+  print_message(fmt::format("{}{}, each with one process of {} for A and one for B", fewest, counted(rounds, "round"),
                             counted(plan.steps, "step")));
   return plan;
 }

@@ -43,7 +43,7 @@
     value("calls", "calls", String), value("of_bound", "of bound", percent)];
   const kernels = (of) => [...(of?.kernels ?? [])].sort((a, b) => b.seconds_s - a.seconds_s);
   const roofColumns = [text("op", "op", true), text("phase", "phase"), value("seconds_s", "time", seconds), value("of_roof", "of roof", percent), value("flops_per_s", "FLOP/s", count)];
-  const largestColumns = [text("tensor", "tensor", true), text("held_for", "held for"), text("shape", "shape"), text("dtype", "type"),
+  const largestColumns = [text("tensor", "tensor", true), text("held_for", "purpose"), text("shape", "shape"), text("dtype", "type"),
     value("bytes", "bytes", bytes), value("count", "count", String), value("alive_at_peak", "at the peak", String)];
 
   const everywhere = (rows) => data.points.flatMap((one) => rows(one, data.traces[one.trace]).map((row) => ({ ...named(one), ...row })));

@@ -252,7 +252,7 @@ std::string time_sentence(const PagePoints& points, const PagePoint& point) {
   if (&from == &to) return fmt::format("{} is already the fastest here.", point.name);
   const double saved = from.time()->median - to.time()->median;
   if (saved < 0) {
-    return fmt::format("{} takes {} longer than {}, {}.", to.name, brief_seconds(-saved), from.name,
+    return fmt::format("{} takes {} longer than {} ({}).", to.name, brief_seconds(-saved), from.name,
                        brief_seconds(from.time()->median));
   }
   return fmt::format("{} {} {} of the {} of {}{}.", to.name, is_base ? "would save" : "saves", brief_seconds(saved),

@@ -151,7 +151,7 @@ class Store {
                                         std::string_view fingerprint,
                                         std::optional<int64_t> traced_steps = std::nullopt) const;
 
-  // The newest record with status ok of each asked_hash that this binary made.
+  // For each asked_hash, the id of the newest record with status ok that this binary made.
   std::map<std::string, int64_t> finished_by_asked_hash(std::string_view binary_id) const;
   std::optional<Record> record_at(int64_t id) const;  // none if there is none
 

@@ -20,9 +20,9 @@ class AttentionTable {
   // `expected`: all points, as far as they are known.
   AttentionTable(const Records& expected, const TableStyle& style);
 
-  // Rows whose modes are all complete, as full lines.
+  // Returns rows whose modes are all complete, as full lines.
   std::string add(const Record& record);
-  // Rows that still lack modes.
+  // Returns the rows that still lack modes.
   std::string end();
 
  private:

@@ -177,12 +177,12 @@ struct TableOrder {
 std::vector<size_t> row_order(const Table& table, const TableOrder& order);
 void put_in_order(Table& table, const TableOrder& order);
 
-// Lookups by source: the source of the set column with this header (empty if none), and that column itself; a column by
-// its name; the reader for a source, whose grammar is described in column_sets.cpp; and the value at a path within a
-// time.
+// The source of the set column with this header; empty if there is no such column.
 std::string_view document_source(std::string_view header);
+// The set column with this header, which must exist.
 Column document_column(std::string_view header);
 Column plain_column(std::string_view name, bool is_text);
+// The reader for a source; column_sets.cpp describes the grammar of sources.
 std::function<Json(const Record& record, std::string_view phase)> reader_of(std::string_view source);
 Json value_in(const TimeStats& time, std::string_view path);
 inline constexpr std::string_view kPopulationNote = "std divides by n (population)";

@@ -199,7 +199,7 @@ std::vector<Table> saved_tables(const SavedBytes& saved) {
 Table largest_table(const StepTrace& trace, const MemoryLedger& ledger, int64_t top) {
   Table table{.name = "largest",
               .columns = columns_from("<tensor=tensor; <op=made by; <scope=in@3; bytes=bytes; count=count@1; "
-                                      "alive_at_peak=at peak@2; <category=held as@4; <shape=shape@5; <dtype=dtype@6")};
+                                      "alive_at_peak=at peak@2; <category=purpose@4; <shape=shape@5; <dtype=dtype@6")};
   const size_t limit = top > 0 ? static_cast<size_t>(top) : trace.buffer_count();
   for (const LargeTensors& tensors : largest_tensors(trace, ledger.peak_launch(), limit)) {
     const TraceBuffer& first = tensors.first;

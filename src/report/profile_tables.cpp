@@ -68,7 +68,7 @@ std::vector<TableCell> sum_cells(const LaunchSum& s, double whole) {
           rate(s.bytes)};
 }
 
-// The seconds of the step that no shown row covers. A row is not counted in addition to one that contains it.
+// The seconds of the step that no shown row covers. A row inside another shown row counts only once.
 double seconds_not_shown(const std::vector<SumRow>& rows, const std::vector<bool>& is_shown) {
   const auto is_within_shown = [&](std::optional<size_t> row) {
     while (row && !is_shown[*row]) row = rows[*row].inside;

@@ -114,7 +114,7 @@ class CheckRules(unittest.TestCase):
 
     def test_states_the_reason(self):
         found = self.check("src/measure/peaks.cpp", "dynamic_cast<Own*>(backend.get());")
-        self.assertTrue(found[-1].startswith("dynamic_cast: What a caller needs"), found)
+        self.assertTrue(found[-1].startswith("dynamic_cast: Callers use"), found)
 
     def test_accepts_allowed_code(self):
         for path, line in ACCEPTED:

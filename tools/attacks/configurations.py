@@ -101,7 +101,7 @@ class Ran:
 
 
 def run(setting: Setting, options: dict[str, str]) -> Ran:
-    """Uses kernels whose bits do not depend on which kernel won a race."""
+    """Runs a configuration with --reproducible, so that its bits do not depend on the kernel choice."""
     done = setting.run("bench", "--model", "custom", *words_of(options), "--reproducible", *STEPS)
     if done.returncode == 2 and not done.stdout:
         return Ran("refused", done.stderr.strip(), [])

@@ -155,7 +155,7 @@ ExitCode run_bench(const BenchCommand& command, const RankPipes& ranks) {
   return run_points(command, placed_points(command.sweep, command.options.launch), ranks);
 }
 
-// The options of laptime attention, except those that its name fixes, with its sweep's defaults.
+// The options of laptime attention, with the defaults of its sweep. Omits options that do not apply to attention.
 std::vector<OptionRow> attention_options() {
   const ModelCard& card = card_of(kAttentionModel);
   std::vector<OptionRow> of_points = option_rows<RunConfig>();
@@ -308,9 +308,10 @@ constinit const Command kAttention{
     .summary = "measure attention by itself: time and memory of forward and backward, for any width and length",
     .details =
         "Measures softmax(q k^T / sqrt(d)) v for one head; q, k and v are [batch, 1, context, d-model]. Backward "
-        "starts from a gradient of ones. --mode eager holds the scores and their softmax; --mode compile is one "
-        "blocked kernel that holds neither; with --lower scaled_dot_product_attention it is two products with a fused "
-        "softmax, which is held. A point that does not fit is reported before it runs. The largest context that fits "
+        "starts from a gradient of ones. --mode eager keeps the scores and their softmax in memory; --mode "
+        "compile is one blocked kernel that keeps neither; with --lower scaled_dot_product_attention it is two "
+        "products and a fused softmax, whose result it keeps. A point that does not fit is reported before it runs. "
+        "The largest context that fits "
         "is printed below the table; --verbose itemizes the memory of the smallest point that does not fit.",
     .options = attention_options,
     .parse = action_of<parse_attention, run_attention>,

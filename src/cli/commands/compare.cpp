@@ -182,8 +182,8 @@ bool has_samples(const Record& record) {
   return record.status == Status::kOk && record.main_time() != nullptr && !record.main_time()->samples.empty();
 }
 
-// Records with one name that differ in label, build or an option are different points; the others are processes of one
-// point.
+// Groups records by point. Records of a point have the same name, label, build and options, and are from different
+// processes.
 MeasuredPoints read_points(const std::string& path) {
   const DocumentFile file{.path = path,
                           .purpose = "record file",
@@ -295,8 +295,9 @@ constinit const Command kCompare{
     .summary = "compare A with B, measured in turn: the ratio, its interval, and where the difference comes from",
     .details =
         "Takes the options of bench; the option with two values defines A and B: laptime compare --mode eager,compile. "
-        "Each round runs both in random order, each in a separate process. There are at least 8 rounds, until the "
-        "ratio is known to within half of --within or twice --budget is spent. B is faster or slower if the 99 % "
+        "Each round runs both in random order, each in a separate process. There are at least 8 rounds; they end "
+        "when the ratio is known to within half of --within or twice --budget is spent. B is faster or slower if the "
+        "99 % "
         "interval of the ratio excludes 1 and extends beyond --within. --program measures one point with two builds. "
         "Two files of records, as bench --output json or peers/run writes them, are matched by name; records with the "
         "same name are one point.",

@@ -194,7 +194,7 @@ void set_axis_unless_given(Sweep& sweep, const std::string& flag, const std::vec
   set_option(sweep, flag, by, values);
 }
 
-// Rejects a --by that does not split the view: the rows would be those of a different --by.
+// Rejects a --by that does not apply to the view, because the rows would not be split as requested.
 void reject_by_without_effect(const ProfileOptions& options) {
   if (splits(options.view, options.by)) return;
   std::vector<std::string_view> others;

@@ -32,7 +32,7 @@ namespace {
 constexpr std::string_view kSelfcheckName = "selfcheck";  // name of the command and of its records
 constexpr double kSame = 0.01;                            // the smallest difference to test
 constexpr std::array kDifferences{0.01, 0.03, 0.10};
-constexpr double kTimeIsRight = 0.02;  // tolerance of the ratio between ten times the work and ten times the time
+constexpr double kTimeIsRight = 0.02;  // relative tolerance of the time for ten times the work
 constexpr double kMostLost = 0.25;     // tolerated share of the loops' time lost to interruptions
 
 struct Check {

@@ -148,9 +148,8 @@ constinit const Command kHistory{
     .summary = "track a metric across builds and mark changes",
     .details =
         "Follows a metric of stored records, point by point and machine by machine: laptime history \"model = small\" "
-        "--metric forward_time. A level has at least three values, and changes where the values before and after "
-        "differ as fewer than one in a hundred random orders of the values do. FILTER selects records as in laptime "
-        "show.",
+        "--metric forward_time. A level has at least three values. It changes where the values before and after "
+        "differ more than in 99 of 100 random orders of all values. FILTER selects records as in laptime show.",
     .options =
         [] {
           return with_formats(
