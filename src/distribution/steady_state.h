@@ -36,7 +36,7 @@ SteadyState steady_at_end(std::span<const double> steps);
 
 // The start of a series that differs from the rest.
 struct SlowStart {
-  int64_t steps = 0;  // leading steps, each more than 1 % above the median
+  int64_t steps = 0;  // number of leading steps that are each more than 1 % above the median
   double excess = 0;  // sum of (step - median) over these steps: the extra time of a cold start
 };
 

@@ -13,8 +13,9 @@
 
 namespace laptime {
 
-// The record has the predicted bytes and, if there is a basis for prediction, times; it is out_of_memory with the
-// arithmetic if the plan does not fit. The trace has the plan's launches and buffers and, with times, one step.
+// The record has the predicted bytes and, if there is a basis for prediction, times; if the plan does not
+// fit, the status is out_of_memory, and the reason shows how the required bytes add up. The trace has the plan's
+// launches and buffers and, with times, one step.
 PointResult forecast_point(const ResolvedPoint& point, const KnowledgeOf& known);
 
 // The functions below need a point with a device. They throw Error if the device has no kernel for a node of the point.

@@ -111,8 +111,8 @@ struct MemoryNeed {
                  parts, available_bytes, limit, arithmetic, does_not_fit, advice)
 };
 
-// Fields that cannot be determined are empty: for an invalid point all except name and reason, and for a point that the
-// device cannot run, kernels and memory.
+// Fields that cannot be determined are empty: for an invalid point, all except `name` and `refused`; for a point that
+// the device cannot run, `kernels` and `memory`.
 struct Explanation {
   std::string name;
   std::string refused;  // why the point would not run, apart from memory; empty if it would

@@ -17,7 +17,7 @@ class AttentionTable {
   // Whether all points run attention by itself and differ only in size and mode.
   static bool suits(const Records& expected);
 
-  // `expected`: all points, as far as they are known.
+  // `expected`: records of all points of the sweep, which may be incomplete.
   AttentionTable(const Records& expected, const TableStyle& style);
 
   // Returns rows whose modes are all complete, as full lines.

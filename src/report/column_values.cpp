@@ -50,7 +50,7 @@ constexpr std::array kShortNames{
     ShortName{"first_steps_s", "transient_excess", "extra time of the first steps compared with as many steady ones"}};
 // clang-format on
 
-// Derived columns have no key in a record.
+// Derived columns are computed from the whole record, even if it has a key with that name.
 constexpr std::string_view kPredictedColumn = "predicted";
 constexpr std::string_view kSystemColumn = "system";  // laptime's own records have no such key
 constexpr std::string_view kModelColumn = "model";

@@ -199,7 +199,7 @@ constexpr std::array kWords{
     WordsOfKind{"launch_sum", "launches add up to {launches_s}, {ratio:percent} of an untraced step{interval:0}"},
     WordsOfKind{"marks",
                 "a timestamp takes {mark_s}; the timestamps of {launches} launches take {share} of the traced time"},
-    WordsOfKind{"launch_starts", "starting {launches} launches takes {share} of the {subject}"},
+    WordsOfKind{"launch_starts", "launching {launches} kernels takes {share} of the {subject}"},
     WordsOfKind{"data_sheet_floor",
                 "at the data sheet's {peak_flops_per_second} and {bandwidth_bytes_per_second} the launches take at "
                 "least {floor_s}, {share} of an untraced step"},

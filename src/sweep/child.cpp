@@ -409,10 +409,11 @@ PointResult classify(const Observed& observed, const ChildLimits& limits, const 
     if (const std::string limit = cpu_limit_reached(signal, observed.cpu_time); !limit.empty())
       return make_result(observed, Status::kFailed, fmt::format("ended by {} {}; raise it", limit, where));
     if (signal == SIGKILL && kills.may_have_risen()) {
-      return make_out_of_memory(observed, available,
-                                fmt::format("killed by the kernel {}, probably because memory ran out; use a smaller "
-                                            "model, batch or context",
-                                            where));
+      return make_out_of_memory(
+          observed, available,
+          fmt::format("killed by the operating system {}, probably because memory ran out; use a smaller "
+                      "model, batch or context",
+                      where));
     }
     if (signal == SIGKILL)
       return make_result(observed, Status::kFailed, fmt::format("killed by another process {}", where));

@@ -21,8 +21,8 @@ struct TableColumn {
   std::string title{};  // for people; may be empty
   Unit unit = Unit::kNone;
   Align align = Align::kRight;
-  int drop = 0;      // a narrow terminal drops the highest first, and among equal ranks the last; 0 is never dropped
-  size_t width = 0;  // minimum width; a GrowingTable needs the width of future cells
+  int drop = 0;          // a narrow terminal drops the highest first, of equal ones the rightmost; 0 is never dropped
+  size_t width = 0;      // minimum width; a GrowingTable needs the width of future cells
   bool for_data = true;  // included in CSV and JSON
   bool for_people = true;
 };

@@ -159,7 +159,8 @@ class PrecisionRun {
     add("memory", compare_forward_backward_peak(golden_, peak_of(Pass::kForwardBackward)));
   }
 
-  // Peak bytes of PyTorch during the step, excluding parameters, batch and module buffers.
+  // Peak bytes of our plan for `pass`, counted as golden files count PyTorch's: live tensors and the step's constants,
+  // without parameters, batch and module buffers.
   int64_t peak_of(Pass pass) const {
     RunConfig config = config_;
     config.pass = pass;

@@ -120,7 +120,7 @@ class ModelFolder(ProgramTest):
             self.assertAlmostEqual(loss, exact, delta=0.05 * exact)
             self.assertNotEqual(loss, exact)
 
-    def test_rejects_damaged_weights_by_name(self):
+    def test_errors_name_the_damaged_file_or_tensor(self):
         folder = self.copy("llama")
         file = folder / "model.safetensors"
         content = file.read_bytes()

@@ -162,7 +162,7 @@ TEST(Records, EveryTextFormatEscapesHostileText) {
   }
 }
 
-TEST(Records, PickleUsesOnlyOpcodesOfTheViewer) {
+TEST(Records, PickleUsesOnlyOpcodesThatTheViewerReads) {
   const Json value{{"a", 1}, {"b", int64_t{0x7f} << 40U}, {"c", Json::array({"a", "a"})}, {"d", false}};
   using namespace std::string_literals;
   EXPECT_EQ(pickled(value),

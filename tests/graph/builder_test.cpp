@@ -108,7 +108,7 @@ TEST(Builder, ScopesNest) {
   EXPECT_EQ(build.graph().values.back().annotations.name, "layers.0");
 }
 
-TEST(Builder, RegionsAreLayersAndOutermostModules) {
+TEST(Builder, RegionIsTheLayerAndOutermostModule) {
   Builder build;
   ValueId x = build.source("x", floats({3}), Role::kInput);
   ValueId weight;

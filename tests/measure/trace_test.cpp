@@ -68,7 +68,7 @@ TEST(Trace, SignalBeforeTracedStepsInterruptsThePoint) {
   EXPECT_FALSE(result.record.time.empty());
 }
 
-TEST(Trace, BuffersAliveAtThePeakAddUpToIt) {
+TEST(Trace, BuffersAliveAtThePeakSumToThePeak) {
   for (const char* mode : {"eager", "compile"}) {
     const RunConfig config = test::point_of(kTiny, {{"device", "roofline:h100"}, {"mode", mode}}).config;
     const Prepared prepared = prepare(config, find_device(config), {});

@@ -105,7 +105,7 @@ TEST(Elide, PlacesAValueInOneStateOnly) {
 }
 
 // The value of the first assignment shares the storage of the state, so reading it later reads the state.
-TEST(Elide, ElidedValueReadInBetweenKeepsTheNextCopy) {
+TEST(Elide, ReadingAnElidedValueLaterKeepsTheNextCopy) {
   Step step;
   const ValueId first = mul_scalar(step.build, step.w, 2);
   const ValueId once = assign(step.build, step.w, first);

@@ -15,7 +15,7 @@ constexpr int kWays = 3;
 struct KernelDevice {
   Queue& (*queue)(int way) = nullptr;
   const char* (*name_of)(int way) = nullptr;
-  int first_again = 0;           // the first way to run again; 0 means that way 0 runs twice
+  int first_again = 0;           // first way whose result is compared with that of way 0; 0 also repeats way 0 itself
   bool is_slow = false;          // if true, kernels run with few elements only
   Backend& (*card)() = nullptr;  // a device with its own memory, which replaces the queues
 };

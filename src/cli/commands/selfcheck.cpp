@@ -55,7 +55,7 @@ std::vector<Check> timing_checks(const ResolvedPoint& point) {
                        is_right ? "" : ": other programs interrupt, or the processor's clock rate changes"),
            is_right},
           {"disturbance",
-           fmt::format("{} loops of {}: one in ten takes {:.1f} % longer or more; {:.2f} % of the time is lost",
+           fmt::format("{} loops of {}: the slowest tenth takes at least {:.1f} % longer; {:.2f} % of the time is lost",
                        loops.loops, format_seconds(loops.median.count()),
                        100 * (loops.slowest_tenth / loops.median - 1), 100 * loops.lost),
            loops.lost <= kMostLost}};
