@@ -15,7 +15,7 @@ void launch_amx_forward(const KernelCall& call);
 void launch_amx_backward(const KernelCall& call);
 int64_t amx_backward_workspace(const Signature& signature);
 
-// The same interface with AVX-512 BF16 dot products; operands must be bfloat16.
+// These use AVX-512 BF16 dot products and need bfloat16 operands.
 void launch_dot_forward(const KernelCall& call);
 void launch_dot_backward(const KernelCall& call);
 int64_t dot_backward_workspace(const Signature& signature);
