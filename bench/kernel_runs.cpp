@@ -8,7 +8,7 @@
 #include <limits>
 #include <random>
 
-#include "backend/cpu/cores.h"
+#include "base/cores.h"
 #include "base/units.h"
 #include "ops/kernels_cpu.h"
 
@@ -209,7 +209,7 @@ std::vector<KernelTimes> interleaved_times(Machine& machine, const Signature& si
 int run_benchmarks(int argc, char** argv, void (*add)(Machine&)) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
-  Machine machine(cpu::default_threads());
+  Machine machine(default_threads().threads);
   fmt::print("{}\n", machine.text());
   add(machine);
   benchmark::RunSpecifiedBenchmarks();

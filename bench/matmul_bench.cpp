@@ -5,7 +5,7 @@
 
 #include <map>
 
-#include "backend/cpu/cores.h"
+#include "base/cores.h"
 #include "kernel_runs.h"
 #include "ops/matmul/matmul.h"
 
@@ -121,7 +121,7 @@ void run_attention(int threads, int rounds, DType dtype) {
 }
 
 int run_command(const std::vector<std::string>& arguments) {
-  std::map<std::string, std::string> options{{"--threads", std::to_string(cpu::default_threads())},
+  std::map<std::string, std::string> options{{"--threads", std::to_string(default_threads().threads)},
                                              {"--rounds", "11"},
                                              {"--model", "small"},
                                              {"--dtype", "all"}};
