@@ -3,14 +3,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 #include <numeric>
 #include <set>
 
 #include "base/error.h"
 #include "base/words.h"
-#include "distribution/median.h"
 
 namespace laptime {
 namespace {
@@ -72,21 +70,6 @@ Json launch_column(const TraceLaunch& launch, std::string_view column) {
   const std::vector<std::string_view> known = launch_columns();
   throw Error::format("filter: a launch has no column {}{} (columns: {})", quote(column), did_you_mean(column, known),
                       joined(known, ", "));
-}
-
-double LaunchSum::mean() const {
-  return std::accumulate(instances.begin(), instances.end(), 0.0) / static_cast<double>(instances.size());
-}
-double LaunchSum::median() const { return laptime::median(instances); }
-double LaunchSum::min() const { return *std::ranges::min_element(instances); }
-double LaunchSum::max() const { return *std::ranges::max_element(instances); }
-
-std::optional<double> LaunchSum::std() const {
-  if (instances.size() < 2) return std::nullopt;
-  const double center = mean();
-  double squares = 0;
-  for (const double value : instances) squares += (value - center) * (value - center);
-  return std::sqrt(squares / static_cast<double>(instances.size() - 1));
 }
 
 std::optional<double> LaunchSum::of_roofline() const {

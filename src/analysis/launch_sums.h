@@ -28,11 +28,6 @@ struct LaunchSum {
   std::vector<double> instances{};  // seconds of every launch of every traced step, in order
   std::vector<double> by_step{};    // seconds in each traced step
 
-  double mean() const;
-  double median() const;
-  double min() const;
-  double max() const;
-  std::optional<double> std() const;  // of the samples; none for a single instance
   // floor / total: 1 means as fast as the machine allows, more if operands come from caches. None if unknown.
   std::optional<double> of_roofline() const;
   // "compute" or "memory": which of the two floors is higher. Empty if unknown.

@@ -125,16 +125,6 @@ std::string identity_of(const TraceBuffer& buffer) {
                      buffer.dtype);
 }
 
-// Bytes of a step's buffers by identity; buffers with equal identities are in order.
-std::map<std::string, std::vector<int64_t>> bytes_by_identity(const StepTrace& trace) {
-  std::map<std::string, std::vector<int64_t>> bytes;
-  for (size_t i = 0; i < trace.buffer_count(); ++i) {
-    const TraceBuffer buffer = trace.buffer(i);
-    bytes[identity_of(buffer)].push_back(buffer.bytes);
-  }
-  return bytes;
-}
-
 // 0, 1 or 2: the power of `ratio` (above 1) that is closest to the growth in bytes. A buffer's size may have terms of
 // two powers, as mask tables do.
 size_t nearest_power(int64_t before, int64_t after, double ratio) {
@@ -198,7 +188,9 @@ Finding memory_growth_finding(const std::string& name, const StepTrace& at_short
                                  {"from_bytes", MemoryLedger(at_shorter).planned()},
                                  {"to_context", longer},
                                  {"to_bytes", at_end.planned()}}};
-  const std::map<std::string, std::vector<int64_t>> before = bytes_by_identity(at_shorter);
+  std::map<std::string, std::vector<int64_t>> before;  // bytes of the shorter point's buffers by identity
+  for (size_t i = 0; i < at_shorter.buffer_count(); ++i)
+    before[identity_of(at_shorter.buffer(i))].push_back(at_shorter.buffer(i).bytes);
   const auto peak = static_cast<int64_t>(at_end.peak_launch());
   const double ratio = static_cast<double>(longer) / static_cast<double>(shorter);
   std::array<int64_t, 3> bytes{};  // indexed by the power of the context with which they grow

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <span>
 #include <utility>
 
 namespace laptime {
@@ -81,11 +82,9 @@ std::vector<size_t> MemoryLedger::most_held(size_t columns) const {
   for (size_t column = 0; column < columns; ++column) {
     const size_t begin = column * launches() / columns;
     const size_t end = std::max(begin + 1, (column + 1) * launches() / columns);
-    size_t most = begin;
-    for (size_t launch = begin; launch < end; ++launch) {
-      if (held(launch).total() > held(most).total()) most = launch;
-    }
-    samples.push_back(most);
+    const auto stretch = std::span(held_).subspan(begin, end - begin);
+    const auto most = std::ranges::max_element(stretch, {}, &CategoryBytes::total);
+    samples.push_back(begin + static_cast<size_t>(most - stretch.begin()));
   }
   return samples;
 }

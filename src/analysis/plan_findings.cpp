@@ -166,12 +166,9 @@ std::optional<Finding> training_time(const Record& record, const TrainingBudget&
   constexpr double kHour = 3600;
   constexpr double kJoulesOfKwh = 3.6e6;
   if (budget.price_per_hour) {
-    const double of_second = *budget.price_per_hour / kHour;
     values["price_per_hour"] = *budget.price_per_hour;
-    values["price"] = steps * step->seconds * of_second;
-    if (step->low && step->high) {
-      values["price_low"] = steps * *step->low * of_second;
-      values["price_high"] = steps * *step->high * of_second;
+    for (const auto& [price, time] : {std::pair("price", "time_s"), {"price_low", "low_s"}, {"price_high", "high_s"}}) {
+      if (values.contains(time)) values[price] = values[time].get<double>() * (*budget.price_per_hour / kHour);
     }
   }
   if (const std::optional<double> joules = joules_per_step(record)) values["kwh"] = steps * *joules / kJoulesOfKwh;

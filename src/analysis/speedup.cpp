@@ -7,6 +7,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <ranges>
 
 #include "base/json.h"
@@ -63,17 +64,10 @@ std::string plainest(const std::set<std::string>& values) {
   const auto as_number = [](const std::string& text) {
     double number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
+    const bool is_number = error == std::errc() && end == text.data() + text.size();
+    return is_number ? number : std::numeric_limits<double>::infinity();
   };
-  std::optional<double> least;
-  std::string plain = *values.begin();
-  for (const std::string& value : values) {
-    const std::optional<double> number = as_number(value);
-    if (!number || (least && *least <= *number)) continue;
-    least = number;
-    plain = value;
-  }
-  return plain;
+  return *std::ranges::min_element(values, {}, as_number);
 }
 
 const TimeStats* time_of(const Record& record, const std::map<std::string, TimeStats>& times, std::string_view phase) {

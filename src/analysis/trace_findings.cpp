@@ -65,13 +65,6 @@ void add_tracing(const StepTrace& trace, const StepTotals& totals, std::vector<F
   }
 }
 
-// Seconds in which the device is busy. Without activity records: the time of the step replayed as a graph.
-std::optional<double> busy_of(const DeviceUse& device) {
-  if (!device.busy.empty()) return median(device.busy);
-  if (!device.recorded.empty() && device.usually_recorded == 0) return median(device.recorded);
-  return std::nullopt;
-}
-
 void add_device(const StepTrace& trace, std::vector<Finding>& findings) {
   const DeviceUse& device = trace.device;
   if (trace.untraced.empty()) return;
@@ -85,9 +78,10 @@ void add_device(const StepTrace& trace, std::vector<Finding>& findings) {
          {"bandwidth_bytes_per_second", *trace.datasheet_bandwidth}});
   }
   if (device.busy.empty() && device.recorded.empty()) return;
-  const std::optional<double> busy = busy_of(device);
-  const std::optional<double> idle = busy ? std::optional(std::max(0.0, 1 - *busy / step)) : std::nullopt;
   const bool has_records = !device.busy.empty();
+  std::optional<double> idle;  // without activity records, a step replayed as a graph shows how long the device is busy
+  if (has_records || device.usually_recorded == 0)
+    idle = std::max(0.0, 1 - median(has_records ? device.busy : device.recorded) / step);
   add(findings, "device_idle", "",
       {{"share", or_null(idle)},
        {"is_launch_bound", idle ? Json(*idle >= kLaunchBound) : Json(nullptr)},
@@ -118,12 +112,20 @@ void add_communication(const StepTrace& trace, std::vector<Finding>& findings) {
        {"launches", trace.steps.front().communication.size() / 2}});
 }
 
+// Compares softmax in attention with the two products around it, in forward. Uses medians over the steps, because these
+// launches are so short that a single pause of the machine would distort a mean.
 void add_softmax(const StepTrace& trace, std::vector<Finding>& findings) {
-  const std::optional<SoftmaxAndProducts> both = softmax_and_products(trace);
-  if (!both) return;
-  Json values{{"time_ratio", both->time_ratio()}, {"flops_ratio", both->flops_ratio()}};
+  const std::vector<LaunchSum> sums = sum_launches(
+      trace, class_of, [](const TraceLaunch& launch) { return !launch.range.empty() && launch.phase == "forward"; });
+  const auto softmax = std::ranges::find(sums, kSoftmaxClass, &LaunchSum::key);
+  const auto products = std::ranges::find(sums, kProductClass, &LaunchSum::key);
+  if (trace.steps.empty() || softmax == sums.end() || products == sums.end()) return;
+  const double softmax_s = median(softmax->by_step);
+  const double products_s = median(products->by_step);
+  if (softmax_s <= 0 || products_s <= 0) return;
+  Json values{{"time_ratio", softmax_s / products_s}, {"flops_ratio", softmax->flops / products->flops}};
   for (const auto& [name, sum] :
-       {std::pair<std::string, const LaunchSum&>{"softmax", both->softmax}, {"products", both->products}}) {
+       {std::pair<std::string, const LaunchSum&>{"softmax", *softmax}, {"products", *products}}) {
     values[name + "_s"] = median(sum.by_step);
     values[name + "_flops"] = sum.flops;
     values[name + "_bytes"] = static_cast<int64_t>(sum.bytes);
@@ -165,23 +167,6 @@ std::optional<PassBound> bound_of_pass(const StepTrace& trace) {
     (sum.bound() == "compute" ? bound.arithmetic : bound.memory) += sum.floor;
   }
   return bound.seconds() > 0 ? std::optional(bound) : std::nullopt;
-}
-
-double SoftmaxAndProducts::time_ratio() const { return median(softmax.by_step) / median(products.by_step); }
-
-std::optional<SoftmaxAndProducts> softmax_and_products(const StepTrace& trace) {
-  const auto in_attention = [](const TraceLaunch& launch) {
-    return !launch.range.empty() && launch.phase == "forward";
-  };
-  SoftmaxAndProducts both;
-  for (LaunchSum& sum : sum_launches(trace, class_of, in_attention)) {
-    if (sum.key == kSoftmaxClass)
-      both.softmax = std::move(sum);
-    else if (sum.key == kProductClass)
-      both.products = std::move(sum);
-  }
-  const auto takes_time = [](const LaunchSum& sum) { return !sum.by_step.empty() && median(sum.by_step) > 0; };
-  return takes_time(both.softmax) && takes_time(both.products) ? std::optional(both) : std::nullopt;
 }
 
 std::vector<Finding> trace_findings(const Record& record, const StepTrace& trace) {

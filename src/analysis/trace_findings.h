@@ -40,18 +40,6 @@ struct PassBound {
 // None if the machine's rates are unknown.
 std::optional<PassBound> bound_of_pass(const StepTrace& trace);
 
-// Softmax in attention and the two products around it, in forward.
-struct SoftmaxAndProducts {
-  LaunchSum softmax, products;
-
-  // Uses medians over the steps, because these launches are so short that a single pause of the machine would distort a
-  // mean.
-  double time_ratio() const;
-  double flops_ratio() const { return softmax.flops / products.flops; }
-};
-// None if the trace cannot separate them.
-std::optional<SoftmaxAndProducts> softmax_and_products(const StepTrace& trace);
-
 // The kernel that takes the most time in a pass: kernel, total_s, share, calls, products_share, products_calls. The
 // subject is `pass`. None for a trace without launches.
 std::optional<Finding> top_kernel(const std::string& pass, const StepTrace& trace);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <utility>
 
 #include "report/words.h"
@@ -99,22 +100,20 @@ Json json_of(const PointAnswer& answer) {
 
 std::string csv_of(const std::vector<PointAnswer>& answers) {
   Table all{.columns = columns_from("<name; <table")};
+  std::map<std::string, size_t> places;  // of the other columns, by key
   for (const PointAnswer& answer : answers) {
     for (const AnswerPart& part : answer.parts) {
       if (!part.for_data) continue;
-      std::vector<size_t> places;
       for (const TableColumn& column : part.table.columns) {
-        const auto known = std::find_if(all.columns.begin() + 2, all.columns.end(),
-                                        [&](const TableColumn& one) { return one.key == column.key; });
-        places.push_back(static_cast<size_t>(known - all.columns.begin()));
-        if (known == all.columns.end() && column.for_data) all.columns.push_back(column);
+        if (column.for_data && places.emplace(column.key, all.columns.size()).second) all.columns.push_back(column);
       }
       for (const TableRow& row : part.table.rows) {
         std::vector<TableCell> cells(all.columns.size());
         cells[0] = answer.name;
         cells[1] = part.table.name;
         for (size_t i = 0; i < row.cells.size(); ++i) {
-          if (part.table.columns[i].for_data) cells[places[i]] = row.cells[i].value;
+          const TableColumn& column = part.table.columns[i];
+          if (column.for_data) cells[places.at(column.key)] = row.cells[i].value;
         }
         all.add(std::move(cells));
       }

@@ -37,8 +37,7 @@ std::string composites_text(const Explanation& explanation, size_t width) {
   std::vector<Cells> rows;
   for (const CompositeUse& use : explanation.composites)
     rows.push_back({use.op, use.whole ? "whole" : "lowered", use.reason});
-  return fmt::format("composites, with recompute {}\n{}", explanation.recompute,
-                     aligned(rows, {false, false, false}, kIndent, width));
+  return fmt::format("composites, with recompute {}\n{}", explanation.recompute, aligned(rows, {}, kIndent, width));
 }
 
 std::string reason_chosen(const std::string& by) {

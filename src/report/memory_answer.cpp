@@ -21,7 +21,6 @@ constexpr size_t kNamedShares = 4;
 constexpr size_t kWidthWithoutTerminal = 100;
 constexpr size_t kLeastColumns = 20;
 
-// Draws the memory held during a step as bars that are `rows` lines high.
 struct Picture {
   const MemoryLedger& ledger;
   const TextStyle& style;

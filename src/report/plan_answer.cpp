@@ -140,8 +140,7 @@ void draw_curve(const std::vector<PlanRow>& rows, PointAnswer& answer) {
     const std::optional<double> seconds = predicted_seconds(point.record, pass_name(point.record));
     bars.push_back({name, brief_bytes(bytes), static_cast<double>(bytes), seconds ? brief_seconds(*seconds) : ""});
   }
-  const auto fits = [](const PlanRow& row) { return row.point.record.status == Status::kOk; };
-  const auto first = std::ranges::find_if(rows, fits);
+  const auto first = std::ranges::find(rows, Status::kOk, [](const PlanRow& row) { return row.point.record.status; });
   if (first != rows.begin() && first != rows.end()) answer.say(fmt::format("first point that fits: {}", first->name));
   answer.draw([bars](const TextStyle& style) { return bars_text(bars, kWidest, style); });
 }

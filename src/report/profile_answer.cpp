@@ -37,13 +37,6 @@ std::vector<Bar> bars_of(const std::vector<Finding>& findings) {
   return phases.size() > 1 ? phases : classes;
 }
 
-bool selects_none(const StepTrace& trace, const LaunchTest& test) {
-  for (size_t i = 0; i < trace.launch_count(); ++i) {
-    if (test == nullptr || test(trace.launch(i))) return false;
-  }
-  return trace.launch_count() > 0;
-}
-
 // "no launch matches 'class = matmull'; values of class here: matmul, softmax".
 std::string no_launch_line(const StepTrace& trace, const ProfileQuery& query) {
   constexpr size_t kMost = 12;
@@ -51,10 +44,9 @@ std::string no_launch_line(const StepTrace& trace, const ProfileQuery& query) {
   const std::set<std::string> columns(query.selection_columns.begin(), query.selection_columns.end());
   for (const std::string& column : columns) {
     std::vector<std::string> values;
-    for (size_t i = 0; i < trace.launch_count(); ++i) {
-      const std::string value = plain_text(launch_column(trace.launch(i), column));
-      const bool is_new = std::ranges::find(values, value) == values.end();
-      if (!value.empty() && value != "null" && is_new) values.push_back(value);
+    const auto value_of = [&](const TraceLaunch& launch) { return plain_text(launch_column(launch, column)); };
+    for (const LaunchSum& sum : sum_launches(trace, value_of)) {
+      if (!sum.key.empty() && sum.key != "null") values.push_back(sum.key);
     }
     const size_t more = values.size() - std::min(values.size(), kMost);
     values.resize(values.size() - more);
@@ -153,7 +145,7 @@ PointAnswer profile_answer(const Record& record, const StepTrace& trace, const P
   PointAnswer answer = answer_about(record);
   answer.findings = trace_findings(record, trace);
   const std::vector<Finding>& findings = answer.findings;
-  const bool is_empty = selects_none(trace, query.test);
+  const bool is_empty = trace.launch_count() > 0 && sum_launches(trace, phase_of, query.test).empty();
   if (is_empty) answer.say(no_launch_line(trace, query));
   if (query.view == ProfileView::kAttention && !is_empty) answer.say(words_of(findings, "softmax_against_products"));
   answer.say(profile_headline(findings));

@@ -194,28 +194,6 @@ struct Rows {
   }
 };
 
-// The fastest row of a table whose rows all compare with one baseline.
-class FastestRow {
- public:
-  void add(const Record& record, const Speedups& speedups, const Heading& heading) {
-    baselines_ += speedups.is_baseline(record) ? 1 : 0;
-    const std::optional<Speedup> speedup = speedups.speedup(record, "");
-    if (!speedup || (best_ && best_->value >= speedup->value)) return;
-    best_ = speedup;
-    name_ = heading.short_name(record);
-  }
-  // Empty if the row has no distinct name; a step compared with itself is never the fastest.
-  std::string line() const {
-    const bool is_known = baselines_ == 1 && best_ && best_->interval.low > 1;
-    return is_known ? fmt::format("fastest: {}, {}", name_, speedup_text(best_)) : "";
-  }
-
- private:
-  size_t baselines_ = 0;
-  std::optional<Speedup> best_;
-  std::string name_;
-};
-
 }  // namespace
 
 struct TableStream::State : Rows {
@@ -223,7 +201,9 @@ struct TableStream::State : Rows {
   std::optional<GrowingTable> rows;
   std::optional<AttentionTable> attention;
   bool is_point = false;  // a single record shown in sentences
-  FastestRow fastest;
+  size_t baselines = 0;
+  std::optional<Speedup> best;      // of the fastest row
+  std::string fastest;              // its name
   std::optional<Record> too_large;  // the smallest point that is out of memory
   std::string run;                  // run of the previous row
 
@@ -261,6 +241,15 @@ struct TableStream::State : Rows {
     return text;
   }
 
+  void compare(const Record& record) {
+    if (speedups() == nullptr) return;
+    baselines += speedups()->is_baseline(record) ? 1 : 0;
+    const std::optional<Speedup> speedup = speedups()->speedup(record, "");
+    if (!speedup || (best && best->value >= speedup->value)) return;
+    best = speedup;
+    fastest = heading.short_name(record);
+  }
+
   std::string add(const Record& record) {
     add_baseline(columns, record);
     note(record);
@@ -269,7 +258,7 @@ struct TableStream::State : Rows {
     const bool is_stored = style.stored_runs != nullptr && style.stored_runs->contains(record.run);
     if (is_point) return point_text(record, heading, style, style.quiet, is_stored, style.mfu) + details(record);
     TableRow row = row_of(record);
-    if (speedups() != nullptr) fastest.add(record, *speedups(), heading);
+    compare(record);
     std::vector<std::string> remarks{row.remark};
     if (is_stored) remarks.emplace_back("from the store");
     if (is_predicted(record) && heading.some_measured()) remarks.emplace_back("predicted");
@@ -288,7 +277,8 @@ struct TableStream::State : Rows {
     std::vector<std::string> lines;
     if (style.quiet || !first) return lines;
     if (!is_point) {
-      if (find("speedup") != nullptr) lines.push_back(fastest.line());
+      if (find("speedup") != nullptr && baselines == 1 && best && best->interval.low > 1)
+        lines.push_back(fmt::format("fastest: {}, {}", fastest, speedup_text(best)));
       lines.push_back(shared_line());
     }
     if (style.verbose) {

@@ -158,7 +158,7 @@ TEST_F(TraceFindings, ComparesSoftmaxByMedians) {
   const TracedStep step = trace_.steps.front();
   trace_.steps.assign(6, step);
   trace_.steps[3].launches[1] = 50'000;  // one disturbance
-  EXPECT_NEAR(softmax_and_products(trace_)->time_ratio(), 1.0 / 6, 1e-12);
+  EXPECT_NEAR(one("softmax_against_products").number("time_ratio"), 1.0 / 6, 1e-12);
 }
 
 TEST_F(TraceFindings, TopKernelHasItsShareAndCalls) {
