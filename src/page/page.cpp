@@ -315,7 +315,7 @@ Json answers_json(const PagePoints& points) {
 
 }  // namespace
 
-std::string page_data(const PageInput& input) {
+Json page_data(const PageInput& input) {
   const PagePoints points(input);
   const auto count = std::ranges::count_if(points.all(), [](const PagePoint& point) { return point.trace != nullptr; });
   const size_t columns =
@@ -332,21 +332,20 @@ std::string page_data(const PageInput& input) {
     }
     records.push_back(std::move(json));
   }
-  return harmless_in_html(
-      {{"title", page_title(points)},
-       {"headline", page_headline(points)},
-       {"doubt", page_doubt(points)},
-       {"selected", points.headline()},
-       {"axes", axes_json(points)},
-       {"groups", groups_json(points)},
-       {"points", std::move(records)},
-       {"traces", std::move(traces)},
-       {"verdicts", verdicts_json(points)},
-       {"answers", answers_json(points)},
-       {"published", published_json(points)},
-       {"program", input.records.back().binary.version + " " + input.records.back().binary.commit}});
+  return {{"title", page_title(points)},
+          {"headline", page_headline(points)},
+          {"doubt", page_doubt(points)},
+          {"selected", points.headline()},
+          {"axes", axes_json(points)},
+          {"groups", groups_json(points)},
+          {"points", std::move(records)},
+          {"traces", std::move(traces)},
+          {"verdicts", verdicts_json(points)},
+          {"answers", answers_json(points)},
+          {"published", published_json(points)},
+          {"program", input.records.back().binary.version + " " + input.records.back().binary.commit}};
 }
 
-std::string page_html(const PageInput& input) { return filled_page("page.html", page_data(input)); }
+std::string page_html(const PageInput& input) { return filled_page("page.js", page_data(input)); }
 
 }  // namespace laptime
