@@ -97,8 +97,17 @@ std::span<const Command* const> commands();  // in the order in which help lists
 // Splits the words after the name of a command. Does not check values and never throws.
 CommandWords split_words(const Command& command, const std::vector<std::string>& words);
 
-// `words` are those after the program's name. Parses everything, including the file given by --config; help and version
-// are actions too. Throws Error for an unknown command or option, with the nearest known word, and for invalid values.
+struct Request {
+  const Command* command = nullptr;
+  CommandWords words{};
+  std::string text{};  // help or version text, if that was requested instead of a command
+};
+
+// `words` are those after the program's name; their values are not checked yet. Throws Error for an unknown command or
+// option, and suggests the nearest known word.
+Request parse_request(const std::vector<std::string>& words);
+
+// Parses everything, including the file given by --config. Throws Error like `parse_request`, and for invalid values.
 CommandAction parse_arguments(const std::vector<std::string>& words);
 
 // Runs the command given by the words after the program's name. Prints an error as a single message on standard error.

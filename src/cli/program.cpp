@@ -149,24 +149,24 @@ CommandWords split_words(const Command& command, const std::vector<std::string>&
   return found;
 }
 
-CommandAction parse_arguments(const std::vector<std::string>& words) {
-  const auto help_of = [](const Command& command) { return printing(command_help(command, help_width())); };
-  if (words.empty() || words[0] == "--help" || words[0] == "-h" || (words[0] == kHelp && words.size() == 1))
-    return printing(program_help(help_width()));
-  if (words[0] == "--version" || words[0] == "-V") return printing(version_text());
+Request parse_request(const std::vector<std::string>& words) {
+  if (words.empty() || words[0] == "--help" || words[0] == "-h" || (words[0] == kHelp && words.size() == 1)) {
+    return {.text = program_help(help_width())};
+  }
+  if (words[0] == "--version" || words[0] == "-V") return {.text = version_text()};
   const bool asks_help = words[0] == kHelp;
   const std::string& name = words[asks_help ? 1 : 0];
   std::vector<std::string_view> names{kHelp};
   for (const Command* const command : commands()) {
     names.push_back(command->name);
     if (command->name != name) continue;
-    if (asks_help) return help_of(*command);
-    const CommandWords own_words = split_words(*command, {words.begin() + 1, words.end()});
+    if (asks_help) return {.text = command_help(*command, help_width())};
+    CommandWords own_words = split_words(*command, {words.begin() + 1, words.end()});
     if (!own_words.problem.empty()) throw Error(own_words.problem);
     check_options(*command, own_words);
-    if (own_words.help) return help_of(*command);
+    if (own_words.help) return {.text = command_help(*command, help_width())};
     if (takes_options_alone(*command)) reject_positionals(own_words);
-    return command->parse(own_words);
+    return {.command = command, .words = std::move(own_words)};
   }
   if (looks_like_option(name)) {
     throw Error::format(
@@ -174,6 +174,11 @@ CommandAction parse_arguments(const std::vector<std::string>& words) {
         quote(name));
   }
   reject_word("laptime", "command", name, names);
+}
+
+CommandAction parse_arguments(const std::vector<std::string>& words) {
+  Request request = parse_request(words);
+  return request.command != nullptr ? request.command->parse(request.words) : printing(std::move(request.text));
 }
 
 ExitCode run_program(const std::vector<std::string>& words) {
