@@ -40,7 +40,7 @@ using namespace std::string_view_literals;
 constexpr std::array kFiles{
 ")
 foreach(file third_party/echarts/echarts.min.js src/page/page.html src/page/page.css src/page/charts.js
-             src/page/tables.js src/page/look.js src/page/page.js src/page/published.html src/page/published.js)
+             src/page/tables.js src/page/look.js src/page/page.js src/page/published.js)
   laptime_literal_of(${CMAKE_SOURCE_DIR}/${file} literal)
   file(SHA256 ${CMAKE_SOURCE_DIR}/${file} digest)
   get_filename_component(name ${file} NAME)

@@ -278,7 +278,7 @@ std::vector<Record> planned_records(const std::vector<ResolvedPoint>& points) {
 }
 
 ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOptions& options, PointOutput& output) {
-  const bool announces = !output.is_announced();
+  const bool announces = !output.is_announced;
   // Points that run elsewhere are not planned: nothing is known of their machines.
   const std::vector<ExpectedPoint> expected = options.launcher
                                                   ? std::vector<ExpectedPoint>(points.size())
@@ -315,7 +315,7 @@ ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOption
     print_message(fmt::format("{} of {} records are not in the store", outcome.lost, watcher.finished()));
   if (outcome.interrupted) {
     print_message(fmt::format("interrupted: {}{}{}", watcher.account(), kept_in(options, outcome, watcher.finished()),
-                              options.store && !output.is_announced() ? "; continue with --resume" : ""));
+                              options.store && !output.is_announced ? "; continue with --resume" : ""));
     return ExitCode::kInterrupted;
   }
   return outcome.failed || outcome.lost > 0 ? ExitCode::kFailed : ExitCode::kOk;

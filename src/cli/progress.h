@@ -99,19 +99,12 @@ size_t plan_each(const std::vector<ResolvedPoint>& points, const Plan& plan, con
 ExitCode planning_exit(size_t planned, size_t points);  // prints a message if the user asked to stop
 
 // Receives the results of the points of a command.
-class PointOutput {
- public:
-  PointOutput() = default;
-  PointOutput(const PointOutput&) = delete;
-  PointOutput& operator=(const PointOutput&) = delete;
-  virtual ~PointOutput() = default;
-
-  virtual void add(const PointResult& result) = 0;     // throws OutputLost
-  virtual void finish() {}                             // called after the last point; throws OutputLost
-  virtual bool has_enough() const { return false; }    // called before each point; true skips the remaining points
-  virtual bool is_announced() const { return false; }  // true if the command itself announces what will run
-
-  std::set<std::string> stored_runs;  // runs whose records come from the store; a run is added before its record
+struct PointOutput {
+  std::function<void(const PointResult& result)> add{};     // throws OutputLost
+  std::function<void()> finish = [] {};                     // called after the last point; throws OutputLost
+  std::function<bool()> has_enough = [] { return false; };  // called before each point; true skips the remaining ones
+  bool is_announced = false;                                // true if the command itself announces what will run
+  std::set<std::string> stored_runs{};  // runs whose records come from the store; a run is added before its record
 };
 
 // The store of a command that runs points; none if records are not kept.

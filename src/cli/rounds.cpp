@@ -28,16 +28,6 @@ constexpr int64_t kMostPlannedRounds = 200;
 
 bool gives_steps(const ResolvedPoint& point) { return point.config.warmup || point.config.steps; }
 
-class TrialRuns : public PointOutput {
- public:
-  void add(const PointResult& result) override { records_.push_back(result.record); }
-  bool is_announced() const override { return true; }
-  const std::vector<Record>& records() const { return records_; }
-
- private:
-  std::vector<Record> records_;
-};
-
 // The processes to run, and the number of steps in each.
 struct Processes {
   std::vector<size_t> sides;  // sides in running order; 0 for A
@@ -77,42 +67,6 @@ std::string failure_text(const std::string& side, const Record& record) {
   return fmt::format("{}: {}: {}", side, name_of(record.status), record.reason);
 }
 
-class FoundRounds : public PointOutput {
- public:
-  // `sides`: the processes in running order; 0 for A.
-  FoundRounds(const RoundsRequest& request, const std::vector<size_t>& sides) : request_(request), sides_(sides) {}
-
-  void add(const PointResult& result) override {
-    const size_t side = sides_.at(seen_);
-    if (result.record.status != Status::kOk) {
-      found_.failure = failure_text(side == 0 ? "A" : "B", result.record);
-      return;
-    }
-    (side == 0 ? round_.a : round_.b) = round_figures(result.record, result.trace);
-    if (++seen_ % 2 == 0) found_.rounds.push_back(std::exchange(round_, {}));
-  }
-  bool has_enough() const override {
-    if (!found_.failure.empty()) return true;
-    if (seen_ % 2 != 0 || static_cast<int64_t>(found_.rounds.size()) < kFewestRounds) return false;
-    return 2 * ratio_of(found_.rounds).half_width() <= request_.margin || host_now() - start_ > request_.budget;
-  }
-  bool is_announced() const override { return true; }
-
-  Rounds take(ExitCode code) {
-    found_.elapsed = host_now() - start_;
-    found_.code = code == ExitCode::kOk && !found_.failure.empty() ? ExitCode::kFailed : code;
-    return std::move(found_);
-  }
-
- private:
-  const RoundsRequest& request_;
-  const std::vector<size_t>& sides_;
-  Seconds start_ = host_now();
-  size_t seen_ = 0;
-  ComparedRound round_;
-  Rounds found_;
-};
-
 // Has `program` measure the point once.
 Record measured_by(const std::string& program, const RoundsRequest& request, int64_t warmup, int64_t steps,
                    StopSignals& signals) {
@@ -124,7 +78,7 @@ Record measured_by(const std::string& program, const RoundsRequest& request, int
   return record_of_program(words, 2 * Seconds{request.a.config.timeout}, signals);
 }
 
-ExitCode run_programs(const RoundsRequest& request, const Processes& processes, PointOutput& output) {
+ExitCode run_programs(const RoundsRequest& request, const Processes& processes, const PointOutput& output) {
   StopSignals signals;
   ProgressLine line(standard_error());
   const Seconds begun = host_now();
@@ -165,17 +119,38 @@ ExitCode run(const RoundsRequest& request, const Processes& processes, PointOutp
 Rounds measure_rounds(const RoundsRequest& request) {
   print_message(fmt::format("A: {}; B: {}: one trial run each, then at least {} rounds", request.names.a,
                             request.names.b, kFewestRounds));
-  TrialRuns trials;
-  const ExitCode tried = run(request, {.sides = {0, 1}, .warmup = kLookWarmup, .steps = kLookSteps}, trials);
-  for (size_t i = 0; i < trials.records().size(); ++i) {
-    const Record& record = trials.records()[i];
-    if (record.status != Status::kOk || record.main_time() == nullptr)
-      return {ExitCode::kFailed, {}, {}, failure_text(i == 0 ? request.names.a : request.names.b, record)};
+  std::vector<Record> trials;
+  PointOutput kept{.add = [&](const PointResult& result) { trials.push_back(result.record); }, .is_announced = true};
+  const ExitCode tried = run(request, {.sides = {0, 1}, .warmup = kLookWarmup, .steps = kLookSteps}, kept);
+  for (size_t i = 0; i < trials.size(); ++i) {
+    if (trials[i].status != Status::kOk || trials[i].main_time() == nullptr)
+      return {ExitCode::kFailed, {}, {}, failure_text(i == 0 ? request.names.a : request.names.b, trials[i])};
   }
   if (tried != ExitCode::kOk) return {tried, {}, {}, {}};
-  const Processes processes = plan_rounds(request, trials.records());
-  FoundRounds found(request, processes.sides);
-  return found.take(run(request, processes, found));
+  const Processes processes = plan_rounds(request, trials);
+  const Seconds start = host_now();
+  Rounds found;
+  ComparedRound round;
+  size_t seen = 0;  // processes
+  PointOutput output{.is_announced = true};
+  output.add = [&](const PointResult& result) {
+    const bool is_a = processes.sides.at(seen) == 0;
+    if (result.record.status != Status::kOk) {
+      found.failure = failure_text(is_a ? "A" : "B", result.record);
+      return;
+    }
+    (is_a ? round.a : round.b) = round_figures(result.record, result.trace);
+    if (++seen % 2 == 0) found.rounds.push_back(std::exchange(round, {}));
+  };
+  output.has_enough = [&] {
+    if (!found.failure.empty()) return true;
+    if (seen % 2 != 0 || std::ssize(found.rounds) < kFewestRounds) return false;
+    return 2 * ratio_of(found.rounds).half_width() <= request.margin || host_now() - start > request.budget;
+  };
+  found.code = run(request, processes, output);
+  found.elapsed = host_now() - start;
+  if (found.code == ExitCode::kOk && !found.failure.empty()) found.code = ExitCode::kFailed;
+  return found;
 }
 
 }  // namespace laptime

@@ -1,7 +1,7 @@
 // Writes Python's pickle format (protocol 2), using only opcodes that the page pytorch.org/memory_viz reads.
 #include <functional>
 #include <map>
-#include <string_view>
+#include <string>
 #include <utility>
 
 #include "base/json.h"
@@ -31,7 +31,10 @@ class Pickler {
       bytes_ += "}(";  // EMPTY_DICT, MARK
       for (const auto& [key, member] : value.items()) {
         write_text(key);
-        key == "frames" && !member.empty() ? write_shared(member) : write(member);
+        if (key == "frames" && !member.empty())
+          write_once(member.dump(), [&] { write_list(member); });
+        else
+          write(member);
       }
       bytes_ += 'u';  // SETITEMS
     } else {
@@ -50,11 +53,11 @@ class Pickler {
 
   // Escapes control bytes.
   void write_text(const std::string& raw) {
-    if (write_reference(raw)) return;
-    const std::string text = printable(raw);
-    write_number('X', text.size(), 4);  // BINUNICODE
-    bytes_ += text;
-    remember(raw);
+    write_once(raw, [&] {
+      const std::string text = printable(raw);
+      write_number('X', text.size(), 4);  // BINUNICODE
+      bytes_ += text;
+    });
   }
 
   // A list of two integers becomes a tuple.
@@ -73,14 +76,6 @@ class Pickler {
     }
   }
 
-  // A list that was already written becomes a reference, like every string.
-  void write_shared(const Json& list) {
-    const std::string text = list.dump();
-    if (write_reference(text)) return;
-    write_list(list);
-    remember(text);
-  }
-
   void write_number(char opcode, uint64_t value, int bytes) {
     bytes_ += opcode;
     for (int i = 0; i < bytes; ++i) bytes_ += static_cast<char>(value >> (8 * i) & 0xffU);  // little-endian
@@ -90,20 +85,17 @@ class Pickler {
     place < 0x100 ? write_number(opcode, place, 1) : write_number(long_opcode, place, 4);
   }
 
-  void remember(const std::string& value) {
-    const size_t place = places_.size();
-    write_place(place, 'q', 'r');  // BINPUT, LONG_BINPUT
-    places_.emplace(value, place);
-  }
-
-  bool write_reference(std::string_view value) {
+  // Writes a value, or a reference if it was written before.
+  void write_once(const std::string& value, const std::function<void()>& write_first) {
     const auto known = places_.find(value);
-    if (known != places_.end()) write_place(known->second, 'h', 'j');  // BINGET, LONG_BINGET
-    return known != places_.end();
+    if (known != places_.end()) return write_place(known->second, 'h', 'j');  // BINGET, LONG_BINGET
+    write_first();
+    write_place(places_.size(), 'q', 'r');  // BINPUT, LONG_BINPUT
+    places_.emplace(value, places_.size());
   }
 
   std::string bytes_;
-  std::map<std::string, size_t, std::less<>> places_;
+  std::map<std::string, size_t> places_;
 };
 
 }  // namespace

@@ -367,11 +367,9 @@ const charts = (() => {
   const SERIES = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee", "#aa3377", "#bb7733", "#888888"];
   const SYMBOLS = ["circle", "triangle", "rect", "diamond"];
 
-  // Predicted against published values of data.points[kind], both on logarithmic axes, a series for each value of `key`;
-  // the lines are equality and a factor of 1.25 either way.
-  function scatter(data, { kind, key, format, base }, look) {
-    const points = data.points.filter((one) => one.kind === kind);
-    if (!points.length) return null;
+  // Predicted against published values, both on logarithmic axes, a series for each value of `key`; the lines are
+  // equality and a factor of 1.25 either way.
+  function scatter({ points, key, format, base }, look) {
     const [low, high] = powers(points.flatMap(({ published, predicted }) => [published, predicted]), base);
     const names = [...new Set(points.map((one) => one[key]))].sort();
     const axis = { ...axisOf(look), type: "log", logBase: base, min: low, max: high, nameLocation: "middle",
@@ -380,11 +378,12 @@ const charts = (() => {
       type: "line", silent: true, symbol: "none", tooltip: { show: false }, lineStyle: { color: look.muted, width: 1, type },
       data: [[Math.max(low, low / factor), Math.max(low, low * factor)], [Math.min(high, high / factor), Math.min(high, high * factor)]],
     });
+    const narrow = look.width < 640;
+    const shared = frame(look, names, { left: 26, right: 18, top: narrow ? 52 : 68, bottom: 30 });
     return {
-      ...common(look),
-      grid: { left: 26, right: 18, top: look.width < 640 ? 52 : 68, bottom: 30, outerBoundsMode: "same", outerBoundsContain: "axisLabel" },
-      legend: { ...legendOf(look, names), type: look.width < 640 ? "scroll" : "plain", top: 0, left: 0 },
-      tooltip: { ...common(look).tooltip, trigger: "item",
+      ...shared,
+      legend: { ...shared.legend, type: narrow ? "scroll" : "plain" },
+      tooltip: { ...shared.tooltip, trigger: "item",
         formatter: ({ data: { of } }) => of && [of.model, `${of.machine}, ${of.program}`, of.quantity, `published  ${format(of.published)}`,
           `predicted  ${format(of.predicted)}  ${of.error >= 0 ? "+" : ""}${(100 * of.error).toFixed(1)} %`, of.source].map((text) => cut(text, 90)).join("\n") },
       xAxis: { ...axis, name: "published", nameGap: 24 }, yAxis: { ...axis, name: "predicted", nameGap: 46 },

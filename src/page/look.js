@@ -3,7 +3,7 @@
 const looks = (() => {
   const PAPER = 690; // pixel width of a printed page
   const root = document.documentElement;
-  const at = (id) => document.getElementById(id);
+  const { at } = tables;
   const prefersDark = matchMedia("(prefers-color-scheme: dark)");
   let printing = false;
   let patterns = false;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <set>
 
+#include "analysis/finding.h"
 #include "analysis/memory_tensors.h"
 #include "base/json.h"
 #include "distribution/verdict.h"
@@ -37,11 +38,6 @@ Json number(double value) {
 
 Json number(const std::optional<double>& value) { return value ? number(*value) : Json(nullptr); }
 
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
-
 Json numbers(const std::vector<double>& values) {
   Json json = Json::array();
   for (const double value : values) json.push_back(number(value));
@@ -60,7 +56,7 @@ Json time_json(const Record& record, const TimeStats& time) {
 // The point's values on the axes of the page.
 Json values_json(const PagePoints& points, const PagePoint& point) {
   Json values = Json::object();
-  for (const PageAxis& axis : points.axes()) {
+  for (const PageAxis& axis : points.axes) {
     if (const auto value = point.values.find(axis.key); value != point.values.end()) values[axis.key] = value->second;
   }
   return values;
@@ -130,16 +126,15 @@ Json memory_json(const TraceSums& sums, size_t columns) {
 // The kernels of a trace; kernels of a phase and class that take less than half a percent of the step share a row.
 Json kernels_json(const TraceSums& sums) {
   constexpr double kSmall = 0.005;
-  std::vector<std::pair<KernelOfPhase, size_t>> rows;  // a row, and the number of kernels that share it
+  std::vector<std::pair<LaunchSum, size_t>> rows;  // a row, and the number of kernels that share it
   bool is_last_small = false;
-  for (const KernelOfPhase& kernel : sums.kernels) {
-    const bool is_small = kernel.seconds < kSmall * sums.step;
-    if (is_small && is_last_small && kernel.phase == rows.back().first.phase &&
-        kernel.work_class == rows.back().first.work_class) {
+  for (const LaunchSum& kernel : sums.kernels) {
+    const bool is_small = kernel.total < kSmall * sums.step;
+    if (is_small && is_last_small && class_key(kernel.first) == class_key(rows.back().first.first)) {
       auto& [shared, count] = rows.back();
-      shared.kernel = fmt::format("{} more", ++count);
+      shared.key = fmt::format("{} more", ++count);
       shared.calls += kernel.calls;
-      shared.seconds += kernel.seconds;
+      shared.total += kernel.total;
       shared.floor += kernel.floor;
     } else {
       rows.emplace_back(kernel, 1);
@@ -148,15 +143,14 @@ Json kernels_json(const TraceSums& sums) {
   }
   Json kernels = Json::array();
   for (const auto& [kernel, count] : rows) {
-    const bool has_bound = kernel.floor > 0 && kernel.seconds > 0;
-    kernels.push_back({{"phase", kernel.phase},
-                       {"class", kernel.work_class},
-                       {"kernel", kernel.kernel},
+    kernels.push_back({{"phase", kernel.first.phase},
+                       {"class", kernel.first.work_class},
+                       {"kernel", kernel.key},
                        {"calls", kernel.calls},
-                       {"seconds_s", number(kernel.seconds)},
-                       {"share", number(kernel.seconds / sums.step)},
-                       {"of_bound", has_bound ? number(kernel.floor / kernel.seconds) : Json(nullptr)},
-                       {"bound", kernel.bound},
+                       {"seconds_s", number(kernel.total)},
+                       {"share", number(kernel.total / sums.step)},
+                       {"of_bound", number(kernel.of_roofline())},
+                       {"bound", kernel.bound()},
                        {"kernels", count}});
   }
   return kernels;
@@ -246,7 +240,7 @@ Json trace_json(const TraceSums& sums, size_t columns) {
 Json published_json(const PagePoints& points) {
   Json rows = Json::array();
   std::set<const PublishedFigure*> known;
-  for (const PageGroup& group : points.groups()) {
+  for (const PageGroup& group : points.groups) {
     if (!group.fastest || !group.is_one_work) continue;
     const PagePoint& point = points[*group.fastest];
     for (const PublishedFigure* const figure : published_times_of(*point.record)) {
@@ -269,14 +263,14 @@ Json published_json(const PagePoints& points) {
 
 Json axes_json(const PagePoints& points) {
   Json axes = Json::array();
-  for (const PageAxis& axis : points.axes())
+  for (const PageAxis& axis : points.axes)
     axes.push_back({{"key", axis.key}, {"title", axis.title}, {"values", axis.values}});
   return axes;
 }
 
 Json groups_json(const PagePoints& points) {
   Json groups = Json::array();
-  for (const PageGroup& group : points.groups()) {
+  for (const PageGroup& group : points.groups) {
     groups.push_back({{"points", group.points},
                       {"is_one_work", group.is_one_work},
                       {"base", or_null(group.base)},
@@ -289,7 +283,7 @@ Json groups_json(const PagePoints& points) {
 Json verdicts_json(const PagePoints& points) {
   Json verdicts = Json::object();
   for (const StabilityWord& word : stability_words()) {
-    if (std::ranges::any_of(points.all(),
+    if (std::ranges::any_of(points.all,
                             [&](const PagePoint& point) { return point.record->verdict.rating == word.name; }))
       verdicts[std::string(word.name)] = word.meaning;
   }
@@ -298,9 +292,9 @@ Json verdicts_json(const PagePoints& points) {
 
 Json answers_json(const PagePoints& points) {
   // The point that the page opens with comes first, followed by those with the same work.
-  const PagePoint* const headline = &points[points.headline()];
+  const PagePoint* const headline = &points[points.headline];
   std::vector<const PagePoint*> order;
-  for (const PagePoint& point : points.all()) order.push_back(&point);
+  for (const PagePoint& point : points.all) order.push_back(&point);
   std::ranges::stable_sort(order, {}, [&](const PagePoint* one) {
     return one == headline ? 0 : one->group == headline->group ? 1 : 2;
   });
@@ -315,38 +309,37 @@ Json answers_json(const PagePoints& points) {
 
 }  // namespace
 
-std::string page_data(const PageInput& input) {
+Json page_data(const PageInput& input) {
   const PagePoints points(input);
-  const auto count = std::ranges::count_if(points.all(), [](const PagePoint& point) { return point.trace != nullptr; });
+  const auto count = std::ranges::count_if(points.all, [](const PagePoint& point) { return point.trace != nullptr; });
   const size_t columns =
       std::clamp(kAllColumns / std::max<size_t>(1, static_cast<size_t>(count)), kFewestColumns, kMostColumns);
   Json records = Json::array();
   Json traces = Json::array();
-  for (const PagePoint& point : points.all()) {
+  for (const PagePoint& point : points.all) {
     const auto sums = point.trace == nullptr ? nullptr : std::make_unique<TraceSums>(point);
     Json json = point_json(points, point, sums.get());
-    if (points.all().size() <= kMostConfigurations) json["config"] = point.record->config.json();
+    if (points.all.size() <= kMostConfigurations) json["config"] = point.record->config.json();
     if (sums) {
       json["trace"] = traces.size();
       traces.push_back(trace_json(*sums, columns));
     }
     records.push_back(std::move(json));
   }
-  return harmless_in_html(
-      {{"title", page_title(points)},
-       {"headline", page_headline(points)},
-       {"doubt", page_doubt(points)},
-       {"selected", points.headline()},
-       {"axes", axes_json(points)},
-       {"groups", groups_json(points)},
-       {"points", std::move(records)},
-       {"traces", std::move(traces)},
-       {"verdicts", verdicts_json(points)},
-       {"answers", answers_json(points)},
-       {"published", published_json(points)},
-       {"program", input.records.back().binary.version + " " + input.records.back().binary.commit}});
+  return {{"title", page_title(points)},
+          {"headline", page_headline(points)},
+          {"doubt", page_doubt(points)},
+          {"selected", points.headline},
+          {"axes", axes_json(points)},
+          {"groups", groups_json(points)},
+          {"points", std::move(records)},
+          {"traces", std::move(traces)},
+          {"verdicts", verdicts_json(points)},
+          {"answers", answers_json(points)},
+          {"published", published_json(points)},
+          {"program", input.records.back().binary.version + " " + input.records.back().binary.commit}};
 }
 
-std::string page_html(const PageInput& input) { return filled_page("page.html", page_data(input)); }
+std::string page_html(const PageInput& input) { return filled_page("page.js", page_data(input)); }
 
 }  // namespace laptime

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/json.h"
 #include "config/training_options.h"
 #include "record/record.h"
 #include "record/step_trace.h"
@@ -17,12 +18,10 @@ struct PageInput {
   TrainingBudget budget{};                       // the training run whose duration the page shows
 };
 
-// An HTML file with its style, scripts and chart library inline. Its content security policy allows these scripts by
-// their hashes, and nothing from outside. Text from records is contained in one JSON block and becomes text nodes. The
-// input must not be empty.
+// An HTML file with its style, scripts and chart library inline (filled_page). The input must not be empty.
 std::string page_html(const PageInput& input);
 
 // Only the JSON block.
-std::string page_data(const PageInput& input);
+Json page_data(const PageInput& input);
 
 }  // namespace laptime

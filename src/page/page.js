@@ -1,18 +1,15 @@
 // Builds the page from its JSON block, and tracks one selected point that all charts and tables follow.
 "use strict";
 (() => {
-  const { make } = tables;
+  const { at, make, text, value, listed, choice, fold } = tables;
   const { seconds, bytes, count, percent, error } = charts.text;
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const at = (id) => document.getElementById(id);
+  const data = JSON.parse(at("data").textContent);
   let selected = data.selected;
   const point = () => data.points[selected];
   const trace = () => data.traces[point().trace];
 
   // Tables ----------------------------------------------------------------------------------------------------------
 
-  const text = (key, title, isLong = false) => ({ key, title, is_text: true, is_long: isLong });
-  const value = (key, title, format) => ({ key, title, text: (row) => format(row[key]) });
   const shown = (one) => (one ?? "").replace(/^roofline:/, "").replaceAll("_", " ") || "default";
   const axisColumns = data.axes.map(({ key, title }) => ({ ...text(key, title), text: (row) => shown(row[key]) }));
   const named = (one) => ({ point: one.full_name, ...one.values });
@@ -69,11 +66,6 @@
 
   // Sections --------------------------------------------------------------------------------------------------------
 
-  const fold = (title) => make("details", {}, make("summary", {}, title));
-  const listed = (name, columns, rows) => {
-    const table = { name, columns, rows };
-    return make("div", {}, tables.node(table), tables.tools(table));
-  };
   const facts = (pairs) => make("dl", { class: "words" }, ...pairs.map(([word, meaning]) => make("div", {}, make("dt", {}, word), make("dd", {}, meaning))));
 
   // Each section has a chart, the sentence below it, a list next to the chart or below the sentence, and one
@@ -127,10 +119,12 @@
     at("title").textContent = data.title;
     at("date").textContent = (point().created ?? "").slice(0, 10);
     at("headline").textContent = data.headline;
+    at("selector").setAttribute("aria-label", "Selected point");
     at("doubt").textContent = data.doubt && `! ${data.doubt}`;
     at("program").textContent = `Made by laptime ${data.program}.`;
-    addChart(at("chart-time"), charts.time);
-    const main = document.querySelector("main");
+    const timeChart = make("div", { class: "chart", role: "img", id: "chart-time" });
+    document.querySelector("header").append(timeChart, make("p", { class: "says", id: "says-time" }));
+    addChart(timeChart, charts.time);
     for (const section of sections) {
       const body = make("div", { class: section.list && !section.is_below ? "body beside" : "body" });
       const says = make("p", { class: "says" });
@@ -144,7 +138,7 @@
         addChart(chart, option);
       }
       if (section.list) section.is_below ? says.after(make("div", { class: "list" })) : body.append(make("div", { class: "list" }));
-      main.append(node);
+      at("main").append(node);
     }
     looks.start(draw);
     update();
@@ -174,14 +168,7 @@
         choice.addEventListener("change", () => select(nearest(key, choice.value)));
         return make("span", { class: "axis" }, title, choice);
       }
-      return make("span", { class: "axis", role: "group", "aria-label": title }, title, ...values.map((one) => {
-        const button = make("button", { type: "button", "aria-pressed": one === own, "data-axis": key, "data-value": one }, shown(one));
-        button.addEventListener("click", () => {
-          select(nearest(key, one));
-          [...document.querySelectorAll("#selector button")].find(({ dataset }) => dataset.axis === key && dataset.value === one)?.focus();
-        });
-        return button;
-      }));
+      return choice(title, values, own, (one) => select(nearest(key, one)), shown);
     }));
   }
 
@@ -213,8 +200,7 @@
       const [title, children] = section.folded();
       const wasOpen = node.querySelector("details")?.open;
       const canFold = section.id === "data" || (has && (section.id !== "memory" || trace()));
-      const details = fold(title);
-      details.addEventListener("toggle", () => details.children.length > 1 || details.append(...children()));
+      const details = fold(title, children);
       details.open = Boolean(wasOpen);
       node.querySelector(".fold").replaceChildren(...(canFold ? [details] : []));
     }

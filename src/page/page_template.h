@@ -8,9 +8,9 @@
 
 namespace laptime {
 
-// Replaces {{FILE}} in an embedded template by that file, {{data}} by the text of the JSON block, and {{policy}} by a
-// content security policy that allows the scripts and styles of the template by their hashes, and nothing from outside.
-std::string filled_page(std::string_view page, std::string_view data);
+// The page that `script`, an embedded file, builds from its JSON block. The content security policy allows the embedded
+// scripts and styles by their hashes, and nothing from outside. Text in `data` becomes text nodes.
+std::string filled_page(std::string_view script, const Json& data);
 
 // ASCII JSON in which nothing can end a script element or begin a comment.
 std::string harmless_in_html(const Json& json);

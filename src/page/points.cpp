@@ -97,33 +97,14 @@ std::vector<PageGroup> grouped(const std::vector<PagePoint>& points, const Key& 
   return groups;
 }
 
-}  // namespace
-
-std::string machine_of(const Record& record) {
-  if (is_predicted(record)) return without_prefix(record.config.text("device"));
-  const std::string card = device_card_name(record);
-  return card.empty() ? processor_name(record) : card;
-}
-
-int rank_of_pass(std::string_view pass) {
+// How complete a pass is, from inference (0) to a step (4).
+ptrdiff_t rank_of_pass(std::string_view pass) {
   constexpr std::array<std::string_view, 5> kPasses{"inference", "forward", "backward", "forward_backward", "step"};
-  return static_cast<int>(std::ranges::find(kPasses, pass) - kPasses.begin());
+  return std::ranges::find(kPasses, pass) - kPasses.begin();
 }
 
-const TimeStats* PagePoint::time() const {
-  const TimeStats* const time = record->main_time();
-  return record->status == Status::kOk && time != nullptr && time->count > 0 ? time : nullptr;
-}
-
-PagePoints::PagePoints(const PageInput& input) : budget_(input.budget) {
-  choose_records(input);
-  find_axes();
-  make_groups();
-  name_points();
-  choose_headline();
-}
-
-void PagePoints::choose_records(const PageInput& input) {
+std::vector<PagePoint> chosen_points(const PageInput& input) {
+  std::vector<PagePoint> points;
   std::map<std::string, size_t> known;
   std::vector<int> worths;
   for (size_t i = 0; i < input.records.size(); ++i) {
@@ -132,12 +113,12 @@ void PagePoints::choose_records(const PageInput& input) {
         fmt::format("{}\n{}\n{}\n{}", record.name, record.label, record.fingerprint, record.config.text("device"));
     const bool has_trace = input.traces[i] && input.traces[i]->launch_count() > 0;
     const int worth = worth_of(record, has_trace && !input.traces[i]->steps.empty());
-    const auto [found, is_new] = known.emplace(identity, points_.size());
+    const auto [found, is_new] = known.emplace(identity, points.size());
     if (is_new) {
-      points_.push_back({&record});
+      points.push_back({&record});
       worths.push_back(worth);
     }
-    PagePoint& point = points_[found->second];
+    PagePoint& point = points[found->second];
     const bool is_better = worth >= worths[found->second];
     if (is_better) {
       point.record = &record;
@@ -148,9 +129,10 @@ void PagePoints::choose_records(const PageInput& input) {
         (point.trace == nullptr || point.trace->steps.empty() || (is_better && !input.traces[i]->steps.empty())))
       point.trace = &*input.traces[i];
   }
+  return points;
 }
 
-void PagePoints::find_axes() {
+std::vector<PageAxis> axes_of(std::vector<PagePoint>& points) {
   std::vector<PageAxis> axes;
   std::map<std::string, size_t> counts;  // points that state the option
   const auto add = [&](PagePoint& point, const std::string& key, const std::string& value) {
@@ -160,7 +142,7 @@ void PagePoints::find_axes() {
     point.values[key] = value;
     ++counts[key];
   };
-  for (PagePoint& point : points_) {
+  for (PagePoint& point : points) {
     for (const auto& [key, value] : tags_of(*point.record)) add(point, key, value);
     add(point, std::string(kMachine), machine_of(*point.record));
   }
@@ -168,7 +150,7 @@ void PagePoints::find_axes() {
   const auto device = std::ranges::find(axes, "device", &PageAxis::key);
   const bool names_device = device != axes.end() && device->values.size() > 1;
   std::erase_if(axes, [&](PageAxis& axis) {
-    if (counts[axis.key] < points_.size()) axis.values.emplace_back();
+    if (counts[axis.key] < points.size()) axis.values.emplace_back();
     return axis.values.size() < 2 || (axis.key == kMachine && names_device);
   });
   for (PageAxis& axis : axes) {
@@ -180,41 +162,42 @@ void PagePoints::find_axes() {
   std::ranges::stable_sort(axes, {}, [](const PageAxis& axis) {
     return axis.key == kPass ? 1 : is_of_work(axis.key) ? 0 : 2;
   });
-  axes_ = std::move(axes);
+  return axes;
 }
 
-void PagePoints::make_groups() {
-  groups_ = grouped(points_, [](const PagePoint& point) { return work_of(*point.record); });
-  const bool all_alone = std::ranges::all_of(groups_, [](const auto& one) { return one.points.size() == 1; });
-  if (all_alone && groups_.size() > 1) {
-    groups_ = grouped(points_, [](const PagePoint& point) { return point.record->config.text("pass"); });
-    for (PageGroup& group : groups_) group.is_one_work = group.points.size() == 1;
+std::vector<PageGroup> groups_of(std::vector<PagePoint>& points) {
+  std::vector<PageGroup> groups = grouped(points, [](const PagePoint& point) { return work_of(*point.record); });
+  const bool all_alone = std::ranges::all_of(groups, [](const auto& one) { return one.points.size() == 1; });
+  if (all_alone && groups.size() > 1) {
+    groups = grouped(points, [](const PagePoint& point) { return point.record->config.text("pass"); });
+    for (PageGroup& group : groups) group.is_one_work = group.points.size() == 1;
   }
-  for (size_t i = 0; i < groups_.size(); ++i) {
-    PageGroup& group = groups_[i];
+  for (size_t i = 0; i < groups.size(); ++i) {
+    PageGroup& group = groups[i];
     const auto plainness = [&](size_t index) {
-      const Record& record = *points_[index].record;
+      const Record& record = *points[index].record;
       return (record.config.text("dtype") == "float32" ? 1 : 0) + (record.config.text("mode") == "eager" ? 1 : 0);
     };
     for (const size_t index : group.points) {
-      points_[index].group = i;
-      if (points_[index].time() == nullptr) continue;
+      points[index].group = i;
+      if (points[index].time() == nullptr) continue;
       if (!group.base || plainness(index) > plainness(*group.base)) group.base = index;
-      if (!group.fastest || median_of(points_[index]) < median_of(points_[*group.fastest])) {
+      if (!group.fastest || median_of(points[index]) < median_of(points[*group.fastest])) {
         group.second = group.fastest;
         group.fastest = index;
-      } else if (!group.second || median_of(points_[index]) < median_of(points_[*group.second])) {
+      } else if (!group.second || median_of(points[index]) < median_of(points[*group.second])) {
         group.second = index;
       }
     }
   }
+  return groups;
 }
 
-void PagePoints::name_points() {
-  for (PagePoint& point : points_) {
-    const PageGroup& group = groups_[point.group];
+void name(PagePoints& points) {
+  for (PagePoint& point : points.all) {
+    const PageGroup& group = points.group_of(point);
     bool ends_in_work = false;
-    for (const PageAxis& axis : axes_) {
+    for (const PageAxis& axis : points.axes) {
       const auto value = point.values.find(axis.key);
       const std::string text = value == point.values.end() ? "" : spoken(axis, value->second);
       if (text.empty()) continue;
@@ -232,17 +215,34 @@ void PagePoints::name_points() {
   }
 }
 
-void PagePoints::choose_headline() {
-  const auto order = [&](const PagePoint& point) {
+size_t headline_of(const std::vector<PagePoint>& points) {
+  const auto order = [](const PagePoint& point) {
     const Record& record = *point.record;
     const TimeStats* const time = point.time();
     return std::tuple(time != nullptr, !is_predicted(record), system_of(record).empty(),
                       rank_of_pass(record.config.text("pass")), record.flops.forward.value_or(0),
                       time == nullptr ? 0 : -time->median);
   };
-  for (size_t i = 1; i < points_.size(); ++i) {
-    if (order(points_[i]) > order(points_[headline_])) headline_ = i;
-  }
+  return static_cast<size_t>(std::ranges::max_element(points, {}, order) - points.begin());
+}
+
+}  // namespace
+
+std::string machine_of(const Record& record) {
+  if (is_predicted(record)) return without_prefix(record.config.text("device"));
+  const std::string card = device_card_name(record);
+  return card.empty() ? processor_name(record) : card;
+}
+
+const TimeStats* PagePoint::time() const {
+  const TimeStats* const time = record->main_time();
+  return record->status == Status::kOk && time != nullptr && time->count > 0 ? time : nullptr;
+}
+
+PagePoints::PagePoints(const PageInput& input)
+    : all(chosen_points(input)), axes(axes_of(all)), groups(groups_of(all)), budget(input.budget) {
+  name(*this);
+  headline = headline_of(all);
 }
 
 std::optional<TimeRatio> PagePoints::times_as_fast(const PagePoint& point, const PagePoint& base) const {
@@ -254,9 +254,9 @@ std::optional<TimeRatio> PagePoints::times_as_fast(const PagePoint& point, const
 }
 
 std::optional<TimeRatio> PagePoints::against_base(const PagePoint& point) const {
-  const PageGroup& group = groups_[point.group];
-  if (!group.is_one_work || !group.base || &points_[*group.base] == &point) return std::nullopt;
-  return times_as_fast(point, points_[*group.base]);
+  const PageGroup& group = group_of(point);
+  if (!group.is_one_work || !group.base || &all[*group.base] == &point) return std::nullopt;
+  return times_as_fast(point, all[*group.base]);
 }
 
 }  // namespace laptime

@@ -41,46 +41,26 @@ struct PageGroup {
   std::optional<size_t> second;
 };
 
-class PagePoints {
- public:
-  // The input must outlive the points.
-  explicit PagePoints(const PageInput& input);
-
-  const std::vector<PagePoint>& all() const { return points_; }
-  const PagePoint& operator[](size_t index) const { return points_[index]; }
-  const std::vector<PageAxis>& axes() const { return axes_; }
-  const std::vector<PageGroup>& groups() const { return groups_; }
-  const PageGroup& group_of(const PagePoint& point) const { return groups_[point.group]; }
-
+struct PagePoints {
+  std::vector<PagePoint> all;
+  std::vector<PageAxis> axes;
+  std::vector<PageGroup> groups;
   // The point that the page opens with: measured before predicted, laptime before other programs, then the most
   // complete pass, the largest work, and finally the fastest.
-  size_t headline() const { return headline_; }
+  size_t headline = 0;
+  TrainingBudget budget;
 
-  const TrainingBudget& budget() const { return budget_; }
+  explicit PagePoints(const PageInput& input);  // the input must outlive the points
 
+  const PagePoint& operator[](size_t index) const { return all[index]; }
+  const PageGroup& group_of(const PagePoint& point) const { return groups[point.group]; }
   // Speed-up of the point over its group's base, with its 95 % interval; predictions have no interval. None for the
   // base itself, for other work, and without a time.
   std::optional<TimeRatio> against_base(const PagePoint& point) const;
   std::optional<TimeRatio> times_as_fast(const PagePoint& point, const PagePoint& base) const;
-
- private:
-  void choose_records(const PageInput& input);
-  void find_axes();
-  void name_points();
-  void make_groups();
-  void choose_headline();
-
-  std::vector<PagePoint> points_;
-  std::vector<PageAxis> axes_;
-  std::vector<PageGroup> groups_;
-  size_t headline_ = 0;
-  TrainingBudget budget_;
 };
 
 // The card or the processor of a record; for a prediction, its device.
 std::string machine_of(const Record& record);
-
-// How complete a pass is, from inference (0) to a step (4).
-int rank_of_pass(std::string_view pass);
 
 }  // namespace laptime

@@ -46,7 +46,7 @@ std::string pass_words(const std::string& pass) {
 template <class Text>
 std::vector<std::string> distinct(const PagePoints& points, const Text& text) {
   std::vector<std::string> texts;
-  for (const PagePoint& point : points.all()) {
+  for (const PagePoint& point : points.all) {
     std::string one = text(*point.record);
     if (!one.empty() && std::ranges::find(texts, one) == texts.end()) texts.push_back(std::move(one));
   }
@@ -55,8 +55,8 @@ std::vector<std::string> distinct(const PagePoints& points, const Text& text) {
 
 // Names the work of a point if the page has several kinds of work: " at context 128".
 std::string place_of(const PagePoints& points, const PagePoint& point) {
-  if (points.groups().size() < 2) return "";
-  for (const PageAxis& axis : points.axes()) {
+  if (points.groups.size() < 2) return "";
+  for (const PageAxis& axis : points.axes) {
     const auto value = point.values.find(axis.key);
     if (axis.key == "ctx" && value != point.values.end()) return " at context " + value->second;
   }
@@ -94,7 +94,7 @@ std::string growth_text(const PagePoints& points, const PagePoint& point) {
   };
   const PagePoint* shortest = nullptr;
   const PagePoint* longest = nullptr;
-  for (const PagePoint& one : points.all()) {
+  for (const PagePoint& one : points.all) {
     auto values = one.values;
     values["ctx"] = point.values.contains("ctx") ? point.values.at("ctx") : "";
     if (one.trace == nullptr || context_of(one) <= 0 || values != point.values) continue;
@@ -126,20 +126,14 @@ std::string error_text(const std::optional<double>& error) {
 
 // The classes' shares of a point's time, largest first, and the slowest kernel.
 std::vector<Finding> findings_of(const TraceSums& sums) {
-  std::vector<Finding> findings{{.kind = "pass_time",
-                                 .subject = pass_of(*sums.point->trace),
-                                 .values = Json{{"total_s", sums.step}, {"residue_s", sums.residue}}}};
-  for (const auto& [name, seconds] : sums.classes()) {
-    findings.push_back(
-        {.kind = "class_share", .subject = name, .values = Json{{"total_s", seconds}, {"share", seconds / sums.step}}});
-  }
-  const auto longest = std::ranges::max_element(sums.kernels, {}, &KernelOfPhase::seconds);
+  std::vector<Finding> findings;
+  add(findings, "pass_time", pass_of(*sums.point->trace), {{"total_s", sums.step}});
+  for (const LaunchSum& sum : sums.classes)
+    add(findings, "class_share", sum.key, {{"total_s", sum.total}, {"share", sum.total / sums.step}});
+  const auto longest = std::ranges::max_element(sums.kernels, {}, &LaunchSum::total);
   if (longest != sums.kernels.end()) {
-    findings.push_back(
-        {.kind = "top_kernel",
-         .subject = longest->phase,
-         .values =
-             Json{{"kernel", longest->kernel}, {"share", longest->seconds / sums.step}, {"calls", longest->calls}}});
+    add(findings, "top_kernel", std::string(longest->first.phase),
+        {{"kernel", longest->key}, {"share", longest->total / sums.step}, {"calls", longest->calls}});
   }
   return findings;
 }
@@ -168,7 +162,7 @@ std::string page_title(const PagePoints& points) {
     return is_predicted(record) ? std::string() : record.config.text("threads");
   });
   const bool all_predicted =
-      std::ranges::all_of(points.all(), [](const PagePoint& point) { return is_predicted(*point.record); });
+      std::ranges::all_of(points.all, [](const PagePoint& point) { return is_predicted(*point.record); });
   std::string where = machines.size() > 3 ? counted(machines.size(), "machine") : joined(machines, ", ");
   if (threads.size() == 1 && machines.size() == 1)
     where += fmt::format(", {} {}", threads.front(), threads.front() == "1" ? "thread" : "threads");
@@ -180,7 +174,7 @@ std::string page_title(const PagePoints& points) {
 }
 
 std::string page_headline(const PagePoints& points) {
-  const PagePoint& point = points[points.headline()];
+  const PagePoint& point = points[points.headline];
   const PageGroup& group = points.group_of(point);
   if (!group.fastest) return "No point completed; see the table.";
   const std::string place = group.is_one_work ? place_of(points, point) : "";
@@ -221,7 +215,7 @@ std::string page_doubt(const PagePoints& points) {
   bool was_busy = false;
   size_t predicted = 0;
   size_t timed = 0;
-  for (const PagePoint& point : points.all()) {
+  for (const PagePoint& point : points.all) {
     if (point.time() == nullptr) continue;
     ++timed;
     if (is_predicted(*point.record)) ++predicted;
@@ -260,7 +254,7 @@ std::string time_sentence(const PagePoints& points, const PagePoint& point) {
 }
 
 std::string training_sentence(const PagePoints& points, const PagePoint& point) {
-  const std::optional<Finding> training = training_time(*point.record, points.budget());
+  const std::optional<Finding> training = training_time(*point.record, points.budget);
   return training ? words(*training) + "." : "";
 }
 
@@ -346,7 +340,7 @@ std::string work_sentence(const TraceSums& sums) {
 std::string bound_sentence(const TraceSums& sums) {
   const std::optional<PassBound> bound = bound_of_pass(*sums.point->trace);
   if (!bound || sums.step <= 0) return "";
-  const auto gap = [](const KernelOfPhase& kernel) { return kernel.seconds - kernel.floor; };
+  const auto gap = [](const LaunchSum& kernel) { return kernel.total - kernel.floor; };
   const auto worst = std::ranges::max_element(sums.kernels, {}, gap);
   std::string text = words({.kind = "pass_bound",
                             .subject = pass_of(*sums.point->trace),
@@ -354,7 +348,7 @@ std::string bound_sentence(const TraceSums& sums) {
                                            {"memory_s", bound->memory},
                                            {"of_bound", bound->seconds() / sums.step}}});
   if (worst != sums.kernels.end() && gap(*worst) > 0)
-    text += fmt::format("; {} in {} is farthest above its bound, by {}", worst->kernel, worst->phase,
+    text += fmt::format("; {} in {} is farthest above its bound, by {}", worst->key, worst->first.phase,
                         brief_seconds(gap(*worst)));
   return capitalized(text) + ".";
 }

@@ -16,24 +16,6 @@ const tables = (() => {
   const csv = (table) => lines(table).map((line) => line.map(quoted).join(",") + "\r\n").join("");
   const tsv = (table) => lines(table).map((line) => line.map((cell) => cell.replace(/[\t\r\n]/g, " ")).join("\t")).join("\n");
 
-  async function copy(text) {
-    if (navigator.clipboard) {
-      try {
-        await navigator.clipboard.writeText(text);
-        return true;
-      } catch {
-        // A file opened from disk may not be allowed to use the clipboard; fall back to the older method.
-      }
-    }
-    const area = make("textarea");
-    area.value = text;
-    document.body.append(area);
-    area.select();
-    const done = document.execCommand("copy");
-    area.remove();
-    return done;
-  }
-
   function save(text, name) {
     const link = make("a", { download: name, href: URL.createObjectURL(new Blob([text], { type: "text/csv" })) });
     document.body.append(link);
@@ -48,7 +30,8 @@ const tables = (() => {
     const copies = make("button", { type: "button", "aria-label": `copy ${table.name}` }, "copy");
     const saves = make("button", { type: "button", "aria-label": `save ${table.name}.csv` }, "CSV");
     copies.addEventListener("click", async () => {
-      said.textContent = (await copy(tsv(table))) ? "copied" : "this browser does not allow copying";
+      const isCopied = await navigator.clipboard?.writeText(tsv(table)).then(() => true, () => false);
+      said.textContent = isCopied ? "copied" : "this browser does not allow copying";
     });
     saves.addEventListener("click", () => save(csv(table), `${table.name}.csv`));
     return make("span", { class: "tools" }, copies, saves, said);
@@ -109,5 +92,33 @@ const tables = (() => {
       make("table", {}, make("thead", {}, make("tr", {}, ...heads)), body));
   }
 
-  return { make, node, tools };
+  const text = (key, title, isLong = false) => ({ key, title, is_text: true, is_long: isLong });
+  const value = (key, title, format) => ({ key, title, text: (row) => format(row[key]) });
+
+  // A table with its tools.
+  function listed(name, columns, rows) {
+    const table = { name, columns, rows };
+    return make("div", {}, node(table), tools(table));
+  }
+
+  // Buttons for `values`, of which `pressed` is pressed; `choose` gets the value of a clicked one, which keeps the focus.
+  function choice(title, values, pressed, choose, shown = (value) => value) {
+    return make("span", { class: "axis", role: "group", "aria-label": title }, title, ...values.map((value) => {
+      const button = make("button", { type: "button", "aria-pressed": value === pressed, "data-axis": title, "data-value": value }, shown(value));
+      button.addEventListener("click", () => {
+        choose(value);
+        [...document.querySelectorAll("#selector button")].find(({ dataset }) => dataset.axis === title && dataset.value === value)?.focus();
+      });
+      return button;
+    }));
+  }
+
+  // A collapsible part, whose children are made when it is first opened.
+  function fold(title, children) {
+    const details = make("details", {}, make("summary", {}, title));
+    details.addEventListener("toggle", () => details.children.length > 1 || details.append(...children()));
+    return details;
+  }
+
+  return { at: (id) => document.getElementById(id), make, text, value, node, tools, listed, choice, fold };
 })();

@@ -4,8 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
 #include <map>
+#include <tuple>
+#include <utility>
 
 namespace laptime {
 
@@ -17,46 +18,27 @@ TraceSums::TraceSums(const PagePoint& of) : point(&of), ledger(*of.trace) {
   step = of.time() != nullptr ? of.time()->median : traced;
   const double scale = traced > 0 ? step / traced : 1;
   residue = std::max(0.0, scale * totals.residue());
-
-  std::map<std::string, KernelOfPhase> named;
-  std::vector<std::string> phases;
-  std::map<std::pair<std::string, std::string>, double> class_seconds;
-  const LaunchKey key = [&](const TraceLaunch& launch) {
-    std::string text = fmt::format("{}\n{}\n{}:{}", launch.phase, launch.work_class, launch.op, launch.kernel);
-    if (std::ranges::find(phases, launch.phase) == phases.end()) phases.emplace_back(launch.phase);
-    named.try_emplace(text, KernelOfPhase{.phase = std::string(launch.phase),
-                                          .work_class = std::string(launch.work_class),
-                                          .kernel = fmt::format("{}:{}", launch.op, launch.kernel),
-                                          .bound = {}});
-    return text;
-  };
-  for (const LaunchSum& sum : sum_launches(trace, key)) {
-    KernelOfPhase& kernel = kernels.emplace_back(named.at(sum.key));
-    kernel.calls = sum.calls;
-    kernel.seconds = scale * sum.total;
-    kernel.floor = sum.floor;
-    kernel.bound = sum.bound();
-    class_seconds[{kernel.phase, kernel.work_class}] += kernel.seconds;
-  }
-  const auto order = [&](const KernelOfPhase& one) {
-    return std::tuple(std::ranges::find(phases, one.phase) - phases.begin(),
-                      -class_seconds[{one.phase, one.work_class}], one.work_class, -one.seconds);
-  };
-  std::ranges::stable_sort(kernels, {}, order);
+  kernels = sum_launches(trace, [](const TraceLaunch& launch) {
+    return fmt::format("{}\n{}\n{}", launch.phase, launch.work_class, kernel_of(launch));
+  });
+  classes = largest_first(sum_launches(trace, class_of));
   dots = roofline_dots(trace);
-  for (LaunchSum& dot : dots) dot.total *= scale;
-}
-
-std::vector<std::pair<std::string, double>> TraceSums::classes() const {
-  using NamedSeconds = std::pair<std::string, double>;
-  std::vector<NamedSeconds> classes;
-  for (const KernelOfPhase& kernel : kernels) {
-    auto found = std::ranges::find(classes, kernel.work_class, &NamedSeconds::first);
-    if (found == classes.end()) found = classes.insert(found, {kernel.work_class, 0});
-    found->second += kernel.seconds;
+  for (std::vector<LaunchSum>* const sums : {&kernels, &classes, &dots}) {
+    for (LaunchSum& sum : *sums) sum.total *= scale;
   }
-  std::ranges::stable_sort(classes, std::greater(), &NamedSeconds::second);
-  return classes;
+
+  std::map<std::string_view, size_t> phases;  // in the order of the step
+  std::map<std::pair<std::string_view, std::string_view>, double> class_seconds;
+  for (LaunchSum& kernel : kernels) {
+    kernel.key = kernel_of(kernel.first);
+    phases.emplace(kernel.first.phase, phases.size());
+    class_seconds[{kernel.first.phase, kernel.first.work_class}] += kernel.total;
+  }
+  std::ranges::stable_sort(kernels, {}, [&](const LaunchSum& kernel) {
+    const TraceLaunch& launch = kernel.first;
+    return std::tuple(phases[launch.phase], -class_seconds[{launch.phase, launch.work_class}], launch.work_class,
+                      -kernel.total);
+  });
 }
 
 }  // namespace laptime

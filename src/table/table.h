@@ -83,11 +83,6 @@ std::string csv_line(std::span<const Json> values);
 // [{key: value, ...}, ...]
 Json json_of(const Table& table);
 
-// For the page: {"name", "title", "columns": [{"key", "title", "unit", "align"}, ...], "rows": [[value, ...], ...],
-// "texts": [[text, ...], ...], "remarks", "headings", "notes"}. `unit` is the scaled unit of the texts ("ms"), or "" if
-// there is none.
-Json described_json(const Table& table);
-
 // The scale in which each column is shown to people, if it has values.
 std::vector<std::optional<Scale>> scales_of(const Table& table);
 

@@ -109,33 +109,4 @@ Json json_of(const Table& table) {
   return rows;
 }
 
-Json described_json(const Table& table) {
-  const std::vector<std::optional<Scale>> scales = scales_of(table);
-  Json columns = Json::array();
-  for (size_t i = 0; i < table.columns.size(); ++i) {
-    const TableColumn& column = table.columns[i];
-    columns.push_back({{"key", column.key},
-                       {"title", column.title},
-                       {"unit", scales[i] ? Json(scales[i]->name) : Json("")},
-                       {"align", column.align == Align::kLeft ? "left" : "right"}});
-  }
-  Json rows = Json::array();
-  Json texts = Json::array();
-  Json remarks = Json::array();
-  Json headings = Json::array();
-  for (const TableRow& row : table.rows) {
-    Json& values = rows.emplace_back(Json::array());
-    Json& shown = texts.emplace_back(Json::array());
-    for (size_t i = 0; i < row.cells.size(); ++i) {
-      values.push_back(row.cells[i].value);
-      shown.push_back(cell_text(row.cells[i], table.columns[i], scales[i]));
-    }
-    remarks.push_back(row.remark);
-    headings.push_back(row.heading);
-  }
-  return {{"name", table.name},   {"title", table.title},      {"columns", std::move(columns)},
-          {"rows", rows},         {"texts", std::move(texts)}, {"remarks", std::move(remarks)},
-          {"headings", headings}, {"notes", table.notes}};
-}
-
 }  // namespace laptime

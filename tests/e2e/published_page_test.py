@@ -57,7 +57,7 @@ class PublishedPage(ProgramTest):
                 self.assertLessEqual(chromium.run("document.documentElement.scrollWidth - innerWidth"), 0)
             series = "echarts.getInstanceByDom(document.getElementById('chart-times')).getOption().series.map(({ name }) => name)"
             before = chromium.run(series)
-            chromium.run("document.querySelector('[data-key=machine]').click()")
+            chromium.run("document.querySelector('[data-value=machine]').click()")
             self.assertNotEqual(chromium.run(series), before)
             self.assertIn("h100", chromium.run(series))
             chromium.run("document.querySelector('#times summary').click()")

@@ -12,8 +12,8 @@
 #include <sstream>
 
 #include "analysis/made_trace.h"
+#include "page/page_template.h"
 #include "page/points.h"
-#include "page/published_page.h"
 #include "record/time_stats.h"
 #include "report/stored_records.h"
 #include "report/unknown_values.h"
@@ -86,7 +86,10 @@ StepTrace timed_trace() {
   return trace;
 }
 
-nlohmann::ordered_json data_of(const PageInput& input) { return nlohmann::ordered_json::parse(page_data(input)); }
+nlohmann::ordered_json data_of(const PageInput& input) {
+  return nlohmann::ordered_json::parse(page_data(input).dump());
+}
+
 TEST(Page, EscapesTextsOfRecords) {
   PageInput input = five_points();
   const std::string hostile = "</script><script>alert(1)</script><img src=x onerror=alert(2)>{{page.css}}";
@@ -109,14 +112,9 @@ TEST(Page, LoadsNothingAndAllowsNoOtherScript) {
 }
 
 TEST(PublishedPage, HasItsPointsAndEscapesTheirMarkup) {
-  const std::string html = published_page(
-      {.title = "t",
-       .headline = "h",
-       .points = {{.id = "</script><img>", .program = "pytorch-eager, one GPU", .published = 2, .predicted = 3}},
-       .program = "0 0"});
+  const std::string html = filled_page("published.js", {{"points", Json::array({{{"id", "</script><img>"}}})}});
   const std::string before = html.substr(0, html.find("<script>"));
-  EXPECT_THAT(before, HasSubstr(R"("error":0.5)"));
-  EXPECT_THAT(before, HasSubstr(R"("kind":"time")"));
+  EXPECT_THAT(before, HasSubstr(R"("id":"\u003c/script)"));
   EXPECT_THAT(before, Not(HasSubstr("<img")));
   EXPECT_THAT(before, Not(HasSubstr("{{")));
   EXPECT_THAT(before, HasSubstr("default-src 'none'; script-src 'sha256-"));
@@ -127,12 +125,12 @@ TEST(Page, PrintsNoNumberForUnknownValues) {
     PageInput input;
     input.records = records_with(number);
     input.traces.resize(input.records.size());
-    EXPECT_EQ(impossible_word(page_data(input)), "") << number.dump();
+    EXPECT_EQ(impossible_word(page_data(input).dump()), "") << number.dump();
   }
   for (const double number : {0.0, std::nan(""), HUGE_VAL}) {
     PageInput input = five_points();
     for (std::optional<StepTrace>& trace : input.traces) trace = trace_with(timed_trace(), number);
-    EXPECT_EQ(impossible_word(page_data(input)), "") << number;
+    EXPECT_EQ(impossible_word(page_data(input).dump()), "") << number;
   }
 }
 

@@ -120,15 +120,6 @@ TEST(Table, JsonIsAListOfObjects) {
                                      R"({"name":"compile","median_s":0.0461,"forward_s":0.0147,"mfu":null}])");
 }
 
-TEST(Table, DescribedJsonHasUnitsAndFormattedCells) {
-  const Json json = described_json(steps());
-  EXPECT_EQ(json["name"], "steps");
-  EXPECT_EQ(json["columns"][1].dump(), R"({"key":"median_s","title":"step","unit":"ms","align":"right"})");
-  EXPECT_EQ(json["rows"][0][1], 0.6823);
-  EXPECT_EQ(json["texts"][0][1], "680 ms");
-  EXPECT_EQ(json["remarks"][1], "fastest");
-}
-
 TEST(GrowingTable, PrintsRowsAsTheyArrive) {
   Table start = steps();
   const std::vector<TableRow> rows = std::move(start.rows);

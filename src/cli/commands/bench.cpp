@@ -73,60 +73,26 @@ std::optional<Launcher> launcher_of(const LaunchOptions& options) {
 std::vector<ResolvedPoint> placed_points(const Sweep& sweep, const LaunchOptions& options) {
   const RunsOn where = options.launcher.empty() ? RunsOn::kThisMachine : RunsOn::kOtherMachines;
   std::vector<SweepPoint> points = points_of(sweep);
-  if (options.part.empty()) return checked_points(sweep, std::move(points), {}, where);
-  const SweepPart part = parse_part("--part", options.part, slurm_job());
-  if (sweep.output.store.empty())
-    throw Error::format(
-        "--part {}/{}: give the part a store of its own, such as --store part{}.sqlite; laptime import "
-        "merges the parts",
-        part.index, part.count, part.index);
-  std::vector<SweepPoint> chosen;
-  for (size_t i = 0; i < points.size(); ++i) {
-    if (part.has(i)) chosen.push_back(std::move(points[i]));
+  if (!options.part.empty()) {
+    const SweepPart part = parse_part("--part", options.part, slurm_job());
+    if (sweep.output.store.empty())
+      throw Error::format(
+          "--part {}/{}: give the part a store of its own, such as --store part{}.sqlite; laptime import "
+          "merges the parts",
+          part.index, part.count, part.index);
+    size_t index = 0;
+    std::erase_if(points, [&](const SweepPoint&) { return !part.has(index++); });
+    if (points.empty()) return {};
   }
-  return chosen.empty() ? std::vector<ResolvedPoint>() : checked_points(sweep, std::move(chosen), {}, where);
+  return checked_points(sweep, std::move(points), {}, where);
 }
 
-// Writes records immediately, to a table on standard error if standard output has another format.
-class BenchOutput : public PointOutput {
- public:
-  BenchOutput(const OutputConfig& config, const std::vector<Record>& planned, const TrainingBudget& budget)
-      : output_(config, planned, &stored_runs), explains_(config.explain), training_(config, budget) {
-    // Shows rows on the terminal immediately if standard output is redirected to a file or a pipe.
-    if (!output_.is_live_table() && !(standard_output().is_terminal && config.output_file.empty()))
-      table_.emplace(table_style(standard_error(), config, &stored_runs), config.columns, planned);
-  }
-
-  void add(const PointResult& result) override {
-    if (table_) print_error_text(table_->add(result.record));
-    output_.add(result.record);
-    training_.add(result.record);
-    not_ok_ += result.record.status == Status::kOk ? 0 : 1;
-    if (explains_) explanations_ += explanation_of(result.record);
-  }
-  void finish() override {
-    output_.finish();
-    training_.print();
-    if (table_) print_error_text(table_->end());
-    print_error_text(explanations_);
-  }
-  int64_t not_ok() const { return not_ok_; }
-
- private:
-  static std::string explanation_of(const Record& record) {
-    std::string text = fmt::format("\n{}\n", spoken_name(record.name));
-    const std::optional<Table> table = prediction_table(record);
-    if (!table) return text + basis_words(record.prediction) + "\n";
-    return text + prediction_words(record) + "\n" + text_of(*table, standard_error().style());
-  }
-
-  RecordOutput output_;
-  std::optional<TableStream> table_;
-  bool explains_;
-  TrainingLines training_;
-  std::string explanations_;
-  int64_t not_ok_ = 0;  // number of points
-};
+std::string explanation_of(const Record& record) {
+  std::string text = fmt::format("\n{}\n", spoken_name(record.name));
+  const std::optional<Table> table = prediction_table(record);
+  if (!table) return text + basis_words(record.prediction) + "\n";
+  return text + prediction_words(record) + "\n" + text_of(*table, standard_error().style());
+}
 
 ExitCode run_points(const BenchCommand& command, const std::vector<ResolvedPoint>& points, const RankPipes& ranks) {
   OutputConfig config = command.sweep.output;
@@ -138,16 +104,38 @@ ExitCode run_points(const BenchCommand& command, const std::vector<ResolvedPoint
   if (config.ablate && config.columns == OutputConfig().columns) config.columns += ",gain";
   const TrainingBudget budget = command.options.training.budget();
   require_data_of_epochs(budget, points);
-  BenchOutput output(config, planned_records(points), budget);
+  const std::vector<Record> planned = planned_records(points);
+  PointOutput output;
+  RecordOutput records(config, planned, &output.stored_runs);
+  // Shows rows on the terminal immediately if standard output is redirected to a file or a pipe.
+  std::optional<TableStream> table;
+  if (!records.is_live_table() && !(standard_output().is_terminal && config.output_file.empty()))
+    table.emplace(table_style(standard_error(), config, &output.stored_runs), config.columns, planned);
+  TrainingLines training(config, budget);
+  std::string explanations;
+  int64_t not_ok = 0;  // number of points
+  output.add = [&](const PointResult& result) {
+    if (table) print_error_text(table->add(result.record));
+    records.add(result.record);
+    training.add(result.record);
+    not_ok += result.record.status == Status::kOk ? 0 : 1;
+    if (config.explain) explanations += explanation_of(result.record);
+  };
+  output.finish = [&] {
+    records.finish();
+    training.print();
+    if (table) print_error_text(table->end());
+    print_error_text(explanations);
+  };
   const ExitCode code = run_watched(points,
-                                    {.store = store_for(command.sweep.output),
-                                     .resume = command.sweep.output.resume,
+                                    {.store = store_for(config),
+                                     .resume = config.resume,
                                      .name = command.sweep.name,
                                      .launcher = launcher,
                                      .ranks = ranks},
                                     output);
-  if (code != ExitCode::kOk || !command.options.strict || output.not_ok() == 0) return code;
-  print_message(fmt::format("--strict: {} of {} points are not ok", output.not_ok(), points.size()));
+  if (code != ExitCode::kOk || !command.options.strict || not_ok == 0) return code;
+  print_message(fmt::format("--strict: {} of {} points are not ok", not_ok, points.size()));
   return ExitCode::kFailed;
 }
 
@@ -214,47 +202,26 @@ BenchCommand parse_attention(const CommandWords& words) {
   return {given_attention_sweep(words), {.launch = given_options<LaunchOptions>(words)}};
 }
 
-// Collects failed points, and at the end reads the table of launch costs from the store.
-class CalibrationOutput : public PointOutput {
- public:
-  CalibrationOutput(const OutputConfig& config, const std::vector<ResolvedPoint>& points)
-      : output_(config), knowledge_(stored_knowledge(config.store)), points_(points) {}
-
-  void add(const PointResult& result) override {
-    if (result.record.status == Status::kOk) return;
-    notes_.push_back(fmt::format("{}: {}: {}", spoken_name(result.record.name), name_of(result.record.status),
-                                 result.record.reason));
+// The launch costs that the store has for the points' devices. `notes` are about points that failed.
+PointAnswer calibration_answer(const std::vector<ResolvedPoint>& points, const KnowledgeOf& knowledge,
+                               std::vector<std::string> notes) {
+  std::set<std::string> devices;
+  for (const ResolvedPoint& point : points) devices.insert(point.device_key);
+  devices.erase("");
+  std::vector<LaunchCost> costs;
+  for (const std::string& device : devices) {
+    const std::vector<LaunchCost> of_device = knowledge(device).launch_costs;
+    costs.insert(costs.end(), of_device.begin(), of_device.end());
   }
-
-  void finish() override {
-    std::set<std::string> devices;
-    for (const ResolvedPoint& point : points_) devices.insert(point.device_key);
-    devices.erase("");
-    std::vector<LaunchCost> costs;
-    for (const std::string& device : devices) {
-      const std::vector<LaunchCost> of_device = knowledge_(device).launch_costs;
-      costs.insert(costs.end(), of_device.begin(), of_device.end());
-    }
-    const auto disturbed =
-        std::ranges::count_if(costs, [](const LaunchCost& cost) { return !cost.disturbance.empty(); });
-    PointAnswer answer{.name = "calibration"};
-    answer.findings.push_back({.kind = "calibration",
-                               .subject = {},
-                               .values = Json{{"launches", costs.size()}, {"disturbed_launches", disturbed}}});
-    answer.say(words(answer.findings.front()));
-    answer.say(std::move(notes_));
-    answer.show(launch_costs_table(costs));
-    if (disturbed > 0) answer.say("! the machine was disturbed: calibrate again when it is quiet");
-    output_.add(std::move(answer));
-    output_.finish();
-  }
-
- private:
-  AnswerOutput output_;
-  KnowledgeOf knowledge_;
-  const std::vector<ResolvedPoint>& points_;
-  std::vector<std::string> notes_;
-};
+  const auto disturbed = std::ranges::count_if(costs, [](const LaunchCost& cost) { return !cost.disturbance.empty(); });
+  PointAnswer answer{.name = "calibration"};
+  add(answer.findings, "calibration", "", {{"launches", costs.size()}, {"disturbed_launches", disturbed}});
+  answer.say(words(answer.findings.front()));
+  answer.say(std::move(notes));
+  answer.show(launch_costs_table(costs));
+  if (disturbed > 0) answer.say("! the machine was disturbed: calibrate again when it is quiet");
+  return answer;
+}
 
 Sweep parse_calibrate(const CommandWords& words) {
   Sweep sweep = given_sweep(words, calibration_sweep());
@@ -266,7 +233,18 @@ ExitCode run_calibrate(const Sweep& sweep, const RankPipes& ranks) {
   if (!store_path(sweep.output.store))
     throw Error("laptime calibrate: there is no store to keep the measurements in; name a file with --store");
   const std::vector<ResolvedPoint> points = checked_points(sweep);
-  CalibrationOutput output(sweep.output, points);
+  AnswerOutput answers(sweep.output);
+  std::vector<std::string> notes;
+  PointOutput output;
+  output.add = [&](const PointResult& result) {
+    const Record& record = result.record;
+    if (record.status != Status::kOk)
+      notes.push_back(fmt::format("{}: {}: {}", spoken_name(record.name), name_of(record.status), record.reason));
+  };
+  output.finish = [&] {
+    answers.add(calibration_answer(points, stored_knowledge(sweep.output.store), std::move(notes)));
+    answers.finish();
+  };
   // Traced, because the samples of short steps contain no launch times.
   return run_watched(points, sweep, /*traced_steps=*/3, output, ranks);
 }

@@ -19,7 +19,7 @@
 #include "explain/explain.h"
 #include "measure/describe.h"
 #include "measure/forecast_point.h"
-#include "page/published_page.h"
+#include "page/page_template.h"
 #include "report/explanation_text.h"
 #include "report/plan_answer.h"
 #include "sweep/stop_signals.h"
@@ -110,29 +110,32 @@ PlanCommand parse_plan(const CommandWords& words) {
   return command;
 }
 
-PublishedPage page_of(const PredictedRuns& predicted, const std::string& name) {
+// The JSON block of published.js; values are in seconds or bytes.
+Json page_data(const PredictedRuns& predicted, const std::string& name) {
   constexpr double kGibibyte = 1 << 30;
-  const Binary binary = this_binary();
-  PublishedPage page{.title = fmt::format("predictions of {}", name),
-                     .headline = published_conclusion(predicted),
-                     .points = {},
-                     .program = binary.version + " " + binary.commit};
+  Json points = Json::array();
   for (const PredictedRun& one : predicted.runs) {
     if (!one.predicted || one.run.is_flagged()) continue;
     const RunConfig& config = one.described.config;
-    const bool is_memory = !one.time;
-    page.points.push_back({.id = one.run.id,
-                           .model = one.run.model_name,
-                           .machine = config.device.substr(kMachinePrefix.size()),
-                           .program = program_words(one.described),
-                           .arithmetic = std::string(name_of(config.dtype)),
-                           .quantity = one.run.quantity,
-                           .source = one.run.source,
-                           .is_memory = is_memory,
-                           .published = is_memory ? one.value() * kGibibyte : one.published_seconds,
-                           .predicted = is_memory ? *one.predicted * kGibibyte : one.predicted_seconds});
+    const double published = one.time ? one.published_seconds : one.value() * kGibibyte;
+    const double predicted_value = one.time ? one.predicted_seconds : *one.predicted * kGibibyte;
+    points.push_back({{"id", one.run.id},
+                      {"model", one.run.model_name},
+                      {"machine", config.device.substr(kMachinePrefix.size())},
+                      {"program", program_words(one.described)},
+                      {"arithmetic", name_of(config.dtype)},
+                      {"quantity", one.run.quantity},
+                      {"source", one.run.source},
+                      {"kind", one.time ? "time" : "memory"},
+                      {"published", published},
+                      {"predicted", predicted_value},
+                      {"error", predicted_value / published - 1}});
   }
-  return page;
+  const Binary binary = this_binary();
+  return {{"title", fmt::format("predictions of {}", name)},
+          {"headline", published_conclusion(predicted)},
+          {"points", std::move(points)},
+          {"program", fmt::format("{} {}", binary.version, binary.commit)}};
 }
 
 // Predicts each published figure; the files state its model, machine and options.
@@ -154,7 +157,7 @@ ExitCode run_published(const PlanOptions& options, const OutputConfig& config) {
   if (!config.verbose) output.hint("a row for each figure: --verbose, --output csv or json; a chart: --html");
   output.finish();
   if (html) {
-    html->write(published_page(page_of(predicted, options.published)));
+    html->write(filled_page("published.js", page_data(predicted, options.published)));
     print_message(fmt::format("page written to {}", quote(options.html)));
   }
   return ExitCode::kOk;

@@ -75,117 +75,54 @@ bool stands_beside(const ProfileCommand& command) {
   return command.options.compare_modes || command.options.compare_dtypes || (has_pass && only_pass_varies);
 }
 
-// Shows each point when it has finished. If points are shown side by side, everything is shown at the end: the
-// comparison first, then each point.
-class ProfileOutput : public PointOutput {
- public:
-  ProfileOutput(const ProfileCommand& command, size_t points)
-      : output_(command.sweep.output),
-        options_(command.options),
-        filter_(command.filter),
-        stands_beside_(stands_beside(command)),
-        is_single_(points == 1) {
-    const OutputConfig& config = command.sweep.output;
-    const bool is_summary = options_.view == ProfileView::kSummary;
-    const bool is_for_people = config.output == OutputFormat::kTable || config.output == OutputFormat::kMarkdown;
-    query_ = {.view = options_.view,
-              .by = options_.by,
-              .top = options_.top.value_or(is_summary && is_for_people ? kSummaryTop : kDefaultTop),
-              .sort = config.sort,
-              .selection = command.filter.empty() ? "" : quote(command.filter),
-              .selection_columns = filter_.columns(),
-              .verbose = config.verbose};
-    if (!command.filter.empty()) {
-      query_.test = [this](const TraceLaunch& launch) {
-        return filter_.keeps([&](std::string_view column) { return launch_column(launch, column); });
-      };
-    } else if (is_summary && is_single_) {
-      output_.hint("more: --view kernels, ops, classes, layers, attention, all");
+bool differ_only_in(const std::string& key, const Json& a, const Json& b) {
+  for (const auto& [name, value] : a.items()) {
+    const bool is_chosen = name == "warmup" || name == "steps";  // the record states what actually ran
+    if (name != key && !is_chosen && (!b.contains(name) || b.at(name) != value)) return false;
+  }
+  return a.contains(key) && b.contains(key) && a.at(key) != b.at(key);
+}
+
+// Compares each pair of points that differ only in `key`.
+void compare(const std::vector<PointResult>& profiled, const std::string& key, ProfileView view, AnswerOutput& output) {
+  std::vector<std::pair<ComparedProfile, ComparedProfile>> pairs;
+  for (size_t a = 0; a < profiled.size(); ++a) {
+    for (size_t b = a + 1; b < profiled.size(); ++b) {
+      const Json& first = profiled[a].record.config.json();
+      const Json& second = profiled[b].record.config.json();
+      if (!differ_only_in(key, first, second)) continue;
+      pairs.emplace_back(ComparedProfile{plain_text(first.at(key)), &*profiled[a].trace, profiled[a].record.name},
+                         ComparedProfile{plain_text(second.at(key)), &*profiled[b].trace, profiled[b].record.name});
     }
   }
-
-  void add(const PointResult& result) override {
-    if (!result.trace || result.trace->steps.empty()) {
-      show(result.record, answer_without_result(result.record));
-      return;
-    }
-    show(result.record, profile_answer(result.record, *result.trace, query_));
-    profiled_.push_back(result);
+  if (key == "dtype" && !pairs.empty()) {
+    PointAnswer casts{.name = "casts"};
+    casts.show(cast_table(pairs));
+    for (const auto& [left, right] : pairs) casts.findings.push_back(cast_cost(left, right));
+    output.add(std::move(casts));
   }
+  for (const auto& [left, right] : pairs) output.add(compared_answer(left, right, view));
+}
 
-  void finish() override {
-    if (options_.compare_modes) compare("mode");
-    if (options_.compare_dtypes) compare("dtype");
-    share_of_passes();
-    for (PointAnswer& answer : held_back_) output_.add(std::move(answer));
-    output_.finish();
+void share_of_passes(const std::vector<PointResult>& profiled, AnswerOutput& output) {
+  if (profiled.size() < 2) return;
+  std::vector<ComparedProfile> passes;
+  for (const PointResult& point : profiled) {
+    const Json& config = point.record.config.json();
+    if (!differ_only_in("pass", profiled.front().record.config.json(), config) && &point != &profiled.front()) return;
+    passes.push_back({plain_text(config.at("pass")), &*point.trace});
   }
-
- private:
-  void show(const Record& record, PointAnswer answer) {
-    if (!is_single_) answer.title = spoken_name(record.name);
-    stands_beside_ ? held_back_.push_back(std::move(answer)) : output_.add(std::move(answer));
+  PointAnswer answer{.name = "passes side by side"};
+  for (const ComparedProfile& pass : passes) {
+    if (std::optional<Finding> top = top_kernel(pass.title, *pass.trace)) {
+      answer.say(words(*top));
+      answer.findings.push_back(std::move(*top));
+    }
   }
-
-  // Compares each pair of points that differ only in `key`.
-  void compare(const std::string& key) {
-    std::vector<std::pair<ComparedProfile, ComparedProfile>> pairs;
-    for (size_t a = 0; a < profiled_.size(); ++a) {
-      for (size_t b = a + 1; b < profiled_.size(); ++b) {
-        const Json& first = profiled_[a].record.config.json();
-        const Json& second = profiled_[b].record.config.json();
-        if (!differ_only_in(key, first, second)) continue;
-        pairs.emplace_back(ComparedProfile{plain_text(first.at(key)), &*profiled_[a].trace, profiled_[a].record.name},
-                           ComparedProfile{plain_text(second.at(key)), &*profiled_[b].trace, profiled_[b].record.name});
-      }
-    }
-    if (key == "dtype" && !pairs.empty()) {
-      PointAnswer casts{.name = "casts"};
-      casts.show(cast_table(pairs));
-      for (const auto& [left, right] : pairs) casts.findings.push_back(cast_cost(left, right));
-      output_.add(std::move(casts));
-    }
-    for (const auto& [left, right] : pairs) output_.add(compared_answer(left, right, options_.view));
-  }
-
-  void share_of_passes() {
-    if (!stands_beside_ || profiled_.size() < 2) return;
-    std::vector<ComparedProfile> passes;
-    for (const PointResult& point : profiled_) {
-      const Json& config = point.record.config.json();
-      if (!differ_only_in("pass", profiled_.front().record.config.json(), config) && &point != &profiled_.front())
-        return;
-      passes.push_back({plain_text(config.at("pass")), &*point.trace});
-    }
-    PointAnswer answer{.name = "passes side by side"};
-    for (const ComparedProfile& pass : passes) {
-      if (std::optional<Finding> top = top_kernel(pass.title, *pass.trace)) {
-        answer.say(words(*top));
-        answer.findings.push_back(std::move(*top));
-      }
-    }
-    answer.show(class_share_table(passes));
-    answer.say(disturbed_line(passes));
-    output_.add(std::move(answer));
-  }
-
-  static bool differ_only_in(const std::string& key, const Json& a, const Json& b) {
-    for (const auto& [name, value] : a.items()) {
-      const bool is_chosen = name == "warmup" || name == "steps";  // the record states what actually ran
-      if (name != key && !is_chosen && (!b.contains(name) || b.at(name) != value)) return false;
-    }
-    return a.contains(key) && b.contains(key) && a.at(key) != b.at(key);
-  }
-
-  AnswerOutput output_;
-  ProfileOptions options_;
-  Filter filter_;
-  bool stands_beside_;
-  bool is_single_;
-  std::vector<PointAnswer> held_back_;
-  ProfileQuery query_;
-  std::vector<PointResult> profiled_;
-};
+  answer.show(class_share_table(passes));
+  answer.say(disturbed_line(passes));
+  output.add(std::move(answer));
+}
 
 void set_axis_unless_given(Sweep& sweep, const std::string& flag, const std::vector<std::string>& values,
                            const std::string& by) {
@@ -238,11 +175,55 @@ void reject_phase_of_no_point(const std::vector<ResolvedPoint>& points, ShownPha
                       phase == ShownPhase::kOptimizer ? "step" : "forward_backward or --pass step");
 }
 
+// Whether an output format is meant to be read by people.
+bool is_for_people(OutputFormat format) { return format == OutputFormat::kTable || format == OutputFormat::kMarkdown; }
+
+// Shows each point when it has finished. If points are shown side by side, everything is shown at the end: the
+// comparison first, then each point.
 ExitCode run_profile(const ProfileCommand& command, const RankPipes& ranks) {
+  const OutputConfig& config = command.sweep.output;
+  const ProfileOptions& options = command.options;
   const std::vector<ResolvedPoint> points = checked_points(command.sweep);
-  reject_phase_of_no_point(points, command.options.phase);
-  ProfileOutput output(command, points.size());
-  return run_watched(points, command.sweep, command.options.traced_steps, output, ranks);
+  reject_phase_of_no_point(points, options.phase);
+  const bool is_single = points.size() == 1;
+  const bool are_beside = stands_beside(command);
+  const bool is_summary = options.view == ProfileView::kSummary;
+  const Filter filter(command.filter);
+  ProfileQuery query{
+      .view = options.view,
+      .by = options.by,
+      .top = options.top.value_or(is_summary && is_for_people(config.output) ? kSummaryTop : kDefaultTop),
+      .sort = config.sort,
+      .selection = command.filter.empty() ? "" : quote(command.filter),
+      .selection_columns = filter.columns(),
+      .verbose = config.verbose};
+  AnswerOutput answers(config);
+  if (!command.filter.empty()) {
+    query.test = [&](const TraceLaunch& launch) {
+      return filter.keeps([&](std::string_view column) { return launch_column(launch, column); });
+    };
+  } else if (is_summary && is_single) {
+    answers.hint("more: --view kernels, ops, classes, layers, attention, all");
+  }
+  std::vector<PointAnswer> held_back;
+  std::vector<PointResult> profiled;
+  PointOutput output;
+  output.add = [&](const PointResult& result) {
+    const bool has_profile = result.trace && !result.trace->steps.empty();
+    PointAnswer answer =
+        has_profile ? profile_answer(result.record, *result.trace, query) : answer_without_result(result.record);
+    if (has_profile) profiled.push_back(result);
+    if (!is_single) answer.title = spoken_name(result.record.name);
+    are_beside ? held_back.push_back(std::move(answer)) : answers.add(std::move(answer));
+  };
+  output.finish = [&] {
+    if (options.compare_modes) compare(profiled, "mode", options.view, answers);
+    if (options.compare_dtypes) compare(profiled, "dtype", options.view, answers);
+    if (are_beside) share_of_passes(profiled, answers);
+    for (PointAnswer& answer : held_back) answers.add(std::move(answer));
+    answers.finish();
+  };
+  return run_watched(points, command.sweep, options.traced_steps, output, ranks);
 }
 
 struct MemoryOptions {
@@ -262,42 +243,6 @@ struct MemoryOptions {
 
 using MemoryCommand = SweepCommand<MemoryOptions>;
 
-// Shows each point when it is ready, and the peaks of all points at the end.
-class MemoryOutput : public PointOutput {
- public:
-  MemoryOutput(const OutputConfig& config, const MemoryOptions& options, size_t points)
-      : output_(config),
-        peaks_(config.sort),
-        query_{.view = options.view.value_or(MemoryView::kSummary), .top = options.top, .verbose = config.verbose},
-        is_single_(points == 1),
-        shows_each_(points == 1 || options.view.has_value()) {
-    const bool is_for_people = config.output == OutputFormat::kTable || config.output == OutputFormat::kMarkdown;
-    if (!is_for_people && !options.view) query_.view = MemoryView::kAll;  // programs get every table of a single point
-    if (!options.view && is_single_) output_.hint("more: --view phases, accounts, saved, largest, timeline, all");
-  }
-
-  void add(const PointResult& result) override {
-    peaks_.add(result.record, result.trace);
-    if (!shows_each_) return;
-    PointAnswer answer =
-        result.trace ? memory_answer(result.record, *result.trace, query_) : answer_without_result(result.record);
-    if (!is_single_) answer.title = spoken_name(result.record.name);
-    output_.add(std::move(answer));
-  }
-
-  void finish() override {
-    if (!is_single_) output_.add(peaks_.answer());
-    output_.finish();
-  }
-
- private:
-  AnswerOutput output_;
-  MemoryPeaks peaks_;
-  MemoryQuery query_;
-  bool is_single_;
-  bool shows_each_;
-};
-
 MemoryCommand parse_memory(const CommandWords& words) {
   auto memory = given_command<MemoryOptions>(words);
   if (memory.sweep.output.resume && !memory.options.run)
@@ -307,15 +252,37 @@ MemoryCommand parse_memory(const CommandWords& words) {
   return memory;
 }
 
+// Shows each point when it is ready, and the peaks of all points at the end.
 ExitCode run_memory(const MemoryCommand& command, const RankPipes& ranks) {
   const OutputConfig& config = command.sweep.output;
+  const std::optional<MemoryView> view = command.options.view;
   const std::vector<ResolvedPoint> points = checked_points(command.sweep);
-  MemoryOutput output(config, command.options, points.size());
+  const bool is_single = points.size() == 1;
+  // Programs get every table of a single point.
+  const MemoryQuery query{.view = view.value_or(is_for_people(config.output) ? MemoryView::kSummary : MemoryView::kAll),
+                          .top = command.options.top,
+                          .verbose = config.verbose};
+  AnswerOutput answers(config);
+  if (!view && is_single) answers.hint("more: --view phases, accounts, saved, largest, timeline, all");
+  MemoryPeaks peaks(config.sort);
+  PointOutput output;
+  output.add = [&](const PointResult& result) {
+    peaks.add(result.record, result.trace);
+    if (!is_single && !view) return;
+    PointAnswer answer =
+        result.trace ? memory_answer(result.record, *result.trace, query) : answer_without_result(result.record);
+    if (!is_single) answer.title = spoken_name(result.record.name);
+    answers.add(std::move(answer));
+  };
+  output.finish = [&] {
+    if (!is_single) answers.add(peaks.answer());
+    answers.finish();
+  };
   if (command.options.run) return run_watched(points, command.sweep, /*traced_steps=*/1, output, ranks);
   const KnowledgeOf knowledge = stored_knowledge(config.store);
   const size_t planned = plan_each(
       points, [&](const ResolvedPoint& point, const ShowStage&) { return forecast_point(point, knowledge); },
-      [&](const PointResult& result) { output.add(result); });
+      output.add);
   if (planned > 0) output.finish();
   return planning_exit(planned, points.size());
 }

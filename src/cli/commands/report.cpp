@@ -47,36 +47,27 @@ struct ReportCommand : StoreCommand<ReportOptions> {
   std::optional<Sweep> sweep{};  // none: use stored records
 };
 
-class ReportOutput : public PointOutput {
- public:
-  ReportOutput(const OutputConfig& config, const std::vector<Record>& planned, const ReportCommand& command)
-      : table_(config, planned, &stored_runs),
-        html_(command.options.html),
-        name_(command.options.html),
-        input_{.records = {}, .traces = {}, .budget = command.options.training.budget()} {}
-
-  void add(const PointResult& result) override {
-    table_.add(result.record);
-    input_.records.push_back(result.record);
-    input_.traces.push_back(result.trace);
-  }
-  void finish() override {
-    table_.finish();
-    if (input_.records.empty()) return;
-    html_.write(page_html(input_));
-    print_message(fmt::format("page written to {}", quote(name_)));
-  }
-
- private:
-  RecordOutput table_;
-  Destination html_;
-  std::string name_;
-  PageInput input_;
-};
+void write_page(const Destination& destination, const std::string& name, const PageInput& input) {
+  destination.write(page_html(input));
+  print_message(fmt::format("page written to {}", quote(name)));
+}
 
 ExitCode run_sweep_file(const ReportCommand& command) {
-  const std::vector<ResolvedPoint> points = checked_points(*command.sweep, OutputFile{"--html", command.options.html});
-  ReportOutput output(command.sweep->output, planned_records(points), command);
+  const std::string& file = command.options.html;
+  const std::vector<ResolvedPoint> points = checked_points(*command.sweep, OutputFile{"--html", file});
+  PointOutput output;
+  RecordOutput table(command.sweep->output, planned_records(points), &output.stored_runs);
+  const Destination html(file);
+  PageInput input{.records = {}, .traces = {}, .budget = command.options.training.budget()};
+  output.add = [&](const PointResult& result) {
+    table.add(result.record);
+    input.records.push_back(result.record);
+    input.traces.push_back(result.trace);
+  };
+  output.finish = [&] {
+    table.finish();
+    if (!input.records.empty()) write_page(html, file, input);
+  };
   return run_watched(points, *command.sweep, command.options.traced_steps, output);
 }
 
@@ -112,8 +103,7 @@ ExitCode run_stored(const ReportCommand& command) {
   SelectedRecords selected("report", command, {"--html", command.options.html},
                            /*takes_calibrations=*/false);
   const PageInput input = matching(selected, command.options.training.budget());
-  Destination(command.options.html).write(page_html(input));
-  print_message(fmt::format("page written to {}", quote(command.options.html)));
+  write_page(Destination(command.options.html), command.options.html, input);
   return selected.problems.end();
 }
 
