@@ -98,7 +98,7 @@ class Comparison {
   }
 
  private:
-  // Of the call on this rank, which all ranks begin together.
+  // Times the call on this rank. All ranks begin it together.
   template <class Call>
   double seconds(const Call& call) {
     mpi_benchmark().barrier(mpi_.comm_world);
