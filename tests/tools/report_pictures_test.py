@@ -12,7 +12,8 @@ import report_pictures  # noqa: E402
 
 class Pictures(unittest.TestCase):
     def test_image_folder_has_exactly_the_pictures(self):
-        self.assertEqual({path.name for path in report_pictures.IMAGES.glob("*.png")}, {one.name for one in report_pictures.PICTURES})
+        pictures = (*report_pictures.PICTURES, *report_pictures.PUBLISHED_PICTURES)
+        self.assertEqual({path.name for path in report_pictures.IMAGES.glob("*.png")}, {one.name for one in pictures})
 
     def test_sweep_varies_every_axis_of_a_page(self):
         sweep = tomllib.loads(report_pictures.SWEEP.read_text())

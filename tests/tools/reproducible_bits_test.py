@@ -63,7 +63,7 @@ class ReproducibleBits(unittest.TestCase):
         done = self.fake(FAIL="compile")
         self.assertEqual(done.returncode, 2, done.stdout)
         self.assertIn("laptime: no memory", done.stderr)
-        self.assertIn("4 of 24 runs ended well", done.stderr)
+        self.assertIn("4 of 24 runs succeeded", done.stderr)
 
 
 if __name__ == "__main__":
