@@ -8,7 +8,6 @@
 #include <charconv>
 #include <cmath>
 #include <limits>
-#include <ranges>
 
 #include "base/json.h"
 #include "record/metrics.h"
@@ -25,8 +24,7 @@ constexpr std::string_view kThreads = "threads";
 
 // A key that is equal for records of one command that differ only in `keys`; the order of configuration keys is
 // ignored.
-template <class Keys>
-std::string point_without(const Record& record, const Keys& keys) {
+std::string point_without(const Record& record, const std::vector<std::string_view>& keys) {
   Json config = record.config.json();
   for (const std::string_view key : keys) config.erase(key);
   config.erase("timeout");
@@ -39,9 +37,7 @@ std::string point_without(const Record& record, const Keys& keys) {
 
 // The key of the step with no composite lowered, with which the record is compared. The prefix separates it from keys
 // of baselines.
-std::string whole_point_of(const Record& record) {
-  return "whole\n" + point_without(record, std::array<std::string_view, 2>{"keep", "lower"});
-}
+std::string whole_point_of(const Record& record) { return "whole\n" + point_without(record, {"keep", "lower"}); }
 
 // Whether the record's step runs every composite without lowering it.
 bool is_whole(const Record& record) {
@@ -144,7 +140,9 @@ std::vector<std::string> Speedups::descriptions() const {
 
 std::string Speedups::point_of(const Record& record) const {
   const Values values = values_of(record.run);
-  return values.empty() ? "" : point_without(record, std::views::keys(values));
+  std::vector<std::string_view> keys;
+  for (const auto& [key, value] : values) keys.push_back(key);
+  return keys.empty() ? "" : point_without(record, keys);
 }
 
 bool Speedups::is_baseline(const Record& record) const {
