@@ -28,9 +28,9 @@ constexpr double kFusedHost =
     0.3;  // Megatron's host time relative to a compiled kernel: a module launches one fused kernel
 constexpr double kCausalShare = 0.5;  // fraction of attention that remains under a causal mask
 constexpr double kScorePasses = 2;    // passes over stored scores per product of attention: its own, and half a softmax
-constexpr double kScoreBytes = 4;     // bytes of a stored score
-constexpr double kNarrowHead = 64;    // head width below which exponentials, not products, limit attention
-constexpr double kOverlap = 4;        // exponent of the power mean of device and host time: nearly their maximum
+constexpr double kStoredScoreBytes = 4;  // bytes of a stored score
+constexpr double kNarrowHead = 64;       // head width below which exponentials, not products, limit attention
+constexpr double kOverlap = 4;           // exponent of the power mean of device and host time: nearly their maximum
 
 }  // namespace
 
@@ -76,7 +76,7 @@ double LaunchTimes::attention(const LaunchWork& work) const {
   const auto width = static_cast<double>(std::max<int64_t>(1, work.written.columns));
   if (program_ == Program::kLaptime && (is_float32() || is_tf32())) {
     const double scores = work.flops / (2 * width);  // summed over all products of attention
-    return work.flops / (product_peak_ * reached_share()) + memory(kScorePasses * kScoreBytes * scores);
+    return work.flops / (product_peak_ * reached_share()) + memory(kScorePasses * kStoredScoreBytes * scores);
   }
   const double flops = work.flops * std::max(1.0, kNarrowHead / width) * (is_causal_ ? kCausalShare : 1);
   return flops / (product_peak_ * machine_.reached_attention);
