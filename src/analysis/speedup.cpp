@@ -141,6 +141,7 @@ std::vector<std::string> Speedups::descriptions() const {
 std::string Speedups::point_of(const Record& record) const {
   const Values values = values_of(record.run);
   std::vector<std::string_view> keys;
+  keys.reserve(values.size());
   for (const auto& [key, value] : values) keys.push_back(key);
   return keys.empty() ? "" : point_without(record, keys);
 }

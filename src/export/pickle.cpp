@@ -29,12 +29,12 @@ class Pickler {
       write_text(value.text());
     } else if (value.is_object()) {
       bytes_ += "}(";  // EMPTY_DICT, MARK
-      for (const auto& [key, member] : value.items()) {
-        write_text(key);
-        if (key == "frames" && !member.empty())
-          write_once(member.dump(), [&] { write_list(member); });
+      for (const auto& item : value.items()) {
+        write_text(item.key);
+        if (item.key == "frames" && !item.value.empty())
+          write_once(item.value.dump(), [&] { write_list(item.value); });
         else
-          write(member);
+          write(item.value);
       }
       bytes_ += 'u';  // SETITEMS
     } else {

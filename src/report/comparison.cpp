@@ -109,6 +109,7 @@ std::string pairs_sentence(const std::vector<StoredPair>& pairs, double margin) 
     ++known->second;
   }
   std::vector<std::string> texts;
+  texts.reserve(counts.size());
   for (const auto& [verdict, count] : counts) texts.push_back(fmt::format("{} {}", count, verdict));
   return fmt::format("{}: {}", counted(pairs.size(), "point"), joined(texts, ", "));
 }
