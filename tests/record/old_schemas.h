@@ -147,6 +147,7 @@ inline std::string listing_in_columns() {
   };
   const std::vector<std::string_view> names = split(kNames, ' ');
   std::vector<std::string> values;
+  values.reserve(names.size());
   for (const std::string_view name : names) values.push_back(value(name));
   return fmt::format(R"sql(
     DROP TRIGGER record_added;

@@ -44,8 +44,7 @@ TEST(History, MarksTheBuildThatChangedTheLevel) {
 }
 
 TEST(History, CanUseSingleRecordsInsteadOfCommits) {
-  std::vector<Record> records;
-  for (int i = 0; i < 8; ++i) records.push_back(made(0, 1.0));
+  const std::vector<Record> records(8, made(0, 1.0));
   HistoryOptions each = options();
   each.by_commit = false;
   EXPECT_EQ(first_line(history_answers(RecordList(records), each)[0]), "median over 8 records: no change of level");
