@@ -8,15 +8,13 @@
 #include <vector>
 
 #include "cluster/parallel_plan.h"
+#include "config/option.h"
 #include "report/answer.h"
 
 namespace laptime {
 
 enum class ParallelSort : uint8_t { kTime, kCost };
-constexpr auto choices_of(ParallelSort) {
-  return std::array{Choice<ParallelSort>{ParallelSort::kTime, "time"},
-                    Choice<ParallelSort>{ParallelSort::kCost, "cost"}};
-}
+constexpr auto choices_of(ParallelSort) { return choices<ParallelSort>("time", "cost"); }
 
 // Price per device and hour, keyed by the name of the machine.
 using Prices = std::map<std::string, double>;

@@ -10,18 +10,10 @@
 #include <vector>
 
 #include "analysis/finding.h"
-#include "config/option.h"
 #include "record/record.h"
 #include "table/table.h"
 
 namespace laptime {
-
-// The names of an enumeration's values, in the order of the enumerators.
-template <class Value, class... Names>
-constexpr auto named_in_order(Names... names) {
-  int next = 0;
-  return std::array{Choice<Value>{static_cast<Value>(next++), names}...};
-}
 
 // Lines, a table or a picture; an answer lists its parts in reading order.
 struct AnswerPart {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "config/option.h"
 #include "record/explanation.h"
 #include "report/answer.h"
 #include "table/text.h"
@@ -13,7 +14,7 @@ namespace laptime {
 enum class ExplainView : uint8_t { kSummary, kParameters, kComposites, kKernels, kThreads, kMemory, kAll };
 
 constexpr auto choices_of(ExplainView) {
-  return named_in_order<ExplainView>("summary", "parameters", "composites", "kernels", "threads", "memory", "all");
+  return choices<ExplainView>("summary", "parameters", "composites", "kernels", "threads", "memory", "all");
 }
 
 // A headline with parameters, FLOPs and bytes, followed by the parts of the view. The summary shows the ops with most

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/memory_findings.h"
+#include "config/option.h"
 #include "record/record.h"
 #include "record/step_trace.h"
 #include "report/answer.h"
@@ -17,7 +18,7 @@ namespace laptime {
 enum class MemoryView : uint8_t { kSummary, kPhases, kAccounts, kSaved, kLargest, kTimeline, kAll };
 
 constexpr auto choices_of(MemoryView) {
-  return named_in_order<MemoryView>("summary", "phases", "accounts", "saved", "largest", "timeline", "all");
+  return choices<MemoryView>("summary", "phases", "accounts", "saved", "largest", "timeline", "all");
 }
 
 struct MemoryQuery {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/plan_findings.h"
+#include "config/option.h"
 #include "record/record.h"
 #include "record/step_trace.h"
 #include "record/store.h"
@@ -18,7 +19,7 @@ namespace laptime {
 enum class PlanView : uint8_t { kSummary, kKernels, kOps, kClasses, kLayers, kAttention, kMemory, kAll };
 
 constexpr auto choices_of(PlanView) {
-  return named_in_order<PlanView>("summary", "kernels", "ops", "classes", "layers", "attention", "memory", "all");
+  return choices<PlanView>("summary", "kernels", "ops", "classes", "layers", "attention", "memory", "all");
 }
 
 struct PlanQuery {

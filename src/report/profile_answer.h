@@ -8,6 +8,7 @@
 
 #include "analysis/launch_sums.h"
 #include "analysis/trace_findings.h"
+#include "config/option.h"
 #include "record/record.h"
 #include "record/step_trace.h"
 #include "report/answer.h"
@@ -17,14 +18,14 @@ namespace laptime {
 enum class ProfileView : uint8_t { kSummary, kKernels, kOps, kClasses, kLayers, kAttention, kAll };
 
 constexpr auto choices_of(ProfileView) {
-  return named_in_order<ProfileView>("summary", "kernels", "ops", "classes", "layers", "attention", "all");
+  return choices<ProfileView>("summary", "kernels", "ops", "classes", "layers", "attention", "all");
 }
 
 // How launches are grouped into rows in the tables of kernels, ops, classes and scopes: by name, or also by shape,
 // layer or phase.
 enum class ProfileBy : uint8_t { kName, kShape, kLayer, kPhase };
 
-constexpr auto choices_of(ProfileBy) { return named_in_order<ProfileBy>("name", "shape", "layer", "phase"); }
+constexpr auto choices_of(ProfileBy) { return choices<ProfileBy>("name", "shape", "layer", "phase"); }
 
 // Whether `by` changes the rows of the view, or matches how its rows are split anyway (ops by phase).
 bool splits(ProfileView view, ProfileBy by);
