@@ -75,7 +75,7 @@ RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep
   RankBytes bytes;
   bytes.parameters = of_parameter * parameters / part(Shard::kParameters);
   bytes.gradients = of_gradient * parameters / part(Shard::kGradients);
-  const double moments = 2 * (stored.all_16_bits ? kShort : kLong) + (stored.keeps_master ? kLong : 0);
+  const double moments = 2 * of_gradient + (stored.keeps_master ? kLong : 0);
   bytes.optimizer = layout.offloads ? 0 : moments * parameters / part(Shard::kOptimizer);
   if (layout.shard == Shard::kParameters) {
     bytes.gathered =
@@ -108,9 +108,13 @@ RankBytes rank_bytes(const ModelConfig& model, bool has_gate, const ParallelStep
   // in flight.
   const double first = kept * stage * in_flight + working;
   const double last = kept * stage + std::max(working, loss);
-  bytes.activations = kept * stage * (layout.pipeline == 1 || first < last ? 1 : in_flight);
-  const bool is_without_loss = (layout.pipeline > 1 && first >= last) || working > loss;
-  (is_without_loss ? bytes.activations : bytes.loss) += is_without_loss ? working : loss;
+  const bool is_first = layout.pipeline > 1 && first >= last;
+  bytes.activations = kept * stage * (is_first ? in_flight : 1);
+  if (is_first || working > loss) {
+    bytes.activations += working;
+  } else {
+    bytes.loss = loss;
+  }
   // Gradients grow while activations shrink, so the peak is at the beginning or at the end of backward. 16-bit copies
   // count throughout, although copies for later layers have been freed by the end.
   if (stored.frees_gradients && layout.shard < Shard::kGradients && step.micro_batches == 1) {
