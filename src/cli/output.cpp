@@ -24,8 +24,6 @@ void json_lines(const Records& records, std::string_view columns, const TextSink
   records.all(lines.extent(), [&](const Record& record) { sink(lines.line(record)); });
 }
 
-bool is_table(OutputFormat format) { return format == OutputFormat::kTable || format == OutputFormat::kMarkdown; }
-
 void write_line(const std::string& text) { write_output(wrapped(text, standard_output().style(), 0)); }
 
 // The summary line below a table with these columns; empty if the columns have no summary.
@@ -78,6 +76,8 @@ TableStyle table_style(const OutputStream& stream, const OutputConfig& config,
           .mfu = config.mfu == MfuRule::kFull ? "mfu" : fmt::format("mfu_{}", name_of(config.mfu)),
           .stored_runs = stored_runs};
 }
+
+bool is_table(OutputFormat format) { return format == OutputFormat::kTable || format == OutputFormat::kMarkdown; }
 
 bool shows_table(const OutputConfig& config) { return is_table(config.output) && config.output_file.empty(); }
 

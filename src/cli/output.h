@@ -26,6 +26,7 @@ namespace laptime {
 TableStyle table_style(const OutputStream& stream, const OutputConfig& config,
                        const std::set<std::string>* stored_runs = nullptr);
 
+bool is_table(OutputFormat format);            // whether the format is meant to be read by people
 bool shows_table(const OutputConfig& config);  // whether standard output shows a table for people
 
 // A table on standard output and JSON lines are written record by record; other formats, and all sorted output, are

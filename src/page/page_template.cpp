@@ -37,8 +37,7 @@ std::string policy() {
                      styles);
 }
 
-}  // namespace
-
+// ASCII JSON in which nothing can end a script element or begin a comment.
 std::string harmless_in_html(const Json& json) {
   std::string text;
   for (const char c : json.dump()) {
@@ -50,6 +49,8 @@ std::string harmless_in_html(const Json& json) {
   }
   return text;
 }
+
+}  // namespace
 
 std::string filled_page(std::string_view script, const Json& data) {
   const auto text = [](std::string_view name) { return page_file(name).text; };

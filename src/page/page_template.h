@@ -12,7 +12,4 @@ namespace laptime {
 // scripts and styles by their hashes, and nothing from outside. Text in `data` becomes text nodes.
 std::string filled_page(std::string_view script, const Json& data);
 
-// ASCII JSON in which nothing can end a script element or begin a comment.
-std::string harmless_in_html(const Json& json);
-
 }  // namespace laptime

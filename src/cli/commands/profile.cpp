@@ -175,9 +175,6 @@ void reject_phase_of_no_point(const std::vector<ResolvedPoint>& points, ShownPha
                       phase == ShownPhase::kOptimizer ? "step" : "forward_backward or --pass step");
 }
 
-// Whether an output format is meant to be read by people.
-bool is_for_people(OutputFormat format) { return format == OutputFormat::kTable || format == OutputFormat::kMarkdown; }
-
 // Shows each point when it has finished. If points are shown side by side, everything is shown at the end: the
 // comparison first, then each point.
 ExitCode run_profile(const ProfileCommand& command, const RankPipes& ranks) {
@@ -189,14 +186,13 @@ ExitCode run_profile(const ProfileCommand& command, const RankPipes& ranks) {
   const bool are_beside = stands_beside(command);
   const bool is_summary = options.view == ProfileView::kSummary;
   const Filter filter(command.filter);
-  ProfileQuery query{
-      .view = options.view,
-      .by = options.by,
-      .top = options.top.value_or(is_summary && is_for_people(config.output) ? kSummaryTop : kDefaultTop),
-      .sort = config.sort,
-      .selection = command.filter.empty() ? "" : quote(command.filter),
-      .selection_columns = filter.columns(),
-      .verbose = config.verbose};
+  ProfileQuery query{.view = options.view,
+                     .by = options.by,
+                     .top = options.top.value_or(is_summary && is_table(config.output) ? kSummaryTop : kDefaultTop),
+                     .sort = config.sort,
+                     .selection = command.filter.empty() ? "" : quote(command.filter),
+                     .selection_columns = filter.columns(),
+                     .verbose = config.verbose};
   AnswerOutput answers(config);
   if (!command.filter.empty()) {
     query.test = [&](const TraceLaunch& launch) {
@@ -259,7 +255,7 @@ ExitCode run_memory(const MemoryCommand& command, const RankPipes& ranks) {
   const std::vector<ResolvedPoint> points = checked_points(command.sweep);
   const bool is_single = points.size() == 1;
   // Programs get every table of a single point.
-  const MemoryQuery query{.view = view.value_or(is_for_people(config.output) ? MemoryView::kSummary : MemoryView::kAll),
+  const MemoryQuery query{.view = view.value_or(is_table(config.output) ? MemoryView::kSummary : MemoryView::kAll),
                           .top = command.options.top,
                           .verbose = config.verbose};
   AnswerOutput answers(config);
