@@ -140,7 +140,7 @@ class Ranks {
     if (!deadline_) deadline_ = time;
   }
 
-  // Asks mpirun to end the ranks. If it does not, kills it, which also ends them.
+  // At the deadline, sends SIGTERM to mpirun, which ends the ranks; at the next one SIGKILL, which ends them too.
   void end_if_due() {
     if (mpirun_ <= 0 || !deadline_ || host_now() < *deadline_) return;
     kill(mpirun_, was_asked_ ? SIGKILL : SIGTERM);

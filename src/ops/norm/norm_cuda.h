@@ -269,7 +269,7 @@ struct NormBackwardPacks : NormPacks {
   using Args = NormBackwardArgs;
   static constexpr int kSums = kCentred ? 2 * kTogether : kTogether;
   struct Shared {
-    // Used alternately, so that one barrier per use is enough.
+    // The two buffers are used in turn, so that one barrier per sum is enough.
     WarpFloats<kSums> even, odd;
   };
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {

@@ -39,8 +39,8 @@ struct TermPair {
 };
 
 // The pairs of terms that are multiplied if elements of A have kATerms terms and those of B have kBTerms, in ascending
-// order of the products. With three terms each, three of the nine products are omitted; together they are at most 2^-24
-// (1 + 2^-8) of the product of the two numbers.
+// order of the products. With three terms each, three of the nine products are omitted. Their sum is at most
+// (1 + 2^-8) 2^-24 times the product of the two numbers.
 template <int64_t kATerms, int64_t kBTerms>
 inline constexpr auto kTermPairs = std::array{TermPair{0, 0}};
 template <>
