@@ -14,7 +14,41 @@ set(LAPTIME_ISAS
 set(LAPTIME_ISA_ROW "^([a-z0-9_]+) *\\| *(all|own) *\\| *(-O[0-9]) *\\|(.*)$")
 
 # The instruction sets to build: all, or a list, always including plain. Sources read them from generated/isas.inc.
-set(LAPTIME_ONLY_ISAS "" CACHE STRING "Instruction sets to compile kernels for, e.g. plain;avx2 (default: all)")
+# `native` builds the widest `all` row and the `own` rows that this machine has.
+set(LAPTIME_ONLY_ISAS "" CACHE STRING "Instruction sets to compile kernels for: plain;avx2, native, ... (default: all)")
+
+# The rows that this machine can run, by the flags that the compiler enables for it; all rows if the compiler cannot say.
+function(laptime_native_isas out)
+  execute_process(COMMAND ${CMAKE_CXX_COMPILER} -march=native -Q --help=target
+                  OUTPUT_VARIABLE enabled RESULT_VARIABLE failed ERROR_QUIET)
+  set(all "")
+  set(own "")
+  foreach(row IN LISTS LAPTIME_ISAS)
+    string(REGEX MATCH "${LAPTIME_ISA_ROW}" matched "${row}")
+    set(isa ${CMAKE_MATCH_1})
+    set(which ${CMAKE_MATCH_2})
+    set(is_native TRUE)
+    string(REGEX MATCHALL "-m[a-z0-9]+ " flags "${CMAKE_MATCH_4} ")
+    foreach(flag IN LISTS flags)
+      string(STRIP "${flag}" flag)
+      if(NOT failed AND NOT enabled MATCHES "${flag}[ \t]+\\[enabled\\]")
+        set(is_native FALSE)
+      endif()
+    endforeach()
+    if(is_native)
+      if(which STREQUAL "own" OR failed)
+        list(APPEND own ${isa})
+      else()
+        set(all ${isa})
+      endif()
+    endif()
+  endforeach()
+  set(${out} ${all} ${own} PARENT_SCOPE)
+endfunction()
+if(LAPTIME_ONLY_ISAS STREQUAL "native")
+  laptime_native_isas(LAPTIME_ONLY_ISAS)
+  message(STATUS "Kernels are compiled for this machine alone: plain;${LAPTIME_ONLY_ISAS}")
+endif()
 set(isas_inc "// LAPTIME_ISA_ROW(instruction set) for each that all kernels are compiled for, in order of width.\n")
 set(LAPTIME_BUILT_ISAS "")
 set(LAPTIME_ISA_SOURCES "_(isa")  # pattern for source names that are compiled once per instruction set
