@@ -16,8 +16,11 @@ Executor::Executor(Plan plan, Backend& backend) : plan_(std::move(plan)), backen
   pooled_.resize(plan_.buffers.size());
   is_output_.resize(plan_.buffers.size());
   for (const PlanOutput& output : plan_.outputs) is_output_[static_cast<size_t>(output.operand.buffer)] = true;
-  for (const PlanStep& step : plan_.setup) backend_.launch(bind(step).launch);
-  backend_.synchronize();
+  feeds_setup_.resize(plan_.buffers.size());
+  for (const PlanStep& step : plan_.setup) {
+    setup_.push_back(bind(step));
+    for (const Operand& operand : step.in) feeds_setup_[static_cast<size_t>(operand.buffer)] = true;
+  }
   bound_.reserve(plan_.steps.size());
   for (const PlanStep& step : plan_.steps) {
     bound_.push_back(bind(step));
@@ -141,6 +144,12 @@ void Executor::enqueue_steps(const After& after) {
   }
 }
 
+void Executor::set_up() {
+  if (!needs_setup_.exchange(false)) return;
+  for (const BoundStep& step : setup_) backend_.launch(step.launch);
+  backend_.synchronize();
+}
+
 void Executor::enqueue(Marks marks) {
   const bool each = marks == Marks::kLaunches;
   backend_.mark(0);
@@ -199,6 +208,7 @@ std::vector<Timeline> Executor::run_recorded(int64_t count, const std::function<
 }
 
 Timeline Executor::run_step(Recording* recording, Marks marks) {
+  set_up();
   const bool each = marks == Marks::kLaunches;
   Timeline timeline;
   timeline.begin = backend_.now();
@@ -272,6 +282,7 @@ Executor::Worst Executor::worst_in(const TensorView& view) const {
 }
 
 std::optional<Executor::NanSite> Executor::find_nan() {
+  set_up();
   std::optional<NanSite> site;
   enqueue_steps([&](size_t step) {
     backend_.synchronize();
@@ -308,6 +319,7 @@ void Executor::write(int source, int64_t offset, std::span<const std::byte> byte
   const auto size = static_cast<int64_t>(bytes.size());
   LAPTIME_CHECK(buffer.lifetime != Lifetime::kStep && offset >= 0 && offset + size <= buffer.bytes,
                 "{} bytes at {} of {}, which has {}", size, offset, buffer.name, buffer.bytes);
+  if (feeds_setup_[static_cast<size_t>(source)]) needs_setup_ = true;
   if (backend_.computes()) backend_.write(resident_->data() + buffer.offset + offset, bytes.data(), size);
 }
 

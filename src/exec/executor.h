@@ -1,6 +1,7 @@
 // Executor: runs a plan on a backend.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,8 +20,9 @@ enum class Marks : uint8_t { kPhases, kLaunches };
 
 class Executor {
  public:
-  // Allocates the memory of the plan (sources are zero, step buffers are NaN), prepares its kernels and runs its set-up
-  // steps. Throws Error if the memory is not available. The backend must outlive the executor.
+  // Allocates the memory of the plan (sources are zero, step buffers are NaN) and prepares its kernels. Set-up steps
+  // run before the first step, and before the next one after a source that they read is written. Throws Error if the
+  // memory is not available. The backend must outlive the executor.
   Executor(Plan plan, Backend& backend);
 
   const Plan& plan() const { return plan_; }
@@ -77,6 +79,8 @@ class Executor {
     size_t end = 0;
   };
 
+  // Runs the set-up steps if they have not run since the sources that they read were written.
+  void set_up();
   // Enqueues every step and the marks.
   void enqueue(Marks marks);
   // Enqueues every step, and calls `after` with its number. If it returns false, the loop ends.
@@ -109,7 +113,9 @@ class Executor {
   std::vector<std::string> open_ranges_;
   std::vector<std::byte*> pooled_;  // buffer -> its address in the pool; null if it is not allocated
   std::vector<bool> is_output_;     // buffer -> whether it lives until the next step
-  std::vector<BoundStep> bound_;
+  std::vector<BoundStep> bound_, setup_;
+  std::vector<bool> feeds_setup_;         // buffer -> whether a set-up step reads it
+  std::atomic<bool> needs_setup_ = true;  // atomic, because threads may write different sources
   std::vector<PhaseRun> phase_runs_;
   std::unique_ptr<Recording> recording_;  // a step with marks of phases; null if the device has not recorded one
 };

@@ -81,8 +81,8 @@ std::vector<bool> saved_buffers(const Plan& plan) {
   }
   for (size_t i = 0; i < plan.buffers.size(); ++i) {
     const Buffer& buffer = plan.buffers[i];
-    const bool is_kept_anyway = buffer.role == Role::kParameter || buffer.role == Role::kGradient ||
-                                buffer.role == Role::kOptimizerState || buffer.role == Role::kWorkspace;
+    const bool is_kept_anyway =
+        buffer.lifetime == Lifetime::kPersistent || buffer.role == Role::kGradient || buffer.role == Role::kWorkspace;
     const bool exists_before = buffer.phase == Phase::kSetup || buffer.phase == Phase::kForward;
     is_read[i] = is_read[i] && exists_before && !is_kept_anyway;
   }

@@ -83,7 +83,7 @@ class Scheduler {
   // Constants and tensors that outlive a step are ignored.
   bool is_of_step(ValueId value) const {
     const Node* const producer = graph_.producer(graph_.storage_roots[storage(value)]);
-    return producer != nullptr && producer->op->kind != OpKind::kConstant;
+    return producer != nullptr && producer->annotations.phase != Phase::kSetup;
   }
 
   // Groups nodes into updates by the storages that the optimizer writes.

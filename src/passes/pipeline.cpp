@@ -10,6 +10,7 @@
 #include "passes/fold_casts.h"
 #include "passes/optimizer_in_backward.h"
 #include "passes/saved.h"
+#include "passes/store_copies.h"
 
 namespace laptime {
 namespace {
@@ -37,6 +38,7 @@ Graph run_passes(const Graph& model, const PipelineOptions& options, const PassO
   if (options.compile) graph = release_variables(std::move(graph));
   if (options.compile) graph = checked("fold_casts", fold_casts(graph, options.shared_casts));
   if (options.compile) graph = checked("fold_addends", fold_addends(graph));
+  if (options.store_copies) graph = checked("store_copies", store_copies(graph));
   if (recomputes) graph = checked("recompute", recompute(graph, options.recompute));
   if (options.compile || recomputes) graph = checked("dead_code", dead_code(graph));
   if (options.optimizer_in_backward) graph = checked("optimizer_in_backward", optimizer_in_backward(graph));

@@ -19,6 +19,7 @@ struct PipelineOptions {
   bool forward_only = false;      // keep only forward and the values that it saves for backward
   bool compile = false;           // fold casts and sums into ops; no variable keeps a value alive
   SharedCasts shared_casts = SharedCasts::kFold;
+  bool store_copies = false;  // keep copies of parameters in autocast's type from step to step
   RecomputeRule recompute = {};
   bool optimizer_in_backward = false;
   LowerKept lower_kept = LowerKept::kNone;
@@ -28,8 +29,8 @@ struct PipelineOptions {
 // Called after each pass with the name of the pass and the resulting graph.
 using PassObserver = std::function<void(const std::string& pass, const Graph& graph)>;
 
-// decompose -> [autocast] -> differentiate -> dead code -> [fold casts -> fold addends] -> [recompute -> dead code] ->
-// [optimizer in backward] -> [cut forward] -> [communicate]. Passes in brackets run only if the options ask for them;
+// decompose -> [autocast] -> differentiate -> dead code -> [fold casts -> fold addends] -> [store copies] ->
+// [recompute -> dead code] -> [optimizer in backward] -> [cut forward] -> [communicate]. Passes in brackets run only if the options ask for them;
 // dead code runs the second time after folding, too.
 Graph run_passes(const Graph& model, const PipelineOptions& options, const PassObserver& observer = {});
 

@@ -91,7 +91,9 @@ class Planner {
     if (buffer == kNever) {
       const Value& root = graph_.root(storage_of(value));
       const Node& producer = graph_.node(root.producer);
-      const Lifetime lifetime = producer.op->kind == OpKind::kConstant ? Lifetime::kConstant : Lifetime::kStep;
+      const Lifetime after_set_up =
+          producer.op->kind == OpKind::kConstant ? Lifetime::kConstant : Lifetime::kPersistent;
+      const Lifetime lifetime = producer.annotations.phase == Phase::kSetup ? after_set_up : Lifetime::kStep;
       buffer = add_buffer({root.type.bytes(), lifetime, root.role, 0, root.annotations.name, producer.op->name,
                            producer.annotations.scope, producer.annotations.phase, root.type});
     }

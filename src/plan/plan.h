@@ -68,7 +68,7 @@ struct PlanOutput {
 
 struct Plan {
   std::vector<Buffer> buffers;
-  std::vector<PlanStep> setup;  // steps that compute constants; they run once
+  std::vector<PlanStep> setup;  // steps before the first one: they compute constants, and copies of sources
   std::vector<PlanStep> steps;
   std::vector<Action> actions;
   std::vector<PlanOutput> outputs;

@@ -47,12 +47,22 @@ LowerKept lower_kept(const RunConfig& config) {
   return config.mode == Mode::kCompile && !config.keep ? LowerKept::kFasterLowered : LowerKept::kNone;
 }
 
+// True if the optimizer writes the copies of parameters for the next step: as one kernel, on a device that casts before
+// products. With --optimizer-in-backward, memory matters more than the time of the casts.
+bool stores_copies(const RunConfig& config, const RecomputeRule& rule) {
+  if (config.mode == Mode::kEager || config.optimizer_in_backward || !casts_before_products(config)) return false;
+  return std::ranges::any_of(composite_choices(config, rule), [](const CompositeChoice& choice) {
+    return choice.whole && find_op(choice.op)->with_copy != nullptr;
+  });
+}
+
 PipelineOptions pipeline_options(const RunConfig& config, const RecomputeRule& rule) {
   return {.keep = kept(config, rule),
           .lower = autocast_dtype(config.dtype),
           .forward_only = config.pass == Pass::kForward,
           .compile = config.mode == Mode::kCompile,
           .shared_casts = casts_before_products(config) ? SharedCasts::kKeep : SharedCasts::kFold,
+          .store_copies = stores_copies(config, rule),
           .recompute = rule,
           .optimizer_in_backward = config.optimizer_in_backward,
           .lower_kept = lower_kept(config),

@@ -88,6 +88,35 @@ TEST_F(ExecutorOnCpu, StateKeepsItsValueBetweenSteps) {
   EXPECT_EQ(floats_of(step.read_output("next")), (std::vector<float>{8, -16, 4}));
 }
 
+// A graph whose set-up copies source w, and a step that multiplies the copy by x.
+Builder copied_source() {
+  Builder build;
+  const ValueId w = build.source("w", floats({3}), Role::kParameter);
+  build.current.phase = Phase::kSetup;
+  const ValueId copy = cast(build, w, DType::kBFloat16);
+  build.current.phase = Phase::kForward;
+  const ValueId x = build.source("x", contiguous_type(DType::kBFloat16, {3}), Role::kInput);
+  const ValueId next = assign(build, copy, mul(build, copy, x));
+  build.output("next", cast(build, next, DType::kFloat32));
+  return build;
+}
+
+TEST_F(ExecutorOnCpu, SetUpRunsAgainOnlyAfterItsSourceIsWritten) {
+  Builder build = copied_source();
+  Executor step = executor(build);
+  const BFloat16 two[3] = {BFloat16(2.0F), BFloat16(2.0F), BFloat16(2.0F)};
+  step.write("x", two, sizeof(two));
+  write(step, "w", {1, -2, 0.5F});
+  step.run();
+  EXPECT_EQ(floats_of(step.read_output("next")), (std::vector<float>{2, -4, 1}));
+  step.write("x", two, sizeof(two));  // no set-up step reads it, so the copy keeps its value
+  step.run();
+  EXPECT_EQ(floats_of(step.read_output("next")), (std::vector<float>{4, -8, 2}));
+  write(step, "w", {1, 1, 1});
+  step.run();
+  EXPECT_EQ(floats_of(step.read_output("next")), (std::vector<float>{2, 2, 2}));
+}
+
 // A CPU backend that behaves like a device with recorded steps: replaying a recording enqueues its launches again.
 class RecordingBackend : public cpu::CpuBackend {
  public:

@@ -38,6 +38,18 @@ std::vector<ConformanceCase> adamw_rows(DType moments = DType::kFloat32) {
 LAPTIME_CONFORMANCE(AdamW, adamw_rows());
 LAPTIME_CONFORMANCE(AdamWMomentsInBFloat16, adamw_rows(DType::kBFloat16));
 
+// Adds the input and output of a copy in bfloat16.
+std::vector<ConformanceCase> rows_with_copy() {
+  std::vector<ConformanceCase> rows = adamw_rows();
+  for (ConformanceCase& row : rows) {
+    row.op = &kAdamWWithCopy;
+    row.inputs.insert(row.inputs.begin(), {.shape = row.inputs[0].shape, .dtype = DType::kBFloat16});
+  }
+  return rows;
+}
+
+LAPTIME_CONFORMANCE(AdamWWithCopy, rows_with_copy());
+
 std::vector<ConformanceCase> step_size_rows() {
   std::vector<ConformanceCase> rows;
   for (const double step : {1.0, 7.0, 1000.0}) {

@@ -20,6 +20,13 @@ std::vector<TensorType> infer(const Attributes&, std::span<const TensorType> in)
   return {in[kW], in[kM], in[kV]};
 }
 
+std::vector<TensorType> infer_with_copy(const Attributes& attributes, std::span<const TensorType> in) {
+  std::vector<TensorType> out = infer(attributes, in.subspan(1));
+  LAPTIME_CHECK(in[0].shape() == out[0].shape(), "copy {} of {}", in[0].text(), out[0].text());
+  out.insert(out.begin(), in[0]);
+  return out;
+}
+
 std::vector<TensorType> infer_step_size(const Attributes&, std::span<const TensorType> in) {
   return {contiguous_type(in[1].dtype, {})};
 }
@@ -53,6 +60,13 @@ void reference(const OpCall& call) {
     call.out[2].put(i, skip ? call.in[kV].at(i) : v);
   }
 }
+
+void reference_with_copy(const OpCall& call) {
+  reference({call.attributes, call.in.subspan(1), call.out.subspan(1)});
+  for (int64_t i = 0; i < call.out[0].numel(); ++i) call.out[0].put(i, call.out[1].at(i));
+}
+
+double flops(const Signature& s) { return 14.0 * static_cast<double>(s.out[0].numel()); }
 
 void reference_step_size(const OpCall& call) {
   const auto& a = call.attributes.as<AdamWAttributes>();
@@ -106,18 +120,31 @@ const char* name_of(AdamRule rule) {
 
 const OpCard kAdamW = {.name = "adamw",
                        .infer = infer,
-                       .flops = [](const Signature& s) { return 14.0 * static_cast<double>(s.out[0].numel()); },
+                       .flops = flops,
                        .reference = reference,
                        .decompose = decompose,
                        .fold_input_cast = fold_input_cast,
+                       .with_copy = &kAdamWWithCopy,
                        .updates = {{0, kW}, {1, kM}, {2, kV}}};
+const OpCard kAdamWWithCopy = {.name = "adamw_with_copy",
+                               .infer = infer_with_copy,
+                               .flops = flops,
+                               .bytes =
+                                   [](const Signature& s) {
+                                     Size bytes = 0;
+                                     for (const TensorType& type : s.out) bytes += type.bytes();
+                                     for (size_t i = 1; i < s.in.size(); ++i) bytes += s.in[i].bytes();
+                                     return bytes.value();
+                                   },
+                               .reference = reference_with_copy,
+                               .updates = {{0, 0}, {1, 1 + kW}, {2, 1 + kM}, {3, 1 + kV}}};
 const OpCard kAdamStepSize = {.name = "adamw_step_size",
                               .infer = infer_step_size,
                               .flops = [](const Signature&) { return 4.0; },
                               .reference = reference_step_size};
 
 std::span<const OpCard* const> adamw_cards() {
-  static constexpr const OpCard* kCards[] = {&kAdamW, &kAdamStepSize};
+  static constexpr const OpCard* kCards[] = {&kAdamW, &kAdamWWithCopy, &kAdamStepSize};
   return kCards;
 }
 

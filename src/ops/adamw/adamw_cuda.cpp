@@ -9,23 +9,26 @@
 namespace laptime::cuda {
 namespace {
 
-// (w, grad, m, v, step, lr[, skip]) -> (w, m, v)
+// ([copy, ]w, grad, m, v, step, lr[, skip]) -> ([copy, ]w, m, v)
+template <bool has_copy>
 void update(const KernelCall& call) {
+  using Update = AdamUpdateWith<has_copy>;
   const auto& a = call.attributes.as<AdamWAttributes>();
-  const Elements<7> elements = elements_of_call<7>(call.out, call.in.first(4));
-  AdamUpdate::Args args{.elements = elements,
-                        .step = device_data(call.in[4]),
-                        .lr = device_data(call.in[5]),
-                        .skip = {},
-                        .beta1 = a.beta1,
-                        .beta2 = a.beta2,
-                        .weight_decay = a.weight_decay,
-                        .eps = static_cast<float>(a.eps),
-                        .torch = a.rule == AdamRule::kTorch,
-                        .decay_first = a.rule != AdamRule::k2025};
-  if (call.in.size() > 6) args.skip = device_data(call.in[6]);
+  const std::span<const TensorView> in = call.in.subspan(has_copy);
+  const auto elements = elements_of_call<Update::Args::kResults + 4>(call.out, in.first(4));
+  typename Update::Args args{.elements = elements,
+                             .step = device_data(in[4]),
+                             .lr = device_data(in[5]),
+                             .skip = {},
+                             .beta1 = a.beta1,
+                             .beta2 = a.beta2,
+                             .weight_decay = a.weight_decay,
+                             .eps = static_cast<float>(a.eps),
+                             .torch = a.rule == AdamRule::kTorch,
+                             .decay_first = a.rule != AdamRule::k2025};
+  if (in.size() > 6) args.skip = device_data(in[6]);
   const int64_t blocks = (mapped_threads(elements) + kElementThreads - 1) / kElementThreads;
-  launch<AdamUpdate>(call, std::clamp<int64_t>(blocks, 1, AdamUpdate::kMostBlocks), kElementThreads, args);
+  launch<Update>(call, std::clamp<int64_t>(blocks, 1, Update::kMostBlocks), kElementThreads, args);
 }
 
 void step_size(const KernelCall& call) {
@@ -37,7 +40,8 @@ void step_size(const KernelCall& call) {
 }  // namespace
 
 std::vector<Kernel> adamw_kernels() {
-  return {{.op = &kAdamW, .name = "one_pass", .launch = update},
+  return {{.op = &kAdamW, .name = "one_pass", .launch = update<false>},
+          {.op = &kAdamWWithCopy, .name = "one_pass", .launch = update<true>},
           {.op = &kAdamStepSize, .name = "number", .launch = step_size}};
 }
 

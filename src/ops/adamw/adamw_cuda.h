@@ -13,13 +13,16 @@ struct AdamNumbers {
   float size, root_scale, decay, skip;
 };
 
-// Reads and writes w, m and v in one pass. In each block, one thread computes the coefficients of the step.
-struct AdamUpdate {
+// Reads and writes w, m and v in one pass, and may write a copy of w in another type. In each block, one thread
+// computes the coefficients of the step.
+template <bool has_copy>
+struct AdamUpdateWith {
   static constexpr int64_t kMostBlocks =
       2048;  // as many as a card runs at once; more blocks would only compute the coefficients more often
   struct Args {
-    Elements<7> elements;       // the next w, m, v; w, grad, m, v
-    DeviceData step, lr, skip;  // skip may be absent
+    static constexpr int kResults = 3 + has_copy;
+    Elements<kResults + 4> elements;  // [the next copy, ]the next w, m, v; w, grad, m, v
+    DeviceData step, lr, skip;        // skip may be absent
     double beta1, beta2, weight_decay;
     float eps;
     bool torch, decay_first;
@@ -57,7 +60,7 @@ struct AdamUpdate {
     const auto beta2 = static_cast<float>(args.beta2);
     const auto one_minus_beta1 = static_cast<float>(1 - args.beta1);
     const auto one_minus_beta2 = static_cast<float>(1 - args.beta2);
-    map_elements<3, 4>(thread, args.elements, [&](const float(&in)[4], float(&out)[3]) {
+    map_elements<Args::kResults, 4>(thread, args.elements, [&](const float(&in)[4], float(&out)[Args::kResults]) {
       const float grad = in[1];
       const float m = fmaf(beta1, in[2], one_minus_beta1 * grad);
       const float v = fmaf(beta2, in[3], one_minus_beta2 * grad * grad);
@@ -65,13 +68,17 @@ struct AdamUpdate {
       if (args.decay_first) w = fmaf(-numbers.decay, w, w);
       w -= numbers.size * m / fmaf(sqrtf(v), numbers.root_scale, args.eps);
       if (!args.decay_first) w = fmaf(-numbers.decay, w, w);
-      out[0] = w;
-      out[1] = m;
-      out[2] = v;
+      if (has_copy) out[0] = w;
+      out[has_copy] = w;
+      out[has_copy + 1] = m;
+      out[has_copy + 2] = v;
     });
   }
 };
+using AdamUpdate = AdamUpdateWith<false>;
 LAPTIME_CUDA_KERNEL(AdamUpdate, adam_update)
+using AdamUpdateWithCopy = AdamUpdateWith<true>;
+LAPTIME_CUDA_KERNEL(AdamUpdateWithCopy, adam_update_with_copy)
 
 // Runs on one thread. Computes lr sqrt(1 - beta2^t) / (1 - beta1^t).
 struct AdamStepSize {
