@@ -50,10 +50,6 @@ class Filter {
   // Throws Error for a column that no record can have, and for a group of columns.
   void check(const Records& records) const;
 
-  // SQL over the columns of the listing (record/listing.h) that is true for every matching record, and possibly for
-  // others if the filter uses values that the listing lacks. Empty if it cannot narrow the records down.
-  std::string condition() const;
-
   Extent extent() const;
 
   // Throws Error for an order comparison (<, >) between a number and a word. `id` is that of a stored record.
