@@ -66,17 +66,20 @@ std::string plainest(const std::set<std::string>& values) {
   return *std::ranges::min_element(values, {}, as_number);
 }
 
-const TimeStats* time_of(const Record& record, const std::map<std::string, TimeStats>& times, std::string_view phase) {
-  const auto found = times.find(phase.empty() ? record.config.text("pass") : std::string(phase));
-  return found == times.end() || found->second.count == 0 ? nullptr : &found->second;
-}
-
 // The 97.5th percentile of Student's t distribution.
 double student_t(int64_t degrees) {
   constexpr std::array kTable{12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26};
   if (degrees < 1) return kTable.front();
   const auto index = static_cast<size_t>(degrees - 1);
   return index < kTable.size() ? kTable.at(index) : 2.0 + 2.4 / static_cast<double>(degrees);
+}
+
+// Exact times have no interval.
+std::optional<Speedup> ratio_of(const TimeStats* baseline, const TimeStats* time, bool are_exact) {
+  if (baseline == nullptr || time == nullptr) return std::nullopt;
+  std::optional<Speedup> speedup = speedup_of(*baseline, *time);
+  if (speedup && are_exact) speedup->interval = {speedup->value, speedup->value};
+  return speedup;
 }
 
 }  // namespace
@@ -89,6 +92,11 @@ std::optional<double> uncertainty_of(const TimeStats& time) {
   return student_t(time.count - 1) * *time.std / std::sqrt(static_cast<double>(time.count)) / time.mean;
 }
 
+std::optional<double> uncertainty_of(const Record& record, std::string_view phase) {
+  const TimeStats* const time = time_of(record, phase);
+  return time == nullptr || is_predicted(record) ? std::nullopt : uncertainty_of(*time);
+}
+
 std::optional<Speedup> speedup_of(const TimeStats& baseline, const TimeStats& time) {
   const double ratio = baseline.median / time.median;
   if (!std::isfinite(ratio) || ratio <= 0 || time.median <= 0) return std::nullopt;
@@ -96,6 +104,10 @@ std::optional<Speedup> speedup_of(const TimeStats& baseline, const TimeStats& ti
   if (const auto interval = bootstrap_ratio_interval(baseline.samples, time.samples)) return Speedup{ratio, *interval};
   const double factor = 1 + std::hypot(uncertainty_of(baseline).value_or(1), uncertainty_of(time).value_or(1));
   return Speedup{ratio, {ratio / factor, ratio * factor}};
+}
+
+std::optional<Speedup> speedup_of(const Record& baseline, const Record& record) {
+  return ratio_of(time_of(baseline), time_of(record), is_predicted(baseline) && is_predicted(record));
 }
 
 void Speedups::plan(const Record& record) {
@@ -166,12 +178,8 @@ std::optional<Speedup> Speedups::compared(const std::string& point, const Record
   if (baseline == baselines_.end() || record.status != Status::kOk) return std::nullopt;
   const auto& [is_exact, times] = baseline->second;
   if (is_exact != is_predicted(record)) return std::nullopt;
-  const TimeStats* const base = time_of(record, times, phase);
-  const TimeStats* const own = time_of(record, record.time, phase);
-  if (base == nullptr || own == nullptr) return std::nullopt;
-  std::optional<Speedup> speedup = speedup_of(*base, *own);
-  if (speedup && is_exact) speedup->interval = {speedup->value, speedup->value};
-  return speedup;
+  const auto base = times.find(phase.empty() ? record.config.text("pass") : std::string(phase));
+  return ratio_of(base == times.end() ? nullptr : &base->second, time_of(record, phase), is_exact);
 }
 
 std::optional<Speedup> Speedups::speedup(const Record& record, std::string_view phase) const {

@@ -18,6 +18,8 @@
 #include "page/sentences.h"
 #include "page/trace_sums.h"
 #include "record/metrics.h"
+#include "report/columns.h"
+#include "report/point_text.h"
 #include "report/published.h"
 #include "report/questions.h"
 
@@ -206,15 +208,15 @@ Json point_json(const PagePoints& points, const PagePoint& point, const TraceSum
   if (const auto context = record.config.json().find("context_length"); context != nullptr) json["context"] = *context;
   if (time != nullptr) {
     json["time"] = time_json(record, *time);
-    json["time"]["error"] = number(error_of(record, *time));
+    json["time"]["error"] = number(uncertainty_of(record));
     json["samples_s"] = is_predicted(record) ? Json::array() : numbers(time->samples);
     json["warmup_s"] = is_predicted(record) ? Json::array() : numbers(record.transient.warmup);
   }
-  if (const std::optional<TimeRatio> ratio = points.against_base(point)) {
+  if (const std::optional<Speedup> ratio = points.against_base(point)) {
     json["ratio"] = {{"times_as_fast", number(ratio->value)},
-                     {"low", ratio->interval ? number(ratio->interval->low) : Json(nullptr)},
-                     {"high", ratio->interval ? number(ratio->interval->high) : Json(nullptr)},
-                     {"text", ratio_text(*ratio)}};
+                     {"low", number(ratio->interval.low)},
+                     {"high", number(ratio->interval.high)},
+                     {"text", speedup_text(ratio)}};
   }
   json["sentences"] = {{"time", time_sentence(points, point)},
                        {"training", training_sentence(points, point)},
@@ -316,7 +318,9 @@ Json page_data(const PageInput& input) {
       std::clamp(kAllColumns / std::max<size_t>(1, static_cast<size_t>(count)), kFewestColumns, kMostColumns);
   Json records = Json::array();
   Json traces = Json::array();
+  TrustLine trust;
   for (const PagePoint& point : points.all) {
+    trust.add(*point.record);
     const auto sums = point.trace == nullptr ? nullptr : std::make_unique<TraceSums>(point);
     Json json = point_json(points, point, sums.get());
     if (points.all.size() <= kMostConfigurations) json["config"] = point.record->config.json();
@@ -328,7 +332,7 @@ Json page_data(const PageInput& input) {
   }
   return {{"title", page_title(points)},
           {"headline", page_headline(points)},
-          {"doubt", page_doubt(points)},
+          {"doubt", trust.line()},
           {"selected", points.headline},
           {"axes", axes_json(points)},
           {"groups", groups_json(points)},

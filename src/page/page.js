@@ -120,7 +120,7 @@
     at("date").textContent = (point().created ?? "").slice(0, 10);
     at("headline").textContent = data.headline;
     at("selector").setAttribute("aria-label", "Selected point");
-    at("doubt").textContent = data.doubt && `! ${data.doubt}`;
+    at("doubt").textContent = data.doubt;
     at("program").textContent = `Made by laptime ${data.program}.`;
     const timeChart = make("div", { class: "chart", role: "img", id: "chart-time" });
     document.querySelector("header").append(timeChart, make("p", { class: "says", id: "says-time" }));

@@ -8,10 +8,10 @@
 #include <charconv>
 #include <tuple>
 
-#include "analysis/speedup.h"
 #include "config/label.h"
 #include "distribution/bootstrap.h"
 #include "record/metrics.h"
+#include "record/time_stats.h"
 #include "report/names.h"
 
 namespace laptime {
@@ -234,10 +234,7 @@ std::string machine_of(const Record& record) {
   return card.empty() ? processor_name(record) : card;
 }
 
-const TimeStats* PagePoint::time() const {
-  const TimeStats* const time = record->main_time();
-  return record->status == Status::kOk && time != nullptr && time->count > 0 ? time : nullptr;
-}
+const TimeStats* PagePoint::time() const { return record->status == Status::kOk ? time_of(*record) : nullptr; }
 
 PagePoints::PagePoints(const PageInput& input)
     : all(chosen_points(input)), axes(axes_of(all)), groups(groups_of(all)), budget(input.budget) {
@@ -245,18 +242,10 @@ PagePoints::PagePoints(const PageInput& input)
   headline = headline_of(all);
 }
 
-std::optional<TimeRatio> PagePoints::times_as_fast(const PagePoint& point, const PagePoint& base) const {
-  if (base.time() == nullptr || point.time() == nullptr) return std::nullopt;
-  const std::optional<Speedup> speedup = speedup_of(*base.time(), *point.time());
-  if (!speedup) return std::nullopt;
-  const bool are_exact = is_predicted(*point.record) && is_predicted(*base.record);
-  return TimeRatio{speedup->value, are_exact ? std::nullopt : std::optional(speedup->interval)};
-}
-
-std::optional<TimeRatio> PagePoints::against_base(const PagePoint& point) const {
+std::optional<Speedup> PagePoints::against_base(const PagePoint& point) const {
   const PageGroup& group = group_of(point);
-  if (!group.is_one_work || !group.base || &all[*group.base] == &point) return std::nullopt;
-  return times_as_fast(point, all[*group.base]);
+  if (!group.is_one_work || !group.base || &all[*group.base] == &point || point.time() == nullptr) return std::nullopt;
+  return speedup_of(*all[*group.base].record, *point.record);
 }
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// The sentences of a page: its title, headline and doubt, and one sentence below each chart of a point.
+// The sentences of a page: its title and headline, and one sentence below each chart of a point.
 #pragma once
 
 #include <optional>
@@ -23,14 +23,6 @@ std::vector<NamedBytes> peak_parts(const Record& record, const TraceSums* sums);
 
 // Bytes at the peak; none if unknown.
 std::optional<int64_t> peak_bytes(const Record& record, const TraceSums* sums);
-
-// A warning if some times are known to no better than 5 % or the machine was busy; empty otherwise.
-std::string page_doubt(const PagePoints& points);
-
-// "2.6x (2.4-2.9)"; "2.60x" for predictions.
-std::string ratio_text(const TimeRatio& ratio);
-// How well the time is known, as a fraction of it (uncertainty_of); none for predictions and single samples.
-std::optional<double> error_of(const Record& record, const TimeStats& time);
 
 // "bfloat16 compile saves 433 ms of float32 eager's 785 ms, 257 ms of them in the optimizer."
 std::string time_sentence(const PagePoints& points, const PagePoint& point);

@@ -98,8 +98,7 @@ TableRow AttentionTable::row_of(const Size& size) const {
       TableCell& cell = row.cells.emplace_back();
       if (record == nullptr) continue;
       cell.value = value_of(*record, phase + "_time");
-      if (const auto time = record->time.find(phase); cell.value.is_number() && time != record->time.end())
-        cell.uncertainty = uncertainty_of(time->second).value_or(0);
+      if (cell.value.is_number()) cell.uncertainty = uncertainty_of(*record, phase).value_or(0);
       if (cell.value.is_null() && record->status != Status::kOk)
         cell.text = record->status == Status::kOutOfMemory ? "does not fit" : name_of(record->status);
     }
