@@ -17,6 +17,7 @@
 #include "export/formats.h"
 #include "record/metrics.h"
 #include "report/names.h"
+#include "report/point_text.h"
 #include "table/text.h"
 
 namespace laptime {
@@ -286,10 +287,7 @@ std::string test_row(const Record& record, const std::string& distinct, const st
 
 // Phases in execution order, followed by the requested pass.
 std::vector<std::string> passes_of(const Record& record) {
-  std::vector<std::string> passes;
-  for (const char* const phase : {"forward", "backward", "optimizer"}) {
-    if (record.time.contains(phase)) passes.emplace_back(phase);
-  }
+  std::vector<std::string> passes = phases_of(record);
   for (const auto& [pass, time] : record.time) {
     if (std::ranges::find(passes, pass) == passes.end()) passes.push_back(pass);
   }

@@ -18,6 +18,7 @@
 #include "page/sentences.h"
 #include "page/trace_sums.h"
 #include "record/metrics.h"
+#include "record/time_stats.h"
 #include "report/columns.h"
 #include "report/point_text.h"
 #include "report/published.h"
@@ -64,17 +65,12 @@ Json values_json(const PagePoints& points, const PagePoint& point) {
   return values;
 }
 
-// The phases timed within the pass, in the order of a step.
 Json phases_json(const Record& record) {
   Json phases = Json::array();
-  std::vector<std::string> names{"inference", "forward", "backward", "optimizer"};
-  for (const PhaseShare& phase : record.phases) {  // phases of another program's step, such as "data"
-    if (std::ranges::find(names, phase.phase) == names.end()) names.push_back(phase.phase);
-  }
-  for (const std::string& phase : names) {
-    const auto found = record.time.find(phase);
-    if (found == record.time.end() || found->second.count == 0) continue;
-    Json json = time_json(record, found->second);
+  for (const std::string& phase : phases_of(record)) {
+    const TimeStats* const time = time_of(record, phase);
+    if (time == nullptr) continue;
+    Json json = time_json(record, *time);
     json["phase"] = phase;
     phases.push_back(std::move(json));
   }

@@ -13,7 +13,7 @@
   const shown = (one) => (one ?? "").replace(/^roofline:/, "").replaceAll("_", " ") || "default";
   const axisColumns = data.axes.map(({ key, title }) => ({ ...text(key, title), text: (row) => shown(row[key]) }));
   const named = (one) => ({ point: one.full_name, ...one.values });
-  const phaseTime = (one, phase) => one.phases.find((each) => each.phase === phase && phase !== one.pass)?.median_s ?? null;
+  const phaseTime = (one, phase) => one.phases.find((each) => each.phase === phase)?.median_s ?? null;
   const phaseNames = ["forward", "backward", "optimizer"].filter((phase) => data.points.some((one) => phaseTime(one, phase) !== null));
   const slowest = (group) => Math.max(...data.groups[group].points.map((index) => data.points[index].time?.median_s ?? 0));
 
