@@ -166,11 +166,4 @@ StepTotals totals_of(const StepTrace& trace) {
   return totals;
 }
 
-std::vector<LaunchSum> roofline_dots(const StepTrace& trace) {
-  std::vector<LaunchSum> dots = largest_first(
-      sum_launches(trace, [](const TraceLaunch& launch) { return fmt::format("{} {}", launch.phase, launch.op); }));
-  std::erase_if(dots, [](const LaunchSum& sum) { return sum.flops <= 0 || sum.bytes <= 0 || sum.total <= 0; });
-  return dots;
-}
-
 }  // namespace laptime

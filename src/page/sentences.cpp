@@ -12,7 +12,7 @@
 #include "analysis/plan_findings.h"
 #include "analysis/speedup.h"
 #include "analysis/trace_findings.h"
-#include "base/json.h"
+#include "base/json_path.h"
 #include "base/words.h"
 #include "record/metrics.h"
 #include "record/time_stats.h"
@@ -83,9 +83,7 @@ std::string most_saved(const PagePoint& from, const PagePoint& to) {
 // How the peak grows with the context over points that are otherwise equal; empty unless there are two traces.
 std::string growth_text(const PagePoints& points, const PagePoint& point) {
   const auto context_of = [](const PagePoint& one) {
-    const Json& config = one.record->config.json();
-    const auto found = config.find("context_length");
-    return found != nullptr && found->is_number_integer() ? found->get<int64_t>() : 0;
+    return static_cast<int64_t>(number_at(one.record->config, "context_length").value_or(0));
   };
   const PagePoint* shortest = nullptr;
   const PagePoint* longest = nullptr;

@@ -249,7 +249,6 @@ constexpr std::array kWords{
     WordsOfKind{"compile_mode",
                 "--mode compile [only_it_fits?fits][only_it_fits!is faster]: [time_s?{time_s}][time_s?[peak_bytes?, "
                 "]][peak_bytes?{peak_bytes}]"},
-    WordsOfKind{"framework", "as a framework runs it, eager without recomputation: {peak_bytes}"},
     WordsOfKind{"level_changes",
                 "{subject} [changes>{change} at {commit} ({created})[direction?: {direction}]; {changes:change} ]over "
                 "{figures} {by}s[changes=: [is_too_short?too few to find a change][is_too_short!no change of level]]"},
