@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "base/json.h"
+#include "base/proc_text.h"
 #include "record/metrics.h"
 #include "record/time_stats.h"
 
@@ -22,22 +22,15 @@ constexpr std::array kMayDiffer{"dtype",        "mode",    "float32_precision", 
                                 "memory_limit", "threads", "optimizer_in_backward", "moments"};
 constexpr std::string_view kThreads = "threads";
 
-// A key that is equal for records of one command that differ only in `keys`; the order of configuration keys is
-// ignored.
-std::string point_without(const Record& record, const std::vector<std::string_view>& keys) {
-  Json config = record.config.json();
-  for (const std::string_view key : keys) config.erase(key);
-  config.erase("timeout");
-  if (record.stopping.rule != "fixed") {  // the stopping rule chose these
-    for (const char* key : {"warmup", "steps"}) config.erase(key);
-  }
-  std::ranges::sort(config.items(), [](const auto& a, const auto& b) { return a.key < b.key; });
-  return record.fingerprint + '\n' + record.run + '\n' + config.dump();
+// A key that is equal for records of one command that differ only in `options`.
+std::string point_of_run(const Record& record, std::vector<std::string_view> options) {
+  if (record.stopping.rule != "fixed") options.insert(options.end(), {"warmup", "steps"});  // the rule chose these
+  return record.run + '\n' + point_without(record, options);
 }
 
 // The key of the step with no composite lowered, with which the record is compared. The prefix separates it from keys
 // of baselines.
-std::string whole_point_of(const Record& record) { return "whole\n" + point_without(record, {"keep", "lower"}); }
+std::string whole_point_of(const Record& record) { return "whole\n" + point_of_run(record, {"keep", "lower"}); }
 
 // Whether the record's step runs every composite without lowering it.
 bool is_whole(const Record& record) {
@@ -58,10 +51,7 @@ std::string plainest(const std::set<std::string>& values) {
     if (values.contains(none)) return none;
   }
   const auto as_number = [](const std::string& text) {
-    double number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    const bool is_number = error == std::errc() && end == text.data() + text.size();
-    return is_number ? number : std::numeric_limits<double>::infinity();
+    return parse_double(text).value_or(std::numeric_limits<double>::infinity());
   };
   return *std::ranges::min_element(values, {}, as_number);
 }
@@ -83,6 +73,14 @@ std::optional<Speedup> ratio_of(const TimeStats* baseline, const TimeStats* time
 }
 
 }  // namespace
+
+std::string point_without(const Record& record, const std::vector<std::string_view>& options) {
+  Json config = record.config.json();
+  for (const std::string_view option : options) config.erase(option);
+  config.erase("timeout");
+  std::ranges::sort(config.items(), [](const auto& a, const auto& b) { return a.key < b.key; });
+  return record.fingerprint + '\n' + config.dump();
+}
 
 std::optional<double> uncertainty_of(const TimeStats& time) {
   const auto is_time = [](double seconds) { return std::isfinite(seconds) && seconds > 0; };
@@ -155,7 +153,7 @@ std::string Speedups::point_of(const Record& record) const {
   std::vector<std::string_view> keys;
   keys.reserve(values.size());
   for (const auto& [key, value] : values) keys.push_back(key);
-  return keys.empty() ? "" : point_without(record, keys);
+  return keys.empty() ? "" : point_of_run(record, keys);
 }
 
 bool Speedups::is_baseline(const Record& record) const {

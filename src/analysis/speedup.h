@@ -21,6 +21,9 @@ struct Speedup {
   Interval interval;
 };
 
+// A key that is equal for records of one machine that differ only in these options.
+std::string point_without(const Record& record, const std::vector<std::string_view>& options);
+
 // The ratio of the times of two records; none unless both have one.
 std::optional<Speedup> speedup_of(const Record& baseline, const Record& record);
 

@@ -217,7 +217,7 @@ Json point_json(const PagePoints& points, const PagePoint& point, const TraceSum
   json["sentences"] = {{"time", time_sentence(points, point)},
                        {"training", training_sentence(points, point)},
                        {"work", sums != nullptr ? work_sentence(*sums) : ""},
-                       {"memory", memory_sentence(points, point, sums)},
+                       {"memory", memory_sentence(point, sums)},
                        {"roofline", sums != nullptr ? bound_sentence(*sums) : ""},
                        {"trust", trust_sentence(point)}};
   return json;

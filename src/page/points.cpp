@@ -5,9 +5,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <tuple>
 
+#include "base/proc_text.h"
 #include "config/label.h"
 #include "distribution/bootstrap.h"
 #include "record/metrics.h"
@@ -49,12 +49,6 @@ std::vector<std::pair<std::string, std::string>> tags_of(const Record& record) {
     }
   }
   return tags;
-}
-
-std::optional<double> number_of(const std::string& text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
 // "h100" for the device "roofline:h100".
@@ -154,8 +148,8 @@ std::vector<PageAxis> axes_of(std::vector<PagePoint>& points) {
     return axis.values.size() < 2 || (axis.key == kMachine && names_device);
   });
   for (PageAxis& axis : axes) {
-    if (std::ranges::all_of(axis.values, [](const auto& value) { return number_of(value).has_value(); })) {
-      std::ranges::stable_sort(axis.values, {}, number_of);
+    if (std::ranges::all_of(axis.values, [](const auto& value) { return parse_double(value).has_value(); })) {
+      std::ranges::stable_sort(axis.values, {}, parse_double);
     }
   }
   // Options of the work come first, ending with the pass, followed by options of how it is computed.

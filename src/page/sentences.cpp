@@ -12,12 +12,13 @@
 #include "analysis/plan_findings.h"
 #include "analysis/speedup.h"
 #include "analysis/trace_findings.h"
-#include "base/json_path.h"
+#include "base/json.h"
 #include "base/words.h"
 #include "record/metrics.h"
 #include "record/time_stats.h"
 #include "report/columns.h"
 #include "report/names.h"
+#include "report/point_text.h"
 #include "report/words.h"
 #include "table/value_text.h"
 
@@ -78,26 +79,6 @@ std::string most_saved(const PagePoint& from, const PagePoint& to) {
   }
   if (most.empty()) return "";
   return fmt::format(", {} of them in {}{}", brief_seconds(saved), most == "optimizer" ? "the " : "", most);
-}
-
-// How the peak grows with the context over points that are otherwise equal; empty unless there are two traces.
-std::string growth_text(const PagePoints& points, const PagePoint& point) {
-  const auto context_of = [](const PagePoint& one) {
-    return static_cast<int64_t>(number_at(one.record->config, "context_length").value_or(0));
-  };
-  const PagePoint* shortest = nullptr;
-  const PagePoint* longest = nullptr;
-  for (const PagePoint& one : points.all) {
-    auto values = one.values;
-    values["ctx"] = point.values.contains("ctx") ? point.values.at("ctx") : "";
-    if (one.trace == nullptr || context_of(one) <= 0 || values != point.values) continue;
-    if (shortest == nullptr || context_of(one) < context_of(*shortest)) shortest = &one;
-    if (longest == nullptr || context_of(one) > context_of(*longest)) longest = &one;
-  }
-  if (shortest == longest) return "";
-  const Finding growth =
-      memory_growth_finding("the peak", *shortest->trace, context_of(*shortest), *longest->trace, context_of(*longest));
-  return "; " + words(growth);
 }
 
 // Whether no sample interval separates the two fastest points of a group.
@@ -223,12 +204,7 @@ std::string trust_sentence(const PagePoint& point) {
   if (!error) return "A single sample does not show how much the time varies.";
   std::string text =
       fmt::format("The median of {} is known to {}", counted(point.time()->count, "sample"), plus_minus_text(*error));
-  const Transient& first = record.transient;
-  if (first.excess && *first.excess > 0 && first.steps.value_or(0) > 0) {
-    text += fmt::format("; the first {} took {} longer{}",
-                        *first.steps == 1 ? "step" : fmt::format("{} steps", *first.steps),
-                        brief_seconds(*first.excess), *first.steps == 1 ? "" : " in total");
-  }
+  if (record.transient.excess.value_or(0) > 0) text += "; " + first_steps_text(record);
   return text + ".";
 }
 
@@ -268,7 +244,7 @@ std::optional<int64_t> peak_bytes(const Record& record, const TraceSums* sums) {
   return record.memory.predicted_peak_bytes ? record.memory.predicted_peak_bytes : record.memory.peak_bytes;
 }
 
-std::string memory_sentence(const PagePoints& points, const PagePoint& point, const TraceSums* sums) {
+std::string memory_sentence(const PagePoint& point, const TraceSums* sums) {
   const std::optional<int64_t> bytes = peak_bytes(*point.record, sums);
   if (!bytes) return "";
   std::string text =
@@ -284,7 +260,7 @@ std::string memory_sentence(const PagePoints& points, const PagePoint& point, co
       findings.push_back({.kind = "memory_share", .subject = name, .values = Json{{"bytes", held}}});
   }
   const std::string shares = joined(memory_shares(findings, 4), ", ");
-  return fmt::format("{}{}{}{}.", text, shares.empty() ? "" : ": ", shares, growth_text(points, point));
+  return fmt::format("{}{}{}.", text, shares.empty() ? "" : ": ", shares);
 }
 
 std::string work_sentence(const TraceSums& sums) {

@@ -31,9 +31,8 @@ std::string time_sentence(const PagePoints& points, const PagePoint& point);
 std::string training_sentence(const PagePoints& points, const PagePoint& point);
 // "The median of 77 samples is known to ±5 %; ..."
 std::string trust_sentence(const PagePoint& point);
-// "581 MiB at the peak, in the optimizer, at adamw: optimizer state 45 %, parameters 22 %.", and how the peak grows
-// with the context if the page has a trace with another context.
-std::string memory_sentence(const PagePoints& points, const PagePoint& point, const TraceSums* sums);
+// "581 MiB at the peak, in the optimizer, at adamw: optimizer state 45 %, parameters 22 %."
+std::string memory_sentence(const PagePoint& point, const TraceSums* sums);
 // "matmul takes 66 % of the step, optimizer 27 %, all else 7 %; the kernel matmul:tiles takes 36 %."
 std::string work_sentence(const TraceSums& sums);
 // "The step runs at 61 % of its bound of 200 ms, ..."

@@ -68,11 +68,7 @@ std::vector<std::string> ranges_by_pass(Points points,
 // Two points whose configurations differ only in one option, which has the two given values.
 using Pair = std::pair<const Point*, const Point*>;
 std::vector<Pair> pairs_of(Points points, const std::string& option, std::string_view from, std::string_view to) {
-  const auto rest_of = [&](const Point& point) {
-    Json config = point.record->config.json();
-    for (const std::string& key : {option, std::string("warmup"), std::string("steps")}) config.erase(key);
-    return point.record->fingerprint + config.dump();
-  };
+  const auto rest_of = [&](const Point& point) { return point_without(*point.record, {option, "warmup", "steps"}); };
   std::map<std::string, const Point*> before;
   for (const Point& point : points) {
     if (point.option(option) == from) before[rest_of(point)] = &point;

@@ -229,10 +229,6 @@ constexpr std::array kWords{
     WordsOfKind{"optimizer_memory",
                 "the optimizer adds {state_bytes} of state[temporaries_bytes? and {temporaries_bytes} of temporaries]"},
     WordsOfKind{"residual_tensor", "one tensor of the residual stream: {dtype} {shape}, {bytes}"},
-    WordsOfKind{"memory_growth",
-                "{subject}: {from_bytes} at context {from_context}, {to_bytes} at context {to_context}[square_bytes?; "
-                "of that {square_bytes} grows with the square of the context[square_op? (most by {square_op})], "
-                "{linear_bytes} in proportion, {constant_bytes} stays]"},
     WordsOfKind{"fit", "", fit},
     WordsOfKind{"predicted_time", "{time_s} per {subject}[is_bound? at best][low_s? ({low_s} to {high_s})]"},
     WordsOfKind{"published_runs",

@@ -218,14 +218,6 @@ TEST(Page, StatesHowLongATrainingRunTakes) {
   EXPECT_THAT(training_of(), HasSubstr("at 2/h"));
 }
 
-TEST(Page, StatesHowThePeakGrowsWithTheContext) {
-  PageInput input = five_points();
-  input.records = {input.records[0], input.records[4]};
-  input.traces = {timed_trace(), timed_trace()};
-  EXPECT_THAT(data_of(input)["points"][0]["sentences"]["memory"].get<std::string>(),
-              HasSubstr("the peak: 3.50 MiB at context 128, 3.50 MiB at context 256"));
-}
-
 TEST(Page, PointsOfDifferentWorkHaveNoRatio) {
   PageInput input = five_points();
   input.records = {input.records[0], input.records[4]};
