@@ -1,5 +1,4 @@
-// Groups records by everything except their mode.
-#include "report/attention_table.h"
+// The table of attention by itself, which groups records by everything except their mode.
 
 #include <fmt/format.h>
 
@@ -11,6 +10,7 @@
 #include "report/answer.h"
 #include "report/columns.h"
 #include "report/names.h"
+#include "report/record_table.h"
 
 namespace laptime {
 namespace {

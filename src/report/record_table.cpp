@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/words.h"
-#include "report/attention_table.h"
 #include "report/columns.h"
 #include "report/names.h"
 #include "report/point_text.h"

@@ -13,7 +13,7 @@
 #include "measure/describe.h"
 #include "record/sample_record.h"
 #include "record/store.h"
-#include "sweep/point_claim.h"
+#include "sweep/claims.h"
 #include "sweep/sweep_points.h"
 #include "sweep/sweep_store.h"
 
