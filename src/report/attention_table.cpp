@@ -1,5 +1,4 @@
 // The table of attention by itself, which groups records by everything except their mode.
-
 #include <fmt/format.h>
 
 #include <algorithm>
