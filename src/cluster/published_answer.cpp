@@ -58,8 +58,9 @@ void add_groups(Table& table, const Grouping& grouping, const Figures& figures) 
   }
 }
 
-Table rows_of(const PredictedRuns& predicted, bool flagged) {
-  Table table{.name = flagged ? "flagged" : "published",
+Table rows_of(const PredictedRuns& predicted, bool flagged, std::string name) {
+  Table table{.name = std::move(name),
+              .title = flagged ? "Doubted by the person who collected them:" : "Figures:",
               .columns = columns_from("<id=id; <quantity=quantity; value=published; predicted=predicted; low=low@2; "
                                       "high=high@2; error=error; <reason=not predicted because@1")};
   for (TableColumn& column : table.columns) {
@@ -144,10 +145,8 @@ PointAnswer published_answer(const PredictedRuns& predicted, const std::string& 
        {"source", [](const PredictedRun& one) { return one.run.source; }}}};
   for (const Grouping& grouping : groupings) add_groups(groups, grouping, figures);
   answer.parts.push_back({.table = std::move(groups), .for_data = false});
-  for (const bool flagged : {false, true}) {
-    if (verbose) answer.say(flagged ? "Doubted by the person who collected them:" : "Figures:");
-    answer.parts.push_back({.table = rows_of(predicted, flagged), .for_people = verbose});
-  }
+  answer.parts.push_back({.table = rows_of(predicted, false, "published"), .for_people = verbose});
+  answer.parts.push_back({.table = rows_of(predicted, true, "flagged"), .for_people = verbose});
   return answer;
 }
 

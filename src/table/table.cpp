@@ -202,6 +202,7 @@ std::string GrowingTable::add(const TableRow& row) {
     table_.rows.push_back(row);
     scales_ = scales_of(table_);
     lay_out();
+    if (!table_.title.empty()) text += wrapped(table_.title, style_);
     if (table_.with_header) text += header();
     begun_ = true;
   }
@@ -217,6 +218,7 @@ std::string GrowingTable::add(const TableRow& row) {
 std::string text_of(const Table& table, const TextStyle& style) {
   GrowingTable growing(table, style);
   std::string text;
+  if (table.rows.empty() && !table.title.empty()) text += wrapped(table.title, style);
   for (const TableRow& row : table.rows) text += growing.add(row);
   for (const std::string& note : table.notes) text += wrapped(note, style);
   return text;

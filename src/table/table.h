@@ -56,7 +56,8 @@ struct TableRow {
 };
 
 struct Table {
-  std::string name{};  // name in JSON and CSV: "kernels"
+  std::string name{};   // name in JSON and CSV: "kernels"
+  std::string title{};  // a line above the table; may be empty
   std::vector<TableColumn> columns{};
   std::vector<TableRow> rows{};
   std::vector<std::string> notes{};  // lines below the table
@@ -73,7 +74,7 @@ std::string text_of(const Table& table, const TextStyle& style);
 // GitHub-flavoured Markdown. The header states a column's unit.
 std::string markdown_of(const Table& table);
 
-// RFC 4180, with a header of keys. Numbers are exact, and null is an empty cell; notes and remarks are omitted.
+// RFC 4180, with a header of keys. Numbers are exact, and null is an empty cell; title, notes and remarks are omitted.
 std::string csv_of(const Table& table);
 
 // One line of such a file.
@@ -95,10 +96,10 @@ std::string cell_text(const TableCell& cell, const TableColumn& column, std::opt
 // first row; wider text is not cut. The first row with a value determines a column's unit.
 class GrowingTable {
  public:
-  // Uses only the columns of `table`; its rows are examples of future rows and are not printed.
+  // Uses only the title and columns of `table`; its rows are examples of future rows and are not printed.
   GrowingTable(const Table& table, const TextStyle& style);
 
-  // Complete lines; the header comes before the first row.
+  // Complete lines; title and header come before the first row.
   std::string add(const TableRow& row);
 
  private:

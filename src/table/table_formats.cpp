@@ -36,6 +36,7 @@ Json value_at(const TableRow& row, size_t column) {
 
 std::string markdown_of(const Table& table) {
   const std::vector<std::optional<Scale>> scales = scales_of(table);
+  std::string text = table.title.empty() ? "" : markdown_escaped(table.title) + "\n\n";
   std::vector<std::string> titles;
   std::vector<std::string> rules;
   const bool has_remarks = !std::ranges::all_of(table.rows, &std::string::empty, &TableRow::remark);
@@ -52,7 +53,7 @@ std::string markdown_of(const Table& table) {
     titles.emplace_back();
     rules.emplace_back("---");
   }
-  std::string text = markdown_row(titles) + markdown_row(rules);
+  text += markdown_row(titles) + markdown_row(rules);
   for (const TableRow& row : table.rows) {
     std::vector<std::string> cells;
     if (!row.heading.empty()) {

@@ -63,7 +63,8 @@ TEST(Table, BreaksTitlesBeforeItDropsColumns) {
 }
 
 TEST(Table, LinesFitTheTerminal) {
-  Table table{.columns = {text_of_rows("name", "name")},
+  Table table{.title = "a title that is longer than the terminal is wide, with many words",
+              .columns = {text_of_rows("name", "name")},
               .notes = {"a note that is longer than the terminal is wide, with many words"}};
   std::vector<TableCell> cells{"a name that is also longer than the terminal"};
   for (int i = 0; i < 12; ++i) {
@@ -89,9 +90,9 @@ TEST(Table, LeavesOutRankedColumnsWithoutValues) {
 }
 
 TEST(Table, EscapesControlBytes) {
-  Table table{.columns = {text_of_rows("name", "n\n")}, .notes = {"\x1b[1m"}};
+  Table table{.title = "\x1b[1m", .columns = {text_of_rows("name", "n\n")}};
   table.add({"a\x1b"});
-  EXPECT_EQ(text_of(table, {}), "n\\n\na\\x1b\n\\x1b[1m\n");
+  EXPECT_EQ(text_of(table, {}), "\\x1b[1m\nn\\n\na\\x1b\n");
 }
 
 TEST(Table, MarkdownStatesUnitsInTheHeader) {
