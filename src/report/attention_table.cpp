@@ -6,6 +6,7 @@
 #include <set>
 
 #include "analysis/speedup.h"
+#include "record/time_stats.h"
 #include "report/answer.h"
 #include "report/columns.h"
 #include "report/names.h"
@@ -97,7 +98,8 @@ TableRow AttentionTable::row_of(const Size& size) const {
       TableCell& cell = row.cells.emplace_back();
       if (record == nullptr) continue;
       cell.value = value_of(*record, phase + "_time");
-      if (cell.value.is_number()) cell.uncertainty = uncertainty_of(*record, phase).value_or(0);
+      if (const TimeStats* const time = time_of(*record, phase); cell.value.is_number() && time != nullptr)
+        cell.uncertainty = uncertainty_of(*time).value_or(0);
       if (cell.value.is_null() && record->status != Status::kOk)
         cell.text = record->status == Status::kOutOfMemory ? "does not fit" : name_of(record->status);
     }
