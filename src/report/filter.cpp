@@ -277,24 +277,32 @@ Extent Filter::extent() const {
   return extent;
 }
 
-bool Filter::matches_by(const std::function<Json(const Comparison&)>& read) const {
-  std::vector<bool> results;
+bool Filter::matches_by(const std::function<std::optional<Json>(const Comparison&)>& read) const {
+  std::vector<std::optional<bool>> results;  // none: it depends on values that are not known
   for (const int step : program_) {
     if (step >= 0) {
       const Comparison& comparison = comparisons_[static_cast<size_t>(step)];
-      results.push_back(compare(comparison, read(comparison)));
+      const std::optional<Json> value = read(comparison);
+      results.push_back(value ? std::optional(compare(comparison, *value)) : std::nullopt);
       continue;
     }
-    const bool last = results.back();
-    if (step != kNot) results.pop_back();
-    results.back() = step == kNot ? !last : step == kAnd ? results.back() && last : results.back() || last;
+    const std::optional<bool> last = results.back();
+    if (step == kNot) {
+      if (last) results.back() = !*last;
+      continue;
+    }
+    results.pop_back();
+    std::optional<bool>& first = results.back();
+    const bool decides = step == kOr;  // the value of one operand that decides without the other
+    if (first != decides && (first || last == decides)) first = last;
   }
-  return results.empty() || results.back();
+  return results.empty() || results.back().value_or(true);
 }
 
-bool Filter::matches(const Record& record, int64_t id) const {
-  return matches_by([&](const Comparison& comparison) {
+bool Filter::matches(const Record& record, int64_t id, Extent extent) const {
+  return matches_by([&](const Comparison& comparison) -> std::optional<Json> {
     if (std::binary_search(comparison.ids.begin(), comparison.ids.end(), id)) return Json(comparison.value);
+    if (comparison.read.extent() > extent) return std::nullopt;
     return comparison.compares && speedups_ != nullptr ? compared_value(comparison.column, *speedups_, record)
                                                        : comparison.read.matched(record);
   });
@@ -317,12 +325,16 @@ StoredRecords::StoredRecords(const Store& store, const Filter& filter, Store::Pr
   filter.check(all_of(store));
   ids_ = store.ids(problem_);
   if (filter.is_empty()) return;
-  std::vector<int64_t> matching;
-  each_id(filter.extent(), [&](int64_t id, const Record& record) {
-    if (filter.matches(record, id)) matching.push_back(id);
-    return true;
-  });
-  ids_ = std::move(matching);
+  const auto narrow_down = [&](Extent extent) {
+    std::vector<int64_t> matching;
+    each_id(extent, [&](int64_t id, const Record& record) {
+      if (filter.matches(record, id, extent)) matching.push_back(id);
+      return true;
+    });
+    ids_ = std::move(matching);
+  };
+  if (filter.extent() > Extent::kListed) narrow_down(Extent::kListed);  // so that few records are read as a whole
+  narrow_down(filter.extent());
 }
 
 void StoredRecords::each_id(Extent extent, const Store::Visit& visit) const {

@@ -300,9 +300,6 @@ struct TableStream::State : Rows {
   }
 };
 
-TableStream::TableStream(const TableStyle& style, std::string_view columns, std::span<const Record> expected)
-    : TableStream(style, columns, RecordList(expected)) {}
-
 TableStream::TableStream(const TableStyle& style, std::string_view columns, const Records& expected)
     : state_(std::make_unique<State>(style, columns, expected)) {}
 

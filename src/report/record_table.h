@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,7 +39,6 @@ class TableStream {
  public:
   // `expected` are the points to come, as far as they are known (name, label, config), or all rows of the table.
   // `columns` as in columns_of: throws Error for a column that no expected record can have.
-  TableStream(const TableStyle& style, std::string_view columns, std::span<const Record> expected);
   TableStream(const TableStyle& style, std::string_view columns, const Records& expected);
   TableStream(TableStream&& other) noexcept;
   TableStream& operator=(TableStream&& other) noexcept;

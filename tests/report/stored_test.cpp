@@ -66,7 +66,7 @@ TEST_F(StoredRecordsTest, FiltersAndSorts) {
   }
 }
 
-// A filter reads records only as far as its columns need.
+// A filter excludes records by the columns of the listing before it reads more of any.
 TEST_F(StoredRecordsTest, FindsMatchesOfAFilter) {
   Store store = Store::open(directory_ / "kinds.db");
   std::vector<Record> all;
