@@ -381,7 +381,6 @@ def plan(
     epochs: Option=None,
     eps: Option=None,
     float32_precision: Option=None,
-    framework: Option=None,
     grid: Option=None,
     head_dim: Option=None,
     init: Option=None,

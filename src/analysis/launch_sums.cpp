@@ -127,13 +127,9 @@ std::vector<LaunchSum> largest_first(std::vector<LaunchSum> sums) {
 }
 
 std::vector<double> seconds_by_step(const StepTrace& trace, const LaunchTest& test) {
-  std::vector<double> seconds(trace.steps.size());
-  for (size_t i = 0; i < trace.launch_count(); ++i) {
-    if (test && !test(trace.launch(i))) continue;
-    for (size_t step = 0; step < seconds.size(); ++step)
-      seconds[step] += static_cast<double>(trace.steps[step].launches[i]) * 1e-9;
-  }
-  return seconds;
+  const auto together = [](const TraceLaunch&) { return std::string(); };
+  const std::vector<LaunchSum> sums = sum_launches(trace, together, test);
+  return sums.empty() ? std::vector<double>(trace.steps.size()) : sums.front().by_step;
 }
 
 std::vector<double> whole_steps(const StepTrace& trace) {
@@ -164,13 +160,6 @@ StepTotals totals_of(const StepTrace& trace) {
   totals.step /= count;
   totals.launches /= count;
   return totals;
-}
-
-std::vector<LaunchSum> roofline_dots(const StepTrace& trace) {
-  std::vector<LaunchSum> dots = largest_first(
-      sum_launches(trace, [](const TraceLaunch& launch) { return fmt::format("{} {}", launch.phase, launch.op); }));
-  std::erase_if(dots, [](const LaunchSum& sum) { return sum.flops <= 0 || sum.bytes <= 0 || sum.total <= 0; });
-  return dots;
 }
 
 }  // namespace laptime

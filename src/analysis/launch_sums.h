@@ -84,7 +84,4 @@ struct StepTotals {
 };
 StepTotals totals_of(const StepTrace& trace);
 
-// The ops of each phase that have FLOPs, bytes and time, longest first: the dots under a roofline.
-std::vector<LaunchSum> roofline_dots(const StepTrace& trace);
-
 }  // namespace laptime

@@ -1,12 +1,10 @@
-// Turns ledgers of buffers into findings, and compares the buffers of two points.
+// Turns ledgers of buffers into findings.
 #include "analysis/memory_findings.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <map>
 
 #include "base/available_memory.h"
 #include "base/error.h"
@@ -118,21 +116,6 @@ void add_residual(const StepTrace& trace, std::vector<Finding>& findings) {
   }
 }
 
-// The role of a buffer in its step, regardless of its size. Several buffers may have the same identity; they correspond
-// in order.
-std::string identity_of(const TraceBuffer& buffer) {
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}", buffer.name, buffer.op, buffer.scope, buffer.phase, buffer.role,
-                     buffer.dtype);
-}
-
-// 0, 1 or 2: the power of `ratio` (above 1) that is closest to the growth in bytes. A buffer's size may have terms of
-// two powers, as mask tables do.
-size_t nearest_power(int64_t before, int64_t after, double ratio) {
-  if (before <= 0 || after <= before) return 0;
-  const double power = std::log(static_cast<double>(after) / static_cast<double>(before)) / std::log(ratio);
-  return static_cast<size_t>(std::clamp(std::lround(power), 0L, 2L));
-}
-
 }  // namespace
 
 bool was_held(const Record& record) { return record.memory.peak_rss_bytes.has_value(); }
@@ -177,43 +160,6 @@ std::vector<Finding> memory_findings(const Record& record, const StepTrace& trac
     if (!was_held(record)) finding.trust = FindingTrust::kPredicted;
   }
   return findings;
-}
-
-Finding memory_growth_finding(const std::string& name, const StepTrace& at_shorter, int64_t shorter,
-                              const StepTrace& at_longer, int64_t longer) {
-  const MemoryLedger at_end(at_longer);
-  Finding finding{.kind = "memory_growth",
-                  .subject = name,
-                  .values = Json{{"from_context", shorter},
-                                 {"from_bytes", MemoryLedger(at_shorter).planned()},
-                                 {"to_context", longer},
-                                 {"to_bytes", at_end.planned()}}};
-  std::map<std::string, std::vector<int64_t>> before;  // bytes of the shorter point's buffers by identity
-  for (size_t i = 0; i < at_shorter.buffer_count(); ++i)
-    before[identity_of(at_shorter.buffer(i))].push_back(at_shorter.buffer(i).bytes);
-  const auto peak = static_cast<int64_t>(at_end.peak_launch());
-  const double ratio = static_cast<double>(longer) / static_cast<double>(shorter);
-  std::array<int64_t, 3> bytes{};  // indexed by the power of the context with which they grow
-  std::map<std::string, size_t> met;
-  std::map<std::string, int64_t> square_by_op;
-  for (size_t i = 0; i < at_longer.buffer_count(); ++i) {
-    const TraceBuffer buffer = at_longer.buffer(i);
-    const std::string identity = identity_of(buffer);
-    const size_t place = met[identity]++;
-    if (buffer.first > peak || buffer.last < peak) continue;
-    const auto found = before.find(identity);
-    if (found == before.end() || place >= found->second.size()) return finding;
-    const size_t power = nearest_power(found->second[place], buffer.bytes, ratio);
-    bytes.at(power) += buffer.bytes;
-    if (power == 2) square_by_op[std::string(buffer.op)] += buffer.bytes;
-  }
-  const auto most = std::ranges::max_element(square_by_op, {}, [](const auto& one) { return one.second; });
-  Json& values = finding.values.json();
-  values["square_bytes"] = bytes[2];
-  values["linear_bytes"] = bytes[1];
-  values["constant_bytes"] = bytes[0];
-  values["square_op"] = most == square_by_op.end() ? "" : most->first;
-  return finding;
 }
 
 }  // namespace laptime

@@ -42,13 +42,6 @@ void add_usable(const std::optional<UsableMemory>& usable, Json& values);
 //   residual_tensor    bytes, dtype, shape
 std::vector<Finding> memory_findings(const Record& record, const StepTrace& trace);
 
-// How the peak grows between two points that differ only in context, 0 < shorter < longer: from_context, from_bytes,
-// to_context, to_bytes. Each buffer live at the longer point's peak is matched with the same buffer of the shorter
-// point. If all have a match, also square_bytes, linear_bytes and constant_bytes (requested bytes, by how they grow
-// with the context), and square_op, the op that writes most of square_bytes, or empty. The subject is `name`.
-Finding memory_growth_finding(const std::string& name, const StepTrace& at_shorter, int64_t shorter,
-                              const StepTrace& at_longer, int64_t longer);
-
 // The largest group of layers that save the same tensors; null if no layer saves any.
 const SavedBlock* usual_block(const SavedBytes& saved);
 

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "analysis/memory_findings.h"
-#include "base/json.h"
+#include "base/json_path.h"
 #include "config/machine.h"
 #include "record/metrics.h"
 #include "record/time_stats.h"
@@ -22,11 +22,6 @@ constexpr std::array kRatios{PublishedRatio{"bfloat16 autocast", "compile", 10, 
                              PublishedRatio{"float32", "eager", 84, 1.12, 0.41, 1.73},
                              PublishedRatio{"tf32", "compile", 45, 2.53, 1.27, 7.70},
                              PublishedRatio{"tf32", "eager", 110, 1.21, 0.79, 3.97}};
-
-std::optional<double> number_of(const Record& record, const char* key) {
-  const auto found = record.config.json().find(key);
-  return found != nullptr && found->is_number() ? std::optional(found->get<double>()) : std::nullopt;
-}
 
 // The machine whose data sheet was used to predict the record; empty for any other device.
 std::string described_machine(const Record& record) {
@@ -64,13 +59,6 @@ std::optional<StepTime> time_of_step(const Record& record) {
     step.high = step.seconds * (1 + *within);
   }
   return step.seconds > 0 ? std::optional(step) : std::nullopt;
-}
-
-// Energy used by the device, if it was measured.
-std::optional<double> joules_per_step(const Record& record) {
-  const Json* const sensors = record.machine.json().find("sensors");
-  const Json* const joules = sensors == nullptr || !sensors->is_object() ? nullptr : sensors->find("joules_per_step");
-  return joules == nullptr || !joules->is_number() ? std::nullopt : std::optional(joules->get<double>());
 }
 
 // Whether a prediction is a bound, that is, made without the rates that programs reach on the machine.
@@ -142,9 +130,9 @@ std::optional<double> predicted_seconds(const Record& record, const std::string&
 }
 
 std::optional<double> tokens_per_second(const Record& record, double seconds) {
-  const auto batch = number_of(record, "batch_size");
-  auto context = number_of(record, "crop_context");
-  if (!context) context = number_of(record, "context_length");
+  const auto batch = number_at(record.config, "batch_size");
+  auto context = number_at(record.config, "crop_context");
+  if (!context) context = number_at(record.config, "context_length");
   if (!batch || !context || seconds <= 0) return std::nullopt;
   return *batch * *context / seconds;
 }
@@ -171,7 +159,9 @@ std::optional<Finding> training_time(const Record& record, const TrainingBudget&
       if (values.contains(time)) values[price] = values[time].get<double>() * (*budget.price_per_hour / kHour);
     }
   }
-  if (const std::optional<double> joules = joules_per_step(record)) values["kwh"] = steps * *joules / kJoulesOfKwh;
+  // Energy used by the device, if it was measured.
+  if (const auto joules = number_at(record.machine, "sensors.joules_per_step"))
+    values["kwh"] = steps * *joules / kJoulesOfKwh;
   const bool is_measured = record.time.contains("step");
   return Finding{.kind = "training_time",
                  .values = std::move(values),
@@ -207,7 +197,6 @@ std::vector<Finding> plan_findings(const PlannedPoint& point, const TrainingBudg
          {"peak_bytes", or_null(point.compiled->memory.predicted_peak_bytes)},
          {"only_it_fits", record.status != Status::kOk}});
   }
-  if (point.eager_bytes) add(findings, "framework", "", {{"peak_bytes", *point.eager_bytes}});
   for (Finding& finding : findings) finding.trust = FindingTrust::kPredicted;
   return findings;
 }

@@ -24,8 +24,7 @@ struct PlannedPoint {
   std::optional<int64_t> largest_context{};  // largest that fits; 0: none
   // Both limits without recomputation, if the point uses as much recomputation as it needs.
   std::optional<int64_t> largest_batch_kept{}, largest_context_kept{};
-  std::optional<int64_t> eager_bytes{};  // peak of the same point run one primitive op at a time, as in a framework
-  std::optional<Record> compiled{};      // the same point with --mode compile, if that fits or is faster
+  std::optional<Record> compiled{};  // the same point with --mode compile, if that fits or is faster
   // For a machine described by its data sheet: the launches of a step, the seconds to start one, and the smallest
   // context at which kernels take longer than their launches.
   std::optional<int64_t> launches{};
@@ -42,7 +41,6 @@ struct PlannedPoint {
 // launch_bound    launches, launch_s, share, below_context
 // largest         batch, context, batch_without_recompute, context_without_recompute
 // compile_mode    time_s, peak_bytes, fits
-// framework       peak_bytes
 std::vector<Finding> plan_findings(const PlannedPoint& point, const TrainingBudget& budget);
 
 // training_time   tokens, steps, time_s, low_s, high_s, price_per_hour, price, price_low, price_high, kwh, is_bound;

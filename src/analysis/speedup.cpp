@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <limits>
 
 #include "base/json.h"
+#include "base/proc_text.h"
 #include "record/metrics.h"
 #include "record/time_stats.h"
 
@@ -22,22 +22,15 @@ constexpr std::array kMayDiffer{"dtype",        "mode",    "float32_precision", 
                                 "memory_limit", "threads", "optimizer_in_backward", "moments"};
 constexpr std::string_view kThreads = "threads";
 
-// A key that is equal for records of one command that differ only in `keys`; the order of configuration keys is
-// ignored.
-std::string point_without(const Record& record, const std::vector<std::string_view>& keys) {
-  Json config = record.config.json();
-  for (const std::string_view key : keys) config.erase(key);
-  config.erase("timeout");
-  if (record.stopping.rule != "fixed") {  // the stopping rule chose these
-    for (const char* key : {"warmup", "steps"}) config.erase(key);
-  }
-  std::ranges::sort(config.items(), [](const auto& a, const auto& b) { return a.key < b.key; });
-  return record.fingerprint + '\n' + record.run + '\n' + config.dump();
+// A key that is equal for records of one command that differ only in `options`.
+std::string point_of_run(const Record& record, std::vector<std::string_view> options) {
+  if (record.stopping.rule != "fixed") options.insert(options.end(), {"warmup", "steps"});  // the rule chose these
+  return record.run + '\n' + point_without(record, options);
 }
 
 // The key of the step with no composite lowered, with which the record is compared. The prefix separates it from keys
 // of baselines.
-std::string whole_point_of(const Record& record) { return "whole\n" + point_without(record, {"keep", "lower"}); }
+std::string whole_point_of(const Record& record) { return "whole\n" + point_of_run(record, {"keep", "lower"}); }
 
 // Whether the record's step runs every composite without lowering it.
 bool is_whole(const Record& record) {
@@ -58,17 +51,9 @@ std::string plainest(const std::set<std::string>& values) {
     if (values.contains(none)) return none;
   }
   const auto as_number = [](const std::string& text) {
-    double number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    const bool is_number = error == std::errc() && end == text.data() + text.size();
-    return is_number ? number : std::numeric_limits<double>::infinity();
+    return parse_double(text).value_or(std::numeric_limits<double>::infinity());
   };
   return *std::ranges::min_element(values, {}, as_number);
-}
-
-const TimeStats* time_of(const Record& record, const std::map<std::string, TimeStats>& times, std::string_view phase) {
-  const auto found = times.find(phase.empty() ? record.config.text("pass") : std::string(phase));
-  return found == times.end() || found->second.count == 0 ? nullptr : &found->second;
 }
 
 // The 97.5th percentile of Student's t distribution.
@@ -79,7 +64,23 @@ double student_t(int64_t degrees) {
   return index < kTable.size() ? kTable.at(index) : 2.0 + 2.4 / static_cast<double>(degrees);
 }
 
+// Exact times have no interval.
+std::optional<Speedup> ratio_of(const TimeStats* baseline, const TimeStats* time, bool are_exact) {
+  if (baseline == nullptr || time == nullptr) return std::nullopt;
+  std::optional<Speedup> speedup = speedup_of(*baseline, *time);
+  if (speedup && are_exact) speedup->interval = {speedup->value, speedup->value};
+  return speedup;
+}
+
 }  // namespace
+
+std::string point_without(const Record& record, const std::vector<std::string_view>& options) {
+  Json config = record.config.json();
+  for (const std::string_view option : options) config.erase(option);
+  config.erase("timeout");
+  std::ranges::sort(config.items(), [](const auto& a, const auto& b) { return a.key < b.key; });
+  return record.fingerprint + '\n' + config.dump();
+}
 
 std::optional<double> uncertainty_of(const TimeStats& time) {
   const auto is_time = [](double seconds) { return std::isfinite(seconds) && seconds > 0; };
@@ -89,6 +90,11 @@ std::optional<double> uncertainty_of(const TimeStats& time) {
   return student_t(time.count - 1) * *time.std / std::sqrt(static_cast<double>(time.count)) / time.mean;
 }
 
+std::optional<double> uncertainty_of(const Record& record, std::string_view phase) {
+  const TimeStats* const time = time_of(record, phase);
+  return time == nullptr || is_predicted(record) ? std::nullopt : uncertainty_of(*time);
+}
+
 std::optional<Speedup> speedup_of(const TimeStats& baseline, const TimeStats& time) {
   const double ratio = baseline.median / time.median;
   if (!std::isfinite(ratio) || ratio <= 0 || time.median <= 0) return std::nullopt;
@@ -96,6 +102,10 @@ std::optional<Speedup> speedup_of(const TimeStats& baseline, const TimeStats& ti
   if (const auto interval = bootstrap_ratio_interval(baseline.samples, time.samples)) return Speedup{ratio, *interval};
   const double factor = 1 + std::hypot(uncertainty_of(baseline).value_or(1), uncertainty_of(time).value_or(1));
   return Speedup{ratio, {ratio / factor, ratio * factor}};
+}
+
+std::optional<Speedup> speedup_of(const Record& baseline, const Record& record) {
+  return ratio_of(time_of(baseline), time_of(record), is_predicted(baseline) && is_predicted(record));
 }
 
 void Speedups::plan(const Record& record) {
@@ -143,7 +153,7 @@ std::string Speedups::point_of(const Record& record) const {
   std::vector<std::string_view> keys;
   keys.reserve(values.size());
   for (const auto& [key, value] : values) keys.push_back(key);
-  return keys.empty() ? "" : point_without(record, keys);
+  return keys.empty() ? "" : point_of_run(record, keys);
 }
 
 bool Speedups::is_baseline(const Record& record) const {
@@ -166,12 +176,8 @@ std::optional<Speedup> Speedups::compared(const std::string& point, const Record
   if (baseline == baselines_.end() || record.status != Status::kOk) return std::nullopt;
   const auto& [is_exact, times] = baseline->second;
   if (is_exact != is_predicted(record)) return std::nullopt;
-  const TimeStats* const base = time_of(record, times, phase);
-  const TimeStats* const own = time_of(record, record.time, phase);
-  if (base == nullptr || own == nullptr) return std::nullopt;
-  std::optional<Speedup> speedup = speedup_of(*base, *own);
-  if (speedup && is_exact) speedup->interval = {speedup->value, speedup->value};
-  return speedup;
+  const auto base = times.find(phase.empty() ? record.config.text("pass") : std::string(phase));
+  return ratio_of(base == times.end() ? nullptr : &base->second, time_of(record, phase), is_exact);
 }
 
 std::optional<Speedup> Speedups::speedup(const Record& record, std::string_view phase) const {

@@ -21,14 +21,21 @@ struct Speedup {
   Interval interval;
 };
 
+// A key that is equal for records of one machine that differ only in these options.
+std::string point_without(const Record& record, const std::vector<std::string_view>& options);
+
+// The ratio of the times of two records; none unless both have one.
+std::optional<Speedup> speedup_of(const Record& baseline, const Record& record);
+
 // The ratio of two medians, with a bootstrap interval if both sides have enough samples, otherwise the delta method
 // with Student's t. Two times with a single sample each have no spread, so their interval spans a factor of two. None
 // unless both medians are positive.
 std::optional<Speedup> speedup_of(const TimeStats& baseline, const TimeStats& time);
 
 // Half-width of the median's 95 % interval, as a fraction of the median; for few samples, that of the mean, using
-// Student's t. None for a single sample.
+// Student's t. None for a single sample and, of a record, for a predicted time.
 std::optional<double> uncertainty_of(const TimeStats& time);
+std::optional<double> uncertainty_of(const Record& record, std::string_view phase = {});
 
 // The baselines with which rows are compared. Two rows are compared only if one command measured both on one machine
 // (`run`, `fingerprint`).

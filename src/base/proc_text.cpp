@@ -22,6 +22,14 @@ std::optional<std::string_view> value_of_line(std::string_view line, std::string
   return begin == std::string_view::npos ? std::string_view() : trim(rest.substr(begin));
 }
 
+template <class Number>
+std::optional<Number> parse_all(std::string_view text) {
+  Number value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
 std::optional<int64_t> to_number(const std::optional<std::string>& text) {
   return text ? parse_int64(*text) : std::nullopt;
 }
@@ -74,12 +82,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
   return parts;
 }
 
-std::optional<int64_t> parse_int64(std::string_view text) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
+std::optional<int64_t> parse_int64(std::string_view text) { return parse_all<int64_t>(text); }
+std::optional<double> parse_double(std::string_view text) { return parse_all<double>(text); }
 
 std::optional<std::string> line_value(std::string_view text, std::string_view key) {
   for (const std::string_view line : split(text, '\n')) {

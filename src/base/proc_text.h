@@ -18,7 +18,9 @@ std::optional<std::string> read_word(const std::filesystem::path& path);
 
 std::string_view trim(std::string_view text);
 std::vector<std::string_view> split(std::string_view text, char separator);  // without empty parts
-std::optional<int64_t> parse_int64(std::string_view text);                   // parses all of the text, or returns none
+// Both parse all of the text, or return none.
+std::optional<int64_t> parse_int64(std::string_view text);
+std::optional<double> parse_double(std::string_view text);
 
 // The value after `key` and any of ": \t=" in the first line that begins with the key: "MemTotal:  8 kB" gives "8 kB".
 std::optional<std::string> line_value(std::string_view text, std::string_view key);

@@ -165,15 +165,12 @@ void print_error_text(std::string_view text) { write_softly(STDERR_FILENO, text)
 
 void print_message(const std::string& message) {
   const bool is_prefixed = message.starts_with("laptime ") || message.starts_with("laptime:");
-  std::string text = is_prefixed ? "" : "laptime: ";
   const size_t width = standard_error().width;
   std::string lines;
-  for (size_t begin = 0; begin <= message.size();) {
-    const size_t end = std::min(message.find('\n', begin), message.size());
-    text += (begin == 0 ? "" : "  ") + printable(std::string_view(message).substr(begin, end - begin));
-    lines += broken_at_spaces(text, width, begin == 0 ? 2 : 0) + "\n";
-    text.clear();
-    begin = end + 1;
+  for (const std::string_view line : fields_of(message, '\n')) {
+    const bool is_first = lines.empty();
+    const std::string text = (!is_first ? "  " : is_prefixed ? "" : "laptime: ") + printable(line);
+    lines += broken_at_spaces(text, width, is_first ? 2 : 0) + "\n";
   }
   print_error_text(lines);
 }

@@ -85,7 +85,7 @@ RecordOutput::RecordOutput(const OutputConfig& config, std::span<const Record> p
                            const std::set<std::string>* stored_runs)
     : config_(config), stored_runs_(stored_runs) {
   const bool to_file = !config_.output_file.empty();
-  TableStream checked(table_style(standard_output(), config_, stored_runs_), config_.columns, planned);
+  TableStream checked(table_style(standard_output(), config_, stored_runs_), config_.columns, RecordList(planned));
   if (!config_.sort.empty()) sort_records(planned, config_.sort);
   if (config_.sort.empty() && config_.output == OutputFormat::kJsonl) {
     lines_.emplace(config_.columns, RecordList(planned));

@@ -81,8 +81,10 @@ ParallelLayout layout_of(const PublishedRun& run, std::string_view mode) {
   return layout;
 }
 
+// Also takes values of --recompute. Throws Error for those that recompute some layers only.
 Checkpointing checkpointing_of(std::string_view words) {
-  if (words.starts_with("full")) return Checkpointing::kFull;
+  if (words == "auto" || words.starts_with("every=")) throw Error("recomputation of some layers is not predicted");
+  if (words == "block" || words.starts_with("full")) return Checkpointing::kFull;
   if (has(words, "selective or none") || !has(words, "selective")) return Checkpointing::kNone;
   return has(words, "attention") ? Checkpointing::kAttention : Checkpointing::kSelective;
 }
@@ -140,6 +142,8 @@ void describe_edition(const PublishedRun& run, DescribedRun& described) {
                                    {"vocab", run.vocab}}) {
     if (!size.empty()) given.push_back({flag, size});
   }
+  if (run.note.starts_with(kOptimizerNote))
+    given.push_back({"optimizer", std::string_view(run.note).substr(std::string_view(kOptimizerNote).size())});
   described.config = config_of(given);
   const ModelConfig& model = described.config.model;
   described.step.layers = model.num_layers;

@@ -40,6 +40,9 @@ std::vector<PublishedRun> read_published_runs(const std::string& path);
 // Prefix of the family of a model that is a size of an edition: "edition 2025".
 inline constexpr std::string_view kEditionFamily = "edition ";
 
+// A note that names an optimizer of laptime: "optimizer: torch".
+inline constexpr const char* kOptimizerNote = "optimizer: ";
+
 // The first number in a text, such as 80 in "80 GB"; none if there is none.
 std::optional<double> number_in(std::string_view text);
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/json.h"
+#include "base/json_path.h"
 #include "base/words.h"
 #include "report/names.h"
 
@@ -35,13 +35,18 @@ PublishedRun described_record(const Record& record) {
   run.heads = config.text("num_heads");
   run.vocab = config.text("vocab_size");
   run.sequence_length = config.text("context_length");
-  run.micro_batch = config.text("batch_size");
+  const double batch = number_at(config, "batch_size").value_or(0);
+  const double micro_batches = number_at(config, "micro_batches").value_or(1);
+  run.micro_batch = fmt::format("{:.0f}", batch / micro_batches);
+  run.global_batch_tokens = fmt::format("{:.0f}", batch * number_at(config, "context_length").value_or(0));
   run.dtype = config.text("dtype");
   if (run.dtype.ends_with("16")) run.dtype += " autocast";
+  if (config.text("moments") == "bfloat16") run.dtype += ", Adam in bf16";
   run.mode = joined(std::vector<std::string>{system, config.text("implementation"), mode}, " ");
   if (is_ours) run.flash_attention = mode == "compile" ? "cudnn" : "no";
   run.parallelism = "none";
-  run.activation_checkpointing = "none";
+  run.activation_checkpointing = config.text("recompute");
+  if (const std::string optimizer = config.text("optimizer"); !optimizer.empty()) run.note = kOptimizerNote + optimizer;
   return run;
 }
 

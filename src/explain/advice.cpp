@@ -69,11 +69,6 @@ void advise(const ResolvedPoint& point, const KnowledgeOf& known, const AdvicePa
         find_largest(recomputing(point, "none"), known, stage, planned.largest_batch_kept,
                      planned.largest_context_kept);
     }
-    if (parts.framework) {
-      stage("plan of a framework");
-      planned.eager_bytes =
-          plan_of(in_mode(recomputing(point, "none"), Mode::kEager), known).memory.predicted_peak_bytes;
-    }
   } catch (const Stopped&) {  // results of earlier stages are kept
     return;
   }

@@ -16,7 +16,6 @@ struct AdviceParts {
   bool compile_mode = true;   // compile mode, if that fits or is faster
   bool launch_bound = false;  // whether launching the kernels takes longer than running them
   bool largest_sizes = false;
-  bool framework = false;  // memory of eager mode without recomputation
 };
 
 // Called with the name of each stage, which may take seconds. If it returns false, the advice ends there.

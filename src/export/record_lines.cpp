@@ -3,14 +3,13 @@
 
 #include <algorithm>
 #include <string>
-#include <vector>
 
 #include "base/json.h"
 #include "base/words.h"
 #include "config/fields_json.h"
 #include "export/formats.h"
 #include "record/metrics.h"
-#include "table/table.h"
+#include "report/record_files.h"
 
 namespace laptime {
 namespace {
@@ -23,15 +22,13 @@ std::string column_of(std::string_view name, Unit unit) {
   return fmt::format("{}_{}", name, words);
 }
 
-using FlatRow = std::vector<std::pair<std::string, Json>>;
-
 Json or_null(const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); }
 
-FlatRow flat_row(const Record& record) {
-  FlatRow row{{"name", record.name},
-              {"label", or_null(record.label)},
-              {"status", std::string(name_of(record.status))},
-              {"created", or_null(record.created)}};
+NamedCells flat_row(const Record& record) {
+  NamedCells row{{"name", record.name},
+                 {"label", or_null(record.label)},
+                 {"status", std::string(name_of(record.status))},
+                 {"created", or_null(record.created)}};
   for (const auto& [key, value] : record.config.json().items()) {
     if (!value.is_structured()) row.emplace_back(key, value);
   }
@@ -55,32 +52,13 @@ FlatRow flat_row(const Record& record) {
   return row;
 }
 
-// Every column of any row, each placed after the column that precedes it there.
-std::vector<std::string> merged_columns(const std::vector<FlatRow>& rows) {
-  std::vector<std::string> columns;
-  for (const FlatRow& row : rows) {
-    auto after = columns.begin();
-    for (const auto& [name, value] : row) {
-      const auto known = std::ranges::find(columns, name);
-      after = (known == columns.end() ? columns.insert(after, name) : known) + 1;
-    }
-  }
-  return columns;
-}
-
 }  // namespace
 
 std::string flat_csv(std::span<const TracedRecord> records, const ExportOptions& /*options*/) {
-  std::vector<FlatRow> rows;
-  for (const TracedRecord& traced : records) rows.push_back(flat_row(traced.record));
-  const std::vector<std::string> columns = merged_columns(rows);
-  std::string text = csv_line(std::vector<Json>(columns.begin(), columns.end()));
-  for (const FlatRow& row : rows) {
-    std::vector<Json> cells(columns.size(), Json(nullptr));
-    for (const auto& [name, value] : row)
-      cells[static_cast<size_t>(std::ranges::find(columns, name) - columns.begin())] = value;
-    text += csv_line(cells);
-  }
+  const RecordsBy all(
+      [&](Extent, const Records::Visit& visit) { (void)std::ranges::all_of(records, visit, &TracedRecord::record); });
+  std::string text;
+  csv_of_cells(all, flat_row, [&](std::string_view line) { text += line; });
   return text;
 }
 

@@ -12,11 +12,12 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json_path.h"
 #include "distribution/moments.h"
 #include "export/formats.h"
 #include "record/metrics.h"
 #include "report/names.h"
+#include "report/point_text.h"
 #include "table/text.h"
 
 namespace laptime {
@@ -161,10 +162,9 @@ void add_rows(Json& rows, const Family& family, size_t family_index) {
 
 // CPU seconds of a step, from the process's usage during the samples; 0 if the record lacks it.
 double cpu_seconds(const Record& record, const TimeStats& time, const char* key) {
-  const Json* const during = record.machine.json().find("during");
-  const Json* const seconds = during == nullptr ? nullptr : during->find(key);
+  const std::optional<double> seconds = number_at(record.machine, key);
   const auto steps = static_cast<double>(time.count * record.stopping.steps_per_sample.value_or(1));
-  return seconds != nullptr && seconds->is_number() && steps > 0 ? seconds->get<double>() / steps : 0;
+  return seconds && steps > 0 ? *seconds / steps : 0;
 }
 
 Json result_of(const Record& record, const std::string& command, const RecordFacts& parameters) {
@@ -173,8 +173,8 @@ Json result_of(const Record& record, const std::string& command, const RecordFac
               {"mean", time.mean},
               {"stddev", time.std ? Json(*time.std) : Json(nullptr)},
               {"median", time.median},
-              {"user", cpu_seconds(record, time, "user_seconds")},
-              {"system", cpu_seconds(record, time, "system_seconds")},
+              {"user", cpu_seconds(record, time, "during.user_seconds")},
+              {"system", cpu_seconds(record, time, "during.system_seconds")},
               {"min", time.min},
               {"max", time.max},
               {"times", time.samples}};
@@ -286,10 +286,7 @@ std::string test_row(const Record& record, const std::string& distinct, const st
 
 // Phases in execution order, followed by the requested pass.
 std::vector<std::string> passes_of(const Record& record) {
-  std::vector<std::string> passes;
-  for (const char* const phase : {"forward", "backward", "optimizer"}) {
-    if (record.time.contains(phase)) passes.emplace_back(phase);
-  }
+  std::vector<std::string> passes = phases_of(record);
   for (const auto& [pass, time] : record.time) {
     if (std::ranges::find(passes, pass) == passes.end()) passes.push_back(pass);
   }

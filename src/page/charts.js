@@ -83,9 +83,8 @@ const charts = (() => {
 
   // The phases of a point; time outside them is added as another phase if it is large enough to see.
   function phasesOf(point) {
-    const inside = point.phases.filter(({ phase }) => phase !== point.pass);
-    if (!inside.length) return [{ phase: point.pass === "forward_backward" ? "forward" : point.pass, seconds: point.time.median_s }];
-    const phases = inside.map(({ phase, median_s }) => ({ phase, seconds: median_s }));
+    if (!point.phases.length) return [{ phase: point.pass === "forward_backward" ? "forward" : point.pass, seconds: point.time.median_s }];
+    const phases = point.phases.map(({ phase, median_s }) => ({ phase, seconds: median_s }));
     const rest = point.time.median_s - phases.reduce((sum, one) => sum + one.seconds, 0);
     if (rest > 0.01 * point.time.median_s) phases.push({ phase: "outside the phases", seconds: rest });
     return phases;

@@ -18,6 +18,9 @@
 #include "page/sentences.h"
 #include "page/trace_sums.h"
 #include "record/metrics.h"
+#include "record/time_stats.h"
+#include "report/columns.h"
+#include "report/point_text.h"
 #include "report/published.h"
 #include "report/questions.h"
 
@@ -62,17 +65,12 @@ Json values_json(const PagePoints& points, const PagePoint& point) {
   return values;
 }
 
-// The phases timed within the pass, in the order of a step.
 Json phases_json(const Record& record) {
   Json phases = Json::array();
-  std::vector<std::string> names{"inference", "forward", "backward", "optimizer"};
-  for (const PhaseShare& phase : record.phases) {  // phases of another program's step, such as "data"
-    if (std::ranges::find(names, phase.phase) == names.end()) names.push_back(phase.phase);
-  }
-  for (const std::string& phase : names) {
-    const auto found = record.time.find(phase);
-    if (found == record.time.end() || found->second.count == 0) continue;
-    Json json = time_json(record, found->second);
+  for (const std::string& phase : phases_of(record)) {
+    const TimeStats* const time = time_of(record, phase);
+    if (time == nullptr) continue;
+    Json json = time_json(record, *time);
     json["phase"] = phase;
     phases.push_back(std::move(json));
   }
@@ -206,20 +204,20 @@ Json point_json(const PagePoints& points, const PagePoint& point, const TraceSum
   if (const auto context = record.config.json().find("context_length"); context != nullptr) json["context"] = *context;
   if (time != nullptr) {
     json["time"] = time_json(record, *time);
-    json["time"]["error"] = number(error_of(record, *time));
+    json["time"]["error"] = number(uncertainty_of(record));
     json["samples_s"] = is_predicted(record) ? Json::array() : numbers(time->samples);
     json["warmup_s"] = is_predicted(record) ? Json::array() : numbers(record.transient.warmup);
   }
-  if (const std::optional<TimeRatio> ratio = points.against_base(point)) {
+  if (const std::optional<Speedup> ratio = points.against_base(point)) {
     json["ratio"] = {{"times_as_fast", number(ratio->value)},
-                     {"low", ratio->interval ? number(ratio->interval->low) : Json(nullptr)},
-                     {"high", ratio->interval ? number(ratio->interval->high) : Json(nullptr)},
-                     {"text", ratio_text(*ratio)}};
+                     {"low", number(ratio->interval.low)},
+                     {"high", number(ratio->interval.high)},
+                     {"text", speedup_text(ratio)}};
   }
   json["sentences"] = {{"time", time_sentence(points, point)},
                        {"training", training_sentence(points, point)},
                        {"work", sums != nullptr ? work_sentence(*sums) : ""},
-                       {"memory", memory_sentence(points, point, sums)},
+                       {"memory", memory_sentence(point, sums)},
                        {"roofline", sums != nullptr ? bound_sentence(*sums) : ""},
                        {"trust", trust_sentence(point)}};
   return json;
@@ -316,7 +314,9 @@ Json page_data(const PageInput& input) {
       std::clamp(kAllColumns / std::max<size_t>(1, static_cast<size_t>(count)), kFewestColumns, kMostColumns);
   Json records = Json::array();
   Json traces = Json::array();
+  TrustLine trust;
   for (const PagePoint& point : points.all) {
+    trust.add(*point.record);
     const auto sums = point.trace == nullptr ? nullptr : std::make_unique<TraceSums>(point);
     Json json = point_json(points, point, sums.get());
     if (points.all.size() <= kMostConfigurations) json["config"] = point.record->config.json();
@@ -328,7 +328,7 @@ Json page_data(const PageInput& input) {
   }
   return {{"title", page_title(points)},
           {"headline", page_headline(points)},
-          {"doubt", page_doubt(points)},
+          {"doubt", trust.line()},
           {"selected", points.headline},
           {"axes", axes_json(points)},
           {"groups", groups_json(points)},

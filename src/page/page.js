@@ -13,7 +13,7 @@
   const shown = (one) => (one ?? "").replace(/^roofline:/, "").replaceAll("_", " ") || "default";
   const axisColumns = data.axes.map(({ key, title }) => ({ ...text(key, title), text: (row) => shown(row[key]) }));
   const named = (one) => ({ point: one.full_name, ...one.values });
-  const phaseTime = (one, phase) => one.phases.find((each) => each.phase === phase && phase !== one.pass)?.median_s ?? null;
+  const phaseTime = (one, phase) => one.phases.find((each) => each.phase === phase)?.median_s ?? null;
   const phaseNames = ["forward", "backward", "optimizer"].filter((phase) => data.points.some((one) => phaseTime(one, phase) !== null));
   const slowest = (group) => Math.max(...data.groups[group].points.map((index) => data.points[index].time?.median_s ?? 0));
 
@@ -120,7 +120,7 @@
     at("date").textContent = (point().created ?? "").slice(0, 10);
     at("headline").textContent = data.headline;
     at("selector").setAttribute("aria-label", "Selected point");
-    at("doubt").textContent = data.doubt && `! ${data.doubt}`;
+    at("doubt").textContent = data.doubt;
     at("program").textContent = `Made by laptime ${data.program}.`;
     const timeChart = make("div", { class: "chart", role: "img", id: "chart-time" });
     document.querySelector("header").append(timeChart, make("p", { class: "says", id: "says-time" }));

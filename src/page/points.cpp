@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <tuple>
 
-#include "analysis/speedup.h"
+#include "base/proc_text.h"
 #include "config/label.h"
 #include "distribution/bootstrap.h"
 #include "record/metrics.h"
+#include "record/time_stats.h"
 #include "report/names.h"
 
 namespace laptime {
@@ -49,12 +49,6 @@ std::vector<std::pair<std::string, std::string>> tags_of(const Record& record) {
     }
   }
   return tags;
-}
-
-std::optional<double> number_of(const std::string& text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return error == std::errc() && end == text.data() + text.size() ? std::optional(number) : std::nullopt;
 }
 
 // "h100" for the device "roofline:h100".
@@ -154,8 +148,8 @@ std::vector<PageAxis> axes_of(std::vector<PagePoint>& points) {
     return axis.values.size() < 2 || (axis.key == kMachine && names_device);
   });
   for (PageAxis& axis : axes) {
-    if (std::ranges::all_of(axis.values, [](const auto& value) { return number_of(value).has_value(); })) {
-      std::ranges::stable_sort(axis.values, {}, number_of);
+    if (std::ranges::all_of(axis.values, [](const auto& value) { return parse_double(value).has_value(); })) {
+      std::ranges::stable_sort(axis.values, {}, parse_double);
     }
   }
   // Options of the work come first, ending with the pass, followed by options of how it is computed.
@@ -234,10 +228,7 @@ std::string machine_of(const Record& record) {
   return card.empty() ? processor_name(record) : card;
 }
 
-const TimeStats* PagePoint::time() const {
-  const TimeStats* const time = record->main_time();
-  return record->status == Status::kOk && time != nullptr && time->count > 0 ? time : nullptr;
-}
+const TimeStats* PagePoint::time() const { return record->status == Status::kOk ? time_of(*record) : nullptr; }
 
 PagePoints::PagePoints(const PageInput& input)
     : all(chosen_points(input)), axes(axes_of(all)), groups(groups_of(all)), budget(input.budget) {
@@ -245,18 +236,10 @@ PagePoints::PagePoints(const PageInput& input)
   headline = headline_of(all);
 }
 
-std::optional<TimeRatio> PagePoints::times_as_fast(const PagePoint& point, const PagePoint& base) const {
-  if (base.time() == nullptr || point.time() == nullptr) return std::nullopt;
-  const std::optional<Speedup> speedup = speedup_of(*base.time(), *point.time());
-  if (!speedup) return std::nullopt;
-  const bool are_exact = is_predicted(*point.record) && is_predicted(*base.record);
-  return TimeRatio{speedup->value, are_exact ? std::nullopt : std::optional(speedup->interval)};
-}
-
-std::optional<TimeRatio> PagePoints::against_base(const PagePoint& point) const {
+std::optional<Speedup> PagePoints::against_base(const PagePoint& point) const {
   const PageGroup& group = group_of(point);
-  if (!group.is_one_work || !group.base || &all[*group.base] == &point) return std::nullopt;
-  return times_as_fast(point, all[*group.base]);
+  if (!group.is_one_work || !group.base || &all[*group.base] == &point || point.time() == nullptr) return std::nullopt;
+  return speedup_of(*all[*group.base].record, *point.record);
 }
 
 }  // namespace laptime

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/speedup.h"
 #include "page/page.h"
-#include "record/time_stats.h"
 
 namespace laptime {
 
@@ -54,10 +54,8 @@ struct PagePoints {
 
   const PagePoint& operator[](size_t index) const { return all[index]; }
   const PageGroup& group_of(const PagePoint& point) const { return groups[point.group]; }
-  // Speed-up of the point over its group's base, with its 95 % interval; predictions have no interval. None for the
-  // base itself, for other work, and without a time.
-  std::optional<TimeRatio> against_base(const PagePoint& point) const;
-  std::optional<TimeRatio> times_as_fast(const PagePoint& point, const PagePoint& base) const;
+  // Speed-up of the point over its group's base. None for the base itself, for other work, and without a time.
+  std::optional<Speedup> against_base(const PagePoint& point) const;
 };
 
 // The card or the processor of a record; for a prediction, its device.

@@ -16,14 +16,15 @@
 #include "base/words.h"
 #include "record/metrics.h"
 #include "record/time_stats.h"
+#include "report/columns.h"
 #include "report/names.h"
+#include "report/point_text.h"
 #include "report/words.h"
 #include "table/value_text.h"
 
 namespace laptime {
 namespace {
 
-constexpr double kWellKnown = 0.05;  // a median known this well needs no warning
 constexpr std::array<std::string_view, 3> kPhases{"forward", "backward", "optimizer"};
 
 // "small GPT, 2 layers" for "small, 2 layers".
@@ -63,18 +64,13 @@ std::string place_of(const PagePoints& points, const PagePoint& point) {
   return "";
 }
 
-const TimeStats* phase_time(const PagePoint& point, std::string_view phase) {
-  const auto found = point.record->time.find(std::string(phase));
-  return found == point.record->time.end() || found->second.count == 0 ? nullptr : &found->second;
-}
-
 // ", 257 ms of them in the optimizer": the phase with the largest saving. Empty if the phases were not timed.
 std::string most_saved(const PagePoint& from, const PagePoint& to) {
   std::string_view most;
   double saved = 0;
   for (const std::string_view phase : kPhases) {
-    const TimeStats* const before = phase_time(from, phase);
-    const TimeStats* const after = phase_time(to, phase);
+    const TimeStats* const before = time_of(*from.record, phase);
+    const TimeStats* const after = time_of(*to.record, phase);
     if (before == nullptr || after == nullptr || after == to.time()) continue;
     if (before->median - after->median > saved) {
       saved = before->median - after->median;
@@ -85,33 +81,11 @@ std::string most_saved(const PagePoint& from, const PagePoint& to) {
   return fmt::format(", {} of them in {}{}", brief_seconds(saved), most == "optimizer" ? "the " : "", most);
 }
 
-// How the peak grows with the context over points that are otherwise equal; empty unless there are two traces.
-std::string growth_text(const PagePoints& points, const PagePoint& point) {
-  const auto context_of = [](const PagePoint& one) {
-    const Json& config = one.record->config.json();
-    const auto found = config.find("context_length");
-    return found != nullptr && found->is_number_integer() ? found->get<int64_t>() : 0;
-  };
-  const PagePoint* shortest = nullptr;
-  const PagePoint* longest = nullptr;
-  for (const PagePoint& one : points.all) {
-    auto values = one.values;
-    values["ctx"] = point.values.contains("ctx") ? point.values.at("ctx") : "";
-    if (one.trace == nullptr || context_of(one) <= 0 || values != point.values) continue;
-    if (shortest == nullptr || context_of(one) < context_of(*shortest)) shortest = &one;
-    if (longest == nullptr || context_of(one) > context_of(*longest)) longest = &one;
-  }
-  if (shortest == longest) return "";
-  const Finding growth =
-      memory_growth_finding("the peak", *shortest->trace, context_of(*shortest), *longest->trace, context_of(*longest));
-  return "; " + words(growth);
-}
-
 // Whether no sample interval separates the two fastest points of a group.
 bool is_tie(const PagePoints& points, const PageGroup& group) {
   if (!group.second) return false;
-  const std::optional<TimeRatio> ratio = points.times_as_fast(points[*group.fastest], points[*group.second]);
-  return ratio && (ratio->interval ? ratio->interval->low <= 1 : ratio->value <= 1);
+  const auto ratio = speedup_of(*points[*group.second].record, *points[*group.fastest].record);
+  return ratio && ratio->interval.low <= 1;
 }
 
 std::string capitalized(std::string text) {
@@ -139,15 +113,6 @@ std::vector<Finding> findings_of(const TraceSums& sums) {
 }
 
 }  // namespace
-
-std::string ratio_text(const TimeRatio& ratio) {
-  return ratio.interval ? ratio_with_interval(ratio.value, ratio.interval->low, ratio.interval->high)
-                        : value_text(ratio.value, Unit::kRatio);
-}
-
-std::optional<double> error_of(const Record& record, const TimeStats& time) {
-  return is_predicted(record) ? std::nullopt : uncertainty_of(time);
-}
 
 std::string page_title(const PagePoints& points) {
   const std::vector<std::string> models = distinct(points, [](const Record& record) { return model_in_words(record); });
@@ -180,7 +145,7 @@ std::string page_headline(const PagePoints& points) {
   const std::string place = group.is_one_work ? place_of(points, point) : "";
   const PagePoint& fast = points[*group.fastest];
   const std::string time = brief_seconds(fast.time()->median);
-  const std::string error = error_text(error_of(*fast.record, *fast.time()));
+  const std::string error = error_text(uncertainty_of(*fast.record));
   const std::string pass = capitalized(pass_words(fast.record->config.text("pass")));
   if (!group.second) return fmt::format("{}{}: {}{}", pass, place, time, error);
   if (!group.is_one_work) {
@@ -194,46 +159,19 @@ std::string page_headline(const PagePoints& points) {
     std::string text = fmt::format("{} and {} are the fastest{}: {} and {}, no measurable difference", fast.name,
                                    second.name, place, time, brief_seconds(second.time()->median));
     if (const auto ratio = points.against_base(fast); ratio && *group.base != *group.second)
-      text += fmt::format("; {} {}", ratio_text(*ratio), points[*group.base].name);
+      text += fmt::format("; {} {}", speedup_text(ratio), points[*group.base].name);
     return text;
   }
   std::string first = fmt::format("{} is fastest{}: {}", fast.name, place, time);
   if (const auto ratio = points.against_base(fast)) {
-    const std::string text = ratio_text(*ratio);
+    const std::string text = speedup_text(ratio);
     const size_t space = text.find(' ');
     return fmt::format("{}, {} {}{}", first, text.substr(0, space), points[*group.base].name,
                        space == std::string::npos ? "" : text.substr(space));
   }
-  if (const auto ratio = points.times_as_fast(fast, second))
-    return fmt::format("{}, {} as fast as {}", first, ratio_text(*ratio), second.name);
+  if (const auto ratio = speedup_of(*second.record, *fast.record))
+    return fmt::format("{}, {} as fast as {}", first, speedup_text(ratio), second.name);
   return first;
-}
-
-std::string page_doubt(const PagePoints& points) {
-  double least = INFINITY;
-  double most = 0;
-  bool was_busy = false;
-  size_t predicted = 0;
-  size_t timed = 0;
-  for (const PagePoint& point : points.all) {
-    if (point.time() == nullptr) continue;
-    ++timed;
-    if (is_predicted(*point.record)) ++predicted;
-    const std::optional<Trust> trust = trust_of(*point.record);
-    was_busy = was_busy || (trust && trust->is_busy);
-    const std::optional<double> error = error_of(*point.record, *point.time());
-    if (!error) continue;
-    least = std::min(least, *error);
-    most = std::max(most, *error);
-  }
-  if (timed > 0 && predicted == timed) return "predicted for a described machine, not measured";
-  if (timed > 0 && most == 0 && least > most) return "one sample per point: the variation of times is unknown";
-  if (!was_busy && most <= kWellKnown) return "";
-  const std::string best = plus_minus_text(least);
-  const std::string worst = plus_minus_text(most);
-  return fmt::format("{}: times known to {}; trust ratios only within their intervals",
-                     was_busy ? "the machine was busy" : "few or unsteady samples",
-                     best == worst ? best : fmt::format("{} to {}", best, worst));
 }
 
 std::string time_sentence(const PagePoints& points, const PagePoint& point) {
@@ -262,16 +200,11 @@ std::string trust_sentence(const PagePoint& point) {
   const Record& record = *point.record;
   if (point.time() == nullptr) return "This point has no samples.";
   if (is_predicted(record)) return "This is a prediction, without samples.";
-  const std::optional<double> error = error_of(record, *point.time());
+  const std::optional<double> error = uncertainty_of(record);
   if (!error) return "A single sample does not show how much the time varies.";
   std::string text =
       fmt::format("The median of {} is known to {}", counted(point.time()->count, "sample"), plus_minus_text(*error));
-  const Transient& first = record.transient;
-  if (first.excess && *first.excess > 0 && first.steps.value_or(0) > 0) {
-    text += fmt::format("; the first {} took {} longer{}",
-                        *first.steps == 1 ? "step" : fmt::format("{} steps", *first.steps),
-                        brief_seconds(*first.excess), *first.steps == 1 ? "" : " in total");
-  }
+  if (record.transient.excess.value_or(0) > 0) text += "; " + first_steps_text(record);
   return text + ".";
 }
 
@@ -311,7 +244,7 @@ std::optional<int64_t> peak_bytes(const Record& record, const TraceSums* sums) {
   return record.memory.predicted_peak_bytes ? record.memory.predicted_peak_bytes : record.memory.peak_bytes;
 }
 
-std::string memory_sentence(const PagePoints& points, const PagePoint& point, const TraceSums* sums) {
+std::string memory_sentence(const PagePoint& point, const TraceSums* sums) {
   const std::optional<int64_t> bytes = peak_bytes(*point.record, sums);
   if (!bytes) return "";
   std::string text =
@@ -327,7 +260,7 @@ std::string memory_sentence(const PagePoints& points, const PagePoint& point, co
       findings.push_back({.kind = "memory_share", .subject = name, .values = Json{{"bytes", held}}});
   }
   const std::string shares = joined(memory_shares(findings, 4), ", ");
-  return fmt::format("{}{}{}{}.", text, shares.empty() ? "" : ": ", shares, growth_text(points, point));
+  return fmt::format("{}{}{}.", text, shares.empty() ? "" : ": ", shares);
 }
 
 std::string work_sentence(const TraceSums& sums) {

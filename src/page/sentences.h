@@ -1,4 +1,4 @@
-// The sentences of a page: its title, headline and doubt, and one sentence below each chart of a point.
+// The sentences of a page: its title and headline, and one sentence below each chart of a point.
 #pragma once
 
 #include <optional>
@@ -24,14 +24,6 @@ std::vector<NamedBytes> peak_parts(const Record& record, const TraceSums* sums);
 // Bytes at the peak; none if unknown.
 std::optional<int64_t> peak_bytes(const Record& record, const TraceSums* sums);
 
-// A warning if some times are known to no better than 5 % or the machine was busy; empty otherwise.
-std::string page_doubt(const PagePoints& points);
-
-// "2.6x (2.4-2.9)"; "2.60x" for predictions.
-std::string ratio_text(const TimeRatio& ratio);
-// How well the time is known, as a fraction of it (uncertainty_of); none for predictions and single samples.
-std::optional<double> error_of(const Record& record, const TimeStats& time);
-
 // "bfloat16 compile saves 433 ms of float32 eager's 785 ms, 257 ms of them in the optimizer."
 std::string time_sentence(const PagePoints& points, const PagePoint& point);
 // "10B tokens: 77,000 steps, 3.2 days (2.9 days to 3.5 days)."; empty if no training was requested, and for a pass
@@ -39,9 +31,8 @@ std::string time_sentence(const PagePoints& points, const PagePoint& point);
 std::string training_sentence(const PagePoints& points, const PagePoint& point);
 // "The median of 77 samples is known to ±5 %; ..."
 std::string trust_sentence(const PagePoint& point);
-// "581 MiB at the peak, in the optimizer, at adamw: optimizer state 45 %, parameters 22 %.", and how the peak grows
-// with the context if the page has a trace with another context.
-std::string memory_sentence(const PagePoints& points, const PagePoint& point, const TraceSums* sums);
+// "581 MiB at the peak, in the optimizer, at adamw: optimizer state 45 %, parameters 22 %."
+std::string memory_sentence(const PagePoint& point, const TraceSums* sums);
 // "matmul takes 66 % of the step, optimizer 27 %, all else 7 %; the kernel matmul:tiles takes 36 %."
 std::string work_sentence(const TraceSums& sums);
 // "The step runs at 61 % of its bound of 200 ms, ..."

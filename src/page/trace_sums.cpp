@@ -22,7 +22,8 @@ TraceSums::TraceSums(const PagePoint& of) : point(&of), ledger(*of.trace) {
     return fmt::format("{}\n{}\n{}", launch.phase, launch.work_class, kernel_of(launch));
   });
   classes = largest_first(sum_launches(trace, class_of));
-  dots = roofline_dots(trace);
+  dots = largest_first(sum_launches(trace, [](const TraceLaunch& l) { return fmt::format("{} {}", l.phase, l.op); }));
+  std::erase_if(dots, [](const LaunchSum& sum) { return sum.flops <= 0 || sum.bytes <= 0 || sum.total <= 0; });
   for (std::vector<LaunchSum>* const sums : {&kernels, &classes, &dots}) {
     for (LaunchSum& sum : *sums) sum.total *= scale;
   }

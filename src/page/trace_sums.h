@@ -18,7 +18,7 @@ struct TraceSums {
   double residue = 0;              // seconds between launches
   std::vector<LaunchSum> kernels;  // of each phase and class, keyed like kernel_of; by phase, then longest first
   std::vector<LaunchSum> classes;  // the classes of work, longest first
-  std::vector<LaunchSum> dots;     // the dots under the roofline, longest first
+  std::vector<LaunchSum> dots;     // ops of each phase that have FLOPs, bytes and time, longest first
   MemoryLedger ledger;
 
   explicit TraceSums(const PagePoint& point);

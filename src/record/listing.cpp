@@ -58,7 +58,6 @@ struct SqlColumn {
   std::string name;   // the path of a field, unless `value` is something else
   std::string value;  // an SQL expression over `r.json` and `pass`, the key of the pass's time
   Extent extent = Extent::kListed;
-  bool is_field = false;
 };
 
 // In the order in which read() expects them.
@@ -67,10 +66,10 @@ const std::vector<SqlColumn>& sql_columns() {
     std::vector<SqlColumn> columns;
     Extent extent = Extent::kNames;
     const auto add = [&](std::string name, std::string value) {
-      columns.push_back({std::move(name), std::move(value), extent, false});
+      columns.push_back({std::move(name), std::move(value), extent});
     };
     const auto add_field = [&](const std::string& path) {
-      columns.push_back({path, fmt::format("json_extract(r.json, '$.{}')", path), extent, true});
+      add(path, fmt::format("json_extract(r.json, '$.{}')", path));
     };
     const auto visit = [&](const char* path, const auto&) { add_field(path); };
     const Record record;
@@ -308,21 +307,6 @@ bool read(const Statement& row, Extent extent, Record& record) {
   } catch (const Error&) {
     return false;
   }
-}
-
-StoredValue stored_value(std::string_view name) {
-  const Metric* const metric = find_metric(name);
-  for (const SqlColumn& column : sql_columns()) {
-    const bool is_meant = metric != nullptr ? column.name == metric->formula : column.is_field && column.name == name;
-    if (is_meant) return {fmt::format("\"{}\"", column.name), {}};
-  }
-  constexpr std::string_view kConfig = "config.";
-  if (!name.starts_with(kConfig) ||
-      name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_", kConfig.size()) != name.npos)
-    return {};
-  const std::string place = fmt::format("(SELECT json FROM briefs WHERE briefs.id = listing.id), '$.{}'", name);
-  return {fmt::format("json_extract({})", place),
-          fmt::format("ifnull(json_type({}), 'object') IN ('true', 'false', 'array', 'object')", place)};
 }
 
 }  // namespace listing

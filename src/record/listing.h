@@ -39,13 +39,5 @@ std::string select(Extent extent);
 // the row does not contain a valid record and the full record must be read.
 bool read(const sqlite::Statement& row, Extent extent, Record& record);
 
-// SQL over rows of the table `listing` for the value of a metric or a path. If `is_other` is true, the record has a
-// boolean, a list or an object, which SQL cannot represent; `is_other` is empty for a column of the table.
-struct StoredValue {
-  std::string value;  // empty if only the record itself has the value
-  std::string is_other;
-};
-StoredValue stored_value(std::string_view name);
-
 }  // namespace listing
 }  // namespace laptime

@@ -20,8 +20,8 @@ Figure known(const std::optional<int64_t>& value) { return value ? Figure(static
 
 template <auto Member>
 Figure of_time(const Record& record) {
-  const TimeStats* time = record.main_time();
-  return time != nullptr && time->count > 0 ? known(time->*Member) : std::nullopt;
+  const TimeStats* const time = time_of(record);
+  return time != nullptr ? known(time->*Member) : std::nullopt;
 }
 
 // Statistics of samples: a predicted time has no spread and no count.
@@ -36,8 +36,8 @@ Figure count_of_time(const Record& record) {
 }
 
 Figure median_of(const Record& record, const char* phase) {
-  const auto found = record.time.find(phase);
-  return found != record.time.end() && found->second.count > 0 ? known(found->second.median) : std::nullopt;
+  const TimeStats* const time = time_of(record, phase);
+  return time != nullptr ? known(time->median) : std::nullopt;
 }
 
 Figure difference(const std::optional<int64_t>& after, const std::optional<int64_t>& before) {

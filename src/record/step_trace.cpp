@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/proc_text.h"
 #include "base/words.h"
 #include "distribution/median.h"
 
@@ -42,16 +43,7 @@ void check_column(const std::vector<T>& column, size_t count, std::pair<int64_t,
   }
 }
 
-std::vector<std::string_view> segments_of(std::string_view name) {
-  std::vector<std::string_view> segments;
-  for (size_t begin = 0; begin <= name.size(); begin += segments.back().size() + 1)
-    segments.push_back(name.substr(begin, name.find('.', begin) - begin));
-  return segments;
-}
-
-bool is_number(std::string_view segment) {
-  return !segment.empty() && segment.find_first_not_of("0123456789") == std::string_view::npos;
-}
+bool is_number(std::string_view segment) { return segment.find_first_not_of("0123456789") == std::string_view::npos; }
 
 }  // namespace
 
@@ -116,8 +108,7 @@ void check(const StepTrace& trace) {
 
 std::vector<std::string_view> modules_of(std::string_view scope) {
   std::vector<std::string_view> modules;
-  if (scope.empty()) return modules;
-  for (const std::string_view segment : segments_of(scope)) {
+  for (const std::string_view segment : split(scope, '.')) {
     if (is_number(segment) && !modules.empty()) {
       modules.back() = {modules.back().data(), modules.back().size() + 1 + segment.size()};
     } else {
@@ -128,14 +119,14 @@ std::vector<std::string_view> modules_of(std::string_view scope) {
 }
 
 std::string any_layer(std::string_view name) {
-  std::vector<std::string_view> segments = segments_of(name);
+  std::vector<std::string_view> segments = split(name, '.');
   std::ranges::replace_if(segments, is_number, std::string_view("*"));
   return joined(segments, ".");
 }
 
 std::string within_layer(std::string_view scope, int64_t layer) {
   if (layer < 0) return std::string(scope);
-  const std::vector<std::string_view> segments = segments_of(scope);
+  const std::vector<std::string_view> segments = split(scope, '.');
   const auto found = std::ranges::find(segments, std::to_string(layer));
   if (found == segments.end()) return std::string(scope);
   return joined(std::vector<std::string_view>(found + 1, segments.end()), ".");

@@ -70,17 +70,16 @@ class Scan {
   }
 
   // The ids of all records, ascending, followed by ids that damage hides in the records table but not in the listing.
-  std::vector<int64_t> ids(const std::string& condition) {
+  std::vector<int64_t> ids() {
     std::vector<int64_t> ids = ids_of_records();
     if (!has_listing(database_)) return ids;
-    for (const int64_t id : without(listed_ids("SELECT id FROM listing"), ids)) {
-      if (may_exist(id)) ids.push_back(id);
-    }
-    if (condition.empty()) return ids;
-    // A row that is not a record of this schema is kept, so that reading it reports the problem.
-    return without(ids, listed_ids(fmt::format("SELECT id FROM listing WHERE NOT ifnull({}, 0) AND name <> '' "
-                                               "AND schema_version BETWEEN 1 AND {}",
-                                               condition, Record::kSchemaVersion)));
+    std::vector<int64_t> listed;
+    add_ids("SELECT id FROM listing", listed);
+    sort(listed);
+    std::vector<int64_t> hidden;
+    std::ranges::set_difference(listed, ids, std::back_inserter(hidden));
+    std::ranges::copy_if(hidden, std::back_inserter(ids), [&](int64_t id) { return may_exist(id); });
+    return ids;
   }
 
  private:
@@ -125,21 +124,6 @@ class Scan {
   static void sort(std::vector<int64_t>& ids) {
     std::ranges::sort(ids);
     ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  }
-
-  // Returns `ids` without those in `others`, which must be ascending.
-  static std::vector<int64_t> without(const std::vector<int64_t>& ids, const std::vector<int64_t>& others) {
-    std::vector<int64_t> rest;
-    std::ranges::copy_if(ids, std::back_inserter(rest),
-                         [&](int64_t id) { return !std::ranges::binary_search(others, id); });
-    return rest;
-  }
-
-  std::vector<int64_t> listed_ids(const std::string& sql) {
-    std::vector<int64_t> ids;
-    add_ids(sql, ids);
-    sort(ids);
-    return ids;
   }
 
   // Returns false if damage ends the rows early.
@@ -251,9 +235,7 @@ bool Store::has(int64_t id, std::string_view run, std::string_view name) const {
   return row.bind(id, run, name).step();
 }
 
-std::vector<int64_t> Store::ids(const Problem& problem, const std::string& condition) const {
-  return Scan(*database_, problem).ids(condition);
-}
+std::vector<int64_t> Store::ids(const Problem& problem) const { return Scan(*database_, problem).ids(); }
 
 void Store::each_of(std::span<const int64_t> ids, Extent extent, const Visit& visit, const Problem& problem) const {
   Scan scan(*database_, problem);

@@ -133,9 +133,8 @@ class Store {
   // Visits in the order of `ids`; an id without a record is skipped.
   void each_of(std::span<const int64_t> ids, Extent extent, const Visit& visit, const Problem& problem) const;
 
-  // The ids of all records that can be found and satisfy `condition` (SQL over the columns of the listing), oldest
-  // first.
-  std::vector<int64_t> ids(const Problem& problem, const std::string& condition = {}) const;
+  // The ids of all records that can be found, oldest first.
+  std::vector<int64_t> ids(const Problem& problem) const;
 
   // The JSON of a record as it was written, and its trace; none if there is none. Throws Error for an unreadable trace.
   std::optional<std::string> text_at(int64_t id) const;

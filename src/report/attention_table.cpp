@@ -1,6 +1,4 @@
-// Groups records by everything except their mode.
-#include "report/attention_table.h"
-
+// The table of attention by itself, which groups records by everything except their mode.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,9 +6,11 @@
 #include <set>
 
 #include "analysis/speedup.h"
+#include "record/time_stats.h"
 #include "report/answer.h"
 #include "report/columns.h"
 #include "report/names.h"
+#include "report/record_table.h"
 
 namespace laptime {
 namespace {
@@ -98,8 +98,8 @@ TableRow AttentionTable::row_of(const Size& size) const {
       TableCell& cell = row.cells.emplace_back();
       if (record == nullptr) continue;
       cell.value = value_of(*record, phase + "_time");
-      if (const auto time = record->time.find(phase); cell.value.is_number() && time != record->time.end())
-        cell.uncertainty = uncertainty_of(time->second).value_or(0);
+      if (const TimeStats* const time = time_of(*record, phase); cell.value.is_number() && time != nullptr)
+        cell.uncertainty = uncertainty_of(*time).value_or(0);
       if (cell.value.is_null() && record->status != Status::kOk)
         cell.text = record->status == Status::kOutOfMemory ? "does not fit" : name_of(record->status);
     }

@@ -15,6 +15,7 @@
 #include "config/run_config.h"
 #include "config/synonyms.h"
 #include "distribution/median.h"
+#include "record/time_stats.h"
 
 namespace laptime {
 namespace {
@@ -22,22 +23,9 @@ namespace {
 using Read = std::function<Json(const Record& record, std::string_view phase)>;
 using Text = std::string (*)(const Record& record, std::string_view phase, const Heading* heading);
 
-const TimeStats* time_of(const Record& record, std::string_view phase) {
-  const auto found = record.time.find(std::string(phase));
-  const TimeStats* const of_phase = found == record.time.end() ? nullptr : &found->second;
-  const TimeStats* const time = phase.empty() ? record.main_time() : of_phase;
-  return time == nullptr || time->count == 0 ? nullptr : time;
-}
-
-// None for a predicted time, because it has no spread.
-std::optional<double> doubt_of(const Record& record, std::string_view phase) {
-  const TimeStats* const time = time_of(record, phase);
-  return time == nullptr || is_predicted(record) ? std::nullopt : uncertainty_of(*time);
-}
-
 // ---- Readers named by a source: "=steps"
 
-Json uncertainty(const Record& record, std::string_view phase) { return or_null(doubt_of(record, phase)); }
+Json uncertainty(const Record& record, std::string_view phase) { return or_null(uncertainty_of(record, phase)); }
 
 // A short form of the arithmetic that was used: "float32", "float32 split", "bfloat16 autocast".
 Json arithmetic(const Record& record, std::string_view) {
@@ -98,7 +86,7 @@ std::string name_text(const Record& record, std::string_view, const Heading* hea
 }
 
 std::string plus_minus(const Record& record, std::string_view phase, const Heading*) {
-  const std::optional<double> doubt = doubt_of(record, phase);
+  const std::optional<double> doubt = uncertainty_of(record, phase);
   return doubt ? plus_minus_text(*doubt) : "";
 }
 
@@ -314,7 +302,7 @@ Column column_of(const Definition& definition, int drop) {
                 .note = definition.note};
   if (has(kDoubt)) {
     column.uncertainty = [own = source.substr(0, source.find(':'))](const Record& record, std::string_view phase) {
-      return doubt_of(record, own.empty() ? phase : own);
+      return uncertainty_of(record, own.empty() ? phase : own);
     };
   }
   return column;

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "base/error.h"
+#include "base/json_path.h"
 #include "base/proc_text.h"
 #include "base/words.h"
 #include "config/fields_json.h"
@@ -71,21 +72,6 @@ std::optional<size_t> index_of(std::string_view segment) {
   return index && *index >= 0 ? std::optional(static_cast<size_t>(*index)) : std::nullopt;
 }
 
-// The value at a dotted path; null pointer if there is none.
-const Json* at_path(const Json& json, std::string_view path) {
-  const Json* value = &json;
-  while (value != nullptr && !path.empty()) {
-    const std::string_view segment = next_segment(path);
-    if (value->is_object()) {
-      value = value->find(segment);
-    } else {
-      const auto index = value->is_array() ? index_of(segment) : std::nullopt;
-      value = index && *index < value->size() ? &(*value)[*index] : nullptr;
-    }
-  }
-  return value;
-}
-
 template <StatesFields T>
 Json field_at(const T& object, std::string_view path);
 
@@ -102,14 +88,14 @@ Json value_at(const T& field, std::string_view path, bool keeps_empty_text) {
     const auto found = field.find(std::string(next_segment(path)));
     return found != field.end() ? value_at(found->second, path, false) : Json(nullptr);
   } else if constexpr (std::is_same_v<T, JsonObject>) {
-    const Json* const value = at_path(field.json(), path);
+    const Json* const value = find_path(field.json(), path);
     return value == nullptr ? Json(nullptr) : *value;
   } else {
     return nullptr;
   }
 }
 
-// Like at_path() on the object's JSON, but without building the rest of it.
+// Like find_path() on the object's JSON, but without building the rest of it.
 template <StatesFields T>
 Json field_at(const T& object, std::string_view path) {
   const std::string_view segment = next_segment(path);
@@ -200,7 +186,7 @@ bool has_free_column(const Record& record, std::string_view column) {
   std::string_view path = column;
   const bool is_of_machine = path.starts_with("machine.");
   if (is_of_machine || path.starts_with("config.")) next_segment(path);
-  const Json* const value = at_path((is_of_machine ? record.machine : record.config).json(), path);
+  const Json* const value = find_path((is_of_machine ? record.machine : record.config).json(), path);
   return value != nullptr && !value->is_object();
 }
 

@@ -14,7 +14,6 @@
 
 #include "base/error.h"
 #include "base/words.h"
-#include "record/listing.h"
 #include "report/columns.h"
 #include "table/text.h"
 
@@ -236,33 +235,6 @@ bool compare(const Comparison& comparison, const Json& value) {
   return holds(comparison.op, text, comparison.value);
 }
 
-std::string sql_text(std::string_view text) {
-  std::string quoted = "'";
-  for (const char c : text) quoted += c == '\'' ? "''" : std::string(1, c);
-  return quoted + "'";
-}
-
-// SQL that is true for every record whose value of `column`, number or text, satisfies the comparison. Empty if SQL
-// cannot decide.
-std::string condition_of(const Comparison& comparison, const std::string& column) {
-  if (column.empty() || comparison.null || !is_plain_ascii(comparison.value)) return {};
-  const std::string value = sql_text(comparison.value);
-  // Numbers stored as text may differ in the last digit.
-  const double number = comparison.number.value_or(0);
-  const double low = number - std::fabs(number) * 1e-9;
-  const double high = number + std::fabs(number) * 1e-9;
-  if (comparison.op == "=") {
-    const std::string near = comparison.number ? fmt::format(" OR {} BETWEEN {} AND {}", column, low, high) : "";
-    return fmt::format("{} IN ({}, {}){}", column, value, sql_text(comparison.meant), near);
-  }
-  if (comparison.op == "!=") return fmt::format("{} IS NOT {}", column, value);
-  if (comparison.op == "~")
-    return fmt::format("{0} IS NOT NULL AND (typeof({0}) <> 'text' OR instr({0}, {1}) > 0)", column, value);
-  if (!comparison.number) return {};
-  const bool is_below = comparison.op.front() == '<';
-  return fmt::format("typeof({0}) = 'text' OR {0} {1} {2}", column, is_below ? "<=" : ">=", is_below ? high : low);
-}
-
 RecordsBy all_of(const Store& store) {
   return RecordsBy([&store](Extent extent, const Records::Visit& visit) {
     store.each(
@@ -299,57 +271,38 @@ void Filter::check(const Records& records) const {
   if (compares) speedups_ = std::make_shared<Speedups>(speedups_of(records));
 }
 
-std::string Filter::condition() const {
-  std::vector<std::string> conditions;
-  for (const int step : program_) {
-    if (step >= 0) {
-      const Comparison& comparison = comparisons_[static_cast<size_t>(step)];
-      const auto [column, is_other] = listing::stored_value(resolved_column(comparison.column));
-      std::string& own = conditions.emplace_back(condition_of(comparison, column));
-      if (own.empty()) continue;
-      if (!is_other.empty()) own = fmt::format("{} OR {}", is_other, own);
-      if (!comparison.ids.empty()) own += fmt::format(" OR id IN ({})", joined(comparison.ids, ", "));
-      own = fmt::format("({})", own);
-    } else if (step == kNot) {
-      conditions.back().clear();  // the condition may match too many records, so it must not be negated
-    } else {
-      const std::string last = std::move(conditions.back());
-      conditions.pop_back();
-      std::string& first = conditions.back();
-      if (!first.empty() && !last.empty()) {
-        first = fmt::format("({} {} {})", first, step == kAnd ? "AND" : "OR", last);
-      } else {
-        step == kAnd ? first.append(last) : first = "";
-      }
-    }
-  }
-  return conditions.empty() ? "" : conditions.front();
-}
-
 Extent Filter::extent() const {
   Extent extent = Extent::kNames;
   for (const Comparison& comparison : comparisons_) extent = std::max(extent, comparison.read.extent());
   return extent;
 }
 
-bool Filter::matches_by(const std::function<Json(const Comparison&)>& read) const {
-  std::vector<bool> results;
+bool Filter::matches_by(const std::function<std::optional<Json>(const Comparison&)>& read) const {
+  std::vector<std::optional<bool>> results;  // none: it depends on values that are not known
   for (const int step : program_) {
     if (step >= 0) {
       const Comparison& comparison = comparisons_[static_cast<size_t>(step)];
-      results.push_back(compare(comparison, read(comparison)));
+      const std::optional<Json> value = read(comparison);
+      results.push_back(value ? std::optional(compare(comparison, *value)) : std::nullopt);
       continue;
     }
-    const bool last = results.back();
-    if (step != kNot) results.pop_back();
-    results.back() = step == kNot ? !last : step == kAnd ? results.back() && last : results.back() || last;
+    const std::optional<bool> last = results.back();
+    if (step == kNot) {
+      if (last) results.back() = !*last;
+      continue;
+    }
+    results.pop_back();
+    std::optional<bool>& first = results.back();
+    const bool decides = step == kOr;  // the value of one operand that decides without the other
+    if (first != decides && (first || last == decides)) first = last;
   }
-  return results.empty() || results.back();
+  return results.empty() || results.back().value_or(true);
 }
 
-bool Filter::matches(const Record& record, int64_t id) const {
-  return matches_by([&](const Comparison& comparison) {
+bool Filter::matches(const Record& record, int64_t id, Extent extent) const {
+  return matches_by([&](const Comparison& comparison) -> std::optional<Json> {
     if (std::binary_search(comparison.ids.begin(), comparison.ids.end(), id)) return Json(comparison.value);
+    if (comparison.read.extent() > extent) return std::nullopt;
     return comparison.compares && speedups_ != nullptr ? compared_value(comparison.column, *speedups_, record)
                                                        : comparison.read.matched(record);
   });
@@ -370,14 +323,18 @@ StoredRecords::StoredRecords(const Store& store, const Filter& filter, Store::Pr
     if (told->insert(text).second) problem(text);
   };
   filter.check(all_of(store));
-  ids_ = store.ids(problem_, filter.condition());
+  ids_ = store.ids(problem_);
   if (filter.is_empty()) return;
-  std::vector<int64_t> matching;
-  each_id(filter.extent(), [&](int64_t id, const Record& record) {
-    if (filter.matches(record, id)) matching.push_back(id);
-    return true;
-  });
-  ids_ = std::move(matching);
+  const auto narrow_down = [&](Extent extent) {
+    std::vector<int64_t> matching;
+    each_id(extent, [&](int64_t id, const Record& record) {
+      if (filter.matches(record, id, extent)) matching.push_back(id);
+      return true;
+    });
+    ids_ = std::move(matching);
+  };
+  if (filter.extent() > Extent::kListed) narrow_down(Extent::kListed);  // so that few records are read as a whole
+  narrow_down(filter.extent());
 }
 
 void StoredRecords::each_id(Extent extent, const Store::Visit& visit) const {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,14 +51,11 @@ class Filter {
   // Throws Error for a column that no record can have, and for a group of columns.
   void check(const Records& records) const;
 
-  // SQL over the columns of the listing (record/listing.h) that is true for every matching record, and possibly for
-  // others if the filter uses values that the listing lacks. Empty if it cannot narrow the records down.
-  std::string condition() const;
-
   Extent extent() const;
 
-  // Throws Error for an order comparison (<, >) between a number and a word. `id` is that of a stored record.
-  bool matches(const Record& record, int64_t id = 0) const;
+  // Whether a record that was read to this extent matches, or may match once more of it is read. Throws Error for an
+  // order comparison (<, >) between a number and a word. `id` is that of a stored record.
+  bool matches(const Record& record, int64_t id = 0, Extent extent = Extent::kWhole) const;
 
   std::vector<std::string> columns() const;
   // Whether one row of any table matches. `read` throws Error for a column that is not in the table.
@@ -66,7 +64,8 @@ class Filter {
   struct Comparison;
 
  private:
-  bool matches_by(const std::function<Json(const Comparison&)>& read) const;
+  // False if the values that `read` knows exclude a match.
+  bool matches_by(const std::function<std::optional<Json>(const Comparison&)>& read) const;
 
   std::vector<Comparison> comparisons_;
   // The expression in postfix order: each entry is the index of a comparison, or an operator code (filter.cpp). Empty:

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/json_path.h"
 #include "base/words.h"
 #include "config/machine.h"
 #include "config/model_presets.h"
@@ -26,12 +27,6 @@ std::string_view changed_size(const Record& record) {
 template <class Parts>
 bool contains(const Parts& parts, std::string_view part) {
   return std::ranges::find(parts, part) != parts.end();
-}
-
-// A string from the record's machine, such as "avx512" for "isa_used"; empty if absent.
-std::string machine_word(const Record& record, std::string_view key) {
-  const Json* const word = record.machine.json().find(key);
-  return word != nullptr && word->is_string() ? word->text() : "";
 }
 
 // The parts of a name in laptime's format, "step/model:small/ctx:256"; any other name is one part.
@@ -76,7 +71,7 @@ std::string point_line(const Record& record) {
     if (found != known_machines().end()) machine = found->title;
     if (record.prediction.from != "reached rates") machine += ", from its data sheet";
   } else {
-    if (const std::string cpu = machine_word(record, "cpu_model"); !cpu.empty()) machine = cpu;
+    if (const std::string cpu = text_at(record.machine, "cpu_model"); !cpu.empty()) machine = cpu;
     if (const std::string threads = threads_text(record); !threads.empty()) machine += ", " + threads;
   }
   return fmt::format("{}{}{}, {} {} {} · {}", model_text(record), part("ctx ", "context_length"),
@@ -86,14 +81,10 @@ std::string point_line(const Record& record) {
 
 bool is_attention(const Record& record) { return record.config.text("model") == "attention"; }
 
-std::string device_card_name(const Record& record) {
-  const Json* const card = record.machine.json().find("card");
-  const Json* const name = card == nullptr ? nullptr : card->find("name");
-  return name != nullptr && name->is_string() ? name->text() : "";
-}
+std::string device_card_name(const Record& record) { return text_at(record.machine, "card.name"); }
 
 std::string processor_name(const Record& record) {
-  const std::string cpu = machine_word(record, "cpu_model");
+  const std::string cpu = text_at(record.machine, "cpu_model");
   return cpu.empty() ? record.fingerprint.substr(0, record.fingerprint.find(" (")) : cpu;
 }
 
@@ -107,8 +98,8 @@ std::string brief_processor(std::string name) {
 }
 
 std::string threads_text(const Record& record) {
-  const Json* const threads = record.config.json().find("threads");
-  return threads != nullptr && threads->is_number() ? counted(threads->get<int64_t>(), "thread") : "";
+  const std::optional<double> threads = number_at(record.config, "threads");
+  return threads ? counted(static_cast<int64_t>(*threads), "thread") : "";
 }
 
 std::string day_of(const std::string& created) { return created.substr(0, created.find('T')); }
@@ -176,7 +167,7 @@ std::vector<std::string> Heading::machine_parts(const Record& first, bool is_bri
   for (const std::string& card : cards) parts.push_back(card.empty() ? cpu : card);
   if (parts != std::vector{cpu}) return {joined(parts, ", ")};
   if (run_count() == 1 && first.name.find("/threads:") == std::string::npos) parts.push_back(threads_text(first));
-  if (!is_brief) parts.push_back(machine_word(first, "isa_used"));
+  if (!is_brief) parts.push_back(text_at(first.machine, "isa_used"));
   std::erase(parts, "");
   return parts;
 }
@@ -190,10 +181,9 @@ std::vector<std::string> Heading::facts(const Record& first) const {
   const bool are_days = run_count() > 1 && day_of(first_created_) != day_of(last_created_);
   facts.push_back(are_days ? fmt::format("{} to {}", day_of(first_created_), day_of(last_created_))
                            : minute_of(first_created_));
-  const Json* const load = first.machine.json().find("load_average");
+  const std::optional<double> load = number_at(first.machine, "load_average.0");
   const bool is_one_run = !only_predicted() && run_count() == 1 && machines_.size() == 1;
-  if (is_one_run && load != nullptr && load->is_array() && !load->empty() && load->front().is_number())
-    facts.push_back(fmt::format("load {:.2f}", load->front().get<double>()));
+  if (is_one_run && load) facts.push_back(fmt::format("load {:.2f}", *load));
   std::erase(facts, "");
   return facts;
 }

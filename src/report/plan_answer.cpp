@@ -81,7 +81,7 @@ Table plan_table(const std::vector<PlanRow>& rows) {
                   "tokens_per_second=tokens/s@2; peak_bytes=peak; <fits=fits; <fitting_recompute=with --recompute@1; "
                   "compile_s=compile@3; compile_peak_bytes=peak@3; largest_batch=max batch@1; "
                   "largest_context=max ctx@1; largest_batch_kept=max batch, no recompute@4; "
-                  "largest_context_kept=max ctx, no recompute@4; eager_bytes=framework@2; basis",
+                  "largest_context_kept=max ctx, no recompute@4; basis",
                   passes.size() == 1 ? *passes.begin() : "time"))};
   for (const auto& [point, findings, name] : rows) {
     const Record& record = point.record;
@@ -107,7 +107,6 @@ Table plan_table(const std::vector<PlanRow>& rows) {
                point.largest_context,
                point.largest_batch_kept,
                point.largest_context_kept,
-               point.eager_bytes,
                basis_words(record.prediction)});
     if (record.status != Status::kOk && record.status != Status::kOutOfMemory)
       table.notes.push_back(fmt::format("{}: {}", name, record.reason));
@@ -205,7 +204,7 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
   } else {
     answer.say("time not predicted: no launch times for this device; run laptime calibrate");
   }
-  for (const char* kind : {"largest", "compile_mode", "framework"}) answer.say(words_of(plan, kind));
+  for (const char* kind : {"largest", "compile_mode"}) answer.say(words_of(plan, kind));
   const std::string published = words_of(plan, "published_figures");
   answer.say(point_line(record) + (time != nullptr && time->text("is_bound") != "true"
                                        ? " · from " + (published.empty() ? basis_words(record.prediction) : published)

@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "base/words.h"
 #include "distribution/bootstrap.h"
+#include "distribution/verdict.h"
 #include "record/metrics.h"
 #include "record/time_stats.h"
 #include "report/columns.h"
@@ -20,6 +21,9 @@
 
 namespace laptime {
 namespace {
+
+// A median is reliable enough for people if its 95 % interval is within this fraction of it.
+constexpr double kTrustedWithin = kUnstableInterval;
 
 // "2.22 to 3.72 ms" for "2.22 ms" and "3.72 ms".
 std::string range_text(std::string_view low, std::string_view high) {
@@ -30,7 +34,7 @@ std::string range_text(std::string_view low, std::string_view high) {
 
 // "273 ms per step (±7 %)   470 tokens/s   22 % of peak   380 MiB"
 std::string answer_of(const Record& record, const TimeStats& time, std::string_view mfu) {
-  const std::optional<double> doubt = is_predicted(record) ? std::nullopt : uncertainty_of(time);
+  const std::optional<double> doubt = uncertainty_of(record);
   const double rounds = doubt.value_or(0);
   std::string text = fmt::format("{} per {}", value_text(time.median, Unit::kSeconds, std::nullopt, rounds),
                                  spaced(record.config.text("pass")));
@@ -131,7 +135,7 @@ std::string point_text(const Record& record, const Heading& heading, const TextS
   std::string samples;
   if (record.status != Status::kOk)
     text += line(fmt::format("{}: {}", spaced(name_of(record.status)), reason_of(record)));
-  if (const TimeStats* const time = record.main_time(); time != nullptr && time->count > 0) {
+  if (const TimeStats* const time = time_of(record)) {
     text += line(answer_of(record, *time, mfu)) + line("  " + phases_line(record));
     samples = samples_text(record, *time);
   }
@@ -221,19 +225,25 @@ std::string explain_shortage(const Record& record) {
 }
 
 void TrustLine::add(const Record& record) {
-  const TimeStats* const time = record.main_time();
-  if (time == nullptr || time->count == 0) return;
-  const std::optional<Trust> trust = trust_of(record);
-  if (!trust) {
+  const TimeStats* const time = time_of(record);
+  if (time == nullptr) return;
+  if (is_predicted(record)) {
     is_predicted_ = true;
     return;
   }
   ++rows_;
-  if (trust->is_busy) lost_ = std::max(lost_, trust->lost.value_or(0));
+  const Verdict& verdict = record.verdict;
+  const bool is_busy = verdict.lost.value_or(0) > kUnstableLoss;
+  if (is_busy) lost_ = std::max(lost_, *verdict.lost);
   uncertainty_ = std::max(uncertainty_, uncertainty_of(*time).value_or(0));
   if (time->count < kFewestForInterval) few_samples_ = std::min(few_samples_.value_or(time->count), time->count);
-  if ((trust->drifts || trust->is_meaningless) && unsteady_.empty() && !record.verdict.reasons.empty())
-    unsteady_ = record.verdict.reasons.front().substr(0, record.verdict.reasons.front().find(" ("));
+  const bool drifts = verdict.rating == name_of(Stability::kNoSteadyState);
+  // Every other cause of an unstable verdict has a number of its own above.
+  const bool is_debug_build = verdict.rating == name_of(Stability::kUnstable) && !is_busy &&
+                              known_within(*time).value_or(0) <= kTrustedWithin &&
+                              record.binary.build_type != "Release";
+  if ((drifts || is_debug_build) && unsteady_.empty() && !verdict.reasons.empty())
+    unsteady_ = verdict.reasons.front().substr(0, verdict.reasons.front().find(" ("));
 }
 
 std::string TrustLine::line() const {

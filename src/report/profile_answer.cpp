@@ -66,7 +66,7 @@ std::string doubt_line(const std::vector<Finding>& findings) {
 }
 
 // Phases with the residue and the total, for programs.
-Table phases_table(const std::vector<Finding>& findings) {
+Table phase_times_table(const std::vector<Finding>& findings) {
   Table table{
       .name = "phases",
       .columns = columns_from("<phase=phase; total_s=time; time_share=share; launches=launches; of_roofline=of bound")};
@@ -153,7 +153,7 @@ PointAnswer profile_answer(const Record& record, const StepTrace& trace, const P
   if (query.view == ProfileView::kSummary || query.view == ProfileView::kAll)
     answer.draw([bars = bars_of(findings)](const TextStyle& style) { return bars_text(bars, kWidestBar, style); });
   answer.say_findings({"communication"});
-  answer.keep(phases_table(findings));
+  answer.keep(phase_times_table(findings));
   if (!is_empty) {
     for (Table& table : profile_tables(trace, query)) {
       const bool is_for_people = query.view != ProfileView::kSummary || table.name == "kernels";

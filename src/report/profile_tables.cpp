@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -11,6 +10,7 @@
 
 #include "base/words.h"
 #include "distribution/median.h"
+#include "distribution/moments.h"
 #include "record/step_trace.h"
 #include "report/columns.h"
 #include "report/profile_answer.h"
@@ -54,21 +54,19 @@ std::vector<TableCell> sum_cells(const LaunchSum& s, double whole) {
   const auto rate = [&](double amount) { return amount > 0 ? share_of(amount, s.total) : Json(nullptr); };
   TableCell of_bound(s.of_roofline());
   if (s.of_roofline().value_or(0) > 1 + 1e-6) of_bound.text = ">100 %";
-  const auto [least, most] = std::ranges::minmax_element(s.instances);
-  const auto count = static_cast<double>(s.instances.size());
-  const double mean = std::accumulate(s.instances.begin(), s.instances.end(), 0.0) / count;
-  double squares = 0;
-  for (const double seconds : s.instances) squares += (seconds - mean) * (seconds - mean);
+  std::vector<double> sorted = s.instances;
+  std::ranges::sort(sorted);
+  const Moments moments = moments_of_sorted(sorted);
   return {share_of(s.total, whole),
           s.total,
           s.calls,
           std::move(of_bound),
           s.bound().empty() ? Json(nullptr) : Json(s.bound()),
-          mean,
-          median(s.instances),
-          *least,
-          *most,
-          count < 2 ? Json(nullptr) : Json(std::sqrt(squares / (count - 1))),
+          moments.mean,
+          median_of_sorted(sorted),
+          sorted.front(),
+          sorted.back(),
+          moments.std_sample,
           s.flops,
           static_cast<int64_t>(s.bytes),
           rate(s.flops),

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/json_path.h"
 #include "base/words.h"
 #include "table/text.h"
 
@@ -38,8 +38,7 @@ void read(std::string_view column, const std::string& cell, std::optional<Number
 }
 
 bool is_equal(const JsonObject& config, std::string_view key, const std::optional<int64_t>& number) {
-  const Json* const value = config.json().find(key);
-  return number && value != nullptr && value->is_number_integer() && value->get<int64_t>() == *number;
+  return number && number_at(config, key) == static_cast<double>(*number);
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "analysis/memory_findings.h"
+#include "analysis/speedup.h"
 #include "analysis/trace_findings.h"
 #include "base/words.h"
 #include "record/metrics.h"
@@ -28,12 +29,10 @@ struct Point : QuestionedPoint {
 
   bool is_profiled() const { return !findings.empty(); }
   std::string option(std::string_view key) const { return record->config.text(key); }
-  const TimeStats* time(std::string_view part) const {
-    const auto found = record->time.find(std::string(part));
-    const bool is_known = found != record->time.end() && found->second.count > 0 && found->second.median > 0;
-    return is_known ? &found->second : nullptr;
+  const TimeStats* time(std::string_view part = {}) const {
+    const TimeStats* const time = time_of(*record, part);
+    return time != nullptr && time->median > 0 ? time : nullptr;
   }
-  const TimeStats* time() const { return time(option("pass")); }
   double share_of_class(std::string_view work_class) const {
     const Finding* const share = find(findings, "class_share", work_class);
     return share == nullptr ? 0 : share->number("share");
@@ -69,11 +68,7 @@ std::vector<std::string> ranges_by_pass(Points points,
 // Two points whose configurations differ only in one option, which has the two given values.
 using Pair = std::pair<const Point*, const Point*>;
 std::vector<Pair> pairs_of(Points points, const std::string& option, std::string_view from, std::string_view to) {
-  const auto rest_of = [&](const Point& point) {
-    Json config = point.record->config.json();
-    for (const std::string& key : {option, std::string("warmup"), std::string("steps")}) config.erase(key);
-    return point.record->fingerprint + config.dump();
-  };
+  const auto rest_of = [&](const Point& point) { return point_without(*point.record, {option, "warmup", "steps"}); };
   std::map<std::string, const Point*> before;
   for (const Point& point : points) {
     if (point.option(option) == from) before[rest_of(point)] = &point;
@@ -92,11 +87,10 @@ std::string gain_text(Points points, const std::string& option, std::string_view
   std::vector<double> ratios;
   size_t unclear = 0;
   for (const auto& [slow, fast] : pairs_of(points, option, from, to)) {
-    if (slow->time() == nullptr || fast->time() == nullptr) continue;
-    const std::optional<TimeRatio> ratio = ratio_of_medians(*slow->time(), *fast->time());
+    const std::optional<Speedup> ratio = speedup_of(*slow->record, *fast->record);
     if (!ratio) continue;
     ratios.push_back(ratio->value);
-    if (ratio->interval && ratio->interval->low <= 1 && ratio->interval->high >= 1) ++unclear;
+    if (ratio->interval.low <= 1 && ratio->interval.high >= 1) ++unclear;
   }
   if (ratios.empty()) return "";
   return fmt::format("{} is {} times as fast as {} ({}{})", to, range_text(ratios, factor), from,

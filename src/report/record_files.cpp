@@ -15,37 +15,6 @@
 namespace laptime {
 namespace {
 
-// All paths in order. A path that only some records have comes after the path that precedes it there.
-std::vector<std::string> paths_of(const Records& records) {
-  std::vector<std::string> paths;
-  std::set<std::string> known;
-  records.all(Extent::kWhole, [&](const Record& record) {
-    auto after = paths.begin();
-    for (const auto& [path, value] : leaves_of(record)) {
-      const bool is_in_place = after != paths.end() && *after == path;
-      after = known.insert(path).second ? paths.insert(after, path)
-              : is_in_place             ? after
-                                        : std::ranges::find(paths, path);
-      ++after;
-    }
-  });
-  return paths;
-}
-
-void all_leaves(const Records& records, const TextSink& sink) {
-  const std::vector<std::string> paths = paths_of(records);
-  if (paths.empty()) return;
-  sink(csv_line(std::vector<Json>(paths.begin(), paths.end())));
-  records.all(Extent::kWhole, [&](const Record& record) {
-    std::map<std::string, Json> values;
-    for (auto& [path, value] : leaves_of(record)) values[path] = std::move(value);
-    std::vector<Json> line;
-    line.reserve(paths.size());
-    for (const std::string& path : paths) line.push_back(values[path]);
-    sink(csv_line(line));
-  });
-}
-
 // Removes columns of the default set that are empty in every record; columns requested by name stay.
 void leave_out_empty(std::vector<Column>& columns, const Records& records) {
   const auto can_go = [](const Column& column) { return column.drop > 0; };
@@ -69,7 +38,7 @@ void leave_out_empty(std::vector<Column>& columns, const Records& records) {
 
 void csv(const Records& records, std::string_view column_list, const TextSink& sink) {
   if (column_list == "all") {
-    all_leaves(records, sink);
+    csv_of_cells(records, leaves_of, sink);
     return;
   }
   std::vector<Column> columns = data_columns(column_list, records);
@@ -81,6 +50,32 @@ void csv(const Records& records, std::string_view column_list, const TextSink& s
   records.all(extent_of_columns(columns, Extent::kNames), [&](const Record& record) {
     line.clear();
     for (const Column& column : columns) line.push_back(column.read(record, ""));
+    sink(csv_line(line));
+  });
+}
+
+void csv_of_cells(const Records& records, const std::function<NamedCells(const Record&)>& cells_of,
+                  const TextSink& sink) {
+  std::vector<std::string> names;
+  std::set<std::string> known;
+  records.all(Extent::kWhole, [&](const Record& record) {
+    auto after = names.begin();
+    for (const auto& [name, value] : cells_of(record)) {
+      const bool is_in_place = after != names.end() && *after == name;
+      after = known.insert(name).second ? names.insert(after, name)
+              : is_in_place             ? after
+                                        : std::ranges::find(names, name);
+      ++after;
+    }
+  });
+  if (names.empty()) return;
+  sink(csv_line(std::vector<Json>(names.begin(), names.end())));
+  records.all(Extent::kWhole, [&](const Record& record) {
+    std::map<std::string, Json> values;
+    for (auto& [name, value] : cells_of(record)) values[name] = std::move(value);
+    std::vector<Json> line;
+    line.reserve(names.size());
+    for (const std::string& name : names) line.push_back(values[name]);
     sink(csv_line(line));
   });
 }

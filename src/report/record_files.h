@@ -1,8 +1,10 @@
 // Records as data: CSV, JSON, JSON lines, and one line per sample.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "record/record.h"
@@ -16,6 +18,12 @@ namespace laptime {
 // JSON, named by its dotted path as in filters; a list of numbers or strings is one JSON cell, and lists of objects
 // (phases, kernels) are omitted. Default columns without a value in any record are omitted.
 void csv(const Records& records, std::string_view columns, const TextSink& sink);
+
+// Comma-separated values with a column for each name. A column that only some records have comes after the one that
+// precedes it there.
+using NamedCells = std::vector<std::pair<std::string, Json>>;
+void csv_of_cells(const Records& records, const std::function<NamedCells(const Record&)>& cells_of,
+                  const TextSink& sink);
 
 // An array of complete records, one per line, ending in a line break. ASCII only: everything else is \u-escaped.
 void json(const Records& records, const TextSink& sink);

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/words.h"
-#include "report/attention_table.h"
 #include "report/columns.h"
 #include "report/names.h"
 #include "report/point_text.h"
@@ -300,9 +299,6 @@ struct TableStream::State : Rows {
     return text;
   }
 };
-
-TableStream::TableStream(const TableStyle& style, std::string_view columns, std::span<const Record> expected)
-    : TableStream(style, columns, RecordList(expected)) {}
 
 TableStream::TableStream(const TableStyle& style, std::string_view columns, const Records& expected)
     : state_(std::make_unique<State>(style, columns, expected)) {}

@@ -1,11 +1,13 @@
 // Records as tables for people: on a terminal (all at once or incrementally) and as Markdown.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "record/record.h"
 #include "report/records.h"
@@ -29,7 +31,7 @@ struct TableStyle {
 
 // The default columns show one record as a few sentences (report/point_text.h), and several records as one row each,
 // with phases as columns and, if the rows vary how a step is computed, with speed-ups. Records of attention by itself
-// share a row per size (report/attention_table.h). Other columns give a table with one row per record, and one per
+// share a row per size (AttentionTable). Other columns give a table with one row per record, and one per
 // phase if a column set requests it.
 //
 // Below the rows come the parts that they share, and a line that begins with "!" if their times are uncertain.
@@ -37,7 +39,6 @@ class TableStream {
  public:
   // `expected` are the points to come, as far as they are known (name, label, config), or all rows of the table.
   // `columns` as in columns_of: throws Error for a column that no expected record can have.
-  TableStream(const TableStyle& style, std::string_view columns, std::span<const Record> expected);
   TableStream(const TableStyle& style, std::string_view columns, const Records& expected);
   TableStream(TableStream&& other) noexcept;
   TableStream& operator=(TableStream&& other) noexcept;
@@ -54,6 +55,37 @@ class TableStream {
  private:
   struct State;
   std::unique_ptr<State> state_;
+};
+
+// Attention by itself: one row per size, with the modes side by side.
+class AttentionTable {
+ public:
+  // Whether all points run attention by itself and differ only in size and mode.
+  static bool suits(const Records& expected);
+
+  // `expected`: records of all points of the sweep, which may be incomplete.
+  AttentionTable(const Records& expected, const TableStyle& style);
+
+  // Returns rows whose modes are all complete, as full lines.
+  std::string add(const Record& record);
+  // Returns the rows that still lack modes.
+  std::string end();
+
+ private:
+  struct Size {
+    std::vector<std::string> labels;          // d_model, context and other differences
+    std::map<std::string, Record> by_mode{};  // records that have arrived
+    size_t expected = 0;
+    bool is_printed = false;
+  };
+
+  Size* find(const std::vector<std::string>& labels);
+  TableRow row_of(const Size& size) const;
+  std::string print(Size& size);
+
+  std::vector<std::string> modes_;
+  std::vector<Size> sizes_;
+  std::optional<GrowingTable> rows_;
 };
 
 // Writes everything at once; writes nothing if there are no records. Throws Error for an unknown column.

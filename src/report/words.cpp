@@ -229,10 +229,6 @@ constexpr std::array kWords{
     WordsOfKind{"optimizer_memory",
                 "the optimizer adds {state_bytes} of state[temporaries_bytes? and {temporaries_bytes} of temporaries]"},
     WordsOfKind{"residual_tensor", "one tensor of the residual stream: {dtype} {shape}, {bytes}"},
-    WordsOfKind{"memory_growth",
-                "{subject}: {from_bytes} at context {from_context}, {to_bytes} at context {to_context}[square_bytes?; "
-                "of that {square_bytes} grows with the square of the context[square_op? (most by {square_op})], "
-                "{linear_bytes} in proportion, {constant_bytes} stays]"},
     WordsOfKind{"fit", "", fit},
     WordsOfKind{"predicted_time", "{time_s} per {subject}[is_bound? at best][low_s? ({low_s} to {high_s})]"},
     WordsOfKind{"published_runs",
@@ -249,7 +245,6 @@ constexpr std::array kWords{
     WordsOfKind{"compile_mode",
                 "--mode compile [only_it_fits?fits][only_it_fits!is faster]: [time_s?{time_s}][time_s?[peak_bytes?, "
                 "]][peak_bytes?{peak_bytes}]"},
-    WordsOfKind{"framework", "as a framework runs it, eager without recomputation: {peak_bytes}"},
     WordsOfKind{"level_changes",
                 "{subject} [changes>{change} at {commit} ({created})[direction?: {direction}]; {changes:change} ]over "
                 "{figures} {by}s[changes=: [is_too_short?too few to find a change][is_too_short!no change of level]]"},

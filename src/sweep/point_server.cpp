@@ -17,7 +17,7 @@
 #include "measure/run_one.h"
 #include "sweep/child.h"
 #include "sweep/child_messages.h"
-#include "sweep/core_claim.h"
+#include "sweep/claims.h"
 #include "sweep/launch_messages.h"
 #include "sweep/line_input.h"
 #include "sweep/measured_point.h"

@@ -1,4 +1,4 @@
-// Ledgers, saved bytes, findings and growth of handmade traces with known sums.
+// Ledgers, saved bytes and findings of handmade traces with known sums.
 #include "analysis/memory_findings.h"
 
 #include <gmock/gmock.h>
@@ -206,36 +206,6 @@ TEST(UsableMemory, UsesTheLimitOrAShareOfDeviceMemory) {
     record.bytes_available = unknown;
     EXPECT_FALSE(usable_memory(record).has_value()) << unknown;
   }
-}
-
-// A step at the given context length: parameters, an activation that grows linearly with it, and scores that grow with
-// its square.
-StepTrace trace_at(int64_t context, const char* scores = "softmax") {
-  MadeTrace made;
-  made.launch("forward", "layers.0.attn", "linear");
-  made.launch("forward", "layers.0.attn.scores", scores);
-  made.launch("backward", "layers.0.attn", "matmul");
-  made.buffer(context * 1024, 0, 2, true);
-  made.buffer(context * context * 16, 1, 2, true);
-  made.buffer(1 << 16, 0, 0, false);  // not held at the peak
-  made.resident(1 << 18, "parameter", "weight");
-  StepTrace trace = made.trace;
-  trace.resident_bytes = 1 << 18;
-  trace.arena_bytes = context * 1024 + context * context * 16;
-  return trace;
-}
-
-TEST(MemoryGrowth, ClassifiesBuffersByPowerOfTheContext) {
-  const Finding growth = memory_growth_finding("step", trace_at(256), 256, trace_at(1024), 1024);
-  EXPECT_EQ(growth.integer("constant_bytes"), 1 << 18);
-  EXPECT_EQ(growth.integer("linear_bytes"), 1024 * 1024);
-  EXPECT_EQ(growth.integer("square_bytes"), 16 * 1024 * 1024);
-  EXPECT_EQ(growth.text("square_op"), "softmax");
-}
-
-TEST(MemoryGrowth, SkipsStepsWithDifferentKernels) {
-  EXPECT_FALSE(
-      memory_growth_finding("step", trace_at(256, "attention"), 256, trace_at(1024), 1024).has("square_bytes"));
 }
 
 }  // namespace

@@ -369,7 +369,7 @@ TEST(Args, HelpListsTheSynonymsOfAnOption) {
 
 TEST(Args, GridExcludesOtherViews) {
   EXPECT_EQ(refusal("plan --model small,medium --pass inference,step --grid"), "");
-  for (const char* const more : {"--largest", "--framework", "--view layers"})
+  for (const char* const more : {"--largest", "--view layers"})
     EXPECT_THAT(refusal(fmt::format("plan --model small --grid {}", more)), HasSubstr("--grid shows only peaks"))
         << more;
 }

@@ -44,6 +44,23 @@ TEST(RecordedRuns, PredictTimeAndPeakOfAnotherProgram) {
   EXPECT_EQ(described(runs_of_records({record("pytorch")})[0]).program, Program::kPyTorchEager);
 }
 
+TEST(RecordedRuns, StateMicroBatchesRecomputationAndOptimizer) {
+  const auto run_of = [](const std::string& more) { return described(runs_of_records({record("", more)})[0]); };
+  const DescribedRun plain = run_of("");
+  EXPECT_EQ(plain.step.micro_batches, 1);
+  EXPECT_EQ(plain.step.checkpointing, Checkpointing::kNone);
+  EXPECT_EQ(plain.config.optimizer, Optimizer::k2025);
+  const DescribedRun run = run_of(R"(, "micro_batches": 2, "recompute": "block", "optimizer": "torch",
+                                     "moments": "bfloat16")");
+  EXPECT_EQ(run.refusal, "");
+  EXPECT_EQ(run.step.micro_batches, 2);
+  EXPECT_EQ(run.config.model.batch_size, 2);
+  EXPECT_EQ(run.step.checkpointing, Checkpointing::kFull);
+  EXPECT_EQ(run.config.optimizer, Optimizer::kTorch);
+  EXPECT_TRUE(run.moments_16_bits);
+  EXPECT_EQ(run_of(R"(, "recompute": "every=2")").refusal, "recomputation of some layers is not predicted");
+}
+
 TEST(RecordedRuns, LeaveOutWhatWasNotMeasured) {
   Record failed = record("");
   failed.status = Status::kFailed;

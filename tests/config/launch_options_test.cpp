@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "support/error_of.h"
 
 namespace laptime {
 namespace {
@@ -16,16 +17,6 @@ std::vector<std::string> words_of(std::string_view text, const SlurmJob& job = {
   return parse_launcher("--launcher", text, job);
 }
 
-template <class Function>
-std::string refusal_of(const Function& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
 TEST(Launcher, IsSplitLikeAShellCommand) {
   EXPECT_THAT(words_of("srun -N1  -n1 --exclusive"), ElementsAre("srun", "-N1", "-n1", "--exclusive"));
   EXPECT_THAT(words_of("sh -c '\"$@\" 2>log' sh"), ElementsAre("sh", "-c", "\"$@\" 2>log", "sh"));
@@ -33,9 +24,9 @@ TEST(Launcher, IsSplitLikeAShellCommand) {
 }
 
 TEST(Launcher, RejectsEmptyCommandsAndOpenQuotes) {
-  EXPECT_THAT(refusal_of([] { words_of("sh -c 'exec"); }), HasSubstr("a quote in 'sh -c 'exec' is not closed"));
-  EXPECT_THAT(refusal_of([] { words_of("  "); }), HasSubstr("no command"));
-  EXPECT_THAT(refusal_of([] { words_of("''"); }), HasSubstr("no command"));
+  EXPECT_THAT(test::error_of([] { words_of("sh -c 'exec"); }), HasSubstr("a quote in 'sh -c 'exec' is not closed"));
+  EXPECT_THAT(test::error_of([] { words_of("  "); }), HasSubstr("no command"));
+  EXPECT_THAT(test::error_of([] { words_of("''"); }), HasSubstr("no command"));
 }
 
 TEST(Launcher, AsksSlurmForAWholeNode) {
@@ -60,20 +51,20 @@ TEST(Part, PartsCoverEachPointOnce) {
 
 TEST(Part, RejectsMalformedParts) {
   for (const char* const text : {"5/4", "0/4", "-1/4", "1/0", "1", "/", "1/", "a/b", "1/2/3", "1/99999999999", ""})
-    EXPECT_THAT(refusal_of([&] { part_of(text); }), HasSubstr("is not a part; give k/n")) << text;
+    EXPECT_THAT(test::error_of([&] { part_of(text); }), HasSubstr("is not a part; give k/n")) << text;
 }
 
 TEST(Part, SlurmJobArrayTaskSelectsThePart) {
   EXPECT_EQ(part_of("slurm", {.task_id = "3", .task_min = "1", .task_count = "4"}), (SweepPart{3, 4}));
   EXPECT_EQ(part_of("slurm", {.task_id = "0", .task_min = "0", .task_count = "4"}), (SweepPart{1, 4}));
-  EXPECT_THAT(refusal_of([] { part_of("slurm"); }), HasSubstr("not a task of a job array"));
+  EXPECT_THAT(test::error_of([] { part_of("slurm"); }), HasSubstr("not a task of a job array"));
 }
 
 TEST(Part, RejectsJobArraysWithGaps) {
   // --array=3, which repeats one task of a larger array, and --array=1,5.
   for (const SlurmJob& job : {SlurmJob{.task_id = "3", .task_min = "3", .task_count = "1"},
                               SlurmJob{.task_id = "5", .task_min = "1", .task_count = "2"}})
-    EXPECT_THAT(refusal_of([&] { part_of("slurm", job); }), HasSubstr("numbered from 0 or 1 without gaps"));
+    EXPECT_THAT(test::error_of([&] { part_of("slurm", job); }), HasSubstr("numbered from 0 or 1 without gaps"));
 }
 
 }  // namespace

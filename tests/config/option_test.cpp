@@ -11,6 +11,7 @@
 #include "config/output_config.h"
 #include "config/run_config.h"
 #include "config/synonyms.h"
+#include "support/error_of.h"
 
 namespace laptime {
 namespace {
@@ -21,12 +22,7 @@ using testing::StartsWith;
 
 std::string refusal(std::string_view flag, std::string_view text) {
   RunConfig config;
-  try {
-    EXPECT_TRUE(assign(config, flag, "here", text)) << flag;
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return test::error_of([&] { EXPECT_TRUE(assign(config, flag, "here", text)) << flag; });
 }
 
 TEST(Synonyms, MapToExistingOptionsAndValues) {

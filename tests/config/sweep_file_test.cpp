@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "config/ready_sweeps.h"
 #include "points/expand.h"
+#include "support/error_of.h"
 
 namespace laptime {
 namespace {
@@ -21,12 +22,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 std::string refusal(const std::string& text) {
-  try {
-    parse_sweep(text, "a.toml");
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return test::error_of([&] { parse_sweep(text, "a.toml"); });
 }
 
 TEST(SweepFile, KeepsTheOrderOfTheFile) {
@@ -233,12 +229,7 @@ TEST(SweepFile, RejectsEmptyValues) {
 }
 
 std::string refusal_of_name(const std::string& name) {
-  try {
-    read_sweep("--config", name);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return test::error_of([&] { read_sweep("--config", name); });
 }
 
 TEST(ReadySweeps, MatchTheSweepsFolder) {

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "measure/make_record.h"
 #include "record/metrics.h"
+#include "support/error_of.h"
 #include "support/points.h"
 
 namespace laptime {
@@ -32,12 +33,7 @@ Given with(Given given, const Given& more) {
 }
 
 std::string refusal_of_point(const Given& given, const SystemConfig& system) {
-  try {
-    recorded_point(given, system);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return test::error_of([&] { recorded_point(given, system); });
 }
 
 StepLine line_of(double seconds, double forward = 0) {

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "support/error_of.h"
 
 namespace laptime {
 namespace {
@@ -16,12 +17,7 @@ using testing::HasSubstr;
 using testing::Pair;
 
 std::string refusal_of_line(const std::string& text) {
-  try {
-    parse_step_line(text);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return test::error_of([&] { parse_step_line(text); });
 }
 
 TEST(StepLine, HasTimesInNanoseconds) {

@@ -10,6 +10,7 @@
 #include "config/known_models.h"
 #include "model/parameters.h"
 #include "points/resolve.h"
+#include "support/error_of.h"
 #include "support/golden_path.h"
 
 namespace laptime {
@@ -20,12 +21,7 @@ using testing::HasSubstr;
 ModelConfig parse(const Json& document) { return parse_model_config(document.dump(), "config.json"); }
 
 std::string refusal(const Json& document) {
-  try {
-    parse(document);
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
+  return test::error_of([&] { parse(document); });
 }
 
 Json llama() {
@@ -227,12 +223,7 @@ TEST(ConfigJson, ErrorNamesMissingOrMalformedKeys) {
   EXPECT_THAT(refusal(Json{{"model_type", "mixtral"}}), HasSubstr("supported are llama, mistral, qwen2, qwen3, gpt2"));
   EXPECT_THAT(refusal(Json::array({1})), HasSubstr("object"));
   const auto of_text = [](std::string_view text) {
-    try {
-      parse_model_config(text, "config.json");
-      return std::string();
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
+    return test::error_of([&] { parse_model_config(text, "config.json"); });
   };
   EXPECT_THAT(of_text("{\"model_type\": \"llama\""), HasSubstr("not valid JSON"));
   EXPECT_THAT(of_text(std::string(100, '[')), HasSubstr("deep"));

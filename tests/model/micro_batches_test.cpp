@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "model/validate.h"
+#include "support/error_of.h"
 #include "support/training.h"
 
 namespace laptime::test {
@@ -71,14 +72,7 @@ TEST(MicroBatches, GiveTheGradientsOfTheWholeBatch) {
 }
 
 TEST(MicroBatches, NeedAPassWithGradientsAndEnoughSequences) {
-  const auto refusal = [](const RunConfig& config) {
-    try {
-      validate(config);
-      return std::string();
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
-  };
+  const auto refusal = [](const RunConfig& config) { return test::error_of([&] { validate(config); }); };
   RunConfig config = tiny_config(Edition::k2025);
   config.micro_batches = 4;
   EXPECT_THAT(refusal(config), testing::HasSubstr("more than the 3 sequences"));

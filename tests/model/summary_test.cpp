@@ -13,6 +13,7 @@
 #include "model/parameters.h"
 #include "model/validate.h"
 #include "points/resolve.h"
+#include "support/error_of.h"
 
 namespace laptime {
 namespace {
@@ -56,14 +57,11 @@ int64_t expected_flops(const ModelConfig& model) {
 }
 
 std::string refusal(const ModelConfig& model) {
-  try {
+  return test::error_of([&] {
     RunConfig config;
     config.model = model;
     validate(config);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  });
 }
 
 TEST(ModelSummary, CountsParametersOfThe2025Sizes) {

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "support/error_of.h"
 
 namespace laptime {
 namespace {
@@ -26,16 +27,6 @@ std::vector<std::string> names_of(const Sweep& sweep) {
   std::vector<std::string> names;
   for (const SweepPoint& point : expand(sweep)) names.push_back(point.name);
   return names;
-}
-
-template <class Function>
-std::string refusal(const Function& function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
 }
 
 TEST(Sweep, NoAxesGiveOnePoint) {
@@ -98,12 +89,14 @@ TEST(Sweep, LabelsFollowThePattern) {
 TEST(Sweep, RejectsBadLabels) {
   for (const char* pattern : {"{modl}", "{", "}", "{model", "model}", "{{model}}", "{}", "a{b{c}"}) {
     Sweep sweep;
-    EXPECT_THAT(refusal([&] { set_option(sweep, "label", "--label", {pattern}); }), StartsWith("--label: ")) << pattern;
+    EXPECT_THAT(test::error_of([&] { set_option(sweep, "label", "--label", {pattern}); }), StartsWith("--label: "))
+        << pattern;
   }
   Sweep sweep;
   std::string long_pattern;
   for (int i = 0; i < 100; ++i) long_pattern += "{optimizer}";
-  EXPECT_THAT(refusal([&] { set_option(sweep, "label", "--label", {long_pattern}); }), HasSubstr("more than 256"));
+  EXPECT_THAT(test::error_of([&] { set_option(sweep, "label", "--label", {long_pattern}); }),
+              HasSubstr("more than 256"));
 }
 
 TEST(Sweep, InvalidPointsKeepTheirReason) {
@@ -115,18 +108,21 @@ TEST(Sweep, InvalidPointsKeepTheirReason) {
 }
 
 TEST(Sweep, RejectsASweepWithoutAValidPoint) {
-  EXPECT_THAT(refusal([] {
+  EXPECT_THAT(test::error_of([] {
                 expand(sweep_of({{"num-heads", "5"}}));
               }),
               StartsWith("d_model (768) must be divisible by num_heads (5)"));
-  EXPECT_THAT(refusal([] { expand(sweep_of({{"num-heads", "5,7"}})); }), StartsWith("no point of the sweep can run: "));
+  EXPECT_THAT(test::error_of([] {
+                expand(sweep_of({{"num-heads", "5,7"}}));
+              }),
+              StartsWith("no point of the sweep can run: "));
 }
 
 TEST(Sweep, RejectsTooManyPoints) {
   std::string list = "1";
   for (int i = 2; i <= 200; ++i) list += "," + std::to_string(i);
   const Sweep sweep = sweep_of({{"batch", list}, {"context", list}, {"seed", list}});
-  EXPECT_THAT(refusal([&] { expand(sweep); }), HasSubstr("more than 10000 points"));
+  EXPECT_THAT(test::error_of([&] { expand(sweep); }), HasSubstr("more than 10000 points"));
   EXPECT_EQ(expand(sweep_of({{"batch", list}}), 200).size(), 200U);
   EXPECT_THROW(expand(sweep_of({{"batch", list}}), 199), Error);
 }
@@ -134,7 +130,7 @@ TEST(Sweep, RejectsTooManyPoints) {
 TEST(Sweep, RejectsBadOptions) {
   Sweep sweep;
   const auto set = [&](std::string_view flag, const std::vector<std::string>& values) {
-    return refusal([&] { set_option(sweep, flag, "here", values); });
+    return test::error_of([&] { set_option(sweep, flag, "here", values); });
   };
   EXPECT_THAT(set("contxt", {"1"}), AllOf(StartsWith("here: unknown option 'contxt'"), HasSubstr("'context'")));
   EXPECT_THAT(set("context", {}), HasSubstr("empty"));

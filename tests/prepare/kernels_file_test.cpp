@@ -19,6 +19,7 @@
 #include "prepare/step_graph.h"
 #include "record/record.h"
 #include "report/explanation_text.h"
+#include "support/error_of.h"
 #include "support/knowledge.h"
 #include "support/points.h"
 #include "sweep/sweep_points.h"
@@ -42,12 +43,7 @@ class KernelsFile : public testing::Test {
     return (folder_ / name).string();
   }
   std::string refusal(const std::string& content) const {
-    try {
-      read_kernels_file(file(content));
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
+    return test::error_of([&] { read_kernels_file(file(content)); });
   }
 
   fs::path folder_ = fs::path(testing::TempDir()) / ("laptime_kernels_" + std::to_string(getpid()));
@@ -89,14 +85,7 @@ TEST_F(KernelsFile, NeedsOnlyTheKernelsOfARecord) {
 }
 
 TEST_F(KernelsFile, RejectsOtherFiles) {
-  const auto missing = [&](const std::string& path) {
-    try {
-      read_kernels_file(path);
-    } catch (const Error& error) {
-      return std::string(error.what());
-    }
-    return std::string();
-  };
+  const auto missing = [&](const std::string& path) { return test::error_of([&] { read_kernels_file(path); }); };
   EXPECT_THAT(missing((folder_ / "none.json").string()), AllOf(HasSubstr("none.json"), HasSubstr("No such file")));
   EXPECT_THAT(missing(folder_.string()), HasSubstr("a directory"));
   EXPECT_THAT(refusal(""), AllOf(HasSubstr("choices.json"), HasSubstr("is empty")));

@@ -112,7 +112,7 @@ TEST(Columns, ErrorNamesTheNearestColumn) {
   EXPECT_THAT(column_error("mean-std"), HasSubstr("did you mean 'mean_std'?"));
   EXPECT_THAT(column_error("model,medain"), HasSubstr("did you mean 'median'?"));
   EXPECT_THAT(column_error(""), HasSubstr("unknown column ''"));
-  EXPECT_THROW(TableStream({}, "nothing", stored_records()), Error);
+  EXPECT_THROW(TableStream({}, "nothing", RecordList(stored_records())), Error);
 }
 
 TEST(Columns, DocumentColumnsUseTheDeviationOfTheirDocument) {

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "record/sample_record.h"
 #include "report/stored_records.h"
 
 namespace laptime {
@@ -87,6 +88,23 @@ TEST(Filter, MatchesRecords) {
   };
   for (const auto& [text, count] : cases) {
     EXPECT_EQ(matching(text), count) << text;
+  }
+}
+
+TEST(Filter, ExcludesRecordsByWhatIsKnown) {
+  const Record record = sample_record("a");
+  for (const auto& [text, may_match] : std::vector<std::pair<const char*, bool>>{{"seed = 7", true},
+                                                                                 {"not seed = 0", true},
+                                                                                 {"seed = 7 and name = a", true},
+                                                                                 {"seed = 7 and name = b", false},
+                                                                                 {"name = b and seed = 7", false},
+                                                                                 {"name = b or seed = 7", true},
+                                                                                 {"seed = 7 or name = a", true},
+                                                                                 {"not (seed = 7 or name = a)", false},
+                                                                                 {"not (name = a or seed = 7)", false},
+                                                                                 {"not (seed = 7 and name = a)", true},
+                                                                                 {"name = b and name = a", false}}) {
+    EXPECT_EQ(Filter(text).matches(record, 0, Extent::kListed), may_match) << text;
   }
 }
 

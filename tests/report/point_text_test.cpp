@@ -1,9 +1,10 @@
-// Sentences about first steps, and about points that do not fit.
+// Sentences about first steps, about points that do not fit, and about how reliable times are.
 #include "report/point_text.h"
 
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
 #include "base/json.h"
+#include "record/time_stats.h"
 
 namespace laptime {
 namespace {
@@ -65,6 +66,54 @@ TEST(Shortage, StatesOnlyTheReasonIfNothingWasPlanned) {
   EXPECT_EQ(explain_shortage(smallest_of(records)),
             "\nthe smallest point that does not fit: forward attention ctx 64 d_model 16\n"
             "  predicted: more GiB than there are\n");
+}
+
+const std::vector<double> kCalm{1.00, 1.01, 0.99, 1.00, 1.02, 0.98, 1.00, 1.01, 0.99, 1.00};
+
+Record rated(const std::vector<double>& samples, const std::string& rating, const std::string& reason = "") {
+  Record record;
+  record.config.json()["pass"] = "step";
+  record.time["step"] = make_time_stats(samples);
+  record.verdict = {rating, {reason}};
+  record.binary.build_type = "Release";
+  return record;
+}
+
+std::string trust_in(const Record& record) {
+  TrustLine trust;
+  trust.add(record);
+  return trust.line();
+}
+
+TEST(TrustLine, IsEmptyForNarrowIntervals) { EXPECT_EQ(trust_in(rated(kCalm, "noisy")), ""); }
+
+TEST(TrustLine, StatesWideIntervals) {
+  EXPECT_THAT(trust_in(rated({1, 1.3, 0.8, 1.2, 0.9, 1.25, 0.85, 1.3}, "unstable", "spread")),
+              testing::MatchesRegex("! times are known to ±[0-9]+ %"));
+}
+
+TEST(TrustLine, StatesThatThereAreFewSamples) {
+  EXPECT_EQ(trust_in(rated({1, 1, 1, 1, 1}, "untested")), "! only 5 samples: accurate to about 5 %");
+}
+
+TEST(TrustLine, StatesThatTheMachineWasBusy) {
+  Record record = rated(kCalm, "unstable", "waiting for a core");
+  record.verdict.lost = 0.7;
+  EXPECT_EQ(trust_in(record), "! 70 % of the time lost to other programs: compare ratios, not times");
+  record.verdict.lost = 0.05;
+  EXPECT_EQ(trust_in(record), "");
+}
+
+TEST(TrustLine, StatesDriftAndDebugBuilds) {
+  EXPECT_EQ(trust_in(rated(kCalm, "no_steady_state", "steps got faster (by 9 %)")), "! steps got faster");
+  Record record = rated(kCalm, "unstable", "a debug build");
+  record.binary.build_type = "Debug";
+  EXPECT_EQ(trust_in(record), "! a debug build");
+}
+
+TEST(TrustLine, StatesThatTimesArePredicted) {
+  EXPECT_EQ(trust_in(rated(kCalm, "predicted")), "! predicted, not measured");
+  EXPECT_EQ(trust_in(Record()), "");
 }
 
 }  // namespace

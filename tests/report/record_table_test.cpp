@@ -200,7 +200,7 @@ TEST(RecordTable, NamesRowsWithEqualSettings) {
 
 TEST(RecordTable, StreamedTableMatchesTheWholeTable) {
   const std::vector<Record> records = stored_records();
-  TableStream stream({}, "mean_std", records);
+  TableStream stream({}, "mean_std", RecordList(records));
   std::string text;
   for (const Record& record : records) text += stream.add(record);
   EXPECT_EQ(text + stream.end(), table(records, {}, "mean_std"));

@@ -71,7 +71,7 @@ inline std::vector<Record> planned(const std::vector<Record>& records) {
 // The table as it grows while the records run.
 inline std::string streamed(const std::vector<Record>& records, const TableStyle& style,
                             const char* columns = "default") {
-  TableStream stream(style, columns, planned(records));
+  TableStream stream(style, columns, RecordList(planned(records)));
   std::string text;
   for (const Record& record : records) text += stream.add(record);
   return text + stream.end();

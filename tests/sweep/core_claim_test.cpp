@@ -1,5 +1,5 @@
 // Claims on the cores of a machine.
-#include "sweep/core_claim.h"
+#include "sweep/claims.h"
 
 #include <gtest/gtest.h>
 

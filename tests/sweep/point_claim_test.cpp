@@ -1,5 +1,5 @@
 // Claims: one owner at a time, released when the owner dies.
-#include "sweep/point_claim.h"
+#include "sweep/claims.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>

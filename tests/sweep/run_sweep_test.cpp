@@ -13,7 +13,8 @@
 #include "measure/describe.h"
 #include "record/sample_record.h"
 #include "record/store.h"
-#include "sweep/point_claim.h"
+#include "support/error_of.h"
+#include "sweep/claims.h"
 #include "sweep/sweep_points.h"
 #include "sweep/sweep_store.h"
 
@@ -340,12 +341,7 @@ TEST_F(Bench, MeasurementsAreKeptInTheStoreOrInMemory) {
 }
 
 std::string refusal(const std::vector<ResolvedPoint>& points) {
-  try {
-    check_inputs({points.begin(), points.end()});
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return test::error_of([&] { check_inputs({points.begin(), points.end()}); });
 }
 
 TEST_F(Bench, InputsAreCheckedBeforeAnythingRuns) {

@@ -8,6 +8,7 @@
 #include "data/golden.h"
 #include "data/golden_compare.h"
 #include "report/verification_text.h"
+#include "support/error_of.h"
 #include "support/golden_path.h"
 #include "verify/verify.h"
 
@@ -69,12 +70,7 @@ class FolderCopy {
 };
 
 std::string reading_error(const std::string& folder) {
-  try {
-    read_golden(folder);
-    return "";
-  } catch (const Error& error) {
-    return error.what();
-  }
+  return test::error_of([&] { read_golden(folder); });
 }
 
 TEST(GoldenFolder, DetectsChangedRopeTheta) {

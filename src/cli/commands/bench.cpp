@@ -110,7 +110,7 @@ ExitCode run_points(const BenchCommand& command, const std::vector<ResolvedPoint
   // Shows rows on the terminal immediately if standard output is redirected to a file or a pipe.
   std::optional<TableStream> table;
   if (!records.is_live_table() && !(standard_output().is_terminal && config.output_file.empty()))
-    table.emplace(table_style(standard_error(), config, &output.stored_runs), config.columns, planned);
+    table.emplace(table_style(standard_error(), config, &output.stored_runs), config.columns, RecordList(planned));
   TrainingLines training(config, budget);
   std::string explanations;
   int64_t not_ok = 0;  // number of points

@@ -40,7 +40,6 @@ std::vector<ResolvedPoint> points_as(const Sweep& sweep, Program program) {
 struct PlanOptions {
   PlanView view = PlanView::kSummary;
   bool largest = false;
-  bool framework = false;
   bool grid = false;
   bool recompute_curve = false;
   Program program = Program::kLaptime;
@@ -57,7 +56,6 @@ struct PlanOptions {
     const auto of_ranks = own_options("Ranks", visit);
     own("view", "what to show for a single point", self.view);
     own("largest", "also find the largest batch and context that fit (always done for a single point)", self.largest);
-    own("framework", "also plan eager mode without recomputation, the way a framework runs the point", self.framework);
     own("grid", "show only the grid of peaks and what fits; several times faster", self.grid);
     own("recompute-curve",
         "show memory against time for every way to save memory: recomputation, the optimizer in "
@@ -94,8 +92,8 @@ bool predicts_ranks(const Sweep& sweep) {
 PlanCommand parse_plan(const CommandWords& words) {
   auto command = given_command<PlanOptions>(words);
   const PlanOptions& options = command.options;
-  if (options.grid && (options.largest || options.framework || options.view != PlanView::kSummary))
-    throw Error("laptime plan: --grid shows only peaks; leave out --grid, or --largest, --framework and --view");
+  if (options.grid && (options.largest || options.view != PlanView::kSummary))
+    throw Error("laptime plan: --grid shows only peaks; leave out --grid, or --largest and --view");
   if (!options.published.empty() && !command.sweep.axes.empty())
     throw Error::format("laptime plan: --published takes models and machines from its file; leave out --{}",
                         command.sweep.axes.front().flag);
@@ -252,8 +250,7 @@ ExitCode run_plan(const PlanCommand& command) {
   const AdviceParts parts{.remedies = !options.grid,
                           .compile_mode = !options.grid && !shows_compiled,
                           .launch_bound = is_single,
-                          .largest_sizes = options.largest || is_single,
-                          .framework = options.framework};
+                          .largest_sizes = options.largest || is_single};
   std::optional<StepTrace> trace;  // of the most recent point
   std::vector<PlannedPoint> planned;
   const auto plan = [&](const ResolvedPoint& point, const ShowStage& show) {

@@ -3,6 +3,7 @@
 #include <array>
 #include <utility>
 
+#include "analysis/speedup.h"
 #include "base/error.h"
 #include "base/words.h"
 #include "cli/command.h"
@@ -75,12 +76,9 @@ bool stands_beside(const ProfileCommand& command) {
   return command.options.compare_modes || command.options.compare_dtypes || (has_pass && only_pass_varies);
 }
 
-bool differ_only_in(const std::string& key, const Json& a, const Json& b) {
-  for (const auto& [name, value] : a.items()) {
-    const bool is_chosen = name == "warmup" || name == "steps";  // the record states what actually ran
-    if (name != key && !is_chosen && (!b.contains(name) || b.at(name) != value)) return false;
-  }
-  return a.contains(key) && b.contains(key) && a.at(key) != b.at(key);
+bool differ_only_in(const std::string& key, const Record& a, const Record& b) {
+  const std::vector<std::string_view> left_out{key, "warmup", "steps"};  // a record states the steps that actually ran
+  return point_without(a, left_out) == point_without(b, left_out) && a.config.text(key) != b.config.text(key);
 }
 
 // Compares each pair of points that differ only in `key`.
@@ -88,11 +86,11 @@ void compare(const std::vector<PointResult>& profiled, const std::string& key, P
   std::vector<std::pair<ComparedProfile, ComparedProfile>> pairs;
   for (size_t a = 0; a < profiled.size(); ++a) {
     for (size_t b = a + 1; b < profiled.size(); ++b) {
-      const Json& first = profiled[a].record.config.json();
-      const Json& second = profiled[b].record.config.json();
+      const Record& first = profiled[a].record;
+      const Record& second = profiled[b].record;
       if (!differ_only_in(key, first, second)) continue;
-      pairs.emplace_back(ComparedProfile{plain_text(first.at(key)), &*profiled[a].trace, profiled[a].record.name},
-                         ComparedProfile{plain_text(second.at(key)), &*profiled[b].trace, profiled[b].record.name});
+      pairs.emplace_back(ComparedProfile{first.config.text(key), &*profiled[a].trace, first.name},
+                         ComparedProfile{second.config.text(key), &*profiled[b].trace, second.name});
     }
   }
   if (key == "dtype" && !pairs.empty()) {
@@ -108,9 +106,8 @@ void share_of_passes(const std::vector<PointResult>& profiled, AnswerOutput& out
   if (profiled.size() < 2) return;
   std::vector<ComparedProfile> passes;
   for (const PointResult& point : profiled) {
-    const Json& config = point.record.config.json();
-    if (!differ_only_in("pass", profiled.front().record.config.json(), config) && &point != &profiled.front()) return;
-    passes.push_back({plain_text(config.at("pass")), &*point.trace});
+    if (!differ_only_in("pass", profiled.front().record, point.record) && &point != &profiled.front()) return;
+    passes.push_back({point.record.config.text("pass"), &*point.trace});
   }
   PointAnswer answer{.name = "passes side by side"};
   for (const ComparedProfile& pass : passes) {

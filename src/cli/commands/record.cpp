@@ -125,7 +125,7 @@ ExitCode run_record(const RecordCommand& command) {
   if (problem) print_message(*problem);
   write_output(lines.line(result.record));
   // The row for people, in addition to the JSON for the other program.
-  TableStream row(table_style(standard_error(), {}), "default", std::span(&result.record, 1));
+  TableStream row(table_style(standard_error(), {}), "default", RecordList(std::span(&result.record, 1)));
   print_error_text(row.add(result.record));
   if (result.record.status == Status::kInterrupted) {
     print_message(fmt::format("interrupted: {}", result.record.reason));

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "support/error_of.h"
 
 namespace laptime::test {
 namespace {
@@ -48,11 +49,8 @@ class Setting {
   const char* name_;
 };
 
-std::string error_of(DnnAttentions& attentions, const DnnAttention& attention) try {
-  attentions.prepare(attention);
-  return "";
-} catch (const Error& error) {
-  return error.what();
+std::string error_of(DnnAttentions& attentions, const DnnAttention& attention) {
+  return test::error_of([&] { attentions.prepare(attention); });
 }
 
 TEST(DnnAttention, IgnoresOldOrMissingLibrary) {

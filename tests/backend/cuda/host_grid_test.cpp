@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "support/error_of.h"
 
 namespace laptime::test {
 namespace {
@@ -23,12 +24,7 @@ constexpr HostGridOptions kEveryOrder[] = {{Turns::kForward}, {Turns::kBackward}
 // The error that run_grid reports for a kernel; empty if there is none.
 template <class K>
 std::string error_of(int64_t blocks, int threads, const typename K::Args& args, const HostGridOptions& options = {}) {
-  try {
-    run_grid(host_kernel<K>(), blocks, threads, &args, options);
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
+  return test::error_of([&] { run_grid(host_kernel<K>(), blocks, threads, &args, options); });
 }
 
 // Expects the same error for every order of the threads.

@@ -1,0 +1,47 @@
+// Claims: keep two programs from measuring the same point, and two points from running on the same cores, at once.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "record/record.h"
+#include "sweep/pipe.h"
+
+namespace laptime {
+
+// A claim is exclusive while the object exists. The kernel releases it when this process and its child processes have
+// ended, for whatever reason.
+
+// A point, among the programs that use a store.
+class PointClaim {
+ public:
+  // Claims the point that `described` identifies (describe_point). None if another program has the claim. If the store
+  // cannot be locked, every program gets the claim.
+  //
+  // The store must not be open in this process when a claim is taken or released: closing any descriptor of a file
+  // drops the locks that SQLite holds on it.
+  static std::optional<PointClaim> take(const std::filesystem::path& store, const Record& described);
+
+ private:
+  explicit PointClaim(Descriptor store) : store_(std::move(store)) {}
+
+  Descriptor store_;
+};
+
+// Cores, among the programs on a machine.
+class CoreClaim {
+ public:
+  // None if another program has claimed one of these cores. If the file cannot be locked, every claim succeeds.
+  static std::optional<CoreClaim> take(std::span<const int64_t> cores,
+                                       const std::filesystem::path& file = "/dev/shm/laptime-cores");
+
+ private:
+  explicit CoreClaim(Descriptor file) : file_(std::move(file)) {}
+
+  Descriptor file_;
+};
+
+}  // namespace laptime
