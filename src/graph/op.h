@@ -60,6 +60,8 @@ struct GradientContext {
   std::span<const ValueId> grad_out;  // invalid if the loss does not depend on that output
   std::vector<bool> wanted;           // which inputs need a gradient
   std::vector<ValueId> grad_in;       // filled in by the card; same size as `in`, invalid where no gradient is wanted
+  // Whether the gradient of a weight is computed before that of the other factor, which frees the latter earlier.
+  bool weights_first = false;
 };
 
 // A small set of output or input positions, such as {1, 2}. It cannot contain positions from 32 on.

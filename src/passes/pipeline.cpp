@@ -31,7 +31,8 @@ Graph run_passes(const Graph& model, const PipelineOptions& options, const PassO
   Graph graph = checked("model", model);
   graph = checked("decompose", decompose(graph, options.keep, options.lower_kept));
   if (options.lower) graph = checked("autocast", autocast(graph, *options.lower));
-  graph = checked("differentiate", differentiate(graph));
+  graph = checked("differentiate",
+                  differentiate(graph, options.compile ? GradientOrder::kWeightsFirst : GradientOrder::kInputsFirst));
   graph = checked("dead_code", dead_code(graph));
   const bool recomputes = options.recompute.local || options.recompute.group > 0;
   if (options.compile) graph = release_variables(std::move(graph));

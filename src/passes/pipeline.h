@@ -17,7 +17,8 @@ struct PipelineOptions {
   std::vector<std::string> keep;  // names of composites that are not lowered
   std::optional<DType> lower;     // autocast's lower type
   bool forward_only = false;      // keep only forward and the values that it saves for backward
-  bool compile = false;           // fold casts and sums into ops; no variable keeps a value alive
+  // Fold casts and sums into ops, keep no value alive by a variable, and compute gradients of weights first.
+  bool compile = false;
   SharedCasts shared_casts = SharedCasts::kFold;
   RecomputeRule recompute = {};
   bool optimizer_in_backward = false;
