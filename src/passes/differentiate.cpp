@@ -103,8 +103,9 @@ class Differentiator {
     grad = cast(build_, summed_to(grad, build_.shape(value)), build_.dtype(value));
     state.grad = state.grad.valid() ? add(build_, state.grad, grad) : grad;
     --state.pending;
-    if (!state.parameter || state.pending > 0) return;
-    if (build_.type(state.grad).layout != build_.type(value).layout) state.grad = contiguous(build_, state.grad);
+    if (!state.parameter) return;
+    if (state.pending == 0 && build_.type(state.grad).layout != build_.type(value).layout)
+      state.grad = contiguous(build_, state.grad);
     build_.mark_role(state.grad, Role::kGradient);
   }
 
