@@ -123,8 +123,10 @@ struct OpCard {
   // Returns attributes with which the op takes an additional last input, of the shape of output 0, and adds it to that
   // output. Returns nothing if the op cannot. Null: it never can.
   std::optional<Attributes> (*fold_addend)(const Attributes&) = nullptr;
-  // The op needs less memory than its decomposition but more FLOPs in backward. Steps that recompute keep it whole.
-  bool trades_time_for_memory = false;
+  // Lowers the op to the ops of its decomposition over one group of rows after the other, so that the backward of a
+  // group can follow its forward before the next group begins: the nodes of a group are deferred. Replaces `decompose`
+  // where the op is kept whole.
+  std::vector<ValueId> (*split_rows)(Builder&, const Attributes&, std::span<const ValueId> in) = nullptr;
   // Returns whether, for these inputs, the decomposition is faster than the whole op and needs hardly more memory.
   // Null: never.
   bool (*is_faster_lowered)(const Attributes&, std::span<const TensorType> in) = nullptr;

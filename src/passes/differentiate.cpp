@@ -122,8 +122,8 @@ class Differentiator {
   }
 
   Builder& build_;
-  const std::vector<Node> nodes_;  // a copy of the forward nodes, because emitting adds to the builder's list
   const GradientOrder order_;
+  const std::vector<Node> nodes_;  // a copy of the forward nodes, because emitting adds to the builder's list
   std::vector<ValueState> values_;
 };
 

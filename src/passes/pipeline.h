@@ -29,9 +29,10 @@ struct PipelineOptions {
 // Called after each pass with the name of the pass and the resulting graph.
 using PassObserver = std::function<void(const std::string& pass, const Graph& graph)>;
 
-// decompose -> [autocast] -> differentiate -> dead code -> [fold casts -> fold addends] -> [recompute -> dead code] ->
-// [optimizer in backward] -> [cut forward] -> [communicate]. Passes in brackets run only if the options ask for them;
-// dead code runs the second time after folding, too.
+// decompose -> [split rows] -> [autocast] -> differentiate -> [run deferred] -> dead code -> [fold casts ->
+// fold addends] -> [recompute -> dead code] -> [optimizer in backward] -> [cut forward] -> [communicate]. Passes in
+// brackets run only if the options ask for them, or if a composite that is kept can be split; dead code runs the second
+// time after folding, too.
 Graph run_passes(const Graph& model, const PipelineOptions& options, const PassObserver& observer = {});
 
 }  // namespace laptime
