@@ -1,8 +1,9 @@
-// Benchmarks of the output layer and the loss on 4 x 256 tokens, d_model 768: as separate ops (linear, cross_entropy,
-// and the two matmuls of backward), and as linear_cross_entropy, which computes its logits tile by tile.
+// Benchmarks of the output layer and the loss on 4 x 256 tokens, d_model 768, and on a group of 512 of their rows:
+// linear, cross_entropy, and the two matmuls of backward.
 #include "graph/structural_ops.h"
 #include "kernel_runs.h"
-#include "ops/linear_cross_entropy/linear_cross_entropy.h"
+#include "ops/cross_entropy/cross_entropy.h"
+#include "ops/linear/linear.h"
 #include "ops/matmul/matmul.h"
 
 namespace laptime::bench {
@@ -25,14 +26,12 @@ void add_shape(Machine& machine, DType dtype, int64_t rows, int64_t d_model, int
   add(kCrossEntropyBackward, CrossEntropyBackwardAttributes{}, {loss, logits, targets, log_sum_exp}, Bound::kBytes);
   add(kMatmul, wide, {logits, weight}, Bound::kFlops);
   add(kMatmul, wide, {{DType::kFloat32, permuted(logits.layout, {1, 0})}, x}, Bound::kFlops);
-  add(kLinearCrossEntropy, LinearCrossEntropyAttributes{}, {x, weight, targets}, Bound::kFlops);
-  add(kLinearCrossEntropyBackward,
-      LinearCrossEntropyBackwardAttributes{.grad_x = DType::kFloat32, .grad_weight = DType::kFloat32},
-      {loss, x, weight, targets, log_sum_exp}, Bound::kFlops);
 }
 
 void add(Machine& machine) {
-  for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) add_shape(machine, dtype, 1024, 768, 10'000);
+  for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
+    for (const int64_t rows : {1024, 512}) add_shape(machine, dtype, rows, 768, 10'000);
+  }
 }
 
 }  // namespace

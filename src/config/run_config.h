@@ -212,7 +212,7 @@ struct RunConfig {
                  .empty = "none", .configures_engine = true, .value = "FILE"}, self.kernels);
     visit(Option{.flag = "recompute", .key = "recompute", .tag = "recompute", .group = kEngine,
                  .help = "activations that backward recomputes: none, block (each layer), every=K layers, or auto (as few "
-                         "as needed to fit in memory); compile mode then also recomputes the logits, tile by tile",
+                         "as needed to fit in memory); compile mode then runs head and loss by groups of rows on GPUs too",
                  .otherwise = "none; auto if --memory-limit is given",
                  .in_name = kGiven, .configures_engine = true, .value = "none|block|every=K|auto",
                  .canonical = canonical_recompute}, self.recompute);

@@ -228,7 +228,7 @@ struct PassLog {
   PassObserver observer() {
     return [this](const std::string& pass, const Graph& after) {
       if (pass == "model") add_composites(after, composites);
-      if (pass == "decompose") add_composites(after, whole);
+      if (pass == "decompose" || pass == "split_rows") add_composites(after, whole);
       outcomes.push_back(outcome_of(pass, after));
       const bool differentiated = outcomes.back().backward > 0 && pass == "dead_code";  // the last one counts
       if (differentiated) saved = saved_bytes(after);

@@ -114,6 +114,7 @@ struct NodeAnnotations {
   std::string scope;           // as in Place
   std::string frame;           // as in Place
   bool recomputed = false;     // repeats work of forward: counts for hfu, not mfu
+  bool deferred = false;       // a forward node that runs when backward first reads its result
   std::vector<Place> parts{};  // for a composite that spans modules: the places of its lowered parts, in order
   Region region{};             // region of the scope
   std::optional<WorkClass>

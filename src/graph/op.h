@@ -60,6 +60,8 @@ struct GradientContext {
   std::span<const ValueId> grad_out;  // invalid if the loss does not depend on that output
   std::vector<bool> wanted;           // which inputs need a gradient
   std::vector<ValueId> grad_in;       // filled in by the card; same size as `in`, invalid where no gradient is wanted
+  // Whether the gradient of a weight is computed before that of the other factor, which frees the latter earlier.
+  bool weights_first = false;
 };
 
 // A small set of output or input positions, such as {1, 2}. It cannot contain positions from 32 on.
@@ -121,8 +123,10 @@ struct OpCard {
   // Returns attributes with which the op takes an additional last input, of the shape of output 0, and adds it to that
   // output. Returns nothing if the op cannot. Null: it never can.
   std::optional<Attributes> (*fold_addend)(const Attributes&) = nullptr;
-  // The op needs less memory than its decomposition but more FLOPs in backward. Steps that recompute keep it whole.
-  bool trades_time_for_memory = false;
+  // Lowers the op to the ops of its decomposition over one group of rows after the other, so that the backward of a
+  // group can follow its forward before the next group begins: the nodes of a group are deferred. Replaces `decompose`
+  // where the op is kept whole.
+  std::vector<ValueId> (*split_rows)(Builder&, const Attributes&, std::span<const ValueId> in) = nullptr;
   // Returns whether, for these inputs, the decomposition is faster than the whole op and needs hardly more memory.
   // Null: never.
   bool (*is_faster_lowered)(const Attributes&, std::span<const TensorType> in) = nullptr;

@@ -42,7 +42,12 @@ std::vector<TensorType> infer_gradients(const Attributes& attributes, std::span<
 }
 
 std::vector<TensorType> infer_slice_backward(const Attributes& attributes, std::span<const TensorType> in) {
-  return {contiguous_type(in[0].dtype, attributes.as<SliceBackwardAttributes>().shape)};
+  const auto& at = attributes.as<SliceBackwardAttributes>();
+  const TensorType out = contiguous_type(at.output.value_or(in[0].dtype), at.shape);
+  if (at.addend)
+    LAPTIME_CHECK(in[1].dtype == out.dtype && in[1].shape() == out.shape(), "addend {} of {}", in[1].text(),
+                  out.text());
+  return {out};
 }
 
 void copy_elements(const TensorView& from, const TensorView& to) {
@@ -59,10 +64,23 @@ void reference_fill(const OpCall& call) {
 
 void reference_slice_backward(const OpCall& call) {
   const auto& at = call.attributes.as<SliceBackwardAttributes>();
-  for (int64_t i = 0; i < call.out[0].numel(); ++i) call.out[0].put(i, 0);
+  for (int64_t i = 0; i < call.out[0].numel(); ++i) call.out[0].put(i, at.addend ? call.in[1].at(i) : 0);
   TensorView window = call.out[0];
   window.type.layout = sliced(window.type.layout, at.axis, at.begin, call.in[0].shape()[at.axis], at.step);
-  copy_elements(call.in[0], window);
+  for (int64_t i = 0; i < window.numel(); ++i)
+    window.put(i, at.addend ? window.at(i) + call.in[0].at(i) : call.in[0].at(i));
+}
+std::optional<Attributes> fold_addend_slice_backward(const Attributes& attributes) {
+  auto at = attributes.as<SliceBackwardAttributes>();
+  if (at.addend) return std::nullopt;
+  at.addend = true;
+  return at;
+}
+std::optional<Attributes> fold_output_cast_slice_backward(const Attributes& attributes, int, DType to) {
+  auto at = attributes.as<SliceBackwardAttributes>();
+  if (at.output || at.addend || to != DType::kFloat32) return std::nullopt;
+  at.output = to;
+  return at;
 }
 
 void gradient_reshape(GradientContext& context) {
@@ -77,7 +95,8 @@ void gradient_permute(GradientContext& context) {
 void gradient_same(GradientContext& context) { context.grad_in[0] = context.grad_out[0]; }  // the pass sums and casts
 void gradient_slice(GradientContext& context) {
   const auto& at = context.attributes.as<SliceAttributes>();
-  const SliceBackwardAttributes attributes{context.build.shape(context.in[0]), at.axis, at.begin, at.step};
+  const SliceBackwardAttributes attributes{
+      .shape = context.build.shape(context.in[0]), .axis = at.axis, .begin = at.begin, .step = at.step};
   context.grad_in[0] = context.build.emit_one(kSliceBackward, attributes, {context.grad_out[0]});
 }
 
@@ -108,7 +127,10 @@ const OpCard kAssign = {.name = "assign",
 const OpCard kSliceBackward = {.name = "slice_backward",
                                .kind = OpKind::kCopy,
                                .infer = infer_slice_backward,
-                               .reference = reference_slice_backward};
+                               .reference = reference_slice_backward,
+                               .fold_output_cast = fold_output_cast_slice_backward,
+                               .fold_addend = fold_addend_slice_backward,
+                               .may_overwrite = {{0, 1}}};
 const OpCard kGradients = {.name = "gradients", .kind = OpKind::kSymbolic, .infer = infer_gradients};
 
 std::span<const OpCard* const> structural_cards() {

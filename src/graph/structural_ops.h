@@ -1,6 +1,7 @@
 // The structural ops, which every graph needs: views, contiguous, cast, fill, assign, and the symbolic gradients.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,7 +11,8 @@ namespace laptime {
 
 extern const OpCard kReshape, kPermute, kExpand, kSlice;  // views
 extern const OpCard kContiguous, kCast, kFill, kAssign;   // copies
-extern const OpCard kSliceBackward;                       // zeros, with the gradient in the window of the slice
+// (grad[, addend]) -> the addend, or zeros, plus the gradient in the window of the slice
+extern const OpCard kSliceBackward;
 // Symbolic: (loss, parameters..., earlier gradients... or none) -> one gradient for each parameter, added to the
 // earlier one.
 extern const OpCard kGradients;
@@ -44,12 +46,16 @@ struct SliceBackwardAttributes {
   Shape shape;  // shape of the tensor that was sliced
   int axis = 0;
   int64_t begin = 0, step = 1;
+  bool addend = false;
+  std::optional<DType> output{};  // absent: the type of the gradient
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("shape", self.shape);
     visit("axis", self.axis);
     visit("begin", self.begin);
     visit("step", self.step);
+    if (self.addend) visit("addend", self.addend);
+    if (self.output) visit("output", *self.output);
   }
 };
 struct GradientsAttributes {

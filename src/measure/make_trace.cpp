@@ -66,9 +66,17 @@ std::vector<std::pair<int64_t, int64_t>> live_launches(const Plan& plan) {
 }
 
 // Flags the buffers that forward saves for backward. If backward was cut off, these are the buffers that it would have
-// read. Matches saved_storages, which works on the graph.
+// read. Matches saved_bytes, which works on the graph.
 std::vector<bool> saved_buffers(const Plan& plan) {
   std::vector<bool> is_read(plan.buffers.size(), false);
+  std::vector<bool> exists_before(plan.buffers.size(), false);  // before the first step of backward
+  for (size_t i = 0; i < plan.buffers.size(); ++i) exists_before[i] = plan.buffers[i].phase == Phase::kSetup;
+  for (const PlanStep& step : plan.steps) {
+    if (step.phase == Phase::kBackward) break;
+    for (const Operand& operand : step.out) {
+      if (operand.buffer >= 0) exists_before[static_cast<size_t>(operand.buffer)] = true;
+    }
+  }
   const auto read = [&](const Operand& operand) {
     if (operand.buffer >= 0) is_read[static_cast<size_t>(operand.buffer)] = true;
   };
@@ -83,8 +91,7 @@ std::vector<bool> saved_buffers(const Plan& plan) {
     const Buffer& buffer = plan.buffers[i];
     const bool is_kept_anyway =
         buffer.lifetime == Lifetime::kPersistent || buffer.role == Role::kGradient || buffer.role == Role::kWorkspace;
-    const bool exists_before = buffer.phase == Phase::kSetup || buffer.phase == Phase::kForward;
-    is_read[i] = is_read[i] && exists_before && !is_kept_anyway;
+    is_read[i] = is_read[i] && exists_before[i] && !is_kept_anyway;
   }
   return is_read;
 }

@@ -49,6 +49,12 @@ class Autocaster {
     const bool is_source = producer == nullptr || is_gathered;
     const bool parameter = is_source && replay_.to.graph().value(value).role == Role::kParameter;
     if (!parameter || target != lower_) return cast(replay_.to, value, target);
+    if (replay_.to.current.deferred) {
+      // Each row group has a copy of its own, so that the gradients of the groups are summed in the parameter's type.
+      const ValueId copy = cast(replay_.to, value, target);
+      replay_.to.mark_role(copy, Role::kAutocastCopy);
+      return copy;
+    }
     const auto [place, missing] = copies_.try_emplace(value);
     if (missing) {
       place->second = cast(replay_.to, value, target);

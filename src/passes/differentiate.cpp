@@ -14,8 +14,9 @@ namespace {
 
 class Differentiator {
  public:
-  Differentiator(Builder& build, ValueId loss, std::span<const ValueId> parameters, std::span<const ValueId> earlier)
-      : build_(build), nodes_(build.graph().nodes), values_(build.graph().values.size()) {
+  Differentiator(Builder& build, ValueId loss, std::span<const ValueId> parameters, std::span<const ValueId> earlier,
+                 GradientOrder order)
+      : build_(build), order_(order), nodes_(build.graph().nodes), values_(build.graph().values.size()) {
     for (const ValueId parameter : parameters) at(parameter).depends = at(parameter).parameter = true;
     for (size_t i = 0; i < earlier.size(); ++i) at(parameters[i]).grad = earlier[i];
     for (const Node& node : nodes_) {
@@ -84,6 +85,7 @@ class Differentiator {
     if (!any) return;
     enter(node.annotations);
     GradientContext context{build_, node.attributes, node.inputs, node.outputs, grad_out, {}, {}};
+    context.weights_first = order_ == GradientOrder::kWeightsFirst;
     for (const ValueId input : node.inputs) context.wanted.push_back(at(input).depends);
     // Nodes that only compute a parameter, such as its gather, need no gradient.
     if (std::ranges::find(context.wanted, true) == context.wanted.end()) return;
@@ -101,8 +103,9 @@ class Differentiator {
     grad = cast(build_, summed_to(grad, build_.shape(value)), build_.dtype(value));
     state.grad = state.grad.valid() ? add(build_, state.grad, grad) : grad;
     --state.pending;
-    if (!state.parameter || state.pending > 0) return;
-    if (build_.type(state.grad).layout != build_.type(value).layout) state.grad = contiguous(build_, state.grad);
+    if (!state.parameter) return;
+    if (state.pending == 0 && build_.type(state.grad).layout != build_.type(value).layout)
+      state.grad = contiguous(build_, state.grad);
     build_.mark_role(state.grad, Role::kGradient);
   }
 
@@ -119,13 +122,14 @@ class Differentiator {
   }
 
   Builder& build_;
+  const GradientOrder order_;
   const std::vector<Node> nodes_;  // a copy of the forward nodes, because emitting adds to the builder's list
   std::vector<ValueState> values_;
 };
 
 }  // namespace
 
-Graph differentiate(const Graph& graph) {
+Graph differentiate(const Graph& graph, GradientOrder order) {
   Replay replay(graph);
   for (const Node& node : graph.nodes) {
     if (node.op->kind != OpKind::kSymbolic) {
@@ -136,7 +140,7 @@ Graph differentiate(const Graph& graph) {
     const std::span<const ValueId> others = std::span(inputs).subspan(1);
     const size_t count = node.outputs.size();
     const std::span<const ValueId> parameters = others.first(count);
-    Differentiator differentiator(replay.to, inputs[0], parameters, others.subspan(count));
+    Differentiator differentiator(replay.to, inputs[0], parameters, others.subspan(count), order);
     differentiator.run();
     for (size_t i = 0; i < parameters.size(); ++i) replay.bind(node.outputs[i], differentiator.grad(parameters[i]));
   }

@@ -1,6 +1,9 @@
 // The order of the passes.
 #include "passes/pipeline.h"
 
+#include <algorithm>
+
+#include "graph/op.h"
 #include "passes/autocast.h"
 #include "passes/communicate.h"
 #include "passes/dead_code.h"
@@ -9,6 +12,7 @@
 #include "passes/fold_addends.h"
 #include "passes/fold_casts.h"
 #include "passes/optimizer_in_backward.h"
+#include "passes/row_groups.h"
 #include "passes/saved.h"
 #include "passes/store_copies.h"
 
@@ -31,8 +35,12 @@ Graph run_passes(const Graph& model, const PipelineOptions& options, const PassO
   };
   Graph graph = checked("model", model);
   graph = checked("decompose", decompose(graph, options.keep, options.lower_kept));
+  const bool splits = std::ranges::any_of(graph.nodes, [](const Node& node) { return node.op->split_rows != nullptr; });
+  if (splits) graph = checked("split_rows", decompose(split_rows(graph), options.keep, options.lower_kept));
   if (options.lower) graph = checked("autocast", autocast(graph, *options.lower));
-  graph = checked("differentiate", differentiate(graph));
+  graph = checked("differentiate",
+                  differentiate(graph, options.compile ? GradientOrder::kWeightsFirst : GradientOrder::kInputsFirst));
+  if (splits) graph = checked("run_deferred", run_deferred(graph));
   graph = checked("dead_code", dead_code(graph));
   const bool recomputes = options.recompute.local || options.recompute.group > 0;
   if (options.compile) graph = release_variables(std::move(graph));

@@ -17,7 +17,8 @@ struct PipelineOptions {
   std::vector<std::string> keep;  // names of composites that are not lowered
   std::optional<DType> lower;     // autocast's lower type
   bool forward_only = false;      // keep only forward and the values that it saves for backward
-  bool compile = false;           // fold casts and sums into ops; no variable keeps a value alive
+  // Fold casts and sums into ops, keep no value alive by a variable, and compute gradients of weights first.
+  bool compile = false;
   SharedCasts shared_casts = SharedCasts::kFold;
   bool store_copies = false;  // keep copies of parameters in autocast's type from step to step
   RecomputeRule recompute = {};
@@ -29,8 +30,9 @@ struct PipelineOptions {
 // Called after each pass with the name of the pass and the resulting graph.
 using PassObserver = std::function<void(const std::string& pass, const Graph& graph)>;
 
-// decompose -> [autocast] -> differentiate -> dead code -> [fold casts -> fold addends] -> [store copies] ->
-// [recompute -> dead code] -> [optimizer in backward] -> [cut forward] -> [communicate]. Passes in brackets run only if the options ask for them;
+// decompose -> [split rows] -> [autocast] -> differentiate -> [run deferred] -> dead code -> [fold casts ->
+// fold addends] -> [store copies] -> [recompute -> dead code] -> [optimizer in backward] -> [cut forward] ->
+// [communicate]. Passes in brackets run only if the options ask for them, or if a composite that is kept can be split;
 // dead code runs the second time after folding, too.
 Graph run_passes(const Graph& model, const PipelineOptions& options, const PassObserver& observer = {});
 

@@ -20,9 +20,14 @@ class Recompute {
       : replay_(graph),
         rule_(rule),
         saved_(graph.storage_roots.size(), false),
+        read_late_(graph.storage_roots.size(), false),
         cheap_(graph.nodes.size(), 0),
         clones_(graph.nodes.size()) {
     for (const StorageId storage : saved_storages(graph)) saved_[static_cast<size_t>(storage.index)] = true;
+    for (const Node& node : graph.nodes) {
+      if (!node.annotations.deferred || node.annotations.phase != Phase::kForward) continue;
+      for (const ValueId input : node.inputs) read_late_[static_cast<size_t>(graph.value(input).storage.index)] = true;
+    }
     if (rule.local) find_cheap();
   }
 
@@ -55,6 +60,9 @@ class Recompute {
   // The node that wrote the storage of a value, looking through views; invalid for a source.
   NodeId storage_producer(ValueId value) const { return from().root(from().value(value).storage).producer; }
 
+  // True if forward itself keeps the value until backward: a deferred node reads it.
+  bool is_read_late(ValueId value) const { return read_late_[static_cast<size_t>(from().value(value).storage.index)]; }
+
   // Length of the chain of cheap nodes from kept values to this value: 0 for a kept value, and kNone for a value that
   // is neither kept nor cheap.
   int depth_of(ValueId value) const {
@@ -73,6 +81,7 @@ class Recompute {
       if (region_of(node) != kNone) continue;
       if (!rule_.parameter_copies && from().value(node.outputs[0]).role == Role::kAutocastCopy) continue;
       int64_t bytes = 0;
+      if (std::ranges::any_of(node.outputs, [&](ValueId output) { return is_read_late(output); })) continue;
       for (const ValueId output : node.outputs) {
         if (saved_[static_cast<size_t>(from().value(output).storage.index)]) bytes += from().value(output).type.bytes();
       }
@@ -133,6 +142,7 @@ class Recompute {
   Replay replay_;
   const RecomputeRule rule_;
   std::vector<bool> saved_;                   // storage -> whether backward reads it
+  std::vector<bool> read_late_;               // storage -> whether a deferred node of forward reads it
   std::vector<int> cheap_;                    // node -> 0, or the length of its chain of cheap nodes
   std::vector<std::vector<ValueId>> clones_;  // node -> outputs of its clone
 };

@@ -8,6 +8,7 @@
 #include "model/model_card.h"
 #include "ops/registry.h"
 #include "passes/decompose.h"
+#include "passes/row_groups.h"
 #include "prepare/device.h"
 
 namespace laptime {
@@ -100,9 +101,13 @@ std::vector<CompositeChoice> composite_choices(const RunConfig& config, const Re
     if (config.keep && (!eager || contains(keep, op.name))) return {op.name, contains(keep, op.name), "--keep"};
     if (eager) return {op.name, contains(kept_by_eager, op.name), "as eager mode runs the edition's modules"};
     if (contains(lower, op.name)) return {op.name, false, "--lower"};
-    if (!op.trades_time_for_memory) return {op.name, true, "compile mode"};
-    return {op.name, rule.group > 0,
-            "takes more time but less memory if kept whole: kept only in steps that recompute"};
+    if (op.split_rows == nullptr) return {op.name, true, "compile mode"};
+    if (config.pass == Pass::kInference || config.pass == Pass::kForward)
+      return {op.name, false, "saves memory only if backward follows"};
+    if (casts_before_products(config))
+      return {op.name, rule.group > 0,
+              "runs by groups of rows, which are small for a GPU: only in steps that recompute"};
+    return {op.name, true, "compile mode: runs by groups of rows, forward and backward"};
   };
   std::vector<CompositeChoice> choices;
   for (const OpCard* op : all_ops()) {
@@ -121,8 +126,10 @@ std::vector<std::string> composites_of(const RunConfig& config) {
     rules.push_back({.local = true, .group = 1, .layers = 0});  // fit_recompute may choose this rule
   const Graph model = build_train_step(config);
   std::vector<Graph> graphs;
-  graphs.reserve(rules.size());
-  for (const RecomputeRule& rule : rules) graphs.push_back(decompose(model, kept(whole, rule), lower_kept(whole)));
+  for (const RecomputeRule& rule : rules) {
+    graphs.push_back(decompose(model, kept(whole, rule), lower_kept(whole)));
+    graphs.push_back(split_rows(graphs.back()));
+  }
   const Graph lowered = decompose(model, {});  // composites that remain have no decomposition
   std::vector<std::string> names;
   for (const std::string_view name : composites()) {

@@ -68,9 +68,9 @@ std::vector<ConformanceCase> slice_backward_rows() {
     int64_t begin, size, step;
   };
   const std::vector<Window> windows{
-      {{3, 4, 64}, 2, 0, 32, 2}, {{3, 4, 64}, 2, 1, 32, 2},  {{5, 2}, 1, 1, 1, 2},
-      {{2, 9}, 1, 1, 4, 2},      {{2, 3000}, 1, 0, 1500, 2}, {{12, 5}, 0, 3, 6, 1},
-      {{4, 33, 7}, 1, 2, 10, 3}, {{600, 40}, 1, 8, 17, 1},   {{9}, 0, 2, 3, 1},
+      {{3, 4, 64}, 2, 0, 32, 2},  {{3, 4, 64}, 2, 1, 32, 2}, {{5, 2}, 1, 1, 1, 2},        {{2, 9}, 1, 1, 4, 2},
+      {{2, 3000}, 1, 0, 1500, 2}, {{12, 5}, 0, 3, 6, 1},     {{4, 33, 7}, 1, 2, 10, 3},   {{600, 40}, 1, 8, 17, 1},
+      {{9}, 0, 2, 3, 1},          {{12, 1100}, 0, 3, 6, 1},  {{3, 5, 2, 40}, 1, 2, 2, 1},
   };
   std::vector<ConformanceCase> rows;
   for (const Window& window : windows) {
@@ -81,6 +81,17 @@ std::vector<ConformanceCase> slice_backward_rows() {
                     .inputs = {{.shape = shape}},
                     .dtypes = {DType::kFloat32, DType::kBFloat16, DType::kFloat64},
                     .slack = 0});
+    ConformanceCase adds = rows.back();
+    adds.attributes = SliceBackwardAttributes{window.from, window.axis, window.begin, window.step, true};
+    adds.inputs.push_back({.shape = window.from});
+    adds.dtypes = {DType::kFloat32, DType::kBFloat16};
+    adds.slack = 3;
+    rows.push_back(adds);
+    ConformanceCase widens = rows[rows.size() - 2];
+    widens.attributes =
+        SliceBackwardAttributes{window.from, window.axis, window.begin, window.step, false, DType::kFloat32};
+    widens.dtypes = {DType::kBFloat16};
+    rows.push_back(widens);
   }
   return rows;
 }

@@ -10,7 +10,6 @@
 #include "base/isa.h"
 #include "ops/gelu/gelu.h"
 #include "ops/kernels_cpu.h"
-#include "ops/linear_cross_entropy/linear_cross_entropy.h"
 #include "ops/matmul/matmul.h"
 #include "ops/scaled_dot_product_attention/scaled_dot_product_attention.h"
 #include "support/conformance.h"
@@ -148,21 +147,10 @@ TEST(GradientGate, RejectsGradientsOnePercentTooLarge) {
   const ConformanceCase attention{.op = &kScaledDotProductAttentionBackward,
                                   .attributes = AttentionAttributes{true, 0, 42, 7},
                                   .inputs = {{shape}, {shape}, {shape}, {shape}, log_sum_exp, {shape}}};
-  const ConformanceCase loss{
-      .op = &kLinearCrossEntropyBackward,
-      .attributes = LinearCrossEntropyBackwardAttributes{},
-      .inputs = {{.shape = {}, .dtype = DType::kFloat32},
-                 {.shape = {5, 20}, .values = Values::kUnit},
-                 {.shape = {33, 20}, .values = Values::kUnit},
-                 {.shape = {5}, .values = Values::kIndices, .dtype = DType::kInt64, .bound = 33},
-                 {.shape = {5}, .values = Values::kConstant, .dtype = DType::kFloat64, .bound = 20}},
-      .slack = 24,
-      .absolute = 2e4};
   const ConformanceCase gelu{
       .op = &kGeluBackward, .attributes = GeluAttributes{true}, .inputs = {{.shape = {50}}, {.shape = {50}}}};
   for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
     EXPECT_NE(error_of_scaled<kScaledDotProductAttentionBackward>(attention, dtype), "") << name_of(dtype);
-    EXPECT_NE(error_of_scaled<kLinearCrossEntropyBackward>(loss, dtype), "") << name_of(dtype);
     EXPECT_NE(error_of_scaled<kGeluBackward>(gelu, dtype), "") << name_of(dtype);
   }
 }

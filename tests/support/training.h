@@ -57,12 +57,12 @@ inline PipelineOptions eager_options(const RunConfig& config) {
           .forward_only = config.pass == Pass::kForward};
 }
 
-// If `trades`, composites that trade time for memory are not lowered either.
-inline PipelineOptions compile_options(const RunConfig& config, bool trades = false) {
+// If `splits`, composites that can be split into groups of rows are not lowered at once.
+inline PipelineOptions compile_options(const RunConfig& config, bool splits = false) {
   PipelineOptions options = eager_options(config);
   options.keep.clear();
   for (const OpCard* op : all_ops()) {
-    if (op->decompose != nullptr && (trades || !op->trades_time_for_memory)) options.keep.emplace_back(op->name);
+    if (op->decompose != nullptr && (splits || op->split_rows == nullptr)) options.keep.emplace_back(op->name);
   }
   options.compile = true;
   options.recompute = {.local = true, .group = 0, .layers = config.model.num_layers};

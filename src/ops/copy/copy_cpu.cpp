@@ -1,6 +1,9 @@
 // Kernels of the ops that move bytes: copies of any layout, casts, fills, and gradients of slices.
 #include "ops/copy/copy.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "backend/cpu/vector/copy_elements.h"
 #include "backend/cpu/vector/strips.h"
 
@@ -123,6 +126,45 @@ void interleave_with_zeros(Team& team, const TensorView& grad, const TensorView&
   });
 }
 
+// Writes the window and the zeros around it in one pass over lines of `line` elements.
+void write_window(Team& team, const TensorView& grad, const TensorView& out, const SliceBackwardAttributes& slice,
+                  int64_t line) {
+  const int64_t length = out.shape()[slice.axis];
+  const int64_t size = grad.shape()[slice.axis];
+  const int64_t bytes = size_of(out.type.dtype);
+  const auto write = [&](int64_t first, int64_t last) {
+    for (int64_t i = first; i < last; ++i) {
+      const int64_t at = i % length - slice.begin;
+      const int64_t to = out.type.layout.offset + i * line;
+      if (at < 0 || at >= size) {
+        std::memset(out.data + to * bytes, 0, static_cast<size_t>(line * bytes));
+        continue;
+      }
+      const int64_t from = grad.type.layout.offset + (i / length * size + at) * line;
+      if (grad.type.dtype == out.type.dtype) {
+        std::memcpy(out.data + to * bytes, grad.data + from * bytes, static_cast<size_t>(line * bytes));
+        continue;
+      }
+      for (int64_t k = 0; k < line; k += kStripSize)
+        convert_line(grad, from + k, 1, std::min(kStripSize, line - k), out, to + k, 1);
+    }
+  };
+  team.parallel_blocks(out.numel() / line, std::max<int64_t>(1, kBlockSize / line), write);
+}
+
+void add_strip(const Strip& strip) {  // sum, addend, grad
+  float* const sum = strip.floats(0);
+  const float* const addend = strip.floats(1);
+  const float* const grad = strip.floats(2);
+#pragma omp simd
+  for (int64_t i = 0; i < strip.size; ++i) sum[i] = addend[i] + grad[i];
+}
+
+std::string slice_backward_refusal(const Signature& signature) {
+  if (!signature.attributes.as<SliceBackwardAttributes>().addend) return "";
+  return strips_refusal(signature.out, signature.in);
+}
+
 void launch_slice_backward(const KernelCall& call) {
   const auto& slice = call.attributes.as<SliceBackwardAttributes>();
   Team& team = cpu::team_of(call);
@@ -131,18 +173,31 @@ void launch_slice_backward(const KernelCall& call) {
   const int64_t size = grad.shape()[slice.axis];
   TensorView window = out;
   window.type.layout = sliced(out.type.layout, slice.axis, slice.begin, size, slice.step);
+  if (slice.addend) {
+    if (call.in[1].data != out.data) copy_elements(team, call.in[1], out);
+    const TensorView addends[] = {window, grad};
+    run_strips(team, {&window, 1}, addends, {add_strip});
+    return;
+  }
   const bool every_other =
       slice.axis == out.shape().rank() - 1 && slice.step == 2 && size > 1 && 2 * size == out.shape().back();
-  if (every_other && size_of(grad.type.dtype) == 4)
+  const bool same = grad.type.dtype == out.type.dtype;
+  if (same && every_other && size_of(grad.type.dtype) == 4)
     return interleave_with_zeros<uint32_t>(team, grad, window, slice.begin);
-  if (every_other && size_of(grad.type.dtype) == 2)
+  if (same && every_other && size_of(grad.type.dtype) == 2)
     return interleave_with_zeros<uint16_t>(team, grad, window, slice.begin);
+  constexpr int64_t kShortLine = 64;
+  int64_t line = 1;
+  for (int axis = slice.axis + 1; axis < out.shape().rank(); ++axis) line *= out.shape()[axis];
+  if (slice.step == 1 && line >= kShortLine && grad.type.layout.is_contiguous())
+    return write_window(team, grad, out, slice, line);
   fill_elements(team, out, 0);
-  copy_elements(team, grad, window);
+  copy(team, grad, window);
 }
 
-Kernel kernel(const OpCard& op, const char* name, void (*launch)(const KernelCall&)) {
-  return {.op = &op, .name = isa_name(name), .supports = nullptr, .launch = launch};
+Kernel kernel(const OpCard& op, const char* name, void (*launch)(const KernelCall&),
+              std::string (*supports)(const Signature&) = nullptr) {
+  return {.op = &op, .name = isa_name(name), .supports = supports, .launch = launch};
 }
 
 }  // namespace
@@ -153,7 +208,7 @@ std::vector<Kernel> copy_kernels() {
       kernel(kCast, "convert", launch_copy),
       kernel(kAssign, "move", launch_assign),
       kernel(kFill, "fill", launch_fill),
-      kernel(kSliceBackward, "window", launch_slice_backward),
+      kernel(kSliceBackward, "window", launch_slice_backward, slice_backward_refusal),
   };
 }
 

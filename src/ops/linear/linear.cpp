@@ -55,14 +55,18 @@ void gradient(GradientContext& c) {
   const DType dtype = product_of(c.attributes).compute_type(build.dtype(c.in[0]), build.dtype(c.in[1]));
   const ValueId grad = rows_of(build, c.grad_out[0]);
   const ValueId factor = cast(build, grad, dtype);
-  if (c.wanted[0])
+  const auto emit_grad_x = [&] {
+    if (!c.wanted[0]) return;
     c.grad_in[0] = reshape(build, matmul(build, factor, cast(build, c.in[1], dtype)), build.shape(c.in[0]));
+  };
+  if (!c.weights_first) emit_grad_x();
   if (c.wanted[1]) {
     const ValueId x = cast(build, rows_of(build, c.in[0]), dtype);
     c.grad_in[1] = column_major(build.type(c.in[1]))
                        ? transpose(build, matmul(build, transpose(build, x, 0, 1), factor), 0, 1)
                        : matmul(build, transpose(build, factor, 0, 1), x);
   }
+  if (c.weights_first) emit_grad_x();
   if (const size_t bias = bias_at(c.attributes, c.in.size()); bias > 0 && c.wanted[bias])
     c.grad_in[bias] = grad;  // the differentiation pass sums over the rows
   if (product_of(c.attributes).addend && c.wanted.back()) c.grad_in.back() = c.grad_out[0];

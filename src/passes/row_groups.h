@@ -1,0 +1,17 @@
+// Row groups: a composite runs over one group of rows after the other, forward and backward, so that the values between
+// forward and backward exist for one group at a time.
+#pragma once
+
+#include "graph/graph.h"
+
+namespace laptime {
+
+// Lowers every node whose card can split its rows (OpCard::split_rows).
+Graph split_rows(const Graph& graph);
+
+// Moves deferred nodes of forward to the first node that needs their results. Forward nodes that read those results
+// run as soon as they can. In a differentiated graph, the forward of a group then directly precedes its backward, and
+// the phases forward and backward interleave.
+Graph run_deferred(const Graph& graph);
+
+}  // namespace laptime

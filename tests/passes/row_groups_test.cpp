@@ -1,0 +1,113 @@
+// Row groups: the order of forward and backward, and what it saves.
+#include "passes/row_groups.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "ops/linear_cross_entropy/linear_cross_entropy.h"
+#include "passes/saved.h"
+#include "support/training.h"
+
+namespace laptime::test {
+namespace {
+
+// A model with several groups of rows.
+RunConfig long_config() {
+  RunConfig config = tiny_config(Edition::k2025);
+  config.model.vocab_size = 50 * config.model.d_model;
+  config.model.batch_size = 8;
+  return config;
+}
+
+int64_t groups_of(const RunConfig& config) {
+  const ModelConfig& model = config.model;
+  return row_groups({model.batch_size, model.context_length, model.d_model}, {model.vocab_size, model.d_model});
+}
+
+Graph graph_of(const RunConfig& config, const StepOutputs& keep = {}) {
+  return run_passes(build_train_step(config, keep), compile_options(config, true));
+}
+
+// The phases of the nodes in the head, in order, without repetitions.
+std::vector<Phase> phases_of_head(const Graph& graph) {
+  std::vector<Phase> phases;
+  for (const Node& node : graph.nodes) {
+    const Phase phase = node.annotations.phase;
+    const bool multiplies = node.op->kind == OpKind::kContraction && node.annotations.region.part == "lm_head";
+    if (multiplies && (phases.empty() || phases.back() != phase)) phases.push_back(phase);
+  }
+  return phases;
+}
+
+TEST(RowGroups, BackwardOfAGroupFollowsItsForward) {
+  const RunConfig config = long_config();
+  const int64_t groups = groups_of(config);
+  ASSERT_GT(groups, 2);
+  std::vector<Phase> expected;
+  for (int64_t group = 0; group < groups; ++group) {
+    expected.push_back(Phase::kForward);
+    expected.push_back(Phase::kBackward);
+  }
+  EXPECT_EQ(phases_of_head(graph_of(config)), expected);
+}
+
+TEST(RowGroups, ForwardEndsBeforeBackwardLeavesTheHead) {
+  const Graph graph = graph_of(long_config());
+  int last_forward = 0;
+  int first_of_layers = 0;
+  for (int i = 0; i < static_cast<int>(graph.nodes.size()); ++i) {
+    const NodeAnnotations& at = graph.nodes[static_cast<size_t>(i)].annotations;
+    if (at.phase == Phase::kForward) last_forward = i;
+    if (at.phase == Phase::kBackward && at.region.layer >= 0 && first_of_layers == 0) first_of_layers = i;
+  }
+  EXPECT_LT(last_forward, first_of_layers);
+}
+
+TEST(RowGroups, SavesTheLogitsOfOneGroup) {
+  const RunConfig config = long_config();
+  const ModelConfig& model = config.model;
+  const int64_t logits = model.batch_size * model.context_length * model.vocab_size * 4;
+  const Graph whole = run_passes(build_train_step(config), compile_options(config));
+  EXPECT_GE(saved_bytes(whole) - saved_bytes(graph_of(config)), logits - 2 * logits / groups_of(config));
+}
+
+// The gradient of the head's weight is summed in place: each group adds to it.
+TEST(RowGroups, AddsToTheGradientsInTheOps) {
+  const Graph graph = graph_of(long_config());
+  for (const Node& node : graph.nodes) {
+    const bool of_head = node.annotations.region.part == "lm_head" && node.annotations.phase == Phase::kBackward;
+    EXPECT_FALSE(of_head && node.op->is_sum) << node.op->name;
+  }
+}
+
+// Otherwise the sum would be rounded to bfloat16 after each group.
+TEST(RowGroups, SumsGradientsOfWeightsInFloat32) {
+  RunConfig config = long_config();
+  config.dtype = Precision::kBFloat16;
+  const Graph graph = graph_of(config);
+  const Shape weight{config.model.vocab_size, config.model.d_model};
+  int64_t products = 0;
+  for (const Node& node : graph.nodes) {
+    if (node.annotations.phase != Phase::kBackward || node.op->kind != OpKind::kContraction) continue;
+    const TensorType& type = graph.value(node.outputs[0]).type;
+    if (type.shape() != weight) continue;
+    EXPECT_EQ(type.dtype, DType::kFloat32);
+    ++products;
+  }
+  EXPECT_EQ(products, groups_of(config));
+}
+
+TEST(RowGroups, KeepsTheWholeLogitsIfTheyAreRead) {
+  const RunConfig config = long_config();
+  const Graph graph = graph_of(config, {.logits = true, .gradients = false, .rank = 0});
+  const auto logits = std::find_if(graph.outputs.begin(), graph.outputs.end(),
+                                   [](const GraphOutput& output) { return output.name == output::kLogits; });
+  ASSERT_NE(logits, graph.outputs.end());
+  EXPECT_EQ(graph.value(logits->value).type.shape(),
+            (Shape{config.model.batch_size, config.model.context_length, config.model.vocab_size}));
+}
+
+}  // namespace
+}  // namespace laptime::test
