@@ -139,8 +139,8 @@ add_test(NAME peers COMMAND ${test_python} -m unittest -v test_comparison test_a
 set_tests_properties(peers PROPERTIES LABELS tools ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
 
 # Approximate seconds, so that ctest starts long tests first and does not wait for them at the end.
-set(LAPTIME_LONG_TESTS "ops 200" "e2e_launcher 100" "e2e_slurm 60" "e2e_python_module 60" "e2e_kill 55" "e2e_ranks 50"
-  "peers 45" "sweep 45" "measure 40" "e2e_profile 40" "e2e_python_types 40" "e2e_report_browser 40" "data 40" "e2e_cuda 35"
+set(LAPTIME_LONG_TESTS "ops 200" "e2e_launcher 100" "e2e_cuda_ranks 75" "e2e_slurm 60" "e2e_python_module 60" "e2e_kill 55"
+  "e2e_ranks 50" "peers 45" "sweep 45" "measure 40" "e2e_profile 40" "e2e_python_types 40" "e2e_report_browser 40" "data 40" "e2e_cuda 35"
   "e2e_tutorial 30" "e2e_resume 30" "e2e_compare 30" "verify 30" "e2e_measure 30" "e2e_model_folder 30" "explain 25"
   "passes 20" "record 20")
 foreach(row IN LISTS LAPTIME_LONG_TESTS)

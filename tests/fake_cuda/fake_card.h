@@ -40,6 +40,7 @@ struct GraphExecObject {
 struct StreamObject {
   std::deque<FakeWork> work;
   GraphObject* capture = nullptr;  // the graph that records the work; null if the stream executes it
+  int card = 0;
 
   void enqueue_polled(FakeWork item);
   void enqueue(std::function<void()> item) {
@@ -87,6 +88,10 @@ int& current_card();
 
 // Runs the first piece of work of a stream. Returns false if it is not done.
 bool advance(cuda::StreamObject& stream);
+// Runs the work of the other streams as far as possible.
+void run_streams_except(const cuda::StreamObject* last);
+// Runs all work of the current card. Unlocks the mutex while it waits for other processes.
+void run_card(std::unique_lock<std::mutex>& lock);
 // Runs all work of a stream.
 cuda::Status run(cuda::StreamObject& stream);
 

@@ -181,8 +181,10 @@ Status cuMemAlloc_v2(DeviceAddress* address, size_t bytes) {
   card().held += bytes;
   return kSuccess;
 }
+// Waits for the card, whose work may use the memory.
 Status cuMemFree_v2(DeviceAddress address) {
-  const std::lock_guard lock(card().mutex);
+  std::unique_lock lock(card().mutex);
+  run_card(lock);
   if (card().failed != kSuccess) return card().failed;
   const auto found = card().memory.find(address);
   if (found == card().memory.end()) return kInvalidValue;

@@ -12,9 +12,11 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -30,6 +32,7 @@ struct NcclCommObject {
   long launches = 0;  // that have run
   NcclStatus failed = kNcclSuccess;
   bool is_aborted = false;
+  std::shared_ptr<char> in_graphs = std::make_shared<char>();  // shared by its launches in CUDA graphs
 };
 
 }  // namespace laptime::cuda
@@ -113,10 +116,18 @@ std::vector<std::string> meet(const NcclCommObject& comm, const std::string& wha
   }
 }
 
+// Rank 0 removes the folder when no other rank needs it.
+void leave(const NcclCommObject& comm) {
+  if (comm.rank != 0) return publish(comm, "gone", {});
+  meet(comm, "gone", {});
+  std::filesystem::remove_all(comm.folder);
+}
+
 // One launch: the collectives of a group of calls.
 class Launched {
  public:
-  Launched(NcclComm comm, std::vector<Part> parts) : comm_(comm), parts_(std::move(parts)) {}
+  Launched(NcclComm comm, std::vector<Part> parts, bool is_captured)
+      : comm_(comm), parts_(std::move(parts)), in_graph_(is_captured ? comm->in_graphs : nullptr) {}
 
   // Returns false until all ranks have contributed.
   bool operator()() {
@@ -197,9 +208,27 @@ class Launched {
 
   NcclComm comm_;
   std::vector<Part> parts_;
+  std::shared_ptr<char> in_graph_;
   bool is_published_ = false;
   std::pair<NcclStatus, long> planned_{};
 };
+
+NcclStatus launch(OpenGroup& group) {
+  const std::lock_guard lock(laptime::test::card().mutex);
+  const bool is_captured = group.stream->capture != nullptr;
+  group.stream->enqueue_polled(Launched(group.comm, std::exchange(group.parts, {}), is_captured));
+  return kNcclSuccess;
+}
+
+// Like NCCL, waits until the graphs that have launches of the communicator are destroyed. Streams of a card run
+// meanwhile.
+void wait_for_graphs(const NcclCommObject& comm) {
+  while (comm.in_graphs.use_count() > 1) {
+    usleep(200);
+    const std::lock_guard lock(laptime::test::card().mutex);
+    laptime::test::run_streams_except(nullptr);
+  }
+}
 
 NcclStatus add(const Part& part, NcclComm comm, StreamHandle stream) {
   if (comm == nullptr || comm->is_aborted || part.from == nullptr || part.to == nullptr)
@@ -208,9 +237,7 @@ NcclStatus add(const Part& part, NcclComm comm, StreamHandle stream) {
   group.parts.push_back(part);
   group.comm = comm;
   group.stream = stream;
-  if (group.depth > 0) return kNcclSuccess;
-  stream->enqueue_polled(Launched(comm, std::exchange(group.parts, {})));
-  return kNcclSuccess;
+  return group.depth > 0 ? kNcclSuccess : launch(group);
 }
 
 }  // namespace
@@ -239,22 +266,25 @@ NcclStatus ncclCommInitRank(NcclComm* comm, int ranks, NcclUniqueId id, int rank
   *comm = new_comm({.folder = id.bytes, .rank = rank, .ranks = ranks});
   std::vector<std::string> cards = meet(**comm, "card", std::to_string(laptime::test::current_card()));
   std::ranges::sort(cards);
-  return std::ranges::adjacent_find(cards) == cards.end()
-             ? kNcclSuccess
-             : fail(kInvalidUsage, "Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 0");
+  if (std::ranges::adjacent_find(cards) == cards.end()) return kNcclSuccess;
+  leave(**comm);
+  return fail(kInvalidUsage, "Duplicate GPU detected : rank 0 and rank 1 both on CUDA device 0");
 }
 NcclStatus ncclCommDestroy(NcclComm comm) {
+  wait_for_graphs(*comm);
   meet(*comm, "end", {});
-  if (comm->rank == 0) {
-    meet(*comm, "gone", {});
-    std::filesystem::remove_all(comm->folder);
-  } else {
-    publish(*comm, "gone", {});
-  }
+  leave(*comm);
   return kNcclSuccess;
 }
 NcclStatus ncclCommAbort(NcclComm comm) {
-  if (comm != nullptr) comm->is_aborted = true;
+  if (comm == nullptr) return kNcclSuccess;
+  {
+    const std::lock_guard lock(laptime::test::card().mutex);
+    comm->is_aborted = true;
+  }
+  wait_for_graphs(*comm);
+  std::error_code still_used;  // by another rank
+  if (comm->rank == 0) std::filesystem::remove_all(comm->folder, still_used);
   return kNcclSuccess;
 }
 NcclStatus ncclCommGetAsyncError(NcclComm comm, NcclStatus* status) {
@@ -265,9 +295,7 @@ NcclStatus ncclGroupStart() { return ++open_group().depth, kNcclSuccess; }
 NcclStatus ncclGroupEnd() {
   OpenGroup& group = open_group();
   if (group.depth == 0) return kInvalidUsage;
-  if (--group.depth > 0 || group.parts.empty()) return kNcclSuccess;
-  group.stream->enqueue_polled(Launched(group.comm, std::exchange(group.parts, {})));
-  return kNcclSuccess;
+  return --group.depth > 0 || group.parts.empty() ? kNcclSuccess : launch(group);
 }
 NcclStatus ncclAllReduce(const void* from, void* to, size_t count, int type, int op, NcclComm comm,
                          StreamHandle stream) {

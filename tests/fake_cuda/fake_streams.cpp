@@ -3,6 +3,7 @@
 // missing event.
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <memory>
@@ -46,13 +47,27 @@ bool advance(cuda::StreamObject& stream) {
   return true;
 }
 
+void run_streams_except(const cuda::StreamObject* last) {
+  for (cuda::StreamObject* const stream : streams()) {
+    while (stream != last && !stream->work.empty() && advance(*stream)) {}
+  }
+}
+
+void run_card(std::unique_lock<std::mutex>& lock) {
+  const auto is_busy = [](const cuda::StreamObject* stream) {
+    return stream->card == current_card() && !stream->work.empty();
+  };
+  while (std::ranges::any_of(streams(), is_busy)) {
+    run_streams_except(nullptr);
+    lock.unlock();
+    usleep(50);
+    lock.lock();
+  }
+}
+
 // Like advance(), in the order of the environment.
 bool advance_all(cuda::StreamObject& stream) {
-  if (std::getenv("LAPTIME_FAKE_CUDA_EAGER") != nullptr) {
-    for (cuda::StreamObject* const other : streams()) {
-      while (other != &stream && !other->work.empty() && advance(*other)) {}
-    }
-  }
+  if (std::getenv("LAPTIME_FAKE_CUDA_EAGER") != nullptr) run_streams_except(&stream);
   return stream.work.empty() || advance(stream);
 }
 
@@ -86,7 +101,7 @@ extern "C" {
 
 Status cuStreamCreate(StreamHandle* stream, unsigned) {
   const std::lock_guard lock(card().mutex);
-  *stream = new StreamObject;
+  *stream = new StreamObject{.work = {}, .card = laptime::test::current_card()};
   streams().insert(*stream);
   return kSuccess;
 }
@@ -158,7 +173,7 @@ Status cuEventRecordWithFlags(EventHandle event, StreamHandle stream, unsigned f
     event->position = stream->capture->work.size();
     return kSuccess;
   }
-  event->last = std::make_shared<Happening>(stream);
+  event->last = std::make_shared<Happening>(Happening{.stream = stream});
   stream->enqueue([last = event->last] {
     last->happened = true;
     last->time = std::chrono::steady_clock::now();
@@ -188,7 +203,9 @@ Status cuStreamEndCapture(StreamHandle stream, GraphHandle* graph) {
   *graph = std::exchange(stream->capture, nullptr);
   open_graphs().erase(*graph);
   for (StreamObject* const joined : (*graph)->joined) joined->capture = nullptr;
-  return (*graph)->unjoined.empty() ? kSuccess : kUnjoined;
+  if ((*graph)->unjoined.empty()) return kSuccess;
+  delete std::exchange(*graph, nullptr);
+  return kUnjoined;
 }
 Status cuGraphInstantiateWithFlags(GraphExecHandle* exec, GraphHandle graph, unsigned long long) {
   return *exec = new GraphExecObject{graph->work}, kSuccess;

@@ -329,10 +329,10 @@ std::unique_ptr<Recording> CudaBackend::record(const std::function<void()>& enqu
   if (communication_ != nullptr) recording->communication = communication_->exchange({});
   GraphHandle graph = nullptr;
   const Status ended = driver_->cuStreamEndCapture(stream_->handle, &graph);
+  const Status made = ended == kSuccess ? driver_->cuGraphInstantiate(&recording->exec, graph, 0) : kSuccess;
+  if (graph != nullptr) driver_->cuGraphDestroy(graph);
   if (!failure_.empty()) throw Error(std::exchange(failure_, {}));
   driver_->check(ended, "cuStreamEndCapture");
-  const Status made = driver_->cuGraphInstantiate(&recording->exec, graph, 0);
-  driver_->cuGraphDestroy(graph);
   driver_->check(made, "cuGraphInstantiate");
   return recording;
 }

@@ -109,14 +109,17 @@ std::string Communicator::launch(Collective collective, std::span<const TensorVi
   return status == kNcclSuccess ? std::string() : nccl_->failure(status, "a collective");
 }
 
-std::string Communicator::failure() {
+const std::string& Communicator::failure() {
+  if (!failure_.empty()) return failure_;
   NcclStatus status = kNcclSuccess;
   const NcclStatus asked = nccl_->ncclCommGetAsyncError(comm_, &status);
   if (asked != kNcclSuccess) status = asked;
-  if (status == kNcclSuccess || status == kNcclInProgress) return {};
-  std::string failure = nccl_->failure(status, "communication with another rank");
-  nccl_->ncclCommAbort(std::exchange(comm_, nullptr));
-  return failure;
+  if (status == kNcclSuccess || status == kNcclInProgress) return failure_;
+  failure_ = nccl_->failure(status, "communication with another rank");
+  // In its own thread, because NCCL first stops its kernels, but then waits until the CUDA graphs that have them are
+  // destroyed, which the caller does when it knows of the error.
+  aborting_ = std::jthread([nccl = nccl_, comm = std::exchange(comm_, nullptr)] { nccl->ncclCommAbort(comm); });
+  return failure_;
 }
 
 }  // namespace laptime::cuda

@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <thread>
 
 #include "backend/cuda/driver.h"
 #include "backend/cuda/group_queue.h"
@@ -71,13 +72,15 @@ class Communicator {
   // Enqueues one launch (see GroupQueue). Returns the failure, or nothing.
   std::string launch(Collective collective, std::span<const TensorView> in, std::span<const TensorView> out,
                      StreamHandle stream) const;
-  // The error that NCCL has met since it was created, such as a lost connection; empty if none. After an error,
-  // collectives are aborted, so that their stream does not wait forever.
-  std::string failure();
+  // The first error that NCCL has met, such as a lost connection; empty if none. After an error, collectives are
+  // aborted, so that their stream does not wait forever.
+  const std::string& failure();
 
  private:
   std::shared_ptr<const Nccl> nccl_;
   NcclComm comm_ = nullptr;  // null after an abort
+  std::string failure_;
+  std::jthread aborting_;
 };
 
 }  // namespace laptime::cuda
