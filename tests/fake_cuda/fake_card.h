@@ -90,9 +90,8 @@ int& current_card();
 bool advance(cuda::StreamObject& stream);
 // Runs the work of the other streams as far as possible.
 void run_streams_except(const cuda::StreamObject* last);
-// Runs all work of the current card. Unlocks the mutex while it waits for other processes.
+// Run all work of the current card, or of a stream. They unlock the mutex while they wait for other ranks.
 void run_card(std::unique_lock<std::mutex>& lock);
-// Runs all work of a stream.
-cuda::Status run(cuda::StreamObject& stream);
+cuda::Status run(cuda::StreamObject& stream, std::unique_lock<std::mutex>& lock);
 
 }  // namespace laptime::test

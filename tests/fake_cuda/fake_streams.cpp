@@ -53,15 +53,19 @@ void run_streams_except(const cuda::StreamObject* last) {
   }
 }
 
+void pause(std::unique_lock<std::mutex>& lock) {
+  lock.unlock();
+  usleep(50);
+  lock.lock();
+}
+
 void run_card(std::unique_lock<std::mutex>& lock) {
   const auto is_busy = [](const cuda::StreamObject* stream) {
     return stream->card == current_card() && !stream->work.empty();
   };
   while (std::ranges::any_of(streams(), is_busy)) {
     run_streams_except(nullptr);
-    lock.unlock();
-    usleep(50);
-    lock.lock();
+    pause(lock);
   }
 }
 
@@ -71,9 +75,9 @@ bool advance_all(cuda::StreamObject& stream) {
   return stream.work.empty() || advance(stream);
 }
 
-cuda::Status run(cuda::StreamObject& stream) {
+cuda::Status run(cuda::StreamObject& stream, std::unique_lock<std::mutex>& lock) {
   while (!stream.work.empty()) {
-    if (!advance_all(stream)) usleep(50);
+    if (!advance_all(stream)) pause(lock);
   }
   return card().failed;
 }
@@ -106,26 +110,26 @@ Status cuStreamCreate(StreamHandle* stream, unsigned) {
   return kSuccess;
 }
 Status cuStreamDestroy_v2(StreamHandle stream) {
-  const std::lock_guard lock(card().mutex);
-  const Status status = run(*stream);
+  std::unique_lock lock(card().mutex);
+  const Status status = run(*stream, lock);
   streams().erase(stream);
   delete stream;
   return status;
 }
 Status cuStreamQuery(StreamHandle stream) {
-  const std::lock_guard lock(card().mutex);
+  std::unique_lock lock(card().mutex);
   if (stream->capture != nullptr) return kCaptureUnsupported;
   while (!stream->work.empty()) {
     if (advance_all(*stream)) continue;
-    usleep(50);
+    pause(lock);
     return kNotReady;
   }
   return card().failed;
 }
 Status cuStreamSynchronize(StreamHandle stream) {
-  const std::lock_guard lock(card().mutex);
+  std::unique_lock lock(card().mutex);
   if (stream->capture != nullptr) return kCaptureUnsupported;
-  return run(*stream);
+  return run(*stream, lock);
 }
 
 // A stream that waits for a stream which is being recorded is recorded too.
