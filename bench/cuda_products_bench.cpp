@@ -118,7 +118,7 @@ class Comparison {
     if (found.driver == nullptr) throw Error::format("bench_cuda_products: {}", found.missing);
     const cuda::CudaLibraries libraries = cuda::find_libraries();
     if (libraries.blas == nullptr) throw Error("bench_cuda_products: cuBLASLt is not installed");
-    const cuda::Card card = cuda::first_card(*found.driver);
+    const cuda::Card card = cuda::nth_card(*found.driver, 0);
     card_ = card.name;
     backend_ = std::make_unique<cuda::CudaBackend>(found.driver, libraries, card,
                                                    std::make_shared<KernelTable>(cuda_kernels()), cuda_image());

@@ -139,8 +139,8 @@ add_test(NAME peers COMMAND ${test_python} -m unittest -v test_comparison test_a
 set_tests_properties(peers PROPERTIES LABELS tools ENVIRONMENT PYTHONDONTWRITEBYTECODE=1)
 
 # Approximate seconds, so that ctest starts long tests first and does not wait for them at the end.
-set(LAPTIME_LONG_TESTS "ops 200" "e2e_launcher 100" "e2e_slurm 60" "e2e_python_module 60" "e2e_kill 55" "e2e_ranks 50"
-  "peers 45" "sweep 45" "measure 40" "e2e_profile 40" "e2e_python_types 40" "e2e_report_browser 40" "data 40" "e2e_cuda 35"
+set(LAPTIME_LONG_TESTS "ops 200" "e2e_launcher 100" "e2e_cuda_ranks 75" "e2e_slurm 60" "e2e_python_module 60" "e2e_kill 55"
+  "e2e_ranks 50" "peers 45" "sweep 45" "measure 40" "e2e_profile 40" "e2e_python_types 40" "e2e_report_browser 40" "data 40" "e2e_cuda 35"
   "e2e_tutorial 30" "e2e_resume 30" "e2e_compare 30" "verify 30" "e2e_measure 30" "e2e_model_folder 30" "explain 25"
   "passes 20" "record 20")
 foreach(row IN LISTS LAPTIME_LONG_TESTS)
@@ -152,11 +152,11 @@ foreach(row IN LISTS LAPTIME_LONG_TESTS)
   endif()
 endforeach()
 
-# Stand-ins for libcuda, libcublasLt, libcudnn, libcupti and libnvidia-ml, and a tool that receives NVTX ranges. Their card
+# Stand-ins for libcuda, libcublasLt, libcudnn, libnccl, libcupti and libnvidia-ml, and a tool that receives NVTX ranges. Their card
 # is this machine: kernels run on it as in the tests of ops. Programs use them if LD_LIBRARY_PATH or their run path has the folder.
 file(GLOB fake_cuda_sources CONFIGURE_DEPENDS tests/support/cuda/*.cpp)
-add_library(laptime_fake_cuda SHARED tests/fake_cuda/fake_cuda.cpp ${fake_cuda_sources} src/base/error.cpp
-  src/base/units.cpp)
+add_library(laptime_fake_cuda SHARED tests/fake_cuda/fake_cuda.cpp tests/fake_cuda/fake_streams.cpp ${fake_cuda_sources}
+  src/base/error.cpp src/base/units.cpp)
 target_link_libraries(laptime_fake_cuda PRIVATE fmt::fmt)
 set_target_properties(laptime_fake_cuda PROPERTIES OUTPUT_NAME cuda SOVERSION 1)
 add_library(laptime_fake_cublaslt SHARED tests/fake_cuda/fake_cublaslt.cpp)
@@ -165,12 +165,16 @@ set_target_properties(laptime_fake_cublaslt PROPERTIES OUTPUT_NAME cublasLt SOVE
 add_library(laptime_fake_cudnn SHARED tests/fake_cuda/fake_cudnn.cpp)
 target_link_libraries(laptime_fake_cudnn PRIVATE laptime_fake_cuda)
 set_target_properties(laptime_fake_cudnn PROPERTIES OUTPUT_NAME cudnn SOVERSION 9)
+add_library(laptime_fake_nccl SHARED tests/fake_cuda/fake_nccl.cpp)
+target_link_libraries(laptime_fake_nccl PRIVATE laptime_fake_cuda)
+set_target_properties(laptime_fake_nccl PROPERTIES OUTPUT_NAME nccl SOVERSION 2)
 add_library(laptime_fake_nvml SHARED tests/fake_cuda/fake_nvml.cpp)
 set_target_properties(laptime_fake_nvml PROPERTIES OUTPUT_NAME nvidia-ml SOVERSION 1)
 add_library(laptime_fake_cupti SHARED tests/fake_cuda/fake_cupti.cpp)
 target_link_libraries(laptime_fake_cupti PRIVATE laptime_fake_cuda)
 set_target_properties(laptime_fake_cupti PROPERTIES OUTPUT_NAME cupti SOVERSION 13)
-set(fake_libraries laptime_fake_cuda laptime_fake_cublaslt laptime_fake_cudnn laptime_fake_cupti laptime_fake_nvml)
+set(fake_libraries laptime_fake_cuda laptime_fake_cublaslt laptime_fake_cudnn laptime_fake_nccl laptime_fake_cupti
+  laptime_fake_nvml)
 if(LAPTIME_NVTX)
   add_library(laptime_fake_nvtx SHARED tests/fake_cuda/fake_nvtx.cpp)
   target_include_directories(laptime_fake_nvtx SYSTEM PRIVATE ${LAPTIME_NVTX})

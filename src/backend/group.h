@@ -1,4 +1,4 @@
-// Group: the interface through which communication kernels exchange messages with other ranks.
+// Group: the interface through which ranks, and their communication kernels on CPUs, exchange messages.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +36,7 @@ class Group {
   virtual int64_t sent_bytes() const = 0;
 };
 
-// The queue in which a device runs communication concurrently with its other kernels.
+// The queue in which a device runs kernels that exchange messages, concurrently with its other kernels.
 class GroupQueue : public Queue {
  public:
   explicit GroupQueue(Group& group) : group_(group) {}

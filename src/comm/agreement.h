@@ -12,6 +12,8 @@ namespace laptime {
 std::string broadcast(Group& group, const std::string& text);
 // Returns the texts of all ranks, in rank order, on every rank.
 std::vector<std::string> gather(Group& group, const std::string& text);
+// The number of ranks before this one that run on the same machine.
+int local_rank(Group& group);
 // Returns the decision of rank 0 when every rank has called it.
 bool decide(Group& group, bool own);
 

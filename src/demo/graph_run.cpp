@@ -25,7 +25,7 @@ GraphRun::GraphRun(const Graph& graph) {
   config.device = "cpu";
   config.threads = 1;
   const Device device = find_device(config);
-  backend_ = device.open();
+  backend_ = device.open(0);
   executor_ = std::make_unique<Executor>(make_plan(graph, chooser(*device.kernels, {})), *backend_);
 }
 

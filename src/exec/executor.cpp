@@ -68,6 +68,10 @@ size_t Executor::awaited_by(const PlanStep& step) const {
                                            [](const PlanStep& one) { return one.queue == kCommunicationQueue; }));
 }
 
+void Executor::await(size_t number) {
+  if (number < bound_.size() && bound_[number].awaited > 0) backend_.wait_for_communication(bound_[number].awaited);
+}
+
 void Executor::enqueue_step(size_t number) {
   BoundStep& step = bound_[number];
   if (pool_ != nullptr) {
@@ -82,7 +86,6 @@ void Executor::enqueue_step(size_t number) {
       step.launch.workspace = address(workspace);
   }
   if (!ranges_.empty()) move_to_ranges(&ranges_[number]);
-  if (step.awaited > 0) backend_.wait_for_communication(step.awaited);
   backend_.launch(step.launch);
   if (step.pause.count() > 0) backend_.pause(step.pause);
 }
@@ -124,6 +127,7 @@ void Executor::enqueue_steps(const After& after) {
     for (size_t step = 0; step < bound_.size(); ++step) {
       enqueue_step(step);
       if (!after(step)) return;
+      await(step + 1);
     }
     return;
   }
@@ -135,6 +139,7 @@ void Executor::enqueue_steps(const After& after) {
       case Action::Kind::kStep:
         enqueue_step(index);
         if (!after(index)) return;
+        await(index + 1);  // before buffers are freed that communication uses
         break;
       case Action::Kind::kFree:
         if (is_output_[index] || pooled_[index] == nullptr) break;

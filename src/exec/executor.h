@@ -87,6 +87,8 @@ class Executor {
   template <class After>
   void enqueue_steps(const After& after);
   void enqueue_step(size_t number);
+  // Lets later launches wait for the communication that the step needs.
+  void await(size_t number);
   // Returns the outputs of the last step to the pool.
   void free_outputs();
   // Runs a step from a recording, or enqueues it.

@@ -269,12 +269,12 @@ class PointRun {
     if (executor.is_recorded()) {
       device.usually_recorded = 1;
       device.recorded = trace.untraced;
-    } else {
+    } else if (hooks_.group == nullptr) {  // one rank alone might lack the memory to record a step
       for (const Timeline& step : executor.run_recorded(steps, write_inputs))
         device.recorded.push_back(step.total().count());
     }
-    for (int64_t i = 0; i < steps && device.missing.empty(); ++i) {
-      if (hooks_.interrupted && hooks_.interrupted()) break;
+    for (int64_t i = 0; i < steps; ++i) {
+      if (!agreed(device.missing.empty() && !(hooks_.interrupted && hooks_.interrupted()))) break;
       write_inputs();
       const Activities activities = backend_.watch([&] { executor.run(); });
       device.records = activities.records;

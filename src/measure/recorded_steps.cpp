@@ -256,7 +256,7 @@ PointResult recorded_result(const RecordedPoint& point, Record described, Record
     const std::vector<double> samples = per_sample(run.sampling, reported_time(work.phases, work.pass));
     const LimitsRequest request{.reached = model_flops(work.pass, static_cast<double>(work.model->forward_flops)) /
                                            median(samples)};
-    run.limits = measure_limits(*point.device->open(), point.device->product_factors, request, known.peaks,
+    run.limits = measure_limits(*point.device->open(0), point.device->product_factors, request, known.peaks,
                                 result.learned.peaks);
     for (MeasuredPeak& peak : result.learned.peaks) {
       peak.device = device_key(*point.device);

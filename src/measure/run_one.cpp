@@ -38,7 +38,7 @@ class Point {
   void run(const Device& device) {
     key_ = device_key(device);
     describe_device(device, record_);
-    const std::unique_ptr<Backend> backend = device.open();
+    const std::unique_ptr<Backend> backend = device.open(hooks_.group == nullptr ? 0 : local_rank(*hooks_.group));
     if (hooks_.group != nullptr) backend->join(*hooks_.group);
     const Prepared prepared = prepare_with_trial(device, *backend);
     const auto predicted = record_.prediction.time.find(time_key(config_.pass));

@@ -184,7 +184,14 @@ class Planner {
     for (size_t buffer = 0; buffer < uses_.size(); ++buffer) {
       std::vector<int> last;
       for (const auto& [queue, use] : uses_[buffer]) last.push_back(std::max(use.read, use.written));
-      if (!last.empty()) extend(static_cast<int>(buffer), order.last_concurrent(last));
+      if (last.empty()) continue;
+      auto end = static_cast<size_t>(order.last_concurrent(last));
+      // A pool frees in the order of computation, and only the next computation waits for communication.
+      while (uses_[buffer].contains(kCommunicationQueue) && end + 1 < plan_.steps.size() &&
+             plan_.steps[end + 1].queue == kCommunicationQueue) {
+        ++end;
+      }
+      extend(static_cast<int>(buffer), static_cast<int>(end));
     }
   }
 

@@ -17,6 +17,7 @@
 #include "backend/cuda/cuda_backend.h"
 #include "backend/cuda/dnn.h"
 #include "backend/cuda/driver.h"
+#include "backend/cuda/nccl.h"
 #include "backend/roofline/roofline_backend.h"
 #include "base/build_id.h"
 #include "base/cores.h"
@@ -64,11 +65,21 @@ int64_t threads_of_rank(const RunConfig& config) {
   return config.threads.value_or(std::max<int64_t>(1, threads_here().threads / config.ranks));
 }
 
-// Returns why this machine cannot run the ranks of the configuration; empty if it can. Throws Error without MPI.
-std::string ranks_refusal(const RunConfig& config) {
-  if (config.ranks == 1) return {};
+void require_mpi(const RunConfig& config) {
   if (const std::string missing = missing_mpi(); !missing.empty())
     throw Error::format("--ranks {}: {}", config.ranks, missing);
+}
+
+// Part of the device's identity: launches take longer while other ranks run, so their times are stored separately.
+std::string ranks_key(const RunConfig& config) {
+  return config.ranks > 1 ? fmt::format("/ranks:{}", config.ranks) : "";
+}
+
+// Returns why the cores of this machine do not suffice for the ranks of the configuration; empty if they do. Throws
+// Error without MPI.
+std::string ranks_refusal(const RunConfig& config) {
+  if (config.ranks == 1) return {};
+  require_mpi(config);
   const int64_t cores = threads_here().threads;
   const int64_t threads = threads_of_rank(config);
   if (config.oversubscribe || config.ranks * threads <= cores) return {};
@@ -85,9 +96,8 @@ Device find_cpu(const RunConfig& config) {
   if (!config.threads && threads_here().is_unusual) device.threads_reason = threads_here().reason;
   device.name = "cpu";
   device.rules = rules_of(config);
-  // Launches take longer while other ranks run, so their times are stored separately.
-  const std::string ranks = config.ranks > 1 ? fmt::format("/ranks:{}", config.ranks) : "";
-  device.identity = fmt::format("cpu/{}{}{}/kernels:{}", cpu::name_of(isa), key_of(device.rules), ranks, kernels_id());
+  device.identity =
+      fmt::format("cpu/{}{}{}/kernels:{}", cpu::name_of(isa), key_of(device.rules), ranks_key(config), kernels_id());
   device.requested_math = requested_math(config.dtype);
   device.product_factors = product_factors_of(config.dtype);
   device.isa = cpu::name_of(isa);
@@ -96,7 +106,7 @@ Device find_cpu(const RunConfig& config) {
   device.launch_loops = &cpu::loops_of_launch;
   device.kernels = kernels_of_this_cpu();
   const bool may_split = device.rules.float32_precision != Float32Precision::kIeee && !device.rules.reproducible;
-  device.open = [threads, may_split] {
+  device.open = [threads, may_split](int) {
     return std::make_unique<cpu::CpuBackend>(kernels_of_this_cpu(), threads, may_split);
   };
   return device;
@@ -117,9 +127,28 @@ const cuda::CardSearch& cuda_here() {
   return kSearch;
 }
 
+// Like ranks_refusal, for the GPUs of this machine. Throws Error without MPI or NCCL.
+std::string cuda_ranks_refusal(const RunConfig& config) {
+  if (config.ranks == 1) return {};
+  require_mpi(config);
+  if (cuda_here().nccl_version == 0)
+    throw Error::format(
+        "--ranks {} on --device cuda needs NCCL 2.13 or newer, and libnccl.so.2 cannot be loaded; install libnccl2 "
+        "(NVIDIA's Debian repository), or add its folder to LD_LIBRARY_PATH",
+        config.ranks);
+  if (config.reproducible)
+    return "several ranks on --device cuda need NCCL, whose sums are not reproducible: leave out --reproducible";
+  if (config.oversubscribe || config.ranks <= cuda_here().cards) return {};
+  return fmt::format(
+      "--ranks {} takes {} GPUs, and this process has {}: use fewer ranks, or --oversubscribe if the ranks run on "
+      "several machines",
+      config.ranks, config.ranks, cuda_here().cards);
+}
+
 std::string cuda_refusal(const RunConfig& config) {
   if (const std::string& missing = cuda_here().missing; !missing.empty())
     throw Error::format("--device cuda: {}; use --device cpu or roofline:NAME", missing);
+  if (std::string refusal = cuda_ranks_refusal(config); !refusal.empty()) return refusal;
   if (config.dtype == Precision::kTf32 && cuda_here().blas_version == 0)
     return "tf32 on --device cuda needs cuBLASLt, which is not installed: use --dtype float32 or bfloat16";
   if (config.dtype == Precision::kTf32 && config.reproducible)
@@ -136,7 +165,8 @@ std::vector<Kernel> cuda_kernels_here() {
     if (kernel.library == nullptr) return false;
     const std::string_view library = kernel.library;
     return (library == cuda::kBlasName && cuda_here().blas_version == 0) ||
-           (library == cuda::kDnnName && cuda_here().dnn_version == 0);
+           (library == cuda::kDnnName && cuda_here().dnn_version == 0) ||
+           (library == cuda::kNcclName && cuda_here().nccl_version == 0);
   });
   return kernels;
 }
@@ -147,7 +177,7 @@ std::string library_text(const char* name, int64_t version) {
                       : fmt::format("{} {}.{}", name, version / 10'000, version / 100 % 100);
 }
 
-DeviceCard card_of(const cuda::CardSearch& found) {
+DeviceCard card_of(const cuda::CardSearch& found, int64_t ranks) {
   DeviceCard card{
       .name = found.card->name,
       .compute_capability =
@@ -157,19 +187,22 @@ DeviceCard card_of(const cuda::CardSearch& found) {
       .libraries = {}};
   if (found.blas_version != 0) card.libraries.push_back(library_text(cuda::kBlasName, found.blas_version));
   if (found.dnn_version != 0) card.libraries.push_back(library_text(cuda::kDnnName, found.dnn_version));
+  if (ranks > 1) card.libraries.push_back(library_text(cuda::kNcclName, found.nccl_version));
   return card;
 }
 
 std::string cuda_text() {
   const cuda::CardSearch& found = cuda_here();
   if (!found.missing.empty()) return "not available: " + found.missing;
-  const DeviceCard card = card_of(found);
+  const DeviceCard card = card_of(found, 1);
+  const std::string others = found.cards == 1 ? "" : fmt::format(", the first of {} GPUs", found.cards);
   const std::string tested = std::ranges::find(kTestedCards, card.name) == std::end(kTestedCards)
                                  ? fmt::format("untested on this card, tested on {}", joined(kTestedCards, " and "))
                                  : fmt::format("tested on this kind of card, {}", kTested);
-  return fmt::format("{}, compute capability {}, {}, {}, {}; {}", card.name, card.compute_capability,
-                     format_bytes(card.memory_bytes), library_text(cuda::kBlasName, found.blas_version),
-                     library_text(cuda::kDnnName, found.dnn_version), tested);
+  return fmt::format("{}, compute capability {}, {}{}, {}, {}, {}; {}", card.name, card.compute_capability,
+                     format_bytes(card.memory_bytes), others, library_text(cuda::kBlasName, found.blas_version),
+                     library_text(cuda::kDnnName, found.dnn_version), library_text(cuda::kNcclName, found.nccl_version),
+                     tested);
 }
 
 DataSheet described_machine(const std::string& name) {
@@ -196,13 +229,13 @@ Device find_cuda(const RunConfig& config) {
   Device device;
   device.name = "cuda";
   device.rules = rules_of(config);
-  device.identity =
-      fmt::format("cuda/{}/{}/driver:{}/cublaslt:{}/cudnn:{}{}/kernels:{}", card.name, card.uuid, card.driver_version,
-                  cuda_here().blas_version, cuda_here().dnn_version, key_of(device.rules), cuda_kernels_id());
+  device.identity = fmt::format("cuda/{}/{}/driver:{}/cublaslt:{}/cudnn:{}{}{}/kernels:{}", card.name, card.uuid,
+                                card.driver_version, cuda_here().blas_version, cuda_here().dnn_version,
+                                key_of(device.rules), ranks_key(config), cuda_kernels_id());
   device.requested_math = requested_math(config.dtype);
   device.product_factors = product_factors_of(config.dtype);
   device.memory_bytes = card.memory_bytes;
-  device.card = card_of(cuda_here());
+  device.card = card_of(cuda_here(), config.ranks);
   device.kernels = kKernels;
   // In eager mode, a framework launches one op after another and allocates memory as it goes.
   const bool is_eager = config.mode == Mode::kEager;
@@ -214,10 +247,12 @@ Device find_cuda(const RunConfig& config) {
     device.datasheet_flops = product_peak(*sheet, config.dtype).stated;
     device.datasheet_bandwidth = sheet->bandwidth;
   }
-  device.open = [&card, options] {
+  device.open = [options](int number) {
     cuda::FoundDriver found = cuda::find_driver();
     if (found.driver == nullptr) throw Error("--device cuda: " + found.missing);
-    return std::make_unique<cuda::CudaBackend>(std::move(found.driver), cuda::find_libraries(), card, kKernels,
+    // Slurm may show each rank only its own GPU. NCCL rejects two ranks on one.
+    const cuda::Card own = cuda::nth_card(*found.driver, number % cuda::card_count(*found.driver));
+    return std::make_unique<cuda::CudaBackend>(std::move(found.driver), cuda::find_libraries(), own, kKernels,
                                                cuda_image(), options);
   };
   return device;
@@ -238,7 +273,7 @@ Device find_roofline(const RunConfig& config, const std::string& name, Program p
       std::make_shared<const LaunchTimes>(described, products.usable, program, config.mode, config.model.causal);
   device.rates = {products.usable, described.usable_bandwidth()};
   device.kernels = kKernels;
-  device.open = [described, times = *device.launch_times] {
+  device.open = [described, times = *device.launch_times](int) {
     return std::make_unique<roofline::RooflineBackend>(described, kKernels, times);
   };
   return device;
@@ -271,7 +306,6 @@ std::vector<DeviceSummary> list_devices() {
 
 std::string unsupported_reason(const RunConfig& config) {
   const std::string name = device_name(config);
-  if (name == "cuda" && config.ranks > 1) return "several ranks run only on --device cpu; leave out --ranks";
   if (name == "cuda") return cuda_refusal(config);
   if (is_roofline(name)) {
     described_machine(name);

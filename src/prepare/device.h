@@ -54,7 +54,9 @@ struct Device {
   std::shared_ptr<const LaunchTimes> launch_times;  // null for a device that computes
   std::optional<PredictedRates> rates{};            // rates of the described machine; none for a device that computes
   std::shared_ptr<const KernelTable> kernels;
-  std::function<std::unique_ptr<Backend>()> open;  // throws Error if this machine lacks the device
+  // Opens the device with this number among those of its kind on this machine; ranks of a machine that has several take
+  // one each, in their order. Throws Error if the machine lacks the device.
+  std::function<std::unique_ptr<Backend>(int number)> open;
 };
 
 // The device of a configuration. Throws Error for an unknown name, and with unsupported_reason if the device cannot run

@@ -108,7 +108,7 @@ class PrecisionRun {
     const PassObserver observer = [&](const std::string& pass, const Graph& after) {
       if (pass == "autocast" && mirrors_framework()) compare_dtypes(after);
     };
-    const std::unique_ptr<Backend> backend = device_.open();
+    const std::unique_ptr<Backend> backend = device_.open(0);
     MachineKnowledge known = kernels_.known ? kernels_.known(device_key(device_)) : MachineKnowledge{};
     PrepareOptions options{.outputs = {.logits = true, .gradients = true}, .observer = observer, .pins_may_miss = true};
     Prepared prepared = prepare(config_, device_, known, options);

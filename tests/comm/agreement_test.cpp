@@ -27,6 +27,10 @@ TEST(Agreement, GathersTextsInRankOrder) {
   });
 }
 
+TEST(Agreement, CountsRanksOfThisMachine) {
+  run_ranks(3, [](LocalGroup& group) { EXPECT_EQ(local_rank(group), group.rank()); });
+}
+
 TEST(Agreement, RankZeroDecides) {
   run_ranks(3, [](LocalGroup& group) {
     EXPECT_TRUE(decide(group, group.rank() == 0));

@@ -1,6 +1,6 @@
-// Replaces libcuda, with the functions that laptime calls, for one card that does not exist. Its memory is host memory,
-// and its kernels run on the host (support/cuda/host_grid.h). Work stays in its stream until the program waits for it,
-// as on a card, so a program that fails to wait reads old bytes.
+// Replaces libcuda, with the functions that laptime calls, for cards that do not exist. Their memory is host memory,
+// and their kernels run on the host (support/cuda/host_grid.h). Work stays in its stream until the program waits for
+// it, as on a card, so a program that fails to wait reads old bytes. All cards share one memory.
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,69 +8,54 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <deque>
 #include <exception>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "backend/cuda/driver.h"
+#include "fake_cuda/fake_card.h"
 #include "support/cuda/host_queue.h"
 
 namespace laptime::cuda {
 
-struct ContextObject {};
 struct ModuleObject {};
-struct FunctionObject {
-  const test::HostKernel* kernel = nullptr;
-};
-struct GraphObject {
-  std::vector<std::function<void()>> work;
-};
-struct GraphExecObject {
-  std::vector<std::function<void()>> work;
-};
-struct StreamObject {
-  std::deque<std::function<void()>> work;
-  GraphObject* capture = nullptr;  // the graph that records the work; null if the stream executes it
-
-  void enqueue(std::function<void()> item) {
-    if (capture != nullptr) {
-      capture->work.push_back(std::move(item));
-    } else {
-      work.push_back(std::move(item));
-    }
-  }
-};
 struct PoolObject {
   std::map<DeviceAddress, size_t> handed_out;  // address -> bytes
   size_t used = 0, most_used = 0;
   size_t reserved = 0;  // in whole granules; never returned, because the release threshold is unlimited
   uint64_t threshold = 0;
 };
-struct EventObject {
-  StreamObject* stream = nullptr;
-  bool happened = false;
-  std::chrono::steady_clock::time_point time{};
-};
 
 }  // namespace laptime::cuda
+
+namespace laptime::test {
+
+PlannedFailure::PlannedFailure() {
+  const char* const text = std::getenv("LAPTIME_FAKE_CUDA_FAIL");
+  if (text != nullptr) std::sscanf(text, "%d@%ld", &status, &launch);
+}
+
+FakeCard& card() {
+  static FakeCard the_card;
+  return the_card;
+}
+
+int& current_card() {
+  thread_local int the_number = 0;
+  return the_number;
+}
+
+}  // namespace laptime::test
 
 namespace {
 
 using namespace laptime;
 using namespace laptime::cuda;
+using namespace laptime::test;
 
-constexpr Status kInvalidValue = 1;
-constexpr Status kNotInitialized = 3;
-constexpr Status kNotFound = 500;
-constexpr Status kNotReady = 600;
 constexpr Status kIllegalAddress = 700;
-constexpr Status kLaunchFailed = 719;
-constexpr Status kCaptureUnsupported = 900;
 constexpr size_t kMemoryBytes = size_t{4} << 30;
 constexpr size_t kPoolGranule = size_t{2} << 20;
 
@@ -80,34 +65,10 @@ size_t taken_bytes() {
   return bytes == nullptr ? 0 : static_cast<size_t>(std::strtoull(bytes, nullptr, 10));
 }
 
-// LAPTIME_FAKE_CUDA_FAIL=STATUS@LAUNCH: the launch with this number, counted from 1 in each process, fails with this
-// status when it is executed.
-struct PlannedFailure {
-  Status status = kSuccess;
-  long launch = 0;
-
-  PlannedFailure() {
-    const char* const text = std::getenv("LAPTIME_FAKE_CUDA_FAIL");
-    if (text != nullptr) std::sscanf(text, "%d@%ld", &status, &launch);
-  }
-};
-
-// The state of the driver, one per process.
-struct FakeCard {
-  std::mutex mutex;
-  pid_t owner = 0;  // the process that called cuInit; no other process may use the driver
-  ContextObject context;
-  std::map<DeviceAddress, size_t> memory;  // address -> bytes
-  size_t held = 0;
-  std::map<std::string, FunctionObject> functions;
-  Status failed = kSuccess;  // as on a card, an error persists
-  PlannedFailure planned;
-  long launches = 0;
-};
-
-FakeCard& card() {
-  static FakeCard the_card;
-  return the_card;
+// LAPTIME_FAKE_CUDA_CARDS: the number of cards; 1 by default.
+int cards() {
+  const char* const count = std::getenv("LAPTIME_FAKE_CUDA_CARDS");
+  return count == nullptr ? 1 : std::min(std::atoi(count), FakeCard::kMostCards);
 }
 
 // A callback of fake_cupti.cpp for each piece of work, with its kind as CUPTI numbers it and its times in nanoseconds.
@@ -131,15 +92,6 @@ void run_watched(int kind, const Work& work) {
 
 // A process that was forked after cuInit cannot use the card.
 bool is_usable() { return card().owner == getpid(); }
-
-Status run(StreamObject& stream) {
-  while (!stream.work.empty()) {
-    const auto next = std::move(stream.work.front());
-    stream.work.pop_front();
-    if (card().failed == kSuccess) next();
-  }
-  return card().failed;
-}
 
 // The pool that handed out each address.
 std::map<DeviceAddress, PoolObject*>& pool_of() {
@@ -185,19 +137,20 @@ Status cuGetErrorString(Status status, const char** text) {
   return kSuccess;
 }
 Status cuDeviceGetCount(int* count) {
-  *count = 1;
+  *count = cards();
   return is_usable() ? kSuccess : kNotInitialized;
 }
 Status cuDeviceGet(DeviceNumber* device, int ordinal) {
   *device = ordinal;
-  return ordinal == 0 ? kSuccess : kInvalidValue;
+  return ordinal < cards() ? kSuccess : kInvalidValue;
 }
 Status cuDeviceGetName(char* name, int size, DeviceNumber) {
   std::snprintf(name, static_cast<size_t>(size), "fake card");
   return kSuccess;
 }
-Status cuDeviceGetUuid_v2(DeviceUuid* uuid, DeviceNumber) {
+Status cuDeviceGetUuid_v2(DeviceUuid* uuid, DeviceNumber device) {
   std::memset(uuid, 0xFA, sizeof(*uuid));
+  uuid->bytes[15] = static_cast<unsigned char>(0xFA + device);
   return kSuccess;
 }
 Status cuDeviceGetAttribute(int* value, int attribute, DeviceNumber) {
@@ -205,12 +158,16 @@ Status cuDeviceGetAttribute(int* value, int attribute, DeviceNumber) {
   return kSuccess;
 }
 Status cuDeviceTotalMem_v2(size_t* bytes, DeviceNumber) { return *bytes = kMemoryBytes, kSuccess; }
-Status cuDevicePrimaryCtxRetain(ContextHandle* context, DeviceNumber) {
-  *context = &card().context;
+Status cuDevicePrimaryCtxRetain(ContextHandle* context, DeviceNumber device) {
+  if (device < 0 || device >= cards()) return kInvalidValue;
+  *context = &card().contexts.at(static_cast<size_t>(device));
   return is_usable() ? kSuccess : kNotInitialized;
 }
 Status cuDevicePrimaryCtxRelease_v2(DeviceNumber) { return kSuccess; }
-Status cuCtxSetCurrent(ContextHandle context) { return context == &card().context ? kSuccess : kInvalidValue; }
+Status cuCtxSetCurrent(ContextHandle context) {
+  current_card() = static_cast<int>(context - card().contexts.data());
+  return current_card() >= 0 && current_card() < cards() ? kSuccess : kInvalidValue;
+}
 
 Status cuMemAlloc_v2(DeviceAddress* address, size_t bytes) {
   const std::lock_guard lock(card().mutex);
@@ -224,8 +181,10 @@ Status cuMemAlloc_v2(DeviceAddress* address, size_t bytes) {
   card().held += bytes;
   return kSuccess;
 }
+// Waits for the card, whose work may use the memory.
 Status cuMemFree_v2(DeviceAddress address) {
-  const std::lock_guard lock(card().mutex);
+  std::unique_lock lock(card().mutex);
+  run_card(lock);
   if (card().failed != kSuccess) return card().failed;
   const auto found = card().memory.find(address);
   if (found == card().memory.end()) return kInvalidValue;
@@ -242,7 +201,7 @@ Status cuMemGetInfo_v2(size_t* free, size_t* total) {
   return kSuccess;
 }
 Status cuMemPoolCreate(PoolHandle* pool, const PoolProperties* properties) {
-  if (properties->allocation_type != 1 || properties->location_type != 1 || properties->device != 0)
+  if (properties->allocation_type != 1 || properties->location_type != 1 || properties->device != current_card())
     return kInvalidValue;
   return *pool = new PoolObject, kSuccess;
 }
@@ -346,51 +305,6 @@ Status cuMemcpyDtoDAsync_v2(DeviceAddress to, DeviceAddress from, size_t bytes, 
   return kSuccess;
 }
 
-Status cuStreamCreate(StreamHandle* stream, unsigned) { return *stream = new StreamObject, kSuccess; }
-Status cuStreamDestroy_v2(StreamHandle stream) {
-  const std::lock_guard lock(card().mutex);
-  const Status status = run(*stream);
-  delete stream;
-  return status;
-}
-Status cuStreamSynchronize(StreamHandle stream) {
-  const std::lock_guard lock(card().mutex);
-  if (stream->capture != nullptr) return kCaptureUnsupported;
-  return run(*stream);
-}
-
-Status cuEventCreate(EventHandle* event, unsigned) { return *event = new EventObject, kSuccess; }
-Status cuEventDestroy_v2(EventHandle event) {
-  const std::lock_guard lock(card().mutex);
-  if (event->stream != nullptr) run(*event->stream);
-  delete event;
-  return kSuccess;
-}
-Status cuEventRecordWithFlags(EventHandle event, StreamHandle stream, unsigned flags) {
-  const std::lock_guard lock(card().mutex);
-  if (card().failed != kSuccess) return card().failed;
-  // An event in a graph has a time only if it is external (CU_EVENT_RECORD_EXTERNAL).
-  if ((stream->capture != nullptr) != (flags == 1)) return kCaptureUnsupported;
-  event->happened = false;
-  event->stream = stream;
-  stream->enqueue([event] {
-    event->happened = true;
-    event->time = std::chrono::steady_clock::now();
-  });
-  return kSuccess;
-}
-Status cuEventRecord(EventHandle event, StreamHandle stream) { return cuEventRecordWithFlags(event, stream, 0); }
-Status cuEventSynchronize(EventHandle event) {
-  const std::lock_guard lock(card().mutex);
-  return event->stream == nullptr ? kSuccess : run(*event->stream);
-}
-Status cuEventElapsedTime(float* milliseconds, EventHandle begin, EventHandle end) {
-  const std::lock_guard lock(card().mutex);
-  if (!begin->happened || !end->happened) return kNotReady;
-  *milliseconds = std::chrono::duration<float, std::milli>(end->time - begin->time).count();
-  return kSuccess;
-}
-
 // The image is not read, because the kernels are compiled into this library.
 Status cuModuleLoadData(ModuleHandle* module, const void* image) {
   if (image == nullptr) return kInvalidValue;
@@ -442,37 +356,6 @@ Status cuLaunchHostFunc(StreamHandle stream, void (*function)(void*), void* data
   const std::lock_guard lock(card().mutex);
   if (card().failed != kSuccess) return card().failed;
   stream->enqueue([=] { function(data); });
-  return kSuccess;
-}
-
-Status cuStreamBeginCapture_v2(StreamHandle stream, int) {
-  const std::lock_guard lock(card().mutex);
-  if (stream->capture != nullptr) return kInvalidValue;
-  stream->capture = new GraphObject;
-  return kSuccess;
-}
-Status cuStreamEndCapture(StreamHandle stream, GraphHandle* graph) {
-  const std::lock_guard lock(card().mutex);
-  if (stream->capture == nullptr) return kInvalidValue;
-  *graph = std::exchange(stream->capture, nullptr);
-  return kSuccess;
-}
-Status cuGraphInstantiateWithFlags(GraphExecHandle* exec, GraphHandle graph, unsigned long long) {
-  return *exec = new GraphExecObject{graph->work}, kSuccess;
-}
-Status cuGraphLaunch(GraphExecHandle exec, StreamHandle stream) {
-  const std::lock_guard lock(card().mutex);
-  if (card().failed != kSuccess) return card().failed;
-  for (const auto& item : exec->work) stream->enqueue(item);
-  return kSuccess;
-}
-Status cuGraphDestroy(GraphHandle graph) {
-  delete graph;
-  return kSuccess;
-}
-Status cuGraphExecDestroy(GraphExecHandle exec) {
-  const std::lock_guard lock(card().mutex);
-  delete exec;
   return kSuccess;
 }
 

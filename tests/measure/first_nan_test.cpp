@@ -90,7 +90,7 @@ TEST(FirstNan, IsEmptyForAHealthyRun) {
         const RunConfig config =
             test::point_of(kTwoLayers, {{"edition", edition}, {"mode", mode}, {"dtype", dtype}}).config;
         const Device device = find_device(config);
-        const std::unique_ptr<Backend> backend = device.open();
+        const std::unique_ptr<Backend> backend = device.open(0);
         const auto site = find_first_nan(prepare(config, device, {}), *backend, StartingWeights(config), 2, {});
         EXPECT_FALSE(site.has_value()) << edition << " " << mode << " " << dtype << ": " << site->op << " in "
                                        << site->scope;
@@ -102,7 +102,7 @@ TEST(FirstNan, IsEmptyForAHealthyRun) {
 TEST(FirstNan, StopsOnRequest) {
   const RunConfig config = test::point_of(kTwoLayers).config;
   const Device device = find_device(config);
-  const std::unique_ptr<Backend> backend = device.open();
+  const std::unique_ptr<Backend> backend = device.open(0);
   int asked = 0;
   const auto stop = [&] { return ++asked > 2; };
   EXPECT_FALSE(find_first_nan(prepare(config, device, {}), *backend, StartingWeights(config), 1000, stop).has_value());

@@ -90,5 +90,26 @@ TEST(Plan, BuffersStayAliveWhileAnotherQueueReadsThem) {
   }
 }
 
+// A pool frees in the order of computation, which knows that communication is done only where it waits.
+TEST(Plan, BuffersOfCommunicationAreFreedBeforeAComputationThatWaits) {
+  Builder build;
+  const ValueId x = build.source("x", test::floats({1024}), Role::kInput);
+  const ValueId a = exp(build, x);
+  const ValueId sent = build.emit_one(kSend, {}, {a});
+  const ValueId sent_later = build.emit_one(kSend, {}, {exp(build, x)});
+  build.output("sum", add(build, sent, sent_later));
+  const Plan plan = make_plan(build.finish(), kernel_of_any_device);
+  ASSERT_EQ(plan.steps.size(), 5U);
+  ASSERT_EQ(plan.steps[3].queue, kCommunicationQueue);
+  ASSERT_EQ(plan.steps[4].waits, (std::vector<int>{1, 3}));
+  const int read = plan.steps[1].in[0].buffer;
+  int steps_before = 0;
+  for (const Action& action : plan.actions) {
+    if (action.kind == Action::Kind::kFree && action.index == read) break;
+    steps_before += action.kind == Action::Kind::kStep ? 1 : 0;
+  }
+  EXPECT_EQ(steps_before, 4);
+}
+
 }  // namespace
 }  // namespace laptime

@@ -201,7 +201,7 @@ Device find_greedy_device(const RunConfig& config) {
     kernels.insert(kernels.end() - 1, greedy);
   }
   device.kernels = std::make_shared<const KernelTable>(std::move(kernels));
-  device.open = [kernels = device.kernels]() -> std::unique_ptr<Backend> {
+  device.open = [kernels = device.kernels](int) -> std::unique_ptr<Backend> {
     return std::make_unique<cpu::CpuBackend>(kernels, 1);
   };
   return device;

@@ -80,7 +80,7 @@ void GuardedBackend::read(std::byte* host, const std::byte* device, int64_t byte
 Device find_guarded_device(const RunConfig& config) {
   Device device = find_device(config);
   device.name = device.identity = "guarded";
-  device.open = [kernels = device.kernels, threads = device.threads.value()] {
+  device.open = [kernels = device.kernels, threads = device.threads.value()](int) {
     return std::make_unique<GuardedBackend>(kernels, threads);
   };
   return device;

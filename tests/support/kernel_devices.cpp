@@ -89,7 +89,7 @@ const KernelDevice kOnCard{.name_of = [](int) { return "another launch"; },
                              static const auto kCard = [] {
                                const cuda::FoundDriver found = cuda::find_driver();
                                if (found.driver == nullptr) throw Error(found.missing);
-                               const cuda::Card card = cuda::first_card(*found.driver);
+                               const cuda::Card card = cuda::nth_card(*found.driver, 0);
                                fmt::print("kernels run on {}\n", card.name);  // tools/gpu_check reads this line
                                return std::make_unique<cuda::CudaBackend>(found.driver, libraries_of_card(), card,
                                                                           std::make_shared<KernelTable>(cuda_kernels()),

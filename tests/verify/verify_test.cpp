@@ -193,7 +193,7 @@ FindDevice reordered(size_t number, bool references) {
     }
     auto table = std::make_shared<const KernelTable>(std::move(kernels));
     device.kernels = table;
-    device.open = [table, threads = device.threads.value()] {
+    device.open = [table, threads = device.threads.value()](int) {
       return std::make_unique<cpu::CpuBackend>(table, threads);
     };
     return device;
@@ -233,7 +233,7 @@ Device device_with_scaled_gradient(const RunConfig& config) {
     }
   }
   device.kernels = std::make_shared<const KernelTable>(std::move(kernels));
-  device.open = [table = device.kernels, threads = device.threads.value()] {
+  device.open = [table = device.kernels, threads = device.threads.value()](int) {
     return std::make_unique<cpu::CpuBackend>(table, threads);
   };
   return device;

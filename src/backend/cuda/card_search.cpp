@@ -17,6 +17,7 @@
 
 #include "backend/cuda/blas.h"
 #include "backend/cuda/dnn.h"
+#include "backend/cuda/nccl.h"
 #include "base/error.h"
 
 namespace laptime::cuda {
@@ -29,11 +30,15 @@ CardSearch ask_driver() {
   const FoundDriver found = find_driver();
   if (found.driver == nullptr) return {std::nullopt, found.missing};
   try {
-    const Card card = first_card(*found.driver);
+    const Card card = nth_card(*found.driver, 0);
     const std::shared_ptr<const Blas> blas = find_blas();
     const std::shared_ptr<const Dnn> dnn = card.compute_capability < kOldestDnnCard ? nullptr : find_dnn();
-    return {card, "", blas == nullptr ? 0 : static_cast<int64_t>(blas->cublasLtGetVersion()),
-            dnn == nullptr ? 0 : static_cast<int64_t>(dnn->cudnnGetVersion())};
+    return {card,
+            "",
+            blas == nullptr ? 0 : static_cast<int64_t>(blas->cublasLtGetVersion()),
+            dnn == nullptr ? 0 : static_cast<int64_t>(dnn->cudnnGetVersion()),
+            nccl_version(find_nccl().get()),
+            card_count(*found.driver)};
   } catch (const Error& error) {
     return {std::nullopt, error.what()};
   }
@@ -46,7 +51,8 @@ std::string text_of(const CardSearch& search) {
   for (const std::string& field :
        {search.missing, card.name, card.uuid, fmt::to_string(card.number), fmt::to_string(card.compute_capability),
         fmt::to_string(card.driver_version), fmt::to_string(card.memory_bytes), fmt::to_string(search.blas_version),
-        fmt::to_string(card.has_pools ? 1 : 0), fmt::to_string(card.cache_bytes), fmt::to_string(search.dnn_version)}) {
+        fmt::to_string(card.has_pools ? 1 : 0), fmt::to_string(card.cache_bytes), fmt::to_string(search.dnn_version),
+        fmt::to_string(search.nccl_version), fmt::to_string(search.cards)}) {
     text += field;
     text += kSeparator;
   }
@@ -54,7 +60,7 @@ std::string text_of(const CardSearch& search) {
 }
 
 CardSearch search_of(std::string_view text) {
-  std::array<std::string, 11> fields;
+  std::array<std::string, 13> fields;
   for (std::string& field : fields) {
     const size_t end = text.find(kSeparator);
     if (end == std::string_view::npos) return {std::nullopt, "the process that looks for a GPU gave no whole answer"};
@@ -71,7 +77,7 @@ CardSearch search_of(std::string_view text) {
   card.memory_bytes = std::stoll(fields[6]);
   card.has_pools = fields[8] == "1";
   card.cache_bytes = std::stoll(fields[9]);
-  return {card, "", std::stoll(fields[7]), std::stoll(fields[10])};
+  return {card, "", std::stoll(fields[7]), std::stoll(fields[10]), std::stoll(fields[11]), std::stoll(fields[12])};
 }
 
 [[noreturn]] void answer(int pipe_end, pid_t parent) {

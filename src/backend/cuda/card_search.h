@@ -16,6 +16,8 @@ struct CardSearch {
   int64_t blas_version = 0;  // version of cuBLASLt, 130002 for 13.0.2; 0 if it is not installed
   int64_t dnn_version =
       0;  // version of cuDNN, 91900 for 9.19.0; 0 if it is not installed or too old for us or for the card
+  int64_t nccl_version = 0;  // version of NCCL, 22703 for 2.27.3; 0 if it is not installed or too old for us
+  int64_t cards = 0;         // that the driver reports
 };
 
 // Queries the driver in a short-lived process. A process that has initialised the driver cannot use it in processes

@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "backend/cuda/communication.h"
 #include "base/error.h"
 
 namespace laptime::cuda {
@@ -110,12 +111,14 @@ class CudaBackend::Graph : public Recording {
     if (exec != nullptr) owner_.driver_->cuGraphExecDestroy(exec);
   }
   void run() override {
-    for (const size_t mark : marks) owner_.marks_[mark].pending = true;
+    owner_.pending_.insert(owner_.pending_.end(), marks.begin(), marks.end());
+    if (owner_.communication_ != nullptr) owner_.communication_->exchange(communication);
     owner_.note_failure(owner_.driver_->cuGraphLaunch(exec, owner_.stream_->handle), "cuGraphLaunch");
   }
 
   GraphExecHandle exec = nullptr;
-  std::vector<size_t> marks;
+  std::vector<Mark*> marks;
+  Communication::Enqueued communication;
 
  private:
   CudaBackend& owner_;
@@ -126,7 +129,7 @@ CudaLibraries find_libraries() { return {find_blas(), find_dnn()}; }
 CudaBackend::Stream::Stream(CudaBackend& owner, CudaLibraries libraries, std::span<const std::byte> image)
     : owner_(owner), dnn_(std::move(libraries.dnn)) {
   const Driver& driver = *owner.driver_;
-  driver.check(driver.cuStreamCreate(&handle, kNonBlockingStream), "cuStreamCreate");
+  handle = owner.new_stream();
   driver.check(driver.cuModuleLoadData(&module_, image.data()), "loading the kernels (cuModuleLoadData)");
   if (libraries.blas == nullptr) return;
   workspace_ = owner.allocate_bytes(BlasProducts::kWorkspaceBytes);
@@ -194,21 +197,49 @@ CudaBackend::CudaBackend(std::shared_ptr<const Driver> driver, CudaLibraries lib
 }
 
 CudaBackend::~CudaBackend() {
-  for (const Mark& mark : marks_) {
-    if (mark.event != nullptr) driver_->cuEventDestroy(mark.event);
-  }
-  driver_->cuEventDestroy(origin_);
-  driver_->cuEventDestroy(next_origin_);
+  communication_.reset();
+  for (const Mark& mark : marks_) destroy(mark.event);
+  destroy(origin_);
+  destroy(next_origin_);
   stream_.reset();
   // The primary context is not released: memory may outlive the backend.
 }
 
 void CudaBackend::make_current() const { driver_->check(driver_->cuCtxSetCurrent(context_), "cuCtxSetCurrent"); }
 
+StreamHandle CudaBackend::new_stream() const {
+  StreamHandle stream = nullptr;
+  driver_->check(driver_->cuStreamCreate(&stream, kNonBlockingStream), "cuStreamCreate");
+  return stream;
+}
+
 EventHandle CudaBackend::new_event() const {
   EventHandle event = nullptr;
   driver_->check(driver_->cuEventCreate(&event, 0), "cuEventCreate");
   return event;
+}
+
+void CudaBackend::destroy(EventHandle event) const {
+  if (event != nullptr) driver_->cuEventDestroy(event);
+}
+
+void CudaBackend::record(EventHandle event, StreamHandle stream) {
+  note_failure(driver_->cuEventRecord(event, stream), "cuEventRecord");
+}
+
+void CudaBackend::wait_for(EventHandle event, StreamHandle stream) {
+  note_failure(driver_->cuStreamWaitEvent(stream, event, 0), "cuStreamWaitEvent");
+}
+
+void CudaBackend::record(Mark& mark, StreamHandle stream) {
+  if (mark.event == nullptr) mark.event = new_event();
+  if (recording_ != nullptr) {
+    recording_->marks.push_back(&mark);
+    note_failure(driver_->cuEventRecordWithFlags(mark.event, stream, kExternalEvent), "cuEventRecordWithFlags");
+  } else {
+    pending_.push_back(&mark);
+    record(mark.event, stream);
+  }
 }
 
 void CudaBackend::note_failure(Status status, const char* what) {
@@ -255,8 +286,24 @@ void CudaBackend::prepare(const Kernel& kernel, const Signature& signature) {
 }
 
 void CudaBackend::launch(const Launch& launch) {
+  if (launch.communicates) {
+    LAPTIME_CHECK(communication_ != nullptr, "{} without a group", launch.kernel->op->name);
+    return communication_->start(launch);
+  }
   const Kernel& kernel = *launch.kernel;
   kernel.launch({*kernel.op, *launch.attributes, launch.in, launch.out, launch.workspace, *stream_});
+}
+
+void CudaBackend::join(Group& group) {
+  std::shared_ptr<const Nccl> nccl = find_nccl();
+  if (nccl == nullptr) throw Error("cuda: NCCL is not installed");
+  communication_ = std::make_unique<Communication>(*this, std::move(nccl), group);
+}
+
+void CudaBackend::wait_for_communication(size_t count) { communication_->wait(count); }
+
+CommunicationTimes CudaBackend::communication_times() const {
+  return communication_ == nullptr ? CommunicationTimes() : communication_->times();
 }
 
 // A host callback in the stream; later stream work waits for it.
@@ -270,16 +317,7 @@ void CudaBackend::pause(Seconds time) {
 
 void CudaBackend::mark(size_t index) {
   if (index >= marks_.size()) marks_.resize(index + 1);
-  Mark& mark = marks_[index];
-  if (mark.event == nullptr) mark.event = new_event();
-  if (recording_ != nullptr) {
-    recording_->marks.push_back(index);
-    note_failure(driver_->cuEventRecordWithFlags(mark.event, stream_->handle, kExternalEvent),
-                 "cuEventRecordWithFlags");
-  } else {
-    mark.pending = true;
-    note_failure(driver_->cuEventRecord(mark.event, stream_->handle), "cuEventRecord");
-  }
+  record(marks_[index], stream_->handle);
 }
 
 std::unique_ptr<Recording> CudaBackend::record(const std::function<void()>& enqueue) {
@@ -288,12 +326,13 @@ std::unique_ptr<Recording> CudaBackend::record(const std::function<void()>& enqu
   recording_ = recording.get();
   enqueue();
   recording_ = nullptr;
+  if (communication_ != nullptr) recording->communication = communication_->exchange({});
   GraphHandle graph = nullptr;
   const Status ended = driver_->cuStreamEndCapture(stream_->handle, &graph);
+  const Status made = ended == kSuccess ? driver_->cuGraphInstantiate(&recording->exec, graph, 0) : kSuccess;
+  if (graph != nullptr) driver_->cuGraphDestroy(graph);
   if (!failure_.empty()) throw Error(std::exchange(failure_, {}));
   driver_->check(ended, "cuStreamEndCapture");
-  const Status made = driver_->cuGraphInstantiate(&recording->exec, graph, 0);
-  driver_->cuGraphDestroy(graph);
   driver_->check(made, "cuGraphInstantiate");
   return recording;
 }
@@ -305,13 +344,15 @@ Seconds CudaBackend::since_origin(EventHandle event) const {
 }
 
 void CudaBackend::synchronize() {
-  driver_->check(driver_->cuStreamSynchronize(stream_->handle), "waiting for the kernels");
-  if (!failure_.empty()) throw Error(std::exchange(failure_, {}));
-  for (Mark& mark : marks_) {
-    if (!mark.pending) continue;
-    mark.time = origin_time_ + since_origin(mark.event);
-    mark.pending = false;
+  if (communication_ == nullptr) {
+    driver_->check(driver_->cuStreamSynchronize(stream_->handle), "waiting for the kernels");
+  } else {
+    communication_->synchronize();
   }
+  if (!failure_.empty()) throw Error(std::exchange(failure_, {}));
+  for (Mark* const mark : pending_) mark->time = origin_time_ + since_origin(mark->event);
+  pending_.clear();
+  if (communication_ != nullptr) communication_->take_times();
 }
 
 Seconds CudaBackend::now() {

@@ -1,6 +1,7 @@
 // CudaBackend: runs plans on an NVIDIA GPU.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -51,6 +52,9 @@ class CudaBackend : public Backend {
   void reset_peak_held_bytes() override { held_->peak = held_->now; }
   void prepare(const Kernel& kernel, const Signature& signature) override;
   void launch(const Launch& launch) override;
+  void join(Group& group) override;  // throws Error without NCCL, or if it cannot connect the ranks
+  void wait_for_communication(size_t count) override;
+  CommunicationTimes communication_times() const override;
   void pause(Seconds time) override;
   void mark(size_t index) override;
   bool records_steps() const override { return options_.records_steps; }
@@ -96,7 +100,6 @@ class CudaBackend : public Backend {
   };
   struct Mark {
     EventHandle event = nullptr;
-    bool pending = false;  // recorded since the last synchronize()
     Seconds time{};
   };
   struct Held {  // bytes; shared with DeviceMemory objects, which may outlive the backend
@@ -107,11 +110,17 @@ class CudaBackend : public Backend {
   class Memory;
   class Pool;
   class Graph;
+  class Communication;
 
   void make_current() const;
   DeviceAddress allocate_bytes(size_t bytes) const;                            // throws OutOfMemory
   void check_allocation(Status status, size_t bytes, const char* what) const;  // throws OutOfMemory, Error
+  StreamHandle new_stream() const;
   EventHandle new_event() const;
+  void destroy(EventHandle event) const;
+  void record(EventHandle event, StreamHandle stream);  // for wait_for()
+  void wait_for(EventHandle event, StreamHandle stream);
+  void record(Mark& mark, StreamHandle stream);  // synchronize() sets its time
   Seconds since_origin(EventHandle event) const;
   // The highest FLOP/s of square products by cuBLASLt, and the highest bytes/s (read plus written) of a copy.
   double measure_products(DType factors);
@@ -130,8 +139,10 @@ class CudaBackend : public Backend {
   std::unique_ptr<CardSensors> sensors_;  // null if NVML is missing
   CudaOptions options_;
   bool names_ranges_ = nvtx_is_heard();
-  Graph* recording_ = nullptr;  // the graph that the stream records into; null if the stream executes
-  std::vector<Mark> marks_;
+  Graph* recording_ = nullptr;                    // the graph that the stream records into; null if the stream executes
+  std::unique_ptr<Communication> communication_;  // null before join()
+  std::deque<Mark> marks_;                        // each has a fixed address
+  std::vector<Mark*> pending_;                    // the marks recorded since the last synchronize()
   // Times of events are float32 milliseconds since the origin event. The origin is moved forward to keep them precise;
   // it is at `origin_time_` on the device's clock.
   EventHandle origin_ = nullptr, next_origin_ = nullptr;

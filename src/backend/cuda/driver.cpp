@@ -66,11 +66,12 @@ void find_functions(Library& library, Driver& driver) {
   library.find(driver.cuStreamCreate, "cuStreamCreate");
   library.find(driver.cuStreamDestroy, "cuStreamDestroy_v2");
   library.find(driver.cuStreamSynchronize, "cuStreamSynchronize");
+  library.find(driver.cuStreamQuery, "cuStreamQuery");
+  library.find(driver.cuStreamWaitEvent, "cuStreamWaitEvent");
   library.find(driver.cuEventCreate, "cuEventCreate");
   library.find(driver.cuEventDestroy, "cuEventDestroy_v2");
   library.find(driver.cuEventRecord, "cuEventRecord");
   library.find(driver.cuEventRecordWithFlags, "cuEventRecordWithFlags");
-  library.find(driver.cuEventSynchronize, "cuEventSynchronize");
   library.find(driver.cuEventElapsedTime, "cuEventElapsedTime");
   library.find(driver.cuModuleLoadData, "cuModuleLoadData");
   library.find(driver.cuModuleUnload, "cuModuleUnload");
@@ -106,14 +107,18 @@ FoundDriver find_driver() {
     return {nullptr, fmt::format("the NVIDIA driver is too old: {} has no {}", kLibrary, library.missing())};
   if (const Status status = driver->cuInit(0); status != kSuccess)
     return {nullptr, fmt::format("the NVIDIA driver finds no usable GPU: {}", text_of(*driver, status))};
-  int count = 0;
-  if (driver->cuDeviceGetCount(&count) != kSuccess || count == 0) return {nullptr, "the NVIDIA driver shows no GPU"};
+  if (card_count(*driver) == 0) return {nullptr, "the NVIDIA driver shows no GPU"};
   return {driver, ""};
 }
 
-Card first_card(const Driver& driver) {
+int card_count(const Driver& driver) {
+  int count = 0;
+  return driver.cuDeviceGetCount(&count) == kSuccess ? count : 0;
+}
+
+Card nth_card(const Driver& driver, int number) {
   Card card;
-  driver.check(driver.cuDeviceGet(&card.number, 0), "cuDeviceGet");
+  driver.check(driver.cuDeviceGet(&card.number, number), "cuDeviceGet");
   std::array<char, 256> name{};
   driver.check(driver.cuDeviceGetName(name.data(), static_cast<int>(name.size()) - 1, card.number), "cuDeviceGetName");
   card.name = name.data();

@@ -40,6 +40,7 @@ inline constexpr int kPoolReleaseThreshold = 4, kPoolReservedHigh = 6, kPoolUsed
 
 inline constexpr Status kSuccess = 0;
 inline constexpr Status kOutOfMemory = 2;
+inline constexpr Status kNotReady = 600;
 
 // Each member is named after a function of libcuda; driver.cpp states the version of its ABI.
 struct Driver {
@@ -73,11 +74,12 @@ struct Driver {
   Status (*cuStreamCreate)(StreamHandle* stream, unsigned flags) = nullptr;
   Status (*cuStreamDestroy)(StreamHandle stream) = nullptr;
   Status (*cuStreamSynchronize)(StreamHandle stream) = nullptr;
+  Status (*cuStreamQuery)(StreamHandle stream) = nullptr;
+  Status (*cuStreamWaitEvent)(StreamHandle stream, EventHandle event, unsigned flags) = nullptr;
   Status (*cuEventCreate)(EventHandle* event, unsigned flags) = nullptr;
   Status (*cuEventDestroy)(EventHandle event) = nullptr;
   Status (*cuEventRecord)(EventHandle event, StreamHandle stream) = nullptr;
   Status (*cuEventRecordWithFlags)(EventHandle event, StreamHandle stream, unsigned flags) = nullptr;
-  Status (*cuEventSynchronize)(EventHandle event) = nullptr;
   Status (*cuEventElapsedTime)(float* milliseconds, EventHandle begin, EventHandle end) = nullptr;
   Status (*cuModuleLoadData)(ModuleHandle* module, const void* image) = nullptr;
   Status (*cuModuleUnload)(ModuleHandle module) = nullptr;
@@ -121,7 +123,9 @@ struct Card {
   bool has_pools = false;   // supports allocation in stream order
 };
 
-// The first card that the driver reports.
-Card first_card(const Driver& driver);
+// The number of cards that the driver reports.
+int card_count(const Driver& driver);
+// The card with this number, counted from 0.
+Card nth_card(const Driver& driver, int number);
 
 }  // namespace laptime::cuda

@@ -43,7 +43,7 @@ struct Check {
 
 std::vector<Check> timing_checks(const ResolvedPoint& point) {
   const ClockQuality clock = measure_host_clock();
-  const std::unique_ptr<Backend> backend = point.device->open();
+  const std::unique_ptr<Backend> backend = point.device->open(0);
   const BusyLoops loops = time_busy_loops();
   const bool is_right = std::abs(loops.tenfold / 10 - 1) <= kTimeIsRight;
   return {{"clock", fmt::format("resolution {}; read cost {}", format_seconds(clock.resolution.count()),

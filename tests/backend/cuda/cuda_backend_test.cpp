@@ -24,7 +24,7 @@ constexpr std::array<std::byte, 1> kImage{};  // the fake card does not read it
 class Cuda : public testing::Test {
  protected:
   std::unique_ptr<CudaBackend> open() {
-    return std::make_unique<CudaBackend>(found_.driver, cuda::find_libraries(), cuda::first_card(*found_.driver),
+    return std::make_unique<CudaBackend>(found_.driver, cuda::find_libraries(), cuda::nth_card(*found_.driver, 0),
                                          kernels_, kImage);
   }
 
@@ -40,7 +40,7 @@ std::vector<float> floats_of(Backend& backend, DeviceMemory& memory, size_t coun
 
 TEST_F(Cuda, FindsTheCard) {
   ASSERT_EQ(found_.missing, "");
-  const cuda::Card card = cuda::first_card(*found_.driver);
+  const cuda::Card card = cuda::nth_card(*found_.driver, 0);
   EXPECT_EQ(card.name, "fake card");
   EXPECT_EQ(card.compute_capability, 90);
   EXPECT_EQ(card.memory_bytes, int64_t{4} << 30);
@@ -119,7 +119,7 @@ TEST_F(Cuda, MarksCompleteAfterEarlierWork) {
 }
 
 TEST_F(Cuda, RecordingReplaysLaunchesAndMarks) {
-  CudaBackend backend(found_.driver, {}, cuda::first_card(*found_.driver), kernels_, kImage, {.records_steps = true});
+  CudaBackend backend(found_.driver, {}, cuda::nth_card(*found_.driver, 0), kernels_, kImage, {.records_steps = true});
   Squares squares(backend);
   const std::unique_ptr<Recording> recording = backend.record([&] {
     backend.mark(0);
@@ -142,7 +142,7 @@ TEST_F(Cuda, RecordingReplaysLaunchesAndMarks) {
 
 TEST_F(Cuda, ReplaysStepsFromGraphsOnRequest) {
   EXPECT_FALSE(open()->records_steps());
-  const CudaBackend backend(found_.driver, {}, cuda::first_card(*found_.driver), kernels_, kImage,
+  const CudaBackend backend(found_.driver, {}, cuda::nth_card(*found_.driver, 0), kernels_, kImage,
                             {.records_steps = true});
   EXPECT_TRUE(backend.records_steps());
 }
@@ -167,7 +167,7 @@ TEST_F(Cuda, ActivityRecordsGiveBusyTime) {
 }
 
 TEST_F(Cuda, PoolTracksRequestedAndReservedBytes) {
-  CudaBackend backend(found_.driver, {}, cuda::first_card(*found_.driver), kernels_, kImage, {.pools_steps = true});
+  CudaBackend backend(found_.driver, {}, cuda::nth_card(*found_.driver, 0), kernels_, kImage, {.pools_steps = true});
   EXPECT_EQ(open()->step_pool(), nullptr);
   {
     const std::unique_ptr<StepPool> pool = backend.step_pool();
@@ -186,7 +186,7 @@ TEST_F(Cuda, PoolTracksRequestedAndReservedBytes) {
 }
 
 TEST_F(Cuda, FreedBytesStayValidForEarlierLaunches) {
-  CudaBackend backend(found_.driver, {}, cuda::first_card(*found_.driver), kernels_, kImage, {.pools_steps = true});
+  CudaBackend backend(found_.driver, {}, cuda::nth_card(*found_.driver, 0), kernels_, kImage, {.pools_steps = true});
   const std::unique_ptr<DeviceMemory> result = backend.allocate(40);
   const std::unique_ptr<StepPool> pool = backend.step_pool();
   std::byte* const passing = pool->allocate(40);
@@ -209,10 +209,10 @@ TEST_F(Cuda, MeasuresItsLimits) {
   EXPECT_THAT(values, testing::SizeIs(3));  // the bandwidth is the same for both
   for (const auto& [name, value] : values) EXPECT_GT(value, 0) << name;
   EXPECT_TRUE(values.contains("bfloat16_product_flops_per_second/cublaslt"));
-  CudaBackend tf32(found_.driver, cuda::find_libraries(), cuda::first_card(*found_.driver), kernels_, kImage,
+  CudaBackend tf32(found_.driver, cuda::find_libraries(), cuda::nth_card(*found_.driver, 0), kernels_, kImage,
                    {.tf32 = true});
   EXPECT_EQ(tf32.limits(DType::kFloat32).back().name, "tf32_product_flops_per_second/cublaslt");
-  CudaBackend without(found_.driver, {}, cuda::first_card(*found_.driver), kernels_, kImage);
+  CudaBackend without(found_.driver, {}, cuda::nth_card(*found_.driver, 0), kernels_, kImage);
   EXPECT_EQ(without.limits(DType::kFloat32).size(), 1U);  // no limit for products without cuBLASLt
 }
 

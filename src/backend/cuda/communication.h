@@ -1,0 +1,56 @@
+// Communication: the stream in which the collectives of a CudaBackend run, and when they ran.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "backend/cuda/cuda_backend.h"
+#include "backend/cuda/group_queue.h"
+#include "backend/cuda/nccl.h"
+
+namespace laptime::cuda {
+
+// Events order this stream and that of the kernels, also in a CUDA graph, which then has both.
+class CudaBackend::Communication : public GroupQueue {
+ public:
+  Communication(CudaBackend& owner, std::shared_ptr<const Nccl> nccl, Group& group);
+  ~Communication() override;
+
+  // Later launches in the stream begin when all kernels enqueued before them are done.
+  void start(const Launch& launch);
+  void launch(Collective collective, std::span<const TensorView> in, std::span<const TensorView> out) override;
+  // Kernels enqueued later begin when the first `count` launches since the last synchronization are done.
+  void wait(size_t count);
+  // Waits until both streams are empty. Throws Error if NCCL has met an error.
+  void synchronize();
+
+  // The launches, and the waits for them, since the last synchronization.
+  struct Enqueued {
+    size_t launches = 0;
+    size_t waits = 0;
+  };
+  // Replaces the counts: a recorded step has enqueued nothing, and running it enqueues all of it again.
+  Enqueued exchange(Enqueued enqueued) { return std::exchange(enqueued_, enqueued); }
+  // Call when the marks have their times.
+  void take_times();
+  const CommunicationTimes& times() const { return times_; }
+
+ private:
+  struct Interval {
+    Mark begin, end;
+  };
+
+  CudaBackend& owner_;
+  std::unique_ptr<Communicator> communicator_;
+  StreamHandle stream_ = nullptr;
+  // Marks cannot order streams in a graph; these events do: the kernels before a launch, and each launch, are done.
+  EventHandle ready_ = nullptr;
+  std::vector<EventHandle> done_;
+  std::deque<Interval> launches_, waits_;  // reused; marks have a fixed address
+  Enqueued enqueued_;
+  CommunicationTimes times_;
+};
+
+}  // namespace laptime::cuda

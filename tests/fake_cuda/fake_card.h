@@ -1,0 +1,97 @@
+// FakeCard: the state that the parts of the fake driver share, in one process. Streams hold their work until the
+// program waits for it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <array>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "backend/cuda/driver.h"
+#include "support/cuda/host_grid.h"
+
+namespace laptime::cuda {
+
+struct ContextObject {};
+struct FunctionObject {
+  const test::HostKernel* kernel = nullptr;
+};
+
+// A piece of work. Returns false, to be called again, while it waits for another stream or process.
+using FakeWork = std::function<bool()>;
+
+struct GraphObject {
+  std::deque<FakeWork> work;  // in the order of the calls, which satisfies every dependency
+  StreamObject* origin = nullptr;
+  std::set<StreamObject*> joined;  // the other captured streams
+  std::map<StreamObject*, size_t>
+      unjoined;  // captured stream whose last work the origin does not wait for -> `work` up to its last piece
+};
+struct GraphExecObject {
+  std::deque<FakeWork> work;
+};
+struct StreamObject {
+  std::deque<FakeWork> work;
+  GraphObject* capture = nullptr;  // the graph that records the work; null if the stream executes it
+  int card = 0;
+
+  void enqueue_polled(FakeWork item);
+  void enqueue(std::function<void()> item) {
+    enqueue_polled([item = std::move(item)] { return item(), true; });
+  }
+};
+
+}  // namespace laptime::cuda
+
+namespace laptime::test {
+
+constexpr cuda::Status kInvalidValue = 1;
+constexpr cuda::Status kNotInitialized = 3;
+constexpr cuda::Status kNotFound = 500;
+constexpr cuda::Status kLaunchFailed = 719;
+constexpr cuda::Status kCaptureUnsupported = 900;
+
+// LAPTIME_FAKE_CUDA_FAIL=STATUS@LAUNCH: the launch with this number, counted from 1 in each process, fails with this
+// status when it is executed.
+struct PlannedFailure {
+  cuda::Status status = cuda::kSuccess;
+  long launch = 0;
+
+  PlannedFailure();
+};
+
+// The state of the driver.
+struct FakeCard {
+  static constexpr int kMostCards = 8;
+
+  std::mutex mutex;
+  pid_t owner = 0;  // the process that called cuInit; no other process may use the driver
+  std::array<cuda::ContextObject, kMostCards> contexts;  // one for each card
+  std::map<cuda::DeviceAddress, size_t> memory;          // address -> bytes
+  size_t held = 0;
+  std::map<std::string, cuda::FunctionObject> functions;
+  cuda::Status failed = cuda::kSuccess;  // as on a card, an error persists
+  PlannedFailure planned;
+  long launches = 0;
+};
+
+FakeCard& card();
+// The number of the card whose context is current in this thread.
+int& current_card();
+
+// Runs the first piece of work of a stream. Returns false if it is not done.
+bool advance(cuda::StreamObject& stream);
+// Runs the work of the other streams as far as possible.
+void run_streams_except(const cuda::StreamObject* last);
+// Run all work of the current card, or of a stream. They unlock the mutex while they wait for other ranks.
+void run_card(std::unique_lock<std::mutex>& lock);
+cuda::Status run(cuda::StreamObject& stream, std::unique_lock<std::mutex>& lock);
+
+}  // namespace laptime::test

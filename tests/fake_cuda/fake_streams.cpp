@@ -1,0 +1,234 @@
+// The streams, events and graphs of the fake driver. A stream runs when the program waits for it, or for one that waits
+// for it; with LAPTIME_FAKE_CUDA_EAGER, all other streams first run as far as they can. One of the two orders shows a
+// missing event.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "fake_cuda/fake_card.h"
+
+namespace laptime::cuda {
+
+struct Happening {
+  StreamObject* stream = nullptr;
+  bool happened = false;
+  std::chrono::steady_clock::time_point time{};
+};
+struct EventObject {
+  std::shared_ptr<Happening> last;  // null: the event orders the work of a graph, and has no time
+  GraphObject* graph = nullptr;     // the graph that recorded it
+  StreamObject* stream = nullptr;   // in the graph
+  size_t position = 0;              // pieces of the graph before it
+};
+
+void StreamObject::enqueue_polled(FakeWork item) {
+  if (capture == nullptr) return work.push_back(std::move(item));
+  capture->work.push_back(std::move(item));
+  if (capture->origin != this) capture->unjoined[this] = capture->work.size();
+}
+
+}  // namespace laptime::cuda
+
+namespace laptime::test {
+
+std::set<cuda::StreamObject*>& streams() {
+  static std::set<cuda::StreamObject*> the_streams;
+  return the_streams;
+}
+
+bool advance(cuda::StreamObject& stream) {
+  if (card().failed == cuda::kSuccess && !stream.work.front()()) return false;
+  stream.work.pop_front();
+  return true;
+}
+
+void run_streams_except(const cuda::StreamObject* last) {
+  for (cuda::StreamObject* const stream : streams()) {
+    while (stream != last && !stream->work.empty() && advance(*stream)) {}
+  }
+}
+
+void pause(std::unique_lock<std::mutex>& lock) {
+  lock.unlock();
+  usleep(50);
+  lock.lock();
+}
+
+void run_card(std::unique_lock<std::mutex>& lock) {
+  const auto is_busy = [](const cuda::StreamObject* stream) {
+    return stream->card == current_card() && !stream->work.empty();
+  };
+  while (std::ranges::any_of(streams(), is_busy)) {
+    run_streams_except(nullptr);
+    pause(lock);
+  }
+}
+
+// Like advance(), in the order of the environment.
+bool advance_all(cuda::StreamObject& stream) {
+  if (std::getenv("LAPTIME_FAKE_CUDA_EAGER") != nullptr) run_streams_except(&stream);
+  return stream.work.empty() || advance(stream);
+}
+
+cuda::Status run(cuda::StreamObject& stream, std::unique_lock<std::mutex>& lock) {
+  while (!stream.work.empty()) {
+    if (!advance_all(stream)) pause(lock);
+  }
+  return card().failed;
+}
+
+}  // namespace laptime::test
+
+namespace {
+
+using namespace laptime::cuda;
+using namespace laptime::test;
+
+constexpr Status kUnjoined = 904;
+constexpr Status kIsolated = 905;
+
+// The graphs that streams record at the moment.
+std::set<GraphObject*>& open_graphs() {
+  static std::set<GraphObject*> the_graphs;
+  return the_graphs;
+}
+
+}  // namespace
+
+// NOLINTBEGIN(readability-identifier-naming): the names of libcuda
+extern "C" {
+
+Status cuStreamCreate(StreamHandle* stream, unsigned) {
+  const std::lock_guard lock(card().mutex);
+  *stream = new StreamObject{.work = {}, .card = laptime::test::current_card()};
+  streams().insert(*stream);
+  return kSuccess;
+}
+Status cuStreamDestroy_v2(StreamHandle stream) {
+  std::unique_lock lock(card().mutex);
+  const Status status = run(*stream, lock);
+  streams().erase(stream);
+  delete stream;
+  return status;
+}
+Status cuStreamQuery(StreamHandle stream) {
+  std::unique_lock lock(card().mutex);
+  if (stream->capture != nullptr) return kCaptureUnsupported;
+  while (!stream->work.empty()) {
+    if (advance_all(*stream)) continue;
+    pause(lock);
+    return kNotReady;
+  }
+  return card().failed;
+}
+Status cuStreamSynchronize(StreamHandle stream) {
+  std::unique_lock lock(card().mutex);
+  if (stream->capture != nullptr) return kCaptureUnsupported;
+  return run(*stream, lock);
+}
+
+// A stream that waits for a stream which is being recorded is recorded too.
+Status cuStreamWaitEvent(StreamHandle stream, EventHandle event, unsigned) {
+  const std::lock_guard lock(card().mutex);
+  if (event->graph != nullptr && open_graphs().contains(event->graph)) {
+    GraphObject& graph = *event->graph;
+    if (stream->capture != nullptr && stream->capture != &graph) return kInvalidValue;
+    stream->capture = &graph;
+    if (stream != graph.origin) {
+      graph.joined.insert(stream);
+      graph.unjoined[stream] = graph.work.size();
+    } else if (const auto found = graph.unjoined.find(event->stream);
+               found != graph.unjoined.end() && found->second <= event->position) {
+      graph.unjoined.erase(found);
+    }
+    return kSuccess;
+  }
+  if (stream->capture != nullptr) return kIsolated;
+  if (event->last == nullptr) return kSuccess;
+  stream->enqueue_polled([last = event->last] {
+    while (!last->happened && advance(*last->stream)) {}
+    return last->happened;
+  });
+  return kSuccess;
+}
+
+Status cuEventCreate(EventHandle* event, unsigned) { return *event = new EventObject, kSuccess; }
+Status cuEventDestroy_v2(EventHandle event) {
+  const std::lock_guard lock(card().mutex);
+  delete event;
+  return kSuccess;
+}
+// In a graph, only an external event (CU_EVENT_RECORD_EXTERNAL) has a time, and only other events order streams.
+Status cuEventRecordWithFlags(EventHandle event, StreamHandle stream, unsigned flags) {
+  const std::lock_guard lock(card().mutex);
+  if (card().failed != kSuccess) return card().failed;
+  const bool is_external = flags == 1;
+  if (is_external && stream->capture == nullptr) return kCaptureUnsupported;
+  event->last = nullptr;
+  event->graph = nullptr;
+  if (stream->capture != nullptr && !is_external) {
+    event->graph = stream->capture;
+    event->stream = stream;
+    event->position = stream->capture->work.size();
+    return kSuccess;
+  }
+  event->last = std::make_shared<Happening>(Happening{.stream = stream});
+  stream->enqueue([last = event->last] {
+    last->happened = true;
+    last->time = std::chrono::steady_clock::now();
+  });
+  return kSuccess;
+}
+Status cuEventRecord(EventHandle event, StreamHandle stream) { return cuEventRecordWithFlags(event, stream, 0); }
+Status cuEventElapsedTime(float* milliseconds, EventHandle begin, EventHandle end) {
+  const std::lock_guard lock(card().mutex);
+  if (begin->last == nullptr || end->last == nullptr) return kInvalidValue;
+  if (!begin->last->happened || !end->last->happened) return kNotReady;
+  *milliseconds = std::chrono::duration<float, std::milli>(end->last->time - begin->last->time).count();
+  return kSuccess;
+}
+
+Status cuStreamBeginCapture_v2(StreamHandle stream, int) {
+  const std::lock_guard lock(card().mutex);
+  if (stream->capture != nullptr) return kInvalidValue;
+  stream->capture = new GraphObject;
+  stream->capture->origin = stream;
+  open_graphs().insert(stream->capture);
+  return kSuccess;
+}
+Status cuStreamEndCapture(StreamHandle stream, GraphHandle* graph) {
+  const std::lock_guard lock(card().mutex);
+  if (stream->capture == nullptr || stream->capture->origin != stream) return kInvalidValue;
+  *graph = std::exchange(stream->capture, nullptr);
+  open_graphs().erase(*graph);
+  for (StreamObject* const joined : (*graph)->joined) joined->capture = nullptr;
+  if ((*graph)->unjoined.empty()) return kSuccess;
+  delete std::exchange(*graph, nullptr);
+  return kUnjoined;
+}
+Status cuGraphInstantiateWithFlags(GraphExecHandle* exec, GraphHandle graph, unsigned long long) {
+  return *exec = new GraphExecObject{graph->work}, kSuccess;
+}
+Status cuGraphLaunch(GraphExecHandle exec, StreamHandle stream) {
+  const std::lock_guard lock(card().mutex);
+  if (card().failed != kSuccess) return card().failed;
+  for (const FakeWork& item : exec->work) stream->enqueue_polled(item);
+  return kSuccess;
+}
+Status cuGraphDestroy(GraphHandle graph) {
+  delete graph;
+  return kSuccess;
+}
+Status cuGraphExecDestroy(GraphExecHandle exec) {
+  const std::lock_guard lock(card().mutex);
+  delete exec;
+  return kSuccess;
+}
+
+}  // extern "C"
+// NOLINTEND(readability-identifier-naming)
