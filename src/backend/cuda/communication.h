@@ -18,7 +18,7 @@ class CudaBackend::Communication : public GroupQueue {
   Communication(CudaBackend& owner, std::shared_ptr<const Nccl> nccl, Group& group);
   ~Communication() override;
 
-  // Later launches in the stream begin when all kernels enqueued before them are done.
+  // The launch begins when all kernels and launches enqueued before it are done.
   void start(const Launch& launch);
   void launch(Collective collective, std::span<const TensorView> in, std::span<const TensorView> out) override;
   // Kernels enqueued later begin when the first `count` launches since the last synchronization are done.
