@@ -2,8 +2,9 @@
 """The first run of laptime on a machine: builds it, compares its numbers with PyTorch's, and measures a small model.
 
 Usage: first_run.py [--build]
-Prints one line of progress for the build, then a screen of results, each row as soon as it is measured. The program has kernels
-for this machine alone. --build stops after the build, which then has the kernels of every machine. Logs and records are kept in build/quickstart/.
+Prints one line of progress for the build, then a screen of results, each row as soon as it is measured. The program has
+kernels for this machine alone. --build stops after the build, which then has the kernels of every machine.
+Logs and records are kept in build/quickstart/.
 """
 
 import json

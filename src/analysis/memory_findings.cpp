@@ -58,7 +58,6 @@ std::optional<int64_t> held_after(const Record& record, const StepTrace& trace, 
 void add_phases(const Record& record, const StepTrace& trace, const MemoryLedger& ledger,
                 std::vector<Finding>& findings) {
   const int64_t state = ledger.peak()[MemoryCategory::kOptimizerState];
-  const bool alternate = ledger.sections().size() != ledger.phases().size();
   for (const PhasePeak& phase : ledger.phases()) {
     const CategoryBytes& held = ledger.held(phase.peak);
     const TraceLaunch at = trace.launch(phase.peak);
@@ -69,7 +68,8 @@ void add_phases(const Record& record, const StepTrace& trace, const MemoryLedger
                 {"optimizer_state_bytes", held[MemoryCategory::kOptimizerState]},
                 {"saved_bytes", held[MemoryCategory::kSaved]}};
     if (const auto after = held_after(record, trace, ledger, phase.phase)) values["after_bytes"] = *after;
-    if (state > 0 && !alternate) values["first_step_bytes"] = held.total() - (phase.phase == kOptimizer ? 0 : state);
+    if (state > 0 && !ledger.optimizer_runs_in_backward())
+      values["first_step_bytes"] = held.total() - (phase.phase == kOptimizer ? 0 : state);
     add(findings, "phase_peak", phase.phase, std::move(values));
   }
 }
@@ -95,7 +95,7 @@ void add_saved(const StepTrace& trace, std::vector<Finding>& findings) {
 void add_optimizer(const MemoryLedger& ledger, std::vector<Finding>& findings) {
   const int64_t state = ledger.peak()[MemoryCategory::kOptimizerState];
   if (state == 0) return;
-  const bool in_backward = ledger.sections().size() != ledger.phases().size();
+  const bool in_backward = ledger.optimizer_runs_in_backward();
   int64_t temporaries = 0;
   for (const PhasePeak& phase : ledger.phases()) {
     const CategoryBytes& held = ledger.held(phase.peak);

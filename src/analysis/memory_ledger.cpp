@@ -89,6 +89,12 @@ std::vector<size_t> MemoryLedger::most_held(size_t columns) const {
   return samples;
 }
 
+bool MemoryLedger::optimizer_runs_in_backward() const {
+  const auto backward = std::ranges::find(phases_, "backward", &PhasePeak::phase);
+  const auto optimizer = std::ranges::find(phases_, "optimizer", &PhasePeak::phase);
+  return backward != phases_.end() && optimizer != phases_.end() && optimizer->first < backward->last;
+}
+
 std::vector<Section> MemoryLedger::sections() const {
   std::vector<Section> sections;
   for (const PhasePeak& phase : phases_) {

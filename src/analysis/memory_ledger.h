@@ -74,6 +74,8 @@ class MemoryLedger {
   // In the order in which the phases begin.
   const std::vector<PhasePeak>& phases() const { return phases_; }
   std::vector<Section> sections() const;
+  // True if launches of the optimizer precede the last one of backward.
+  bool optimizer_runs_in_backward() const;
 
  private:
   std::vector<CategoryBytes> held_;

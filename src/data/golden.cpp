@@ -119,8 +119,9 @@ void check_samples(const GoldenCase& golden, const std::string& key, int64_t num
   }
   for (const int64_t position : golden.file->read<int64_t>(at)) {
     if (position < 0 || position >= numel) {
-      throw Error::format("{}: tensor 'sample_at/{}': position {} in a tensor of {} elements; write the file again",
-                          golden.file->text(), key, position, numel);
+      throw Error::format(
+          "{}: tensor 'sample_at/{}': position {} is outside a tensor of {} elements; write the file again",
+          golden.file->text(), key, position, numel);
     }
   }
 }

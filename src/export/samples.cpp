@@ -46,7 +46,7 @@ std::vector<RecordFacts> differing_facts(const RecordPointers& records) {
   std::vector<RecordFacts> all;
   all.reserve(records.size());
   for (const Record* const record : records) all.push_back(facts_of(*record));
-  std::vector<std::string> keys;  // in the order of the first record that has them
+  std::vector<std::string> keys;  // in order of first appearance
   for (const RecordFacts& facts : all) {
     for (const auto& [key, value] : facts) {
       if (std::ranges::find(keys, key) == keys.end()) keys.push_back(key);

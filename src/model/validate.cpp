@@ -26,7 +26,8 @@ void check_ranks(const RunConfig& config) {
       throw Error::format("--shard {} divides states among ranks, but there is only one; give --ranks N",
                           name_of(config.shard));
     }
-    if (config.oversubscribe) throw Error("--oversubscribe needs --ranks N; leave it out");
+    if (config.oversubscribe)
+      throw Error("--oversubscribe needs --ranks N with N > 1; add --ranks or leave out --oversubscribe");
     return;
   }
   const int64_t parts = config.ranks * config.micro_batches;
@@ -46,8 +47,8 @@ void check_ranks(const RunConfig& config) {
   refuse(config.recompute == "auto", "--recompute auto", "use block or every=K");
   if (config.shard != Shard::kNone && loss_scaling(config.loss_scale).is_on) {
     throw Error::format(
-        "--shard {} excludes --loss-scale {}, whose overflows every rank must see; use --loss-scale none, "
-        "or --dtype bfloat16",
+        "--shard {} excludes --loss-scale {}: a rank would see overflows in its own chunk of the gradients only; use "
+        "--loss-scale none, or --dtype bfloat16",
         name_of(config.shard), config.loss_scale);
   }
 }

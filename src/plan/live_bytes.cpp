@@ -31,6 +31,7 @@ std::vector<bool> alive_at(const Plan& plan, int step, bool after) {
 std::optional<int64_t> bytes_after(const Plan& plan, Phase phase) {
   int last = -1;
   for (size_t i = 0; i < plan.steps.size(); ++i) {
+    if (phase == Phase::kForward && plan.steps[i].phase == Phase::kBackward) break;
     if (plan.steps[i].phase == phase) last = static_cast<int>(i);
   }
   if (last < 0) return std::nullopt;

@@ -232,6 +232,7 @@ Device find_cuda(const RunConfig& config) {
   device.identity = fmt::format("cuda/{}/{}/driver:{}/cublaslt:{}/cudnn:{}{}{}/kernels:{}", card.name, card.uuid,
                                 card.driver_version, cuda_here().blas_version, cuda_here().dnn_version,
                                 key_of(device.rules), ranks_key(config), cuda_kernels_id());
+  if (config.ranks > 1) device.identity += fmt::format("/nccl:{}", cuda_here().nccl_version);
   device.requested_math = requested_math(config.dtype);
   device.product_factors = product_factors_of(config.dtype);
   device.memory_bytes = card.memory_bytes;

@@ -49,7 +49,8 @@ LowerKept lower_kept(const RunConfig& config) {
 }
 
 // True if the optimizer writes the copies of parameters for the next step: as one kernel, on a device that casts before
-// products. With --optimizer-in-backward, memory matters more than the time of the casts.
+// products. With --optimizer-in-backward, memory matters more than the time of the casts; --recompute auto does not try
+// it.
 bool stores_copies(const RunConfig& config, const RecomputeRule& rule) {
   if (config.mode == Mode::kEager || config.optimizer_in_backward || !casts_before_products(config)) return false;
   return std::ranges::any_of(composite_choices(config, rule), [](const CompositeChoice& choice) {

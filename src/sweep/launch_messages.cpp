@@ -73,7 +73,7 @@ std::optional<PointRequest> parse_request(std::string_view line) {
   const Json json = parse_line(line);
   if (json.contains(kProbe)) return std::nullopt;
   const Json* const point = json.find(kPoint);
-  if (point == nullptr) throw Error::format("not the point of a sweep: {}", quote(line));
+  if (point == nullptr) throw Error::format("expected a point of a sweep, not {}", quote(line));
   return from_json<PointRequest>(*point, kPoint);
 }
 

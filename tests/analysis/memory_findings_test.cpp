@@ -68,6 +68,17 @@ TEST(MemoryLedger, MergesAlternatingPhasesIntoOneSection) {
   EXPECT_EQ(sections[1].last, 4U);
 }
 
+TEST(MemoryLedger, OptimizerRunsInBackwardOnlyIfBackwardFollowsIt) {
+  const auto runs_in_backward = [](std::initializer_list<const char*> phases) {
+    MadeTrace made;
+    for (const char* phase : phases) made.launch(phase, "a", "b");
+    return MemoryLedger(made.trace).optimizer_runs_in_backward();
+  };
+  EXPECT_TRUE(runs_in_backward({"forward", "backward", "optimizer", "backward", "optimizer"}));
+  EXPECT_FALSE(runs_in_backward({"forward", "backward", "forward", "backward", "optimizer"}));  // groups of rows
+  EXPECT_FALSE(runs_in_backward({"forward", "backward"}));
+}
+
 TEST(SavedBytes, MergesEqualLayersAndAddsUp) {
   const SavedBytes saved = saved_bytes_of(two_layers());
   EXPECT_EQ(saved.total, 658);

@@ -244,7 +244,7 @@ class RecordPipe(RecordTest):
         page = (self.folder / "page.html").read_text()
         self.assertIn("system:pytorch", page)
 
-    def test_compare_rejects_records_of_different_systems(self):
+    def test_compare_rejects_records_with_different_arithmetic(self):
         for name, nanoseconds in (("before", 10_000_000), ("after", 10_500_000)):
             _, (record,) = self.record(lines_of([nanoseconds + 10_000 * (n % 5) for n in range(40)]))
             (self.folder / f"{name}.json").write_text(json.dumps(record))

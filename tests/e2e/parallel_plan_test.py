@@ -56,7 +56,7 @@ class ParallelPlan(ProgramTest):
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(message, done.stderr)
 
-    def test_tensor_and_pipeline_ranks_are_options_of_a_point(self):
+    def test_plan_sweeps_tensor_and_pipeline_ranks_but_bench_rejects_them(self):
         sweep = self.folder / "sweep.toml"
         sweep.write_text("ranks = 8\ntensor-parallel = [1, 2]\npipeline-parallel = [1, 2]\n")
         rows = self.tables(*ON_H100, "--config", str(sweep))["parallel"]

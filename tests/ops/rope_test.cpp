@@ -84,7 +84,7 @@ TEST(Rope, KeepsTheOrderOfAxes) {
   EXPECT_EQ(y.dtype, DType::kFloat32);
 }
 
-TEST(Rope, RoundsItsOutput) {
+TEST(Rope, FoldsCastsOfInputAndOutput) {
   const RopeAttributes open{};
   const auto read = kRope.fold_input_cast(open, 0, DType::kFloat32);
   ASSERT_TRUE(read.has_value());

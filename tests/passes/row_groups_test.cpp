@@ -13,14 +13,6 @@
 namespace laptime::test {
 namespace {
 
-// A model with several groups of rows.
-RunConfig long_config() {
-  RunConfig config = tiny_config(Edition::k2025);
-  config.model.vocab_size = 50 * config.model.d_model;
-  config.model.batch_size = 8;
-  return config;
-}
-
 int64_t groups_of(const RunConfig& config) {
   const ModelConfig& model = config.model;
   return row_groups({model.batch_size, model.context_length, model.d_model}, {model.vocab_size, model.d_model});
@@ -42,7 +34,7 @@ std::vector<Phase> phases_of_head(const Graph& graph) {
 }
 
 TEST(RowGroups, BackwardOfAGroupFollowsItsForward) {
-  const RunConfig config = long_config();
+  const RunConfig config = row_groups_config();
   const int64_t groups = groups_of(config);
   ASSERT_GT(groups, 2);
   std::vector<Phase> expected;
@@ -54,7 +46,7 @@ TEST(RowGroups, BackwardOfAGroupFollowsItsForward) {
 }
 
 TEST(RowGroups, ForwardEndsBeforeBackwardLeavesTheHead) {
-  const Graph graph = graph_of(long_config());
+  const Graph graph = graph_of(row_groups_config());
   int last_forward = 0;
   int first_of_layers = 0;
   for (int i = 0; i < static_cast<int>(graph.nodes.size()); ++i) {
@@ -66,7 +58,7 @@ TEST(RowGroups, ForwardEndsBeforeBackwardLeavesTheHead) {
 }
 
 TEST(RowGroups, SavesTheLogitsOfOneGroup) {
-  const RunConfig config = long_config();
+  const RunConfig config = row_groups_config();
   const ModelConfig& model = config.model;
   const int64_t logits = model.batch_size * model.context_length * model.vocab_size * 4;
   const Graph whole = run_passes(build_train_step(config), compile_options(config));
@@ -75,7 +67,7 @@ TEST(RowGroups, SavesTheLogitsOfOneGroup) {
 
 // The gradient of the head's weight is summed in place: each group adds to it.
 TEST(RowGroups, AddsToTheGradientsInTheOps) {
-  const Graph graph = graph_of(long_config());
+  const Graph graph = graph_of(row_groups_config());
   for (const Node& node : graph.nodes) {
     const bool of_head = node.annotations.region.part == "lm_head" && node.annotations.phase == Phase::kBackward;
     EXPECT_FALSE(of_head && node.op->is_sum) << node.op->name;
@@ -84,7 +76,7 @@ TEST(RowGroups, AddsToTheGradientsInTheOps) {
 
 // Otherwise the sum would be rounded to bfloat16 after each group.
 TEST(RowGroups, SumsGradientsOfWeightsInFloat32) {
-  RunConfig config = long_config();
+  RunConfig config = row_groups_config();
   config.dtype = Precision::kBFloat16;
   const Graph graph = graph_of(config);
   const Shape weight{config.model.vocab_size, config.model.d_model};
@@ -100,7 +92,7 @@ TEST(RowGroups, SumsGradientsOfWeightsInFloat32) {
 }
 
 TEST(RowGroups, KeepsTheWholeLogitsIfTheyAreRead) {
-  const RunConfig config = long_config();
+  const RunConfig config = row_groups_config();
   const Graph graph = graph_of(config, {.logits = true, .gradients = false, .rank = 0});
   const auto logits = std::find_if(graph.outputs.begin(), graph.outputs.end(),
                                    [](const GraphOutput& output) { return output.name == output::kLogits; });

@@ -71,7 +71,7 @@ TEST(Csv, NarrowFormHasColumnsWithValuesInAFixedOrder) {
                                               "backward_s", "optimizer_s", "peak_bytes", "context_length", "dtype"}));
 }
 
-TEST(JsonLines, HaveNarrowColumnsOrWholeRecords) {
+TEST(JsonLines, ContainSelectedColumnsOrWholeRecords) {
   const std::vector<Record> records = stored_records();
   const RecordList list(records);
   JsonLines narrow("default", list);

@@ -26,7 +26,7 @@ std::vector<std::string> texts_of(const PointAnswer& answer) {
   return {text_of(answer, {}), markdown_of(answer), json_of(answer).dump(), csv_of({answer})};
 }
 
-TEST(UnknownValues, TablesOfRecordsShowNoNumber) {
+TEST(UnknownValues, TablesOfRecordsContainNoImpossibleValue) {
   for (const Json& number : unknown_numbers()) {
     const std::vector<Record> records = records_with(number);
     for (const ColumnSet& set : column_sets()) {
@@ -45,7 +45,7 @@ TEST(UnknownValues, TablesOfRecordsShowNoNumber) {
   }
 }
 
-TEST(UnknownValues, SentencesAboutRecordsShowNoNumber) {
+TEST(UnknownValues, SentencesAboutRecordsContainNoImpossibleValue) {
   for (const Json& number : unknown_numbers()) {
     for (Record record : records_with(number)) {
       EXPECT_EQ(impossible_word(prediction_words(record)), "") << record.name << number.dump();
@@ -91,7 +91,7 @@ TEST(UnknownValues, HistoryShowsNoNumber) {
 
 class UnknownValuesOfTraces : public TraceTest {};
 
-TEST_F(UnknownValuesOfTraces, ViewsShowNoNumber) {
+TEST_F(UnknownValuesOfTraces, ViewsContainNoImpossibleValue) {
   for (const double number : {0.0, kNaN, kInfinity}) {
     const StepTrace trace = trace_with(trace_, number);
     for (const Choice<ProfileView>& view : choices_of(ProfileView{})) {

@@ -51,6 +51,14 @@ inline RunConfig odd_config(Precision dtype = Precision::kFloat32) {
   return config;
 }
 
+// A vocabulary so large that the loss runs over several groups of rows.
+inline RunConfig row_groups_config(Precision dtype = Precision::kFloat32) {
+  RunConfig config = tiny_config(Edition::k2025, dtype);
+  config.model.vocab_size = 50 * config.model.d_model;
+  config.model.batch_size = 8;
+  return config;
+}
+
 inline PipelineOptions eager_options(const RunConfig& config) {
   return {.keep = card_of(config.model).kept_by_eager(config.model),
           .lower = autocast_dtype(config.dtype),

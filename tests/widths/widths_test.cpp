@@ -52,7 +52,7 @@ struct Case {
   std::string name;
   RunConfig config;
   bool compile = false;
-  bool trades = false;  // also compute the loss without the logits
+  bool groups_rows = false;  // head and loss run by groups of rows
 };
 void PrintTo(const Case& value, std::ostream* stream) { *stream << value.name; }
 
@@ -78,7 +78,7 @@ std::vector<Case> cases() {
     wide_heads.model.num_heads = 1;
     wide_heads.model.num_layers = 1;
     add("wide_heads" + suffix, wide_heads);
-    cases.push_back({"without_logits" + suffix, odd_config(dtype), true, true});
+    cases.push_back({"row_groups" + suffix, row_groups_config(dtype), true, true});
   }
   RunConfig dropout = tiny_config(Edition::k2024);
   dropout.model.embd_pdrop = dropout.model.attn_pdrop = dropout.model.resid_pdrop = 0.1;
@@ -90,7 +90,7 @@ std::vector<Case> cases() {
 std::vector<std::byte> trained(const Case& of, const std::vector<Kernel>& kernels, int threads) {
   TrainingOptions options{.threads = threads};
   options.kernels = kernels;
-  if (of.compile) options.passes = compile_options(of.config, of.trades);
+  if (of.compile) options.passes = compile_options(of.config, of.groups_rows);
   Training training(of.config, options);
   std::vector<std::byte> all;
   for (int step = 0; step < 2; ++step) {

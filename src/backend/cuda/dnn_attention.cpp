@@ -140,7 +140,8 @@ std::unique_ptr<DnnPlan> plan_of(const DnnAttention& attention, const std::share
   std::unique_ptr<DnnPlan> plan = graph.plan(dnn, target, plan_bytes(attention));
   if (plan == nullptr)
     throw Error::format(
-        "cuda: cuDNN has no plan for attention [{}, {}, {}, {}] in {}{}; choose the kernel of laptime with --kernels",
+        "cuda: cuDNN has no plan for attention [{}, {}, {}, {}] in {}{}; give --kernels a file that names laptime's "
+        "own kernel",
         attention.batch, attention.heads, attention.positions, attention.width, name_of(attention.dtype),
         attention.backward ? ", backward" : "");
   return plan;

@@ -1,4 +1,5 @@
-// Commands that check figures: laptime selfcheck checks the machine, verify the engine, and demo the number types.
+// The commands selfcheck (checks the machine), verify (checks the engine against PyTorch) and demo (shows effects of
+// float16 and bfloat16).
 #include <algorithm>
 #include <array>
 #include <cmath>

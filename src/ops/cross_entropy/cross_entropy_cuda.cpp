@@ -1,7 +1,7 @@
 // Launches of cross entropy on a CUDA device.
 #include "ops/cross_entropy/cross_entropy.h"
 
-#include "ops/cross_entropy_rows_cuda.h"
+#include "ops/cross_entropy/cross_entropy_cuda.h"
 #include "ops/walks_cuda.h"
 
 namespace laptime::cuda {

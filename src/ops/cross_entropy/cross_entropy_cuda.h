@@ -1,5 +1,5 @@
-// CUDA kernels shared by all ops that compute cross entropy, over all rows or a chunk of them. The log-sum-exp is
-// float64, because its rounding error affects every probability in the row.
+// CUDA kernels of cross entropy. The log-sum-exp is float64, because its rounding error affects every probability in
+// the row.
 #pragma once
 
 #include <cmath>
@@ -70,7 +70,7 @@ LAPTIME_DEVICE void for_logits(const Thread& thread, const DeviceRows& logits, i
   for (; column < columns; column += threads) one();
 }
 
-// One block per row of `logits`. Row i of the logits corresponds to row `first_row` + i of the other operands.
+// One block per row of `logits`.
 //   log_sum_exp = log(sum(exp(logits))), loss = log_sum_exp - logits[target]
 struct CrossEntropyRows {
   struct Args {
@@ -78,7 +78,6 @@ struct CrossEntropyRows {
     DeviceData log_sum_exp;      // [rows]; may be absent
     double* losses;              // [rows]
     int64_t columns;
-    int64_t first_row = 0;
   };
   struct Shared {
     WarpParts<float> maxima;
@@ -118,10 +117,9 @@ struct CrossEntropyRows {
     row_sum = block_sum(thread, shared.sums, rescaled(row_sum, own_shift, shift));
     if (thread.index() != 0) return;
     const double log_sum_exp = static_cast<double>(shift) + log(row_sum);
-    const int64_t operand_row = args.first_row + thread.block();
-    const auto target = load<int64_t>(thread, args.targets, args.targets.row(operand_row));
-    thread.store(args.losses + operand_row, log_sum_exp - static_cast<double>(logit(target)));
-    if (args.log_sum_exp.data != nullptr) store(thread, args.log_sum_exp, operand_row, log_sum_exp);
+    const auto target = load<int64_t>(thread, args.targets, args.targets.row(thread.block()));
+    thread.store(args.losses + thread.block(), log_sum_exp - static_cast<double>(logit(target)));
+    if (args.log_sum_exp.data != nullptr) store(thread, args.log_sum_exp, thread.block(), log_sum_exp);
   }
 };
 LAPTIME_CUDA_KERNEL(CrossEntropyRows, cross_entropy_rows)
@@ -145,8 +143,7 @@ struct MeanLoss {
 };
 LAPTIME_CUDA_KERNEL(MeanLoss, mean_loss)
 
-// One block per row: grad = (exp(logit - log_sum_exp) - onehot) grad_loss / mean_rows; may overwrite the logits. Row i
-// of the logits corresponds to row `first_row` + i of targets and log_sum_exp.
+// One block per row: grad = (exp(logit - log_sum_exp) - onehot) grad_loss / mean_rows; may overwrite the logits.
 struct CrossEntropyBackward {
   static constexpr int kThreads = 256;
   struct Args {
@@ -155,15 +152,13 @@ struct CrossEntropyBackward {
     DeviceData grad;                          // contiguous
     int64_t columns;
     int64_t mean_rows;  // the number of rows over which the loss is averaged
-    int64_t first_row = 0;
   };
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
     const float scale = load(thread, args.grad_loss, 0) / static_cast<float>(args.mean_rows);
     const int64_t row = args.logits.row(thread.block());
-    const int64_t operand_row = args.first_row + thread.block();
-    const auto log_sum_exp = load<double>(thread, args.log_sum_exp, args.log_sum_exp.row(operand_row));
-    const auto target = load<int64_t>(thread, args.targets, args.targets.row(operand_row));
+    const auto log_sum_exp = load<double>(thread, args.log_sum_exp, args.log_sum_exp.row(thread.block()));
+    const auto target = load<int64_t>(thread, args.targets, args.targets.row(thread.block()));
     // Subtracts log_sum_exp as two floats, because converting every logit to float64 would take longer than exp.
     const auto high = static_cast<float>(log_sum_exp);
     const float low = fabsf(high) == INFINITY ? 0 : static_cast<float>(log_sum_exp - static_cast<double>(high));
