@@ -1,4 +1,4 @@
-// How the library transformers stores the parameters of a model of a family: names and layouts.
+// Names and layouts of parameters as the Hugging Face library transformers stores them, for each model family.
 #pragma once
 
 #include <cstdint>

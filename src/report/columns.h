@@ -177,9 +177,9 @@ struct TableOrder {
 std::vector<size_t> row_order(const Table& table, const TableOrder& order);
 void put_in_order(Table& table, const TableOrder& order);
 
-// The source of the set column with this header; empty if there is no such column.
+// The source of the column with this header in any column set; empty if there is none.
 std::string_view document_source(std::string_view header);
-// The set column with this header, which must exist.
+// The column with this header in any column set. There must be one.
 Column document_column(std::string_view header);
 Column plain_column(std::string_view name, bool is_text);
 // The reader for a source; column_sets.cpp describes the grammar of sources.
