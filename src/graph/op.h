@@ -130,8 +130,9 @@ struct OpCard {
   // Returns whether, for these inputs, the decomposition is faster than the whole op and needs hardly more memory.
   // Null: never.
   bool (*is_faster_lowered)(const Attributes&, std::span<const TensorType> in) = nullptr;
-  // An op that also writes the next value of the state of output 0 as another number type, so that the next step need not
-  // cast it. It takes that copy before all other inputs and returns the next copy before all other outputs. Null: none.
+  // An op that also writes the next value of the state of output 0 as another number type, so that the next step need
+  // not cast it. It takes that copy before all other inputs and returns the next copy before all other outputs. Null:
+  // none.
   const OpCard* with_copy = nullptr;
   // True if its kernels may skip products that `flops` counts, because a mask hides them.
   bool may_skip_products = false;
