@@ -125,8 +125,9 @@ void BlasProducts::prepare(const BlasProduct& product) {
   const std::vector<BlasAlgorithm>& proposed = proposals(product, *prepared);
   if (proposed.empty())
     throw Error::format(
-        "cuda: cuBLASLt has no algorithm for a product of {} x {} x {} in {}; choose the kernel of laptime with "
-        "--kernels",
+        "cuda: cuBLASLt has no algorithm for a product of {} x {} x {} in {}; give --kernels a file that names "
+        "laptime's "
+        "own kernel",
         product.m, product.n, product.k, name_of(product.a.dtype));
   const auto index = static_cast<size_t>(product.algorithm);
   if (index >= proposed.size())
