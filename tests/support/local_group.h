@@ -56,6 +56,7 @@ class LocalGroup : public Group {
 inline void run_ranks(int ranks, const std::function<void(LocalGroup&)>& body) {
   LocalGroup::Meeting meeting(ranks);
   std::vector<std::jthread> threads;
+  threads.reserve(static_cast<size_t>(ranks));
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
       LocalGroup group(meeting, rank);
