@@ -54,6 +54,11 @@ const Node* Graph::producer(ValueId id) const {
   return node_id.valid() ? &node(node_id) : nullptr;
 }
 
+bool Graph::is_of_step(StorageId id) const {
+  const Node* const maker = producer(storage_roots[static_cast<size_t>(id.index)]);
+  return maker != nullptr && maker->annotations.phase != Phase::kSetup;
+}
+
 ValueId Graph::find_source(const std::string& name) const {
   for (size_t i = 0; i < values.size(); ++i) {
     if (!values[i].producer.valid() && values[i].annotations.name == name) return {static_cast<int32_t>(i)};

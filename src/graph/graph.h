@@ -150,6 +150,8 @@ struct Graph {
   // A source by name; invalid if there is none.
   ValueId find_source(const std::string& name) const;
   ValueId find_output(const std::string& name) const;
+  // True if a step computes the value in these bytes. Sources and results of set-up exist before it.
+  bool is_of_step(StorageId id) const;
   int64_t storage_bytes(StorageId id) const { return root(id).type.bytes(); }
 };
 

@@ -81,10 +81,7 @@ class Scheduler {
   }
   bool makes_storage(ValueId output) const { return graph_.storage_roots[storage(output)] == output; }
   // Constants and tensors that outlive a step are ignored.
-  bool is_of_step(ValueId value) const {
-    const Node* const producer = graph_.producer(graph_.storage_roots[storage(value)]);
-    return producer != nullptr && producer->annotations.phase != Phase::kSetup;
-  }
+  bool is_of_step(ValueId value) const { return graph_.is_of_step(graph_.value(value).storage); }
 
   // Groups nodes into updates by the storages that the optimizer writes.
   void find_updates() {

@@ -25,9 +25,7 @@ std::vector<StorageId> saved_storages(const Graph& graph) {
     for (const ValueId input : node.inputs) {
       const StorageId storage = graph.value(input).storage;
       const Value& root = graph.root(storage);
-      const Node* const producer = graph.producer(graph.storage_roots[static_cast<size_t>(storage.index)]);
-      const bool is_stored_copy =
-          root.role == Role::kAutocastCopy && producer != nullptr && producer->annotations.phase == Phase::kSetup;
+      const bool is_stored_copy = root.role == Role::kAutocastCopy && !graph.is_of_step(storage);
       const bool persistent = root.role == Role::kParameter || root.role == Role::kGradient || is_stored_copy ||
                               root.role == Role::kOptimizerState;  // for example, the loss scale
       if (!persistent && before_backward(graph, root)) saved[static_cast<size_t>(storage.index)] = true;

@@ -62,8 +62,7 @@ class Elider {
     const StorageId bytes = placed_in(in);
     const Value& root = graph_.root(bytes);
     if (graph_.value(in).type != graph_.value(out).type || root.type.bytes() != graph_.value(in).type.bytes()) return;
-    const Node* const producer = graph_.producer(graph_.storage_roots[static_cast<size_t>(bytes.index)]);
-    if (producer == nullptr || producer->annotations.phase == Phase::kSetup) return;
+    if (!graph_.is_of_step(bytes)) return;
     const auto aliases =
         std::count_if(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return placed_in(input) == bytes; });
     if (aliases != 1) return;
