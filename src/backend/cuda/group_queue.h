@@ -13,7 +13,7 @@ enum class Collective : uint8_t { kAllReduce, kReduceScatter, kAllGather };
 class GroupQueue : public laptime::Queue {
  public:
   // Enqueues the collective of each input into the output with the same index, as one launch. Tensors are float32 and
-  // contiguous. In place, the smaller tensor is the rank's chunk of the larger one.
+  // contiguous. If a collective works in place, the smaller tensor is the rank's chunk of the larger one.
   virtual void launch(Collective collective, std::span<const TensorView> in, std::span<const TensorView> out) = 0;
 };
 

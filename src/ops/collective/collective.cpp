@@ -131,6 +131,14 @@ const OpCard kAllGatherInPlace = {.name = "all_gather_in_place",
                                   .updates_each = true,
                                   .wait = &kWaitForRanks};
 
+std::string collective_refusal(const Signature& signature) {
+  for (const TensorType& type : signature.in) {
+    if (type.dtype != DType::kFloat32) return "not float32";
+    if (!type.layout.is_contiguous()) return "not contiguous";
+  }
+  return {};
+}
+
 std::span<const OpCard* const> collective_cards() {
   static constexpr const OpCard* kCards[] = {&kAllReduce, &kReduceScatter,    &kReduceScatterInPlace,
                                              &kAllGather, &kAllGatherInPlace, &kWaitForRanks};

@@ -3,9 +3,11 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "graph/builder.h"
+#include "graph/op.h"
 
 namespace laptime {
 
@@ -43,6 +45,9 @@ constexpr int64_t chunk_begin(int64_t elements, int64_t ranks, int64_t rank) {
   const int64_t begin = rank * ((elements + ranks - 1) / ranks);
   return begin < elements ? begin : elements;
 }
+
+// Returns why no kernel can take these inputs: "not float32", "not contiguous"; empty if kernels can.
+std::string collective_refusal(const Signature& signature);
 
 std::span<const OpCard* const> collective_cards();
 

@@ -154,14 +154,6 @@ void launch_all_gather(const KernelCall& call) {
 // Nothing to do: the device has waited before the launch.
 void launch_wait(const KernelCall&) {}
 
-std::string refusal(const Signature& s) {
-  for (const TensorType& type : s.in) {
-    if (type.dtype != DType::kFloat32) return "not float32";
-    if (!type.layout.is_contiguous()) return "not contiguous";
-  }
-  return {};
-}
-
 int64_t all_reduce_workspace(const Signature& s) {
   const auto& group = s.attributes.as<GroupAttributes>();
   Size elements;
@@ -178,7 +170,7 @@ int64_t reduce_scatter_workspace(const Signature& s) {
 }
 
 Kernel direct(const OpCard& op, void (*launch)(const KernelCall&), int64_t (*workspace)(const Signature&)) {
-  return {.op = &op, .name = "direct", .supports = refusal, .workspace = workspace, .launch = launch};
+  return {.op = &op, .name = "direct", .supports = collective_refusal, .workspace = workspace, .launch = launch};
 }
 
 }  // namespace

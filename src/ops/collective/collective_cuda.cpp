@@ -15,18 +15,14 @@ void launch(const KernelCall& call) {
 // Nothing to do: the device has waited before the launch.
 void launch_wait(const KernelCall&) {}
 
-std::string refusal(const Signature& s) {
-  for (const TensorType& type : s.in) {
-    if (type.dtype != DType::kFloat32) return "not float32";
-    if (!type.layout.is_contiguous()) return "not contiguous";
-  }
-  return {};
-}
-
-// A library may choose another order of sums for another size or machine.
+// NCCL adds in another order for another size or machine, so results are not reproducible everywhere.
 Kernel nccl(const OpCard& op, void (*launch)(const KernelCall&)) {
-  return {
-      .op = &op, .name = "nccl", .supports = refusal, .launch = launch, .reproducible = false, .library = kNcclName};
+  return {.op = &op,
+          .name = "nccl",
+          .supports = collective_refusal,
+          .launch = launch,
+          .reproducible = false,
+          .library = kNcclName};
 }
 
 }  // namespace
