@@ -21,8 +21,8 @@ enum class Marks : uint8_t { kPhases, kLaunches };
 class Executor {
  public:
   // Allocates the memory of the plan (sources are zero, step buffers are NaN) and prepares its kernels. Set-up steps
-  // run before the first step, and before the next one after a source that they read is written. Throws Error if the
-  // memory is not available. The backend must outlive the executor.
+  // run before the first step, and again before the next step once a source that they read has been written. Throws
+  // Error if the memory is not available. The backend must outlive the executor.
   Executor(Plan plan, Backend& backend);
 
   const Plan& plan() const { return plan_; }

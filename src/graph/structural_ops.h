@@ -11,7 +11,8 @@ namespace laptime {
 
 extern const OpCard kReshape, kPermute, kExpand, kSlice;  // views
 extern const OpCard kContiguous, kCast, kFill, kAssign;   // copies
-// (grad[, addend]) -> the addend, or zeros, plus the gradient in the window of the slice
+// (grad[, addend]) -> the gradient of the tensor that was sliced: grad inside the slice and 0 elsewhere, plus the
+// addend
 extern const OpCard kSliceBackward;
 // Symbolic: (loss, parameters..., earlier gradients... or none) -> one gradient for each parameter, added to the
 // earlier one.
@@ -47,7 +48,7 @@ struct SliceBackwardAttributes {
   int axis = 0;
   int64_t begin = 0, step = 1;
   bool addend = false;
-  std::optional<DType> output{};  // absent: the type of the gradient
+  std::optional<DType> output{};  // type of the result; absent: that of grad
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("shape", self.shape);

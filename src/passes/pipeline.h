@@ -32,8 +32,8 @@ using PassObserver = std::function<void(const std::string& pass, const Graph& gr
 
 // decompose -> [split rows] -> [autocast] -> differentiate -> [run deferred] -> dead code -> [fold casts ->
 // fold addends] -> [store copies] -> [recompute -> dead code] -> [optimizer in backward] -> [cut forward] ->
-// [communicate]. Passes in brackets run only if the options ask for them, or if a composite that is kept can be split;
-// dead code runs the second time after folding, too.
+// [communicate]. Passes in brackets run only if the options ask for them; split rows and run deferred only for a
+// kept composite that can be split. Dead code runs the second time after folding, too.
 Graph run_passes(const Graph& model, const PipelineOptions& options, const PassObserver& observer = {});
 
 }  // namespace laptime

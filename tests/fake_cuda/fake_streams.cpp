@@ -23,7 +23,7 @@ struct EventObject {
   std::shared_ptr<Happening> last;  // null: the event orders the work of a graph, and has no time
   GraphObject* graph = nullptr;     // the graph that recorded it
   StreamObject* stream = nullptr;   // in the graph
-  size_t position = 0;              // pieces of the graph before it
+  size_t position = 0;              // number of pieces of the graph before it
 };
 
 void StreamObject::enqueue_polled(FakeWork item) {

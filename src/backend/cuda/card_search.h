@@ -17,7 +17,7 @@ struct CardSearch {
   int64_t dnn_version =
       0;  // version of cuDNN, 91900 for 9.19.0; 0 if it is not installed or too old for us or for the card
   int64_t nccl_version = 0;  // version of NCCL, 22703 for 2.27.3; 0 if it is not installed or too old for us
-  int64_t cards = 0;         // that the driver reports
+  int64_t cards = 0;         // number of cards that the driver reports
 };
 
 // Queries the driver in a short-lived process. A process that has initialised the driver cannot use it in processes
