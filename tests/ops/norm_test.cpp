@@ -44,18 +44,24 @@ TEST(RmsNorm, GradientMatchesFiniteDifferences) {
       {.op = &kRmsNorm, .attributes = RmsNormAttributes{1e-5}, .inputs = {{.shape = {2, 3, 7}}, {.shape = {7}}}});
 }
 
-TEST(RmsNorm, RoundsItsOutput) {
-  const RmsNormAttributes as_x{1e-5};
-  const std::vector<TensorType> in{contiguous_type(DType::kFloat32, {3, 4}), contiguous_type(DType::kFloat32, {4})};
-  const auto narrow = kRmsNorm.fold_output_cast(as_x, 0, DType::kBFloat16);
+// Both norms round their first output to the type that its readers cast to.
+template <class Norm>
+void expect_rounds_its_output(const OpCard& norm) {
+  const Norm as_x{1e-5};
+  std::vector<TensorType> in{contiguous_type(DType::kFloat32, {3, 4}), contiguous_type(DType::kFloat32, {4})};
+  if (Norm::kCentred) in.push_back(in.back());
+  const auto narrow = norm.fold_output_cast(as_x, 0, DType::kBFloat16);
   ASSERT_TRUE(narrow.has_value());
   EXPECT_EQ(narrow->text(), "eps=1e-05 y_dtype=bfloat16");
-  EXPECT_EQ(kRmsNorm.infer(*narrow, in)[0].dtype, DType::kBFloat16);
-  EXPECT_EQ(kRmsNorm.infer(*narrow, in)[1].dtype, DType::kFloat32);
-  EXPECT_FALSE(kRmsNorm.fold_output_cast(as_x, 1, DType::kBFloat16).has_value());
-  EXPECT_FALSE(kRmsNorm.fold_output_cast(*narrow, 0, DType::kFloat16).has_value());
-  EXPECT_FALSE(kRmsNorm.fold_output_cast(as_x, 0, DType::kFloat32).has_value());
+  EXPECT_EQ(norm.infer(*narrow, in)[0].dtype, DType::kBFloat16);
+  EXPECT_EQ(norm.infer(*narrow, in)[1].dtype, DType::kFloat32);
+  EXPECT_FALSE(norm.fold_output_cast(as_x, 1, DType::kBFloat16).has_value());
+  EXPECT_FALSE(norm.fold_output_cast(*narrow, 0, DType::kFloat16).has_value());
+  EXPECT_FALSE(norm.fold_output_cast(as_x, 0, DType::kFloat32).has_value());
 }
+
+TEST(RmsNorm, RoundsItsOutput) { expect_rounds_its_output<RmsNormAttributes>(kRmsNorm); }
+TEST(LayerNorm, RoundsItsOutput) { expect_rounds_its_output<LayerNormAttributes>(kLayerNorm); }
 
 std::vector<ConformanceCase> layer_norm_rows() {
   std::vector<ConformanceCase> rows;
@@ -83,6 +89,19 @@ std::vector<ConformanceCase> layer_norm_rows() {
                         .arrangements = arrangements});
       }
     }
+    // y and the gradient of y are bfloat16, everything else is float32.
+    const std::vector<DType> bfloat16{DType::kBFloat16};
+    const Operand x32{.shape = shape, .dtype = DType::kFloat32};
+    rows.push_back({.op = &kLayerNorm,
+                    .attributes = LayerNormAttributes{1e-5, DType::kBFloat16},
+                    .inputs = {x32, weight32, weight32},
+                    .dtypes = bfloat16,
+                    .arrangements = arrangements});
+    rows.push_back({.op = &kLayerNormBackward,
+                    .attributes = NormBackwardAttributes{},
+                    .inputs = {x, x32, mean, rstd, weight32},
+                    .dtypes = bfloat16,
+                    .arrangements = arrangements});
   }
   return rows;
 }

@@ -30,8 +30,8 @@ std::vector<TensorType> infer(const TensorType& x, DType y_dtype) {
   if (Norm::kCentred) out.push_back(statistics);
   return out;
 }
-std::vector<TensorType> infer_layer_norm(const Attributes&, std::span<const TensorType> in) {
-  return infer<LayerNormAttributes>(in[0], in[0].dtype);
+std::vector<TensorType> infer_layer_norm(const Attributes& attributes, std::span<const TensorType> in) {
+  return infer<LayerNormAttributes>(in[0], attributes.as<LayerNormAttributes>().y_dtype.value_or(in[0].dtype));
 }
 std::vector<TensorType> infer_rms_norm(const Attributes& attributes, std::span<const TensorType> in) {
   const auto& a = attributes.as<RmsNormAttributes>();
@@ -118,11 +118,13 @@ void gradient_rms_norm(GradientContext& c) {
 }
 
 std::vector<ValueId> decompose_layer_norm(Builder& build, const Attributes& attributes, std::span<const ValueId> in) {
+  const auto& a = attributes.as<LayerNormAttributes>();
   const Dims last{build.shape(in[0]).rank() - 1};
   const ValueId centred = sub(build, in[0], mean(build, in[0], last));
   const ValueId variance = mean(build, square(build, centred), last);
-  const ValueId rstd = rsqrt(build, add_scalar(build, variance, attributes.as<LayerNormAttributes>().eps));
-  return {add(build, mul(build, mul(build, centred, rstd), in[1]), in[2]), {}, {}};
+  const ValueId rstd = rsqrt(build, add_scalar(build, variance, a.eps));
+  const ValueId y = add(build, mul(build, mul(build, centred, rstd), in[1]), in[2]);
+  return {cast(build, y, a.y_dtype.value_or(build.dtype(y))), {}, {}};
 }
 
 // Like the modules of the editions, computes in float32 and casts back at the end.
@@ -140,8 +142,9 @@ std::vector<ValueId> decompose_rms_norm(Builder& build, const Attributes& attrib
   return {cast(build, mul(build, in[1], normalised), a.y_dtype.value_or(narrow)), {}};
 }
 
-std::optional<Attributes> fold_rms_norm_output_cast(const Attributes& attributes, int output, DType to) {
-  auto a = attributes.as<RmsNormAttributes>();
+template <class Norm>
+std::optional<Attributes> fold_output_cast(const Attributes& attributes, int output, DType to) {
+  auto a = attributes.as<Norm>();
   if (output != 0 || !only_rounds(a.y_dtype, to)) return std::nullopt;
   a.y_dtype = to;
   return a;
@@ -149,7 +152,7 @@ std::optional<Attributes> fold_rms_norm_output_cast(const Attributes& attributes
 
 // Only grad_y may be narrower than float32, because the types of the outputs follow from the other inputs. The kernels
 // compute in float32 anyway.
-std::optional<Attributes> fold_rms_norm_backward_input_cast(const Attributes& attributes, int input, DType to) {
+std::optional<Attributes> fold_backward_input_cast(const Attributes& attributes, int input, DType to) {
   if (input != 0 || to != DType::kFloat32) return std::nullopt;
   return attributes;
 }
@@ -179,12 +182,14 @@ const OpCard kLayerNorm = {.name = "layer_norm",
                            .autocast = Autocast::kFloat32,
                            .reference = reference<LayerNormAttributes>,
                            .decompose = decompose_layer_norm,
+                           .fold_output_cast = fold_output_cast<LayerNormAttributes>,
                            .optional_outputs = {1, 2}};
 const OpCard kLayerNormBackward = {.name = "layer_norm_backward",
                                    .kind = OpKind::kReduction,
                                    .infer = infer_backward<LayerNormAttributes>,
                                    .flops = flops_backward<14>,
                                    .reference = reference_backward<LayerNormAttributes>,
+                                   .fold_input_cast = fold_backward_input_cast,
                                    .fold_addend = fold_addend,
                                    .may_overwrite = {{0, 0}, {0, 1}, {0, 5}}};
 const OpCard kRmsNorm = {.name = "rms_norm",
@@ -194,14 +199,14 @@ const OpCard kRmsNorm = {.name = "rms_norm",
                          .flops = flops<4>,
                          .reference = reference<RmsNormAttributes>,
                          .decompose = decompose_rms_norm,
-                         .fold_output_cast = fold_rms_norm_output_cast,
+                         .fold_output_cast = fold_output_cast<RmsNormAttributes>,
                          .optional_outputs = {1}};
 const OpCard kRmsNormBackward = {.name = "rms_norm_backward",
                                  .kind = OpKind::kReduction,
                                  .infer = infer_backward<RmsNormAttributes>,
                                  .flops = flops_backward<9>,
                                  .reference = reference_backward<RmsNormAttributes>,
-                                 .fold_input_cast = fold_rms_norm_backward_input_cast,
+                                 .fold_input_cast = fold_backward_input_cast,
                                  .fold_addend = fold_addend,
                                  .may_overwrite = {{0, 0}, {0, 1}, {0, 4}}};
 

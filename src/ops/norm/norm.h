@@ -22,9 +22,11 @@ extern const OpCard kRmsNormBackward;
 struct LayerNormAttributes {
   static constexpr bool kCentred = true;  // subtracts the mean and adds a bias
   double eps = 1e-5;
+  std::optional<DType> y_dtype{};  // if absent, the type of x
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("eps", self.eps);
+    visit("y_dtype", self.y_dtype);
   }
 };
 
