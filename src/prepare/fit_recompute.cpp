@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/units.h"
+#include "prepare/device.h"
 #include "prepare/step_graph.h"
 
 namespace laptime {
@@ -24,7 +25,8 @@ class Fit {
 
   FittedRecompute run() {
     if (fits({0, 0}, "none")) return leanest_;  // a choice that fits needs less memory than all choices that did not
-    if (fits({1, 0}, kLossAlone)) return leanest_;
+    // A step on a CPU has the loss in groups of rows anyway.
+    if (casts_before_products(config_) && fits({1, 0}, kLossAlone)) return leanest_;
     const int64_t layers = config_.model.num_layers;
     if (fits({1, layers}, "block")) return fewest_layers(layers);
     for (int64_t group = 2; group <= std::min(kMaxRegionLayers, layers); ++group) {
@@ -40,10 +42,7 @@ class Fit {
   };
 
   FittedRecompute fitted(const Choice& choice, const std::string& text) const {
-    FittedRecompute step{recompute_rule(config_), text, {}};
-    step.rule.group = choice.group;
-    step.rule.layers = choice.layers;
-    return step;
+    return {recompute_rule(config_, choice.group, choice.layers), text, {}};
   }
 
   // Returns whether the choice fits; remembers it if it needs the least memory so far.

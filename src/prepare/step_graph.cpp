@@ -123,8 +123,7 @@ std::vector<std::string> composites_of(const RunConfig& config) {
   whole.keep.reset();
   whole.lower.reset();
   std::vector<RecomputeRule> rules{recompute_rule(whole)};
-  if (config.recompute == "auto")
-    rules.push_back({.local = true, .group = 1, .layers = 0});  // fit_recompute may choose this rule
+  if (config.recompute == "auto") rules.push_back(recompute_rule(whole, 1, 0));  // fit_recompute may choose this rule
   const Graph model = build_train_step(config);
   std::vector<Graph> graphs;
   for (const RecomputeRule& rule : rules) {
@@ -143,11 +142,16 @@ std::vector<std::string> composites_of(const RunConfig& config) {
   return names;
 }
 
-RecomputeRule recompute_rule(const RunConfig& config) {
-  return {.local = config.mode == Mode::kCompile,
-          .group = recompute_group(config.recompute),
-          .layers = config.model.num_layers,
+RecomputeRule recompute_rule(const RunConfig& config, int64_t group, int64_t layers) {
+  // On a GPU even a cheap node takes a launch of its own, so it is recomputed only in steps that save memory.
+  return {.local = config.mode == Mode::kCompile && (!casts_before_products(config) || group > 0),
+          .group = group,
+          .layers = layers,
           .parameter_copies = !casts_before_products(config)};
+}
+
+RecomputeRule recompute_rule(const RunConfig& config) {
+  return recompute_rule(config, recompute_group(config.recompute), config.model.num_layers);
 }
 
 PipelineOptions pipeline_options(const RunConfig& config) { return pipeline_options(config, recompute_rule(config)); }
