@@ -191,10 +191,11 @@ class Listener {
 
   // Returns when the child has exited.
   void listen(const ChildLimits& limits) {
-    const int stops_before = signals_.count();
     Pulse pulse(child_);
     asker_ = limits.asker;
     for (Seconds last = host_now(); messages_ >= 0 || output_ >= 0;) {
+      // A stop may also have arrived before the child started, after the sweep last looked for one.
+      handle_stops(signals_.count() + asked_stops_);
       wait_for_input(killed_ ? Seconds(-1) : std::min(kTick, limits.timeout - elapsed_));
       const Seconds now = host_now();
       // More time has passed only if this process was suspended, and then the child probably was too.
@@ -206,7 +207,6 @@ class Listener {
       if (messages_ >= 0) read_messages();
       if (output_ >= 0) read_output();
       if (asker_ >= 0) hear_asker();
-      handle_stops(signals_.count() - stops_before + asked_stops_);
     }
     reap();
   }

@@ -25,7 +25,6 @@ constexpr int kSignalled = 128;
 OtherProgram run_other_program(const std::vector<std::string>& words, Seconds timeout, StopSignals& signals) {
   Pipe output;
   Pipe errors;
-  const int stops_before = signals.count();
   const pid_t child = start_program(words, {.output = output.writing(), .errors = errors.writing()});
   output.close_writing();
   errors.close_writing();
@@ -35,6 +34,10 @@ OtherProgram run_other_program(const std::vector<std::string>& words, Seconds ti
   int stops = 0;
   const Seconds deadline = host_now() + timeout;
   while (output_end >= 0 || errors_end >= 0) {
+    const bool is_too_much = found.output.size() > kMostOutput || host_now() > deadline;
+    const int now = signals.count();
+    if (is_too_much || now != stops) kill(child, is_too_much || now > 1 ? SIGKILL : SIGTERM);
+    stops = now;
     std::array<pollfd, 3> waiting{pollfd{output_end, POLLIN, 0}, pollfd{errors_end, POLLIN, 0},
                                   pollfd{signals.descriptor(), POLLIN, 0}};
     const double left = std::max(0.0, (deadline - host_now()).count());
@@ -42,10 +45,6 @@ OtherProgram run_other_program(const std::vector<std::string>& words, Seconds ti
     if (output_end >= 0) found.output += read_some(output_end);
     if (errors_end >= 0) found.errors += read_some(errors_end);
     if (found.errors.size() > kKeptErrors) found.errors.erase(0, found.errors.size() - kKeptErrors);
-    const bool is_too_much = found.output.size() > kMostOutput || host_now() > deadline;
-    const int now = signals.count() - stops_before;
-    if (is_too_much || now != stops) kill(child, is_too_much || now > 1 ? SIGKILL : SIGTERM);
-    stops = now;
   }
   int status = 0;
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {}

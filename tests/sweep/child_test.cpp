@@ -339,6 +339,15 @@ TEST(Child, FirstSignalLetsTheStepEnd) {
   EXPECT_EQ(signals.count(), 1);
 }
 
+TEST(Child, SignalBeforeItStartsEndsIt) {
+  StopSignals signals;
+  ASSERT_EQ(raise(SIGTERM), 0);
+  ASSERT_EQ(signals.count(), 1);  // as a sweep does that looks for a signal
+  const Record record = run_in_child(described(), step_until_asked, {kLong}, signals, {}).record;
+  EXPECT_EQ(record.status, Status::kInterrupted);
+  EXPECT_THAT(record.reason, StartsWith("stopped by a signal"));
+}
+
 TEST(Child, EveryStopSignalLetsTheStepEnd) {
   for (const EndingSignal& signal : ending_signals()) {
     if (signal.answer != SignalAnswer::kStop) continue;
