@@ -92,11 +92,15 @@ class Scale(ProgramTest):
         self.assertEqual(store.read_bytes(), before)
 
     def assert_linear(self, cost_of, small: int, large: int):
-        """Allows twice the time that linear growth would take. Quadratic growth would take four times as long."""
-        start = cost_of(0)
-        few = max(cost_of(small) - start, 0.02)
-        many = cost_of(large) - start
-        self.assertLess(many / few, 2 * large / small, f"{start:.2f}, {few:.2f} and {many:.2f} s")
+        """Allows twice the time that linear growth would take. Quadratic growth would take four times as long, in every one of
+        the attempts; another program on the machine disturbs only some."""
+        seen = []
+        for _ in range(5):
+            start, few, many = cost_of(0), cost_of(small), cost_of(large)
+            seen.append(f"{start:.2f}, {few:.2f} and {many:.2f} s")
+            if many - start < 2 * large / small * max(few - start, 0.02):
+                return
+        self.fail("; ".join(seen))
 
     def test_reads_a_kernels_file_with_many_entries(self):
         name = self.folder / "choices.json"
