@@ -42,10 +42,11 @@ void add_phase_times(const StepTrace& trace, double step, std::vector<Finding>& 
 
 void add_tracing(const StepTrace& trace, const StepTotals& totals, std::vector<Finding>& findings) {
   const auto launches = static_cast<double>(trace.launch_count());
-  if (!trace.untraced.empty()) {
+  if (trace.untraced.empty()) return;
+  const double without = median(trace.untraced);
+  if (trace.mark) {
     const std::vector<double> traced = whole_steps(trace);
     const double with = median(traced);
-    const double without = median(trace.untraced);
     Json tracing{{"traced_s", with}, {"untraced_s", without}, {"ratio", with / without}};
     add_interval(tracing, "ratio", bootstrap_ratio_interval(traced, trace.untraced));
     tracing["traced_steps"] = trace.steps.size();
@@ -53,12 +54,11 @@ void add_tracing(const StepTrace& trace, const StepTotals& totals, std::vector<F
     if (const auto mean = traced_over_untraced(trace)) tracing["mean_ratio"] = *mean;
     tracing["is_disturbed"] = is_disturbed(trace);
     add(findings, "tracing", "", std::move(tracing));
-
-    const std::vector<double> sums = seconds_by_step(trace);
-    Json sum{{"launches_s", median(sums)}, {"untraced_s", without}, {"ratio", median(sums) / without}};
-    add_interval(sum, "ratio", bootstrap_ratio_interval(sums, trace.untraced));
-    add(findings, "launch_sum", "", std::move(sum));
   }
+  const std::vector<double> sums = seconds_by_step(trace);
+  Json sum{{"launches_s", median(sums)}, {"untraced_s", without}, {"ratio", median(sums) / without}};
+  add_interval(sum, "ratio", bootstrap_ratio_interval(sums, trace.untraced));
+  add(findings, "launch_sum", "", std::move(sum));
   if (trace.mark && *trace.mark > 0) {
     add(findings, "marks", "",
         {{"mark_s", *trace.mark}, {"launches", trace.launch_count()}, {"share", launches * *trace.mark / totals.step}});

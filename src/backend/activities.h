@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/units.h"
 
@@ -14,6 +15,8 @@ struct Activities {
   int64_t kernels = 0;
   int64_t copies = 0;  // copies and fills of memory
   Seconds busy{};      // time in which at least one activity ran
+  // The busy time between each mark and the next one; empty if the device cannot tell.
+  std::vector<Seconds> between_marks;
 };
 
 }  // namespace laptime

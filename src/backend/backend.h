@@ -161,7 +161,7 @@ class Backend {
   virtual Seconds now() = 0;
 
   // Runs `work`, which must leave the queue empty, and returns what the device recorded. Recording makes launches
-  // slower. A device that keeps no records says so in `missing`.
+  // start later, but not run longer. A device that keeps no records says so in `missing`.
   virtual Activities watch(const std::function<void()>& work) {
     work();
     Activities activities;

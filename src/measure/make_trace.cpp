@@ -115,6 +115,10 @@ void add_buffer(const Buffer& buffer, std::pair<int64_t, int64_t> live, bool sav
   buffers.last.push_back(live.second);
 }
 
+double seconds_of(const std::vector<int64_t>& launches) {
+  return 1e-9 * static_cast<double>(std::accumulate(launches.begin(), launches.end(), int64_t{0}));
+}
+
 }  // namespace
 
 StepTrace trace_of(const Plan& plan) {
@@ -144,6 +148,13 @@ void add_predicted_rates(const Device& device, StepTrace& trace) {
   trace.bandwidth = device.rates->bandwidth;
 }
 
+TracedStep watched_step(const std::vector<Seconds>& launches, Seconds total) {
+  TracedStep step;
+  for (const Seconds launch : launches) step.launches.push_back(std::llround(launch.count() * 1e9));
+  step.total = std::max(total.count(), seconds_of(step.launches));
+  return step;
+}
+
 TracedStep traced_step(const Timeline& timeline, const std::vector<Seconds>& times) {
   TracedStep step;
   step.begin = (times.front() - timeline.begin).count();
@@ -151,9 +162,7 @@ TracedStep traced_step(const Timeline& timeline, const std::vector<Seconds>& tim
   for (size_t i = 1; i < times.size(); ++i)
     step.launches.push_back(std::llround((times[i] - times[i - 1]).count() * 1e9));
   // On a virtual clock, rounded launches may sum to more than their step.
-  const double sum =
-      1e-9 * static_cast<double>(std::accumulate(step.launches.begin(), step.launches.end(), int64_t{0}));
-  step.total = std::max(step.total, step.begin + sum);
+  step.total = std::max(step.total, step.begin + seconds_of(step.launches));
   return step;
 }
 

@@ -17,6 +17,8 @@ StepTrace trace_of(const Plan& plan);
 // For a device that predicts, adds the rates that limit its launches, which are the rates of its predictions.
 void add_predicted_rates(const Device& device, StepTrace& trace);
 
+// Returns a step of `total`. `launches` are the times that the device recorded; in the rest of the step no launch ran.
+TracedStep watched_step(const std::vector<Seconds>& launches, Seconds total);
 // Returns the times of one step. `times` are its Executor::launch_times.
 TracedStep traced_step(const Timeline& timeline, const std::vector<Seconds>& times);
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -234,54 +235,71 @@ class PointRun {
   // Alternates steps with and without launch times, so that changes on the machine affect both.
   void take_trace(Executor& executor, StepInputs& inputs) {
     StepTrace trace = trace_of(executor.plan());
-    if (trace_.traced_steps > 0) trace.mark = executor.cost_of_mark().count();
     auto number = static_cast<int64_t>(run_.sampling.steps.size());
     for (int64_t i = 0; i < 2 * trace_.traced_steps; ++i, ++number) {
       if (!agreed(!(hooks_.interrupted && hooks_.interrupted()))) break;
       inputs.write(executor, number);
-      const bool is_traced = i % 2 == 1;
-      const Timeline timeline = executor.run(is_traced ? Marks::kLaunches : Marks::kPhases);
-      if (is_traced) {
-        const std::vector<Seconds> times = executor.launch_times();
-        trace.steps.push_back(traced_step(timeline, times));
-        const std::vector<CommunicationTime> communication = backend_.communication_times().launches;
-        for (const CommunicationTime& launch : communication) {
-          for (const Seconds time : {launch.begin, launch.end})
-            trace.steps.back().communication.push_back(std::llround((time - timeline.begin).count() * 1e9));
-        }
-        costs_.add(times, communication);
+      Timeline timeline;
+      if (i % 2 == 1) {
+        timeline = take_traced_step(executor, trace);
       } else {
+        timeline = executor.run();
         trace.untraced.push_back(timeline.total().count());
       }
       report({"trace", i + 1, 2 * trace_.traced_steps, timeline.total().count()});
     }
-    if (backend_.has_own_clock()) take_device_use(executor, inputs, number, trace);
+    if (backend_.has_own_clock()) take_graph_steps(executor, inputs, number, trace);
     run_.traced_steps = static_cast<int64_t>(trace.steps.size());
     run_.untaken_traced_steps = trace_.traced_steps - run_.traced_steps;
     run_.trace = std::move(trace);
   }
 
-  // Times recorded steps, and runs steps whose kernels the device reports; as many of each as were traced.
-  void take_device_use(Executor& executor, StepInputs& inputs, int64_t number, StepTrace& trace) {
-    DeviceUse& device = trace.device;
-    const auto write_inputs = [&] { inputs.write(executor, number++); };
-    const auto steps = static_cast<int64_t>(trace.steps.size());
-    if (executor.is_recorded()) {
-      device.usually_recorded = 1;
-      device.recorded = trace.untraced;
-    } else if (hooks_.group == nullptr) {  // one rank alone might lack the memory to record a step
-      for (const Timeline& step : executor.run_recorded(steps, write_inputs))
-        device.recorded.push_back(step.total().count());
+  // Takes the times of launches from the records of the device. If it has none, from marks, which take time themselves.
+  Timeline take_traced_step(Executor& executor, StepTrace& trace) {
+    Timeline timeline;
+    const auto run = [&] { timeline = executor.run(Marks::kLaunches); };
+    Activities activities;
+    if (backend_.has_own_clock()) {
+      activities = backend_.watch(run);
+      add_device_use(activities, trace.device);
+    } else {
+      run();
     }
-    for (int64_t i = 0; i < steps; ++i) {
-      if (!agreed(device.missing.empty() && !(hooks_.interrupted && hooks_.interrupted()))) break;
-      write_inputs();
-      const Activities activities = backend_.watch([&] { executor.run(); });
-      device.records = activities.records;
-      device.missing = activities.missing;
-      device.kernels = activities.kernels;
-      device.copies = activities.copies;
-      if (device.missing.empty()) device.busy.push_back(activities.busy.count());
+    std::vector<Seconds> times = executor.launch_times();
+    const std::vector<CommunicationTime> communication = backend_.communication_times().launches;
+    if (activities.missing.empty() && activities.between_marks.size() + 1 == times.size()) {
+      times.front() = {};
+      std::partial_sum(activities.between_marks.begin(), activities.between_marks.end(), times.begin() + 1);
+      trace.steps.push_back(watched_step(activities.between_marks, Seconds{trace.untraced.back()}));
+    } else {
+      trace.steps.push_back(traced_step(timeline, times));
+      if (!trace.mark) trace.mark = executor.cost_of_mark().count();
+    }
+    for (const CommunicationTime& launch : communication) {
+      for (const Seconds time : {launch.begin, launch.end})
+        trace.steps.back().communication.push_back(std::llround((time - timeline.begin).count() * 1e9));
+    }
+    costs_.add(times, communication);
+    return timeline;
+  }
+
+  static void add_device_use(const Activities& activities, DeviceUse& device) {
+    device.records = activities.records;
+    device.missing = activities.missing;
+    device.kernels = activities.kernels;
+    device.copies = activities.copies;
+    if (device.missing.empty()) device.busy.push_back(activities.busy.count());
+  }
+
+  // Times steps from a recording; as many as were traced.
+  void take_graph_steps(Executor& executor, StepInputs& inputs, int64_t number, StepTrace& trace) {
+    if (executor.is_recorded()) {
+      trace.device.usually_recorded = 1;
+      trace.device.recorded = trace.untraced;
+    } else if (hooks_.group == nullptr) {  // one rank alone might lack the memory to record a step
+      const auto write_inputs = [&] { inputs.write(executor, number++); };
+      for (const Timeline& step : executor.run_recorded(std::ssize(trace.steps), write_inputs))
+        trace.device.recorded.push_back(step.total().count());
     }
   }
 

@@ -64,7 +64,8 @@ struct TraceBuffers {
   LAPTIME_FIELDS(name, op, scope, phase, role, dtype, shape, (kBytes, bytes, offset), resident, saved, first, last)
 };
 
-// One traced step. Launches run back to back: each launch begins when the previous one has ended.
+// One traced step. By marks, launches run back to back: each begins when the previous one has ended. By the device's
+// own records, `launches` has no gaps, and `total` is that of the untraced step before it.
 struct TracedStep {
   double begin = 0;               // seconds from the start of the step to its first launch
   double total = 0;               // seconds of the whole step
@@ -77,8 +78,8 @@ struct TracedStep {
   LAPTIME_FIELDS((kSeconds, begin, total), launches, communication)
 };
 
-// How busy a device was: in steps during which it recorded its own activity, and in steps replayed as a recorded graph,
-// in which no kernel waits for the host. Empty for a device that supports neither.
+// How busy a device was: in traced steps, during which it recorded its own activity, and in steps replayed as a
+// recorded graph, in which no kernel waits for the host. Empty for a device that supports neither.
 struct DeviceUse {
   std::string records;           // what recorded the activity: "CUPTI"
   std::string missing;           // why there are no records; empty if there are
@@ -102,7 +103,7 @@ struct StepTrace {
   int64_t peak_launch = 0;        // launch at which that peak occurs
   std::vector<TracedStep> steps;  // empty: the step did not run or was not traced
   std::vector<double> untraced;   // seconds of steps without timestamps, alternating with `steps`
-  std::optional<double> mark;     // seconds that one timestamp takes
+  std::optional<double> mark;     // seconds that one timestamp takes; none if the device recorded the launches
   DeviceUse device;
   // FLOP/s of matrix products in this step's type, and main-memory bytes/s, as measured or used for the prediction.
   std::optional<double> peak_flops, bandwidth;

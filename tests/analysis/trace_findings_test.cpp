@@ -97,6 +97,9 @@ TEST_F(TraceFindings, TracingRatioHasAnIntervalFromSixSteps) {
   trace_.untraced.assign(8, trace_.steps.front().total / 2);
   EXPECT_NEAR(one("tracing").number("ratio_low"), 2, 1e-12);
   EXPECT_NEAR(one("tracing").number("ratio_high"), 2, 1e-12);
+  trace_.mark.reset();  // the device recorded the launches
+  EXPECT_EQ(one("tracing").kind, "");
+  EXPECT_EQ(one("launch_sum").kind, "launch_sum");
 }
 
 TEST_F(TraceFindings, ComparesLaunchSumWithTheUntracedStep) {

@@ -209,10 +209,12 @@ class OnTheFakeCard(ProgramTest):
         self.assertGreater(idle["graph_s"], 0)
         self.assertTrue(0 <= idle["share"] < 1, idle)
         self.assertEqual(idle["is_launch_bound"], idle["share"] >= 0.1)
+        self.assertGreater(self.finding("launch_sum", *words, "eager")["launches_s"], 0)
         self.environment["LAPTIME_FAKE_CUPTI_REFUSES"] = "1"
         idle = self.finding("device_idle", *words, "eager")
         self.assertEqual(idle["watched_steps"], 0)
         self.assertIn("CUPTI_ERROR_INSUFFICIENT_PRIVILEGES (status 35)", idle["missing"])
+        self.assertGreater(self.finding("marks", *words, "eager")["mark_s"], 0)
         self.assertTrue(0 <= idle["share"] < 1, idle)
         idle = self.finding("device_idle", *words, "compile")
         self.assertIsNone(idle["share"])

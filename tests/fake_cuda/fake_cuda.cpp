@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "backend/cuda/cupti.h"
 #include "fake_cuda/fake_card.h"
 #include "support/cuda/host_queue.h"
 
@@ -71,23 +72,25 @@ int cards() {
   return count == nullptr ? 1 : std::min(std::atoi(count), FakeCard::kMostCards);
 }
 
-// A callback of fake_cupti.cpp for each piece of work, with its kind as CUPTI numbers it and its times in nanoseconds.
-using Watcher = void (*)(int kind, uint64_t begin, uint64_t end);
+// A callback of fake_cupti.cpp for each piece of work.
+using Watcher = void (*)(const ActivityRecord& ran);
 Watcher& watcher() {
   static Watcher the_watcher = nullptr;
   return the_watcher;
 }
-constexpr int kCopyRan = 1, kFillRan = 2, kKernelRan = 10;
+constexpr uint32_t kCopyRan = 1, kFillRan = 2, kKernelRan = 10;
 
+// `ran` is the record without times.
 template <class Work>
-void run_watched(int kind, const Work& work) {
+void run_watched(ActivityRecord ran, const Work& work) {
   const auto now = [] {
     const auto since = std::chrono::steady_clock::now().time_since_epoch();
     return static_cast<uint64_t>(std::chrono::nanoseconds(since).count());
   };
-  const uint64_t begin = now();
+  ran.begin = now();
   work();
-  if (watcher() != nullptr) watcher()(kind, begin, now());
+  ran.end = now();
+  if (watcher() != nullptr) watcher()(ran);
 }
 
 // A process that was forked after cuInit cannot use the card.
@@ -268,7 +271,10 @@ Status cuMemsetD8Async(DeviceAddress address, unsigned char value, size_t bytes,
   const std::lock_guard lock(card().mutex);
   if (card().failed != kSuccess) return card().failed;
   if (!is_allocated(address, bytes)) return kInvalidValue;
-  stream->enqueue([=] { run_watched(kFillRan, [=] { std::memset(reinterpret_cast<void*>(address), value, bytes); }); });
+  stream->enqueue([=] {
+    run_watched({.kind = kFillRan, .fill_value = value, .fill_bytes = bytes},
+                [=] { std::memset(reinterpret_cast<void*>(address), value, bytes); });
+  });
   return kSuccess;
 }
 // The bytes are staged immediately and reach the card when the stream reaches this copy. There is no copy in the
@@ -299,7 +305,7 @@ Status cuMemcpyDtoDAsync_v2(DeviceAddress to, DeviceAddress from, size_t bytes, 
   if (card().failed != kSuccess) return card().failed;
   if (!is_allocated(to, bytes) || !is_allocated(from, bytes)) return kInvalidValue;
   stream->enqueue([=] {
-    run_watched(kCopyRan,
+    run_watched({.kind = kCopyRan},
                 [=] { std::memcpy(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes); });
   });
   return kSuccess;
@@ -343,7 +349,7 @@ Status cuLaunchKernel(FunctionHandle function, unsigned grid_x, unsigned grid_y,
       return;
     }
     try {
-      run_watched(kKernelRan,
+      run_watched({.kind = kKernelRan},
                   [&] { run_grid(kernel, grid_x, static_cast<int>(block_x), args.data(), {.checked = false}); });
     } catch (const std::exception& error) {
       std::fprintf(stderr, "fake card: %s\n", error.what());

@@ -8,7 +8,7 @@
 
 #include "backend/cuda/cupti.h"
 
-extern "C" void watch_fake_card(void (*ran)(int kind, uint64_t begin, uint64_t end));
+extern "C" void watch_fake_card(void (*watcher)(const laptime::cuda::ActivityRecord& ran));
 
 namespace {
 
@@ -28,8 +28,8 @@ State& state() {
   return the_state;
 }
 
-void note(int kind, uint64_t begin, uint64_t end) {
-  if (state().enabled.contains(kind)) state().records.push_back({static_cast<uint32_t>(kind), {}, begin, end});
+void note(const ActivityRecord& ran) {
+  if (state().enabled.contains(static_cast<int>(ran.kind))) state().records.push_back(ran);
 }
 
 // Size in bytes of a record. Records have more fields than laptime reads.

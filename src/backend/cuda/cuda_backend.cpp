@@ -201,6 +201,7 @@ CudaBackend::~CudaBackend() {
   for (const Mark& mark : marks_) destroy(mark.event);
   destroy(origin_);
   destroy(next_origin_);
+  if (separator_ != 0) driver_->cuMemFree(separator_);
   stream_.reset();
   // The primary context is not released: memory may outlive the backend.
 }
@@ -318,6 +319,18 @@ void CudaBackend::pause(Seconds time) {
 void CudaBackend::mark(size_t index) {
   if (index >= marks_.size()) marks_.resize(index + 1);
   record(marks_[index], stream_->handle);
+  if (is_watched_ && recording_ == nullptr)
+    note_failure(driver_->cuMemsetD8Async(separator_, kSeparatorValue, kSeparatorBytes, stream_->handle),
+                 "cuMemsetD8Async");
+}
+
+// Communication runs in another stream, where separators do not divide it, so ranks have none.
+Activities CudaBackend::watch(const std::function<void()>& work) {
+  if (separator_ == 0) separator_ = allocate_bytes(kSeparatorBytes);
+  is_watched_ = communication_ == nullptr;
+  Activities activities = watch_card(work);
+  is_watched_ = false;
+  return activities;
 }
 
 std::unique_ptr<Recording> CudaBackend::record(const std::function<void()>& enqueue) {

@@ -64,7 +64,7 @@ class CudaBackend : public Backend {
   bool has_own_clock() const override { return true; }
   Seconds now() override;
   std::optional<Sensors> sensors() override;
-  Activities watch(const std::function<void()>& work) override { return watch_card(work); }
+  Activities watch(const std::function<void()>& work) override;
   bool names_ranges() const override { return names_ranges_; }
   void begin_range(const char* name) override { begin_nvtx_range(name); }
   void end_range() override { end_nvtx_range(); }
@@ -139,6 +139,8 @@ class CudaBackend : public Backend {
   std::unique_ptr<CardSensors> sensors_;  // null if NVML is missing
   CudaOptions options_;
   bool names_ranges_ = nvtx_is_heard();
+  DeviceAddress separator_ = 0;  // the byte that separators fill; 0 before the first watch()
+  bool is_watched_ = false;
   Graph* recording_ = nullptr;                    // the graph that the stream records into; null if the stream executes
   std::unique_ptr<Communication> communication_;  // null before join()
   std::deque<Mark> marks_;                        // each has a fixed address

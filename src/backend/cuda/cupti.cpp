@@ -102,18 +102,26 @@ std::string begin_records(const Cupti& functions) {
   return "";
 }
 
-// The time in which at least one of the activities ran.
-Seconds busy_time(std::vector<ActivityRecord> records) {
+bool is_separator(const ActivityRecord& record) {
+  return record.kind == kFill && record.fill_value == kSeparatorValue && record.fill_bytes == kSeparatorBytes;
+}
+
+void add_records(std::vector<ActivityRecord> records, Activities& activities) {
   std::ranges::sort(records, {}, &ActivityRecord::begin);
-  uint64_t busy = 0;
   uint64_t until = 0;
   for (const ActivityRecord& record : records) {
     const uint64_t begin = std::max(record.begin, until);
-    if (record.end <= begin) continue;
-    busy += record.end - begin;
-    until = record.end;
+    until = std::max(record.end, until);
+    if (is_separator(record)) {
+      activities.between_marks.emplace_back();
+      continue;
+    }
+    (record.kind == kKernel ? activities.kernels : activities.copies) += 1;
+    const Seconds busy{static_cast<double>(until - begin) * 1e-9};
+    activities.busy += busy;
+    if (!activities.between_marks.empty()) activities.between_marks.back() += busy;
   }
-  return Seconds{static_cast<double>(busy) * 1e-9};
+  if (!activities.between_marks.empty()) activities.between_marks.pop_back();  // nothing follows the last mark
 }
 
 }  // namespace
@@ -139,10 +147,8 @@ Activities watch_card(const std::function<void()>& work) {
   functions.cuptiActivityFlushAll(kAlsoUnfinishedBuffers);
   for (const int kind : kKinds) functions.cuptiActivityDisable(kind);
   const std::lock_guard lock(all.mutex);
-  for (const ActivityRecord& record : all.records) {
-    (record.kind == kKernel ? activities.kernels : activities.copies) += 1;
-  }
-  activities.busy = busy_time(all.records);
+  add_records(std::move(all.records), activities);
+  all.records.clear();
   if (activities.kernels == 0) activities.missing = "CUPTI recorded no kernel";
   return activities;
 }

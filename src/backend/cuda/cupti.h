@@ -15,10 +15,15 @@ using CuptiStatus = int;
 // The fields at the beginning of the records of kernels, copies and fills, unchanged since CUDA 8
 // (CUpti_ActivityKernel4 and later, CUpti_ActivityMemcpy, CUpti_ActivityMemset).
 struct ActivityRecord {
-  uint32_t kind;
-  unsigned char other[12];
-  uint64_t begin, end;  // nanoseconds
+  uint32_t kind = 0;
+  uint32_t fill_value = 0;  // this and the next field only in the record of a fill
+  uint64_t fill_bytes = 0;
+  uint64_t begin = 0, end = 0;  // nanoseconds
 };
+
+// A fill that separates launches in the records: no other one has this value and size.
+constexpr unsigned char kSeparatorValue = 0xA5;
+constexpr size_t kSeparatorBytes = 1;
 
 // Each member is named after a function of libcupti.
 struct Cupti {
@@ -35,8 +40,8 @@ struct Cupti {
   // NOLINTEND(readability-identifier-naming)
 };
 
-// Runs `work`, which must wait for the card, and returns what ran on the card during that time. If the library is
-// missing or cannot record, `work` runs without records.
+// Runs `work`, which must wait for the card, and returns what ran on the card during that time, without separators. If
+// the library is missing or cannot record, `work` runs without records.
 Activities watch_card(const std::function<void()>& work);
 
 }  // namespace laptime::cuda
