@@ -41,7 +41,10 @@ struct PartSums {
     thread.store(of_lanes, thread.index(), total);
     thread.synchronize();
     if (lane != 0) return 0;
-    for (int other = 1; other < lanes; ++other) total += thread.load(of_lanes, other * kColumns + thread.index());
+    LAPTIME_UNROLL
+    for (int other = 1; other < kMostLanes; ++other) {
+      if (other < lanes) total += thread.load(of_lanes, other * kColumns + thread.index());
+    }
     return total;
   }
 };
