@@ -1,5 +1,4 @@
-// Loads and stores eight adjacent floating-point elements by 16-byte accesses, for the types for which moves_fours() is
-// true.
+// Loads and stores eight floating-point elements of a row, for the types for which moves_fours() is true.
 #pragma once
 
 #include "backend/cuda/words.h"
@@ -11,12 +10,16 @@ struct RawEight {
   Words first{}, last{};
 };
 
-// The address of element `position` must be a multiple of 16. `dtype` is the type of `x`; if it is a compile-time
-// constant, the compiler removes the code for other types.
-LAPTIME_DEVICE RawEight load_eight(const Thread& thread, const DeviceData& x, DType dtype, int64_t position) {
-  if (dtype == DType::kFloat32)
-    return {load_group<kFour>(thread, x, dtype, position), load_group<kFour>(thread, x, dtype, position + kFour)};
-  return {load_group<kEight>(thread, x, dtype, position), {}};
+// Loads four elements at `position` and four elements `gap` further. With a gap of four, the elements are adjacent, and
+// the address must be a multiple of 16; otherwise both addresses must be multiples of the size of four elements.
+// `dtype` is the type of `x`; if it is a compile-time constant, the compiler removes the code for other types.
+LAPTIME_DEVICE RawEight load_eight(const Thread& thread, const DeviceData& x, DType dtype, int64_t position,
+                                   int64_t gap = kFour) {
+  if (dtype != DType::kFloat32 && gap == kFour) return {load_group<kEight>(thread, x, dtype, position), {}};
+  const Words first = load_group<kFour>(thread, x, dtype, position);
+  const Words last = load_group<kFour>(thread, x, dtype, position + gap);
+  if (dtype == DType::kFloat32) return {first, last};
+  return {{{first.of[0], first.of[1], last.of[0], last.of[1]}}, {}};
 }
 
 LAPTIME_DEVICE RawEight load_eight(const Thread& thread, const DeviceData& x, int64_t position) {
@@ -32,24 +35,31 @@ LAPTIME_DEVICE void values_of(const RawEight& raw, DType dtype, float (&out)[kEi
   }
 }
 
+// Stores what load_eight() loads.
 LAPTIME_DEVICE void store_eight(const Thread& thread, const DeviceData& y, DType dtype, int64_t position,
-                                const float (&values)[kEight]) {
-  if (dtype != DType::kFloat32) return store_group(thread, y, dtype, position, values);
-  Words first;
-  Words last;
+                                const float (&values)[kEight], int64_t gap = kFour) {
+  if (dtype != DType::kFloat32 && gap == kFour) return store_group(thread, y, dtype, position, values);
+  float first[kFour];
+  float last[kFour];
   LAPTIME_UNROLL
   for (int i = 0; i < kFour; ++i) {
-    first.of[i] = std::bit_cast<uint32_t>(values[i]);
-    last.of[i] = std::bit_cast<uint32_t>(values[kFour + i]);
+    first[i] = values[i];
+    last[i] = values[kFour + i];
   }
-  auto* const to = reinterpret_cast<Words*>(y.at<float>(position));
-  thread.store(to, first);
-  thread.store(to + 1, last);
+  store_group(thread, y, dtype, position, first);
+  store_group(thread, y, dtype, position + gap, last);
 }
 
 LAPTIME_DEVICE void store_eight(const Thread& thread, const DeviceData& y, int64_t position,
                                 const float (&values)[kEight]) {
   store_eight(thread, y, y.dtype, position, values);
+}
+
+// Requests what load_eight() will load, so that it need not wait for memory.
+LAPTIME_DEVICE void prefetch_eight(const Thread& thread, const DeviceData& x, int64_t position, int64_t gap) {
+  const int64_t size = size_of(x.dtype);
+  thread.prefetch(x.data + position * size);
+  if (gap != kFour) thread.prefetch(x.data + (position + gap) * size);
 }
 
 }  // namespace laptime::cuda
