@@ -267,6 +267,8 @@ std::string blas_refusal(const Product& product, const BlasChoice& choice) {
     if (size > INT32_MAX) return "a side of a matrix has 2^31 elements or more";
   }
   if (!choice.padded) return "";
+  // The library proposes algorithms for such products that it then refuses to launch.
+  if (shape[-2] * size_of(product.compute) < kAlignment) return "the inner size is less than 16 bytes";
   const PaddedProduct padded(product, nullptr);
   if (!padded.pads()) return "all rows begin at multiples of 16 bytes";
   return padded.c_copy && product.addend != nullptr ? "the result has unaligned rows and an addend" : "";

@@ -88,7 +88,8 @@ Groups groups_of(const Elements<kOperands>& elements, int present) {
     of_bfloat16 += data.dtype == DType::kBFloat16 ? 1 : 0;
   }
   if (of_float32 == present) return Groups::kFoursOfFloat32;
-  return of_bfloat16 == present ? Groups::kEightsOfBFloat16 : Groups::kEights;
+  if (of_bfloat16 == present) return Groups::kEightsOfBFloat16;
+  return of_float32 == 0 ? Groups::kEights : Groups::kFours;
 }
 
 // Outputs come first, then inputs. All are broadcast to the shape of output 0, and the axes are in its memory order.

@@ -81,6 +81,8 @@ class Thread {
     return __shfl_xor_sync(0xFFFFFFFFU, value, mask);
   }
 
+  // Requests the element from memory into the cache of the card, without waiting for it.
+  __device__ void prefetch(const void* address) const { asm volatile("prefetch.global.L2 [%0];" ::"l"(address)); }
   template <class T>
   __device__ T load(const T* address) const {
     return *address;
@@ -150,6 +152,7 @@ class Thread {
     return value;
   }
 
+  void prefetch(const void*) const {}
   template <class T>
   T load(const T* address, Place place = Place::current()) const {
     host_->check_alignment(address, alignof(T), place);

@@ -1,6 +1,9 @@
 // Computes outputs from inputs element by element.
 #pragma once
 
+#include <cstddef>
+#include <type_traits>
+
 #include "backend/cuda/eights.h"
 
 namespace laptime::cuda {
@@ -8,27 +11,27 @@ namespace laptime::cuda {
 // The number of groups of elements that a thread loads before it computes the first one.
 constexpr int groups_in_flight(int operands) { return operands <= 2 ? 2 : 1; }
 
-// Maps elements in groups. `type_of(k)` is the type of operand k; if it is a compile-time constant, no code for other
-// types is compiled.
-template <int kOut, int kIn, class TypeOf, class Body>
-LAPTIME_DEVICE void map_eights(const Thread& thread, const Elements<kOut + kIn>& elements, const TypeOf& type_of,
-                               const Body& body) {
-  constexpr int kGroups = groups_in_flight(kOut + kIn);
-  RawEight raw[kGroups][kIn];
+// Maps the first `count` groups of kSize elements. `type_of(k)` is the type of operand k; if it is a compile-time
+// constant, no code for other types is compiled. `start` is nullptr, or each thread calls start() once, after its first
+// loads; if it returns false, nothing is stored.
+template <int kSize, int kGroups, int kOut, int kIn, class TypeOf, class Start, class Body>
+LAPTIME_DEVICE void map_groups(const Thread& thread, const Elements<kOut + kIn>& elements, int64_t count,
+                               const TypeOf& type_of, const Start& start, const Body& body) {
+  Words raw[kGroups][kIn];
   const auto load = [&](int g, int64_t index) {
     LAPTIME_UNROLL
     for (int k = 0; k < kIn; ++k) {
       const DeviceData& x = elements.operand[kOut + k];
-      raw[g][k] = x.data != nullptr ? load_eight(thread, x, type_of(kOut + k), index * kEight) : RawEight{};
+      raw[g][k] = x.data != nullptr ? load_group<kSize>(thread, x, type_of(kOut + k), index * kSize) : Words{};
     }
   };
   const auto finish = [&](int g, int64_t index) {
-    float in[kIn][kEight];
-    float out[kOut][kEight];
+    float in[kIn][kSize];
+    float out[kOut][kSize];
     LAPTIME_UNROLL
     for (int k = 0; k < kIn; ++k) values_of(raw[g][k], type_of(kOut + k), in[k]);
     LAPTIME_UNROLL
-    for (int i = 0; i < kEight; ++i) {
+    for (int i = 0; i < kSize; ++i) {
       float of_one[kIn];
       float results[kOut];
       for (int k = 0; k < kIn; ++k) of_one[k] = in[k][i];
@@ -36,37 +39,40 @@ LAPTIME_DEVICE void map_eights(const Thread& thread, const Elements<kOut + kIn>&
       for (int k = 0; k < kOut; ++k) out[k][i] = results[k];
     }
     LAPTIME_UNROLL
-    for (int k = 0; k < kOut; ++k) store_eight(thread, elements.operand[k], type_of(k), index * kEight, out[k]);
+    for (int k = 0; k < kOut; ++k) store_group(thread, elements.operand[k], type_of(k), index * kSize, out[k]);
   };
-  for_groups<kGroups>(thread, elements.count / kEight, load, finish);
+  if constexpr (std::is_same_v<Start, std::nullptr_t>) {
+    for_groups<kGroups>(thread, count, load, finish);
+  } else {
+    for_groups<kGroups>(thread, count, load, start, finish);
+  }
 }
 
+// Maps one element. All of `in` is loaded before `out` is stored.
 template <int kOut, int kIn, class Body>
-LAPTIME_DEVICE void map_fours(const Thread& thread, const Elements<kOut + kIn>& elements, const Body& body) {
-  constexpr int kGroups = groups_in_flight(kOut + kIn);
-  Four<float> in[kGroups][kIn];
-  const auto at = [&](int k, int64_t index) {
-    return reinterpret_cast<Four<float>*>(elements.operand[k].template at<float>(0)) + index;
-  };
-  const auto load = [&](int g, int64_t index) {
-    LAPTIME_UNROLL
-    for (int k = 0; k < kIn; ++k)
-      in[g][k] = elements.operand[kOut + k].data != nullptr ? thread.load(at(kOut + k, index)) : Four<float>{};
-  };
-  const auto finish = [&](int g, int64_t index) {
-    Four<float> out[kOut];
-    LAPTIME_UNROLL
-    for (int i = 0; i < kFour; ++i) {
-      float of_one[kIn];
-      float results[kOut];
-      for (int k = 0; k < kIn; ++k) of_one[k] = in[g][k].of[i];
-      body(of_one, results);
-      for (int k = 0; k < kOut; ++k) out[k].of[i] = results[k];
-    }
-    LAPTIME_UNROLL
-    for (int k = 0; k < kOut; ++k) thread.store(at(k, index), out[k]);
-  };
-  for_groups<kGroups>(thread, elements.count / kFour, load, finish);
+LAPTIME_DEVICE void map_one(const Thread& thread, const Elements<kOut + kIn>& elements,
+                            const int64_t (&positions)[kOut + kIn], const Body& body) {
+  float in[kIn] = {};
+  float out[kOut];
+  for (int k = 0; k < kIn; ++k) {
+    if (elements.operand[kOut + k].data != nullptr)
+      in[k] = load(thread, elements.operand[kOut + k], positions[kOut + k]);
+  }
+  body(in, out);
+  for (int k = 0; k < kOut; ++k) store(thread, elements.operand[k], positions[k], out[k]);
+}
+
+// Maps the elements after the last whole group, or all if elements are accessed one by one.
+template <int kOut, int kIn, class Body>
+LAPTIME_DEVICE void map_rest(const Thread& thread, const Elements<kOut + kIn>& elements, const Body& body) {
+  if (elements.groups == Groups::kNone)
+    return for_elements(thread, elements, [&](const auto& at) { map_one<kOut, kIn>(thread, elements, at.of, body); });
+  const int64_t whole = elements.count - elements.count % group_size(elements.groups);
+  for_indices(thread, elements.count - whole, [&](int64_t index) {
+    int64_t positions[kOut + kIn];
+    for (int64_t& position : positions) position = whole + index;
+    map_one<kOut, kIn>(thread, elements, positions, body);
+  });
 }
 
 // Calls body(in, out) for the elements of this thread. `in` holds the last kIn operands; `out` is stored to the first
@@ -74,34 +80,37 @@ LAPTIME_DEVICE void map_fours(const Thread& thread, const Elements<kOut + kIn>& 
 // operand reads as 0.
 template <int kOut, int kIn, class Body>
 LAPTIME_DEVICE void map_elements(const Thread& thread, const Elements<kOut + kIn>& elements, const Body& body) {
-  const auto one = [&](const int64_t(&positions)[kOut + kIn]) {
-    float in[kIn] = {};
-    float out[kOut];
-    for (int k = 0; k < kIn; ++k) {
-      if (elements.operand[kOut + k].data != nullptr)
-        in[k] = load(thread, elements.operand[kOut + k], positions[kOut + k]);
-    }
-    body(in, out);
-    for (int k = 0; k < kOut; ++k) store(thread, elements.operand[k], positions[k], out[k]);
-  };
+  constexpr int kGroups = groups_in_flight(kOut + kIn);
+  const int64_t count = elements.count / group_size(elements.groups);
+  const auto type_of = [&](int k) { return elements.operand[k].dtype; };
   switch (elements.groups) {
-    case Groups::kNone: return for_elements(thread, elements, [&](const auto& at) { one(at.of); });
-    case Groups::kFoursOfFloat32: map_fours<kOut, kIn>(thread, elements, body); break;
+    case Groups::kNone: break;
+    case Groups::kFoursOfFloat32:
+      map_groups<kFour, kGroups, kOut, kIn>(
+          thread, elements, count, [](int) { return DType::kFloat32; }, nullptr, body);
+      break;
     case Groups::kEightsOfBFloat16:
-      map_eights<kOut, kIn>(
-          thread, elements, [](int) { return DType::kBFloat16; }, body);
+      map_groups<kEight, kGroups, kOut, kIn>(
+          thread, elements, count, [](int) { return DType::kBFloat16; }, nullptr, body);
       break;
     case Groups::kEights:
-      map_eights<kOut, kIn>(
-          thread, elements, [&](int k) { return elements.operand[k].dtype; }, body);
+      map_groups<kEight, kGroups, kOut, kIn>(thread, elements, count, type_of, nullptr, body);
       break;
+    case Groups::kFours: map_groups<kFour, kGroups, kOut, kIn>(thread, elements, count, type_of, nullptr, body); break;
   }
-  const int64_t whole = elements.count - elements.count % group_size(elements.groups);
-  for_indices(thread, elements.count - whole, [&](int64_t index) {
-    int64_t positions[kOut + kIn];
-    for (int64_t& position : positions) position = whole + index;
-    one(positions);
-  });
+  map_rest<kOut, kIn>(thread, elements, body);
+}
+
+// Does the same for Groups::kFours and kNone, if the body needs numbers which start() computes. Every thread of the
+// block calls start() while its first kGroups groups are loaded. If it returns false, nothing is stored.
+template <int kGroups, int kOut, int kIn, class Start, class Body>
+LAPTIME_DEVICE void map_elements_after(const Thread& thread, const Elements<kOut + kIn>& elements, const Start& start,
+                                       const Body& body) {
+  bool goes_on = false;
+  map_groups<kFour, kGroups, kOut, kIn>(
+      thread, elements, elements.groups == Groups::kNone ? 0 : elements.count / kFour,
+      [&](int k) { return elements.operand[k].dtype; }, [&] { return goes_on = start(); }, body);
+  if (goes_on) map_rest<kOut, kIn>(thread, elements, body);
 }
 
 }  // namespace laptime::cuda

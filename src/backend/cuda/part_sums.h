@@ -26,14 +26,14 @@ struct PartSums {
     double total = 0;
     if (column < columns) {
       // Parts are loaded together and added in order.
-      constexpr int kTogether = 8;
-      for (int64_t part = lane; part < parts; part += int64_t{kTogether} * lanes) {
+      constexpr int kTogether = 16;
+      const auto count = static_cast<int>(parts);
+      const int64_t step = lanes * columns;
+      const T* next = partials + lane * columns + column;
+      for (int part = lane; part < count; part += kTogether * lanes, next += kTogether * step) {
         T some[kTogether];
         LAPTIME_UNROLL
-        for (int i = 0; i < kTogether; ++i) {
-          const int64_t next = part + int64_t{i} * lanes;
-          some[i] = next < parts ? thread.load(partials + next * columns + column) : T{0};
-        }
+        for (int i = 0; i < kTogether; ++i) some[i] = part + i * lanes < count ? thread.load(next + i * step) : T{0};
         LAPTIME_UNROLL
         for (int i = 0; i < kTogether; ++i) total += static_cast<double>(some[i]);
       }
@@ -41,7 +41,10 @@ struct PartSums {
     thread.store(of_lanes, thread.index(), total);
     thread.synchronize();
     if (lane != 0) return 0;
-    for (int other = 1; other < lanes; ++other) total += thread.load(of_lanes, other * kColumns + thread.index());
+    LAPTIME_UNROLL
+    for (int other = 1; other < kMostLanes; ++other) {
+      if (other < lanes) total += thread.load(of_lanes, other * kColumns + thread.index());
+    }
     return total;
   }
 };

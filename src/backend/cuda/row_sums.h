@@ -11,6 +11,31 @@ LAPTIME_DEVICE int64_t row_at_equal_distance(const DeviceRows& rows, int64_t ind
   return index * rows.walk.stride[0][0];
 }
 
+// The eight columns of a thread in its rows. If kApart, the second four are half a row away from the first four: each
+// access of a warp to float32 is then contiguous, at the price of narrower accesses to types of 16 bits.
+template <bool kApart>
+struct ColumnsOfThread {
+  int64_t first, gap;
+  bool exist;
+
+  LAPTIME_DEVICE ColumnsOfThread(const Thread& thread, int64_t columns)
+      : first(int64_t{thread.index()} * (kApart ? kFour : kEight)),
+        gap(kApart ? columns / 2 : kFour),
+        exist(int64_t{thread.index()} * kEight < columns) {}
+
+  // `row` is the position of a row in the operand.
+  LAPTIME_DEVICE RawEight load(const Thread& thread, const DeviceData& x, int64_t row) const {
+    return load_eight(thread, x, x.dtype, row + first, kApart ? gap : kFour);
+  }
+  LAPTIME_DEVICE void store(const Thread& thread, const DeviceData& y, int64_t row,
+                            const float (&values)[kEight]) const {
+    store_eight(thread, y, y.dtype, row + first, values, kApart ? gap : kFour);
+  }
+  LAPTIME_DEVICE void prefetch(const Thread& thread, const DeviceData& x, int64_t row) const {
+    prefetch_eight(thread, x, row + first, kApart ? gap : kFour);
+  }
+};
+
 // Rows that a block keeps in registers, eight columns per thread.
 struct RowsInRegisters {
   static constexpr int kMostThreads = 512;

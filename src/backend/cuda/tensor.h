@@ -170,17 +170,19 @@ LAPTIME_DEVICE void store_columns(const Thread& thread, const DeviceData& y, int
 }
 
 // How the elements of several operands are accessed. In groups, element i is at position i of every operand, and each
-// access moves 16 bytes.
+// access moves a group: 16 bytes, or 8 bytes of the narrower types in kFours. Adjacent threads thus access adjacent
+// memory, whatever the types.
 enum class Groups : uint8_t {
   kNone,              // one by one
   kFoursOfFloat32,    // all operands are float32
   kEightsOfBFloat16,  // all operands are bfloat16
-  kEights,            // any types of moves_fours()
+  kEights,            // all operands have 16 bits
+  kFours,             // any types of moves_fours()
 };
 // The number of elements in a group.
 constexpr int64_t group_size(Groups groups) {
   if (groups == Groups::kNone) return 1;
-  return groups == Groups::kFoursOfFloat32 ? kFour : kEight;
+  return groups == Groups::kFoursOfFloat32 || groups == Groups::kFours ? kFour : kEight;
 }
 
 // Tensors of the same shape, over which a kernel iterates together.

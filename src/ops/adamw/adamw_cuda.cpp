@@ -1,8 +1,6 @@
 // Launches of AdamW on a CUDA device.
 #include "ops/adamw/adamw_cuda.h"
 
-#include <algorithm>
-
 #include "ops/adamw/adamw.h"
 #include "ops/walks_cuda.h"
 
@@ -15,7 +13,8 @@ void update(const KernelCall& call) {
   using Update = AdamUpdateWith<has_copy>;
   const auto& a = call.attributes.as<AdamWAttributes>();
   const std::span<const TensorView> in = call.in.subspan(has_copy);
-  const auto elements = elements_of_call<Update::Args::kResults + 4>(call.out, in.first(4));
+  auto elements = elements_of_call<Update::Args::kResults + 4>(call.out, in.first(4));
+  if (elements.groups != Groups::kNone) elements.groups = Groups::kFours;
   typename Update::Args args{.elements = elements,
                              .step = device_data(in[4]),
                              .lr = device_data(in[5]),
@@ -27,8 +26,9 @@ void update(const KernelCall& call) {
                              .torch = a.rule == AdamRule::kTorch,
                              .decay_first = a.rule != AdamRule::k2025};
   if (in.size() > 6) args.skip = device_data(in[6]);
-  const int64_t blocks = (mapped_threads(elements) + kElementThreads - 1) / kElementThreads;
-  launch<Update>(call, std::clamp<int64_t>(blocks, 1, Update::kMostBlocks), kElementThreads, args);
+  // Every thread takes all groups that it can hold: more blocks would only compute the coefficients more often.
+  const int64_t taken = elements.groups == Groups::kNone ? 1 : kFour * Update::kGroups;
+  launch_elements<Update>(call, (elements.count + taken - 1) / taken, args);
 }
 
 void step_size(const KernelCall& call) {

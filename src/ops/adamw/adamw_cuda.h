@@ -13,12 +13,11 @@ struct AdamNumbers {
   float size, root_scale, decay, skip;
 };
 
-// Reads and writes w, m and v in one pass, and may write a copy of w in another type. In each block, one thread
-// computes the coefficients of the step.
+// Reads and writes w, m and v in one pass, and may write a copy of w in another type. In each block, one warp computes
+// the coefficients of the step, while the first elements are loaded.
 template <bool has_copy>
 struct AdamUpdateWith {
-  static constexpr int64_t kMostBlocks =
-      2048;  // as many as a card runs at once; more blocks would only compute the coefficients more often
+  static constexpr int kGroups = 2;  // groups in flight per thread
   struct Args {
     static constexpr int kResults = 3 + has_copy;
     Elements<kResults + 4> elements;  // [the next copy, ]the next w, m, v; w, grad, m, v
@@ -29,38 +28,43 @@ struct AdamUpdateWith {
   };
   struct Shared {
     SharedArray<AdamNumbers, 1> numbers;
-    SharedArray<double, 1> correction2;
   };
 
-  // Computing powers takes longest, so two warps compute one each.
-  LAPTIME_DEVICE static double correction(const Thread& thread, const Args& args, double beta) {
-    return 1 - pow(beta, load<double>(thread, args.step, 0));
-  }
-  LAPTIME_DEVICE static AdamNumbers numbers_of(const Thread& thread, const Args& args, double correction1,
-                                               double correction2) {
+  // Called by one warp. A power takes longest, so lanes with an even index compute one, and the others the other.
+  LAPTIME_DEVICE static AdamNumbers numbers_of(const Thread& thread, const Args& args) {
+    // Requested together: the conversion of the rate, which may have any type, waits for its load.
+    const int64_t step = thread.load(args.step.template at<int64_t>(0));
+    const bool skips = args.skip.data != nullptr && thread.load(args.skip.template at<uint8_t>(0)) != 0;
     const auto lr = load<double>(thread, args.lr, 0);
+    const bool is_odd = thread.index() % 2 != 0;
+    const double own = 1 - pow(is_odd ? args.beta2 : args.beta1, static_cast<double>(step));
+    const double other = thread.exchange(own, 1);
+    const double correction1 = is_odd ? other : own;
+    const double correction2 = sqrt(is_odd ? own : other);
     AdamNumbers numbers{};
+    numbers.skip = skips ? 1.0F : 0.0F;
     numbers.size = static_cast<float>(args.torch ? lr / correction1 : lr * correction2 / correction1);
     numbers.root_scale = args.torch ? static_cast<float>(1 / correction2) : 1.0F;
     numbers.decay = static_cast<float>(lr * args.weight_decay);
-    numbers.skip = args.skip.data != nullptr && load(thread, args.skip, 0) != 0 ? 1.0F : 0.0F;
     return numbers;
   }
 
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
-    if (thread.index() == kWarp) thread.store(shared.correction2, 0, sqrt(correction(thread, args, args.beta2)));
-    const double correction1 = thread.index() == 0 ? correction(thread, args, args.beta1) : 0;
-    thread.synchronize();
-    if (thread.index() == 0)
-      thread.store(shared.numbers, 0, numbers_of(thread, args, correction1, thread.load(shared.correction2, 0)));
-    thread.synchronize();
-    const AdamNumbers numbers = thread.load(shared.numbers, 0);
-    if (numbers.skip != 0) return;  // the next values share the bytes of the old ones
     const auto beta1 = static_cast<float>(args.beta1);
     const auto beta2 = static_cast<float>(args.beta2);
     const auto one_minus_beta1 = static_cast<float>(1 - args.beta1);
     const auto one_minus_beta2 = static_cast<float>(1 - args.beta2);
-    map_elements<Args::kResults, 4>(thread, args.elements, [&](const float(&in)[4], float(&out)[Args::kResults]) {
+    AdamNumbers numbers{};
+    const auto start = [&] {
+      if (thread.index() < kWarp) {
+        numbers = numbers_of(thread, args);
+        if (thread.index() == 0) thread.store(shared.numbers, 0, numbers);
+      }
+      thread.synchronize();
+      numbers = thread.load(shared.numbers, 0);
+      return numbers.skip == 0;  // the next values share the bytes of the old ones
+    };
+    const auto body = [&](const float(&in)[4], float(&out)[Args::kResults]) {
       const float grad = in[1];
       const float m = fmaf(beta1, in[2], one_minus_beta1 * grad);
       const float v = fmaf(beta2, in[3], one_minus_beta2 * grad * grad);
@@ -72,7 +76,8 @@ struct AdamUpdateWith {
       out[has_copy] = w;
       out[has_copy + 1] = m;
       out[has_copy + 2] = v;
-    });
+    };
+    map_elements_after<kGroups, Args::kResults, 4>(thread, args.elements, start, body);
   }
 };
 using AdamUpdate = AdamUpdateWith<false>;

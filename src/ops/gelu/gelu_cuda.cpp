@@ -8,12 +8,14 @@ namespace laptime::cuda {
 namespace {
 
 void forward(const KernelCall& call) {
-  const Elements<2> elements = elements_of_call<2>(call.out, call.in);
-  launch_mapped<GeluForward>(call, elements, {elements, call.attributes.as<GeluAttributes>().tanh});
+  const auto elements = elements_of_call<2>(call.out, call.in);
+  call.attributes.as<GeluAttributes>().tanh ? launch_mapped<GeluTanhForward>(call, elements)
+                                            : launch_mapped<GeluErfForward>(call, elements);
 }
 void backward(const KernelCall& call) {
-  const Elements<3> elements = elements_of_call<3>(call.out, call.in);
-  launch_mapped<GeluBackward>(call, elements, {elements, call.attributes.as<GeluAttributes>().tanh});
+  const auto elements = elements_of_call<3>(call.out, call.in);
+  call.attributes.as<GeluAttributes>().tanh ? launch_mapped<GeluTanhBackward>(call, elements)
+                                            : launch_mapped<GeluErfBackward>(call, elements);
 }
 
 }  // namespace

@@ -3,73 +3,74 @@
 
 #include <cmath>
 
+#include "backend/cuda/elementary.h"
 #include "backend/cuda/map_elements.h"
 
 namespace laptime::cuda {
 
-// y = x Phi(x), or its tanh approximation; the formulas are in gelu.cpp.
-struct GeluForward {
-  struct Args {
-    Elements<2> elements;  // y, x
-    bool tanh;
-  };
-  using Shared = NothingShared;
-
-  static constexpr float kTanhScale = 0.7978845608028654F;  // sqrt(2 / pi)
-  static constexpr float kTanhCubic = 0.044715F;
-  static constexpr float kSqrtHalf = 0.7071067811865476F;
-  // Twice the argument of tanh. 0.5 (1 + tanh(z)) is the sigmoid of 2 z, which has no cancellation.
-  LAPTIME_DEVICE static float argument(float x) { return 2 * kTanhScale * (x + kTanhCubic * x * x * x); }
-  LAPTIME_DEVICE static float sigmoid(float x) { return 1 / (1 + expf(-x)); }
+// GELU by its definition, y = x Phi(x).
+struct GeluErf {
   // Phi(x); erfc keeps the digits of small probabilities.
-  LAPTIME_DEVICE static float probability(float x) { return 0.5F * erfcf(-x * kSqrtHalf); }
-
-  // Each form has its own loop, so that elements of a thread are not separated by a branch.
-  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    if (args.tanh) {
-      return map_elements<1, 1>(thread, args.elements,
-                                [](const float(&in)[1], float(&out)[1]) { out[0] = in[0] * sigmoid(argument(in[0])); });
-    }
-    map_elements<1, 1>(thread, args.elements,
-                       [](const float(&in)[1], float(&out)[1]) { out[0] = in[0] * probability(in[0]); });
+  LAPTIME_DEVICE static float probability(float x) {
+    constexpr float kSqrtHalf = 0.7071067811865476F;
+    return 0.5F * erfcf(-x * kSqrtHalf);
   }
-};
-LAPTIME_CUDA_KERNEL(GeluForward, gelu_forward)
-
-// grad_x = grad_y times the derivative at x
-struct GeluBackward {
-  struct Args {
-    Elements<3> elements;  // grad_x, grad_y, x
-    bool tanh;
-  };
-  using Shared = NothingShared;
-
+  LAPTIME_DEVICE static float value(float x) { return x * probability(x); }
   LAPTIME_DEVICE static float slope(float x) {
     constexpr float kDensity = 0.3989422804014327F;  // 1 / sqrt(2 pi)
-    return GeluForward::probability(x) + x * (kDensity * expf(-0.5F * x * x));
-  }
-  LAPTIME_DEVICE static float slope_of_tanh(float x) {
-    // Computes both sigmoids from one exponential e, which is at most 1: the one above 1/2 is 1 / (1 + e), the other
-    // one is e / (1 + e).
-    const float z = GeluForward::argument(x);
-    const float e = expf(-fabsf(z));
-    const float larger = 1 / (1 + e);
-    const float smaller = e * larger;
-    const float above = z < 0 ? smaller : larger;
-    const float tail = x * (2 * larger * smaller);
-    const float inner = GeluForward::kTanhScale * (1 + 3 * GeluForward::kTanhCubic * x * x);
-    return above + (tail == 0 ? 0 : tail * inner);  // inner may be infinite if the tail is 0
-  }
-
-  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
-    if (args.tanh) {
-      return map_elements<1, 2>(thread, args.elements,
-                                [](const float(&in)[2], float(&out)[1]) { out[0] = in[0] * slope_of_tanh(in[1]); });
-    }
-    map_elements<1, 2>(thread, args.elements,
-                       [](const float(&in)[2], float(&out)[1]) { out[0] = in[0] * slope(in[1]); });
+    return probability(x) + x * (kDensity * expf(-0.5F * x * x));
   }
 };
-LAPTIME_CUDA_KERNEL(GeluBackward, gelu_backward)
+
+// GELU by its tanh approximation; the formulas are in gelu.cpp. With z = x (kLinear + kCubic x^2), which is twice the
+// argument of tanh, y = x sigmoid(z): unlike 1 + tanh, the sigmoid has no cancellation. Arguments of the exponential
+// are computed in powers of two.
+struct GeluTanh {
+  static constexpr float kLinear = 2 * 0.7978845608028654F;  // 2 sqrt(2 / pi)
+  static constexpr float kCubic = kLinear * 0.044715F;
+
+  LAPTIME_DEVICE static float value(float x) {
+    return x * fast_sigmoid2(x * fmaf(kLog2E * kCubic, x * x, kLog2E * kLinear));
+  }
+  LAPTIME_DEVICE static float slope(float x) {
+    // A square that overflowed would turn the vanishing tail into NaN.
+    const float square = fminf(x * x, 1e30F);
+    const float z = x * fmaf(kLog2E * kCubic, square, kLog2E * kLinear);
+    // Both sigmoids come from one exponential e, which is at most 1: the one above 1/2 is 1 / (1 + e), the other one is
+    // e / (1 + e).
+    const float e = fast_exp2(-fabsf(z));
+    const float larger = fast_reciprocal(1 + e);
+    const float smaller = e * larger;
+    return fmaf(x * (larger * smaller), fmaf(3 * kCubic, square, kLinear), z < 0 ? smaller : larger);
+  }
+};
+
+// y = gelu(x). Each form has its own kernel, because erfc takes many registers.
+template <class Form>
+struct GeluForwardBy {
+  using Args = Elements<2>;  // y, x
+  using Shared = NothingShared;
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    map_elements<1, 1>(thread, args, [](const float(&in)[1], float(&out)[1]) { out[0] = Form::value(in[0]); });
+  }
+};
+using GeluErfForward = GeluForwardBy<GeluErf>;
+LAPTIME_CUDA_KERNEL(GeluErfForward, gelu_erf_forward)
+using GeluTanhForward = GeluForwardBy<GeluTanh>;
+LAPTIME_CUDA_KERNEL(GeluTanhForward, gelu_tanh_forward)
+
+// grad_x = grad_y times the derivative at x
+template <class Form>
+struct GeluBackwardBy {
+  using Args = Elements<3>;  // grad_x, grad_y, x
+  using Shared = NothingShared;
+  LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
+    map_elements<1, 2>(thread, args, [](const float(&in)[2], float(&out)[1]) { out[0] = in[0] * Form::slope(in[1]); });
+  }
+};
+using GeluErfBackward = GeluBackwardBy<GeluErf>;
+LAPTIME_CUDA_KERNEL(GeluErfBackward, gelu_erf_backward)
+using GeluTanhBackward = GeluBackwardBy<GeluTanh>;
+LAPTIME_CUDA_KERNEL(GeluTanhBackward, gelu_tanh_backward)
 
 }  // namespace laptime::cuda

@@ -2,7 +2,7 @@
 #include "ops/norm/norm_cuda.h"
 
 #include <algorithm>
-#include <type_traits>
+#include <initializer_list>
 
 #include "ops/norm/norm.h"
 #include "ops/walks_cuda.h"
@@ -21,6 +21,20 @@ int64_t rows_per_part(int64_t rows, int64_t columns) {
 int64_t parts_of(int64_t rows, int64_t columns) {
   const int64_t per_part = rows_per_part(rows, columns);
   return (rows + per_part - 1) / per_part;
+}
+
+bool has_float32(std::initializer_list<DeviceData> operands) {
+  return std::ranges::any_of(
+      operands, [](const DeviceData& operand) { return operand.data != nullptr && operand.dtype == DType::kFloat32; });
+}
+
+template <class Packs>
+void launch_packs(const KernelCall& call, const NormForward::Args& args) {
+  launch<Packs>(call, (args.rows + Packs::kTogether - 1) / Packs::kTogether, Packs::threads_for(args.columns), args);
+}
+template <class Packs>
+void launch_packs(const KernelCall& call, const NormBackwardArgs& args) {
+  launch<Packs>(call, args.parts, Packs::threads_for(args.columns), args);
 }
 
 template <class Norm>
@@ -44,12 +58,12 @@ void forward(const KernelCall& call) {
   }
   args.in_fours = has_rows_in_fours(args.x) && is_row_in_fours(args.weight, args.weight_stride) &&
                   is_row_in_fours(args.bias, args.bias_stride) && has_rows_in_fours(args.y, args.columns);
-  const bool in_packs = args.columns <= NormPacks::kMostColumns && has_rows_in_packs(args.x, args.columns) &&
+  const bool in_packs = args.columns <= RowsInRegisters::kMostColumns && has_rows_in_packs(args.x, args.columns) &&
                         is_row_in_eights(args.weight, args.weight_stride) &&
                         is_row_in_eights(args.bias, args.bias_stride) && is_row_in_eights(args.y, 1);
   if (!in_packs) return launch<NormForward>(call, args.rows, row_threads(args.columns), args);
-  using Packs = std::conditional_t<Norm::kCentred, LayerNormForwardPacks, RmsNormForwardPacks>;
-  launch<Packs>(call, (args.rows + Packs::kTogether - 1) / Packs::kTogether, Packs::threads_for(args.columns), args);
+  has_float32({args.x, args.y}) ? launch_packs<NormForwardPacks<Norm::kCentred, true>>(call, args)
+                                : launch_packs<NormForwardPacks<Norm::kCentred, false>>(call, args);
 }
 
 template <class Norm>
@@ -83,15 +97,16 @@ void backward(const KernelCall& call) {
   args.rows_per_part = rows_per_part(args.rows, args.columns);
   args.parts = parts_of(args.rows, args.columns);
   args.partials = reinterpret_cast<float*>(call.workspace);
-  const bool in_packs = args.columns <= NormPacks::kMostColumns && has_rows_in_packs(args.grad_y, args.columns) &&
+  const bool in_packs = args.columns <= RowsInRegisters::kMostColumns && has_rows_in_packs(args.grad_y, args.columns) &&
                         has_rows_in_packs(args.x, args.columns) && has_rows_in_packs(args.addend, args.columns) &&
                         is_row_in_eights(args.weight, args.weight_stride) && is_row_in_eights(args.grad_x, 1) &&
                         is_statistic(args.rstd) && (!Norm::kCentred || is_statistic(args.mean));
   const int64_t sum_tiles = (args.columns + PartSums::kColumns - 1) / PartSums::kColumns;
   const int64_t sum_blocks = Norm::kCentred ? 2 * sum_tiles : sum_tiles;
   if (in_packs) {
-    using Packs = std::conditional_t<Norm::kCentred, LayerNormBackwardPacks, RmsNormBackwardPacks>;
-    launch<Packs>(call, args.parts, Packs::threads_for(args.columns), args);
+    has_float32({args.grad_y, args.x, args.addend, args.grad_x})
+        ? launch_packs<NormBackwardPacks<Norm::kCentred, true>>(call, args)
+        : launch_packs<NormBackwardPacks<Norm::kCentred, false>>(call, args);
     launch<NormParameterSums>(call, sum_blocks, PartSums::threads_for(args.parts), args);
     return;
   }

@@ -63,33 +63,28 @@ struct NormForward {
 };
 LAPTIME_CUDA_KERNEL(NormForward, norm_forward)
 
-// A block loads all its rows before it uses one, so that the loads overlap.
-struct NormPacks : RowsInRegisters {
+// One block per kTogether rows, for columns that can be moved in packs. A block loads all its rows before it uses one,
+// so that the loads overlap. kWide is for rows of float32.
+template <bool kCentred, bool kWide>
+struct NormForwardPacks : RowsInRegisters {
   static constexpr int kTogether = 2;
-};
-
-// One block per kTogether rows, for columns that can be moved in packs.
-template <bool kCentred>
-struct NormForwardPacks : NormPacks {
   using Args = NormForward::Args;
   struct Shared {
     WarpFloats<kTogether> sums, squares;
   };
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
     const int64_t first = thread.block() * kTogether;
-    const int64_t column = int64_t{thread.index()} * kEight;
-    const bool has_columns = column < args.columns;
+    const ColumnsOfThread<kWide> columns(thread, args.columns);
     RawEight raw[kTogether];
     RawEight raw_weight;
     RawEight raw_bias;
-    if (has_columns) {
+    if (columns.exist) {
       LAPTIME_UNROLL
       for (int r = 0; r < kTogether; ++r) {
-        if (first + r < args.rows)
-          raw[r] = load_eight(thread, args.x, row_at_equal_distance(args.x, first + r) + column);
+        if (first + r < args.rows) raw[r] = columns.load(thread, args.x, row_at_equal_distance(args.x, first + r));
       }
-      raw_weight = load_eight(thread, args.weight, column);
-      if (kCentred) raw_bias = load_eight(thread, args.bias, column);
+      raw_weight = columns.load(thread, args.weight, 0);
+      if (kCentred) raw_bias = columns.load(thread, args.bias, 0);
     }
     float x[kTogether][kEight];
     LAPTIME_UNROLL
@@ -107,7 +102,7 @@ struct NormForwardPacks : NormPacks {
       for (int r = 0; r < kTogether; ++r) mean[r] /= count_of_row;
     }
     float rstd[kTogether] = {};
-    if (has_columns) {
+    if (columns.exist) {
       LAPTIME_UNROLL
       for (int r = 0; r < kTogether; ++r) {
         LAPTIME_UNROLL
@@ -130,17 +125,21 @@ struct NormForwardPacks : NormPacks {
       float y[kEight];
       LAPTIME_UNROLL
       for (int i = 0; i < kEight; ++i) y[i] = x[r][i] * rstd[r] * weight[i] + bias[i];
-      if (has_columns) store_eight(thread, args.y, row * args.columns + column, y);
+      if (columns.exist) columns.store(thread, args.y, row * args.columns, y);
       if (thread.index() != 0) continue;
       if (args.mean.data != nullptr) store(thread, args.mean, row, mean[r]);
       if (args.rstd.data != nullptr) store(thread, args.rstd, row, rstd[r]);
     }
   }
 };
-struct LayerNormForwardPacks : NormForwardPacks<true> {};
+using LayerNormForwardPacks = NormForwardPacks<true, false>;
 LAPTIME_CUDA_KERNEL(LayerNormForwardPacks, layer_norm_forward_packs)
-struct RmsNormForwardPacks : NormForwardPacks<false> {};
+using LayerNormForwardWidePacks = NormForwardPacks<true, true>;
+LAPTIME_CUDA_KERNEL(LayerNormForwardWidePacks, layer_norm_forward_wide_packs)
+using RmsNormForwardPacks = NormForwardPacks<false, false>;
 LAPTIME_CUDA_KERNEL(RmsNormForwardPacks, rms_norm_forward_packs)
+using RmsNormForwardWidePacks = NormForwardPacks<false, true>;
+LAPTIME_CUDA_KERNEL(RmsNormForwardWidePacks, rms_norm_forward_wide_packs)
 
 // The operands of the backward kernels.
 struct NormBackwardArgs {
@@ -264,8 +263,9 @@ LAPTIME_CUDA_KERNEL(NormParameterParts, norm_parameter_parts)
 // One block per part of the rows, for columns that can be moved in packs. In one pass, computes grad_x of these rows as
 // in NormGradX, and their sums for the parameters. Parts are short enough to be summed in float32. A thread reads its
 // columns of some rows before it writes grad_x there, which may overwrite an operand.
-template <bool kCentred>
-struct NormBackwardPacks : NormPacks {
+template <bool kCentred, bool kWide>
+struct NormBackwardPacks : RowsInRegisters {
+  static constexpr int kTogether = kWide ? 1 : 2;  // rows in registers; more would leave room for few blocks
   using Args = NormBackwardArgs;
   static constexpr int kSums = kCentred ? 2 * kTogether : kTogether;
   struct Shared {
@@ -273,10 +273,9 @@ struct NormBackwardPacks : NormPacks {
     WarpFloats<kSums> even, odd;
   };
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
-    const int64_t column = int64_t{thread.index()} * kEight;
-    const bool has_columns = column < args.columns;
+    const ColumnsOfThread<kWide> columns(thread, args.columns);
     float weight[kEight] = {};
-    if (has_columns) values_of(load_eight(thread, args.weight, column), args.weight.dtype, weight);
+    if (columns.exist) values_of(columns.load(thread, args.weight, 0), args.weight.dtype, weight);
     const auto count_of_row = static_cast<float>(args.columns);
     float weight_sum[kEight] = {};
     float bias_sum[kEight] = {};
@@ -293,14 +292,23 @@ struct NormBackwardPacks : NormPacks {
       for (int r = 0; r < kTogether; ++r) {
         if (first + r >= rows) continue;
         const int64_t row = begin + first + r;
-        if (has_columns) {
-          raw_grad[r] = load_eight(thread, args.grad_y, row_at_equal_distance(args.grad_y, row) + column);
-          raw_x[r] = load_eight(thread, args.x, row_at_equal_distance(args.x, row) + column);
+        if (columns.exist) {
+          raw_grad[r] = columns.load(thread, args.grad_y, row_at_equal_distance(args.grad_y, row));
+          raw_x[r] = columns.load(thread, args.x, row_at_equal_distance(args.x, row));
           if (args.addend.data != nullptr)
-            raw_addend[r] = load_eight(thread, args.addend, row_at_equal_distance(args.addend, row) + column);
+            raw_addend[r] = columns.load(thread, args.addend, row_at_equal_distance(args.addend, row));
         }
         if (kCentred) mean[r] = thread.load(args.mean.at<float>(row_at_equal_distance(args.mean, row)));
         rstd[r] = thread.load(args.rstd.at<float>(row_at_equal_distance(args.rstd, row)));
+      }
+      // While these rows are summed, the next ones come from memory.
+      LAPTIME_UNROLL
+      for (int r = kTogether; r < 2 * kTogether; ++r) {
+        if (first + r >= rows || !columns.exist) continue;
+        const int64_t row = begin + first + r;
+        columns.prefetch(thread, args.grad_y, row_at_equal_distance(args.grad_y, row));
+        columns.prefetch(thread, args.x, row_at_equal_distance(args.x, row));
+        if (args.addend.data != nullptr) columns.prefetch(thread, args.addend, row_at_equal_distance(args.addend, row));
       }
       float grad[kTogether][kEight];
       float xhat[kTogether][kEight];
@@ -322,7 +330,7 @@ struct NormBackwardPacks : NormPacks {
       sum_together(thread, first % (2 * kTogether) == 0 ? shared.even : shared.odd, sums);
       LAPTIME_UNROLL
       for (int r = 0; r < kTogether; ++r) {
-        if (first + r >= rows || !has_columns) continue;
+        if (first + r >= rows || !columns.exist) continue;
         const int64_t row = begin + first + r;
         const float product = sums[r] / count_of_row;
         const float sum = kCentred ? sums[kSums - kTogether + r] / count_of_row : 0;
@@ -330,19 +338,23 @@ struct NormBackwardPacks : NormPacks {
         values_of(raw_addend[r], args.addend.dtype, grad_x);
         LAPTIME_UNROLL
         for (int i = 0; i < kEight; ++i) grad_x[i] = rstd[r] * (grad[r][i] - sum - xhat[r][i] * product) + grad_x[i];
-        store_eight(thread, args.grad_x, row * args.columns + column, grad_x);
+        columns.store(thread, args.grad_x, row * args.columns, grad_x);
       }
     }
-    if (!has_columns) return;
+    if (!columns.exist) return;
     const DeviceData partials{reinterpret_cast<std::byte*>(args.partials), DType::kFloat32};
-    store_eight(thread, partials, thread.block() * args.columns + column, weight_sum);
-    if (kCentred) store_eight(thread, partials, (args.parts + thread.block()) * args.columns + column, bias_sum);
+    columns.store(thread, partials, thread.block() * args.columns, weight_sum);
+    if (kCentred) columns.store(thread, partials, (args.parts + thread.block()) * args.columns, bias_sum);
   }
 };
-struct LayerNormBackwardPacks : NormBackwardPacks<true> {};
+using LayerNormBackwardPacks = NormBackwardPacks<true, false>;
 LAPTIME_CUDA_KERNEL(LayerNormBackwardPacks, layer_norm_backward_packs)
-struct RmsNormBackwardPacks : NormBackwardPacks<false> {};
+using LayerNormBackwardWidePacks = NormBackwardPacks<true, true>;
+LAPTIME_CUDA_KERNEL(LayerNormBackwardWidePacks, layer_norm_backward_wide_packs)
+using RmsNormBackwardPacks = NormBackwardPacks<false, false>;
 LAPTIME_CUDA_KERNEL(RmsNormBackwardPacks, rms_norm_backward_packs)
+using RmsNormBackwardWidePacks = NormBackwardPacks<false, true>;
+LAPTIME_CUDA_KERNEL(RmsNormBackwardWidePacks, rms_norm_backward_wide_packs)
 
 // Adds the parts: first those of grad_weight, then those of grad_bias.
 struct NormParameterSums {

@@ -18,6 +18,7 @@ struct Division {
 bool keeps_columns(const Shape& x, const Shape& out) { return !x.empty() && x.back() > 1 && out.back() == x.back(); }
 
 // Chooses enough parts to keep a card busy, provided that each has enough terms. With many outputs, one part is enough.
+// Blocks of packs are as many as 132 processors run at once, four each: a few more would run alone at the end.
 Division division_of(const TensorType& x, const TensorType& out) {
   const bool columns = keeps_columns(x.shape(), out.shape());
   const int64_t outputs = out.numel();
@@ -25,9 +26,8 @@ Division division_of(const TensorType& x, const TensorType& out) {
   const int64_t least_terms = columns ? 128 : 1024;
   // The lanes of a thread block must take the same number of terms, and packs must not be split.
   const int64_t multiple = columns ? ReduceOutputPacks::kLanes * ReduceOutputPacks::kTogether : kEight;
-  const int64_t most_parts = columns
-                                 ? std::clamp<int64_t>(int64_t{1056} * ReduceOutputPacks::kOutputs / outputs, 1, 256)
-                                 : std::clamp<int64_t>((int64_t{1} << 16) / outputs, 1, 256);
+  const int64_t most_parts = columns ? std::clamp<int64_t>(int64_t{528} * ReduceOutputPacks::kOutputs / outputs, 1, 256)
+                                     : std::clamp<int64_t>((int64_t{1} << 16) / outputs, 1, 256);
   const int64_t parts = std::min(most_parts, (terms + least_terms - 1) / least_terms);
   if (parts == 1) return {1, terms};
   const int64_t per_part = ((terms + parts - 1) / parts + multiple - 1) / multiple * multiple;

@@ -1,5 +1,5 @@
 // CUDA kernels of sum, mean and max. The terms of a sum are divided into parts, which depend only on the shape, and are
-// added in float64.
+// added in float64; ReduceOutputPacks first adds a few in float32.
 #pragma once
 
 #include "backend/cuda/block_sums.h"
@@ -126,34 +126,76 @@ struct ReduceOutputPacks {
   static constexpr int kLanes = 16;
   static constexpr int kThreads = kPacks * kLanes;
   static constexpr int kOutputs = kPacks * kEight;  // outputs in a tile
-  static constexpr int kTogether = 4;
+  static constexpr int kTogether = 4;               // terms in flight per thread; half as many of float32
   using Args = ReduceArgs;
   struct Shared {
     SharedArray<double, kOutputs * kLanes> sums;  // [lane][output of a pack][pack]
   };
+
+  // The terms of a thread: every kLanes-th of `count`; the first is at `position` in x.
+  struct Terms {
+    int64_t position, distance;
+    int count;
+  };
+
+  // Terms of 16 bits are first added in fours in float32, because a conversion to float64 takes as long as several
+  // additions. With at most 11 digits, terms of similar size lose none.
+  LAPTIME_DEVICE static void add_narrow(const Thread& thread, const DeviceData& x, const Terms& terms,
+                                        double (&sums)[kEight]) {
+    int64_t position = terms.position;
+    for (int first = 0; first < terms.count; first += kTogether * kLanes, position += kTogether * terms.distance) {
+      Words raw[kTogether];
+      LAPTIME_UNROLL
+      for (int k = 0; k < kTogether; ++k) {
+        raw[k] = first + k * kLanes < terms.count
+                     ? load_group<kEight>(thread, x, DType::kBFloat16, position + k * terms.distance)
+                     : Words{};
+      }
+      float four[kEight] = {};
+      LAPTIME_UNROLL
+      for (int k = 0; k < kTogether; ++k) {
+        float values[kEight];
+        values_of(raw[k], x.dtype, values);
+        LAPTIME_UNROLL
+        for (int i = 0; i < kEight; ++i) four[i] = k == 0 ? values[i] : four[i] + values[i];
+      }
+      LAPTIME_UNROLL
+      for (int i = 0; i < kEight; ++i) sums[i] += static_cast<double>(four[i]);
+    }
+  }
+  LAPTIME_DEVICE static void add_wide(const Thread& thread, const DeviceData& x, const Terms& terms,
+                                      double (&sums)[kEight]) {
+    constexpr int kFew = kTogether / 2;
+    int64_t position = terms.position;
+    for (int first = 0; first < terms.count; first += kFew * kLanes, position += kFew * terms.distance) {
+      RawEight raw[kFew];
+      LAPTIME_UNROLL
+      for (int k = 0; k < kFew; ++k) {
+        if (first + k * kLanes < terms.count)
+          raw[k] = load_eight(thread, x, DType::kFloat32, position + k * terms.distance);
+      }
+      LAPTIME_UNROLL
+      for (int k = 0; k < kFew; ++k) {
+        float values[kEight];
+        values_of(raw[k], DType::kFloat32, values);
+        LAPTIME_UNROLL
+        for (int i = 0; i < kEight; ++i) sums[i] += static_cast<double>(values[i]);
+      }
+    }
+  }
+
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
     const int64_t part = thread.block() % args.parts;
     const int64_t tile = thread.block() / args.parts * kOutputs;
     const int pack = thread.index() % kPacks;
     const int lane = thread.index() / kPacks;
     const int64_t output = tile + int64_t{pack} * kEight;
-    const int64_t end = args.end(part);
     double sums[kEight] = {};
-    for (int64_t first = args.begin(part) + lane; first < end && output < args.outputs;
-         first += int64_t{kTogether} * kLanes) {
-      RawEight raw[kTogether];
-      LAPTIME_UNROLL
-      for (int k = 0; k < kTogether; ++k) {
-        const int64_t term = first + int64_t{k} * kLanes;
-        if (term < end) raw[k] = load_eight(thread, args.x, term * args.term_distance() + output);
-      }
-      LAPTIME_UNROLL
-      for (int k = 0; k < kTogether; ++k) {
-        float terms[kEight];
-        values_of(raw[k], args.x.dtype, terms);
-        LAPTIME_UNROLL
-        for (int i = 0; i < kEight; ++i) sums[i] += static_cast<double>(terms[i]);
-      }
+    if (output < args.outputs) {
+      const int64_t begin = args.begin(part) + lane;
+      const Terms terms{begin * args.term_distance() + output, kLanes * args.term_distance(),
+                        static_cast<int>(args.end(part) - begin)};
+      args.x.dtype == DType::kFloat32 ? add_wide(thread, args.x, terms, sums) : add_narrow(thread, args.x, terms, sums);
     }
     LAPTIME_UNROLL
     for (int i = 0; i < kEight; ++i) thread.store(shared.sums, (lane * kEight + i) * kPacks + pack, sums[i]);

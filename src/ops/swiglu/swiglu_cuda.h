@@ -1,8 +1,7 @@
 // CUDA kernels of the SwiGLU gate.
 #pragma once
 
-#include <cmath>
-
+#include "backend/cuda/elementary.h"
 #include "backend/cuda/map_elements.h"
 
 namespace laptime::cuda {
@@ -13,8 +12,7 @@ struct SwigluForward {
   using Shared = NothingShared;
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared&) {
     map_elements<1, 2>(thread, args, [](const float(&in)[2], float(&out)[1]) {
-      const float a = in[0];
-      out[0] = a / (1 + expf(-a)) * in[1];
+      out[0] = in[0] * fast_sigmoid2(kLog2E * in[0]) * in[1];
     });
   }
 };
@@ -29,7 +27,7 @@ struct SwigluBackward {
       const float grad = in[0];
       const float a = in[1];
       const float b = in[2];
-      const float s = 1 / (1 + expf(-a));
+      const float s = fast_sigmoid2(kLog2E * a);
       out[0] = grad * b * (s * (1 + a * (1 - s)));
       out[1] = grad * (a * s);
     });
