@@ -76,8 +76,8 @@ struct ModelConfig {
     constexpr double kMaxId = 2'147'483'647;  // token ids and positions are int32
     constexpr double kMaxDrop = 0.999;
     visit(Option{.flag = "model", .key = "model", .tag = "model", .group = kGroup,
-                 .help = "name (laptime list models), a Hugging Face config.json or the folder of a model, custom, or "
-                         "attention (attention only)",
+                 .help = "named model (laptime list models), Hugging Face config.json or model folder, custom, or attention for "
+                         "attention alone",
                  .in_name = InName::kAlways, .value = "NAME|FILE|FOLDER", .canonical = canonical_model_name}, self.name);
     visit(Option{.flag = "edition", .key = "edition", .tag = "edition", .group = kGroup,
                  .help = "source of the model definition; sets the defaults of other options",

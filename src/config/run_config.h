@@ -199,7 +199,7 @@ struct RunConfig {
                  .help = "use only kernels that give the same bits on every x86-64 processor with FMA",
                  .in_name = kGiven, .configures_engine = true}, self.reproducible);
     visit(Option{.flag = "mode", .key = "mode", .tag = "mode", .group = kEngine,
-                 .help = "eager: one primitive op at a time, as a framework runs; compile: fused composite ops",
+                 .help = "eager: run primitive ops one by one, as a framework does; compile: run fused ops from one memory plan",
                  .in_name = InName::kAlways, .configures_engine = true}, self.mode);
     visit(Option{.flag = "keep", .key = "keep", .tag = "keep", .group = kEngine,
                  .help = "composites that compile mode keeps fused, joined with +; it lowers all others", .empty = "all",

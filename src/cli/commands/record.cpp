@@ -34,7 +34,7 @@ OptionRow as_described(OptionRow row) {
   if (row.option.flag == "model") row.fallback = "none: the model is unknown";
   if (row.option.flag == "context" || row.option.flag == "batch") row.fallback = "none; required with --model";
   if (row.option.flag == "device") {
-    row.option.help = "device that runs the steps; their rate is compared only with the measured peak of the CPU";
+    row.option.help = "device that runs the steps; a share of the peak is given only for the CPU";
     row.option.value = "auto|cpu|cuda";
   }
   return row;
