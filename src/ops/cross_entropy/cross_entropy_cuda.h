@@ -149,7 +149,7 @@ struct CrossEntropyBackward {
   struct Args {
     DeviceData grad_loss;
     DeviceRows logits, targets, log_sum_exp;  // targets and log_sum_exp: one element per row
-    DeviceData grad;                          // contiguous
+    DeviceRows grad;                          // adjacent columns
     int64_t columns;
     int64_t mean_rows;  // the number of rows over which the loss is averaged
   };
@@ -162,7 +162,7 @@ struct CrossEntropyBackward {
     // Subtracts log_sum_exp as two floats, because converting every logit to float64 would take longer than exp.
     const auto high = static_cast<float>(log_sum_exp);
     const float low = fabsf(high) == INFINITY ? 0 : static_cast<float>(log_sum_exp - static_cast<double>(high));
-    const int64_t grad_row = thread.block() * args.columns;
+    const int64_t grad_row = args.grad.row(thread.block());
     // True if packs of logits and packs of their gradients begin at the same columns.
     const bool in_packs = has_packs(args.logits) && moves_fours(args.grad.dtype) &&
                           before_packs(args.logits, row) == before_packs(args.grad, grad_row);
