@@ -152,7 +152,7 @@ struct Graph {
   ValueId find_output(const std::string& name) const;
   // True if a step computes the value in these bytes. Sources and results of set-up exist before it.
   bool is_of_step(StorageId id) const;
-  int64_t storage_bytes(StorageId id) const { return root(id).type.bytes(); }
+  int64_t storage_bytes(StorageId id) const { return root(id).type.storage_bytes(); }
 };
 
 // The graph as text, one line per node (`laptime explain --dump graph`).

@@ -123,6 +123,11 @@ struct OpCard {
   // Returns attributes with which the op takes an additional last input, of the shape of output 0, and adds it to that
   // output. Returns nothing if the op cannot. Null: it never can.
   std::optional<Attributes> (*fold_addend)(const Attributes&) = nullptr;
+  // Returns attributes with which the rows of output 0 are padded (padded_type). Returns nothing if the op cannot pad
+  // them. Null: it never can.
+  std::optional<Attributes> (*pad_rows)(const Attributes&) = nullptr;
+  // Inputs that may have padded rows and are then read at least as fast as without gaps.
+  IndexSet reads_padded_rows{};
   // Lowers the op to the ops of its decomposition over one group of rows after the other, so that the backward of a
   // group can follow its forward before the next group begins: the nodes of a group are deferred. Replaces `decompose`
   // where the op is kept whole.

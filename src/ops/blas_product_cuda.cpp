@@ -13,8 +13,6 @@ namespace laptime::cuda {
 namespace {
 
 constexpr uint32_t kAlignment = 16;  // the widest load of a thread
-// Padded rows begin at multiples of this, so that padding adds no memory line to a row.
-constexpr int64_t kPaddedBytes = 128;
 
 uint32_t alignment_of(const TensorType& type) {
   const auto begin = static_cast<uint64_t>(type.layout.offset * size_of(type.dtype));
@@ -57,6 +55,10 @@ TensorType readable_type(const TensorType& type, DType compute, int64_t batches,
 }
 
 int64_t batches_of(const Product& product) { return product.b.shape().rank() == 3 ? product.b.shape()[0] : 1; }
+
+TensorView slice_of(const TensorView& view, int axis, int64_t begin, int64_t size) {
+  return {view.data, {view.type.dtype, sliced(view.type.layout, axis, begin, size, 1)}};
+}
 
 // A product as cuBLASLt describes it, and the copies that must precede it.
 class BlasCall {
@@ -216,7 +218,7 @@ class PaddedProduct {
     shape[-1] += more_columns;
     TensorType type = contiguous_type(dtype, shape);
     Dims& strides = type.layout.strides;
-    const int64_t leading = align_up(columns_adjacent ? shape[-1] : shape[-2], kPaddedBytes / size_of(dtype));
+    const int64_t leading = align_up(columns_adjacent ? shape[-1] : shape[-2], kMemoryLineBytes / size_of(dtype));
     strides[-1] = columns_adjacent ? 1 : leading;
     strides[-2] = columns_adjacent ? leading : 1;
     int64_t stride = leading * (columns_adjacent ? shape[-2] : shape[-1]);
@@ -254,6 +256,91 @@ void launch_padded(const KernelCall& call, const Product& original, const BlasCh
   if (padded.c_copy) launch_move(call, padded.c_copy->part, original.c);
 }
 
+// A product whose rows are all aligned, but one side of which is not a multiple of 16 bytes: as two products, one up to
+// the last multiple, and the rest. If the side is k, the result first holds the rest, to which the other product is
+// added.
+class SplitProduct {
+ public:
+  explicit SplitProduct(const Product& product) : whole(product), rest(product) {
+    const Shape& b_shape = product.b.shape();
+    const int64_t batches = batches_of(product);
+    const int64_t k = b_shape[-2];
+    const int64_t n = b_shape[-1];
+    const int64_t m = product.c.numel() / (n * batches);
+    for (const TensorView* factor : {&product.a, &product.b}) {
+      if (factor->type.dtype != product.compute || factor->shape().rank() < 2) return;
+    }
+    const std::optional<BlasMatrix> a = matrix_of(product.a.type, batches, m, k);
+    const std::optional<BlasMatrix> b = matrix_of(product.b.type, batches, k, n);
+    if (!a || !b || is_odd(*a) || is_odd(*b) || is_odd(*matrix_of(product.c.type, batches, m, n))) return;
+    const int64_t elements = kAlignment / size_of(product.compute);
+    const int64_t odd_m = a->columns_adjacent ? 0 : m % elements;
+    const int64_t odd_k = a->columns_adjacent || !b->columns_adjacent ? k % elements : 0;
+    const int64_t odd_n = n % elements;
+    // A result of 16 bits rounds the rest, so that must be a small part of the sum.
+    const int64_t least_k = is_16_bit_float(product.c.type.dtype) ? 256 * odd_k : odd_k + 1;
+    if (odd_k > 0 && k >= least_k && odd_m + odd_n == 0) {
+      split(k - odd_k, k, [](Product& part, int64_t begin, int64_t size) {
+        part.a = slice_of(part.a, -1, begin, size);
+        part.b = slice_of(part.b, -2, begin, size);
+      });
+      rest.bias = nullptr;
+      whole.addend = &whole.c;
+    } else if (odd_n > 0 && odd_n < n && odd_m + odd_k == 0 && product.addend == nullptr) {
+      split(n - odd_n, n, [](Product& part, int64_t begin, int64_t size) {
+        part.b = slice_of(part.b, -1, begin, size);
+        part.c = slice_of(part.c, -1, begin, size);
+      });
+      if (product.bias == nullptr) return;
+      whole_bias_ = slice_of(*product.bias, 0, 0, n - odd_n);
+      rest_bias_ = slice_of(*product.bias, 0, n - odd_n, odd_n);
+      whole.bias = &whole_bias_;
+      rest.bias = &rest_bias_;
+    } else if (odd_m > 0 && odd_m < m && odd_k + odd_n == 0 && product.addend == nullptr &&
+               product.a.shape().rank() == b_shape.rank()) {
+      split(m - odd_m, m, [](Product& part, int64_t begin, int64_t size) {
+        part.a = slice_of(part.a, -2, begin, size);
+        part.c = slice_of(part.c, -2, begin, size);
+      });
+    }
+  }
+  SplitProduct(const SplitProduct&) = delete;
+  SplitProduct& operator=(const SplitProduct&) = delete;
+
+  bool splits() const { return splits_; }
+
+  Product whole, rest;  // refer to this object; `rest` must be computed first
+
+ private:
+  template <class Slice>
+  void split(int64_t at, int64_t size, const Slice& slice) {
+    slice(whole, 0, at);
+    slice(rest, at, size - at);
+    splits_ = true;
+  }
+
+  bool splits_ = false;
+  TensorView whole_bias_, rest_bias_;
+};
+
+// The library's estimates for a product this small differ from those for the part in place, and it may refuse to launch
+// one with a tiny inner size in tf32.
+BlasChoice choice_of_rest(BlasChoice choice) {
+  choice.algorithm = 0;
+  choice.tf32 = false;
+  return choice;
+}
+
+int64_t padded_workspace(const Product& product, const BlasChoice& choice) {
+  PaddedProduct padded(product, nullptr);
+  return padded.bytes() + BlasCall(padded.product(), choice, nullptr).bytes();
+}
+
+void prepare_padded(const Product& product, const BlasChoice& choice, Queue& queue) {
+  PaddedProduct padded(product, nullptr);
+  queue.prepare(BlasCall(padded.product(), choice, nullptr).blas);
+}
+
 }  // namespace
 
 std::string blas_refusal(const Product& product, const BlasChoice& choice) {
@@ -267,6 +354,7 @@ std::string blas_refusal(const Product& product, const BlasChoice& choice) {
     if (size > INT32_MAX) return "a side of a matrix has 2^31 elements or more";
   }
   if (!choice.padded) return "";
+  if (SplitProduct(product).splits()) return "";
   // The library proposes algorithms for such products that it then refuses to launch.
   if (shape[-2] * size_of(product.compute) < kAlignment) return "the inner size is less than 16 bytes";
   const PaddedProduct padded(product, nullptr);
@@ -276,19 +364,25 @@ std::string blas_refusal(const Product& product, const BlasChoice& choice) {
 
 int64_t blas_workspace(const Product& product, const BlasChoice& choice) {
   if (!choice.padded) return BlasCall(product, choice, nullptr).bytes();
-  PaddedProduct padded(product, nullptr);
-  return padded.bytes() + BlasCall(padded.product(), choice, nullptr).bytes();
+  const SplitProduct split(product);
+  if (!split.splits()) return padded_workspace(product, choice);
+  return std::max(padded_workspace(split.rest, choice_of_rest(choice)), BlasCall(split.whole, choice, nullptr).bytes());
 }
 
 void prepare_blas(const Product& product, const BlasChoice& choice, Queue& queue) {
   if (!choice.padded) return queue.prepare(BlasCall(product, choice, nullptr).blas);
-  PaddedProduct padded(product, nullptr);
-  queue.prepare(BlasCall(padded.product(), choice, nullptr).blas);
+  const SplitProduct split(product);
+  if (!split.splits()) return prepare_padded(product, choice, queue);
+  prepare_padded(split.rest, choice_of_rest(choice), queue);
+  queue.prepare(BlasCall(split.whole, choice, nullptr).blas);
 }
 
 void launch_blas(const KernelCall& call, const Product& product, const BlasChoice& choice) {
-  if (choice.padded) return launch_padded(call, product, choice);
-  launch_direct(call, product, choice, call.workspace);
+  if (!choice.padded) return launch_direct(call, product, choice, call.workspace);
+  const SplitProduct split(product);
+  if (!split.splits()) return launch_padded(call, product, choice);
+  launch_padded(call, split.rest, choice_of_rest(choice));
+  launch_direct(call, split.whole, choice, call.workspace);
 }
 
 }  // namespace laptime::cuda

@@ -29,6 +29,7 @@ void launch_product(const KernelCall& call, const Product& product) {
   }
   if (product.addend != nullptr) args.addend = rows_of(*product.addend);
   args.c = device_data(product.c);
+  args.c_row = product.c.strides()[-2];
   const auto tiles = [](int64_t size) { return (size + Gemm::kTile - 1) / Gemm::kTile; };
   launch<Gemm>(call, args.batches * tiles(args.m) * tiles(args.n), Gemm::kThreads, args);
 }

@@ -16,7 +16,7 @@ struct Product {
   TensorView a, b;
   const TensorView* bias = nullptr;
   const TensorView* addend = nullptr;  // has the shape of the result
-  TensorView c;                        // contiguous
+  TensorView c;                        // contiguous or with padded rows
   DType compute{};                     // type to which factors and bias are rounded first
 };
 
@@ -29,8 +29,9 @@ struct BlasChoice {
   int algorithm = 0;  // index among the library's proposals
   bool tf32 = false;
   bool any_order = false;  // as in BlasProduct
-  // If rows of a matrix do not start at multiples of 16 bytes, as with logits for a vocabulary of 50,257, the matrix is
-  // copied to or from padded memory, because the library's algorithms for unaligned rows are slower.
+  // For rows or sides that are not multiples of 16 bytes, as with logits for a vocabulary of 50,257: the library has
+  // only slow algorithms for them. A matrix with unaligned rows is copied to or from padded memory. If all rows are
+  // aligned, and only a side is odd, the part up to the last multiple is computed in place, and the rest with copies.
   bool padded = false;
 };
 inline constexpr int kPaddedAlgorithms = 3;  // proposals that are tried with padded matrices

@@ -12,6 +12,7 @@
 #include "passes/fold_addends.h"
 #include "passes/fold_casts.h"
 #include "passes/optimizer_in_backward.h"
+#include "passes/pad_rows.h"
 #include "passes/row_groups.h"
 #include "passes/saved.h"
 #include "passes/store_copies.h"
@@ -49,6 +50,7 @@ Graph run_passes(const Graph& model, const PipelineOptions& options, const PassO
   if (options.store_copies) graph = checked("store_copies", store_copies(graph));
   if (recomputes) graph = checked("recompute", recompute(graph, options.recompute));
   if (options.compile || recomputes) graph = checked("dead_code", dead_code(graph));
+  if (options.pad_rows) graph = checked("pad_rows", pad_rows(graph));
   if (options.optimizer_in_backward) graph = checked("optimizer_in_backward", optimizer_in_backward(graph));
   if (options.forward_only) graph = checked("cut_forward", cut_forward(graph));
   if (options.bucket_bytes > 0) graph = checked("communicate", communicate(graph, options.bucket_bytes));

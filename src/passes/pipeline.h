@@ -20,6 +20,7 @@ struct PipelineOptions {
   // Fold casts and sums into ops, keep no value alive by a variable, and compute gradients of weights first.
   bool compile = false;
   SharedCasts shared_casts = SharedCasts::kFold;
+  bool pad_rows = false;      // align the rows of logits
   bool store_copies = false;  // keep copies of parameters in autocast's type from step to step
   RecomputeRule recompute = {};
   bool optimizer_in_backward = false;
@@ -31,9 +32,9 @@ struct PipelineOptions {
 using PassObserver = std::function<void(const std::string& pass, const Graph& graph)>;
 
 // decompose -> [split rows] -> [autocast] -> differentiate -> [run deferred] -> dead code -> [fold casts ->
-// fold addends] -> [store copies] -> [recompute -> dead code] -> [optimizer in backward] -> [cut forward] ->
-// [communicate]. Passes in brackets run only if the options ask for them; split rows and run deferred only for a
-// kept composite that can be split. Dead code runs the second time after folding, too.
+// fold addends] -> [store copies] -> [recompute -> dead code] -> [pad rows] -> [optimizer in backward] ->
+// [cut forward] -> [communicate]. Passes in brackets run only if the options ask for them; split rows and run deferred
+// only for a kept composite that can be split. Dead code runs the second time after folding, too.
 Graph run_passes(const Graph& model, const PipelineOptions& options, const PassObserver& observer = {});
 
 }  // namespace laptime

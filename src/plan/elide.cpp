@@ -61,7 +61,8 @@ class Elider {
     if (placed_in(out) != graph_.value(out).storage) return;  // already placed in another operand
     const StorageId bytes = placed_in(in);
     const Value& root = graph_.root(bytes);
-    if (graph_.value(in).type != graph_.value(out).type || root.type.bytes() != graph_.value(in).type.bytes()) return;
+    const TensorType& type = graph_.value(in).type;
+    if (type != graph_.value(out).type || root.type.storage_bytes() != type.storage_bytes()) return;
     if (!graph_.is_of_step(bytes)) return;
     const auto aliases =
         std::count_if(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return placed_in(input) == bytes; });

@@ -94,7 +94,7 @@ class Planner {
       const Lifetime after_set_up =
           producer.op->kind == OpKind::kConstant ? Lifetime::kConstant : Lifetime::kPersistent;
       const Lifetime lifetime = producer.annotations.phase == Phase::kSetup ? after_set_up : Lifetime::kStep;
-      buffer = add_buffer({root.type.bytes(), lifetime, root.role, 0, root.annotations.name, producer.op->name,
+      buffer = add_buffer({root.type.storage_bytes(), lifetime, root.role, 0, root.annotations.name, producer.op->name,
                            producer.annotations.scope, producer.annotations.phase, root.type});
     }
     return {buffer, graph_.value(value).type};

@@ -70,6 +70,9 @@ using FindDevice = std::function<Device(const RunConfig&)>;
 // describes) require both factors to have the same type.
 bool casts_before_products(const RunConfig& config);
 
+// True if the device (or the GPU that it describes) accesses rows faster that begin at multiples of 16 bytes.
+bool prefers_aligned_rows(const RunConfig& config);
+
 // One row of `laptime list devices`.
 struct DeviceSummary {
   std::string name;                   // value of --device

@@ -64,6 +64,7 @@ PipelineOptions pipeline_options(const RunConfig& config, const RecomputeRule& r
           .forward_only = config.pass == Pass::kForward,
           .compile = config.mode == Mode::kCompile,
           .shared_casts = casts_before_products(config) ? SharedCasts::kKeep : SharedCasts::kFold,
+          .pad_rows = config.mode == Mode::kCompile && prefers_aligned_rows(config),
           .store_copies = stores_copies(config, rule),
           .recompute = rule,
           .optimizer_in_backward = config.optimizer_in_backward,

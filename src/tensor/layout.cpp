@@ -139,4 +139,15 @@ Layout pointwise_layout(const Shape& out, std::span<const TensorType> in) {
 
 TensorType contiguous_type(DType dtype, const Shape& shape) { return {dtype, Layout::contiguous(shape)}; }
 
+TensorType padded_type(DType dtype, const Shape& shape) {
+  TensorType type = contiguous_type(dtype, shape);
+  if (shape.rank() < 2) return type;
+  const int64_t row_bytes = (Size(shape.back()) * size_of(dtype)).value();
+  const bool is_long = row_bytes >= 8 * kMemoryLineBytes;
+  Shape wide = shape;
+  wide[-1] = align_up(row_bytes, is_long ? kMemoryLineBytes : kWidestAccessBytes) / size_of(dtype);
+  type.layout.strides = Layout::contiguous(wide).strides;
+  return type;
+}
+
 }  // namespace laptime

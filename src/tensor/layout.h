@@ -50,12 +50,21 @@ struct TensorType {
   const Shape& shape() const { return layout.shape; }
   int64_t numel() const { return layout.numel(); }
   int64_t bytes() const { return (Size(numel()) * size_of(dtype)).value(); }
+  // The bytes of the storage that a value of this type needs, including gaps between its elements.
+  int64_t storage_bytes() const { return (Size(layout.extent()) * size_of(dtype)).value(); }
   std::string text() const;  // "float32 [3, 18, 40]", with strides if it is not contiguous
 
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
 
 TensorType contiguous_type(DType dtype, const Shape& shape);
+
+// The widest access of a GPU, and a line of its memory.
+inline constexpr int64_t kWidestAccessBytes = 16, kMemoryLineBytes = 128;
+// Row-major, with a gap after each row so that the next one begins at a multiple of kMemoryLineBytes or, if rows are
+// shorter than eight lines, of kWidestAccessBytes. Nothing reads or writes the gaps. A tensor with fewer than two axes
+// has no gaps.
+TensorType padded_type(DType dtype, const Shape& shape);
 
 // The layout that a pointwise op allocates: that of the first input, expanded to the full shape, without gaps.
 Layout pointwise_layout(const Shape& out, std::span<const TensorType> in);

@@ -138,6 +138,30 @@ class OnTheFakeCard(ProgramTest):
         plain, recomputed = self.stored()
         self.assertAlmostEqual(plain["loss"]["values"][0], recomputed["loss"]["values"][0], places=5)
 
+    def test_padded_logits_of_an_odd_vocabulary(self):
+        """In compile mode, products of padded logits give the CPU's losses, in the planned memory."""
+        words = [*MODEL[:-4], "--batch", "1", "--vocab", "1003", "--context", "16", "--warmup", "0", "--steps", "2", "--mode", "compile"]
+        for dtype, places in (("float32", 5), ("bfloat16", 2)):
+            with self.subTest(dtype=dtype):
+                self.store = self.folder / f"{dtype}.sqlite"
+                self.assert_ok(self.bench(*words, "--dtype", dtype))
+                self.assert_ok(self.bench(*words, "--dtype", dtype, "--device", "cuda"))
+                on_cpu, on_card = self.stored()
+                self.assertEqual(on_card["memory"]["peak_bytes"], on_card["memory"]["predicted_peak_bytes"])
+                products = [use for use in on_card["kernels"] if use["op"] in ("linear", "matmul") and "1003" in use["signature"]]
+                self.assertIn("padded=true", products[0]["signature"])
+                self.assertEqual(len(products), 3)
+                for use in products:
+                    use["kernel"] = "cublaslt_padded_1"
+                chosen = self.folder / "chosen.json"
+                chosen.write_text(json.dumps([on_card]))
+                self.assert_ok(self.bench(*words, "--dtype", dtype, "--device", "cuda", "--kernels", chosen))
+                split = self.stored()[-1]
+                self.assertEqual([use for use in split["kernels"] if "padded_1" in use["kernel"]], products)
+                for record in (on_card, split):
+                    for ours, other in zip(record["loss"]["values"], on_cpu["loss"]["values"], strict=True):
+                        self.assertAlmostEqual(ours, other, places=places)
+
     def test_a_lost_card_fails_the_point_but_not_the_sweep(self):
         for status, words in ((700, "illegal memory access"), (214, "nvidia-smi -q -d ECC"), (702, "timed out"), (46, "nvidia-smi")):
             with self.subTest(status=status):

@@ -1,14 +1,18 @@
 // Products that the cuBLASLt kernels support, and operands that they copy. Conformance tests cannot check this, because
-// they skip a library kernel that rejects a product.
+// they skip a library kernel that rejects a product. Also conformance of products with aligned rows, which these
+// kernels split.
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
 #include "ops/kernels_cuda.h"
 #include "ops/linear/linear.h"
 #include "ops/matmul/matmul.h"
+#include "support/conformance.h"
+#include "support/products.h"
 
 namespace laptime::test {
 namespace {
@@ -73,6 +77,56 @@ TEST(BlasProduct, PadsOperandsWithUnalignedRows) {
     EXPECT_EQ(direct.workspace_bytes(signature), 0) << signature.text();
   }
 }
+
+// Padded logits stay in place up to the last multiple of 16 bytes. Only the columns or rows that remain, here 1, are
+// copied: to 8 columns in rows of 64 elements, or to 8 rows.
+TEST(BlasProduct, SplitsProductsWithAlignedRows) {
+  constexpr int64_t kRows = 64, kWidth = 32, kWords = 257;
+  const TensorType x = contiguous_type(kNarrow, {kRows, kWidth});
+  const TensorType weight = contiguous_type(kNarrow, {kWords, kWidth});
+  const TensorType grad = padded_type(kNarrow, {kRows, kWords});
+  struct Case {
+    ProductAttributes attributes;
+    std::vector<TensorType> in;
+    int64_t copied;
+  };
+  const std::vector<Case> cases{
+      {{.compute = {}, .output = {}, .padded = true},
+       {x, {kNarrow, permuted(weight.layout, {1, 0})}},
+       padded_bytes(kWidth, 8, 2) + padded_bytes(kRows, 8, 2)},
+      {{}, {grad, weight}, padded_bytes(kRows, 8, 2) + padded_bytes(8, kWidth, 2)},
+      {{}, {{kNarrow, permuted(grad.layout, {1, 0})}, x}, padded_bytes(kRows, 8, 2) + padded_bytes(8, kWidth, 2)}};
+  for (const auto& [attributes, in, copied] : cases) {
+    const Signature signature = signature_of(kMatmul, attributes, in);
+    const Kernel& kernel = kernel_of(kMatmul, "cublaslt_padded_3");
+    EXPECT_EQ(kernel.refusal(signature), "") << signature.text();
+    EXPECT_EQ(kernel.workspace_bytes(signature), copied) << signature.text();
+  }
+}
+
+// Each row has one side that is not a multiple of 16 bytes: k, m, or n if the result is padded.
+std::vector<ConformanceCase> aligned_rows(const OpCard& op) {
+  std::vector<ConformanceCase> rows;
+  const std::vector<std::array<int64_t, 3>> sizes{{24, 16, 21}, {21, 16, 24}, {24, 21, 16}, {24, 65, 16}, {8, 8, 515}};
+  for (const bool padded : {false, true}) {
+    for (const auto& [m, n, k] : sizes) {
+      ConformanceCase row{.op = &op,
+                          .attributes = ProductAttributes{.compute = {}, .output = {}, .padded = padded},
+                          .arrangements = {Arrangement::kAlignedRows, Arrangement::kAlignedColumns},
+                          .may_refuse = {Arrangement::kAlignedRows, Arrangement::kAlignedColumns},
+                          .slack = 24,
+                          .plain = &op == &kMatmul ? plain_matmul : plain_addmm};
+      if (&op == &kAddmm) row.inputs.push_back({.shape = {n}});
+      row.inputs.push_back({.shape = {m, k}});
+      row.inputs.push_back({.shape = {k, n}});
+      rows.push_back(row);
+    }
+  }
+  return rows;
+}
+
+LAPTIME_CONFORMANCE(MatmulAligned, aligned_rows(kMatmul));
+LAPTIME_CONFORMANCE(AddmmAligned, aligned_rows(kAddmm));
 
 // A factor that must be cast is cast to padded rows, even if its original rows are aligned.
 TEST(BlasProduct, CastsToPaddedRows) {

@@ -38,6 +38,23 @@ std::vector<ConformanceCase> cross_entropy_rows() {
                     .inputs = {grad, logits, targets, log_sum_exp},
                     .may_refuse = kCrossEntropyGaps});
   }
+  for (const Shape& shape : std::vector<Shape>{{7, 5}, {3, 4, 65}, {3, 1003}}) {
+    const Operand targets = targets_of(shape);
+    const Operand log_sum_exp{.shape = targets.shape, .dtype = DType::kFloat64};
+    for (const Arrangement arrangement : {Arrangement::kContiguous, Arrangement::kAlignedRows}) {
+      rows.push_back({.op = &kCrossEntropyBackward,
+                      .attributes = CrossEntropyBackwardAttributes{.padded = true},
+                      .inputs = {grad, {.shape = shape}, targets, log_sum_exp},
+                      .arrangements = {arrangement},
+                      .may_refuse = {Arrangement::kAlignedRows}});
+    }
+    rows.push_back({.op = &kCrossEntropy,
+                    .attributes = CrossEntropyAttributes{},
+                    .inputs = {{.shape = shape}, targets},
+                    .arrangements = {Arrangement::kAlignedRows},
+                    .may_refuse = {Arrangement::kAlignedRows},
+                    .absolute = 4});
+  }
   const Shape shape{9, 211};
   for (const DType dtype : {DType::kFloat32, DType::kBFloat16}) {
     rows.push_back({.op = &kCrossEntropyBackward,

@@ -51,6 +51,7 @@ std::vector<ConformanceCase> linear_rows(const ProductAttributes& product) {
 }
 
 LAPTIME_CONFORMANCE(Linear, linear_rows({}));
+LAPTIME_CONFORMANCE(LinearPadded, linear_rows({.compute = {}, .output = {}, .padded = true}));
 LAPTIME_CONFORMANCE(LinearAddend, linear_rows({.compute = {}, .output = {}, .addend = true}));
 LAPTIME_CONFORMANCE(LinearRoundedToFloat16, linear_rows({.compute = DType::kFloat16, .output = {}, .addend = false}));
 LAPTIME_CONFORMANCE(LinearRounded, linear_rows({.compute = DType::kBFloat16, .output = {}, .addend = false}));

@@ -50,6 +50,8 @@ const char* name_of(Arrangement arrangement) {
     case Arrangement::kPadded: return "padded";
     case Arrangement::kBroadcast: return "broadcast";
     case Arrangement::kMixed: return "mixed";
+    case Arrangement::kAlignedRows: return "aligned_rows";
+    case Arrangement::kAlignedColumns: return "aligned_columns";
   }
   return "?";
 }
@@ -84,6 +86,16 @@ Layout arranged(const Shape& shape, Arrangement arrangement, int operand) {
       return sliced(Layout::contiguous(wider), rank - 1, 2, shape.back(), 1);
     case Arrangement::kBroadcast: wider[operand % rank] = 1; return expanded(Layout::contiguous(wider), shape);
     case Arrangement::kMixed: return arranged(shape, static_cast<Arrangement>((operand + 1) % 5), operand);
+    case Arrangement::kAlignedRows:
+      wider[-1] = align_up(shape.back(), 64);
+      return sliced(Layout::contiguous(wider), rank - 1, 0, shape.back(), 1);
+    case Arrangement::kAlignedColumns: {
+      if (rank == 1) return arranged(shape, Arrangement::kAlignedRows, operand);
+      std::swap(order[-1], order[-2]);
+      Shape columns = shape;
+      std::swap(columns[-1], columns[-2]);
+      return permuted(arranged(columns, Arrangement::kAlignedRows, operand), order);
+    }
   }
   return {};
 }

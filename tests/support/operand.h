@@ -37,6 +37,9 @@ enum class Arrangement : uint8_t {
   kPadded,      // rows followed by gaps
   kBroadcast,   // one axis with stride 0
   kMixed,       // a different arrangement for each operand
+  // Rows, or columns (the last two axes swapped), that begin at multiples of 64 elements.
+  kAlignedRows,
+  kAlignedColumns,
 };
 const char* name_of(Arrangement arrangement);
 

@@ -7,7 +7,7 @@
 
 namespace laptime::cuda {
 
-// C [batches, m, n] = A [batches, m, k] B [batches, k, n]. C is row-major without gaps.
+// C [batches, m, n] = A [batches, m, k] B [batches, k, n]. C is row-major; its rows may be followed by gaps.
 struct GemmArgs {
   int64_t batches = 1, m = 0, n = 0, k = 0;
   DeviceData a;
@@ -20,6 +20,7 @@ struct GemmArgs {
   int64_t bias_stride = 1;
   DeviceRows addend;  // [batches * m, n], may be absent
   DeviceData c;
+  int64_t c_row = 0;
 };
 
 // A block computes a tile of C, and each thread computes kPerThread x kPerThread elements of it. Products are added in
@@ -105,7 +106,7 @@ struct Gemm {
     const int64_t row = batch * args.m + i;
     if (args.addend.data != nullptr)
       sum += load(thread, args.addend, args.addend.row(row) + j * args.addend.column_stride);
-    store(thread, args.c, row * args.n + j, sum);
+    store(thread, args.c, row * args.c_row + j, sum);
   }
 };
 LAPTIME_CUDA_KERNEL(Gemm, gemm)

@@ -21,7 +21,8 @@ std::vector<TensorType> infer(const Attributes&, std::span<const TensorType> in)
 }
 std::vector<TensorType> infer_backward(const Attributes& attributes, std::span<const TensorType> in) {
   const auto& a = attributes.as<CrossEntropyBackwardAttributes>();
-  return {contiguous_type(a.grad_dtype.value_or(in[1].dtype), in[1].shape())};
+  const DType dtype = a.grad_dtype.value_or(in[1].dtype);
+  return {a.padded ? padded_type(dtype, in[1].shape()) : contiguous_type(dtype, in[1].shape())};
 }
 
 void reference(const OpCall& call) {
@@ -87,6 +88,12 @@ std::optional<Attributes> fold_output_cast_backward(const Attributes& attributes
   return a;
 }
 
+std::optional<Attributes> pad_rows_backward(const Attributes& attributes) {
+  auto a = attributes.as<CrossEntropyBackwardAttributes>();
+  a.padded = true;
+  return a;
+}
+
 }  // namespace
 
 double log_sum_exp_of(std::span<const double> logits) {
@@ -111,6 +118,7 @@ const OpCard kCrossEntropy = {.name = "cross_entropy",
                               .reference = reference,
                               .decompose = decompose,
                               .fold_input_cast = fold_input_cast,
+                              .reads_padded_rows = {0},
                               .optional_outputs = {1}};
 const OpCard kCrossEntropyBackward = {
     .name = "cross_entropy_backward",
@@ -121,6 +129,8 @@ const OpCard kCrossEntropyBackward = {
     .reference = reference_backward,
     .fold_input_cast = fold_input_cast_backward,
     .fold_output_cast = fold_output_cast_backward,
+    .pad_rows = pad_rows_backward,
+    .reads_padded_rows = {1},
     .may_overwrite = {{0, 1}}};
 
 std::span<const OpCard* const> cross_entropy_cards() {

@@ -26,9 +26,11 @@ struct CrossEntropyAttributes {
 
 struct CrossEntropyBackwardAttributes {
   std::optional<DType> grad_dtype{};  // absent: the type of the logits
+  bool padded = false;                // the rows of the gradient are padded (padded_type)
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("grad_dtype", self.grad_dtype);
+    if (self.padded) visit("padded", self.padded);
   }
 };
 

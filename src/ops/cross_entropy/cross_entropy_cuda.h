@@ -107,7 +107,16 @@ struct CrossEntropyRows {
       const float shift = shift_of(next_max);
       if (next_max > row_max) row_sum = rescaled(row_sum, shift_of(row_max), shift);
       row_max = next_max;
-      for (int i = 0; i < kCount; ++i) row_sum += static_cast<double>(expf(logits[i] - shift));
+      float exps[kCount];
+      LAPTIME_UNROLL
+      for (int i = 0; i < kCount; ++i) exps[i] = expf(logits[i] - shift);
+      // Pairwise in float32, because converting every term to float64 takes as long as expf.
+      LAPTIME_UNROLL
+      for (int half = kCount / 2; half > 0; half /= 2) {
+        LAPTIME_UNROLL
+        for (int i = 0; i < half; ++i) exps[i] += exps[i + half];
+      }
+      row_sum += static_cast<double>(exps[0]);
     };
     for_logits(thread, args.logits, row, args.columns, has_packs(args.logits),
                [&](int64_t, int64_t, const auto& logits) { add(logits); });
@@ -149,7 +158,7 @@ struct CrossEntropyBackward {
   struct Args {
     DeviceData grad_loss;
     DeviceRows logits, targets, log_sum_exp;  // targets and log_sum_exp: one element per row
-    DeviceData grad;                          // contiguous
+    DeviceRows grad;                          // adjacent columns
     int64_t columns;
     int64_t mean_rows;  // the number of rows over which the loss is averaged
   };
@@ -162,17 +171,22 @@ struct CrossEntropyBackward {
     // Subtracts log_sum_exp as two floats, because converting every logit to float64 would take longer than exp.
     const auto high = static_cast<float>(log_sum_exp);
     const float low = fabsf(high) == INFINITY ? 0 : static_cast<float>(log_sum_exp - static_cast<double>(high));
-    const int64_t grad_row = thread.block() * args.columns;
+    const int64_t grad_row = args.grad.row(thread.block());
     // True if packs of logits and packs of their gradients begin at the same columns.
     const bool in_packs = has_packs(args.logits) && moves_fours(args.grad.dtype) &&
                           before_packs(args.logits, row) == before_packs(args.grad, grad_row);
     const auto put = [&]<int kCount, class Step>(int64_t column, Step step, const float(&logits)[kCount]) {
       float grad[kCount];
       LAPTIME_UNROLL
-      for (int i = 0; i < kCount; ++i) {
-        const float probability = expf(logits[i] - high - low);
-        grad[i] = (probability - (column + i * step == target ? 1.0F : 0.0F)) * scale;
+      for (int i = 0; i < kCount; ++i) grad[i] = expf(logits[i] - high - low);
+      // One comparison for all columns, because hardly any thread has the target.
+      const int64_t from_column = target - column;
+      if (from_column >= 0 && from_column < kCount * step) {
+        LAPTIME_UNROLL
+        for (int i = 0; i < kCount; ++i) grad[i] -= i * step == from_column ? 1.0F : 0.0F;
       }
+      LAPTIME_UNROLL
+      for (int i = 0; i < kCount; ++i) grad[i] *= scale;
       if constexpr (std::is_same_v<Step, PackStep>) {
         store_eight(thread, args.grad, grad_row + column, grad);
       } else {

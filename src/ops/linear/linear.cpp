@@ -19,10 +19,10 @@ std::vector<TensorType> infer(const Attributes& attributes, std::span<const Tens
                 in[1].text());
   Shape shape = in[0].shape();
   shape[-1] = in[1].shape()[0];
-  const bool addend = product_of(attributes).addend;
+  const ProductAttributes& product = product_of(attributes);
+  const bool addend = product.addend;
   if (addend) LAPTIME_CHECK(in.back().shape() == shape, "addend {} of {}", in.back().shape().text(), shape.text());
-  return {contiguous_type(product_of(attributes).output_type(in[0].dtype, in[1].dtype, addend ? &in.back() : nullptr),
-                          shape)};
+  return {product.result_type(product.output_type(in[0].dtype, in[1].dtype, addend ? &in.back() : nullptr), shape)};
 }
 
 void reference(const OpCall& call) {
@@ -115,6 +115,12 @@ std::optional<Attributes> fold_addend(const Attributes& attributes) {
   return folded;
 }
 
+std::optional<Attributes> pad_rows(const Attributes& attributes) {
+  const std::optional<ProductAttributes> product = product_of(attributes).with_padded_rows();
+  if (!product) return std::nullopt;
+  return LinearAttributes{attributes.as<LinearAttributes>().form, *product};
+}
+
 }  // namespace
 
 const char* name_of(LinearForm form) { return form == LinearForm::kEinsum ? "einsum" : "linear"; }
@@ -135,6 +141,8 @@ const OpCard kLinear = {.name = "linear",
                         .fold_input_cast = fold_input_cast,
                         .fold_output_cast = fold_output_cast,
                         .fold_addend = fold_addend,
+                        .pad_rows = pad_rows,
+                        .reads_padded_rows = {0, 1},
                         .may_overwrite = {{0, 2}, {0, 3}}};
 
 std::span<const OpCard* const> linear_cards() {

@@ -26,7 +26,7 @@ std::vector<TensorType> infer(const Attributes& attributes, std::span<const Tens
     LAPTIME_CHECK(in[0].shape() == Shape{shape.back()}, "bias {} of {}", in[0].shape().text(), shape.text());
   if (product.addend)
     LAPTIME_CHECK(in.back().shape() == shape, "addend {} of {}", in.back().shape().text(), shape.text());
-  return {contiguous_type(product.output_type(a.dtype, b.dtype, product.addend ? &in.back() : nullptr), shape)};
+  return {product.result_type(product.output_type(a.dtype, b.dtype, product.addend ? &in.back() : nullptr), shape)};
 }
 std::vector<TensorType> infer_matmul(const Attributes& attributes, std::span<const TensorType> in) {
   return infer(attributes, in, false);
@@ -141,6 +141,10 @@ std::optional<Attributes> fold_addend(const Attributes& attributes) {
   return Attributes(product);
 }
 
+std::optional<Attributes> pad_rows(const Attributes& attributes) {
+  return as_attributes(product_attributes(attributes).with_padded_rows());
+}
+
 // True if kernels can round factors and results to this type.
 bool foldable(DType to) { return to == DType::kFloat32 || is_16_bit_float(to); }
 
@@ -172,6 +176,13 @@ std::optional<ProductAttributes> ProductAttributes::with_result_cast(DType to) c
   return folded;
 }
 
+std::optional<ProductAttributes> ProductAttributes::with_padded_rows() const {
+  if (addend) return std::nullopt;
+  ProductAttributes rows = *this;
+  rows.padded = true;
+  return rows;
+}
+
 // The result may overwrite the addend: each element is read before it is written, by the same thread.
 const OpCard kMatmul = {.name = "matmul",
                         .kind = OpKind::kContraction,
@@ -183,6 +194,8 @@ const OpCard kMatmul = {.name = "matmul",
                         .fold_input_cast = fold_input_cast<2>,
                         .fold_output_cast = fold_output_cast,
                         .fold_addend = fold_addend,
+                        .pad_rows = pad_rows,
+                        .reads_padded_rows = {0, 1},
                         .may_overwrite = {{0, 2}}};
 const OpCard kAddmm = {.name = "addmm",
                        .kind = OpKind::kContraction,
@@ -194,6 +207,8 @@ const OpCard kAddmm = {.name = "addmm",
                        .fold_input_cast = fold_input_cast<3>,
                        .fold_output_cast = fold_output_cast,
                        .fold_addend = fold_addend,
+                       .pad_rows = pad_rows,
+                       .reads_padded_rows = {1, 2},
                        .may_overwrite = {{0, 3}}};
 
 std::span<const OpCard* const> matmul_cards() {

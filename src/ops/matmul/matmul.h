@@ -15,18 +15,23 @@ struct ProductAttributes {
   // The type to which the result is rounded once; absent: the promoted type of `compute` and the addend.
   std::optional<DType> output;
   bool addend = false;  // the last input, of the result's shape, is added to the product, unrounded
+  bool padded = false;  // the rows of the result are padded (padded_type)
 
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     if (self.compute) visit("compute", *self.compute);
     if (self.output) visit("output", *self.output);
     if (self.addend) visit("addend", self.addend);
+    if (self.padded) visit("padded", self.padded);
   }
 
   DType compute_type(DType a, DType b) const { return compute.value_or(promote(a, b)); }
   DType output_type(DType a, DType b, const TensorType* addend_type) const {
     const DType own = compute_type(a, b);
     return output.value_or(addend_type == nullptr ? own : promote(own, addend_type->dtype));
+  }
+  TensorType result_type(DType dtype, const Shape& shape) const {
+    return padded ? padded_type(dtype, shape) : contiguous_type(dtype, shape);
   }
 
   // Returns an element of a factor or of the bias, rounded to `compute`.
@@ -36,10 +41,12 @@ struct ProductAttributes {
   // cannot be.
   std::optional<ProductAttributes> with_operand_cast(DType to) const;
   std::optional<ProductAttributes> with_result_cast(DType to) const;
+  // Returns these attributes with a padded result; nothing if there is an addend, which the result should overwrite.
+  std::optional<ProductAttributes> with_padded_rows() const;
 };
 ProductAttributes product_attributes(const Attributes& attributes);  // defaults if there are none
 
-// (a [M, K], b [K, N][, addend [M, N]]) -> contiguous [M, N] = a b + addend, or batched
+// (a [M, K], b [K, N][, addend [M, N]]) -> contiguous or padded [M, N] = a b + addend, or batched
 // (a [B, M, K], b [B, K, N][, addend [B, M, N]]) -> contiguous [B, M, N]. Attributes: ProductAttributes, or none.
 extern const OpCard kMatmul;
 // (bias [N], a [M, K], b [K, N][, addend [M, N]]) -> contiguous [M, N] = a b + bias + addend. Attributes as for

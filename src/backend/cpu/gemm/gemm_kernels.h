@@ -191,6 +191,7 @@ std::optional<cpu::Gemm> gemm_of(const Signature& signature) {
 
 template <GemmFromOperands kMakeGemm, class Implementation>
 std::string supports(const Signature& signature) {
+  if (!signature.out[0].layout.is_contiguous()) return "the rows of the result are padded";
   const std::optional<cpu::Gemm> gemm = gemm_of<kMakeGemm>(signature);
   return gemm ? Implementation::refusal(*gemm) : "an operand is not a matrix without gaps";
 }
