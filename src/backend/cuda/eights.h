@@ -55,11 +55,4 @@ LAPTIME_DEVICE void store_eight(const Thread& thread, const DeviceData& y, int64
   store_eight(thread, y, y.dtype, position, values);
 }
 
-// Requests what load_eight() will load, so that it need not wait for memory.
-LAPTIME_DEVICE void prefetch_eight(const Thread& thread, const DeviceData& x, int64_t position, int64_t gap) {
-  const int64_t size = size_of(x.dtype);
-  thread.prefetch(x.data + position * size);
-  if (gap != kFour) thread.prefetch(x.data + (position + gap) * size);
-}
-
 }  // namespace laptime::cuda

@@ -11,6 +11,12 @@ LAPTIME_DEVICE int64_t row_at_equal_distance(const DeviceRows& rows, int64_t ind
   return index * rows.walk.stride[0][0];
 }
 
+// Requests a row from memory, for the whole block. The row must begin at a multiple of 16 bytes and end at one.
+LAPTIME_DEVICE void prefetch_row(const Thread& thread, const DeviceRows& x, int64_t index, int64_t columns) {
+  const int64_t size = size_of(x.dtype);
+  thread.prefetch(x.data + row_at_equal_distance(x, index) * size, static_cast<int>(columns * size));
+}
+
 // The eight columns of a thread in its rows. If kApart, the second four are half a row away from the first four: each
 // access of a warp to float32 is then contiguous, at the price of narrower accesses to types of 16 bits.
 template <bool kApart>
@@ -30,9 +36,6 @@ struct ColumnsOfThread {
   LAPTIME_DEVICE void store(const Thread& thread, const DeviceData& y, int64_t row,
                             const float (&values)[kEight]) const {
     store_eight(thread, y, y.dtype, row + first, values, kApart ? gap : kFour);
-  }
-  LAPTIME_DEVICE void prefetch(const Thread& thread, const DeviceData& x, int64_t row) const {
-    prefetch_eight(thread, x, row + first, kApart ? gap : kFour);
   }
 };
 

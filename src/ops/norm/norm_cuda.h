@@ -302,13 +302,11 @@ struct NormBackwardPacks : RowsInRegisters {
         rstd[r] = thread.load(args.rstd.at<float>(row_at_equal_distance(args.rstd, row)));
       }
       // While these rows are summed, the next ones come from memory.
-      LAPTIME_UNROLL
-      for (int r = kTogether; r < 2 * kTogether; ++r) {
-        if (first + r >= rows || !columns.exist) continue;
-        const int64_t row = begin + first + r;
-        columns.prefetch(thread, args.grad_y, row_at_equal_distance(args.grad_y, row));
-        columns.prefetch(thread, args.x, row_at_equal_distance(args.x, row));
-        if (args.addend.data != nullptr) columns.prefetch(thread, args.addend, row_at_equal_distance(args.addend, row));
+      if (thread.index() < kTogether && first + kTogether + thread.index() < rows) {
+        const int64_t row = begin + first + kTogether + thread.index();
+        prefetch_row(thread, args.grad_y, row, args.columns);
+        prefetch_row(thread, args.x, row, args.columns);
+        if (args.addend.data != nullptr) prefetch_row(thread, args.addend, row, args.columns);
       }
       float grad[kTogether][kEight];
       float xhat[kTogether][kEight];
