@@ -31,11 +31,17 @@ struct ColumnsOfThread {
 
   // `row` is the position of a row in the operand.
   LAPTIME_DEVICE RawEight load(const Thread& thread, const DeviceData& x, int64_t row) const {
-    return load_eight(thread, x, x.dtype, row + first, kApart ? gap : kFour);
+    if (!kApart) return load_eight(thread, x, x.dtype, row + first);
+    return {load_group<kFour>(thread, x, x.dtype, row + first),
+            load_group<kFour>(thread, x, x.dtype, row + first + gap)};
+  }
+  LAPTIME_DEVICE void values(const RawEight& raw, DType dtype, float (&out)[kEight]) const {
+    kApart ? values_of_fours(raw, dtype, out) : values_of(raw, dtype, out);
   }
   LAPTIME_DEVICE void store(const Thread& thread, const DeviceData& y, int64_t row,
                             const float (&values)[kEight]) const {
-    store_eight(thread, y, y.dtype, row + first, values, kApart ? gap : kFour);
+    kApart ? store_fours(thread, y, y.dtype, row + first, row + first + gap, values)
+           : store_eight(thread, y, y.dtype, row + first, values);
   }
 };
 
