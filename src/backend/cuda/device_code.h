@@ -81,8 +81,13 @@ class Thread {
     return __shfl_xor_sync(0xFFFFFFFFU, value, mask);
   }
 
-  // Requests the element from memory into the cache of the card, without waiting for it.
-  __device__ void prefetch(const void* address) const { asm volatile("prefetch.global.L2 [%0];" ::"l"(address)); }
+  // Requests memory into the cache of the card, without waiting for it. The address and the number of bytes must be
+  // multiples of 16. Cards before Hopper ignore it.
+  __device__ void prefetch(const void* address, int bytes) const {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(address), "r"(bytes));
+#endif
+  }
   template <class T>
   __device__ T load(const T* address) const {
     return *address;
@@ -152,7 +157,10 @@ class Thread {
     return value;
   }
 
-  void prefetch(const void*) const {}
+  void prefetch(const void* address, int bytes, Place place = Place::current()) const {
+    host_->check_alignment(address, 16, place);
+    host_->check_alignment(static_cast<const std::byte*>(address) + bytes, 16, place);
+  }
   template <class T>
   T load(const T* address, Place place = Place::current()) const {
     host_->check_alignment(address, alignof(T), place);

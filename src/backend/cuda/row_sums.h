@@ -11,6 +11,12 @@ LAPTIME_DEVICE int64_t row_at_equal_distance(const DeviceRows& rows, int64_t ind
   return index * rows.walk.stride[0][0];
 }
 
+// Requests a row from memory, for the whole block. The row must begin at a multiple of 16 bytes and end at one.
+LAPTIME_DEVICE void prefetch_row(const Thread& thread, const DeviceRows& x, int64_t index, int64_t columns) {
+  const int64_t size = size_of(x.dtype);
+  thread.prefetch(x.data + row_at_equal_distance(x, index) * size, static_cast<int>(columns * size));
+}
+
 // The eight columns of a thread in its rows. If kApart, the second four are half a row away from the first four: each
 // access of a warp to float32 is then contiguous, at the price of narrower accesses to types of 16 bits.
 template <bool kApart>
@@ -25,14 +31,17 @@ struct ColumnsOfThread {
 
   // `row` is the position of a row in the operand.
   LAPTIME_DEVICE RawEight load(const Thread& thread, const DeviceData& x, int64_t row) const {
-    return load_eight(thread, x, x.dtype, row + first, kApart ? gap : kFour);
+    if (!kApart) return load_eight(thread, x, x.dtype, row + first);
+    return {load_group<kFour>(thread, x, x.dtype, row + first),
+            load_group<kFour>(thread, x, x.dtype, row + first + gap)};
+  }
+  LAPTIME_DEVICE void values(const RawEight& raw, DType dtype, float (&out)[kEight]) const {
+    kApart ? values_of_fours(raw, dtype, out) : values_of(raw, dtype, out);
   }
   LAPTIME_DEVICE void store(const Thread& thread, const DeviceData& y, int64_t row,
                             const float (&values)[kEight]) const {
-    store_eight(thread, y, y.dtype, row + first, values, kApart ? gap : kFour);
-  }
-  LAPTIME_DEVICE void prefetch(const Thread& thread, const DeviceData& x, int64_t row) const {
-    prefetch_eight(thread, x, row + first, kApart ? gap : kFour);
+    kApart ? store_fours(thread, y, y.dtype, row + first, row + first + gap, values)
+           : store_eight(thread, y, y.dtype, row + first, values);
   }
 };
 

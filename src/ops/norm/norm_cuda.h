@@ -88,7 +88,7 @@ struct NormForwardPacks : RowsInRegisters {
     }
     float x[kTogether][kEight];
     LAPTIME_UNROLL
-    for (int r = 0; r < kTogether; ++r) values_of(raw[r], args.x.dtype, x[r]);
+    for (int r = 0; r < kTogether; ++r) columns.values(raw[r], args.x.dtype, x[r]);
     const auto count_of_row = static_cast<float>(args.columns);
     float mean[kTogether] = {};
     if (kCentred) {
@@ -115,8 +115,8 @@ struct NormForwardPacks : RowsInRegisters {
     sum_together(thread, shared.squares, rstd);
     float weight[kEight];
     float bias[kEight] = {};
-    values_of(raw_weight, args.weight.dtype, weight);
-    if (kCentred) values_of(raw_bias, args.bias.dtype, bias);
+    columns.values(raw_weight, args.weight.dtype, weight);
+    if (kCentred) columns.values(raw_bias, args.bias.dtype, bias);
     LAPTIME_UNROLL
     for (int r = 0; r < kTogether; ++r) {
       const int64_t row = first + r;
@@ -275,7 +275,7 @@ struct NormBackwardPacks : RowsInRegisters {
   LAPTIME_DEVICE static void run(const Thread& thread, const Args& args, Shared& shared) {
     const ColumnsOfThread<kWide> columns(thread, args.columns);
     float weight[kEight] = {};
-    if (columns.exist) values_of(columns.load(thread, args.weight, 0), args.weight.dtype, weight);
+    if (columns.exist) columns.values(columns.load(thread, args.weight, 0), args.weight.dtype, weight);
     const auto count_of_row = static_cast<float>(args.columns);
     float weight_sum[kEight] = {};
     float bias_sum[kEight] = {};
@@ -302,21 +302,19 @@ struct NormBackwardPacks : RowsInRegisters {
         rstd[r] = thread.load(args.rstd.at<float>(row_at_equal_distance(args.rstd, row)));
       }
       // While these rows are summed, the next ones come from memory.
-      LAPTIME_UNROLL
-      for (int r = kTogether; r < 2 * kTogether; ++r) {
-        if (first + r >= rows || !columns.exist) continue;
-        const int64_t row = begin + first + r;
-        columns.prefetch(thread, args.grad_y, row_at_equal_distance(args.grad_y, row));
-        columns.prefetch(thread, args.x, row_at_equal_distance(args.x, row));
-        if (args.addend.data != nullptr) columns.prefetch(thread, args.addend, row_at_equal_distance(args.addend, row));
+      if (thread.index() < kTogether && first + kTogether + thread.index() < rows) {
+        const int64_t row = begin + first + kTogether + thread.index();
+        prefetch_row(thread, args.grad_y, row, args.columns);
+        prefetch_row(thread, args.x, row, args.columns);
+        if (args.addend.data != nullptr) prefetch_row(thread, args.addend, row, args.columns);
       }
       float grad[kTogether][kEight];
       float xhat[kTogether][kEight];
       float sums[kSums] = {};  // sums of g xhat and of g, for each row
       LAPTIME_UNROLL
       for (int r = 0; r < kTogether; ++r) {
-        values_of(raw_grad[r], args.grad_y.dtype, grad[r]);
-        values_of(raw_x[r], args.x.dtype, xhat[r]);
+        columns.values(raw_grad[r], args.grad_y.dtype, grad[r]);
+        columns.values(raw_x[r], args.x.dtype, xhat[r]);
         LAPTIME_UNROLL
         for (int i = 0; i < kEight; ++i) {
           xhat[r][i] = (xhat[r][i] - mean[r]) * rstd[r];
@@ -335,7 +333,7 @@ struct NormBackwardPacks : RowsInRegisters {
         const float product = sums[r] / count_of_row;
         const float sum = kCentred ? sums[kSums - kTogether + r] / count_of_row : 0;
         float grad_x[kEight];
-        values_of(raw_addend[r], args.addend.dtype, grad_x);
+        columns.values(raw_addend[r], args.addend.dtype, grad_x);
         LAPTIME_UNROLL
         for (int i = 0; i < kEight; ++i) grad_x[i] = rstd[r] * (grad[r][i] - sum - xhat[r][i] * product) + grad_x[i];
         columns.store(thread, args.grad_x, row * args.columns, grad_x);
