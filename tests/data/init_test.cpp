@@ -165,7 +165,7 @@ TEST(Init, AnyRangeMatchesTheWholeTensor) {
   }
 }
 
-TEST(Init, InitialisationFollowsTheEdition) {
+TEST(Init, FillsEachDistribution) {
   const auto filled = [](const ParameterSpec& parameter) {
     std::vector<float> values(4096);
     fill_parameter(parameter, WeightInit::kEdition, 1, 0, values);

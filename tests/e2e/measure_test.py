@@ -151,7 +151,7 @@ class RecordPipe(RecordTest):
         _, (record,) = self.record(text, "--warmup", "0", "--steps", "8")
         self.assertEqual(record["time"]["step"]["count"], 8)
 
-    def test_ignores_nan_and_null(self):
+    def test_accepts_nan_and_null_losses(self):
         for word in ("NaN", "null"):
             text = "".join(f'{{"step": 12000000, "loss": {word}}}\n' for _ in range(8))
             _, (record,) = self.record(text, "--warmup", "0", "--steps", "8")

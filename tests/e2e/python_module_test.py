@@ -156,7 +156,7 @@ class Module(ModuleTest):
         with self.assertRaisesRegex(laptime.Error, "no_such"):
             laptime.report("no_such = 1", store=self.store)
 
-    def test_export_returns_the_format_of_the_other_tool(self):
+    def test_export_returns_parsed_data_and_text(self):
         laptime.bench(**TINY, warmup=1, steps=3, store=self.store)
         exported = laptime.export("hyperfine", store=self.store)
         self.assertEqual(len(exported.data["results"][0]["times"]), 3)

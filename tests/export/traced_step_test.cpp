@@ -42,7 +42,7 @@ TEST(StepSlices, AllStepsAreInOrder) {
   EXPECT_EQ(timeline.steps[2].end, 89000);
 }
 
-TEST(StepSlices, MissingTimesCountAsZero) {
+TEST(StepSlices, InvalidWarmupTimesCountAsZero) {
   TracedRecord traced = test::small_trace();
   traced.record.transient.warmup = {std::numeric_limits<double>::quiet_NaN(), -1, 1e300};
   EXPECT_EQ(slices_of(traced, ExportedSteps::kOne).steps[0].begin, 0);

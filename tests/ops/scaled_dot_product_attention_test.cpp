@@ -422,7 +422,7 @@ void expect_equal_decomposition(bool causal, AttentionForm form, int64_t kv_head
   EXPECT_EQ(masks, causal ? 1 : 0);
 }
 
-TEST(Attention, DropoutMaskMatchesDecomposition) {
+TEST(Attention, MatchesItsDecompositionWithDropout) {
   for (const bool causal : {true, false}) {
     for (const AttentionForm form : {AttentionForm::kModules, AttentionForm::kTransformers}) {
       for (const int64_t kv_heads : {1, 2, 4}) expect_equal_decomposition(causal, form, kv_heads);
