@@ -74,7 +74,7 @@ class CheckUnity(unittest.TestCase):
         code = hidden("constexpr int kMost = 1;")
         self.assertEqual(self.check(code, code, layer="src/ops/rope"), [])
 
-    def test_groups_are_those_of_the_build(self):
+    def test_group_size_matches_the_build(self):
         size = re.search(r"UNITY_BUILD_BATCH_SIZE (\d+)", (ROOT / "cmake/precompile.cmake").read_text())[1]
         self.assertEqual(int(size), check_unity.GROUP)
 
