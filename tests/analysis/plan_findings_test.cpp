@@ -106,7 +106,7 @@ TEST(PublishedBounds, MatchThePredictionsPage) {
   }
 }
 
-TEST(PublishedBounds, SixteenBitTypesShareARatio) {
+TEST(PublishedBounds, DependOnTypeWidthAndMode) {
   EXPECT_EQ(published_ratio("float16", "eager")->times, published_ratio("bfloat16", "eager")->times);
   EXPECT_EQ(published_ratio("float32", "compile")->high, 4.30);
   EXPECT_FALSE(published_ratio("float32", "fast").has_value());

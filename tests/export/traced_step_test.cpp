@@ -17,7 +17,7 @@ std::vector<std::string> texts_of(const std::vector<Slice>& slices) {
   return texts;
 }
 
-TEST(StepSlices, FollowThePathOfEachLaunch) {
+TEST(StepSlices, NestModulesAndOpsInTheirPhases) {
   const TracedRecord traced = test::small_trace();
   const StepSlices timeline = slices_of(traced, ExportedSteps::kOne);
   EXPECT_THAT(texts_of(timeline.slices),

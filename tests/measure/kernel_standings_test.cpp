@@ -21,7 +21,7 @@ class KernelStandingsTest : public testing::Test {
 
 TEST_F(KernelStandingsTest, HasNoBestKernelWithoutARace) { EXPECT_EQ(best(), nullptr); }
 
-TEST_F(KernelStandingsTest, ManyNarrowLeadsOutweighOne) {
+TEST_F(KernelStandingsTest, ThreeNarrowLeadsOutweighAWiderOne) {
   race_of_both(1.03, 1.00);
   for (int race = 0; race < 3; ++race) race_of_both(1.00, 1.02);
   EXPECT_EQ(best(), &a_);

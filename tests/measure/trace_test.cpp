@@ -114,7 +114,7 @@ TEST(Trace, AssignsWorkClasses) {
   EXPECT_FALSE(ops.contains("softmax"));
 }
 
-TEST(Trace, AttentionRangesHaveTheirNames) {
+TEST(Trace, AttentionRangesNameTheirStages) {
   std::set<std::string> ranges;
   const PointResult result = traced({{"device", "roofline:h100"}}, 1);
   for (size_t i = 0; i < result.trace->launch_count(); ++i) {

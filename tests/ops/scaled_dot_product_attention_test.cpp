@@ -303,7 +303,7 @@ TEST(Attention, QueryHeadsShareKeyHeadsOnCuda) {
 }
 
 // In float16, the gradients that cuDNN computes for a single query head may overflow.
-TEST(Attention, RejectsSharedKeyHeadsInFloat16OnCuda) {
+TEST(Attention, CudnnRejectsSharedKeyHeadsInFloat16) {
   for (const int64_t kv_heads : {2, 6}) {
     const Attention attention({}, DType::kFloat16, {2, 6, 20, 16}, kv_heads);
     const auto backward = supporting_kernels(cuda_kernels(), attention.backward_signature());

@@ -70,7 +70,7 @@ class CheckUnity(unittest.TestCase):
         self.assertEqual(len(self.check(code, "", "", "", code, "", layer=layer)), 1)
         self.assertEqual(len(self.check(code, "", "", "", "", code)), 1)
 
-    def test_accepts_the_layers_that_are_not_united(self):
+    def test_ignores_layers_that_unity_builds_exclude(self):
         code = hidden("constexpr int kMost = 1;")
         self.assertEqual(self.check(code, code, layer="src/ops/rope"), [])
 

@@ -147,7 +147,7 @@ double bound(int64_t k) {
   return 0x1p-24 * (1 + 0x1p-8 + 32 + 6 * steps);
 }
 
-TEST(SplitProduct, StaysWithinItsBound) {
+TEST(SplitProduct, ErrorStaysWithinTheBound) {
   for (const int64_t k : {1, 2, 31, 64, 300}) {
     for (const int spread : {0, 10, 40}) {
       EXPECT_LE(largest_error(random_factors(k, -spread / 2, -spread / 2, spread)), bound(k)) << k << ", " << spread;
