@@ -448,7 +448,7 @@ def has_torch(python) -> bool:
 class Example(ProgramTest):
     SCRIPT = ROOT / "python" / "examples" / "your_own_step.py"
 
-    def test_page_shows_the_script(self):
+    def test_docs_page_contains_the_script(self):
         page = (ROOT / "docs" / "your_own_step.md").read_text()
         self.assertIn(textwrap.indent(self.SCRIPT.read_text(), "    ", lambda line: line.strip() != ""), page)
 

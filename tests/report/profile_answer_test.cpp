@@ -116,7 +116,7 @@ TEST_F(Profile, SplitsRowsByShapeLayerAndPhase) {
   EXPECT_NEAR(cell(classes, "matmul layers.0", "total_s").get<double>(), 200e-9, 1e-15);
 }
 
-TEST_F(Profile, OnlySomeViewsCanBeSplit) {
+TEST_F(Profile, AllowedSplitsDependOnTheView) {
   EXPECT_TRUE(splits(ProfileView::kClasses, ProfileBy::kLayer));
   EXPECT_FALSE(splits(ProfileView::kClasses, ProfileBy::kShape));
   EXPECT_FALSE(splits(ProfileView::kLayers, ProfileBy::kShape));
