@@ -169,7 +169,7 @@ TEST(MemoryFindings, SharesAddUpToThePeak) {
   EXPECT_NEAR(share, 1, 1e-12);
 }
 
-TEST(MemoryFindings, FirstStepExcludesOptimizerState) {
+TEST(MemoryFindings, FirstForwardPassExcludesOptimizerState) {
   const std::vector<Finding> findings = memory_findings(held_record(), two_layers());
   EXPECT_EQ(one(findings, "phase_peak", "forward").integer("bytes"), 4058);
   EXPECT_EQ(one(findings, "phase_peak", "forward").integer("first_step_bytes"), 2058);

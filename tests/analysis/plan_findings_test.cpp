@@ -73,7 +73,7 @@ TEST(TrainingTime, NeedsATimedTrainingStep) {
   EXPECT_FALSE(training_time(Record(), {.tokens = 1e6}).has_value());
 }
 
-TEST(TokenCount, AcceptsUnits) {
+TEST(TokenCount, AcceptsUnitsAndRejectsMalformedText) {
   EXPECT_EQ(parse_token_count("--tokens", "10B"), 1e10);
   EXPECT_EQ(parse_token_count("--tokens", "3.5T"), 3.5e12);
   EXPECT_EQ(parse_token_count("--tokens", "1e9"), 1e9);
@@ -85,7 +85,7 @@ TEST(TokenCount, AcceptsUnits) {
   for (const char* text : {"", "free", "-1", "2/day", "nan"}) EXPECT_THROW(parse_hourly_price("--price", text), Error);
 }
 
-TEST(TrainingOptions, RejectContradictions) {
+TEST(TrainingOptions, RejectPriceWithoutTokensAndTokensWithEpochs) {
   TrainingOptions options;
   options.price = "1/h";
   EXPECT_THROW(options.budget(), Error);
@@ -95,7 +95,7 @@ TEST(TrainingOptions, RejectContradictions) {
   EXPECT_THROW(options.budget(), Error);
 }
 
-TEST(PublishedBounds, MatchTheDocument) {
+TEST(PublishedBounds, MatchThePredictionsPage) {
   std::ifstream file(LAPTIME_SOURCE_DIR "/docs/predictions.md");
   std::stringstream text;
   text << file.rdbuf();
@@ -106,7 +106,7 @@ TEST(PublishedBounds, MatchTheDocument) {
   }
 }
 
-TEST(PublishedBounds, SixteenBitTypesShareARatio) {
+TEST(PublishedBounds, DependOnTypeWidthAndMode) {
   EXPECT_EQ(published_ratio("float16", "eager")->times, published_ratio("bfloat16", "eager")->times);
   EXPECT_EQ(published_ratio("float32", "compile")->high, 4.30);
   EXPECT_FALSE(published_ratio("float32", "fast").has_value());

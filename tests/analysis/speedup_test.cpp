@@ -42,7 +42,7 @@ TEST(Speedup, ComparesWithFloat32EagerOfTheSamePoint) {
   EXPECT_FALSE(speedups.speedup(records[1], ""));
 }
 
-TEST(Speedup, ComparesOnlyOptionsThatKeepTheWork) {
+TEST(Speedup, ComparesOnlyPointsOfEqualWork) {
   const Record record = stored_records()[0];
   const std::vector<Record> threads{with(record, "threads", 1, 40.9), with(record, "threads", 2, 21.8)};
   EXPECT_EQ(speedups_of(threads).descriptions(), std::vector<std::string>{"threads 1"});

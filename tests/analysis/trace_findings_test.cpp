@@ -90,7 +90,7 @@ TEST_F(TraceFindings, SplitsPassBoundByLimitingResource) {
   EXPECT_NEAR(bound.number("of_bound"), 950.0 / 1700, 1e-12);
 }
 
-TEST_F(TraceFindings, TracingRatioHasAnIntervalFromSixSteps) {
+TEST_F(TraceFindings, TracingRatioHasAnIntervalWithEnoughSteps) {
   EXPECT_NEAR(one("tracing").number("ratio"), 1700.0 / 1400, 1e-12);
   EXPECT_FALSE(one("tracing").has("ratio_low"));
   trace_.steps.assign(8, trace_.steps.front());
@@ -129,7 +129,7 @@ TEST_F(TraceFindings, PredictionStatesTheShareOfLaunchStarts) {
   EXPECT_EQ(one("pass_time").trust, FindingTrust::kPredicted);
 }
 
-TEST_F(TraceFindings, DeviceIdlesBetweenRecordedLaunches) {
+TEST_F(TraceFindings, ReportsDeviceIdleShare) {
   EXPECT_EQ(one("device_idle").kind, "");
   trace_.device.missing = "libcupti is not installed";
   trace_.device.recorded = {700e-9, 700e-9};  // an untraced step takes 1400 ns
@@ -153,7 +153,7 @@ TEST_F(TraceFindings, DataSheetGivesTheMinimumTime) {
   EXPECT_NEAR(one("data_sheet_floor").number("share"), 950.0 / 1400, 1e-12);
 }
 
-TEST_F(TraceFindings, ComparesSoftmaxByMedians) {
+TEST_F(TraceFindings, ComparesSoftmaxWithProductsByMedians) {
   const Finding both = one("softmax_against_products");
   EXPECT_NEAR(both.number("time_ratio"), 0.1, 1e-12);
   EXPECT_NEAR(both.number("products_flops"), 8e6, 1e-3);

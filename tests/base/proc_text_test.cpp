@@ -20,7 +20,7 @@ TEST(Split, DropsEmptyParts) {
   EXPECT_TRUE(split(",,", ',').empty());
 }
 
-TEST(ParseInt64, RejectsTrailingText) {
+TEST(ParseInt64, RejectsMalformedOrTooLargeNumbers) {
   EXPECT_EQ(parse_int64("42"), 42);
   EXPECT_EQ(parse_int64("-1"), -1);
   for (const char* bad : {"", "max", "4 2", "42x", "9223372036854775808"}) EXPECT_FALSE(parse_int64(bad)) << bad;

@@ -73,7 +73,7 @@ TEST(Announcement, DoesNotGuessUnknownTimes) {
 }
 
 // A step of twice the width. None of its launches has a size that was measured.
-TEST(Announcement, EstimatesFromFewLaunchesHaveARange) {
+TEST(Announcement, EstimatesForUnmeasuredSizesHaveARange) {
   const SweepPoint known = test::point_of(kTiny, {{"steps", "5"}});
   const SweepPoint wide = test::point_of(kTiny, {{"steps", "5"}, {"d-model", "64"}});
   const KnowledgeOf knowledge = test::known(slow_launches(known.config));

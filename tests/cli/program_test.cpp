@@ -233,7 +233,7 @@ TEST(Args, ListTakesOneTopic) {
   }
 }
 
-TEST(Args, ShippedSweepsHaveNames) {
+TEST(Args, ShippedSweepsAreListedAndFoundByName) {
   const std::string listed = topic("sweeps");
   for (const ReadySweep& sweep : ready_sweeps()) {
     EXPECT_THAT(listed, HasSubstr(fmt::format("\n{} ", sweep.name)));
@@ -294,7 +294,7 @@ TEST(Args, HelpNamesEveryOption) {
   }
 }
 
-TEST(Args, HelpExplainsOwnOptionsAndNamesThoseOfBench) {
+TEST(Args, HelpExplainsOwnOptionsAndListsBenchOptions) {
   const std::string help = text("profile --help");
   EXPECT_THAT(help, HasSubstr("\n  --traced-steps N "));
   EXPECT_THAT(help, testing::Not(HasSubstr("\n  --model ")));

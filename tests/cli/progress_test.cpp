@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(SpokenPoints, OmitWhatAllPointsShare) {
+TEST(SpokenPoints, OmitSettingsSharedByAllPoints) {
   const SweepPoint small = test::point_of({{"model", "small"}, {"context", "16"}, {"threads", "1"}});
   const SweepPoint medium = test::point_of({{"model", "medium"}, {"context", "16"}, {"threads", "1"}});
   EXPECT_THAT(spoken_points({small, medium}), testing::ElementsAre("small", "medium"));
@@ -46,7 +46,7 @@ TEST(ProgressLine, ShortensTheNameOnANarrowTerminal) {
   EXPECT_THAT(written(), HasSubstr("[1/2] step/model:sma...: steps, step 4 of 15, 500.0 ms each"));
 }
 
-TEST(ProgressLine, WithoutATerminalLimitsLinesForEachPoint) {
+TEST(ProgressLine, LimitsLinesPerPointWithoutATerminal) {
   ProgressLine line(captured(false, 0));
   line.show(0, "first", Seconds(0));
   line.show(0, "too soon", Seconds(5));
@@ -56,7 +56,7 @@ TEST(ProgressLine, WithoutATerminalLimitsLinesForEachPoint) {
   EXPECT_EQ(written(), "first\nlater\nsecond\n");
 }
 
-TEST(ProgressLine, OnATerminalOverwritesItselfAndFits) {
+TEST(ProgressLine, OverwritesAndTruncatesItselfOnATerminal) {
   ProgressLine line(captured(true, 10));
   line.clear();
   line.show(0, "0123456789abcdef", Seconds(0));
@@ -66,7 +66,7 @@ TEST(ProgressLine, OnATerminalOverwritesItselfAndFits) {
   EXPECT_EQ(written(), "\r\x1b[K012345678\r\x1b[Knext\r\x1b[K");
 }
 
-TEST(PlanningLine, NamesPlansThatTakeASecond) {
+TEST(PlanningLine, AppearsAfterASecondOfPlanning) {
   PlanningLine line(captured(false, 0), {"a", "b"});
   line.show(0, "plan", Seconds(0));
   line.show(0, "largest batch", Seconds(0.9));

@@ -21,7 +21,7 @@ Record record(const std::string& system, const std::string& more = "") {
   return record;
 }
 
-TEST(RecordedRuns, PredictLaptimesTimeByItsOwnProgram) {
+TEST(RecordedRuns, PredictTimeOfLaptimeRecords) {
   const std::vector<PublishedRun> runs = runs_of_records({record("", R"(, "mode": "compile")")});
   ASSERT_EQ(runs.size(), 1U);
   EXPECT_EQ(runs[0].quantity, "step_time_s");
@@ -61,7 +61,7 @@ TEST(RecordedRuns, StateMicroBatchesRecomputationAndOptimizer) {
   EXPECT_EQ(run_of(R"(, "recompute": "every=2")").refusal, "recomputation of some layers is not predicted");
 }
 
-TEST(RecordedRuns, LeaveOutWhatWasNotMeasured) {
+TEST(RecordedRuns, OmitFailedPredictedAndUnsupportedRecords) {
   Record failed = record("");
   failed.status = Status::kFailed;
   Record predicted = record("");

@@ -27,7 +27,7 @@ TEST(Agreement, GathersTextsInRankOrder) {
   });
 }
 
-TEST(Agreement, CountsRanksOfThisMachine) {
+TEST(Agreement, LocalRankEqualsRankOnOneMachine) {
   run_ranks(3, [](LocalGroup& group) { EXPECT_EQ(local_rank(group), group.rank()); });
 }
 

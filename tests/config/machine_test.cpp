@@ -77,7 +77,7 @@ TEST(DataSheet, LinkFieldsMustBeCompleteOrAbsent) {
   EXPECT_EQ(machine.network_bandwidth, 200e9);
 }
 
-TEST(DataSheet, MissingMachineListsKnownOnes) {
+TEST(DataSheet, MissingFileErrorPointsToDeviceList) {
   try {
     find_machine("no/such.toml");
     ADD_FAILURE() << "no error";

@@ -53,7 +53,7 @@ TEST(Synonyms, AcceptKeysAndBothHyphenStyles) {
   EXPECT_EQ(meant_value("data", "BF16"), "BF16");
 }
 
-TEST(Option, ReadsWholeNumbersExactly) {
+TEST(Option, RejectsMalformedOrOutOfRangeIntegers) {
   for (const char* text : {"", " 1", "1 ", "+1", "1.0", "1e3", "0x10", "one", "1_000", "-", "--1", "1;", "\x01"}) {
     EXPECT_THAT(refusal("context", text), AllOf(StartsWith("here: "), HasSubstr("whole number"))) << text;
   }
@@ -64,7 +64,7 @@ TEST(Option, ReadsWholeNumbersExactly) {
   EXPECT_THAT(refusal("seed", "9223372036854775808"), HasSubstr("out of range"));
 }
 
-TEST(Option, RejectsInfinityAndNan) {
+TEST(Option, RejectsMalformedOrOutOfRangeNumbers) {
   for (const char* text : {"nan", "inf", "-inf", "1e999", "-1", "1e-999"}) {
     EXPECT_THAT(refusal("lr", text), HasSubstr("out of range")) << text;
   }

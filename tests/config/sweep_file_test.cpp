@@ -103,7 +103,7 @@ TEST(SweepFile, RejectsMalformedToml) {
   EXPECT_EQ(refusal("\xef\xbb\xbfsteps = 3\r\n"), "");
 }
 
-TEST(SweepFile, ErrorNamesCharacterThatLooksLikeAnother) {
+TEST(SweepFile, ErrorNamesLookalikeCharacter) {
   EXPECT_THAT(refusal("batch = 2\nmodel\xC2\xA0= \"small\""),
               AllOf(StartsWith("a.toml:2:6: a no-break space (U+00A0)"), HasSubstr("write a space")));
   EXPECT_THAT(refusal("steps = \xE2\x88\x92"

@@ -22,7 +22,7 @@ using test::kFloat32;
 using test::truth_of;
 
 // Hand-computed limits: 2 x max(torch_error, floor) for logits and gradients, and 6 x that maximum for weights.
-TEST(GoldenCompare, AcceptsValuesWithinTolerance) {
+TEST(GoldenCompare, TolerancesMatchHandComputedLimits) {
   const GoldenCase golden = read_golden(golden_path("tiny_2025"));
   const auto allowed = [&](Precision precision, const std::string& key) {
     return compare(golden, precision, key, truth_of(golden, key)).allowed;

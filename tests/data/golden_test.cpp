@@ -297,7 +297,7 @@ TEST(Golden, MalformedMetadataIsRejected) {
   }
 }
 
-TEST(Golden, WrongContainersAreRejected) {
+TEST(Golden, InvalidMetadataJsonIsRejected) {
   const auto refused = [](const std::string& text) {
     const std::string header = Json{{"__metadata__", {{"laptime", text}}}}.dump();
     const WrittenFile file("a.safetensors", safetensors_bytes(header, ""));

@@ -72,7 +72,7 @@ TEST(Init, NormalHasTheExpectedMoments) {
 
 TEST(Init, SlowNormalFollowsItsDistribution) { EXPECT_LT(kolmogorov(normal(1), phi), kKolmogorovLimit); }
 
-TEST(Init, NormalHasTails) {
+TEST(Init, NormalTailsHaveTheExpectedCounts) {
   const std::vector<float> values = normal(1);
   for (const double z : {2.0, 3.0, 4.0}) {
     const auto beyond = [&](double sign) {
@@ -165,7 +165,7 @@ TEST(Init, AnyRangeMatchesTheWholeTensor) {
   }
 }
 
-TEST(Init, InitialisationFollowsTheEdition) {
+TEST(Init, FillsEachDistribution) {
   const auto filled = [](const ParameterSpec& parameter) {
     std::vector<float> values(4096);
     fill_parameter(parameter, WeightInit::kEdition, 1, 0, values);

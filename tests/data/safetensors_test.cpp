@@ -90,7 +90,7 @@ TEST(Safetensors, ConvertsEveryType) {
   EXPECT_EQ(converted<int64_t>("BF16", bytes_of(BFloat16(4).bits), 1), Values{4});
 }
 
-TEST(Safetensors, RejectsFractionsAsIntegers) {
+TEST(Safetensors, RejectsValuesThatDoNotFitInt64) {
   for (const double bad : {0.5, 1e30, -1e19, 0x1p63, std::numeric_limits<double>::infinity(), std::nan("")}) {
     EXPECT_SAYS(error_of([&] { converted<int64_t>("F64", bytes_of(1.0) + bytes_of(bad), 2); }), "element 1 (byte ");
   }

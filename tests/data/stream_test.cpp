@@ -72,7 +72,7 @@ TEST(Stream, AnyRangeMatchesTheWholeStream) {
   }
 }
 
-TEST(Stream, NamesAndSeedsGiveDifferentFarElements) {
+TEST(Stream, ElementsDependOnNameAndSeed) {
   std::vector<float> a(64);
   std::vector<float> b(64);
   fill_uniform(Stream(1, "a"), int64_t{1} << 40, a, 1);

@@ -124,7 +124,7 @@ TEST(TokenData, DistinguishesRawUint16FromUint32ByValues) {
   EXPECT_EQ(read("a", raw<uint32_t>({1, 2}), DataFormat::kUint16), (Read{"uint16", "uint16", {1, 0, 2, 0}}));
 }
 
-TEST(TokenData, ErrorNamesFilesWithoutTokens) {
+TEST(TokenData, ErrorNamesOtherFileFormats) {
   const std::string filler(2000, '\1');
   EXPECT_SAYS(message_for("a.bin", llmc_header(20240522, 1, 9) + filler), "llm.c evaluation file");
   EXPECT_SAYS(message_for("a.bin", llmc_header(20240326, 3, 9) + filler), "llm.c checkpoint");

@@ -12,7 +12,7 @@
 namespace laptime {
 namespace {
 
-TEST(Drift, OfALinearSeriesIsItsRelativeRise) {
+TEST(Drift, EqualsTheRelativeRiseOfALinearSeries) {
   const Drift drift = find_drift(std::vector<double>{100, 101, 102, 103, 104, 105, 106, 107, 108});
   EXPECT_DOUBLE_EQ(drift.change, 8.0 / 104);
   EXPECT_TRUE(drift.significant);
@@ -34,7 +34,7 @@ TEST(Drift, IgnoresASingleOutlier) {
   EXPECT_FALSE(find_drift(samples).significant);
 }
 
-TEST(Drift, OfALongSeriesIsAccurate) {
+TEST(Drift, IsAccurateForALongSeries) {
   std::vector<double> samples;
   for (int i = 0; i < 10'000; ++i) samples.push_back(1 + 1e-5 * i);
   const Drift drift = find_drift(samples);

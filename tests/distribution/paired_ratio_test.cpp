@@ -91,7 +91,7 @@ TEST(PairedRatio, RejectsInvalidTimes) {
 
 // Noise with rare long disturbances, distributed equally for A and B: a difference is reported in at most one of a
 // hundred comparisons (the limit leaves room for chance), and a difference of 3 % is found in nearly all of them.
-TEST(PairedRatio, RarelyReportsADifferenceBetweenEqualPrograms) {
+TEST(PairedRatio, SeparatesRealDifferencesFromNoise) {
   RandomSamples random(7);
   int wrong = 0;
   int found = 0;

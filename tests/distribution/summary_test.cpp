@@ -117,7 +117,7 @@ TEST(Summary, ScalesWithTheUnit) {
   }
 }
 
-TEST(Summary, BoundsHoldForAnySamples) {
+TEST(Summary, StatisticsAreOrderedForAnySamples) {
   RandomSamples random(9);
   for (int trial = 0; trial < 200; ++trial) {
     std::vector<double> samples = random.normals(2 + trial % 40, 0, 3);

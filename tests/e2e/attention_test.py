@@ -145,7 +145,7 @@ class Attention(ProgramTest):
         self.assertEqual(record["status"], "out_of_memory")
         self.assertIn("the step may use 1000 B (--memory-limit)", record["reason"])
 
-    def test_bench_and_explain_accept_the_model(self):
+    def test_bench_and_explain_accept_the_attention_model(self):
         self.assert_ok(self.bench("--model", "attention", *TINY, "--device", "roofline:h100"))
         self.assertEqual(self.stored()[0]["config"]["model"], "attention")
         done = self.laptime("explain", "--model", "attention", *TINY)

@@ -282,7 +282,7 @@ class CompareFiles(CompareTest):
                 self.assertIn("--anyway", done.stderr)
                 self.assert_ok(self.compare("a.json", "b.json", "--anyway"))
 
-    def test_rejects_files_without_records(self):
+    def test_rejects_files_that_cannot_be_compared(self):
         record = self.measure("a.json")[0]
         self.write("other.json", [record | {"name": "x"}, record | {"name": "y"}])
         self.write("none.json", [])

@@ -59,7 +59,7 @@ class CudaRanks(ProgramTest):
     def test_losses_match_one_process_compiled(self):
         self.expect_losses_of_one_process("2,4", "--dtype", "float32,bfloat16", "--mode", "compile")
 
-    def test_streams_that_run_early_change_nothing(self):
+    def test_stream_timing_does_not_change_losses(self):
         words = [*STEPS, "--ranks", "2", "--shard", "none,gradients,parameters", "--bucket", "1KiB"]
         late = [record["loss"] for record in self.records(*words)]
         self.environment["LAPTIME_FAKE_CUDA_EAGER"] = "1"

@@ -26,10 +26,10 @@ class WithoutCard(ProgramTest):
         if "not available" not in self.line:
             self.skipTest("this machine has a card")
 
-    def test_list_states_what_is_missing(self):
+    def test_list_states_why_cuda_is_unavailable(self):
         self.assertRegex(self.line, r"^cuda +not available: .*(cannot be loaded|GPU|toolkit)")
 
-    def test_bench_states_what_is_missing(self):
+    def test_bench_states_why_cuda_is_unavailable(self):
         done = self.bench(*TINY, "--device", "cuda")
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertRegex(done.stderr, r"--device cuda: .*(libcuda\.so\.1 cannot be loaded|GPU|toolkit)")
@@ -112,7 +112,7 @@ class OnTheFakeCard(ProgramTest):
         for ours, other in zip(*losses, strict=True):
             self.assertAlmostEqual(ours, other, places=2)
 
-    def test_uses_our_attention_without_cudnn(self):
+    def test_uses_own_attention_kernel_without_cudnn(self):
         words = [*TINY, *ONE_STEP, "--device", "cuda", "--dtype", "bfloat16", "--mode", "compile"]
         self.environment["LAPTIME_FAKE_CUDNN_REFUSES"] = "1"
         self.assert_ok(self.bench(*words))
@@ -162,7 +162,7 @@ class OnTheFakeCard(ProgramTest):
                     for ours, other in zip(record["loss"]["values"], on_cpu["loss"]["values"], strict=True):
                         self.assertAlmostEqual(ours, other, places=places)
 
-    def test_a_lost_card_fails_the_point_but_not_the_sweep(self):
+    def test_a_lost_card_gives_each_point_a_reason(self):
         for status, words in ((700, "illegal memory access"), (214, "nvidia-smi -q -d ECC"), (702, "timed out"), (46, "nvidia-smi")):
             with self.subTest(status=status):
                 self.environment["LAPTIME_FAKE_CUDA_FAIL"] = f"{status}@40"
@@ -274,7 +274,7 @@ class OnTheFakeCard(ProgramTest):
         self.assertRegex(done.stdout, r"kernels part 16 of 16 +numbers +\d+\.\d min\n")
         self.assertRegex(done.stdout, r"\n\d+ steps, about \d+ min\n\Z")
 
-    def test_point_has_a_record(self):
+    def test_bench_records_the_card(self):
         done = self.bench(*TINY, *ONE_STEP, "--device", "cuda")
         self.assert_ok(done)
         (record,) = self.stored()

@@ -193,7 +193,7 @@ class ExportTraces(ExportTest):
         stacks = [line.rsplit(" ", 1) for line in text["folded"].splitlines()]
         self.assertEqual(sum(int(nanoseconds) for stack, nanoseconds in stacks if not stack.endswith("residue")), kernels)
 
-    def test_snapshot_matches_the_final_state_of_its_events(self):
+    def test_memory_snapshot_matches_its_events(self):
         self.assertEqual(self.exported("memory_viz", "--output-file", "step.pickle"), "")
         data = (self.folder / "step.pickle").read_bytes()
         self.assertLessEqual({opcode.name for opcode, _, _ in pickletools.genops(data)}, VIEWER_OPCODES)

@@ -43,7 +43,7 @@ class Float16(ProgramTest):
                 shown = self.laptime("show", "--last", "--store", self.store).stdout
                 self.assertIn(note, " ".join(shown.split()))
 
-    def test_a_skipped_step_changes_nothing(self):
+    def test_a_skipped_step_keeps_the_loss(self):
         training = next(iter(TRAININGS.values()))
         losses = self.record(*options_of(training), "--mode", "eager")["loss"]["values"]
         skipped = training["skipped"]

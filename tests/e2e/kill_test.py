@@ -51,7 +51,7 @@ class Kill(ProgramTest):
         # Stores one-time measurements first, so that they add no time to the sweep.
         self.assert_ok(self.bench(*TINY, "--device", "cpu", "--threads", "1", *ONE_STEP, "--seed", "1000"))
 
-    def test_a_killed_sweep_loses_no_finished_point_and_can_be_resumed(self):
+    def test_a_killed_sweep_keeps_finished_points_and_resumes(self):
         start = time.monotonic()
         whole = self.laptime("bench", *SWEEP, "--store", "whole.sqlite", "--output", "jsonl", "--columns", "all")
         self.assert_ok(whole)

@@ -151,7 +151,7 @@ class RecordPipe(RecordTest):
         _, (record,) = self.record(text, "--warmup", "0", "--steps", "8")
         self.assertEqual(record["time"]["step"]["count"], 8)
 
-    def test_ignores_nan_and_null(self):
+    def test_accepts_nan_and_null_losses(self):
         for word in ("NaN", "null"):
             text = "".join(f'{{"step": 12000000, "loss": {word}}}\n' for _ in range(8))
             _, (record,) = self.record(text, "--warmup", "0", "--steps", "8")
@@ -448,7 +448,7 @@ def has_torch(python) -> bool:
 class Example(ProgramTest):
     SCRIPT = ROOT / "python" / "examples" / "your_own_step.py"
 
-    def test_page_shows_the_script(self):
+    def test_docs_page_contains_the_script(self):
         page = (ROOT / "docs" / "your_own_step.md").read_text()
         self.assertIn(textwrap.indent(self.SCRIPT.read_text(), "    ", lambda line: line.strip() != ""), page)
 

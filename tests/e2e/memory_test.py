@@ -129,7 +129,7 @@ class Memory(ProgramTest):
         (fits,) = self.reports(*TINY)
         self.assertEqual(rows(fits, "categories"), rows(report, "categories"))
 
-    def test_runs_steps_only_with_run(self):
+    def test_measures_only_with_the_run_option(self):
         (planned,) = self.reports(*TINY)
         self.assertEqual(self.peak(planned)["trust"], "predicted")
         self.assertFalse(self.store.exists())

@@ -149,7 +149,7 @@ class ModelFolder(ProgramTest):
         self.assertIn("cannot be read", self.refusal("--model", self.folder / "config.json"))
         self.assertIn("name the folder", self.refusal("--model", FOLDERS / "llama" / "model.safetensors"))
 
-    def test_rejects_weights_that_it_cannot_read(self):
+    def test_rejects_pickled_weights(self):
         folder = self.copy("llama")
         (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
         self.assertIn("save the model as safetensors", self.refusal("--model", folder))

@@ -22,7 +22,7 @@ class Output(ProgramTest):
         self.assertIn("[2/2] ctx 16: ", done.stderr)
         self.assertNotIn("\x1b", done.stdout + done.stderr)
 
-    def test_with_other_formats_the_table_goes_to_stderr(self):
+    def test_table_goes_to_stderr_with_other_formats(self):
         records = {}
         for form in ("json", "jsonl", "csv", "markdown"):
             done = self.bench(*TWO_POINTS, "--output", form)
@@ -57,7 +57,7 @@ class Output(ProgramTest):
         self.assert_ok(done)
         self.assertRegex(done.stdout, r"\n +16\n +8\n")
 
-    def test_show_prints_the_same_table(self):
+    def test_show_prints_the_records_of_bench(self):
         done = self.bench(*TWO_POINTS, "--output", "csv")
         again = self.laptime("show", "--store", self.store, "--output", "csv")
         self.assertEqual(done.stdout, again.stdout)

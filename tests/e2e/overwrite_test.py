@@ -151,7 +151,7 @@ class Pipes(ProgramTest):
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn("no process reads this pipe", done.stderr)
 
-    def test_rejects_other_kinds_of_files(self):
+    def test_rejects_unusable_store_and_output_paths(self):
         os.mkfifo(self.folder / "pipe")
         for words in (["bench", *PREDICTED, *ONE_STEP], ["show"], ["explain", *PREDICTED]):
             for store in ("pipe", "/dev/zero", "/dev/null", "/dev/full", "."):

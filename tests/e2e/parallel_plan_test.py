@@ -73,7 +73,7 @@ class ParallelPlan(ProgramTest):
             self.assertEqual(done.returncode, 2, done.stderr)
             self.assertIn(message, done.stderr)
 
-    def test_records_are_figures(self):
+    def test_predicts_times_of_recorded_runs(self):
         rows = self.tables("--published", str(ROOT / "docs/records/h200.jsonl"))["published"]
         self.assertEqual({row["quantity"] for row in rows}, {"step_time_s"})
         self.assertLess(abs(rows[0]["error"]), 0.2)

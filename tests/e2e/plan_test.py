@@ -32,7 +32,7 @@ class Plan(ProgramTest):
             self.assertEqual(row["peak_bytes"], record["memory"]["predicted_peak_bytes"])
             self.assertEqual((row["fits"], row["basis"]), ("yes", "reached rates"))
 
-    def test_a_point_that_does_not_fit_states_its_bytes_and_what_fits(self):
+    def test_an_oversized_point_states_sizes_that_fit(self):
         words = ["--model", "small", "--num-layers", "4", "--device", "roofline:l4", "--memory-limit", "3.5GiB", "--store",
                  "none", "--recompute", "none"]
         sizes = {"--batch": "8", "--context": "1024"}
@@ -46,7 +46,7 @@ class Plan(ProgramTest):
             self.assertEqual(fits, "yes", key)
             self.assertNotEqual(next_one, "yes", key)
 
-    def test_first_line_states_what_fits_into_which_memory(self):
+    def test_first_line_counts_the_points_that_fit(self):
         words = ["plan", "--model", "small,medium", "--pass", "inference,step", "--device", "h100", "--store", "none"]
         first = lambda *more: self.laptime(*words, *more).stdout.splitlines()[0]
         self.assertEqual(first("--grid"), "all 4 points fit into 76.0 GiB (95 % of 80.0 GiB)")
@@ -214,7 +214,7 @@ class Plan(ProgramTest):
                 self.assertEqual(done.returncode, 2, done.stderr)
                 self.assertIn(text, done.stderr)
 
-    def test_recompute_curve_has_a_row_for_each_way_to_save_memory(self):
+    def test_recompute_curve_lists_plans_with_smaller_peaks(self):
         words = ["plan", *TINY, "--device", "h100", "--recompute-curve", "--store", "none"]
         done = self.laptime(*words, "--output", "json")
         self.assert_ok(done)

@@ -71,7 +71,7 @@ class Profile(ProgramTest):
         self.assertGreater(step["speedup_low"], 0)
         self.assertLessEqual(step["speedup_low"], step["speedup_high"])  # with few steps, the ratio may lie outside
 
-    def test_compares_passes_side_by_side_first(self):
+    def test_comparison_of_passes_comes_first(self):
         points = self.profile("--store", "none", "--pass", "inference,step")
         self.assertEqual([point["name"].split("/")[0] for point in points], ["passes side by side", "inference", "step"])
         self.assertIn("class_shares", points[0]["tables"])
@@ -106,7 +106,7 @@ class Profile(ProgramTest):
         self.assertEqual(bounds["forward", "matmul"], "compute")
         self.assertEqual(bounds["optimizer", "optimizer"], "memory")
 
-    def test_first_line_states_the_answer(self):
+    def test_output_is_short_and_starts_with_the_result(self):
         for words in ([], ["--pass", "forward"], ["--device", "h100"]):
             lines = self.lines_at(80, "profile", *TINY, *QUICK, "--store", "none", *words)
             self.assertLessEqual(len(lines), 16, lines)

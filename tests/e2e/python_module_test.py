@@ -50,7 +50,7 @@ class Module(ModuleTest):
         self.assertEqual([fraction for _, fraction in shown], sorted(fraction for _, fraction in shown))
         self.assertGreaterEqual(shown[-1][1], 0.5)
 
-    def test_accepts_pass_underscore_and_returns_nested_columns(self):
+    def test_argument_pass_underscore_sets_the_pass(self):
         (record,) = laptime.bench(**TINY, pass_="inference", warmup=0, steps=1, columns="all")
         self.assertEqual(record["config"]["pass"], "inference")
 
@@ -156,7 +156,7 @@ class Module(ModuleTest):
         with self.assertRaisesRegex(laptime.Error, "no_such"):
             laptime.report("no_such = 1", store=self.store)
 
-    def test_export_returns_the_format_of_the_other_tool(self):
+    def test_export_returns_parsed_data_and_text(self):
         laptime.bench(**TINY, warmup=1, steps=3, store=self.store)
         exported = laptime.export("hyperfine", store=self.store)
         self.assertEqual(len(exported.data["results"][0]["times"]), 3)

@@ -67,7 +67,7 @@ class Ranks(ProgramTest):
         self.assertEqual((first["status"], second["status"]), ("ok", "ok"), second["reason"])
         self.assertEqual(first["loss"], second["loss"])
 
-    def test_sends_and_holds_the_bytes_that_zero_predicts(self):
+    def test_bytes_sent_and_held_match_zero_sharding(self):
         for ranks in (2, 4):
             for shard, sums in (("none", 2), ("optimizer", 2), ("gradients", 2), ("parameters", 3)):
                 record = self.records(*STEPS, "--ranks", ranks, "--oversubscribe", "--shard", shard)[0]

@@ -45,7 +45,7 @@ def all_commands() -> list[tuple[str, list[str]]]:
 
 
 class Documents(ProgramTest):
-    def test_every_option_exists(self):
+    def test_documented_options_exist(self):
         """Appends an unknown option to each command. The program must name that option as the first unknown one."""
         commands = all_commands()
         self.assertGreater(len(commands), 80)
@@ -54,7 +54,7 @@ class Documents(ProgramTest):
                 with self.subTest(f"{page}: laptime {shlex.join(words)}"):
                     self.assertIn("'--no-such-option'", self.laptime(*words, "--no-such-option").stderr)
 
-    def test_every_value_exists(self):
+    def test_documented_option_values_are_accepted(self):
         """Plans one layer for a machine that is known only by its data sheet, so no step runs."""
         for page, words in all_commands():
             needs_files = any(re.search(r"\.(json|toml|bin|csv)\b|^\./|^[A-Z]+$", word) for word in words)
@@ -74,7 +74,7 @@ class Documents(ProgramTest):
 
 
 class Readme(ProgramTest):
-    def test_predictions_print_what_the_readme_shows(self):
+    def test_predictions_match_the_readme(self):
         predictions = [(words, text) for words, text in printed_examples(README) if "--device h100" in words and text]
         self.assertGreater(len(predictions), 0)
         for words, text in predictions:

@@ -68,7 +68,7 @@ class ReportInBrowser(ReportTest):
                 self.assertRegex(label, r"\.$", name)
             self.assertLessEqual(self.overflow(), 0)
 
-    def test_first_screen_has_the_answer_and_a_chart(self):
+    def test_first_screen_shows_a_chart_with_its_summary(self):
         self.open()
         top, bottom, says = self.chromium.run("""["chart-time", "says-time"].flatMap(id => {
             const { top, bottom } = document.getElementById(id).getBoundingClientRect();

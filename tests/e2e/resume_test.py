@@ -95,7 +95,7 @@ class SharedStore(ProgramTest):
         self.assertEqual(sorted(record["config"]["seed"] for record in stored), list(range(1, points + 1)))
         self.assertGreater(len({record["run"] for record in stored}), 1)
 
-    def test_a_claim_ends_with_its_owner(self):
+    def test_a_killed_program_releases_its_point(self):
         words = ["bench", "--store", self.store, *CPU, "--threads", "1", "--warmup", "0", "--resume", "--output",
                  "json", "--steps"]
         owner = self.start(*words, "1000000")

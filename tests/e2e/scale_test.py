@@ -67,7 +67,7 @@ class Scale(ProgramTest):
                 self.assertEqual(len(rows), count, (words, text))
                 self.assertLessEqual(len(text.splitlines()), count + 8, words)  # heading, machine and reliability
 
-    def test_streams_whole_records(self):
+    def test_show_streams_whole_records(self):
         small, large = self.filled_store(50), self.filled_store(1000)
         for form in ("json", "jsonl", "csv"):
             _, memory_of_small, _ = self.cost_of("show", "--store", small, "--output", form)
@@ -102,7 +102,7 @@ class Scale(ProgramTest):
                 return
         self.fail("; ".join(seen))
 
-    def test_reads_a_kernels_file_with_many_entries(self):
+    def test_a_kernels_file_is_read_in_linear_time(self):
         name = self.folder / "choices.json"
 
         def cost_of(entries: int) -> float:
@@ -112,13 +112,13 @@ class Scale(ProgramTest):
 
         self.assert_linear(cost_of, 10_000, 80_000)
 
-    def test_plans_a_model_with_many_layers(self):
+    def test_planning_time_is_linear_in_layers(self):
         def cost_of(layers: int) -> float:
             return self.cost_of("explain", *MODEL, "--num-layers", layers + 1, "--store", "none")[0]
 
         self.assert_linear(cost_of, 50, 400)
 
-    def test_reads_a_record_with_many_lists(self):
+    def test_a_large_record_is_read_in_linear_time(self):
         self.assert_ok(self.bench(*PREDICTED, *ONE_STEP))
         record = self.stored()[0]
 

@@ -47,7 +47,7 @@ class Show(ProgramTest):
         text = self.laptime("show", "--store", self.store, "--sort", "seed:desc").stdout
         self.assertNotIn("\nrun ", text)  # no headings of runs, because sorting mixes the runs
 
-    def test_finds_a_changed_size_by_its_name(self):
+    def test_finds_a_resized_model_by_its_name(self):
         self.assert_ok(self.bench("--model", "small,medium", "--num-layers", "2", "--device", "h100", "--steps", "1"))
         done = self.laptime("show", "model = small", "--store", self.store, "--columns", "model,seed,peak")
         self.assert_ok(done)

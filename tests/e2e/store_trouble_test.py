@@ -35,21 +35,21 @@ class VanishedStore(ProgramTest):
         self.assertEqual(sorted(stored), sorted(set(stored)), "a record is doubled")
         self.assertEqual(sorted(stored), list(range(1, POINTS + 1)))
 
-    def test_reports_a_removed_store(self):
+    def test_rewrites_records_of_a_removed_store(self):
         self.assert_complete(*self.sweep_with(self.store.unlink))
 
-    def test_reports_an_emptied_store(self):
+    def test_rewrites_records_of_an_emptied_store(self):
         self.assert_complete(*self.sweep_with(lambda: os.truncate(self.store, 0)))
 
-    def test_reports_a_store_moved_away(self):
+    def test_rewrites_records_of_a_moved_store(self):
         self.assert_complete(*self.sweep_with(lambda: self.store.rename(self.folder / "elsewhere")))
 
-    def test_reports_a_removed_folder(self):
+    def test_rewrites_records_of_a_removed_folder(self):
         store = self.folder / "inner" / "records.sqlite"
         store.parent.mkdir()
         self.assert_complete(*self.sweep_with(lambda: shutil.rmtree(store.parent), store), store=store)
 
-    def test_reports_deleted_records(self):
+    def test_rewrites_deleted_records(self):
         def delete():
             with closing(sqlite3.connect(self.store, timeout=30)) as store:
                 store.execute("DELETE FROM records")
@@ -57,7 +57,7 @@ class VanishedStore(ProgramTest):
 
         self.assert_complete(*self.sweep_with(delete))
 
-    def test_reports_a_store_replaced_by_an_older_copy(self):
+    def test_rewrites_records_missing_from_a_replaced_store(self):
         older = self.folder / "older.sqlite"
         self.assert_ok(self.laptime("bench", "--store", older, *PREDICTED, *ONE_STEP, "--seed", "1000"))
         code, errors = self.sweep_with(lambda: shutil.copyfile(older, self.folder / "copy") and
@@ -67,7 +67,7 @@ class VanishedStore(ProgramTest):
         seeds = [record["config"]["seed"] for record in self.stored()]
         self.assertEqual(sorted(seeds), [*range(1, POINTS + 1), 1000])
 
-    def test_an_unreadable_store_is_a_failure_that_counts_every_record(self):
+    def test_counts_lost_records_of_an_unreadable_store(self):
         code, errors = self.sweep_with(lambda: self.store.write_bytes(b"something else" * 1000))
         self.assertEqual(code, 1)
         self.assertIn("not a laptime store", errors)

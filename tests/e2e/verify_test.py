@@ -24,7 +24,7 @@ def changed(content: bytes, tensor: str, factor: float) -> bytes:
 
 
 class Verify(ProgramTest):
-    def test_a_stored_file_passes(self):
+    def test_a_golden_file_passes(self):
         done = self.laptime("verify", GOLDEN)
         self.assert_ok(done)
         self.assertRegex(done.stdout, r"\Apassed  .*tiny_2025.safetensors.* \(.*: \d+ compared, \d+ skipped\n\Z")
@@ -32,7 +32,7 @@ class Verify(ProgramTest):
         self.assertIn("\npassed\n", done.stdout)
         self.assertGreater(done.stdout.count("\n"), 50)
 
-    def test_runs_the_same_kernels_as_bench(self):
+    def test_uses_the_given_mode_threads_and_kernels(self):
         words = ["--mode", "compile", "--recompute", "block", "--threads", "2", "--store", self.store, "--verbose"]
         done = self.laptime("verify", GOLDEN, *words)
         self.assert_ok(done)

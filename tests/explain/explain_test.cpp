@@ -225,7 +225,7 @@ TEST(Explain, SplitsTheLossBeforeItRecomputesLayers) {
   EXPECT_LT(explanation.memory->predicted_peak_bytes, needs("none"));
 }
 
-TEST(CompositesOf, ListsThoseInTheStep) {
+TEST(CompositesOf, ListsCompositesInTheStep) {
   using testing::IsSupersetOf;
   EXPECT_THAT(composites_of(tiny({{"mode", "compile"}, {"pass", "forward"}}).config),
               IsSupersetOf({"linear", "cross_entropy"}));

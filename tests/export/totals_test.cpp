@@ -157,7 +157,7 @@ TEST(Totals, TimesOfAHandmadeTraceMatchInEveryFormat) {
             "step;residue 1500\n");
 }
 
-TEST(Totals, NsysHasTheColumnsOfNsys) {
+TEST(Totals, NsysReportListsKernelTotals) {
   const TracedRecord traced = test::small_trace();
   EXPECT_EQ(nsys({&traced, 1}, {}),
             "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (ns),Name\n"

@@ -17,7 +17,7 @@ std::vector<std::string> texts_of(const std::vector<Slice>& slices) {
   return texts;
 }
 
-TEST(StepSlices, FollowThePathOfEachLaunch) {
+TEST(StepSlices, NestModulesAndOpsInTheirPhases) {
   const TracedRecord traced = test::small_trace();
   const StepSlices timeline = slices_of(traced, ExportedSteps::kOne);
   EXPECT_THAT(texts_of(timeline.slices),
@@ -42,7 +42,7 @@ TEST(StepSlices, AllStepsAreInOrder) {
   EXPECT_EQ(timeline.steps[2].end, 89000);
 }
 
-TEST(StepSlices, MissingTimesCountAsZero) {
+TEST(StepSlices, InvalidWarmupTimesCountAsZero) {
   TracedRecord traced = test::small_trace();
   traced.record.transient.warmup = {std::numeric_limits<double>::quiet_NaN(), -1, 1e300};
   EXPECT_EQ(slices_of(traced, ExportedSteps::kOne).steps[0].begin, 0);

@@ -157,7 +157,7 @@ TEST(Replay, SourcesKeepTheirRegions) {
   EXPECT_EQ(replay.finish().values[0].annotations.region, (Region{1, "ln1"}));
 }
 
-TEST(Builder, EachCallHasItsOwnFrame) {
+TEST(Builder, HeldValuesStateFrameScopeAndVariable) {
   Builder build;
   build.current.frame = "forward";
   ValueId x = build.source("x", floats({3}), Role::kInput);
@@ -239,7 +239,7 @@ TEST(Print, ShowsTypesAttributesAndAnnotations) {
             "output y = %2\n");
 }
 
-TEST(Signature, IdentifiesAKernelChoice) {
+TEST(Signature, TextStatesOpTypesAndAttributes) {
   Builder build;
   const ValueId x = build.source("x", floats({2, 3}), Role::kInput);
   const ValueId y = mul_scalar(build, transpose(build, x, 0, 1), 0.5);

@@ -54,7 +54,7 @@ INSTANTIATE_TEST_SUITE_P(Editions, GuardedStep,
                          testing::Combine(testing::Values("2024", "2025", "2026", "gpt2"),
                                           testing::Values("float32", "bfloat16"), testing::Values("eager", "compile")));
 
-TEST(GuardedDevice, OtherKindsOfPointsGiveTheSameResults) {
+TEST(GuardedDevice, OtherPassesAndOptionsGiveTheSameResults) {
   for (const Options& more :
        std::vector<Options>{{{"pass", "inference"}},
                             {{"pass", "forward"}},

@@ -21,7 +21,7 @@ class KernelStandingsTest : public testing::Test {
 
 TEST_F(KernelStandingsTest, HasNoBestKernelWithoutARace) { EXPECT_EQ(best(), nullptr); }
 
-TEST_F(KernelStandingsTest, ManyNarrowLeadsOutweighOne) {
+TEST_F(KernelStandingsTest, ThreeNarrowLeadsOutweighAWiderOne) {
   race_of_both(1.03, 1.00);
   for (int race = 0; race < 3; ++race) race_of_both(1.00, 1.02);
   EXPECT_EQ(best(), &a_);
@@ -33,7 +33,7 @@ TEST_F(KernelStandingsTest, LongRacesCountMore) {
   EXPECT_EQ(best(), &b_);
 }
 
-TEST_F(KernelStandingsTest, ComparesKernelsOfDifferentRacesByTheirRatioToTheWinner) {
+TEST_F(KernelStandingsTest, ComparesRacesByRatioToTheirWinner) {
   race_of_both(1.0, 1.1);
   Kernel c{.name = "c"};
   standings_.add({&a_, &c}, {.winner = 0, .seconds = Seconds(10), .shortest = {Seconds(10), Seconds(10.5)}});

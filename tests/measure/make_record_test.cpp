@@ -166,7 +166,7 @@ TEST_F(MakeRecord, StatesSetUpMemoryAndStopping) {
   EXPECT_FALSE(result.kernels.empty());
 }
 
-TEST_F(MakeRecord, SplitsFirstStepExcessIntoParts) {
+TEST_F(MakeRecord, SplitsSlowStartExcessIntoParts) {
   run_.sampling.steps.clear();
   for (const double scale : {4.0, 2.0, 1.0, 1.0, 1.0}) run_.sampling.steps.push_back(step(scale));
   run_.sampling.warmup = 0;

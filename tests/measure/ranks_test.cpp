@@ -197,7 +197,7 @@ TEST(Ranks, MatchOneProcessWithRecomputation) {
 }
 
 // Bytes of float32 parameters, gradients and AdamW states according to ZeRO (Rajbhandari et al. 2020, section 5).
-TEST(Ranks, HoldAndSendTheBytesThatZeroPredicts) {
+TEST(Ranks, HeldAndSentBytesMatchZeroSharding) {
   RunConfig config = ranks_config(Edition::k2025, Precision::kFloat32, Mode::kEager);
   config.model.vocab_size = 96;
   const auto of = [](const std::array<int64_t, kRoleCount>& bytes, Role role) {

@@ -77,13 +77,13 @@ TEST(RecordedPoint, StatesAKnownModel) {
   EXPECT_TRUE(point.stated.json().at("lr").is_null());
 }
 
-TEST(RecordedPoint, GpuHasNoMeasuredPeak) {
+TEST(RecordedPoint, CudaPointHasNoLocalDevice) {
   const RecordedPoint point = recorded_point({{"device", "cuda"}, {"dtype", "tf32"}}, kPyTorch);
   EXPECT_FALSE(point.device.has_value());
   EXPECT_EQ(point.name, "step/dtype:tf32/device:cuda/system:pytorch");
 }
 
-TEST(RecordedPoint, RejectsAmbiguousInput) {
+TEST(RecordedPoint, RejectsIncompleteOrContradictoryOptions) {
   EXPECT_THAT(refusal_of_point({}, {}), HasSubstr("--system is missing"));
   EXPECT_THAT(refusal_of_point({{"model", "small"}, {"batch", "2"}}, kPyTorch), HasSubstr("needs --context"));
   EXPECT_THAT(refusal_of_point({{"d-model", "64"}}, kPyTorch), HasSubstr("--d-model: describes a model"));
@@ -163,7 +163,7 @@ TEST(RecordedSteps, NameTheSystemThatRanThem) {
   EXPECT_EQ(system_of(Record{}), "");
 }
 
-TEST(RecordedSteps, StorePeakMemoryOnly) {
+TEST(RecordedSteps, GiveNoKernelChoicesPeaksOrTrace) {
   const RecordedPoint point = recorded_point(with(kTinyModel, kOnCuda), kPyTorch);
   RecordedSteps steps(point);
   while (!steps.is_done()) steps.add(line_of(0.01));

@@ -114,7 +114,7 @@ TEST(Trace, AssignsWorkClasses) {
   EXPECT_FALSE(ops.contains("softmax"));
 }
 
-TEST(Trace, AttentionRangesHaveTheirNames) {
+TEST(Trace, AttentionRangesNameTheirStages) {
   std::set<std::string> ranges;
   const PointResult result = traced({{"device", "roofline:h100"}}, 1);
   for (size_t i = 0; i < result.trace->launch_count(); ++i) {
@@ -130,7 +130,7 @@ TEST(Trace, AttentionRangesHaveTheirNames) {
 }
 
 // On a real device, marks enclose the launches. A step that does not fit in memory has a trace without times.
-TEST(Trace, TracesACpuStep) {
+TEST(Trace, CpuStepHasTimesAndOversizedStepHasNone) {
   const PointResult result = traced({{"device", "cpu"}, {"threads", "1"}}, 3);
   ASSERT_TRUE(result.trace.has_value());
   EXPECT_GT(result.trace->mark.value_or(0), 0);

@@ -92,7 +92,7 @@ TEST(ModelSummary, ParametersHaveTheirRegion) {
   EXPECT_EQ(spec_of(model, "lm_head.weight").region, (Region{-1, "lm_head"}));
 }
 
-TEST(ModelSummary, ParametersListOptionalWeights) {
+TEST(ModelSummary, ParametersStateCroppableRowsAndDuplicates) {
   ModelConfig model = model_of({{"edition", "2024"}});
   EXPECT_TRUE(spec_of(model, "position_embeddings.weight").rows_may_be_cropped);
   EXPECT_FALSE(spec_of(model, "token_embeddings.weight").rows_may_be_cropped);

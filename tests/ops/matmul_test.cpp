@@ -420,7 +420,7 @@ TEST(MatmulSplit, IsAsExactAsFloat32) {
 }
 
 // NaN stays NaN, infinity may become NaN, and the largest finite number stays finite.
-TEST(MatmulSplit, PropagatesInfinityAndNan) {
+TEST(MatmulSplit, NonFiniteFactorsStayNonFinite) {
   const std::vector<Kernel> kernels = kernels_of(kMatmul);
   const Kernel* const split = kernel_named(kernels, "amx_bf16x6");
   if (split == nullptr) GTEST_SKIP() << "this machine has no AMX";

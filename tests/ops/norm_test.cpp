@@ -60,8 +60,8 @@ void expect_rounds_its_output(const OpCard& norm) {
   EXPECT_FALSE(norm.fold_output_cast(as_x, 0, DType::kFloat32).has_value());
 }
 
-TEST(RmsNorm, RoundsItsOutput) { expect_rounds_its_output<RmsNormAttributes>(kRmsNorm); }
-TEST(LayerNorm, RoundsItsOutput) { expect_rounds_its_output<LayerNormAttributes>(kLayerNorm); }
+TEST(RmsNorm, FoldsTheCastOfItsOutput) { expect_rounds_its_output<RmsNormAttributes>(kRmsNorm); }
+TEST(LayerNorm, FoldsTheCastOfItsOutput) { expect_rounds_its_output<LayerNormAttributes>(kLayerNorm); }
 
 std::vector<ConformanceCase> layer_norm_rows() {
   std::vector<ConformanceCase> rows;

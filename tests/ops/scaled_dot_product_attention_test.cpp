@@ -303,7 +303,7 @@ TEST(Attention, QueryHeadsShareKeyHeadsOnCuda) {
 }
 
 // In float16, the gradients that cuDNN computes for a single query head may overflow.
-TEST(Attention, RejectsSharedKeyHeadsInFloat16OnCuda) {
+TEST(Attention, CudnnRejectsSharedKeyHeadsInFloat16) {
   for (const int64_t kv_heads : {2, 6}) {
     const Attention attention({}, DType::kFloat16, {2, 6, 20, 16}, kv_heads);
     const auto backward = supporting_kernels(cuda_kernels(), attention.backward_signature());
@@ -422,7 +422,7 @@ void expect_equal_decomposition(bool causal, AttentionForm form, int64_t kv_head
   EXPECT_EQ(masks, causal ? 1 : 0);
 }
 
-TEST(Attention, DropoutMaskMatchesDecomposition) {
+TEST(Attention, MatchesItsDecompositionWithDropout) {
   for (const bool causal : {true, false}) {
     for (const AttentionForm form : {AttentionForm::kModules, AttentionForm::kTransformers}) {
       for (const int64_t kv_heads : {1, 2, 4}) expect_equal_decomposition(causal, form, kv_heads);

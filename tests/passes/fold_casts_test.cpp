@@ -65,7 +65,7 @@ TEST(FoldCasts, KeepsSharedInputCastOnRequest) {
   EXPECT_EQ(count(kept, "cast"), 1);  // the cast of the weight; the cast of x has only one reader
 }
 
-TEST(FoldCasts, KeepsNarrowResultOfAProductThatReadersWiden) {
+TEST(FoldCasts, KeepsProductsNarrowIfReadersCanWidenThem) {
   Builder build;
   const ValueId x = build.source("x", contiguous_type(DType::kBFloat16, {4, 4}), Role::kInput);
   const ValueId targets = build.source("targets", contiguous_type(DType::kInt64, {4}), Role::kInput);

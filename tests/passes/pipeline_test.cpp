@@ -67,7 +67,7 @@ TEST(Compile, MatchesEagerLossesForOddSizes) {
   }
 }
 
-TEST(Compile, MatchesEagerDropoutMasks) {
+TEST(Compile, MatchesEagerLossesWithDropout) {
   RunConfig config = tiny_config(Edition::k2024);
   config.model.embd_pdrop = config.model.attn_pdrop = config.model.resid_pdrop = 0.2;
   const std::vector<double> eager = losses(config, eager_options(config));

@@ -57,7 +57,7 @@ TEST(RowGroups, ForwardEndsBeforeBackwardLeavesTheHead) {
   EXPECT_LT(last_forward, first_of_layers);
 }
 
-TEST(RowGroups, SavesTheLogitsOfOneGroup) {
+TEST(RowGroups, SavedBytesExcludeMostLogits) {
   const RunConfig config = row_groups_config();
   const ModelConfig& model = config.model;
   const int64_t logits = model.batch_size * model.context_length * model.vocab_size * 4;
@@ -66,7 +66,7 @@ TEST(RowGroups, SavesTheLogitsOfOneGroup) {
 }
 
 // The gradient of the head's weight is summed in place: each group adds to it.
-TEST(RowGroups, AddsToTheGradientsInTheOps) {
+TEST(RowGroups, AccumulatesGradientsWithoutSumNodes) {
   const Graph graph = graph_of(row_groups_config());
   for (const Node& node : graph.nodes) {
     const bool of_head = node.annotations.region.part == "lm_head" && node.annotations.phase == Phase::kBackward;

@@ -17,7 +17,7 @@ namespace laptime::test {
 namespace {
 
 // e = exp(w), s = e * e, loss = sum(s). The gradients of exp and of the product read e, and no gradient reads s.
-TEST(Saved, ValuesAreThoseThatBackwardReads) {
+TEST(Saved, CountsOnlyValuesThatBackwardReads) {
   Builder build;
   const ValueId w = build.source("w", floats({5}), Role::kParameter);
   const ValueId e = exp(build, w);

@@ -29,7 +29,7 @@ int64_t casts_of_parameters(const Graph& graph, Phase phase) {
   });
 }
 
-TEST(StoreCopies, CastsParametersInSetUpAlone) {
+TEST(StoreCopies, CastsParametersOnlyInSetUp) {
   const Graph before = step_graph(small_step(), passes(false));
   const Graph after = step_graph(small_step(), passes(true));
   const int64_t casts = casts_of_parameters(before, Phase::kForward);

@@ -116,7 +116,7 @@ TEST(Elide, ReadingAnElidedValueLaterKeepsTheNextCopy) {
 }
 
 // An output stays valid until the step ends, so it must not share storage with a state that changes later.
-TEST(Elide, ElidedOutputKeepsTheNextCopy) {
+TEST(Elide, OutputKeepsItsCopyIfTheStateChangesLater) {
   Step step;
   const ValueId first = mul_scalar(step.build, step.w, 2);
   const ValueId once = assign(step.build, step.w, first);

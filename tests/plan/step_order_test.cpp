@@ -91,7 +91,7 @@ TEST(Plan, BuffersStayAliveWhileAnotherQueueReadsThem) {
 }
 
 // A pool frees in the order of computation, which knows that communication is done only where it waits.
-TEST(Plan, BuffersOfCommunicationAreFreedBeforeAComputationThatWaits) {
+TEST(Plan, CommunicationBuffersAreFreedAtTheNextWait) {
   Builder build;
   const ValueId x = build.source("x", test::floats({1024}), Role::kInput);
   const ValueId a = exp(build, x);

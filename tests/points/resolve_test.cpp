@@ -34,7 +34,7 @@ TEST(Resolve, DefaultsToSmall2025) {
   EXPECT_FALSE(config.steps.has_value());
 }
 
-TEST(Resolve, DefaultsOfThe2024Edition) {
+TEST(Resolve, Edition2024HasItsOwnDefaults) {
   const RunConfig config = config_of({{"edition", "2024"}});
   EXPECT_EQ(config.model.context_length, 128);
   EXPECT_EQ(config.model.batch_size, 16);
@@ -45,7 +45,7 @@ TEST(Resolve, DefaultsOfThe2024Edition) {
   EXPECT_FALSE(config.model.bias);
 }
 
-TEST(Resolve, DefaultsOfThe2026AndGpt2Editions) {
+TEST(Resolve, Editions2026AndGpt2HaveTheirOwnDefaults) {
   const RunConfig later = config_of({{"edition", "2026"}});
   EXPECT_EQ(later.model.context_length, 512);
   EXPECT_EQ(later.model.batch_size, 4);
@@ -209,7 +209,7 @@ TEST(Precision, MixedIsBfloat16IfTheDeviceSupportsIt) {
   EXPECT_FALSE(is_mixed(Precision::kTf32));
 }
 
-TEST(CanonicalText, CoversEveryOptionThatChangesTheResult) {
+TEST(CanonicalText, CoversOnlyOptionsThatChangeTheResult) {
   RunConfig config;
   const std::string text = canonical_text(config);
   EXPECT_THAT(text, HasSubstr("model=small edition=2025 d_model=768"));

@@ -34,7 +34,7 @@ ParallelTime time_of(const ParallelStep& step, Program program = Program::kPyTor
   return parallel_time(times(program), machine(), kWork, step);
 }
 
-TEST(ParallelTime, OfOneRankIsTheSumOfItsWork) {
+TEST(ParallelTime, OneRankTakesTheSumOfItsWork) {
   EXPECT_NEAR(time_of(step_of(2)).step, 2 * (1 + 2) + 0.5 + 1 + 2 * 0.1 + 0.2, 1e-12);
   EXPECT_NEAR(time_of(step_of(2)).forward, 2 * 1 + 0.5, 1e-12);
   ParallelStep accumulating = step_of(2);
@@ -98,7 +98,7 @@ TEST(ParallelTime, RejectsMachinesWithoutLinks) {
   EXPECT_THROW(parallel_time(times(), sheet, kWork, step_of(2, {.ranks = 2})), Error);
 }
 
-TEST(RankBytes, ShardsStatesLikeZero) {
+TEST(RankBytes, ZeroShardingDividesStatesAmongRanks) {
   const ModelConfig model{.d_model = 1000, .d_ff = 4000, .num_layers = 10, .num_heads = 10, .vocab_size = 1000};
   const auto bytes = [&](Shard shard) {
     return rank_bytes(model, false, step_of(10, {.ranks = 8, .shard = shard}), {});

@@ -57,7 +57,7 @@ TEST(KernelRules, DecideWhichKernelsMayRun) {
   EXPECT_EQ(names(kernels, {.reproducible = true}), (Names{"ours"}));
 }
 
-TEST(KernelRules, SplitKeepsProductsThatNoKernelSplits) {
+TEST(KernelRules, SplitKeepsKernelsWithoutASplitAlternative) {
   EXPECT_EQ(names(KernelTable({kLibrary, kOurs}), {.float32_precision = Float32Precision::kSplit}),
             (Names{"library", "ours"}));
   const KernelTable bfloat16({kSplit, kBFloat16});

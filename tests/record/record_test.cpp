@@ -58,7 +58,7 @@ TEST(Record, EmptyRecordRoundTrips) {
   EXPECT_EQ(parse_record(to_text(record)), record);
 }
 
-TEST(Record, EveryStatusHasAName) {
+TEST(Record, EveryStatusRoundTrips) {
   for (const Status status : {Status::kOk, Status::kOutOfMemory, Status::kUnsupported, Status::kTimeout,
                               Status::kFailed, Status::kInterrupted}) {
     Record record = sample_record();

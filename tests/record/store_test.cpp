@@ -76,7 +76,7 @@ TEST_F(StoreTest, FindsTheNewestFinishedRecord) {
   EXPECT_FALSE(store.find_finished(record.config_hash, record.binary.id, "other"));
 }
 
-TEST_F(StoreTest, FinishedTraceHasTheRequestedSteps) {
+TEST_F(StoreTest, FindsFinishedTracesWithEnoughSteps) {
   Store store = Store::open(path_);
   Record record = sample_record("three");
   StepTrace trace;

@@ -91,7 +91,7 @@ TEST(Filter, MatchesRecords) {
   }
 }
 
-TEST(Filter, ExcludesRecordsByWhatIsKnown) {
+TEST(Filter, ExcludesRecordsByListedColumnsAlone) {
   const Record record = sample_record("a");
   for (const auto& [text, may_match] : std::vector<std::pair<const char*, bool>>{{"seed = 7", true},
                                                                                  {"not seed = 0", true},
@@ -108,7 +108,7 @@ TEST(Filter, ExcludesRecordsByWhatIsKnown) {
   }
 }
 
-TEST(Filter, NarrowRequiresAnotherCondition) {
+TEST(Filter, RequireAddsACondition) {
   for (const auto& [text, count] : {std::pair{"", 5}, std::pair{"status = ok or status = timeout", 3}}) {
     Filter filter(text);
     filter.require("model", "~", "smal");

@@ -27,7 +27,7 @@ Record held_record() {
   return record;
 }
 
-TEST(MemoryAnswer, FirstLineOfSummaryIsTheAnswer) {
+TEST(MemoryAnswer, SummaryStartsWithThePeak) {
   const PointAnswer answer = memory_answer(held_record(), two_layers(), {});
   EXPECT_EQ(text_of(answer, {.unicode = false, .width = 60}), R"(4.27 KiB at the peak, in backward, by matmul at lm_head
   optimizer state 1.95 KiB 46 %   parameters 1000 B 23 %
@@ -83,7 +83,7 @@ TEST(MemoryAnswer, PointThatDoesNotFitStatesTheShortage) {
               HasSubstr("\n! does not fit: 1.00 KiB more than the 3.27 KiB (--memory-limit) available to the step\n"));
 }
 
-TEST(MemoryAnswer, LargestSavedTensorsGroupTheRest) {
+TEST(MemoryAnswer, SmallSavedTensorsShareTheLastRow) {
   MadeTrace made;
   made.launch("forward", "layers.0.ffn", "mul", 0, "ffn");
   for (const int64_t bytes : {300, 300, 200, 200, 200, 200, 200, 10})

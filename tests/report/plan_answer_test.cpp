@@ -86,7 +86,7 @@ TEST(PlanAnswer, DataSheetTimeIsALowerBoundNextToPublishedRuns) {
   EXPECT_THAT(text({record}), HasSubstr("going by published runs"));
 }
 
-TEST(PlanAnswer, ReachedRatesStateTheNumberOfPublishedTimes) {
+TEST(PlanAnswer, ReachedRatesGiveARangeFromPublishedFigures) {
   Record record = planned();
   record.config.json()["device"] = "roofline:h100";
   record.config.json()["mode"] = "eager";

@@ -44,7 +44,7 @@ class Profile : public TraceTest {
   }
 };
 
-TEST_F(Profile, FirstLineOfSummaryIsTheAnswer) {
+TEST_F(Profile, SummaryStartsWithTimeAndClassShares) {
   EXPECT_EQ(text({.top = 2}), R"(1.70 us per step: matmul 88 %, optimizer 6 %, all else 6 %
   forward    950 ns  ########################################  95 % matmul
   backward   600 ns  #########################                 100 % matmul
@@ -57,7 +57,7 @@ kernel      share     time  calls  of bound
 )");
 }
 
-TEST_F(Profile, AttentionComparesSoftmaxFirst) {
+TEST_F(Profile, AttentionViewStartsWithTheSoftmaxRatio) {
   const std::string said = text({.view = ProfileView::kAttention});
   EXPECT_THAT(said, testing::StartsWith("softmax takes 10 % as long as the two products"));
   const Table attention = view({.view = ProfileView::kAttention});
@@ -116,7 +116,7 @@ TEST_F(Profile, SplitsRowsByShapeLayerAndPhase) {
   EXPECT_NEAR(cell(classes, "matmul layers.0", "total_s").get<double>(), 200e-9, 1e-15);
 }
 
-TEST_F(Profile, OnlySomeViewsCanBeSplit) {
+TEST_F(Profile, AllowedSplitsDependOnTheView) {
   EXPECT_TRUE(splits(ProfileView::kClasses, ProfileBy::kLayer));
   EXPECT_FALSE(splits(ProfileView::kClasses, ProfileBy::kShape));
   EXPECT_FALSE(splits(ProfileView::kLayers, ProfileBy::kShape));

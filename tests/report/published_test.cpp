@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST(Published, FiguresHaveSourceHardwareAndTime) {
+TEST(Published, FiguresStateSourceHardwareAndArithmetic) {
   const std::vector<PublishedFigure>& figures = published_figures();
   EXPECT_GT(figures.size(), 400U);
   for (const PublishedFigure& figure : figures) {

@@ -101,7 +101,7 @@ TEST(RecordTable, RequestedRatioIsNeverDropped) {
   EXPECT_THAT(table(two_dtypes(), {.width = 60}, "default,speedup"), ContainsRegex("1\\.8[0-9]*x \\("));
 }
 
-TEST(RecordTable, SinglePointPrintsTheAnswerFirstInAFewLines) {
+TEST(RecordTable, SinglePointPrintsItsTimeFirstInAFewLines) {
   std::vector<Record> records = two_dtypes();
   records.resize(1);
   const std::vector<std::string> lines = lines_in(streamed(records, {.width = 80}));

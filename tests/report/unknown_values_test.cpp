@@ -73,7 +73,7 @@ TEST(UnknownValues, SentencesAboutRecordsContainNoImpossibleValue) {
   }
 }
 
-TEST(UnknownValues, HistoryShowsNoNumber) {
+TEST(UnknownValues, HistoryContainsNoImpossibleValue) {
   for (const Json& number : unknown_numbers()) {
     std::vector<Record> records;
     for (int i = 0; i < 12; ++i) {
@@ -116,7 +116,7 @@ constexpr std::string_view kKinds =
     "published_runs,training_time,launch_bound,compile_mode,level_changes,detectable_difference,"
     "largest_op_difference,largest_part_difference";
 
-TEST(UnknownValues, FindingsShowNoNumber) {
+TEST(UnknownValues, FindingsContainNoImpossibleValue) {
   for (const double number : {0.0, kNaN, kInfinity, -kInfinity}) {
     JsonObject values;
     for (const std::string_view key : fields_of(kKeys, ',')) values.json()[key] = number;

@@ -288,7 +288,7 @@ TEST(Child, SlowEndlessStepIsDetectedFromEarlierSteps) {
   EXPECT_THAT(record.reason, AllOf(HasSubstr("slowest earlier step"), HasSubstr("after step 2 of 9")));
 }
 
-TEST(Child, DiscardsOutputOfTheChild) {
+TEST(Child, PassesOutputOfTheChildToTheCallback) {
   std::string printed;
   ChildCallbacks callbacks;
   callbacks.output = [&](std::string_view text) { printed += text; };
@@ -339,7 +339,7 @@ TEST(Child, FirstSignalLetsTheStepEnd) {
   EXPECT_EQ(signals.count(), 1);
 }
 
-TEST(Child, SignalBeforeItStartsEndsIt) {
+TEST(Child, SignalBeforeTheStartInterruptsTheChild) {
   StopSignals signals;
   ASSERT_EQ(raise(SIGTERM), 0);
   ASSERT_EQ(signals.count(), 1);  // as a sweep does that looks for a signal

@@ -57,7 +57,7 @@ TEST(Ranks, ReasonNamesTheRankAndItsSignal) {
   EXPECT_EQ(reason_of_ranks("-----\n  No slots.\n", 1), "mpirun ended without a result, exit code 1:   No slots.");
 }
 
-TEST(Ranks, OnlyRootAllowsMpirunToRunAsRoot) {
+TEST(Ranks, PassesAllowRunAsRootOnlyForRoot) {
   const std::vector<std::string> words = mpirun_words("/bin/laptime", 4, /*is_root=*/true);
   EXPECT_EQ(words.front(), "mpirun");
   EXPECT_NE(std::find(words.begin(), words.end(), "--allow-run-as-root"), words.end());

@@ -247,7 +247,7 @@ TEST_F(Bench, ResumeMeasuresAPointWhoseOwnerGaveUp) {
 
 TEST_F(Bench, ResumeNeedsAStore) { EXPECT_THROW(run_sweep(points_of({"8"}), {std::nullopt, true, ""}), Error); }
 
-TEST_F(Bench, ReadOnlyStoreIsAnErrorBeforeAnythingRuns) {
+TEST_F(Bench, UnusableStoreIsAnErrorBeforeAnythingRuns) {
   std::ofstream(folder_ / "file") << "not a directory";
   bool begun = false;
   SweepCallbacks callbacks;
@@ -353,7 +353,7 @@ TEST_F(Bench, InputsAreCheckedBeforeAnythingRuns) {
   EXPECT_THAT(refusal(points_of({"8"}, {{"data", folder_ / "text"}, {"vocab", "50"}})), HasSubstr("text"));
 }
 
-TEST_F(Bench, PointsWithBadInputsAreUnsupported) {
+TEST_F(Bench, PointsWithBadInputsAreMarkedInvalid) {
   std::ofstream(folder_ / "text") << "0123456789";
   const std::vector<ResolvedPoint> asked = points_of({"8", "16"}, {{"data", folder_ / "text"}, {"vocab", "256"}});
   const std::vector<ResolvedPoint> points = check_inputs({asked.begin(), asked.end()});

@@ -49,7 +49,7 @@ TEST(SameLoss, DoesNotCompareRunsWithDifferentArithmetic) {
   EXPECT_EQ(record.status, Status::kOk);
 }
 
-TEST(SameLoss, DoesNotCompareOtherConfigurationsOrFiles) {
+TEST(SameLoss, DoesNotCompareOtherConfigurations) {
   Record record = measured({4.5});
   record.config_hash = "fedcba9876543210";
   require_same_loss(measured({4.75}), record);

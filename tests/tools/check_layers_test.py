@@ -58,7 +58,7 @@ class CheckLayers(unittest.TestCase):
         self.expect("ops/one/one_cpu.cpp", "backend/cpu/a.h", allowed=True)
         self.expect("ops/one/one_cpu.cpp", "ops/two/two.h", allowed=False)
 
-    def test_a_card_may_include_other_ops_but_no_device(self):
+    def test_an_op_may_include_other_ops_but_no_backend(self):
         self.expect("ops/one/one.cpp", "ops/two/two.h", allowed=True)
         self.expect("ops/one/one.cpp", "backend/cpu/a.h", allowed=False)
 

@@ -70,11 +70,11 @@ class CheckUnity(unittest.TestCase):
         self.assertEqual(len(self.check(code, "", "", "", code, "", layer=layer)), 1)
         self.assertEqual(len(self.check(code, "", "", "", "", code)), 1)
 
-    def test_accepts_the_layers_that_are_not_united(self):
+    def test_ignores_layers_that_unity_builds_exclude(self):
         code = hidden("constexpr int kMost = 1;")
         self.assertEqual(self.check(code, code, layer="src/ops/rope"), [])
 
-    def test_groups_are_those_of_the_build(self):
+    def test_group_size_matches_the_build(self):
         size = re.search(r"UNITY_BUILD_BATCH_SIZE (\d+)", (ROOT / "cmake/precompile.cmake").read_text())[1]
         self.assertEqual(int(size), check_unity.GROUP)
 

@@ -147,7 +147,7 @@ double bound(int64_t k) {
   return 0x1p-24 * (1 + 0x1p-8 + 32 + 6 * steps);
 }
 
-TEST(SplitProduct, StaysWithinItsBound) {
+TEST(SplitProduct, ErrorStaysWithinTheBound) {
   for (const int64_t k : {1, 2, 31, 64, 300}) {
     for (const int spread : {0, 10, 40}) {
       EXPECT_LE(largest_error(random_factors(k, -spread / 2, -spread / 2, spread)), bound(k)) << k << ", " << spread;
@@ -204,7 +204,7 @@ TEST(SplitProduct, LosesTermsBelowTheSmallestNormalNumber) {
   }
 }
 
-TEST(SplitProduct, ReachesTheLargestNumbers) {
+TEST(SplitProduct, HandlesTheLargestFiniteNumbers) {
   for (const float value : {kLargest, -kLargest, std::bit_cast<float>(0x7F7F8000U)}) {
     for (const float factor : {1.0F, 0.5F, -1.0F, 0x1p-100F}) {
       const std::vector<float> c =
@@ -216,7 +216,7 @@ TEST(SplitProduct, ReachesTheLargestNumbers) {
 }
 
 // An infinite factor gives NaN where multiply-adds give infinity. It never gives a finite number.
-TEST(SplitProduct, PropagatesInfinityAndNan) {
+TEST(SplitProduct, InfinityAndNanGiveNan) {
   for (const float value : {kInfinity, -kInfinity, std::numeric_limits<float>::quiet_NaN()}) {
     for (const float factor : {1.0F, -3.0F, 0.1F}) {
       const std::vector<float> c =

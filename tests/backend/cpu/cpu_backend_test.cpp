@@ -66,7 +66,7 @@ TEST(CpuBackend, MemoryMayOutliveTheBackend) {
   memory->data()[kMebibyte - 1] = std::byte{1};
 }
 
-TEST(CpuBackend, RejectsMoreThreadsOrMemoryThanAvailable) {
+TEST(CpuBackend, AllocationBeyondMemoryThrows) {
   CpuBackend backend(std::vector<Kernel>{}, 1);
   constexpr int64_t kExbibyte = int64_t{1} << 60;
   try {
@@ -98,7 +98,7 @@ TEST(CpuBackend, AllocationsArePrefaulted) {
   }
 }
 
-TEST(CpuBackend, AllocationsHaveTheRequestedSize) {
+TEST(CpuBackend, AllocationsHaveTheRequestedContents) {
   CpuBackend backend(std::vector<Kernel>{}, 2);
   for (const int64_t bytes : {20 * kMebibyte + 5, int64_t{5000}}) {
     const auto zeros = backend.allocate(bytes, Contents::kZeros);

@@ -48,7 +48,7 @@ TEST(GemmCut, BlocksCoverEachElementOnce) {
   check_cut(shape_of(48, 1, 1, 1'000'000'000), {});
 }
 
-TEST(GemmCut, MakesAtLeastOneBlockPerThread) {
+TEST(GemmCut, BlockCountFollowsProductSize) {
   EXPECT_GE(GemmCut(shape_of(1, 1024, 768, 768), {}).count(), 8);
   EXPECT_EQ(GemmCut(shape_of(1, 16, 16, 16), {}).count(), 1);
   EXPECT_EQ(GemmCut(shape_of(48, 256, 256, 64), {}).count(), 48);

@@ -172,7 +172,7 @@ TEST(Team, KeepsResidentObjectsBetweenRuns) {
   EXPECT_EQ(second.resident<Kept>().uses, 0);
 }
 
-TEST(TeamDeathTest, NestedRunAborts) {
+TEST(TeamDeathTest, NestedRunOrZeroThreadsAborts) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_DEATH(
       {

@@ -140,7 +140,7 @@ TEST_F(Cuda, RecordingReplaysLaunchesAndMarks) {
   }
 }
 
-TEST_F(Cuda, ReplaysStepsFromGraphsOnRequest) {
+TEST_F(Cuda, RecordsStepsOnlyOnRequest) {
   EXPECT_FALSE(open()->records_steps());
   const CudaBackend backend(found_.driver, {}, cuda::nth_card(*found_.driver, 0), kernels_, kImage,
                             {.records_steps = true});
