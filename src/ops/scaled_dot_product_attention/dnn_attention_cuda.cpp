@@ -3,9 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
-#include <vector>
 
 #include "backend/cuda/dnn.h"
 #include "backend/workspace.h"
@@ -178,63 +176,16 @@ struct Backward {
   }
 };
 
-// The gradients of scores go through memory, from which the last product of backward reads them. In parts of the batch
-// small enough for the cache of the card, they stay in it.
-struct BackwardInParts : Backward {
-  static constexpr int64_t kCacheBytes = int64_t{32} << 20U;
-
-  int64_t size;  // batch elements in a part; divides the batch
-
-  BackwardInParts(const Attributes& attributes, std::span<const TensorView> in, std::span<const TensorView> out,
-                  std::byte* memory)
-      : Backward(attributes, parts_of(in, 0, size_of_part(in[0].type)), parts_of(out, 0, size_of_part(in[0].type)),
-                 memory),
-        size(size_of_part(in[0].type)) {}
-
-  // The largest divisor of the batch, below the batch itself, that fits, or 1.
-  static int64_t size_of_part(const TensorType& q) {
-    const Shape& shape = q.shape();
-    const Size scores = Size(shape[1]) * shape[2] * shape[2] * size_of(q.dtype);
-    const int64_t most = std::max<int64_t>(1, kCacheBytes / std::max<int64_t>(scores.value(), 1));
-    int64_t size = std::min(most, std::max<int64_t>(1, shape[0] / 2));
-    while (shape[0] % size != 0) --size;
-    return size;
-  }
-
-  // The views of `size` batch elements from `begin`.
-  static std::vector<TensorView> parts_of(std::span<const TensorView> views, int64_t begin, int64_t size) {
-    std::vector<TensorView> parts(views.begin(), views.end());
-    for (TensorView& part : parts) part.type.layout = sliced(part.type.layout, 0, begin, size, 1);
-    return parts;
-  }
-
-  void launch(const KernelCall& call) const {
-    for (int64_t begin = 0; begin < call.in[0].shape()[0]; begin += size) {
-      const std::vector<TensorView> in = parts_of(call.in, begin, size);
-      const std::vector<TensorView> out = parts_of(call.out, begin, size);
-      Backward::launch({call.op, call.attributes, in, out, call.workspace, call.queue});
-    }
-  }
-
-  static std::string refusal(const Signature& signature) {
-    if (std::string reason = cuda::refusal(signature); !reason.empty()) return reason;
-    const TensorType& q = signature.in[0];
-    if (q.shape()[0] == 1) return "a batch of one has no parts";
-    const int64_t rows = size_of_part(q) * q.shape()[1] * q.shape()[2];
-    return rows * size_of(DType::kFloat32) % 16 == 0 ? "" : "a part of the log-sum-exp is not aligned to 16 bytes";
-  }
-};
-
 template <class Direction>
-Kernel kernel_of(const OpCard& op, const char* name, std::string (*supports)(const Signature&) = refusal) {
+Kernel kernel_of(const OpCard& op) {
   static constexpr auto kOf = [](const Signature& signature) {
     const ViewsOfSignature views(signature);
     return Direction(signature.attributes, views.in, views.out, nullptr);
   };
   return {
       .op = &op,
-      .name = name,
-      .supports = supports,
+      .name = "cudnn",
+      .supports = refusal,
       .workspace = [](const Signature& signature) { return kOf(signature).bytes; },
       .prepare = [](const Signature& signature,
                     laptime::Queue& queue) { static_cast<Queue&>(queue).prepare(kOf(signature).attention); },
@@ -248,10 +199,7 @@ Kernel kernel_of(const OpCard& op, const char* name, std::string (*supports)(con
 
 }  // namespace
 
-std::vector<Kernel> dnn_attention_kernels() { return {kernel_of<Forward>(kScaledDotProductAttention, "cudnn")}; }
-std::vector<Kernel> dnn_attention_backward_kernels() {
-  return {kernel_of<Backward>(kScaledDotProductAttentionBackward, "cudnn"),
-          kernel_of<BackwardInParts>(kScaledDotProductAttentionBackward, "cudnn_parts", BackwardInParts::refusal)};
-}
+Kernel dnn_attention_kernel() { return kernel_of<Forward>(kScaledDotProductAttention); }
+Kernel dnn_attention_backward_kernel() { return kernel_of<Backward>(kScaledDotProductAttentionBackward); }
 
 }  // namespace laptime::cuda

@@ -1,13 +1,11 @@
 // cuDNN attention as kernels of the op.
 #pragma once
 
-#include <vector>
-
 #include "backend/kernel.h"
 
 namespace laptime::cuda {
 
-std::vector<Kernel> dnn_attention_kernels();
-std::vector<Kernel> dnn_attention_backward_kernels();
+Kernel dnn_attention_kernel();
+Kernel dnn_attention_backward_kernel();
 
 }  // namespace laptime::cuda
