@@ -199,7 +199,7 @@ std::string training_sentence(const PagePoints& points, const PagePoint& point) 
 std::string trust_sentence(const PagePoint& point) {
   const Record& record = *point.record;
   if (point.time() == nullptr) return "This point has no samples.";
-  if (is_predicted(record)) return "This is a prediction, without samples.";
+  if (is_predicted(record)) return "This time is predicted, not measured.";
   const std::optional<double> error = uncertainty_of(record);
   if (!error) return "A single sample does not show how much the time varies.";
   std::string text =
