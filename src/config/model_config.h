@@ -83,14 +83,14 @@ struct ModelConfig {
                  .help = "source of the model definition; sets the defaults of other options",
                  .otherwise = "2025, or the edition of the named model", .in_name = kGiven}, self.edition);
     visit(Option{.flag = "d-model", .key = "d_model", .tag = "d_model", .group = kGroup,
-                 .help = "width of the residual stream", .otherwise = "the named model's",
+                 .help = "width of the residual stream; attention: of q, k and v", .otherwise = "the named model's",
                  .min = 1, .max = kMaxWidth, .in_name = kGiven}, self.d_model);
     visit(Option{.flag = "d-ff", .key = "d_ff", .tag = "d_ff", .group = kGroup,
                  .help = "width of the feed-forward layer",
                  .otherwise = "the named model's, or 4 x d-model if --d-model is given", .min = 1,
                  .max = kMaxWidth, .in_name = kGiven}, self.d_ff);
     visit(Option{.flag = "num-layers", .key = "num_layers", .tag = "layers", .group = kGroup,
-                 .help = "transformer blocks", .otherwise = "the named model's", .min = 1, .max = 4096,
+                 .help = "number of transformer blocks", .otherwise = "the named model's", .min = 1, .max = 4096,
                  .in_name = kGiven},
           self.num_layers);
     visit(Option{.flag = "num-heads", .key = "num_heads", .tag = "heads", .group = kGroup,

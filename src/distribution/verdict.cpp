@@ -28,7 +28,7 @@ constexpr std::array kWords{
         Stability::kNoisy, "noisy",
         "good to a few percent: interval or trend of 2 to 5 %, standard deviation of 10 % of the mean or more, "
         "two modes, or 2 to 10 % of the time lost to others",
-        "trust only larger differences; laptime compare shows smaller ones"},
+        "trust only differences larger than a few percent; laptime compare shows smaller ones"},
     StabilityWord{Stability::kUnstable, "unstable",
                   "known only roughly: interval beyond 5 %, or over 10 % of the time lost to others",
                   "use a quieter machine; laptime compare shows differences despite the noise"},

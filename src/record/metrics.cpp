@@ -101,9 +101,8 @@ constexpr auto kMetrics = std::to_array<Metric>({
     {"p90", kSeconds, kLower, "90th percentile of the samples", LAPTIME_TIME(of_samples, p90)},
     {"ci_low", kSeconds, kLower, "lower end of the 95 % interval of the median", LAPTIME_TIME(of_samples, ci_low)},
     {"ci_high", kSeconds, kLower, "upper end of the 95 % interval of the median", LAPTIME_TIME(of_samples, ci_high)},
-    {"uncertainty", kFraction, kLower,
-     "half-width of the median's 95 % interval divided by the median (the larger side)",
-     "larger distance of time.PASS.ci_low and time.PASS.ci_high from time.PASS.median / time.PASS.median",
+    {"uncertainty", kFraction, kLower, "larger half of the median's 95 % interval divided by the median",
+     "max(time.PASS.median - time.PASS.ci_low, time.PASS.ci_high - time.PASS.median) / time.PASS.median",
      [](const Record& r) {
        return of_samples<&TimeStats::median>(r) ? known(known_within(*r.main_time())) : std::nullopt;
      }},
@@ -129,7 +128,7 @@ constexpr auto kMetrics = std::to_array<Metric>({
     {"mfu_datasheet", kFraction, kHigher, "model FLOPs per second divided by the peak from the machine's data sheet",
      "flops.model_flops_per_second / flops.peak_datasheet",
      [](const Record& r) { return known(r.flops.mfu_datasheet); }},
-    {"mfu_causal", kFraction, kHigher, "mfu with causal attention, counting only half of its products",
+    {"mfu_causal", kFraction, kHigher, "mfu that counts only half of the FLOPs of attention, as for causal attention",
      "mfu * (1 - flops.attention / 2 / flops.forward)",
      [](const Record& r) { return mfu_of(r, causal_forward_flops(r.flops)); }},
     {"mfu_6n", kFraction, kHigher, "mfu by the 6N rule: six FLOPs per parameter and token of a step, without attention",
@@ -178,9 +177,9 @@ constexpr auto kMetrics = std::to_array<Metric>({
      LAPTIME_FIELD(loss_scaling.skipped_steps)},
     {"setup_time", kSeconds, kLower, "time before the first step: plan, kernel trials, memory, weights, data",
      LAPTIME_FIELD(setup.total)},
-    {"placement_time", kSeconds, kLower, "time until a launcher had placed the point and its process could begin",
+    {"placement_time", kSeconds, kLower, "time until the launcher had started the process of the point",
      LAPTIME_FIELD(setup.placement)},
-    {"transient_excess", kSeconds, kLower, "time of the first steps above as many steady ones",
+    {"transient_excess", kSeconds, kLower, "extra time of the first steps compared with as many steady ones",
      LAPTIME_FIELD(transient.excess)},
 });
 

@@ -286,11 +286,11 @@ constinit const Command kAttention{
     .summary = "measure attention by itself: time and memory of forward and backward, for any width and length",
     .details =
         "Measures softmax(q k^T / sqrt(d)) v for one head; q, k and v are [batch, 1, context, d-model]. Backward "
-        "starts from a gradient of ones. --mode eager keeps the scores and their softmax in memory; --mode "
-        "compile is one blocked kernel that keeps neither; with --lower scaled_dot_product_attention it is two "
-        "products and a fused softmax, whose result it keeps. A point that does not fit is reported before it runs. "
-        "The largest context that fits "
-        "is printed below the table; --verbose itemizes the memory of the smallest point that does not fit.",
+        "starts from a gradient of ones. --mode eager keeps the scores and their softmax in memory; --mode compile is "
+        "one blocked kernel that keeps neither; with --lower scaled_dot_product_attention it is two products and a "
+        "fused softmax, and keeps the result of the softmax. A point that does not fit is reported before it runs. The "
+        "largest context that fits is printed below the table; --verbose itemizes the memory of the smallest point "
+        "that does not fit.",
     .options = attention_options,
     .parse = action_of<parse_attention, run_attention>,
     .examples = "  laptime attention --d-model 64 --context 1024,4096 --mode eager,compile\n",

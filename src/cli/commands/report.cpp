@@ -31,7 +31,7 @@ struct ReportOptions {
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     const auto own = own_options("Report", visit);
-    own("html", "page to write: one self-contained file", self.html, {.otherwise = "must be given", .value = "FILE"});
+    own("html", "page to write: one self-contained file", self.html, {.otherwise = "none; required", .value = "FILE"});
     own("traced-steps", "for a sweep: traced steps per point, alternating with as many untraced ones",
         self.traced_steps, {.min = 1, .max = kMostTracedSteps});
     TrainingOptions::visit_fields(self.training, visit);

@@ -165,7 +165,7 @@ struct VerifyOptions {
     const auto own = own_options("Output", visit);
     const auto of_arithmetic = own_options("Arithmetic", visit);
     own("verbose", "show every comparison", self.verbose);
-    of_arithmetic("tf32", "check TF32 products (GPU), with TF32 tolerances, instead of the types of the file",
+    of_arithmetic("tf32", "check TF32 products (GPUs only) with TF32 tolerances, instead of the types of the file",
                   self.tf32);
   }
 };
@@ -245,7 +245,7 @@ constinit const Command kSelfcheck{
 constinit const Command kVerify{
     .name = "verify",
     .arguments = "FILE.safetensors|FOLDER... [OPTIONS]",
-    .summary = "check our engine against stored PyTorch values",
+    .summary = "check the engine against stored PyTorch values",
     .details =
         "Prints a line for each file, followed by the comparisons that failed. --verbose shows every comparison with "
         "its tolerance.",
