@@ -306,8 +306,8 @@ struct RunConfig {
                  .help = "use only the first rows of the position table (2024, gpt2)", .empty = "none",
                  .min = 1, .max = 2'147'483'647, .in_name = kGiven}, self.crop_context);
     visit(Option{.flag = "init", .key = "init", .tag = "init", .group = kInput,
-                 .help = "fresh weights: edition: random, as the edition initialises them; stream: random, from the seeds of the stored "
-                         "PyTorch values (laptime verify)"},
+                 .help = "fresh weights: edition: random, as the edition initialises them; stream: random, from the seeds "
+                         "of the stored PyTorch values (laptime verify)"},
           self.init);
     visit(Option{.flag = "weights", .key = "weights", .tag = "weights", .group = kInput,
                  .help = "safetensors file to start from, or the folder of a model",

@@ -47,8 +47,8 @@ void check_ranks(const RunConfig& config) {
   refuse(config.recompute == "auto", "--recompute auto", "use block or every=K");
   if (config.shard != Shard::kNone && loss_scaling(config.loss_scale).is_on) {
     throw Error::format(
-        "--shard {} excludes --loss-scale {}: a rank would see overflows in its own chunk of the gradients only; use "
-        "--loss-scale none, or --dtype bfloat16",
+        "--shard {} excludes --loss-scale {}: a rank would see only the overflows in its own chunk of the gradients; "
+        "use --loss-scale none, or --dtype bfloat16",
         name_of(config.shard), config.loss_scale);
   }
 }

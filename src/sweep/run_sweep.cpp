@@ -234,8 +234,7 @@ class SweepRun {
   }
 
   void tell_again(size_t index, const std::string& reason) {
-    if (callbacks_.warning)
-      callbacks_.warning(fmt::format("{}: {}; it is tried once more", points_[index].name, reason));
+    if (callbacks_.warning) callbacks_.warning(fmt::format("{}: {}; trying once more", points_[index].name, reason));
   }
 
   void take_placed(size_t index, const PlacedPoint& placed, Seconds elapsed) {
