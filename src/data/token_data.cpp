@@ -60,7 +60,7 @@ std::vector<std::string> data_files(const std::string& data) {
     begin = end + 1;
   }
   if (files.size() > kMostShards)
-    throw Error::format("--data: {} gives more than {} files; join some of them", quote(data), kMostShards);
+    throw Error::format("--data: {} names more than {} files; join some of them", quote(data), kMostShards);
   return files;
 }
 

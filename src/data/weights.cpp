@@ -116,7 +116,7 @@ void StartingWeights::require_same(const std::string& again, const std::string& 
   }
   if (is_same) return;
   throw Error::format(
-      "{}: tensor '{}' differs from '{}', to which the configuration ties it; set tie_word_embeddings to false",
+      "{}: tensor '{}' differs from '{}', to which config.json ties it; set tie_word_embeddings there to false",
       files_->text_of(again), again, tensor);
 }
 

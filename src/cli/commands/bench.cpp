@@ -219,7 +219,7 @@ PointAnswer calibration_answer(const std::vector<ResolvedPoint>& points, const K
   answer.say(words(answer.findings.front()));
   answer.say(std::move(notes));
   answer.show(launch_costs_table(costs));
-  if (disturbed > 0) answer.say("! the machine was disturbed: calibrate again when it is quiet");
+  if (disturbed > 0) answer.say("! the machine was busy: run laptime calibrate again when it is idle");
   return answer;
 }
 

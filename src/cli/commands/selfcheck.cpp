@@ -103,7 +103,7 @@ ExitCode run_selfcheck(const Sweep& sweep) {
   const Seconds budget{points.front().config.budget};
   const RoundsRequest request{.a = points.front(),
                               .b = points.front(),
-                              .names = {"once", "again", points.front().name},
+                              .names = {"the point", "the same point", points.front().name},
                               .margin = kSame / 10,
                               .budget = budget,
                               .store = store_for(config),
@@ -137,7 +137,7 @@ ExitCode run_selfcheck(const Sweep& sweep) {
   }
   answer.show(std::move(table));
   answer.show(std::move(powers.table));
-  if (!failed.empty()) answer.say(fmt::format("! times are not reliable now: {} failed", joined(failed, ", ")));
+  if (!failed.empty()) answer.say(fmt::format("! times are not reliable now; failed checks: {}", joined(failed, ", ")));
   output.add(std::move(answer));
   output.finish();
   return failed.empty() ? ExitCode::kOk : ExitCode::kFailed;
