@@ -89,8 +89,8 @@ GoldenCase read_golden_folder(const std::string& folder) {
   const std::filesystem::path values = std::filesystem::path(folder) / kValuesFile;
   if (!std::filesystem::exists(values)) {
     throw Error::format(
-        "{} has no {}, so there is nothing to compare with; name a golden file, or the folder of a model "
-        "with golden values",
+        "{} has no {}, so there is nothing to compare with; name a file of stored PyTorch values, or the folder of a "
+        "model that has them",
         quote(folder), kValuesFile);
   }
   GoldenCase golden;

@@ -15,8 +15,10 @@ Json golden_metadata(const SafetensorsFile& file) {
   constexpr size_t kLongest = 16'000'000;
   const auto found = file.metadata().find("laptime");
   if (found == file.metadata().end()) {
-    throw Error::format("{} has no metadata 'laptime', so it is not a golden file; name one (tests/golden)",
-                        file.text());
+    throw Error::format(
+        "{} has no metadata 'laptime', so it is not a file of stored PyTorch values; name one, such as those in "
+        "tests/golden",
+        file.text());
   }
   const std::string where = golden_metadata_place(file);
   if (found->second.size() > kLongest) {

@@ -312,7 +312,8 @@ class Reader {
         "factor",     "low_freq_factor",       "high_freq_factor", "original_max_position_embeddings"};
     for (const auto& [name, value] : rope.members()) {
       if (std::ranges::find(kKnown, name) == kKnown.end() && !value.is_neutral())
-        refuse(key, fmt::format("with the key '{}'", printable_key(name)), "only default and llama3 are");
+        refuse(key, fmt::format("given with the key '{}'", printable_key(name)),
+               "only the types default and llama3 are");
     }
   }
 

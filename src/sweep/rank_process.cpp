@@ -95,7 +95,7 @@ class RankProcess {
   // Returns false if all ranks must end.
   bool run_point(MpiGroup& group, const RankRequest& request) {
     if (request.point.config.ranks != group.size())
-      throw Error::format("{} processes were started, but the point has --ranks {}", group.size(),
+      throw Error::format("{} processes were started, but the point has --ranks {}; make both equal", group.size(),
                           request.point.config.ranks);
     const ResolvedPoint point(request.point);
     PointHooks hooks = group.rank() == 0 ? hooks_of_rank_0() : PointHooks();

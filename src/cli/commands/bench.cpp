@@ -61,7 +61,9 @@ SlurmJob slurm_job() {
 std::optional<Launcher> launcher_of(const LaunchOptions& options) {
   if (options.launcher.empty()) {
     if (options.jobs)
-      throw Error("--jobs needs --launcher: points that run on one machine at once would disturb each other");
+      throw Error(
+          "--jobs needs --launcher: points that run on one machine at the same time would disturb each other; leave "
+          "out --jobs");
     return std::nullopt;
   }
   return Launcher{.words = parse_launcher("--launcher", options.launcher, slurm_job()),
@@ -98,7 +100,8 @@ ExitCode run_points(const BenchCommand& command, const std::vector<ResolvedPoint
   OutputConfig config = command.sweep.output;
   const std::optional<Launcher> launcher = launcher_of(command.options.launch);
   if (points.empty()) {
-    print_message(fmt::format("--part {}: the sweep has no point in this part", command.options.launch.part));
+    print_message(fmt::format("--part {}: the sweep has no point in this part; divide it into fewer parts",
+                              command.options.launch.part));
     return ExitCode::kOk;
   }
   if (config.ablate && config.columns == OutputConfig().columns) config.columns += ",gain";

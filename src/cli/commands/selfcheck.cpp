@@ -67,8 +67,8 @@ std::vector<Check> timing_checks(const ResolvedPoint& point) {
 struct Powers {
   Table table{.name = "differences",
               .columns = {{.key = "difference", .title = "difference", .unit = Unit::kFraction},
-                          {.key = "rounds", .title = "rounds to detect it"},
-                          {.key = "time_s", .title = "about", .unit = Unit::kSeconds}}};
+                          {.key = "rounds", .title = "rounds needed"},
+                          {.key = "time_s", .title = "time", .unit = Unit::kSeconds}}};
   Finding finding{.kind = "detectable_difference", .subject = {}, .values = Json{}};
 };
 
@@ -185,7 +185,8 @@ struct VerifyCommand {
 
 VerifyCommand parse_verify(const CommandWords& words) {
   if (words.positionals.empty())
-    throw Error("laptime verify: no file given; name FILE.safetensors, or the folder of a model with values");
+    throw Error(
+        "laptime verify: no file given; name FILE.safetensors, or the folder of a model with stored PyTorch values");
   VerifyCommand verify{words.positionals};
   read_options(words, verify.options, verify.machine, verify.output);
   return verify;
