@@ -307,7 +307,7 @@ ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOption
     throw ended_by(error);
   }
   if (const PlacementTime& placement = outcome.placement; placement.points > 0) {
-    print_message(fmt::format("placing {} took {}, at most {} for one; no sample includes this time",
+    print_message(fmt::format("starting {} elsewhere took {}, at most {} for one; no sample includes this time",
                               counted(placement.points, "point"), format_seconds(placement.total.count()),
                               format_seconds(placement.longest.count())));
   }
