@@ -88,7 +88,8 @@ constexpr std::string_view kEpochs =
     "--epochs X with --data FILE, which shows how long training takes; --steps N measures N steps";
 constexpr std::string_view kQuantised = "--dtype bfloat16 or --dtype float16; quantised types are not supported";
 constexpr std::string_view kTracing = "laptime profile times every launch, and laptime export trace writes a timeline";
-constexpr std::string_view kDevices = "--device NAME for the kind of device, and --ranks N of laptime bench for their number";
+constexpr std::string_view kDevices =
+    "--device NAME for the kind of device, and --ranks N of laptime bench for their number";
 constexpr std::string_view kRanks =
     "--ranks N of laptime bench divides the batch, and --shard NAME the states (docs/ranks.md); laptime plan also "
     "predicts --tensor-parallel and --pipeline-parallel";
@@ -101,7 +102,7 @@ constexpr std::string_view kAccumulation =
     "--batch N, the sequences of one step, and --micro-batches N, the passes that divide it";
 constexpr std::string_view kFile =
     "--model FILE or FOLDER, with its config.json";
-constexpr std::string_view kDropout = "--attn-pdrop, --resid-pdrop and --embd-pdrop (edition 2024)";
+constexpr std::string_view kDropout = "--attn-pdrop, --resid-pdrop and --embd-pdrop (not in editions 2025 and 2026)";
 constexpr std::string_view kOfGrids =
     "--view selects the table and --sort its order; --output csv contains all of its columns";
 constexpr std::string_view kOfPlans = "--view selects the table; --output csv contains all of its columns";
