@@ -124,8 +124,8 @@ struct ModelConfig {
                  .help = "dropout on the attention weights (editions other than 2025 and 2026)", .max = kMaxDrop,
                  .in_name = kGiven}, self.attn_pdrop);
     visit(Option{.flag = "resid-pdrop", .key = "resid_pdrop", .tag = "resid_pdrop", .group = kGroup,
-                 .help = "dropout after the output projection, and after GELU (2024) or the feed-forward layer (gpt2, gpt_neox)", .max = kMaxDrop,
-                 .in_name = kGiven},
+                 .help = "dropout after the output projection, and after GELU (2024) or the feed-forward layer (gpt2, "
+                         "gpt_neox)", .max = kMaxDrop, .in_name = kGiven},
           self.resid_pdrop);
     visit(Option{.flag = "causal", .key = "causal", .tag = "causal", .group = kGroup,
                  .help = "apply a causal mask; false is valid only for --model attention",

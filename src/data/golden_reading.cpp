@@ -22,8 +22,8 @@ Json golden_metadata(const SafetensorsFile& file) {
   }
   const std::string where = golden_metadata_place(file);
   if (found->second.size() > kLongest) {
-    throw Error::format("{} has {} bytes; at most {} are allowed; write the file again", where, found->second.size(),
-                        kLongest);
+    throw Error::format("{} has {} bytes; at most {} are allowed; make the file again (tests/golden/README.md)", where,
+                        found->second.size(), kLongest);
   }
   return parse_json(found->second, where, kMaxDepth);
 }
@@ -68,8 +68,9 @@ void check_run(const GoldenCase& golden) {
 const StoredTensor& tensor_with(const GoldenCase& golden, const std::string& name, const std::vector<int64_t>& shape) {
   const StoredTensor& tensor = golden.file->tensor(name);
   if (!std::equal(shape.begin(), shape.end(), tensor.shape.begin(), tensor.shape.end())) {
-    throw Error::format("{}: tensor '{}' has shape {}, but the model needs [{}]; write the file again",
-                        golden.file->text(), name, tensor.shape.text(), joined(shape, ", "));
+    throw Error::format(
+        "{}: tensor '{}' has shape {}, but the model needs [{}]; make the file again (tests/golden/README.md)",
+        golden.file->text(), name, tensor.shape.text(), joined(shape, ", "));
   }
   return tensor;
 }
