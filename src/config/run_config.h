@@ -229,7 +229,7 @@ struct RunConfig {
                          "slowdown", .empty = "none", .in_name = kGiven, .configures_engine = true,
                  .value = "OP=TIME", .canonical = canonical_delay}, self.delay);
     visit(Option{.flag = "pass", .key = "pass", .tag = "pass", .group = kRun,
-                 .help = "part of a step to time: inference (saves nothing for backward), forward (saves it), backward "
+                 .help = "part of a step to time: inference (forward that saves nothing for backward), forward, backward "
                          "(runs forward untimed), forward_backward, or step (with the optimizer)",
                  .otherwise = "step; attention: forward_backward",
                  .in_name = InName::kFirst}, self.pass);

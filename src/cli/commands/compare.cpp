@@ -37,7 +37,7 @@ struct CompareOptions {
     own("again", "compare A with itself to show noise", self.again);
     own("program", "compare two builds of laptime, given by their paths, at one point", self.program,
         {.otherwise = "this one", .value = "OLD,NEW"});
-    own("within", "largest difference that does not matter; rounds end when the ratio is known to within half of it",
+    own("within", "largest difference that does not matter; rounds end when the ratio is known to within half of this",
         self.within, {.value = "PERCENT", .canonical = canonical_percent});
     own("fail-above", "exit with code 1 if B is slower by more than this, with 3 if that cannot be judged",
         self.fail_above, {.empty = "never", .value = "PERCENT", .canonical = canonical_percent});
