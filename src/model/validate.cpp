@@ -60,7 +60,7 @@ void check_options(const RunConfig& config, const ModelCard& card) {
   }
   check_ranks(config);
   if (config.crop_context && *config.crop_context > config.model.context_length) {
-    throw Error::format("--crop-context {} is more than the model's context {}; give at most that",
+    throw Error::format("--crop-context {} is more than the model's context {}; give a smaller one",
                         *config.crop_context, config.model.context_length);
   }
   if (config.warmup.has_value() != config.steps.has_value()) {
