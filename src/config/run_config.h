@@ -189,7 +189,8 @@ struct RunConfig {
     constexpr double kMaxRate = 1e6;
     constexpr double kBelowOne = 0.999999999;
     visit(Option{.flag = "dtype", .key = "dtype", .tag = "dtype", .group = kRun,
-                 .help = "float32, or autocast to a 16-bit type; mixed: bfloat16 if the device supports it, else float16",
+                 .help = "float32; tf32: float32 with products on NVIDIA tensor cores; bfloat16, float16: autocast; mixed: "
+                         "bfloat16 if the device supports it, else float16",
                  .in_name = InName::kAlways}, self.dtype);
     visit(Option{.flag = "float32-precision", .key = "float32_precision", .tag = "float32", .group = kEngine,
                  .help = "float32 matrix products: ieee (multiply-adds), split (three bfloat16 terms per factor, on AMX), "

@@ -156,8 +156,7 @@ constinit const Command kReport{
         "Without a sweep the page shows stored records, selected by FILTER as in laptime show: laptime report --last "
         "--html report.html. A sweep, given by name (laptime list sweeps) or file, runs first, with its launches "
         "traced: laptime report assignment_2025 --html report.html. The options of bench modify it, and --resume takes "
-        "measured points from the store. The last line of the page shows the commands that fill further "
-        "sections.",
+        "measured points from the store. A section without data names the command that fills it.",
     .options = report_options,
     .parse = action_of<parse_report, run_report>,
     .filter_columns = named_columns,
