@@ -284,11 +284,11 @@ ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOption
                                                   ? std::vector<ExpectedPoint>(points.size())
                                                   : expected_of(points, options, announces && points.size() > 1);
   // Predicted points are not announced: their results are there at once.
-  const std::string text = !announces ? ""
-                           : options.launcher
-                               ? fmt::format("{}, up to {} at a time with {}", counted(points.size(), "point"),
-                                             options.launcher->jobs, options.launcher->words.front())
-                               : announcement(points, expected);
+  const std::string text = !announces         ? ""
+                           : options.launcher ? fmt::format("{}, up to {} at a time through the launcher {}",
+                                                            counted(points.size(), "point"), options.launcher->jobs,
+                                                            options.launcher->words.front())
+                                              : announcement(points, expected);
   if (!text.empty()) print_message(text);
   if (announces) tell_threads(points);
   Watcher watcher(points, output, time_left(points, expected));

@@ -87,7 +87,8 @@ std::optional<DelayedOp> delayed_op(const RunConfig& config) {
   if (const OpCard* const op = find_op(delay.op); op != nullptr) return DelayedOp{op, delay.pause};
   std::vector<std::string_view> names;
   for (const OpCard* op : all_ops()) names.emplace_back(op->name);
-  throw Error::format("--delay: unknown op {}{}", quote(delay.op), did_you_mean(delay.op, names));
+  throw Error::format("--delay: unknown op {}{} (laptime list kernels)", quote(delay.op),
+                      did_you_mean(delay.op, names));
 }
 
 std::vector<CompositeChoice> composite_choices(const RunConfig& config, const RecomputeRule& rule) {

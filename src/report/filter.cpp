@@ -164,7 +164,7 @@ class Parser {
     if (is_negated) fail(at_, "expected 'in' after 'not', as in: model not in (small, medium)");
     const auto* const op = std::ranges::find_if(kOperators, [&](std::string_view one) { return take(one); });
     if (op == kOperators.end())
-      fail(at_, fmt::format("expected one of = != < <= > >= ~ in after column {}", quote(column)));
+      fail(at_, fmt::format("expected an operator after column {}: =, !=, <, <=, >, >=, ~ or in", quote(column)));
     compare_with_value(column, *op == "==" ? "=" : *op, /*in_list=*/false);
   }
 
