@@ -357,13 +357,15 @@ std::string StoredRecords::why_none(const Filter& filter) const {
     for (size_t i = 0; i < columns.size(); ++i) values[i].insert(plain_text(value_of(record, columns[i])));
   });
   std::string text = fmt::format("0 of {} records match", count);
+  std::string_view lead = "; they have";
   for (size_t i = 0; i < columns.size(); ++i) {
     constexpr std::ptrdiff_t kShown = 8;
     const auto total = static_cast<std::ptrdiff_t>(values[i].size());
-    if (total == 0) continue;
+    if (total == 0 || (total == 1 && values[i].contains("null"))) continue;
     const std::vector<std::string> last(std::prev(values[i].end(), std::min(total, kShown)), values[i].end());
-    text += fmt::format("{} {} is {}{}", i == 0 ? ":" : ";", columns[i], joined(last, ", "),
-                        total > kShown ? fmt::format(", or one of {} more", total - kShown) : "");
+    text += fmt::format("{} {} {}{}", lead, columns[i], joined(last, ", "),
+                        total > kShown ? fmt::format(" and {} more", total - kShown) : "");
+    lead = ";";
   }
   return text;
 }
