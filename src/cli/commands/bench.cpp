@@ -21,6 +21,7 @@
 #include "config/training_options.h"
 #include "measure/forecast_point.h"
 #include "model/model_card.h"
+#include "record/metrics.h"
 #include "report/names.h"
 #include "report/plan_answer.h"
 #include "report/words.h"
@@ -92,6 +93,7 @@ std::vector<ResolvedPoint> placed_points(const Sweep& sweep, const LaunchOptions
 std::string explanation_of(const Record& record) {
   std::string text = fmt::format("\n{}\n", spoken_name(record.name));
   const std::optional<Table> table = prediction_table(record);
+  if (!table && is_predicted(record)) return text + "predicted only; there is no measurement to compare with\n";
   if (!table) return text + basis_words(record.prediction) + "\n";
   return text + prediction_words(record) + "\n" + text_of(*table, standard_error().style());
 }
