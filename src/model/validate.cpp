@@ -17,8 +17,8 @@ void check_ranks(const RunConfig& config) {
                                       std::pair("--pipeline-parallel", config.pipeline_parallel)}) {
     if (ranks == 1) continue;
     throw Error::format(
-        "{} {}: ranks that run divide only the batch; leave it out, or predict the step with laptime "
-        "plan --ranks N and a described machine, such as --device h100",
+        "{} {}: a measured step divides only its batch among ranks; leave the option out, or predict the step with "
+        "laptime plan --ranks N and a described machine, such as --device h100",
         option, ranks);
   }
   if (config.ranks == 1) {

@@ -245,7 +245,8 @@ RecordsBy all_of(const Store& store) {
 }  // namespace
 
 Filter::Filter(std::string_view text) {
-  if (text.size() > kMaxBytes) throw Error::format("filter: {} bytes exceed the limit of {}", text.size(), kMaxBytes);
+  if (text.size() > kMaxBytes)
+    throw Error::format("filter: {} bytes exceed the limit of {}; shorten it", text.size(), kMaxBytes);
   if (text.find_first_not_of(" \t\r\n") != std::string_view::npos) Parser(text, comparisons_, program_).parse();
 }
 
