@@ -74,7 +74,7 @@ def numbers() -> list[Step]:
         ("memory of the pool", ["memory", "--run", *tiny, "--view", "accounts"], 0.2,
          "taken from the device by the pool of the step"),
         ("two clocks", ["bench", *tiny, "--columns", "median,host_time,host_difference"], 0.2, "host_difference"),
-        ("records of CUPTI", watched, 0.3, "(by CUPTI, 2 steps)"),
+        ("records of CUPTI", watched, 0.3, "(according to CUPTI, 2 steps)"),
         ("a step as a graph", watched, 0.3, r"idles [\d.]+ % of a step; as a graph a step takes [\d.]+ [mu]?s"),
         ("attention of a step",
          ["profile", *tiny, "--dtype", "bfloat16", "--mode", "compile", "--view", "kernels"], 0.3, ATTENTION_KERNELS),

@@ -34,7 +34,7 @@ SECTIONS = [
      "",
      ["bench --model small {m} --pass forward_backward --warmup 0,1,2,5 --steps 10 --columns first_steps"],
      "Kernel trials, code generation, allocation and initial weights happen before the first step, so they are not in these times."),
-    ("How much do bfloat16 and compilation gain?",
+    ("How much faster do bfloat16 and compilation make a step?",
      "",
      ["bench --model small {m} --mode eager,compile --dtype float32,bfloat16 --warmup 2 --steps 8 "
       "--columns default,speedup"],
@@ -56,7 +56,7 @@ SECTIONS = [
      "bytes, the products multiply.",
      ["profile --model small {m} --view attention"],
      ""),
-    ("Where does compile mode gain its time?",
+    ("Where does compile mode save time?",
      "",
      ["profile --model small {m} --compare-modes --view classes --top 4 --traced-steps 3"],
      ""),

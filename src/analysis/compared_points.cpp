@@ -45,7 +45,8 @@ std::string doubt(const std::vector<Record>& processes) {
   const int64_t drifting = count(Stability::kNoSteadyState);
   const int64_t unstable = std::ssize(processes) >= kFewestProcesses ? 0 : count(Stability::kUnstable);
   if (2 * (drifting + unstable) < std::ssize(processes)) return "";
-  return fmt::format("according to their verdicts, {} of {} records {}", drifting + unstable, processes.size(),
+  return fmt::format("according to their verdicts, {} of {} records {}; measure again on a quieter machine",
+                     drifting + unstable, processes.size(),
                      drifting >= unstable ? "found no steady state" : "are unstable");
 }
 
@@ -90,7 +91,7 @@ StoredPair pair_of(const MeasuredPoint& a, const MeasuredPoint& b, double error,
   if (!anyway) require_alike(a, b);
   const std::optional<ProcessRatio> ratio = process_ratio(a_samples, b_samples, error);
   if (!ratio) {
-    set_unjudged(pair, "failed", "a sample takes no time");
+    set_unjudged(pair, "failed", "a sample has a time of zero");
     return pair;
   }
   const bool is_exact = has_predicted_rating(a.processes.front()) && has_predicted_rating(b.processes.front());
@@ -111,7 +112,8 @@ StoredPair pair_of(const MeasuredPoint& a, const MeasuredPoint& b, double error,
 StoredPair missing(const MeasuredPoint& present, bool in_a, const std::string& other) {
   StoredPair pair{.name = present.name};
   add_side(present, in_a ? pair.a : pair.b, in_a ? pair.a_processes : pair.b_processes);
-  set_unjudged(pair, kMissing, fmt::format("{} has no such point: {} lacks it", in_a ? "B" : "A", other));
+  set_unjudged(pair, kMissing,
+               fmt::format("{} has no such point: {} contains no record with this name", in_a ? "B" : "A", other));
   return pair;
 }
 

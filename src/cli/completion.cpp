@@ -192,8 +192,8 @@ std::vector<WordHelp> completion_choices() {
           {"zsh", "script for zsh; in a running shell: source <(laptime completion zsh)"},
           {"fish", "script for fish; in a running shell: laptime completion fish | source"},
           {"words",
-           "completions of the last word after --, one per line with a tab before its meaning, and :files "
-           "if file names complete it too; called by the scripts"}};
+           "used by the scripts: completions of the last word after --, one per line with a tab before the "
+           "description, and a line :files if file names complete it too"}};
 }
 
 CommandAction parse_completion(const CommandWords& words) {

@@ -54,8 +54,8 @@ std::string synonyms_of(const OptionRow& row) {
 constexpr std::string_view kProgramSummary =
     "how long one training step of a GPT-style transformer takes, and where the time goes";
 constexpr std::string_view kExitCodes =
-    "0 points ok, out of memory or unsupported; 1 a point failed or timed out, no point is supported, or a verify "
-    "mismatch; 2 bad input; 3 a comparison that cannot be judged; 130 interrupted.";
+    "0 success, even if some points are out of memory or unsupported; 1 a point failed or timed out, no point is "
+    "supported, or a check did not pass; 2 bad input; 3 a comparison that cannot be judged; 130 interrupted.";
 
 // How help shows a value: "N,...", "X|none", "eager,...", "FILE"; empty for a switch.
 std::string value_words(const OptionRow& row) {

@@ -114,9 +114,9 @@ struct ShowOptions {
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     const auto own = own_options("Records", visit);
-    own("run", "records of runs whose name contains this text; --columns name,run shows the names", self.run,
+    own("run", "only records of runs whose name contains this text; --columns name,run shows the names", self.run,
         {.otherwise = "every run", .value = "TEXT"});
-    own("last", "records of the last run, ignoring runs of laptime calibrate", self.last);
+    own("last", "only records of the last run, ignoring runs of laptime calibrate", self.last);
   }
 };
 

@@ -134,14 +134,14 @@ CommandWords split_words(const Command& command, const std::vector<std::string>&
     std::string text = "true";
     if (equals != std::string::npos) {
       text = word.substr(equals + 1);
-      if (text.empty()) report(fmt::format("laptime {}: {} has no value", command.name, quote(word)));
+      if (text.empty()) report(fmt::format("laptime {}: {} has no value; give one", command.name, quote(word)));
     } else if (i + 1 < words.size() && (!is_switch || is_value_of_switch(command, words[i + 1]))) {
       text = words[++i];
       if (text.empty())  // `--store ""`, as an unset shell variable produces
         report(fmt::format("{}: the value is empty; give one, or leave the option out to use its default", word));
     } else if (!is_switch) {
       found.unfinished = *row;
-      report(fmt::format("laptime {}: --{} has no value", command.name, row->option.flag));
+      report(fmt::format("laptime {}: --{} has no value; give one", command.name, row->option.flag));
       break;
     }
     found.flags.push_back({std::string(row->option.flag), text});

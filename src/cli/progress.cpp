@@ -284,11 +284,11 @@ ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOption
                                                   ? std::vector<ExpectedPoint>(points.size())
                                                   : expected_of(points, options, announces && points.size() > 1);
   // Predicted points are not announced: their results are there at once.
-  const std::string text = !announces ? ""
-                           : options.launcher
-                               ? fmt::format("{}, up to {} at a time with {}", counted(points.size(), "point"),
-                                             options.launcher->jobs, options.launcher->words.front())
-                               : announcement(points, expected);
+  const std::string text = !announces         ? ""
+                           : options.launcher ? fmt::format("{}, up to {} at a time through the launcher {}",
+                                                            counted(points.size(), "point"), options.launcher->jobs,
+                                                            options.launcher->words.front())
+                                              : announcement(points, expected);
   if (!text.empty()) print_message(text);
   if (announces) tell_threads(points);
   Watcher watcher(points, output, time_left(points, expected));
@@ -307,7 +307,7 @@ ExitCode run_watched(const std::vector<ResolvedPoint>& points, const SweepOption
     throw ended_by(error);
   }
   if (const PlacementTime& placement = outcome.placement; placement.points > 0) {
-    print_message(fmt::format("placing {} took {}, at most {} for one; no sample includes this time",
+    print_message(fmt::format("starting {} elsewhere took {}, at most {} for one; no sample includes this time",
                               counted(placement.points, "point"), format_seconds(placement.total.count()),
                               format_seconds(placement.longest.count())));
   }

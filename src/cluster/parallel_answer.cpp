@@ -149,7 +149,7 @@ PointAnswer best_answer(const std::vector<ParallelPlan>& found, const ParallelQu
   constexpr size_t kNext = 3;
   PointAnswer answer{.name = "best"};
   if (found.empty()) {
-    answer.say("no layout divides this step: batch, heads and layers are not divisible");
+    answer.say("no layout divides this step among the ranks: its batch, heads and layers are not divisible");
     return answer;
   }
   const ParallelPlan& best = found.front();

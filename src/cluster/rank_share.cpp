@@ -152,8 +152,10 @@ const DataSheet& machine_of(const DescribedRun& run) {
   const std::vector<DataSheet>& machines = known_machines();
   const auto found = std::ranges::find(machines, name, &DataSheet::name);
   if (found == machines.end())
-    throw Error::format("machine {}: several ranks are predicted only for the machines in laptime list devices",
-                        quote(name));
+    throw Error::format(
+        "machine {}: several ranks are predicted only for built-in machines, such as --device h100 (laptime list "
+        "devices)",
+        quote(name));
   return *found;
 }
 

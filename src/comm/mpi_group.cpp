@@ -72,8 +72,8 @@ void MpiGroup::beat(Seconds now) {
     mpi_.isend(&sign_, 1, mpi_.byte, (rank_ + 1) % size_, kLifeTag, mpi_.comm_world, &sending_);
   }
   if (silent_ < kSilence) return;
-  lost_(
-      fmt::format("rank {} of {} has been silent for {:.0f} s", (rank_ + size_ - 1) % size_, size_, kSilence.count()));
+  lost_(fmt::format("rank {} of {} has been silent for {:.0f} s: its process hangs, or its machine is down",
+                    (rank_ + size_ - 1) % size_, size_, kSilence.count()));
   abort();
 }
 

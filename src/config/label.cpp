@@ -32,8 +32,8 @@ std::string value_of(std::string_view word, const RunConfig& config, std::string
     known.push_back(option.flag);
     known.push_back(option.key);
   });
-  throw Error::format("{}: unknown word {} in a label{}; write options of bench, or mixed, in braces", where,
-                      quote(word), did_you_mean(word, known));
+  throw Error::format("{}: unknown word {} in a label{}; write options of laptime bench in braces, such as {{model}}",
+                      where, quote(word), did_you_mean(word, known));
 }
 
 }  // namespace

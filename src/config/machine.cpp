@@ -145,7 +145,8 @@ void check_ceilings(const DataSheet& machine, std::string_view name) {
       throw Error::format("{}: measured_{} is given without measured_source; name the source of the measurement", name,
                           what);
     if (*measured > stated)
-      throw Error::format("{}: measured_{} is above {}, which is the limit of the machine", name, what, what);
+      throw Error::format("{}: measured_{} is above {}, the limit of the machine; correct one of them", name, what,
+                          what);
   };
   check(machine.measured_float32, machine.float32, "float32");
   check(machine.measured_tf32, machine.tf32, "tf32");
@@ -172,7 +173,8 @@ std::string read_machine_file(const std::string& path) {
 
 DataSheet parse_machine(std::string_view text, std::string_view name) {
   if (text.size() > kMaxMachineFileBytes)
-    throw Error::format("{}: larger than {} bytes; a machine file has one line per figure", name, kMaxMachineFileBytes);
+    throw Error::format("{}: larger than {} bytes; give a machine file, which has one line per figure", name,
+                        kMaxMachineFileBytes);
   const toml::table table = parse_flat_toml(text, name);
   DataSheet machine;
   for (const TomlEntry& entry : in_file_order(table)) {

@@ -83,31 +83,34 @@ struct ModelConfig {
                  .help = "source of the model definition; sets the defaults of other options",
                  .otherwise = "2025, or the edition of the named model", .in_name = kGiven}, self.edition);
     visit(Option{.flag = "d-model", .key = "d_model", .tag = "d_model", .group = kGroup,
-                 .help = "width of the residual stream", .otherwise = "the named model's",
+                 .help = "width of the residual stream; attention: of q, k and v", .otherwise = "the named model's",
                  .min = 1, .max = kMaxWidth, .in_name = kGiven}, self.d_model);
     visit(Option{.flag = "d-ff", .key = "d_ff", .tag = "d_ff", .group = kGroup,
                  .help = "width of the feed-forward layer",
                  .otherwise = "the named model's, or 4 x d-model if --d-model is given", .min = 1,
                  .max = kMaxWidth, .in_name = kGiven}, self.d_ff);
     visit(Option{.flag = "num-layers", .key = "num_layers", .tag = "layers", .group = kGroup,
-                 .help = "transformer blocks", .otherwise = "the named model's", .min = 1, .max = 4096,
+                 .help = "number of transformer blocks", .otherwise = "the named model's", .min = 1, .max = 4096,
                  .in_name = kGiven},
           self.num_layers);
     visit(Option{.flag = "num-heads", .key = "num_heads", .tag = "heads", .group = kGroup,
                  .help = "attention heads; must divide d-model unless --head-dim is given", .otherwise = "the named model's",
                  .min = 1, .max = kMaxWidth, .in_name = kGiven}, self.num_heads);
     visit(Option{.flag = "vocab", .key = "vocab_size", .tag = "vocab", .group = kGroup, .unit = "tokens",
-                 .help = "size of the vocabulary", .otherwise = "10000; gpt2: 50257; 8B: 151936",
+                 .help = "size of the vocabulary (models of transformers: their own)",
+                 .otherwise = "10000; gpt2: 50257; 8B: 151936",
                  .min = 1, .max = kMaxId, .in_name = kGiven}, self.vocab_size);
     visit(Option{.flag = "context", .key = "context_length", .tag = "ctx", .group = kGroup, .unit = "tokens",
-                 .help = "context length", .otherwise = "256; 2024: 128; 2026: 512; gpt2: 1024; 8B: 32768",
+                 .help = "context length (models of transformers: their own, at most 2048)",
+                 .otherwise = "256; 2024: 128; 2026: 512; gpt2: 1024; 8B: 32768",
                  .min = 1, .max = kMaxId, .in_name = InName::kAlways}, self.context_length);
     visit(Option{.flag = "batch", .key = "batch_size", .tag = "batch", .group = kGroup, .unit = "sequences",
                  .help = "sequences per step", .otherwise = "4; 2024: 16; attention: 8", .min = 1, .max = kMaxId,
                  .in_name = kGiven},
           self.batch_size);
     visit(Option{.flag = "weight-tie", .key = "weight_tie", .tag = "tied", .group = kGroup,
-                 .help = "use the token embedding as the head (2024, gpt2)", .otherwise = "false; gpt2: true",
+                 .help = "use the token embedding as the head (editions other than 2025 and 2026; models of "
+                         "transformers: as their config.json says)", .otherwise = "false; gpt2: true",
                  .in_name = kGiven},
           self.weight_tie);
     visit(Option{.flag = "bias", .key = "bias", .tag = "bias", .group = kGroup,
@@ -115,13 +118,14 @@ struct ModelConfig {
                  .in_name = kGiven},
           self.bias);
     visit(Option{.flag = "embd-pdrop", .key = "embd_pdrop", .tag = "embd_pdrop", .group = kGroup,
-                 .help = "dropout after the embeddings (2024)", .max = kMaxDrop, .in_name = kGiven}, self.embd_pdrop);
+                 .help = "dropout after the embeddings (2024, gpt2, gpt_neox)", .max = kMaxDrop,
+                 .in_name = kGiven}, self.embd_pdrop);
     visit(Option{.flag = "attn-pdrop", .key = "attn_pdrop", .tag = "attn_pdrop", .group = kGroup,
-                 .help = "dropout on the attention weights (2024)", .max = kMaxDrop,
+                 .help = "dropout on the attention weights (editions other than 2025 and 2026)", .max = kMaxDrop,
                  .in_name = kGiven}, self.attn_pdrop);
     visit(Option{.flag = "resid-pdrop", .key = "resid_pdrop", .tag = "resid_pdrop", .group = kGroup,
-                 .help = "dropout after the output projection and after GELU (2024)", .max = kMaxDrop,
-                 .in_name = kGiven},
+                 .help = "dropout after the output projection, and after GELU (2024) or the feed-forward layer (gpt2, "
+                         "gpt_neox)", .max = kMaxDrop, .in_name = kGiven},
           self.resid_pdrop);
     visit(Option{.flag = "causal", .key = "causal", .tag = "causal", .group = kGroup,
                  .help = "apply a causal mask; false is valid only for --model attention",
@@ -131,11 +135,12 @@ struct ModelConfig {
                  .in_name = kGiven},
           self.projections);
     visit(Option{.flag = "num-kv-heads", .key = "num_kv_heads", .tag = "kv_heads", .group = kGroup,
-                 .help = "heads of keys and values, each shared by num-heads / num-kv-heads query heads (families with "
-                         "RoPE)",
+                 .help = "heads of keys and values, each shared by num-heads / num-kv-heads query heads (llama, "
+                         "qwen2, qwen3)",
                  .otherwise = "the named model's, otherwise num-heads", .empty = "all", .min = 1, .max = kMaxWidth,
                  .in_name = kGiven}, self.num_kv_heads);
-    visit(Option{.flag = "head-dim", .key = "head_dim", .tag = "head_dim", .group = kGroup, .help = "width of a head",
+    visit(Option{.flag = "head-dim", .key = "head_dim", .tag = "head_dim", .group = kGroup,
+                 .help = "width of a head (llama, qwen2, qwen3)",
                  .otherwise = "the named model's, otherwise d-model / num-heads", .min = 1, .max = kMaxWidth,
                  .in_name = kGiven}, self.head_dim);
     visit(Option{.flag = "max-context", .key = "max_context", .tag = "max_ctx", .group = kGroup, .unit = "tokens",
@@ -143,16 +148,19 @@ struct ModelConfig {
                          "is full", .otherwise = "the named model's, otherwise the context", .min = 1,
                  .max = kMaxId, .in_name = kGiven}, self.max_context);
     visit(Option{.flag = "norm-eps", .key = "norm_eps", .tag = "norm_eps", .group = kGroup,
-                 .help = "added to the variance in norms", .otherwise = "the named model's or the edition's",
+                 .help = "added to the variance in norms (editions other than 2024, 2025 and 2026)",
+                 .otherwise = "the named model's or the edition's",
                  .min = 0, .max = 1, .in_name = kGiven}, self.norm_eps);
     visit(Option{.flag = "rope-theta", .key = "rope_theta", .tag = "theta", .group = kGroup,
-                 .help = "base of RoPE's frequencies", .otherwise = "the named model's, otherwise 10000", .min = 1,
-                 .max = 1e12, .in_name = kGiven}, self.rope_theta);
+                 .help = "base of RoPE's frequencies (llama, qwen2, qwen3, gpt_neox)",
+                 .otherwise = "the named model's, otherwise 10000", .min = 1, .max = 1e12,
+                 .in_name = kGiven}, self.rope_theta);
     visit(Option{.flag = "rotary-share", .key = "rotary_share", .tag = "rotary", .group = kGroup,
                  .help = "share of a head that RoPE rotates (gpt_neox)", .otherwise = "the named model's, otherwise 1",
                  .min = 0, .max = 1, .in_name = kGiven}, self.rotary_share);
     visit(Option{.flag = "rope-scaling", .key = "rope_scaling", .tag = "rope_scaling", .group = kGroup,
-                 .help = "scaling of RoPE's frequencies for long contexts, as in Llama 3",
+                 .help = "scaling of RoPE's frequencies for long contexts, as in Llama 3 (llama, qwen2, qwen3, "
+                         "gpt_neox)",
                  .otherwise = "the named model's, otherwise none", .in_name = kGiven,
                  .value = "none|llama3:FACTOR:LOW:HIGH:CONTEXT", .canonical = canonical_rope_scaling},
           self.rope_scaling);
@@ -160,7 +168,8 @@ struct ModelConfig {
                  .help = "biases of q, k, v and the output projection (llama, qwen3, gpt_neox)",
                  .otherwise = "the named model's, otherwise false", .in_name = kGiven}, self.attention_bias);
     visit(Option{.flag = "mlp-bias", .key = "mlp_bias", .tag = "mlp_bias", .group = kGroup,
-                 .help = "biases in the feed-forward layer (llama)", .otherwise = "the named model's, otherwise false",
+                 .help = "biases in the feed-forward layer (llama, gpt_neox)",
+                 .otherwise = "the named model's, otherwise false",
                  .in_name = kGiven}, self.mlp_bias);
     visit(Option{.flag = "parallel-residual", .key = "parallel_residual", .tag = "parallel", .group = kGroup,
                  .help = "attention and feed-forward both read the input of the block (gpt_neox)",

@@ -189,7 +189,8 @@ struct RunConfig {
     constexpr double kMaxRate = 1e6;
     constexpr double kBelowOne = 0.999999999;
     visit(Option{.flag = "dtype", .key = "dtype", .tag = "dtype", .group = kRun,
-                 .help = "float32, or autocast to a 16-bit type; mixed: bfloat16 if the device supports it, else float16",
+                 .help = "float32; tf32: float32 with products on NVIDIA tensor cores; bfloat16, float16: autocast; mixed: "
+                         "bfloat16 if the device supports it, else float16",
                  .in_name = InName::kAlways}, self.dtype);
     visit(Option{.flag = "float32-precision", .key = "float32_precision", .tag = "float32", .group = kEngine,
                  .help = "float32 matrix products: ieee (multiply-adds), split (three bfloat16 terms per factor, on AMX), "
@@ -202,17 +203,17 @@ struct RunConfig {
                  .help = "eager: run primitive ops one by one, as a framework does; compile: run fused ops from one memory plan",
                  .in_name = InName::kAlways, .configures_engine = true}, self.mode);
     visit(Option{.flag = "keep", .key = "keep", .tag = "keep", .group = kEngine,
-                 .help = "composites that compile mode keeps fused, joined with +; it lowers all others", .empty = "all",
+                 .help = "composite ops to keep fused, joined with +; compile mode lowers all others", .empty = "all",
                  .in_name = kGiven, .configures_engine = true, .value = "NAME+NAME"}, self.keep);
     visit(Option{.flag = "lower", .key = "lower", .tag = "lower", .group = kEngine,
-                 .help = "composites that compile mode lowers to primitives, joined with +",
+                 .help = "composite ops that compile mode lowers to primitives, joined with +",
                  .empty = "none", .in_name = kGiven, .configures_engine = true, .value = "NAME+NAME"}, self.lower);
     visit(Option{.flag = "kernels", .key = "kernels_file", .tag = "kernels", .group = kEngine,
                  .help = "reuse kernel choices from earlier records (--output json) and measure only missing ones",
                  .empty = "none", .configures_engine = true, .value = "FILE"}, self.kernels);
     visit(Option{.flag = "recompute", .key = "recompute", .tag = "recompute", .group = kEngine,
                  .help = "activations that backward recomputes: none, block (each layer), every=K layers, or auto (as few "
-                         "as needed to fit in memory); compile mode then runs head and loss by groups of rows on GPUs too",
+                         "as needed to fit in memory); on GPUs, compile mode then computes head and loss in groups of rows",
                  .otherwise = "none; auto if --memory-limit is given",
                  .in_name = kGiven, .configures_engine = true, .value = "none|block|every=K|auto",
                  .canonical = canonical_recompute}, self.recompute);
@@ -229,12 +230,12 @@ struct RunConfig {
                          "slowdown", .empty = "none", .in_name = kGiven, .configures_engine = true,
                  .value = "OP=TIME", .canonical = canonical_delay}, self.delay);
     visit(Option{.flag = "pass", .key = "pass", .tag = "pass", .group = kRun,
-                 .help = "part of a step to time: inference (saves nothing for backward), forward (saves it), backward "
+                 .help = "part of a step to time: inference (forward that saves nothing for backward), forward, backward "
                          "(runs forward untimed), forward_backward, or step (with the optimizer)",
                  .otherwise = "step; attention: forward_backward",
                  .in_name = InName::kFirst}, self.pass);
     visit(Option{.flag = "device", .key = "device", .tag = "device", .group = kMachine,
-                 .help = "auto, cpu, cuda, roofline:NAME (laptime list devices) or roofline:FILE.toml",
+                 .help = "auto (the CPU), cpu, cuda, roofline:NAME (laptime list devices) or roofline:FILE.toml",
                  .configures_engine = true, .canonical = canonical_device_name}, self.device);
     visit(Option{.flag = "threads", .key = "threads", .tag = "threads", .group = kMachine,
                  .help = "CPU threads; auto: one for each physical core, fewer if a CPU quota, OMP_NUM_THREADS or Slurm "
@@ -306,7 +307,8 @@ struct RunConfig {
                  .help = "use only the first rows of the position table (2024, gpt2)", .empty = "none",
                  .min = 1, .max = 2'147'483'647, .in_name = kGiven}, self.crop_context);
     visit(Option{.flag = "init", .key = "init", .tag = "init", .group = kInput,
-                 .help = "fresh weights: the edition's initialisation, or the seeded streams of the golden values"},
+                 .help = "fresh weights: edition: random, as the edition initialises them; stream: random, from the seeds "
+                         "of the stored PyTorch values (laptime verify)"},
           self.init);
     visit(Option{.flag = "weights", .key = "weights", .tag = "weights", .group = kInput,
                  .help = "safetensors file to start from, or the folder of a model",

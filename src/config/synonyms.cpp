@@ -84,18 +84,28 @@ constexpr std::string_view kPage = "laptime report --last --html FILE writes a p
 constexpr std::string_view kOtherPrograms = "laptime record measures the steps of another program";
 constexpr std::string_view kList = "the values of an option are a list, as in --context 128,256";
 constexpr std::string_view kHowMany = "--steps N, or --budget TIME for as many as fit in TIME";
+constexpr std::string_view kEpochs =
+    "--epochs X with --data FILE, which shows how long training takes; --steps N measures N steps";
 constexpr std::string_view kQuantised = "--dtype bfloat16 or --dtype float16; quantised types are not supported";
 constexpr std::string_view kTracing = "laptime profile times every launch, and laptime export trace writes a timeline";
-constexpr std::string_view kOneDevice =
-    "--device NAME; a point always runs on a single device; --recompute and --optimizer-in-backward save memory there";
+constexpr std::string_view kDevices =
+    "--device NAME for the kind of device, and --ranks N of laptime bench for their number";
+constexpr std::string_view kRanks =
+    "--ranks N of laptime bench divides the batch, and --shard NAME the states (docs/ranks.md); laptime plan also "
+    "predicts --tensor-parallel and --pipeline-parallel";
+constexpr std::string_view kOnlyBatch =
+    "--ranks N of laptime bench divides the batch (docs/ranks.md); nothing divides sequences or experts";
+constexpr std::string_view kNoOffload =
+    "--recompute and --optimizer-in-backward save memory on the device; nothing is offloaded";
 constexpr std::string_view kTokens = "--batch N and --context N, whose product is the tokens of a step";
 constexpr std::string_view kAccumulation =
     "--batch N, the sequences of one step, and --micro-batches N, the passes that divide it";
 constexpr std::string_view kFile =
     "--model FILE or FOLDER, with its config.json";
-constexpr std::string_view kDropout = "--attn-pdrop, --resid-pdrop and --embd-pdrop (edition 2024)";
+constexpr std::string_view kDropout = "--attn-pdrop, --resid-pdrop and --embd-pdrop (not in editions 2025 and 2026)";
 constexpr std::string_view kOfGrids =
     "--view selects the table and --sort its order; --output csv contains all of its columns";
+constexpr std::string_view kOfPlans = "--view selects the table; --output csv contains all of its columns";
 constexpr std::array kHints{
     // options of hyperfine, llama-bench, nsys and profilers
     Hint{"", "export-json", "--output json --output-file FILE"},
@@ -118,23 +128,23 @@ constexpr std::array kHints{
     Hint{"", "-n", kHowMany}, Hint{"", "-o", "--output FORMAT, and --output-file FILE"}, Hint{"", "-p", "--context N"},
     Hint{"", "-r", kHowMany}, Hint{"", "-t", "--threads N"}, Hint{"", "-v", "--verbose"}, Hint{"", "-w", "--warmup N"},
     // options of trainers
-    Hint{"", "gpus", kOneDevice}, Hint{"", "num-gpus", kOneDevice}, Hint{"", "n-gpus", kOneDevice},
-    Hint{"", "ngpus", kOneDevice}, Hint{"", "ngpu", kOneDevice}, Hint{"", "devices", kOneDevice},
-    Hint{"", "nodes", kOneDevice}, Hint{"", "num-nodes", kOneDevice}, Hint{"", "nnodes", kOneDevice},
-    Hint{"", "nproc-per-node", kOneDevice}, Hint{"", "world-size", kOneDevice}, Hint{"", "ranks", kOneDevice},
-    Hint{"", "tp", kOneDevice}, Hint{"", "pp", kOneDevice}, Hint{"", "dp", kOneDevice}, Hint{"", "cp", kOneDevice},
-    Hint{"", "ep", kOneDevice}, Hint{"", "tensor-parallel-size", kOneDevice},
-    Hint{"", "tensor-model-parallel-size", kOneDevice}, Hint{"", "pipeline-parallel-size", kOneDevice},
-    Hint{"", "pipeline-model-parallel-size", kOneDevice},
-    Hint{"", "data-parallel", kOneDevice}, Hint{"", "data-parallel-size", kOneDevice},
-    Hint{"", "context-parallel-size", kOneDevice}, Hint{"", "sequence-parallel", kOneDevice},
-    Hint{"", "expert-parallel", kOneDevice}, Hint{"", "fsdp", kOneDevice}, Hint{"", "ddp", kOneDevice},
-    Hint{"", "zero", kOneDevice}, Hint{"", "zero-stage", kOneDevice}, Hint{"", "deepspeed", kOneDevice},
-    Hint{"", "sharding", kOneDevice}, Hint{"", "cpu-offload", kOneDevice}, Hint{"", "offload", kOneDevice},
+    Hint{"", "gpus", kRanks}, Hint{"", "num-gpus", kRanks}, Hint{"", "n-gpus", kRanks},
+    Hint{"", "ngpus", kRanks}, Hint{"", "ngpu", kRanks}, Hint{"", "devices", kDevices},
+    Hint{"", "nodes", kRanks}, Hint{"", "num-nodes", kRanks}, Hint{"", "nnodes", kRanks},
+    Hint{"", "nproc-per-node", kRanks}, Hint{"", "world-size", kRanks},
+    Hint{"", "tp", kRanks}, Hint{"", "pp", kRanks}, Hint{"", "dp", kRanks}, Hint{"", "cp", kOnlyBatch},
+    Hint{"", "ep", kOnlyBatch}, Hint{"", "tensor-parallel-size", kRanks},
+    Hint{"", "tensor-model-parallel-size", kRanks}, Hint{"", "pipeline-parallel-size", kRanks},
+    Hint{"", "pipeline-model-parallel-size", kRanks},
+    Hint{"", "data-parallel", kRanks}, Hint{"", "data-parallel-size", kRanks},
+    Hint{"", "context-parallel-size", kOnlyBatch}, Hint{"", "sequence-parallel", kOnlyBatch},
+    Hint{"", "expert-parallel", kOnlyBatch}, Hint{"", "fsdp", kRanks}, Hint{"", "ddp", kRanks},
+    Hint{"", "zero", kRanks}, Hint{"", "zero-stage", kRanks}, Hint{"", "deepspeed", kRanks},
+    Hint{"", "sharding", kRanks}, Hint{"", "cpu-offload", kNoOffload}, Hint{"", "offload", kNoOffload},
     Hint{"", "tokens", kTokens}, Hint{"", "num-tokens", kTokens}, Hint{"", "max-tokens", kTokens},
     Hint{"", "tokens-per-batch", kTokens}, Hint{"", "tokens-per-step", kTokens}, Hint{"", "total-batch-size", kTokens},
-    Hint{"", "epochs", kHowMany}, Hint{"", "epoch", kHowMany}, Hint{"", "num-epochs", kHowMany},
-    Hint{"", "num-train-epochs", kHowMany}, Hint{"", "max-epochs", kHowMany},
+    Hint{"", "epochs", kHowMany}, Hint{"", "epoch", kEpochs}, Hint{"", "num-epochs", kEpochs},
+    Hint{"", "num-train-epochs", kEpochs}, Hint{"", "max-epochs", kEpochs},
     Hint{"", "global-batch-size", kAccumulation},
     Hint{"", "gqa", "--num-kv-heads N"},
     Hint{"", "dropout", kDropout}, Hint{"", "hidden-dropout", kDropout}, Hint{"", "attention-dropout", kDropout},
@@ -170,7 +180,7 @@ constexpr std::array kHints{
     // options of one command
     Hint{"laptime profile", "columns", kOfGrids}, Hint{"laptime memory", "columns", kOfGrids},
     Hint{"laptime memory", "predict", "omit it: memory only plans unless --run is given"},
-    Hint{"laptime plan", "columns", kOfGrids},
+    Hint{"laptime plan", "columns", kOfPlans},
     // commands
     Hint{"command", "plot", kPage}, Hint{"command", "html", kPage}, Hint{"command", "run", "laptime bench"},
     Hint{"command", "benchmark", "laptime bench"}, Hint{"command", "measure", "laptime bench"},

@@ -26,13 +26,13 @@ struct SystemConfig {
   static void visit_fields(Self& self, Visit&& visit) {
     constexpr std::string_view kGroup = "System";
     visit(Option{.flag = "system", .key = "system", .tag = "system", .group = kGroup,
-                 .help = "program that ran the steps: pytorch, jax, ...", .otherwise = "none; must be given", .axis = false,
+                 .help = "program that ran the steps: pytorch, jax, ...", .otherwise = "none; required", .axis = false,
                  .canonical = canonical_system}, self.system);
     visit(Option{.flag = "system-version", .key = "system_version", .group = kGroup, .help = "version of the program",
                  .otherwise = "not stated", .axis = false, .canonical = canonical_name_part}, self.version);
     visit(Option{.flag = "name", .key = "implementation", .tag = "implementation", .group = kGroup,
-                 .help = "name that distinguishes these steps from others of the system", .otherwise = "none", .axis = false,
-                 .canonical = canonical_name_part}, self.name);
+                 .help = "name that distinguishes these steps from others of the same program", .otherwise = "none",
+                 .axis = false, .canonical = canonical_name_part}, self.name);
     visit(Option{.flag = "tokens", .key = "tokens", .tag = "tokens", .group = kGroup, .unit = "tokens",
                  .help = "tokens per step, if the model is not named", .empty = "none", .min = 1, .max = 1e15,
                  .axis = false}, self.tokens);

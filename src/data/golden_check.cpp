@@ -45,7 +45,7 @@ class FileCheck {
     size_t different = 0;
     for (size_t i = 0; i < stored.size(); ++i) different += stored[i] == expected[i] ? 0 : 1;
     add(what, static_cast<double>(different) / static_cast<double>(std::max<size_t>(stored.size(), 1)), 0,
-        fmt::format("{} of {} values differ from the stream", different, stored.size()));
+        fmt::format("{} of {} values differ from the seeded stream", different, stored.size()));
   }
 
   void check_inputs() {
@@ -102,7 +102,7 @@ class FileCheck {
 
   void check_truth() {
     if (golden_.exact) return;
-    add("float32 losses are the truth", golden_.losses == golden_.float32.losses ? 0 : 1, 0);
+    add("float32 losses equal the reference losses", golden_.losses == golden_.float32.losses ? 0 : 1, 0);
   }
 
   void check_books(Precision precision) {

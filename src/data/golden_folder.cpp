@@ -49,7 +49,8 @@ void add_key(GoldenCase& golden, const std::string& key, const std::vector<int64
     for (const auto& [from, to] : ranges->second) {
       if (from > to || to > std::ssize(values))
         throw Error::format(
-            "{}, 'undetermined' of '{}': [{}, {}) is not a range within {} elements; write the file again",
+            "{}, 'undetermined' of '{}': [{}, {}) is not a range within {} elements; make the folder again "
+            "(tests/golden_hf/README.md)",
             golden_metadata_place(*golden.file), parts.name, from, to, values.size());
       std::fill(values.begin() + from, values.begin() + to, 0.0);
     }
@@ -62,13 +63,17 @@ void read_tensors(GoldenCase& golden) {
   for (const char* name : {"tokens", "targets"}) {
     const StoredTensor& tensor = golden.file->tensor(name);
     if (tensor.shape != Shape({model.batch_size, model.context_length})) {
-      throw Error::format("{}: tensor '{}' has shape {}, but the metadata state [{}, {}]; write the file again",
-                          golden.file->text(), name, tensor.shape.text(), model.batch_size, model.context_length);
+      throw Error::format(
+          "{}: tensor '{}' has shape {}, but the metadata state [{}, {}]; make the folder again "
+          "(tests/golden_hf/README.md)",
+          golden.file->text(), name, tensor.shape.text(), model.batch_size, model.context_length);
     }
     for (const int64_t id : golden.file->read<int64_t>(tensor)) {
       if (id < 0 || id >= model.vocab_size)
-        throw Error::format("{}: tensor '{}' contains {}, which is outside the vocabulary of {}; write the file again",
-                            golden.file->text(), name, id, model.vocab_size);
+        throw Error::format(
+            "{}: tensor '{}' contains {}, which is outside the vocabulary of {}; make the folder again "
+            "(tests/golden_hf/README.md)",
+            golden.file->text(), name, id, model.vocab_size);
     }
   }
   std::vector<LibraryPlace> places;
@@ -89,8 +94,8 @@ GoldenCase read_golden_folder(const std::string& folder) {
   const std::filesystem::path values = std::filesystem::path(folder) / kValuesFile;
   if (!std::filesystem::exists(values)) {
     throw Error::format(
-        "{} has no {}, so there is nothing to compare with; name a golden file, or the folder of a model "
-        "with golden values",
+        "{} has no {}, so there is nothing to compare with; name a file of stored PyTorch values, or the folder of a "
+        "model that has them",
         quote(folder), kValuesFile);
   }
   GoldenCase golden;
@@ -113,8 +118,9 @@ GoldenCase read_golden_folder(const std::string& folder) {
   check_run(golden);
   const int64_t parameters = summarize(golden.model).parameter_count;
   if (metadata.at("parameters").integer(0) != parameters) {
-    throw Error::format("{}: {} parameters, but config.json describes {}; write the file again", where,
-                        metadata.at("parameters").integer(0), parameters);
+    throw Error::format(
+        "{}: {} parameters, but config.json describes {}; make the folder again (tests/golden_hf/README.md)", where,
+        metadata.at("parameters").integer(0), parameters);
   }
   read_tensors(golden);
   return golden;

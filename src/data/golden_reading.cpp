@@ -15,13 +15,15 @@ Json golden_metadata(const SafetensorsFile& file) {
   constexpr size_t kLongest = 16'000'000;
   const auto found = file.metadata().find("laptime");
   if (found == file.metadata().end()) {
-    throw Error::format("{} has no metadata 'laptime', so it is not a golden file; name one (tests/golden)",
-                        file.text());
+    throw Error::format(
+        "{} has no metadata 'laptime', so it is not a file of stored PyTorch values; name one, such as those in "
+        "tests/golden",
+        file.text());
   }
   const std::string where = golden_metadata_place(file);
   if (found->second.size() > kLongest) {
-    throw Error::format("{} has {} bytes; at most {} are allowed; write the file again", where, found->second.size(),
-                        kLongest);
+    throw Error::format("{} has {} bytes; at most {} are allowed; make the file again (tests/golden/README.md)", where,
+                        found->second.size(), kLongest);
   }
   return parse_json(found->second, where, kMaxDepth);
 }
@@ -66,8 +68,9 @@ void check_run(const GoldenCase& golden) {
 const StoredTensor& tensor_with(const GoldenCase& golden, const std::string& name, const std::vector<int64_t>& shape) {
   const StoredTensor& tensor = golden.file->tensor(name);
   if (!std::equal(shape.begin(), shape.end(), tensor.shape.begin(), tensor.shape.end())) {
-    throw Error::format("{}: tensor '{}' has shape {}, but the model needs [{}]; write the file again",
-                        golden.file->text(), name, tensor.shape.text(), joined(shape, ", "));
+    throw Error::format(
+        "{}: tensor '{}' has shape {}, but the model needs [{}]; make the file again (tests/golden/README.md)",
+        golden.file->text(), name, tensor.shape.text(), joined(shape, ", "));
   }
   return tensor;
 }

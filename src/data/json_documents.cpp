@@ -111,8 +111,8 @@ void each_json_text(const DocumentFile& file,
                     const std::function<void(std::string_view text, const std::string& place)>& take) {
   const InputFile input(file.path, file.purpose);
   if (input.size() > file.limit) {
-    throw Error::format("{} has {} bytes, more than the limit of {}; keep fewer records", input.text(), input.size(),
-                        file.limit);
+    throw Error::format("{} has {} bytes, more than the limit of {}; give a file with fewer records", input.text(),
+                        input.size(), file.limit);
   }
   Splitter splitter(input, file.advice);
   while (const std::optional<std::string> text = splitter.next()) take(*text, splitter.place());

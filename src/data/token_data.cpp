@@ -60,7 +60,7 @@ std::vector<std::string> data_files(const std::string& data) {
     begin = end + 1;
   }
   if (files.size() > kMostShards)
-    throw Error::format("--data: {} gives more than {} files; join some of them", quote(data), kMostShards);
+    throw Error::format("--data: {} names more than {} files; join some of them", quote(data), kMostShards);
   return files;
 }
 
@@ -190,15 +190,16 @@ std::vector<std::string> remarks_on(const TokenFacts& facts, TokenType type, int
   std::vector<std::string> remarks;
   if (facts.tokens < kEnough) return remarks;
   if (facts.smallest == facts.largest) {
-    remarks.push_back(fmt::format("every token in the data is {}", facts.smallest));
+    remarks.push_back(fmt::format("every token in the data is {}: check --data and --data-format", facts.smallest));
   } else if (facts.zero_share > kManyZeros) {
     remarks.push_back(
         fmt::format("{:.0f} % of the tokens in the data are 0: check --data-format", 100 * facts.zero_share));
   }
   const bool is_text = type == TokenType::kUint8;
   if (!is_text && facts.largest < vocab_size / 10) {
-    remarks.push_back(fmt::format("the largest token in the data is {}, far below the vocabulary size of {}",
-                                  facts.largest, vocab_size));
+    remarks.push_back(
+        fmt::format("the largest token in the data is {}, far below the vocabulary size of {}: check --vocab",
+                    facts.largest, vocab_size));
   }
   if (type == TokenType::kUint16 && vocab_size > facts.largest && facts.largest == 65'535)
     remarks.emplace_back("the data contains the token 65535, which tokenizers do not produce: check --data-format");

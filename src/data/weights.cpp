@@ -55,7 +55,7 @@ void StartingWeights::add(const ParameterSpec& parameter, LibraryPlace place, co
   const auto found = std::ranges::find_if(names, [&](const std::string& name) { return files_->has(name); });
   if (found == names.end()) {
     throw Error::format(
-        "{} has no tensor '{}', which the model needs; give the options of the model for which it was made "
+        "{} has no tensor '{}', which the model needs; give the options of the model for which the weights were made "
         "(--edition, --model, --weight-tie, --bias), or another file",
         files_->text(), names.front());
   }
@@ -63,8 +63,8 @@ void StartingWeights::add(const ParameterSpec& parameter, LibraryPlace place, co
   const StoredTensor& tensor = files_->tensor(place.tensor);
   if (!fits(tensor, place.shape, parameter.rows_may_be_cropped)) {
     throw Error::format(
-        "{}: tensor '{}' has shape {}, but the model needs [{}]; give the options of the model for which it was "
-        "made, or another file",
+        "{}: tensor '{}' has shape {}, but the model needs [{}]; give the options of the model for which the weights "
+        "were made, or another file",
         files_->text_of(tensor.name), tensor.name, tensor.shape.text(), joined(place.shape, ", "));
   }
   if (tensor.type >= StoredType::kI64) {
@@ -94,7 +94,7 @@ void StartingWeights::refuse_others(const ModelConfig& model, const std::vector<
     if (!tensor->name.starts_with(prefix) || known.contains(tensor->name)) continue;
     if (library_place(model, parameters.front()) && is_stored_buffer(tensor->name)) continue;
     throw Error::format(
-        "{}: the model has no parameter for tensor {}; give the options of the model for which it was made, "
+        "{}: the model has no parameter for tensor {}; give the options of the model for which the weights were made, "
         "or another file",
         files_->text_of(tensor->name), quote(tensor->name));
   }
@@ -116,7 +116,7 @@ void StartingWeights::require_same(const std::string& again, const std::string& 
   }
   if (is_same) return;
   throw Error::format(
-      "{}: tensor '{}' differs from '{}', to which the configuration ties it; set tie_word_embeddings to false",
+      "{}: tensor '{}' differs from '{}', to which config.json ties it; set tie_word_embeddings there to false",
       files_->text_of(again), again, tensor);
 }
 

@@ -21,16 +21,16 @@ namespace {
 // In the order of Stability.
 constexpr std::array kWords{
     StabilityWord{Stability::kStable, "stable",
-                  "the median is known within 2 %, samples have no trend, and little time was lost to others", ""},
+                  "the median is known within 2 %, samples have no trend, and little time was lost to other programs",
+                  ""},
     StabilityWord{Stability::kUntested, "untested", "fewer than 6 samples, too few to judge the time",
                   "give more --steps, or omit --steps and --warmup to sample until the time is known"},
-    StabilityWord{
-        Stability::kNoisy, "noisy",
-        "good to a few percent: interval or trend of 2 to 5 %, standard deviation of 10 % of the mean or more, "
-        "two modes, or 2 to 10 % of the time lost to others",
-        "trust only larger differences; laptime compare shows smaller ones"},
+    StabilityWord{Stability::kNoisy, "noisy",
+                  "good to a few percent: interval or trend of 2 to 5 %, standard deviation of 10 % of the mean or "
+                  "more, two modes, or 2 to 10 % of the time lost to other programs",
+                  "trust only differences larger than a few percent; laptime compare shows smaller ones"},
     StabilityWord{Stability::kUnstable, "unstable",
-                  "known only roughly: interval beyond 5 %, or over 10 % of the time lost to others",
+                  "known only roughly: interval beyond 5 %, or over 10 % of the time lost to other programs",
                   "use a quieter machine; laptime compare shows differences despite the noise"},
     StabilityWord{Stability::kNoSteadyState, "no_steady_state",
                   "steps got faster or slower while they were sampled: a trend of more than 5 %, outside the noise",

@@ -318,8 +318,8 @@ std::string google_benchmark(std::span<const TracedRecord> records, const Export
     const std::string& first = families.front().record->fingerprint;
     if (families[i].record->fingerprint != first) {
       throw Error::format(
-          "the records come from several machines, but a Google Benchmark file describes one; narrow them down with "
-          "\"fingerprint = '{}'\"",
+          "the records come from several machines, but a Google Benchmark file describes one; select those of one with "
+          "the filter \"fingerprint = '{}'\"",
           first);
     }
     add_rows(rows, families[i], i);

@@ -33,7 +33,8 @@ constexpr double kAnotherArithmetic = 1.5;
 
 // After such a run, the peak is measured again (measure/limits.h), so the FLOP count or the clock is the likely cause.
 constexpr const char* kAbovePeak =
-    "counts masked attention, which kernels skip, or the clock was higher than when the peak was measured";
+    "the FLOP count includes masked attention, which kernels skip, or the clock was higher than when the peak was "
+    "measured";
 
 // The sensor readings over the measured steps; none if the device has no sensors.
 std::optional<DeviceSensors> sensors_of(const Measurement& run) {
@@ -231,8 +232,8 @@ bool skips_every_update(const LossScalingUse& scaling, size_t steps, int64_t war
   return measured > 0 && measured == static_cast<int64_t>(steps) - warmup;
 }
 
-// "2 of 15 steps skipped (1 measured) because gradients overflowed: loss scale 65536 -> 16384"; empty if no step was
-// skipped.
+// "2 of 15 steps made no update (1 of them measured) because gradients overflowed: loss scale 65536 -> 16384"; empty if
+// no step was skipped.
 std::string reason_of_skips(const LossScalingUse& scaling, size_t steps, int64_t warmup) {
   if (scaling.skipped.empty()) return "";
   if (skips_every_update(scaling, steps, warmup)) {
@@ -243,7 +244,7 @@ std::string reason_of_skips(const LossScalingUse& scaling, size_t steps, int64_t
   }
   const auto measured =
       std::count_if(scaling.skipped.begin(), scaling.skipped.end(), [&](int64_t step) { return step > warmup; });
-  return fmt::format("{} of {} skipped ({} measured) because gradients overflowed: loss scale {} -> {}",
+  return fmt::format("{} of {} made no update ({} of them measured) because gradients overflowed: loss scale {} -> {}",
                      scaling.skipped.size(), counted(steps, "step"), measured == 0 ? "none" : std::to_string(measured),
                      *scaling.first, *scaling.last);
 }

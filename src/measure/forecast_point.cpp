@@ -225,7 +225,7 @@ std::string sizes_that_fit(const ResolvedPoint& point, const KnowledgeOf& known)
     SweepPoint one_thread = point;
     one_thread.config.threads = 1;
     if (config.threads != 1 && plan_of(one_thread, known).shortage.empty()) return "it fits with --threads 1";
-    return "no batch or context is small enough";
+    return "no smaller batch or context makes it fit";
   } catch (const Error&) {
     return {};
   }

@@ -188,7 +188,7 @@ void RecordedSteps::check_fits(const StepLine& line) const {
   if (!has_phases || line.begin.has_value() != begins_)
     throw Error("lacks a time that the first step has, or has an extra one; every step must have the same times");
   if (begin_of(line) < ends_.back() - kNanosecondOfLine / 2) {
-    throw Error::format("'begin' is {} before the end of the previous step; give all times by one clock",
+    throw Error::format("'begin' is {} before the end of the previous step; take all times from one clock",
                         format_seconds((ends_.back() - begin_of(line)).count()));
   }
 }

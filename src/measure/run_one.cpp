@@ -190,7 +190,8 @@ PointResult run_one(const ResolvedPoint& point, const MachineKnowledge& known, c
     record.bytes_available = error.bytes_available();
   } catch (const std::bad_alloc&) {
     if (!is_reported) throw;
-    fail(record, Status::kOutOfMemory, "the program itself could not allocate memory");
+    fail(record, Status::kOutOfMemory,
+         "the program itself could not allocate memory; use a smaller model, batch or context");
   } catch (const Error& error) {
     if (!is_reported) throw;
     fail(record, Status::kFailed, error.what());

@@ -180,7 +180,8 @@ class Reader {
     const std::vector<JsonField> names = json_.at("architectures").elements();
     for (const JsonField& name : names) {
       if (name.text() != family_.architecture)
-        refuse("architectures", quote(name.text()), fmt::format("give a model of {}", family_.architecture));
+        refuse("architectures", quote(name.text()),
+               fmt::format("give a model with the architecture {}", family_.architecture));
     }
   }
 
@@ -193,7 +194,7 @@ class Reader {
   }
   void refuse_unless(std::string_view key, double value) {
     if (const double found = number_or(key, value); found != value)
-      refuse(key, fmt::format("{}", found), fmt::format("the model has {}; make both equal", value));
+      refuse(key, fmt::format("{}", found), fmt::format("the model's own key states {}; make both equal", value));
   }
   void require(std::string_view key, bool value) {
     if (truth_or(key, value) != value)
@@ -311,7 +312,8 @@ class Reader {
         "factor",     "low_freq_factor",       "high_freq_factor", "original_max_position_embeddings"};
     for (const auto& [name, value] : rope.members()) {
       if (std::ranges::find(kKnown, name) == kKnown.end() && !value.is_neutral())
-        refuse(key, fmt::format("with the key '{}'", printable_key(name)), "supported are default and llama3");
+        refuse(key, fmt::format("given with the key '{}'", printable_key(name)),
+               "only the types default and llama3 are");
     }
   }
 
@@ -319,8 +321,7 @@ class Reader {
     const std::string_view type_key = rope.has("rope_type") ? "rope_type" : "type";
     const std::string type = rope.has(type_key) ? rope.at(type_key).text() : "default";
     if (type == "default") return "none";
-    if (type != "llama3")
-      refuse(key, fmt::format("of {} {}", type_key, quote(type)), "supported are default and llama3");
+    if (type != "llama3") refuse(key, fmt::format("of {} {}", type_key, quote(type)), "only default and llama3 are");
     const RopeScalingWord scaling{.factor = rope.at("factor").number(),
                                   .low_factor = rope.at("low_freq_factor").number(),
                                   .high_factor = rope.at("high_freq_factor").number(),
@@ -358,14 +359,14 @@ ModelConfig parse_model_config(std::string_view text, const std::string& name) {
     if (family.model_type == type) return Reader(field, name, family).read();
     known.push_back(family.model_type);
   }
-  throw Error::format("{}: 'model_type' is {}, which is not supported; supported are {}", name, quote(type),
+  throw Error::format("{}: 'model_type' is {}, which is not supported; only {} are", name, quote(type),
                       joined(known, ", "));
 }
 
 ModelConfig read_model_config(const std::string& path) {
   constexpr size_t kLargest = 1 << 20;
   if (path.ends_with(".safetensors"))
-    throw Error::format("{} has weights; name the folder that has it and its config.json", quote(path));
+    throw Error::format("{} contains weights; name its folder, which must also contain config.json", quote(path));
   std::error_code unreadable;
   const bool is_file = std::filesystem::is_regular_file(path, unreadable);
   std::ifstream stream;
@@ -376,7 +377,7 @@ ModelConfig read_model_config(const std::string& path) {
   stream.read(text.data(), static_cast<std::streamsize>(text.size()));
   text.resize(static_cast<size_t>(stream.gcount()));
   if (text.size() > kLargest)
-    throw Error::format("{} has more than 1 MiB and is not a config.json; name one", quote(path));
+    throw Error::format("{} is larger than 1 MiB, so it is not a config.json; name a config.json", quote(path));
   return parse_model_config(text, path);
 }
 

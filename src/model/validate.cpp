@@ -17,8 +17,8 @@ void check_ranks(const RunConfig& config) {
                                       std::pair("--pipeline-parallel", config.pipeline_parallel)}) {
     if (ranks == 1) continue;
     throw Error::format(
-        "{} {}: ranks that run divide only the batch; leave it out, or predict the step with laptime "
-        "plan --ranks N and a described machine, such as --device h100",
+        "{} {}: a measured step divides only its batch among ranks; leave the option out, or predict the step with "
+        "laptime plan --ranks N and a described machine, such as --device h100",
         option, ranks);
   }
   if (config.ranks == 1) {
@@ -47,8 +47,8 @@ void check_ranks(const RunConfig& config) {
   refuse(config.recompute == "auto", "--recompute auto", "use block or every=K");
   if (config.shard != Shard::kNone && loss_scaling(config.loss_scale).is_on) {
     throw Error::format(
-        "--shard {} excludes --loss-scale {}: a rank would see overflows in its own chunk of the gradients only; use "
-        "--loss-scale none, or --dtype bfloat16",
+        "--shard {} excludes --loss-scale {}: a rank would see only the overflows in its own chunk of the gradients; "
+        "use --loss-scale none, or --dtype bfloat16",
         name_of(config.shard), config.loss_scale);
   }
 }
@@ -60,7 +60,7 @@ void check_options(const RunConfig& config, const ModelCard& card) {
   }
   check_ranks(config);
   if (config.crop_context && *config.crop_context > config.model.context_length) {
-    throw Error::format("--crop-context {} is more than the model's context {}; give at most that",
+    throw Error::format("--crop-context {} is more than the model's context {}; give a smaller one",
                         *config.crop_context, config.model.context_length);
   }
   if (config.warmup.has_value() != config.steps.has_value()) {

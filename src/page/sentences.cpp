@@ -199,7 +199,7 @@ std::string training_sentence(const PagePoints& points, const PagePoint& point) 
 std::string trust_sentence(const PagePoint& point) {
   const Record& record = *point.record;
   if (point.time() == nullptr) return "This point has no samples.";
-  if (is_predicted(record)) return "This is a prediction, without samples.";
+  if (is_predicted(record)) return "This time is predicted, not measured.";
   const std::optional<double> error = uncertainty_of(record);
   if (!error) return "A single sample does not show how much the time varies.";
   std::string text =
@@ -281,7 +281,7 @@ std::string bound_sentence(const TraceSums& sums) {
                                            {"memory_s", bound->memory},
                                            {"of_bound", bound->seconds() / sums.step}}});
   if (worst != sums.kernels.end() && gap(*worst) > 0)
-    text += fmt::format("; {} in {} is farthest above its bound, by {}", worst->key, worst->first.phase,
+    text += fmt::format("; {} in {} exceeds its bound most, by {}", worst->key, worst->first.phase,
                         brief_seconds(gap(*worst)));
   return capitalized(text) + ".";
 }

@@ -62,8 +62,10 @@ ParallelTime parallel_time(const LaunchTimes& times, const DataSheet& machine, c
                            const ParallelStep& step) {
   const ParallelLayout& layout = step.layout;
   if (layout.ranks > 1 && machine.link_devices == 0)
-    throw Error::format("{}: a step of {} ranks needs link_bandwidth and link_devices in the machine's file",
-                        machine.name, layout.ranks);
+    throw Error::format(
+        "{}: its links are not described, so a step of {} ranks is not predicted; give a machine with links, such as "
+        "--device h100",
+        machine.name, layout.ranks);
   const Links links{machine, step.network_bandwidth > 0 ? step.network_bandwidth : machine.network_bandwidth};
   const double stage = static_cast<double>(step.layers) / static_cast<double>(layout.pipeline);
   const double share = step.parameters / static_cast<double>(layout.tensor * layout.pipeline);

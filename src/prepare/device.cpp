@@ -316,7 +316,7 @@ std::string unsupported_reason(const RunConfig& config) {
   if (name == "cuda") return cuda_refusal(config);
   if (is_roofline(name)) {
     described_machine(name);
-    if (config.ranks > 1) return "a step of several ranks is measured here, not predicted; leave out --ranks";
+    if (config.ranks > 1) return "only laptime plan predicts steps of several ranks; leave out --ranks";
     if (config.float32_precision == Float32Precision::kSplit)
       return "predictions use the data sheet's float32 rate for float32 products; leave out --float32-precision "
              "split";

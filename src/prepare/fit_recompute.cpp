@@ -76,14 +76,14 @@ class Fit {
   }
 
   std::string advice() const {
-    std::string advice =
-        fmt::format("no recomputation needs less memory than --recompute {}", typed_recompute(leanest_.text));
+    std::string advice = fmt::format("no other --recompute needs less memory than {}", typed_recompute(leanest_.text));
     if (config_.pass == Pass::kStep && !config_.optimizer_in_backward && !config_.clip_norm && !config_.accumulate) {
       RunConfig other = config_;
       other.optimizer_in_backward = true;
       other.recompute = "block";
       const int64_t need = predicted_peak_bytes(make_plan(lowered_graph(other), choose_), bound_);
-      if (need < least_) advice += fmt::format(", but block with --optimizer-in-backward needs {}", format_bytes(need));
+      if (need < least_)
+        advice += fmt::format("; --recompute block with --optimizer-in-backward needs {}", format_bytes(need));
     }
     return advice;
   }

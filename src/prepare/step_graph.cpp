@@ -88,7 +88,8 @@ std::optional<DelayedOp> delayed_op(const RunConfig& config) {
   if (const OpCard* const op = find_op(delay.op); op != nullptr) return DelayedOp{op, delay.pause};
   std::vector<std::string_view> names;
   for (const OpCard* op : all_ops()) names.emplace_back(op->name);
-  throw Error::format("--delay: unknown op {}{}", quote(delay.op), did_you_mean(delay.op, names));
+  throw Error::format("--delay: unknown op {}{} (laptime list kernels)", quote(delay.op),
+                      did_you_mean(delay.op, names));
 }
 
 std::vector<CompositeChoice> composite_choices(const RunConfig& config, const RecomputeRule& rule) {
@@ -101,15 +102,15 @@ std::vector<CompositeChoice> composite_choices(const RunConfig& config, const Re
   const std::vector<std::string> lower = named("--lower", config.lower);
   const auto choose = [&](const OpCard& op) -> CompositeChoice {
     if (config.keep && (!eager || contains(keep, op.name))) return {op.name, contains(keep, op.name), "--keep"};
-    if (eager) return {op.name, contains(kept_by_eager, op.name), "as eager mode runs the edition's modules"};
+    if (eager) return {op.name, contains(kept_by_eager, op.name), "eager mode: as the edition's modules run it"};
     if (contains(lower, op.name)) return {op.name, false, "--lower"};
     if (op.split_rows == nullptr) return {op.name, true, "compile mode"};
     if (config.pass == Pass::kInference || config.pass == Pass::kForward)
-      return {op.name, false, "saves memory only if backward follows"};
+      return {op.name, false, "fusing it saves memory only if backward follows"};
     if (casts_before_products(config))
       return {op.name, rule.group > 0,
-              "runs by groups of rows, which are small for a GPU: only in steps that recompute"};
-    return {op.name, true, "compile mode: runs by groups of rows, forward and backward"};
+              "computes groups of rows, which are small for a GPU: fused only in steps that recompute"};
+    return {op.name, true, "compile mode: computes groups of rows, in forward and backward"};
   };
   std::vector<CompositeChoice> choices;
   for (const OpCard* op : all_ops()) {

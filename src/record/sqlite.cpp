@@ -96,8 +96,9 @@ void Database::fail(int code) {
     case SQLITE_LOCKED:
       if (waits_after_stop_ > 0)
         throw Error(text("another process keeps the file locked, and a signal ended the wait"));
-      throw Error(text("another process kept the file locked for {} s; wait until it finishes, or use --store",
-                       kMaxWaits * kWaitMs / 1000));
+      throw Error(text(
+          "another process kept the file locked for {} s; wait until it finishes, or name another file with --store",
+          kMaxWaits * kWaitMs / 1000));
     case SQLITE_NOTADB: throw Error(text("not a laptime store; name another file with --store"));
     case SQLITE_CORRUPT:
       throw Damaged(

@@ -246,8 +246,9 @@ constexpr std::array kSets{
               true},
     ColumnSet{
         "attention", "",
-        "attention by itself: each phase, and memory: resident (the documents' model), before_backward (model + "
-        "forward)",
+        "attention by itself: time of each phase, and memory: resident (called model in the documents), "
+        "before_backward "
+        "(model + forward)",
         "context,d_model,dtype@2,mode,forward,backward,resident@4,+forward@3,before_backward@1,+backward@5,peak@1,"
         "verdict@6"},
     ColumnSet{"first_steps", "", "effect of warm-up: mean, standard deviation and the first samples",
@@ -262,7 +263,7 @@ constexpr std::array kSets{
               "name,warmup@3,n@2,mean alone,std,min,max,verdict@4", true},
     ColumnSet{"avg_std", "2025a", "a document's table: warm-up and measured steps, mean and standard deviation",
               kAverages},
-    ColumnSet{"avg_std", "2025b", "like avg_std", kAverages},
+    ColumnSet{"avg_std", "2025b", "another document's table with the columns of avg_std", kAverages},
     ColumnSet{"min_max", "2025c", "a document's table: minimum, maximum, mean and standard deviation",
               "Model,Pass,Warmup,Min (s),Max (s),Avg (s),Std (s)"},
     ColumnSet{"forward_backward", "2025d",
@@ -270,7 +271,8 @@ constexpr std::array kSets{
               "model,context_length,fwd avg (sec),fwd std (sec),back avg (sec),back std (sec),fws & back avg (sec),"
               "fws & back std (sec),status,dtype,device,batch_size,compile,profile_memory"},
     ColumnSet{"attention_memory", "2025d_attention",
-              "the same table for attention by itself, with memory: model, model+fwd, model+fwd+back, fwd, back",
+              "a document's table: attention by itself, as in forward_backward, with memory: model, model+fwd, "
+              "model+fwd+back, fwd, back",
               "context_length,d_model,fwd avg (sec),fwd std (sec),back avg (sec),back std (sec),fws & back avg (sec),"
               "fws & back std (sec),model mem,model+fwd mem,model+fwd+back mem,fwd mem,back mem,status,dtype,"
               "device,batch_size,compile"}};
@@ -389,7 +391,7 @@ std::vector<ColumnWord> column_words() {
   add_with_unit("speedup", Unit::kRatio, "baseline median divided by the row's median, with its 95 % interval");
   add_with_unit("gain", Unit::kRatio, "row median divided by the median of the step with all composites fused");
   for (const std::string_view name : comparing_columns())
-    add_with_unit(name, Unit::kRatio, "an end of the column's interval");
+    add_with_unit(name, Unit::kRatio, "lower or upper end of the 95 % interval of this ratio");
   add_with_unit("predicted", Unit::kNone, "true if a device model predicted the times");
   for (const Metric& metric : metrics()) add_with_unit(metric.tag, metric.unit, metric.description);
   for (const ShortName& name : short_names()) {

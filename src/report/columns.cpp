@@ -81,7 +81,7 @@ Column column_by_name(std::string_view name, const Records& records) {
     others.push_back(set.name);
     if (!set.alias.empty()) others.push_back(set.alias);
   }
-  check_column(name, records, "columns", others);
+  check_column(name, records, "--columns", others);
   const ColumnValue value(name);
   if (value.is_of_document()) return document_column(name);
   const std::string resolved = resolved_column(name);
@@ -196,7 +196,7 @@ std::vector<Column> columns_of(std::string_view list, const Records& records) {
     } else {
       add_once(columns, earlier, column_by_name(name, records));
     }
-    if (columns.size() > kMaxColumns) throw Error::format("columns: more than the limit of {}", kMaxColumns);
+    if (columns.size() > kMaxColumns) throw Error::format("--columns: more than {} columns; give fewer", kMaxColumns);
   }
   // A list of single columns prints one row per record and no rows for phases.
   for (Column& column : columns) column.of_phase = column.of_phase && has_phases;
@@ -253,13 +253,13 @@ std::vector<size_t> sorted_positions(const Records& records, std::string_view or
   Extent extent = Extent::kNames;
   bool compares = false;
   for (const std::string_view part : order.empty() ? std::vector<std::string_view>() : fields_of(order, ',')) {
-    if (keys.size() == kMaxKeys) throw Error::format("sort: more than the limit of {} columns", kMaxKeys);
-    const std::string& column = keys.emplace_back(sort_key(part, "sort", false)).column;
-    if (column.empty()) throw Error("sort: expected a column; write COLUMN, COLUMN:asc or COLUMN:desc");
+    if (keys.size() == kMaxKeys) throw Error::format("--sort: more than {} columns; give fewer", kMaxKeys);
+    const std::string& column = keys.emplace_back(sort_key(part, "--sort", false)).column;
+    if (column.empty()) throw Error("--sort: expected a column; write COLUMN, COLUMN:asc or COLUMN:desc");
     readers.emplace_back(column);
     compares = compares || compares_rows(column);
     if (compares_rows(column)) continue;
-    check_column(column, records, "sort", comparing_columns());
+    check_column(column, records, "--sort", comparing_columns());
     extent = std::max(extent, readers.back().extent());
   }
   const Speedups speedups = compares ? speedups_of(records) : Speedups();

@@ -94,14 +94,14 @@ std::string threads_text(const Explanation& explanation, size_t width) {
   std::vector<bool> right(header.size(), true);
   right[0] = right[1] = false;
   return fmt::format(
-      "upper bound of the speed-up over one thread: limited by units of work (not by bandwidth or clock) on {1} "
-      "threads\n{0}",
+      "upper bound of the speed-up over one thread from the division into units of work, without limits of bandwidth "
+      "or clock; units and largest unit for {1} threads\n{0}",
       aligned(rows, right, kIndent, width), explanation.threads.back().threads);
 }
 
 std::string memory_text(const MemoryNeed& need, const std::string& recompute, size_t width) {
   std::vector<Cells> rows{{"resident: parameters, states, inputs, constants", format_bytes(need.resident_bytes)},
-                          {"arena: tensors made by the step, as placed", format_bytes(need.arena_bytes)},
+                          {"arena: tensors of the step, with gaps", format_bytes(need.arena_bytes)},
                           {"  peak of live tensors", format_bytes(need.live_peak_bytes)}};
   if (need.saved_bytes) rows.push_back({"  saved by forward for backward", format_bytes(*need.saved_bytes)});
   std::string text = fmt::format("memory: {}\n{}  {}\n", format_bytes(need.predicted_peak_bytes),

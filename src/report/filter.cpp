@@ -164,7 +164,7 @@ class Parser {
     if (is_negated) fail(at_, "expected 'in' after 'not', as in: model not in (small, medium)");
     const auto* const op = std::ranges::find_if(kOperators, [&](std::string_view one) { return take(one); });
     if (op == kOperators.end())
-      fail(at_, fmt::format("expected one of = != < <= > >= ~ in after column {}", quote(column)));
+      fail(at_, fmt::format("expected an operator after column {}: =, !=, <, <=, >, >=, ~ or in", quote(column)));
     compare_with_value(column, *op == "==" ? "=" : *op, /*in_list=*/false);
   }
 
@@ -245,7 +245,8 @@ RecordsBy all_of(const Store& store) {
 }  // namespace
 
 Filter::Filter(std::string_view text) {
-  if (text.size() > kMaxBytes) throw Error::format("filter: {} bytes exceed the limit of {}", text.size(), kMaxBytes);
+  if (text.size() > kMaxBytes)
+    throw Error::format("filter: {} bytes exceed the limit of {}; shorten it", text.size(), kMaxBytes);
   if (text.find_first_not_of(" \t\r\n") != std::string_view::npos) Parser(text, comparisons_, program_).parse();
 }
 
@@ -357,13 +358,15 @@ std::string StoredRecords::why_none(const Filter& filter) const {
     for (size_t i = 0; i < columns.size(); ++i) values[i].insert(plain_text(value_of(record, columns[i])));
   });
   std::string text = fmt::format("0 of {} records match", count);
+  std::string_view lead = "; they have";
   for (size_t i = 0; i < columns.size(); ++i) {
     constexpr std::ptrdiff_t kShown = 8;
     const auto total = static_cast<std::ptrdiff_t>(values[i].size());
-    if (total == 0) continue;
+    if (total == 0 || (total == 1 && values[i].contains("null"))) continue;
     const std::vector<std::string> last(std::prev(values[i].end(), std::min(total, kShown)), values[i].end());
-    text += fmt::format("{} {} is {}{}", i == 0 ? ":" : ";", columns[i], joined(last, ", "),
-                        total > kShown ? fmt::format(", or one of {} more", total - kShown) : "");
+    text += fmt::format("{} {} {}{}", lead, columns[i], joined(last, ", "),
+                        total > kShown ? fmt::format(" and {} more", total - kShown) : "");
+    lead = ";";
   }
   return text;
 }

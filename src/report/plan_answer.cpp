@@ -172,8 +172,9 @@ std::string disturbed_prediction_line(const Prediction& prediction) {
   constexpr double kWorthSaying = 0.005;  // as a fraction of the predicted time
   const double share = prediction.disturbed_share.value_or(0);
   if (!(share > kWorthSaying)) return "";
-  return fmt::format("! {} of the predicted time is from launches measured on a disturbed machine",
-                     whole_percent_text(share));
+  return fmt::format(
+      "! {} of the predicted time is from launches timed on a busy machine; run laptime calibrate when it is idle",
+      whole_percent_text(share));
 }
 
 PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace>& trace, const PlanQuery& query) {

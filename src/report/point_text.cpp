@@ -66,7 +66,7 @@ std::string phases_line(const Record& record) {
     texts.push_back(fmt::format("{} {} ({} %)", phase, brief_seconds(record.time.at(phase).median), percents[i]));
   }
   if (const std::optional<double> exposed = record.communication.exposed)
-    texts.push_back(fmt::format("waiting for other ranks {} of it", brief_seconds(*exposed)));
+    texts.push_back(fmt::format("{} waiting for other ranks", brief_seconds(*exposed)));
   return texts.size() < 2 ? "" : joined(texts, "   ");
 }
 

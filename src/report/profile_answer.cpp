@@ -62,7 +62,7 @@ std::string doubt_line(const std::vector<Finding>& findings) {
   if (tracing == nullptr || tracing->text("is_disturbed") != "true") return "";
   const double ratio = tracing->number("mean_ratio");
   return fmt::format("! traced steps took {} {}: trust shares, not times", whole_percent_text(std::abs(ratio - 1)),
-                     ratio > 1 ? "longer" : "less");
+                     ratio > 1 ? "longer" : "less time");
 }
 
 // Phases with the residue and the total, for programs.

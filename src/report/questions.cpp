@@ -127,7 +127,7 @@ std::string first_steps(Points points) {
   }
   if (worst == nullptr) return "";
   const Transient& first = worst->record->transient;
-  if (*first.excess <= 0) return "They do not here: no first step was longer than the later ones.";
+  if (*first.excess <= 0) return "No first step took longer than the later ones here.";
   std::map<std::string, double> phases;
   for (const ClassShare& part : first.parts) phases[part.phase] += part.seconds;
   const auto most = std::ranges::max_element(phases, {}, [](const auto& phase) { return phase.second; });
@@ -202,10 +202,9 @@ std::string gain_of_compile(Points points) {
     const std::vector<ComparedPart> parts = compared_parts(*eager->trace, *compiled->trace, class_of);
     const ComparedPart& whole = parts.back();
     if (!whole.ratio || parts.front().saved() <= 0) continue;
-    return fmt::format(
-        "At {} compile mode takes {} of the eager time; most of the saving is in {} ({} of the eager {}).",
-        compiled->name, percent_text(1 / *whole.ratio), parts.front().part,
-        percent_text(parts.front().saved() / *whole.a), pass_of(*eager->trace));
+    return fmt::format("At {} compile mode takes {} of the eager time; it saves most in {} ({} of the eager {}).",
+                       compiled->name, percent_text(1 / *whole.ratio), parts.front().part,
+                       percent_text(parts.front().saved() / *whole.a), pass_of(*eager->trace));
   }
   return "";
 }
@@ -272,12 +271,12 @@ struct Question {
 constexpr std::array kQuestions{
     Question{"How long do forward, backward and both take, and how much do they vary?", times_and_spread},
     Question{"Why do the first steps take longer without warm-up?", first_steps},
-    Question{"How much do bfloat16 and compilation gain?", gains},
+    Question{"How much faster do bfloat16 and compilation make a step?", gains},
     Question{"Which kernel takes most of the time, and how often is it called?", slowest_kernel},
     Question{"Which kernels other than matrix products matter in forward?", other_kernels},
     Question{"How does the share of matrix products change from inference to a full step?", product_share},
     Question{"How does softmax compare with the two products around it in time and FLOPs?", softmax},
-    Question{"Where does compile mode gain its time?", gain_of_compile},
+    Question{"Where does compile mode save time?", gain_of_compile},
     Question{"What share of the time do casts take, and is bfloat16 worth it on a small model?", casts},
     Question{"What is the peak for inference, forward with backward, and a step?", peaks},
     Question{"What does a step use memory for, and what does a block save for backward?", memory_held},

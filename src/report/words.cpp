@@ -38,7 +38,7 @@ std::string training_time(const Finding& f) {
   if (f.has("steps")) text += fmt::format("{} steps, ", count_words(f.number("steps")));
   text += long_time(f.number("time_s"));
   if (f.text("is_bound") == "true") {
-    if (has_bounds) text += fmt::format(" at best, {} to {} going by published runs", low, high);
+    if (has_bounds) text += fmt::format(" at best, {} to {} judging by published runs", low, high);
   } else if (has_bounds && low != high) {
     text += fmt::format(" ({} to {})", low, high);
   }
@@ -208,7 +208,7 @@ constexpr std::array kWords{
         "[share?[is_launch_bound!not ]launch-bound: ][share!steps ran from a graph, ][watched_steps>{kernels:kernel}]"
         "[watched_steps={kernels} launches][copies> and {copies:memory operation}][share!; idle time unknown: "
         "{missing}][share?, the device idles {share} of a step[graph_s?; as a graph a step takes {graph_s}] "
-        "([watched_steps>by {records}, {watched_steps:step}][watched_steps=by events; no records: {missing}])]"},
+        "(according to [watched_steps>{records}, {watched_steps:step}][watched_steps=events; no records: {missing}])]"},
     WordsOfKind{
         "communication",
         "between ranks: {launches:collective} of {bytes} take {total_s}; computation waits for {exposed_s} of it"},
@@ -216,7 +216,7 @@ constexpr std::array kWords{
                 "softmax takes {time_ratio} as long as the two products of attention (forward: {softmax_s} against "
                 "{products_s}), for {flops_ratio} of their FLOPs"},
     WordsOfKind{"top_kernel",
-                "{subject}: {kernel} takes most, {share} in {calls:call}[products_share?; all matrix products "
+                "{subject}: {kernel} takes the most time, {share} in {calls:call}[products_share?; all matrix products "
                 "{products_share} in {products_calls:call}]"},
     WordsOfKind{"cast_cost",
                 "{subject}: casts take {cast_share} of the step[speedup?; {to} is {speedup:ratio} as fast as {from}]"},
@@ -252,9 +252,9 @@ constexpr std::array kWords{
                 "{launches:,} launch times known[disturbed_launches>, {disturbed_launches:,} of them from a disturbed "
                 "machine]"},
     WordsOfKind{"detectable_difference",
-                "[is_within_budget!too busy to detect {difference:%} within {budget_s:long}: that takes about {rounds} "
-                "rounds, {time_s:long}][is_within_budget?detects a difference of {difference:%} within {time_s:long} "
-                "({rounds} rounds)]"},
+                "[is_within_budget!too noisy to detect a difference of {difference:%} within {budget_s:long}: that "
+                "takes about {rounds} rounds, {time_s:long}][is_within_budget?detects a difference of {difference:%} "
+                "within {time_s:long} ({rounds} rounds)]"},
     WordsOfKind{"largest_op_difference",
                 "the op that differs most is {subject}: {difference_s:+} of {step_difference_s:+}"},
     WordsOfKind{"largest_part_difference",

@@ -383,31 +383,31 @@ PointResult classify(const Observed& observed, const ChildLimits& limits, const 
                                    format_seconds(limits.timeout.count()), where));
   }
   if (observed.end == End::kSilent) {
-    return make_result(observed, Status::kTimeout,
-                       fmt::format("its process hung: no CPU time used for {}, killed {}; run the point again",
-                                   format_seconds(limits.silence.count()), where));
-  }
-  if (observed.end == End::kStuck) {
     return make_result(
         observed, Status::kTimeout,
-        fmt::format("its process hung: the step took over 30 times as long as the slowest earlier step, killed "
-                    "{}; run the point again",
-                    where));
+        fmt::format("the process of the point hung: no CPU time used for {}, killed {}; run the point again",
+                    format_seconds(limits.silence.count()), where));
+  }
+  if (observed.end == End::kStuck) {
+    return make_result(observed, Status::kTimeout,
+                       fmt::format("the process of the point hung: a step took over 30 times as long as the slowest "
+                                   "earlier step, killed {}; run the point again",
+                                   where));
   }
   if (observed.result && observed.garbage.empty()) return *observed.result;
   if (observed.stops > 0)
     return make_result(observed, Status::kInterrupted, fmt::format("stopped by a signal {}", where));
   if (!observed.garbage.empty()) {
     return make_result(observed, Status::kFailed,
-                       fmt::format("its process wrote {} instead of a message", observed.garbage));
+                       fmt::format("the process of the point wrote {} instead of a message", observed.garbage));
   }
   if (observed.end == End::kOpen)
     return make_result(observed, Status::kFailed,
-                       fmt::format("its process closed its pipes without a result {}", where));
+                       fmt::format("the process of the point closed its pipes without a result {}", where));
   if (WIFSIGNALED(observed.wait_status)) {
     const int signal = WTERMSIG(observed.wait_status);
     if (const std::string limit = cpu_limit_reached(signal, observed.cpu_time); !limit.empty())
-      return make_result(observed, Status::kFailed, fmt::format("ended by {} {}; raise it", limit, where));
+      return make_result(observed, Status::kFailed, fmt::format("ended by {} {}; raise that limit", limit, where));
     if (signal == SIGKILL && kills.may_have_risen()) {
       return make_out_of_memory(
           observed, available,
@@ -451,7 +451,8 @@ PointResult run_in_child(const Record& described, const PointBody& body, const C
     if (child == 0) run_as_child(body, messages.writing(), output.writing(), parent);
   }
   if (child < 0) {
-    const std::string reason = fmt::format("the system could not create a process ({})", std::strerror(errno));
+    const std::string reason = fmt::format(
+        "the system could not create a process ({}); end other programs, or raise `ulimit -u`", std::strerror(errno));
     return errno == ENOMEM ? make_out_of_memory(observed, available, reason)
                            : make_result(observed, Status::kFailed, reason);
   }

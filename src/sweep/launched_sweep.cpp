@@ -183,8 +183,9 @@ void probe(const Launcher& launcher, StopSignals& signals) {
           command);
     }
     if (hello->binary == this_binary().id) return;
-    throw Error::format("{} on the other machine is another build of laptime; install this one there",
-                        quote(launcher.program));
+    throw Error::format(
+        "{} on the other machine is a different build of laptime; install the build of this machine there",
+        quote(launcher.program));
   }
   // Runs echo, to distinguish a launcher that reaches no machine from a machine without laptime.
   LaunchedPoint word(words_of(launcher, {"echo", kWord}), "", kNoLimit);

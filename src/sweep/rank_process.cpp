@@ -68,7 +68,7 @@ class RankProcess {
     MpiGroup group(*mpi, report_failure);
     try {
       require_alike(group, "was started with other options", started_as);
-      require_alike(group, "runs another build of the program", this_binary().id);
+      require_alike(group, "runs a different build of the program", this_binary().id);
       for (bool is_complete = true; is_complete;) {
         const std::string request = broadcast(group, group.rank() == 0 ? read_request(requests_) : std::string());
         if (request.empty()) return 0;
@@ -95,7 +95,7 @@ class RankProcess {
   // Returns false if all ranks must end.
   bool run_point(MpiGroup& group, const RankRequest& request) {
     if (request.point.config.ranks != group.size())
-      throw Error::format("{} processes were started, but the point has --ranks {}", group.size(),
+      throw Error::format("{} processes were started, but the point has --ranks {}; make both equal", group.size(),
                           request.point.config.ranks);
     const ResolvedPoint point(request.point);
     PointHooks hooks = group.rank() == 0 ? hooks_of_rank_0() : PointHooks();

@@ -44,7 +44,7 @@ void require_same_loss(const Record& earlier, Record& record) {
     record.status = Status::kFailed;
     record.reason = fmt::format(
         "the loss of step {} is {:.9g}, but was {:.9g} in the run of {} with the same configuration, program and "
-        "kernels, so no timing is reported",
+        "kernels, so no timing is reported; test the memory of the machine, or report this as a defect",
         step + 1, now, before, earlier.created);
     clear_timing(record);
     return;
@@ -234,8 +234,7 @@ class SweepRun {
   }
 
   void tell_again(size_t index, const std::string& reason) {
-    if (callbacks_.warning)
-      callbacks_.warning(fmt::format("{}: {}; it is tried once more", points_[index].name, reason));
+    if (callbacks_.warning) callbacks_.warning(fmt::format("{}: {}; trying once more", points_[index].name, reason));
   }
 
   void take_placed(size_t index, const PlacedPoint& placed, Seconds elapsed) {

@@ -291,7 +291,7 @@ class PrecisionRun {
 
 std::string case_text(const GoldenCase& golden) {
   const std::string clip = golden.clip_norm ? fmt::format("clipped at {}, ", *golden.clip_norm) : "";
-  return fmt::format("{}: {}, {}AdamW of {}, {}, truth in {}",
+  return fmt::format("{}: {}, {}AdamW of {}, {}, reference in {}",
                      golden.folder.empty() ? golden.file->text() : fmt::format("folder {}", quote(golden.folder)),
                      card_of(golden.model).describe(golden.model), clip, name_of(golden.optimizer),
                      counted(golden.steps, "step"), golden.exact ? "float64" : "float32");

@@ -322,7 +322,7 @@ TEST(Args, OptionsOfOtherProgramsHaveHints) {
   EXPECT_THAT(refusal("export html"), HasSubstr("laptime report --last --html FILE"));
   EXPECT_THAT(refusal("bench -w 3"), HasSubstr("--warmup N"));
   for (const char* const word : {"gpus 8", "tp 2", "fsdp", "zero 3", "tensor-parallel-size 2", "world_size 4"})
-    EXPECT_THAT(refusal(fmt::format("bench --{}", word)), HasSubstr("runs on a single device")) << word;
+    EXPECT_THAT(refusal(fmt::format("bench --{}", word)), HasSubstr("--ranks N")) << word;
   EXPECT_THAT(refusal("profile --tokens 1000"), HasSubstr("--batch N and --context N"));
   EXPECT_THAT(refusal("profile --epochs 3"), HasSubstr("--steps N"));
   EXPECT_THAT(refusal("bench --global-batch-size 4"), HasSubstr("--micro-batches N"));
@@ -376,7 +376,7 @@ TEST(Args, GridExcludesOtherViews) {
 
 // A hint names only options and commands that exist, and only words that are not accepted.
 TEST(Args, HintsNameExistingOptionsAndCommands) {
-  std::set<std::string> flags{"html", "largest", "view", "newest", "last", "run"};
+  std::set<std::string> flags{"html", "largest", "view", "newest", "last", "run", "epochs"};
   for (const std::string_view flag : sweep_flags()) flags.emplace(flag);
   std::set<std::string_view> names;
   for (const Command* const command : commands()) names.insert(command->name);

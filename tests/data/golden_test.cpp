@@ -311,7 +311,7 @@ TEST(Golden, InvalidMetadataJsonIsRejected) {
   long_text.resize(16'000'001, ' ');
   EXPECT_SAYS(refused(long_text), "16000000");
   const WrittenFile plain("a.safetensors", safetensors_bytes("{}", ""));
-  EXPECT_SAYS(error_of([&] { read_golden(plain.path()); }), "not a golden file");
+  EXPECT_SAYS(error_of([&] { read_golden(plain.path()); }), "not a file of stored PyTorch values");
 }
 
 TEST(Golden, MissingOrMisshapenTensorsAreRejected) {

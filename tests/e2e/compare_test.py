@@ -212,7 +212,7 @@ class CompareFiles(CompareTest):
         self.assertIn("'step other': B is slower by 20.00 %, more than 5 %", self.done.stderr)
         failed = [process | {"status": "timeout", "reason": "no result within 1 s"} for process in self.processes(other)]
         doubtful = [process | {"verdict": {"rating": "no_steady_state", "reasons": []}} for process in self.processes(other)]
-        for head, said in ((good, "'step other': B has no such point: 'head.json' lacks it; use --allow-missing"),
+        for head, said in ((good, "'step other': B has no such point: 'head.json' contains no record with this name; use --allow-missing"),
                            (good + failed, "'step other': B: timeout: no result within 1 s"),
                            (good + self.processes(other)[1:] + failed[:1], "'step other': B: timeout"),
                            (good + [failed[0] | {"status": "out_of_memory"}], "'step other': B: out_of_memory"),

@@ -26,7 +26,7 @@ class Launcher(LauncherTest):
         done = self.bench(*POINT, *seeds(1, 12), "--launcher", "env", "--jobs", "4", "--output", "csv", "--columns", "seed")
         self.assert_ok(done)
         self.assertEqual(done.stdout.split(), ["seed", *(str(seed) for seed in range(1, 13))])
-        self.assertRegex(done.stderr, r"placing 12 points took .*, at most .* for one; no sample includes this time")
+        self.assertRegex(done.stderr, r"starting 12 points elsewhere took .*, at most .* for one; no sample includes this time")
 
     def test_attention_accepts_a_launcher(self):
         words = ["attention", "--d-model", "16", "--context", "32", "--threads", "1", *ONE_STEP, "--store", self.store]
@@ -86,7 +86,7 @@ class RejectedLaunchers(LauncherTest):
         script = self.folder / "launcher"
         script.write_text(f"#!/bin/sh\necho '{hello}'\n")
         script.chmod(0o755)
-        self.assertIn("another build of laptime", self.refusal("--launcher", str(script)))
+        self.assertIn("a different build of laptime", self.refusal("--launcher", str(script)))
 
     def test_rejects_options_that_do_not_fit_together(self):
         self.assertIn("--jobs needs --launcher", self.refusal("--jobs", "2"))
@@ -104,7 +104,7 @@ class LostPoints(LauncherTest):
         done = self.bench(*POINT, *seeds(1, 3), "--launcher", launcher)
         self.assert_ok(done)
         self.assertEqual([record["status"] for record in self.stored()], ["ok"] * 3)
-        self.assertIn("lost: the launcher ended with exit code 7 before the point began; it is tried once more", done.stderr)
+        self.assertIn("lost: the launcher ended with exit code 7 before the point began; trying once more", done.stderr)
 
     def test_a_point_lost_twice_has_a_row_with_the_reason(self):
         probe = self.folder / "probe"
@@ -113,7 +113,7 @@ class LostPoints(LauncherTest):
         self.assertEqual(done.returncode, 1)
         self.assertEqual({(record["status"], record["reason"], record["fingerprint"]) for record in self.stored()},
                          {("failed", "lost: the launcher ended with exit code 7 before the point began; tried twice", None)})
-        self.assertIn("before the point began: no route to host; it is tried once more", done.stderr)
+        self.assertIn("before the point began: no route to host; trying once more", done.stderr)
 
     def test_retries_a_preempted_point_once(self):
         sweep = self.start("bench", *LONG, "--store", self.store, "--launcher", "env")

@@ -147,7 +147,7 @@ class ModelFolder(ProgramTest):
         self.assertIn("config.json", self.refusal("--model", empty))
         os.mkfifo(self.folder / "config.json")
         self.assertIn("cannot be read", self.refusal("--model", self.folder / "config.json"))
-        self.assertIn("name the folder", self.refusal("--model", FOLDERS / "llama" / "model.safetensors"))
+        self.assertIn("name its folder", self.refusal("--model", FOLDERS / "llama" / "model.safetensors"))
 
     def test_rejects_pickled_weights(self):
         folder = self.copy("llama")

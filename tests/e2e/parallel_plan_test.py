@@ -64,7 +64,7 @@ class ParallelPlan(ProgramTest):
         for option in ("--tensor-parallel", "--pipeline-parallel"):
             done = self.laptime("bench", "--model", "small", "--ranks", "2", option, "2", "--store", "none")
             self.assertEqual(done.returncode, 2, done.stderr)
-            self.assertIn(f"{option} 2: ranks that run divide only the batch", done.stderr)
+            self.assertIn(f"{option} 2: a measured step divides only its batch among ranks", done.stderr)
     def test_rejects_unreadable_tables(self):
         wrong = self.folder / "wrong.csv"
         wrong.write_text("id,value\na,1\n")

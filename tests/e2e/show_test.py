@@ -59,7 +59,7 @@ class Show(ProgramTest):
     def test_no_match_names_the_values_that_exist(self):
         rows, errors = self.shown("seed = 7 and dtype = bf16")
         self.assertEqual(rows, [])
-        self.assertEqual(errors, "laptime: 0 of 3 records match: dtype is float32; seed is 1, 2, 3\n")
+        self.assertEqual(errors, "laptime: 0 of 3 records match; they have dtype float32; seed 1, 2, 3\n")
 
     def test_help_explains_the_filter(self):
         text = " ".join(self.laptime("show", "--help").stdout.split())

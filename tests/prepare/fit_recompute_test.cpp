@@ -66,8 +66,7 @@ TEST_F(FitRecompute, RecomputesTheFewestLayersThatFit) {
 
 TEST_F(FitRecompute, AdvisesOptionsThatNeedLessIfNothingFits) {
   const FittedRecompute fitted = fit(1, {{"mode", "compile"}});
-  EXPECT_THAT(fitted.advice,
-              HasSubstr("no recomputation needs less memory than --recompute " + typed_recompute(fitted.text)));
+  EXPECT_THAT(fitted.advice, HasSubstr("no other --recompute needs less memory than " + typed_recompute(fitted.text)));
   EXPECT_THAT(fitted.advice, HasSubstr("--optimizer-in-backward"));
 }
 

@@ -154,7 +154,7 @@ TEST(StoredComparison, ShowsRatiosAndWhyAPairCannotBeJudged) {
   failed.reason = "B: out_of_memory: killed";
   pairs.push_back(failed);
   pairs.push_back(
-      {.name = "step 3", .a = 1, .a_processes = 1, .unjudged = std::string(kMissing), .reason = "B lacks it"});
+      {.name = "step 3", .a = 1, .a_processes = 1, .unjudged = std::string(kMissing), .reason = "B has no such point"});
   const PointAnswer answer = stored_comparison_answer("'a'", "'b'", pairs, 0.01, 0.99);
   EXPECT_EQ(answer.parts.at(0).lines,
             (std::vector<std::string>{"4 points: 1 slower, 1 same, 1 out_of_memory, 1 missing"}));
@@ -173,7 +173,7 @@ TEST(StoredComparison, ShowsRatiosAndWhyAPairCannotBeJudged) {
   EXPECT_EQ(rows.at(2).at("reason"), "B: out_of_memory: killed");
   EXPECT_EQ(rows.at(3).at("verdict"), "missing");
   EXPECT_TRUE(rows.at(3).at("b_s").is_null());
-  EXPECT_EQ(rows.at(3).at("reason"), "B lacks it");
+  EXPECT_EQ(rows.at(3).at("reason"), "B has no such point");
 }
 
 TEST(StoredComparison, FirstLineStatesTheRatioOfAPair) {
@@ -184,7 +184,8 @@ TEST(StoredComparison, FirstLineStatesTheRatioOfAPair) {
             "B is slower: 1.250 times the time of A (99 % interval 1.125 to 1.375, 6 and 6 processes)");
   StoredPair doubtful = stored_pair("step", 1.25, {1.125, 1.375});
   doubtful.unjudged = "undecided";
-  doubtful.reason = "B: according to their verdicts, 6 of 6 records found no steady state";
+  doubtful.reason =
+      "B: according to their verdicts, 6 of 6 records found no steady state; measure again on a quieter machine";
   EXPECT_TRUE(line(doubtful).starts_with("undecided: 1.250 times the time of A (99 % interval 1.125 to 1.375"));
 }
 

@@ -125,7 +125,7 @@ TEST(Filter, KeepsTheOrder) {
 
 TEST(Filter, ErrorsShowTheirPosition) {
   const std::pair<const char*, const char*> cases[] = {
-      {"model", "position 6, after 'model': expected one of = != < <= > >= ~ in after column 'model'"},
+      {"model", "position 6, after 'model': expected an operator after column 'model': =, !=, <, <=, >, >=, ~ or in"},
       {"model =", "position 8, after 'model =': expected a value"},
       {"= small", "position 1: expected a column"},
       {"model = small and", "position 18, after 'model = small and': expected a column"},

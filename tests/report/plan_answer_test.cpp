@@ -83,7 +83,7 @@ TEST(PlanAnswer, DataSheetTimeIsALowerBoundNextToPublishedRuns) {
   EXPECT_NEAR(finding({record}, "published_runs").number("median"), 2.53, 1e-12);
   EXPECT_NEAR(finding({record}, "training_time").number("high_s"), 7.7 * 976'563 * 3, 1);
   EXPECT_THAT(text({record}), HasSubstr("3.00 s per step at best"));
-  EXPECT_THAT(text({record}), HasSubstr("going by published runs"));
+  EXPECT_THAT(text({record}), HasSubstr("judging by published runs"));
 }
 
 TEST(PlanAnswer, ReachedRatesGiveARangeFromPublishedFigures) {
@@ -133,8 +133,8 @@ TEST(PlanAnswer, WarnsAboutDisturbedLaunches) {
   Record record = planned();
   EXPECT_EQ(disturbed_prediction_line(record.prediction), "");
   record.prediction.disturbed_share = 0.58;
-  EXPECT_THAT(text({record}),
-              HasSubstr("\n! 58 % of the predicted time is from launches measured on a disturbed machine\n"));
+  EXPECT_THAT(text({record}), HasSubstr("\n! 58 % of the predicted time is from launches timed on a busy machine; run "
+                                        "laptime calibrate when it is idle\n"));
 }
 
 TEST(PlanAnswer, SeveralPointsAreATable) {

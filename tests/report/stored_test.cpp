@@ -143,7 +143,7 @@ TEST_F(StoredRecordsTest, FindsMatchesOfAFilter) {
 TEST_F(StoredRecordsTest, ExplainsWhyNoRecordMatches) {
   StoredRecords stored = records("name = none");
   EXPECT_EQ(names(stored, Extent::kNames), "");
-  EXPECT_EQ(stored.why_none(Filter("name = none")), "0 of 3 records match: name is a, b, c");
+  EXPECT_EQ(stored.why_none(Filter("name = none")), "0 of 3 records match; they have name a, b, c");
 }
 
 TEST_F(StoredRecordsTest, SortOmitsARecordThatBecameUnreadable) {

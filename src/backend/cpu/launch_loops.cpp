@@ -18,7 +18,9 @@ class AddressSpace {
   explicit AddressSpace(int64_t bytes) : bytes_(static_cast<size_t>(bytes)) {
     constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
     void* const start = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, kFlags, -1, 0);
-    if (start == MAP_FAILED) throw Error::format("{} bytes of address space: {}", bytes, std::strerror(errno));
+    if (start == MAP_FAILED)
+      throw Error::format("cannot reserve {} bytes of address space: {}; raise the limit (ulimit -v)", bytes,
+                          std::strerror(errno));
     start_ = static_cast<std::byte*>(start);
   }
   AddressSpace(const AddressSpace&) = delete;

@@ -21,6 +21,7 @@
 #include "config/training_options.h"
 #include "measure/forecast_point.h"
 #include "model/model_card.h"
+#include "record/metrics.h"
 #include "report/names.h"
 #include "report/plan_answer.h"
 #include "report/words.h"
@@ -61,7 +62,9 @@ SlurmJob slurm_job() {
 std::optional<Launcher> launcher_of(const LaunchOptions& options) {
   if (options.launcher.empty()) {
     if (options.jobs)
-      throw Error("--jobs needs --launcher: points that run on one machine at once would disturb each other");
+      throw Error(
+          "--jobs needs --launcher: points that run on one machine at the same time would disturb each other; leave "
+          "out --jobs");
     return std::nullopt;
   }
   return Launcher{.words = parse_launcher("--launcher", options.launcher, slurm_job()),
@@ -90,6 +93,7 @@ std::vector<ResolvedPoint> placed_points(const Sweep& sweep, const LaunchOptions
 std::string explanation_of(const Record& record) {
   std::string text = fmt::format("\n{}\n", spoken_name(record.name));
   const std::optional<Table> table = prediction_table(record);
+  if (!table && is_predicted(record)) return text + "predicted only; there is no measurement to compare with\n";
   if (!table) return text + basis_words(record.prediction) + "\n";
   return text + prediction_words(record) + "\n" + text_of(*table, standard_error().style());
 }
@@ -98,7 +102,8 @@ ExitCode run_points(const BenchCommand& command, const std::vector<ResolvedPoint
   OutputConfig config = command.sweep.output;
   const std::optional<Launcher> launcher = launcher_of(command.options.launch);
   if (points.empty()) {
-    print_message(fmt::format("--part {}: the sweep has no point in this part", command.options.launch.part));
+    print_message(fmt::format("--part {}: the sweep has no point in this part; divide it into fewer parts",
+                              command.options.launch.part));
     return ExitCode::kOk;
   }
   if (config.ablate && config.columns == OutputConfig().columns) config.columns += ",gain";
@@ -219,7 +224,7 @@ PointAnswer calibration_answer(const std::vector<ResolvedPoint>& points, const K
   answer.say(words(answer.findings.front()));
   answer.say(std::move(notes));
   answer.show(launch_costs_table(costs));
-  if (disturbed > 0) answer.say("! the machine was disturbed: calibrate again when it is quiet");
+  if (disturbed > 0) answer.say("! the machine was busy: run laptime calibrate again when it is idle");
   return answer;
 }
 
@@ -286,11 +291,11 @@ constinit const Command kAttention{
     .summary = "measure attention by itself: time and memory of forward and backward, for any width and length",
     .details =
         "Measures softmax(q k^T / sqrt(d)) v for one head; q, k and v are [batch, 1, context, d-model]. Backward "
-        "starts from a gradient of ones. --mode eager keeps the scores and their softmax in memory; --mode "
-        "compile is one blocked kernel that keeps neither; with --lower scaled_dot_product_attention it is two "
-        "products and a fused softmax, whose result it keeps. A point that does not fit is reported before it runs. "
-        "The largest context that fits "
-        "is printed below the table; --verbose itemizes the memory of the smallest point that does not fit.",
+        "starts from a gradient of ones. --mode eager keeps the scores and their softmax in memory; --mode compile is "
+        "one blocked kernel that keeps neither; with --lower scaled_dot_product_attention it is two products and a "
+        "fused softmax, and keeps the result of the softmax. A point that does not fit is reported before it runs. The "
+        "largest context that fits is printed below the table; --verbose itemizes the memory of the smallest point "
+        "that does not fit.",
     .options = attention_options,
     .parse = action_of<parse_attention, run_attention>,
     .examples = "  laptime attention --d-model 64 --context 1024,4096 --mode eager,compile\n",

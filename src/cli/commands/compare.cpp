@@ -37,7 +37,7 @@ struct CompareOptions {
     own("again", "compare A with itself to show noise", self.again);
     own("program", "compare two builds of laptime, given by their paths, at one point", self.program,
         {.otherwise = "this one", .value = "OLD,NEW"});
-    own("within", "largest difference that does not matter; rounds end when the ratio is known to within half of it",
+    own("within", "largest difference that does not matter; rounds end when the ratio is known to within half of this",
         self.within, {.value = "PERCENT", .canonical = canonical_percent});
     own("fail-above", "exit with code 1 if B is slower by more than this, with 3 if that cannot be judged",
         self.fail_above, {.empty = "never", .value = "PERCENT", .canonical = canonical_percent});
@@ -90,7 +90,7 @@ std::array<std::string, 2> names_of_sides(const CompareCommand& command) {
         "laptime compare: nothing to compare; give an option two values (--mode eager,compile), name two files of "
         "records, or compare a point with itself (--again)");
   }
-  if (command.options.again) return {"once", "again"};
+  if (command.options.again) return {"the point", "the same point"};
   if (command.programs) return {command.programs->a, command.programs->b};
   return {joined(names[0], ", "), joined(names[1], ", ")};
 }
@@ -111,12 +111,12 @@ class Gate {
       code_ = ExitCode::kFailed;
       print_message(fmt::format("{}B is slower by {:.2f} %, more than {:.3g} %", point, 100 * (ratio - 1), percent));
     } else if (!interval) {
-      reject(fmt::format("{}there are too few measurements to say whether B is slower by more than {:.3g} %", point,
-                         percent));
+      reject(fmt::format("{}too few measurements to say whether B is slower by more than {:.3g} %; measure longer",
+                         point, percent));
     } else if (difference != Difference::kSame && interval->high > 1 + *limit_) {
       reject(
-          fmt::format("{}B takes {:.3f} to {:.3f} times the time of A, which does not say whether it is slower by "
-                      "more than {:.3g} %; measure longer",
+          fmt::format("{}B takes {:.3f} to {:.3f} times the time of A, so B may or may not be slower by more than "
+                      "{:.3g} %; measure longer",
                       point, interval->low, interval->high, percent));
     }
   }

@@ -42,7 +42,7 @@ struct ExportCommand : StoreCommand<ExportWords> {
 
 std::vector<WordHelp> format_choices() {
   return words_of(export_formats(), &ExportFormat::name, [](const ExportFormat& format) {
-    return fmt::format("{} (made from a {})", format.help, name_of(format.needs));
+    return fmt::format("{} (input: {})", format.help, name_of(format.needs));
   });
 }
 

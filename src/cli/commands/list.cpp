@@ -62,7 +62,8 @@ std::string models(size_t width) {
   for (const KnownModel& model : known_models())
     lines.push_back(model_line(std::string(model.name), "", name_of(model.edition), config_of(model)));
   constexpr std::string_view kMore =
-      "Parameters of `any` are given for edition 2025. --model also takes a config.json, or a folder with one.";
+      "Models of edition `any` exist in several editions; parameters are those of edition 2025. --model also takes a "
+      "config.json, or a folder with one.";
   return aligned(lines, {false, false, false, true, true, true, true, true, true}, 0, width) + note(kMore, width);
 }
 
@@ -90,7 +91,7 @@ std::string editions(size_t width) {
   };
   return listing(width, {"edition", "batch x context", "description"}, gpt_editions(), name, sizes,
                  &GptEdition::about) +
-         note("The editions define different models under the same names, so their figures cannot be compared.", width);
+         note("The editions define different models under the same names, so their times cannot be compared.", width);
 }
 
 // Sets of columns, followed by every column that has a name.
@@ -119,8 +120,9 @@ std::string verdicts(size_t width) {
     lines.push_back({std::string(word.name), std::string(word.meaning), std::string(word.advice)});
   lines.push_back({kPredicted, "a device model predicted the time; nothing was measured", ""});
   constexpr std::string_view kMore =
-      "The reasons for a verdict are printed below its row. The worst verdict that applies is shown; all limits are in "
-      "docs/measurement.md.";
+      "--verbose prints the reasons for a verdict below its row. The worst verdict that applies is shown; all limits "
+      "are "
+      "in docs/measurement.md.";
   return aligned(lines, {}, 0, width) + note(kMore, width);
 }
 
@@ -135,13 +137,13 @@ std::string sweeps(size_t width) {
          note(kMore, width);
 }
 
-constexpr std::array kTopics{ListTopic{"models", "named sizes of models", models},
-                             ListTopic{"editions", "definitions of the model", editions},
-                             ListTopic{"sweeps", "ready-made tables, for --config and laptime report", sweeps},
+constexpr std::array kTopics{ListTopic{"models", "named models, for --model", models},
+                             ListTopic{"editions", "sources of model definitions, for --edition", editions},
+                             ListTopic{"sweeps", "built-in sweeps, for --config and laptime report", sweeps},
                              ListTopic{"devices", "devices of this machine, and machines to predict for", devices},
-                             ListTopic{"kernels", "implementations of each op", kernels},
+                             ListTopic{"kernels", "kernels of each op, per device", kernels},
                              ListTopic{"columns", "table columns, for --columns, --sort and filters", columns},
-                             ListTopic{"metrics", "figures of records, with their formulas", metric_table},
+                             ListTopic{"metrics", "metrics of records, with their formulas", metric_table},
                              ListTopic{"verdicts", "meanings of stable, untested, noisy, ...", verdicts},
                              ListTopic{"options", "all options of laptime bench, with their keys", options_listing},
                              ListTopic{"exports", "formats of laptime export", exports}};

@@ -31,7 +31,7 @@ struct ReportOptions {
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     const auto own = own_options("Report", visit);
-    own("html", "page to write: one self-contained file", self.html, {.otherwise = "must be given", .value = "FILE"});
+    own("html", "page to write: one self-contained file", self.html, {.otherwise = "none; required", .value = "FILE"});
     own("traced-steps", "for a sweep: traced steps per point, alternating with as many untraced ones",
         self.traced_steps, {.min = 1, .max = kMostTracedSteps});
     TrainingOptions::visit_fields(self.training, visit);
@@ -156,8 +156,7 @@ constinit const Command kReport{
         "Without a sweep the page shows stored records, selected by FILTER as in laptime show: laptime report --last "
         "--html report.html. A sweep, given by name (laptime list sweeps) or file, runs first, with its launches "
         "traced: laptime report assignment_2025 --html report.html. The options of bench modify it, and --resume takes "
-        "measured points from the store. The last line of the page shows the commands that fill further "
-        "sections.",
+        "measured points from the store. A section without data names the command that fills it.",
     .options = report_options,
     .parse = action_of<parse_report, run_report>,
     .filter_columns = named_columns,

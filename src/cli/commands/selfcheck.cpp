@@ -67,8 +67,8 @@ std::vector<Check> timing_checks(const ResolvedPoint& point) {
 struct Powers {
   Table table{.name = "differences",
               .columns = {{.key = "difference", .title = "difference", .unit = Unit::kFraction},
-                          {.key = "rounds", .title = "rounds to detect it"},
-                          {.key = "time_s", .title = "about", .unit = Unit::kSeconds}}};
+                          {.key = "rounds", .title = "rounds needed"},
+                          {.key = "time_s", .title = "time", .unit = Unit::kSeconds}}};
   Finding finding{.kind = "detectable_difference", .subject = {}, .values = Json{}};
 };
 
@@ -103,7 +103,7 @@ ExitCode run_selfcheck(const Sweep& sweep) {
   const Seconds budget{points.front().config.budget};
   const RoundsRequest request{.a = points.front(),
                               .b = points.front(),
-                              .names = {"once", "again", points.front().name},
+                              .names = {"the point", "the same point", points.front().name},
                               .margin = kSame / 10,
                               .budget = budget,
                               .store = store_for(config),
@@ -137,7 +137,7 @@ ExitCode run_selfcheck(const Sweep& sweep) {
   }
   answer.show(std::move(table));
   answer.show(std::move(powers.table));
-  if (!failed.empty()) answer.say(fmt::format("! times are not reliable now: {} failed", joined(failed, ", ")));
+  if (!failed.empty()) answer.say(fmt::format("! times are not reliable now; failed checks: {}", joined(failed, ", ")));
   output.add(std::move(answer));
   output.finish();
   return failed.empty() ? ExitCode::kOk : ExitCode::kFailed;
@@ -165,7 +165,7 @@ struct VerifyOptions {
     const auto own = own_options("Output", visit);
     const auto of_arithmetic = own_options("Arithmetic", visit);
     own("verbose", "show every comparison", self.verbose);
-    of_arithmetic("tf32", "check TF32 products (GPU), with TF32 tolerances, instead of the types of the file",
+    of_arithmetic("tf32", "check TF32 products (GPUs only) with TF32 tolerances, instead of the types of the file",
                   self.tf32);
   }
 };
@@ -185,7 +185,8 @@ struct VerifyCommand {
 
 VerifyCommand parse_verify(const CommandWords& words) {
   if (words.positionals.empty())
-    throw Error("laptime verify: no file given; name FILE.safetensors, or the folder of a model with values");
+    throw Error(
+        "laptime verify: no file given; name FILE.safetensors, or the folder of a model with stored PyTorch values");
   VerifyCommand verify{words.positionals};
   read_options(words, verify.options, verify.machine, verify.output);
   return verify;
@@ -245,7 +246,7 @@ constinit const Command kSelfcheck{
 constinit const Command kVerify{
     .name = "verify",
     .arguments = "FILE.safetensors|FOLDER... [OPTIONS]",
-    .summary = "check our engine against stored PyTorch values",
+    .summary = "check the engine against stored PyTorch values",
     .details =
         "Prints a line for each file, followed by the comparisons that failed. --verbose shows every comparison with "
         "its tolerance.",

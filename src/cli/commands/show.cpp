@@ -75,9 +75,9 @@ ExitCode run_history(const HistoryCommand& command) {
   if (const std::string none = selected.records.why_none(selected.filter); !none.empty()) {
     print_message(none);
   } else if (answers.empty()) {
-    print_message(fmt::format("{} with only {}; a history needs two{}", counted(single, "point"),
+    print_message(fmt::format("{} with only {}; a history needs {}", counted(single, "point"),
                               command.options.each_record ? "one record" : "records of one build",
-                              command.options.each_record ? "" : "; --each-record shows every record"));
+                              command.options.each_record ? "two" : "two builds, or --each-record"));
   }
   return selected.problems.end();
 }

@@ -65,7 +65,7 @@ void launch_forward(const KernelCall& call) {
 }
 
 std::string forward_refusal(const Signature& signature) {
-  if (!signature.in[0].layout.is_contiguous()) return "x is not contiguous, and the mask follows the row-major index";
+  if (!signature.in[0].layout.is_contiguous()) return "x is not contiguous, but the mask is drawn in row-major order";
   if (signature.in[1].dtype != DType::kInt64) return "step is not int64";
   return strips_refusal({signature.out.data(), 1}, {signature.in.data(), 1});
 }

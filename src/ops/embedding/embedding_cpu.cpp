@@ -70,7 +70,7 @@ void launch_backward(const KernelCall& call) {
 std::string backward_refusal(const Signature& signature) {
   if (signature.in[1].dtype != DType::kInt64) return "ids are not int64";
   if (!signature.in[1].layout.is_contiguous()) return "ids are not contiguous";
-  if (signature.out[0].dtype != DType::kFloat32) return "the gradient is not float32, in which rows are added";
+  if (signature.out[0].dtype != DType::kFloat32) return "the gradient is not float32, the type in which rows are added";
   if (signature.in.size() > 2 && !signature.in[2].layout.is_contiguous()) return "the addend is not contiguous";
   return strips_refusal({}, {signature.in.data(), 1});
 }

@@ -54,7 +54,7 @@ void launch_scatter(const KernelCall& call) { scatter_rows(cpu::team_of(call), c
 std::string index_refusal(const TensorType& index) { return index.dtype == DType::kInt64 ? "" : "index is not int64"; }
 // Elements are copied, not converted.
 std::string types_refusal(const TensorType& from, const TensorType& to) {
-  return from.dtype == to.dtype ? "" : "the result has a different type";
+  return from.dtype == to.dtype ? "" : "the result and the operand have different types";
 }
 
 std::string gather_refusal(const Signature& s) { return index_refusal(s.in[1]) + types_refusal(s.in[0], s.out[0]); }

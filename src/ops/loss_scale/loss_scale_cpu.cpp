@@ -51,7 +51,7 @@ void launch_assign_unless(const KernelCall& call) {
 }
 
 std::string assign_refusal(const Signature& signature) {
-  return signature.in[0].dtype == signature.in[1].dtype ? "" : "the value has another type than the state";
+  return signature.in[0].dtype == signature.in[1].dtype ? "" : "the value and the state have different types";
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ int64_t tiles_backward_workspace(const Signature& signature) {
 // types.
 template <class Implementation>
 std::string products_refusal(const Signature& signature) {
-  if (width_of(signature) <= kMaxWidth) return fmt::format("heads are not wider than {}", kMaxWidth);
+  if (width_of(signature) <= kMaxWidth) return fmt::format("this kernel is only for heads wider than {}", kMaxWidth);
   if (std::is_same_v<Implementation, AmxSplit> && signature.in[0].dtype != DType::kFloat32)
     return fmt::format("operands are {}, not float32", name_of(signature.in[0].dtype));
   return attention_refusal(signature);

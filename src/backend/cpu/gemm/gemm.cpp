@@ -27,10 +27,11 @@ GemmShape gemm_shape(const Layout& a, const Layout& b) {
 std::string uniform_refusal(const Gemm& gemm, DType dtype) {
   for (const GemmOperand* operand : {&gemm.a, &gemm.b, &gemm.bias}) {
     if (operand->present && operand->dtype != dtype)
-      return fmt::format("a {} operand: all must be {}", name_of(operand->dtype), name_of(dtype));
+      return fmt::format("an operand is {}; all must be {}", name_of(operand->dtype), name_of(dtype));
   }
-  if (gemm.compute != dtype) return fmt::format("operands rounded to {} first", name_of(gemm.compute));
-  if (gemm.c_dtype != dtype) return fmt::format("a {} result of {} operands", name_of(gemm.c_dtype), name_of(dtype));
+  if (gemm.compute != dtype) return fmt::format("operands must be rounded to {} first", name_of(gemm.compute));
+  if (gemm.c_dtype != dtype)
+    return fmt::format("the result is {}, but the operands are {}", name_of(gemm.c_dtype), name_of(dtype));
   return "";
 }
 

@@ -48,7 +48,7 @@ struct OnednnSgemm {
   static std::string name() { return "onednn_sgemm"; }
   static std::string refusal(const cpu::Gemm& gemm) {
     std::string reason = cpu::uniform_refusal(gemm, DType::kFloat32);
-    if (gemm.addend.present && gemm.addend.dtype != DType::kFloat32) return "an addend that is not float32";
+    if (gemm.addend.present && gemm.addend.dtype != DType::kFloat32) return "the addend is not float32";
     return reason.empty() ? cpu::onednn_layout_refusal(gemm.shape) : reason;
   }
   static int64_t workspace(const cpu::Gemm&) { return 0; }
@@ -70,7 +70,7 @@ struct OnednnSgemmWiden {
   static std::string refusal(const cpu::Gemm& gemm) {
     const bool is_float16 = gemm.compute == DType::kFloat16;
     std::string reason = cpu::uniform_refusal(gemm, is_float16 ? DType::kFloat16 : DType::kBFloat16);
-    if (gemm.addend.present) return "an addend";
+    if (gemm.addend.present) return "the product has an addend";
     return reason.empty() ? cpu::onednn_layout_refusal(gemm.shape) : reason;
   }
   static int64_t workspace(const cpu::Gemm&) { return 0; }
@@ -91,7 +91,7 @@ struct TilesDot {
   static std::string refusal(const cpu::Gemm& gemm) {
     std::string reason = tiles_refusal(gemm);
     if (!reason.empty() || gemm.compute == DType::kBFloat16) return reason;
-    return fmt::format("a product in {}", name_of(gemm.compute));
+    return fmt::format("the product is computed in {}", name_of(gemm.compute));
   }
   static int64_t workspace(const cpu::Gemm&) { return 0; }
   static void run(cpu::Team& team, const cpu::Gemm& gemm) { cpu::bfloat16_pairs()->gemm(team, gemm); }
@@ -115,9 +115,9 @@ struct AmxSplit {
   static std::string refusal(const cpu::Gemm& gemm) {
     std::string reason = tiles_refusal(gemm);
     if (!reason.empty()) return reason;
-    if (gemm.compute != DType::kFloat32) return fmt::format("a product in {}", name_of(gemm.compute));
+    if (gemm.compute != DType::kFloat32) return fmt::format("the product is computed in {}", name_of(gemm.compute));
     for (const cpu::GemmOperand* factor : {&gemm.a, &gemm.b})
-      if (factor->dtype != DType::kFloat32) return fmt::format("a {} factor", name_of(factor->dtype));
+      if (factor->dtype != DType::kFloat32) return fmt::format("a factor is {}", name_of(factor->dtype));
     return "";
   }
   static int64_t workspace(const cpu::Gemm&) { return 0; }
@@ -193,7 +193,7 @@ template <GemmFromOperands kMakeGemm, class Implementation>
 std::string supports(const Signature& signature) {
   if (!signature.out[0].layout.is_contiguous()) return "the rows of the result are padded";
   const std::optional<cpu::Gemm> gemm = gemm_of<kMakeGemm>(signature);
-  return gemm ? Implementation::refusal(*gemm) : "an operand is not a matrix without gaps";
+  return gemm ? Implementation::refusal(*gemm) : "an operand is not a matrix with contiguous rows or columns";
 }
 
 template <GemmFromOperands kMakeGemm, class Implementation>

@@ -93,13 +93,13 @@ std::string narrowed_refusal(const cpu::Gemm& gemm) {
   for (const cpu::GemmOperand* operand : {&gemm.a, &gemm.b, &gemm.bias}) {
     if (operand->present && operand->dtype != DType::kBFloat16 &&
         (operand->dtype != DType::kFloat32 || gemm.compute != DType::kBFloat16))
-      return fmt::format("a {} operand: all must be bfloat16", name_of(operand->dtype));
+      return fmt::format("an operand is {}; all must be bfloat16", name_of(operand->dtype));
   }
-  if (gemm.compute != DType::kBFloat16) return fmt::format("a product in {}", name_of(gemm.compute));
+  if (gemm.compute != DType::kBFloat16) return fmt::format("the product is computed in {}", name_of(gemm.compute));
   if (gemm.c_dtype != DType::kBFloat16 && gemm.c_dtype != DType::kFloat32)
-    return fmt::format("a {} result", name_of(gemm.c_dtype));
+    return fmt::format("the result is {}", name_of(gemm.c_dtype));
   if (gemm.addend.present && (gemm.addend.dtype != DType::kFloat32 || gemm.c_dtype != DType::kFloat32))
-    return "an addend that is not float32 as its result is";
+    return "the addend or its sum is not float32";
   if (std::string reason = cpu::onednn_layout_refusal(gemm.shape); !reason.empty()) return reason;
   return cpu::onednn_bfloat16_refusal(rounded_shape(gemm, FactorLines(gemm.shape)), form_of(gemm));
 }

@@ -281,7 +281,7 @@ std::string strips_refusal(std::span<const TensorType> out, std::span<const Tens
       case DType::kBFloat16:
       case DType::kFloat16:
       case DType::kBool: return "";
-      default: return std::string(name_of(type.dtype)) + " operand: strips compute in float32";
+      default: return "an operand is " + std::string(name_of(type.dtype)) + ", but this kernel computes in float32";
     }
   };
   for (const TensorType& type : out) {

@@ -146,10 +146,11 @@ class BlockProducts {
 std::string block_refusal(const BlockKey& key, const dnnl::engine& engine) {
   const dnnl::matmul::primitive_desc description = describe(key, engine);
   if (std::string_view(description.impl_info_str()).starts_with("ref"))
-    return "oneDNN has only its reference for bfloat16 here";
+    return "oneDNN has only its reference kernel for bfloat16 on this processor";
   const auto scratch = static_cast<int64_t>(description.scratchpad_desc().get_size());
   if (scratch > Team::kScratchBytes)
-    return fmt::format("oneDNN wants {} bytes of scratch for each thread, {} are there", scratch, Team::kScratchBytes);
+    return fmt::format("oneDNN needs {} bytes of scratch memory per thread, but only {} are available", scratch,
+                       Team::kScratchBytes);
   return "";
 }
 

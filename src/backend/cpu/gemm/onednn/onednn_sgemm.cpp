@@ -28,8 +28,10 @@ void prepare_onednn_sgemm() {
 }
 
 std::string onednn_layout_refusal(const GemmShape& shape) {
-  if (!blas_layout(shape.a, shape.m, shape.k)) return "neither rows nor columns of a stand without gaps";
-  if (!blas_layout(shape.b, shape.k, shape.n)) return "neither rows nor columns of b stand without gaps";
+  if (!blas_layout(shape.a, shape.m, shape.k))
+    return "neither the rows nor the columns of the left matrix are contiguous";
+  if (!blas_layout(shape.b, shape.k, shape.n))
+    return "neither the rows nor the columns of the right matrix are contiguous";
   return "";
 }
 

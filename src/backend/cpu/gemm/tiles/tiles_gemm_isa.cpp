@@ -18,10 +18,10 @@ std::string tiles_refusal(const cpu::Gemm& gemm) {
     return true;
   };
   for (const cpu::GemmOperand* operand : {&gemm.a, &gemm.b, &gemm.bias, &gemm.addend}) {
-    if (operand->present && !takes(operand->dtype)) return fmt::format("a {} operand", name_of(operand->dtype));
+    if (operand->present && !takes(operand->dtype)) return fmt::format("an operand is {}", name_of(operand->dtype));
   }
-  if (!takes(gemm.c_dtype)) return fmt::format("a {} result", name_of(gemm.c_dtype));
-  if (!takes(gemm.compute)) return fmt::format("operands rounded to {} first", name_of(gemm.compute));
+  if (!takes(gemm.c_dtype)) return fmt::format("the result is {}", name_of(gemm.c_dtype));
+  if (!takes(gemm.compute)) return fmt::format("operands must be rounded to {} first", name_of(gemm.compute));
   return "";
 }
 
