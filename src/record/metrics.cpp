@@ -102,7 +102,7 @@ constexpr auto kMetrics = std::to_array<Metric>({
     {"ci_low", kSeconds, kLower, "lower end of the 95 % interval of the median", LAPTIME_TIME(of_samples, ci_low)},
     {"ci_high", kSeconds, kLower, "upper end of the 95 % interval of the median", LAPTIME_TIME(of_samples, ci_high)},
     {"uncertainty", kFraction, kLower, "larger half of the median's 95 % interval divided by the median",
-     "max(time.PASS.median - time.PASS.ci_low, time.PASS.ci_high - time.PASS.median) / time.PASS.median",
+     "larger distance of time.PASS.ci_low and time.PASS.ci_high from time.PASS.median / time.PASS.median",
      [](const Record& r) {
        return of_samples<&TimeStats::median>(r) ? known(known_within(*r.main_time())) : std::nullopt;
      }},

@@ -111,7 +111,7 @@ TEST(Explain, NamesChosenAndRejectedKernels) {
   const auto refused = std::find_if(matmul->refused.begin(), matmul->refused.end(),
                                     [](const RefusedKernel& kernel) { return kernel.kernel == "onednn_bf16"; });
   ASSERT_NE(refused, matmul->refused.end());
-  EXPECT_THAT(refused->reason, HasSubstr("float32 operand"));
+  EXPECT_THAT(refused->reason, HasSubstr("operand is float32"));
   EXPECT_THAT(print(explanation), ContainsRegex("rejected: [^:\n]*onednn_bf16[^:\n]*: " + refused->reason));
   for (const KernelDecision& decision : explanation.kernels) EXPECT_FALSE(decision.chosen.empty()) << decision.op;
 }

@@ -135,7 +135,7 @@ TEST(Filter, ErrorsShowTheirPosition) {
       {"model = 'small", "position 9, after 'model = ': unterminated quote"},
       {"model = = small", "position 9, after 'model = ': expected a value; put it in quotes"},
       {"model => small", "position 8, after 'model =': expected a value; put it in quotes"},
-      {"model ! small", "position 7, after 'model ': expected one of"},
+      {"model ! small", "position 7, after 'model ': expected an operator after column 'model'"},
       {"model in small", "position 10, after 'model in ': expected '(' after 'in'"},
       {"model in (small", "position 10, after 'model in ': '(' without ')'"},
       {"model in ()", "expected a value"},
