@@ -164,6 +164,10 @@ struct RunConfig {
   int64_t step_context() const { return crop_context.value_or(model.context_length); }
   // The model as the step runs it: its context_length equals step_context().
   ModelConfig step_model() const;
+  // Not an option: the step is that of another program, described by config_as. Its compiler fuses what laptime would
+  // launch again on a GPU, and it does not pad rows.
+  bool is_of_other_program = false;
+
   bool operator==(const RunConfig&) const = default;
 
   // Defaulted in run_config.cpp, so that copies and destruction of this large struct are compiled only once.

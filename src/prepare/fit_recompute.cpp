@@ -98,8 +98,13 @@ class Fit {
 }  // namespace
 
 FittedRecompute fit_recompute(const RunConfig& config, const MemoryBound& bound, const ChooseKernel& choose) {
-  if (config.recompute != "auto") return {recompute_rule(config), config.recompute, {}};
-  return Fit(config, bound, choose).run();
+  if (config.recompute == "auto") return Fit(config, bound, choose).run();
+  FittedRecompute step{recompute_rule(config), config.recompute, {}};
+  if (config.mode == Mode::kCompile && !step.rule.local) {
+    const int64_t need = predicted_peak_bytes(make_plan(lowered_graph(config, step.rule), choose), bound);
+    step.rule.local = !bound.fits(need);
+  }
+  return step;
 }
 
 std::string typed_recompute(const std::string& text) {

@@ -43,6 +43,7 @@ constexpr std::array<std::string_view, 2> kSplitByMegatron{kFlashAttention, "lin
 RunConfig config_as(RunConfig config, Program program) {
   if (program == Program::kLaptime) return config;
   const bool has_flash_attention = config.keep && config.keep->find(kFlashAttention) != std::string::npos;
+  config.is_of_other_program = true;
   config.keep.reset();
   config.lower.reset();
   if (program == Program::kPyTorchEager) {

@@ -64,7 +64,7 @@ PipelineOptions pipeline_options(const RunConfig& config, const RecomputeRule& r
           .forward_only = config.pass == Pass::kForward,
           .compile = config.mode == Mode::kCompile,
           .shared_casts = casts_before_products(config) ? SharedCasts::kKeep : SharedCasts::kFold,
-          .pad_rows = config.mode == Mode::kCompile && prefers_aligned_rows(config),
+          .pad_rows = config.mode == Mode::kCompile && prefers_aligned_rows(config) && !config.is_of_other_program,
           .store_copies = stores_copies(config, rule),
           .recompute = rule,
           .optimizer_in_backward = config.optimizer_in_backward,
@@ -146,7 +146,9 @@ std::vector<std::string> composites_of(const RunConfig& config) {
 
 RecomputeRule recompute_rule(const RunConfig& config, int64_t group, int64_t layers) {
   // On a GPU even a cheap node takes a launch of its own, so it is recomputed only in steps that save memory.
-  return {.local = config.mode == Mode::kCompile && (!casts_before_products(config) || group > 0),
+  // fit_recompute turns this on for a step that does not fit otherwise.
+  const bool launches_again = casts_before_products(config) && !config.is_of_other_program;
+  return {.local = config.mode == Mode::kCompile && (!launches_again || group > 0),
           .group = group,
           .layers = layers,
           .parameter_copies = !casts_before_products(config)};

@@ -83,5 +83,16 @@ TEST_F(FitRecompute, KeepsAFixedChoiceForAnyBound) {
   EXPECT_EQ(fitted.advice, "");
 }
 
+TEST_F(FitRecompute, CompiledStepOnAGpuRecomputesCheapNodesOnlyIfItDoesNotFit) {
+  const Options compiled{{"recompute", "none"}, {"mode", "compile"}};
+  const RunConfig config = config_with(compiled);
+  const int64_t without = make_plan(lowered_graph(config, recompute_rule(config)), choose_).predicted_peak_bytes();
+  EXPECT_FALSE(fit(without, compiled).rule.local);
+  const FittedRecompute fitted = fit(without - 1, compiled);
+  EXPECT_TRUE(fitted.rule.local);
+  EXPECT_EQ(fitted.rule.group, 0);
+  EXPECT_EQ(fitted.text, "none");
+}
+
 }  // namespace
 }  // namespace laptime
