@@ -324,13 +324,17 @@ void CudaBackend::mark(size_t index) {
                  "cuMemsetD8Async");
 }
 
-// Communication runs in another stream, where separators do not divide it, so ranks have none.
 Activities CudaBackend::watch(const std::function<void()>& work) {
-  if (separator_ == 0) separator_ = allocate_bytes(kSeparatorBytes);
-  is_watched_ = communication_ == nullptr;
-  Activities activities = watch_card(work);
-  is_watched_ = false;
-  return activities;
+  try {
+    if (separator_ == 0) separator_ = allocate_bytes(kSeparatorBytes);
+  } catch (const OutOfMemory&) {
+    // Without separators, the records do not say where a launch ends.
+  }
+  return watch_card([&](bool is_recorded) {
+    is_watched_ = is_recorded && separator_ != 0;
+    work();
+    is_watched_ = false;
+  });
 }
 
 std::unique_ptr<Recording> CudaBackend::record(const std::function<void()>& enqueue) {

@@ -107,7 +107,7 @@ bool is_separator(const ActivityRecord& record) {
 }
 
 void add_records(std::vector<ActivityRecord> records, Activities& activities) {
-  std::ranges::sort(records, {}, &ActivityRecord::begin);
+  std::ranges::sort(records, {}, [](const ActivityRecord& record) { return std::pair(record.begin, record.end); });
   uint64_t until = 0;
   for (const ActivityRecord& record : records) {
     const uint64_t begin = std::max(record.begin, until);
@@ -126,7 +126,7 @@ void add_records(std::vector<ActivityRecord> records, Activities& activities) {
 
 }  // namespace
 
-Activities watch_card(const std::function<void()>& work) {
+Activities watch_card(const std::function<void(bool is_recorded)>& work) {
   Activities activities;
   activities.records = "CUPTI";
   activities.missing = open_library();
@@ -134,7 +134,7 @@ Activities watch_card(const std::function<void()>& work) {
   const Cupti& functions = all.functions;
   if (activities.missing.empty()) activities.missing = begin_records(functions);
   if (!activities.missing.empty()) {
-    work();
+    work(false);
     return activities;
   }
   // Discards earlier activity, which belongs to no step.
@@ -143,7 +143,7 @@ Activities watch_card(const std::function<void()>& work) {
     const std::lock_guard lock(all.mutex);
     all.records.clear();
   }
-  work();
+  work(true);
   functions.cuptiActivityFlushAll(kAlsoUnfinishedBuffers);
   for (const int kind : kKinds) functions.cuptiActivityDisable(kind);
   const std::lock_guard lock(all.mutex);

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include "backend/cuda/eights.h"
+#include "backend/cuda/words.h"
 
 namespace laptime::cuda {
 

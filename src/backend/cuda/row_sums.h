@@ -2,7 +2,7 @@
 #pragma once
 
 #include "backend/cuda/block_sums.h"
-#include "backend/cuda/eights.h"
+#include "backend/cuda/words.h"
 
 namespace laptime::cuda {
 

@@ -1,7 +1,7 @@
 // CUDA kernels of the embedding. Backward adds rows in order, without atomics.
 #pragma once
 
-#include "backend/cuda/eights.h"
+#include "backend/cuda/words.h"
 
 namespace laptime::cuda {
 

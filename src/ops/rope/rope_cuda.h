@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "backend/cuda/eights.h"
+#include "backend/cuda/words.h"
 #include "ops/rope/rotation.h"
 
 namespace laptime::cuda {
