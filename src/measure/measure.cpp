@@ -255,11 +255,12 @@ class PointRun {
   }
 
   // Takes the times of launches from the records of the device. If it has none, from marks, which take time themselves.
+  // Ranks use marks too, because records do not divide the stream of communication.
   Timeline take_traced_step(Executor& executor, StepTrace& trace) {
     Timeline timeline;
     const auto run = [&] { timeline = executor.run(Marks::kLaunches); };
     Activities activities;
-    if (backend_.has_own_clock()) {
+    if (backend_.has_own_clock() && hooks_.group == nullptr) {
       activities = backend_.watch(run);
       add_device_use(activities, trace.device);
     } else {
@@ -268,9 +269,14 @@ class PointRun {
     std::vector<Seconds> times = executor.launch_times();
     const std::vector<CommunicationTime> communication = backend_.communication_times().launches;
     if (activities.missing.empty() && activities.between_marks.size() + 1 == times.size()) {
+      std::vector<Seconds>& launches = activities.between_marks;
+      for (size_t i = 0; i < launches.size(); ++i) launches[i] += executor.plan().steps[i].pause;
+      trace.steps.push_back(watched_step(launches, Seconds{trace.untraced.back()}));
       times.front() = {};
-      std::partial_sum(activities.between_marks.begin(), activities.between_marks.end(), times.begin() + 1);
-      trace.steps.push_back(watched_step(activities.between_marks, Seconds{trace.untraced.back()}));
+      std::partial_sum(launches.begin(), launches.end(), times.begin() + 1);
+      // The learned costs of launches must add up to the step, so each has its share of the idle time.
+      const double stretch = times.back().count() > 0 ? trace.steps.back().total / times.back().count() : 1;
+      for (Seconds& time : times) time *= stretch;
     } else {
       trace.steps.push_back(traced_step(timeline, times));
       if (!trace.mark) trace.mark = executor.cost_of_mark().count();

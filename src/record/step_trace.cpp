@@ -80,7 +80,8 @@ double StepTrace::mean_seconds(size_t launch) const {
 bool is_measured(const StepTrace& trace) { return !trace.untraced.empty() && trace.mark != 0.0; }
 
 std::optional<double> traced_over_untraced(const StepTrace& trace) {
-  if (trace.untraced.empty() || trace.steps.empty()) return std::nullopt;
+  // Without marks, the totals of traced steps are those of untraced ones.
+  if (trace.untraced.empty() || trace.steps.empty() || !trace.mark) return std::nullopt;
   const double untraced = median(trace.untraced);
   double traced = 0;
   for (const TracedStep& step : trace.steps) traced += step.total / static_cast<double>(trace.steps.size());

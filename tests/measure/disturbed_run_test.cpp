@@ -52,6 +52,7 @@ TEST(DisturbedRun, StatesSpreadAboveTheLimit) {
 
 TEST(DisturbedRun, StatesThatTracedStepsTookLonger) {
   StepTrace trace;
+  trace.mark = 0;
   trace.untraced = {1, 1, 1};
   for (const double seconds : {1.2, 1.3}) trace.steps.emplace_back().total = seconds;
   const Measurement quiet = steps_with(&MachineState::waiting_seconds, 0);
@@ -59,6 +60,9 @@ TEST(DisturbedRun, StatesThatTracedStepsTookLonger) {
   EXPECT_EQ(disturbance_of(quiet, samples, trace, 2),
             "traced steps took 1.25 times as long as the untraced steps between them");
   trace.untraced = {1.25, 1.25, 1.25};
+  EXPECT_EQ(disturbance_of(quiet, samples, trace, 2), "");
+  trace.untraced = {1, 1, 1};
+  trace.mark.reset();  // the device recorded the launches
   EXPECT_EQ(disturbance_of(quiet, samples, trace, 2), "");
 }
 

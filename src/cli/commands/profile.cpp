@@ -288,7 +288,8 @@ constinit const Command kProfile{
     .summary = "show where the time of a step goes: by kernel, op, class of work, layer and part of attention",
     .details =
         "Takes the options of bench. After the samples, laptime alternates steps that record a timestamp after each "
-        "launch with steps that do not; times are means over the traced steps. 'Of bound' is the minimum time for the "
+        "launch, or that a GPU records itself, with steps that do not; times are means over the traced steps. 'Of "
+        "bound' is the minimum time for the "
         "FLOPs "
         "or bytes at the measured peak or bandwidth, divided by the actual time. --resume shows a stored profile with "
         "at least as many traced steps in another view or with another filter, without running. FILTER selects "
