@@ -15,6 +15,7 @@ namespace {
 constexpr int64_t kMaxRegionLayers = 4;
 
 // Names of choices that --recompute cannot express.
+constexpr const char* kCheapOps = "cheap ops";
 constexpr const char* kLossAlone = "loss";
 constexpr const char* kSomeLayers = "block in layers ";
 
@@ -25,8 +26,11 @@ class Fit {
 
   FittedRecompute run() {
     if (fits({0, 0}, "none")) return leanest_;  // a choice that fits needs less memory than all choices that did not
-    // A step on a CPU has the loss in groups of rows anyway.
-    if (casts_before_products(config_) && fits({1, 0}, kLossAlone)) return leanest_;
+    // A compiled step on a CPU recomputes cheap ops anyway, and any step there has the loss in groups of rows.
+    if (casts_before_products(config_)) {
+      if (config_.mode == Mode::kCompile && fits({.group = 0, .layers = 0, .cheap = true}, kCheapOps)) return leanest_;
+      if (fits({1, 0}, kLossAlone)) return leanest_;
+    }
     const int64_t layers = config_.model.num_layers;
     if (fits({1, layers}, "block")) return fewest_layers(layers);
     for (int64_t group = 2; group <= std::min(kMaxRegionLayers, layers); ++group) {
@@ -39,10 +43,13 @@ class Fit {
  private:
   struct Choice {
     int64_t group, layers;
+    bool cheap = false;  // cheap ops too
   };
 
   FittedRecompute fitted(const Choice& choice, const std::string& text) const {
-    return {recompute_rule(config_, choice.group, choice.layers), text, {}};
+    FittedRecompute step{recompute_rule(config_, choice.group, choice.layers), text, {}};
+    step.rule.local = step.rule.local || choice.cheap;
+    return step;
   }
 
   // Returns whether the choice fits; remembers it if it needs the least memory so far.
@@ -102,12 +109,16 @@ FittedRecompute fit_recompute(const RunConfig& config, const MemoryBound& bound,
   FittedRecompute step{recompute_rule(config), config.recompute, {}};
   if (config.mode == Mode::kCompile && !step.rule.local) {
     const int64_t need = predicted_peak_bytes(make_plan(lowered_graph(config, step.rule), choose), bound);
-    step.rule.local = !bound.fits(need);
+    if (!bound.fits(need)) {
+      step.rule.local = true;
+      step.text = kCheapOps;
+    }
   }
   return step;
 }
 
 std::string typed_recompute(const std::string& text) {
+  if (text == kCheapOps) return "none (only cheap ops)";
   if (text == kLossAlone) return "auto (only the loss)";
   return text.starts_with(kSomeLayers) ? fmt::format("auto ({})", text) : text;
 }

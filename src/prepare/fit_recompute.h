@@ -12,7 +12,7 @@ namespace laptime {
 
 struct FittedRecompute {
   RecomputeRule rule;
-  std::string text;    // "none", "block", "every=2", "block in layers 0-3 of 12", "loss" if no layer is recomputed
+  std::string text;    // "none", "block", "every=2", "block in layers 0-3 of 12", "cheap ops" or "loss"
   std::string advice;  // how to use less memory, if auto finds no choice that fits
 };
 

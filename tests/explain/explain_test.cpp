@@ -207,22 +207,27 @@ TEST(Explain, ListsCompositesThatStayWhole) {
   EXPECT_THAT(print(compiled), HasSubstr("composites, with recompute none"));
 }
 
-// On a GPU `auto` first splits the loss into groups of rows, and only then recomputes layers.
+// On a GPU `auto` first recomputes cheap ops, then also splits the loss into groups of rows, and only then recomputes
+// layers.
 TEST(Explain, SplitsTheLossBeforeItRecomputesLayers) {
   const Options big{
       {"mode", "compile"}, {"vocab", "50000"}, {"context", "256"}, {"batch", "8"}, {"device", "roofline:h200"}};
-  const auto needs = [&](const std::string& recompute) {
+  const auto explained = [&](const char* key, const std::string& value) {
     Options options = big;
-    options.emplace_back("recompute", recompute);
-    return explain(tiny(options), {}).memory->predicted_peak_bytes;
+    options.emplace_back(key, value);
+    return explain(tiny(options), {});
   };
-  ASSERT_LT(needs("block"), needs("none"));
-  Options options = big;
-  options.emplace_back("memory-limit", std::to_string(needs("none") - 1) + "B");
-  const Explanation explanation = explain(tiny(options), {});
-  EXPECT_EQ(explanation.recompute, "loss");
-  EXPECT_TRUE(find_composite(explanation, "linear_cross_entropy")->whole);
-  EXPECT_LT(explanation.memory->predicted_peak_bytes, needs("none"));
+  const auto below = [](const Explanation& step) {
+    return std::to_string(step.memory->predicted_peak_bytes - 1) + "B";
+  };
+  const Explanation none = explained("recompute", "none");
+  ASSERT_LT(explained("recompute", "block").memory->predicted_peak_bytes, none.memory->predicted_peak_bytes);
+  const Explanation cheap = explained("memory-limit", below(none));
+  EXPECT_EQ(cheap.recompute, "cheap ops");
+  EXPECT_FALSE(find_composite(cheap, "linear_cross_entropy")->whole);
+  const Explanation split = explained("memory-limit", below(cheap));
+  EXPECT_EQ(split.recompute, "loss");
+  EXPECT_TRUE(find_composite(split, "linear_cross_entropy")->whole);
 }
 
 TEST(CompositesOf, ListsCompositesInTheStep) {

@@ -91,7 +91,8 @@ TEST_F(FitRecompute, CompiledStepOnAGpuRecomputesCheapNodesOnlyIfItDoesNotFit) {
   const FittedRecompute fitted = fit(without - 1, compiled);
   EXPECT_TRUE(fitted.rule.local);
   EXPECT_EQ(fitted.rule.group, 0);
-  EXPECT_EQ(fitted.text, "none");
+  EXPECT_EQ(fitted.text, "cheap ops");
+  EXPECT_EQ(fit(without - 1, {{"mode", "compile"}}).text, "cheap ops");  // also with auto
 }
 
 }  // namespace
