@@ -43,8 +43,8 @@ MemoryBounds read_memory_bounds(const std::filesystem::path& root = "/");
 
 // Memory that this process can still allocate.
 AvailableMemory available_memory();
-// Also subtracts address space and data for the stacks of `threads` threads and for libraries, some of which crash if
-// an allocation fails.
+// Memory that this process can still allocate. Of the limits RLIMIT_AS and RLIMIT_DATA, a part is reserved for
+// `threads` threads and for libraries, some of which crash if an allocation fails.
 AvailableMemory available_memory(int threads);
 
 }  // namespace laptime

@@ -12,7 +12,7 @@
 
 namespace laptime {
 
-// Absolute counters, or their increase. Empty if the machine does not count.
+// Absolute counters, or their increase between two readings. A field is empty if the machine does not report it.
 struct MachineState {
   std::optional<double> stolen_seconds;     // core seconds that the host took from the allowed cores, in 10 ms ticks
   std::optional<double> throttled_seconds;  // thread seconds lost to a CPU quota

@@ -101,7 +101,7 @@ constexpr std::string_view kTokens = "--batch N and --context N, whose product i
 constexpr std::string_view kAccumulation =
     "--batch N, the sequences of one step, and --micro-batches N, the passes that divide it";
 constexpr std::string_view kFile =
-    "--model FILE or FOLDER, with its config.json";
+    "--model FILE or FOLDER: a config.json, or a model folder that contains one";
 constexpr std::string_view kDropout = "--attn-pdrop, --resid-pdrop and --embd-pdrop (not in editions 2025 and 2026)";
 constexpr std::string_view kOfGrids =
     "--view selects the table and --sort its order; --output csv contains all of its columns";

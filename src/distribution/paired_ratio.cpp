@@ -33,7 +33,8 @@ size_t averages_outside(size_t n) {
 
 std::vector<double> log_ratios(std::span<const double> a, std::span<const double> b) {
   if (a.size() != b.size() || a.empty() || static_cast<int64_t>(a.size()) > kMostRounds)
-    throw Error::format("{} figures of A and {} of B: each round needs one of each", a.size(), b.size());
+    throw Error::format("{} figures of A and {} of B; give one of each per round, for 1 to {} rounds", a.size(),
+                        b.size(), kMostRounds);
   std::vector<double> logs;
   logs.reserve(a.size());
   for (size_t i = 0; i < a.size(); ++i) {

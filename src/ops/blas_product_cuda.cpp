@@ -348,7 +348,8 @@ std::string blas_refusal(const Product& product, const BlasChoice& choice) {
   if (product.compute != DType::kFloat32 && !is_16_bit_float(product.compute)) return "factors are not floats";
   if (choice.tf32 && product.compute != DType::kFloat32) return "tf32 is for factors in float32";
   if (result != product.compute && result != DType::kFloat32) return "the result is narrower than its factors";
-  if (product.addend != nullptr && product.addend->type.dtype != result) return "the addend has not the result's type";
+  if (product.addend != nullptr && product.addend->type.dtype != result)
+    return "the addend and the result differ in type";
   const Shape& shape = product.b.shape();
   for (const int64_t size : {shape[-2], shape[-1], product.c.numel() / shape[-1]}) {
     if (size > INT32_MAX) return "a side of a matrix has 2^31 elements or more";

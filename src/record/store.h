@@ -152,7 +152,7 @@ class Store {
 
   // For each asked_hash, the id of the newest record with status ok that this binary made.
   std::map<std::string, int64_t> finished_by_asked_hash(std::string_view binary_id) const;
-  std::optional<Record> record_at(int64_t id) const;  // none if there is none
+  std::optional<Record> record_at(int64_t id) const;  // none if no record has this id
 
   // Notes that the command of this run took these records from the store instead of measuring them. Repeated notes have
   // no effect.

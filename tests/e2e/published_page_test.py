@@ -33,7 +33,7 @@ class PublishedPage(ProgramTest):
         for point in data["points"]:
             self.assertAlmostEqual(point["predicted"] / point["published"] - 1, point["error"], places=9)
 
-    def test_rejects_html_without_published_or_over_its_input(self):
+    def test_html_needs_published_and_must_not_overwrite_its_input(self):
         done = self.laptime("plan", "--model", "small", "--html", "page.html")
         self.assertEqual(done.returncode, 2)
         self.assertIn("--html needs --published", done.stderr)

@@ -123,7 +123,7 @@ class Ranks(ProgramTest):
         self.assertNotEqual(done.returncode, 0)
         self.assertIn("rank 1 was started with other options than rank 0", done.stderr)
 
-    def test_rejects_invalid_input_before_anything_starts(self):
+    def test_rejects_invalid_rank_options(self):
         for words, reason in (
             (["--ranks", "3"], "--batch 8 (of all ranks) is not divisible by --ranks 3; give --batch 9"),
             (["--shard", "optimizer"], "--shard optimizer divides states among ranks, but there is only one"),

@@ -201,7 +201,7 @@ class Attention {
   std::vector<GuardedTensor> tensors_;  // q, k, v, values, log_sum_exp, grad_values, grad_q, grad_k, grad_v[, step]
 };
 
-// The kernels among `all` that support the signature.
+// The kernels among `all` that support the signature, except the reference.
 std::vector<Kernel> supporting_kernels(std::vector<Kernel> all, const Signature& signature) {
   std::erase_if(all, [&](const Kernel& kernel) {
     return kernel.op != signature.op || kernel.name == kReferenceName || !kernel.refusal(signature).empty();

@@ -253,7 +253,7 @@ TEST(Verify, RejectsOnePercentGradientError) {
   }
 }
 
-TEST(Verify, SlowPassesWithReferences) {
+TEST(VerifySlow, PassesWithReferenceKernels) {
   const GoldenCase golden = read_golden(golden_path("tiny_2024_tied_bias"));
   const VerifiedFile file = verify_golden(golden, on_threads(1), {}, reordered(0, true));
   EXPECT_TRUE(file.pass()) << print(file);

@@ -23,8 +23,8 @@ struct GeluErf {
 };
 
 // GELU by its tanh approximation; the formulas are in gelu.cpp. With z = x (kLinear + kCubic x^2), which is twice the
-// argument of tanh, y = x sigmoid(z): unlike 1 + tanh, the sigmoid has no cancellation. Arguments of the exponential
-// are computed in powers of two.
+// argument of tanh, y = x sigmoid(z): unlike 1 + tanh, the sigmoid has no cancellation. The code scales z by log2(e),
+// so that the sigmoid can use exp2.
 struct GeluTanh {
   static constexpr float kLinear = 2 * 0.7978845608028654F;  // 2 sqrt(2 / pi)
   static constexpr float kCubic = kLinear * 0.044715F;

@@ -18,7 +18,8 @@ struct Division {
 bool keeps_columns(const Shape& x, const Shape& out) { return !x.empty() && x.back() > 1 && out.back() == x.back(); }
 
 // Chooses enough parts to keep a card busy, provided that each has enough terms. With many outputs, one part is enough.
-// Blocks of packs are as many as 132 processors run at once, four each: a few more would run alone at the end.
+// If columns are kept, division into parts stops at about 528 thread blocks, four for each of 132 multiprocessors:
+// these run at once, and a few more would run alone at the end.
 Division division_of(const TensorType& x, const TensorType& out) {
   const bool columns = keeps_columns(x.shape(), out.shape());
   const int64_t outputs = out.numel();

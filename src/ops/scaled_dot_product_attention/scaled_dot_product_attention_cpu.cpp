@@ -43,8 +43,8 @@ int64_t tiles_backward_workspace(const Signature& signature) {
   return attention::backward_workspace<float, attention::tiles::BackwardPart>(signature);
 }
 
-// Excludes GEMM implementations that round float32 factors to bfloat16, because weights are float32 for all operand
-// types.
+// Rejects heads of up to kMaxWidth columns, which other kernels handle, and 16-bit operands with AmxSplit, which
+// multiplies only float32 factors.
 template <class Implementation>
 std::string products_refusal(const Signature& signature) {
   if (width_of(signature) <= kMaxWidth) return fmt::format("this kernel is only for heads wider than {}", kMaxWidth);
