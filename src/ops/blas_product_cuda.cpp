@@ -256,9 +256,8 @@ void launch_padded(const KernelCall& call, const Product& original, const BlasCh
   if (padded.c_copy) launch_move(call, padded.c_copy->part, original.c);
 }
 
-// A product whose rows are all aligned, but one side of which is not a multiple of 16 bytes: as two products, one up to
-// the last multiple, and the rest. If the side is k, the result first holds the rest, to which the other product is
-// added.
+// A product whose rows are all aligned, but one side of which is not a multiple of 16 bytes: as two products: `whole`
+// up to the last multiple, and `rest`. If the side is k, `rest` is computed first, and `whole` is added to it.
 class SplitProduct {
  public:
   explicit SplitProduct(const Product& product) : whole(product), rest(product) {
@@ -277,7 +276,7 @@ class SplitProduct {
     const int64_t odd_m = a->columns_adjacent ? 0 : m % elements;
     const int64_t odd_k = a->columns_adjacent || !b->columns_adjacent ? k % elements : 0;
     const int64_t odd_n = n % elements;
-    // A result of 16 bits rounds the rest, so that must be a small part of the sum.
+    // A result of 16 bits rounds `rest` before `whole` is added, so `rest` must be a small part of the sum.
     const int64_t least_k = is_16_bit_float(product.c.type.dtype) ? 256 * odd_k : odd_k + 1;
     if (odd_k > 0 && k >= least_k && odd_m + odd_n == 0) {
       split(k - odd_k, k, [](Product& part, int64_t begin, int64_t size) {

@@ -29,9 +29,10 @@ struct BlasChoice {
   int algorithm = 0;  // index among the library's proposals
   bool tf32 = false;
   bool any_order = false;  // as in BlasProduct
-  // For rows or sides that are not multiples of 16 bytes, as with logits for a vocabulary of 50,257: the library has
-  // only slow algorithms for them. A matrix with unaligned rows is copied to or from padded memory. If all rows are
-  // aligned, and only a side is odd, the part up to the last multiple is computed in place, and the rest with copies.
+  // For matrices whose rows or sides are not multiples of 16 bytes, such as logits for a vocabulary of 50,257. The
+  // library has only slow algorithms for such matrices. A matrix with unaligned rows is copied to or from padded
+  // memory. If all rows are aligned, and only a side is odd, the part up to the last multiple is computed in place, and
+  // the rest with copies.
   bool padded = false;
 };
 inline constexpr int kPaddedAlgorithms = 3;  // proposals that are tried with padded matrices

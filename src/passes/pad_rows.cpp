@@ -52,7 +52,7 @@ class RowPadding {
            all_read_gaps(node.outputs[0], padded_type(type.dtype, type.shape()).layout);
   }
 
-  // True if every op that reads the value, directly or after views, may read it with this layout.
+  // True if every op that reads the value, directly or through views, is as fast if the value has this layout.
   bool all_read_gaps(ValueId value, const Layout& layout) const {
     return std::ranges::all_of(readers_[index(value)], [&](size_t reader) {
       const Node& node = from().nodes[reader];

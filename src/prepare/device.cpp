@@ -295,12 +295,6 @@ std::string machine_text(const DataSheet& machine) {
 
 std::string device_name(const RunConfig& config) { return config.device == "auto" ? "cpu" : config.device; }
 
-// True for a GPU, and for a described machine that is one.
-bool is_gpu(const RunConfig& config) {
-  const std::string name = device_name(config);
-  return name == "cuda" || (is_roofline(name) && described_machine(name).processors > 0);
-}
-
 }  // namespace
 
 std::vector<DeviceSummary> list_devices() {
@@ -334,8 +328,10 @@ std::string unsupported_reason(const RunConfig& config) {
   return {};
 }
 
-bool casts_before_products(const RunConfig& config) { return is_gpu(config); }
-bool prefers_aligned_rows(const RunConfig& config) { return is_gpu(config); }
+bool is_gpu(const RunConfig& config) {
+  const std::string name = device_name(config);
+  return name == "cuda" || (is_roofline(name) && described_machine(name).processors > 0);
+}
 
 Device find_device(const RunConfig& config) { return find_device_of(config, Program::kLaptime); }
 

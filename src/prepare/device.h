@@ -66,12 +66,9 @@ Device find_device(const RunConfig& config);
 Device find_device_of(const RunConfig& config, Program program);
 using FindDevice = std::function<Device(const RunConfig&)>;
 
-// True if a value that several products read is cast once, because the libraries of the device (or of the GPU that it
-// describes) require both factors to have the same type.
-bool casts_before_products(const RunConfig& config);
-
-// True if the device (or the GPU that it describes) accesses rows faster that begin at multiples of 16 bytes.
-bool prefers_aligned_rows(const RunConfig& config);
+// True for a GPU, and for a described machine that is one. Its library kernels require both factors of a product to
+// have the same type, each launch costs time, and rows that begin at multiples of 16 bytes are accessed faster.
+bool is_gpu(const RunConfig& config);
 
 // One row of `laptime list devices`.
 struct DeviceSummary {

@@ -24,10 +24,20 @@ class Fit {
   Fit(const RunConfig& config, const MemoryBound& bound, const ChooseKernel& choose)
       : config_(config), bound_(bound), choose_(choose) {}
 
-  FittedRecompute run() {
+  // The choice of --recompute, with cheap ops in a compiled step on a GPU that does not fit otherwise.
+  FittedRecompute given() const {
+    FittedRecompute step{recompute_rule(config_), config_.recompute, {}};
+    if (config_.mode == Mode::kCompile && !step.rule.local && !bound_.fits(need(config_, step.rule))) {
+      step.rule.local = true;
+      step.text = kCheapOps;
+    }
+    return step;
+  }
+
+  FittedRecompute least() {
     if (fits({0, 0}, "none")) return leanest_;  // a choice that fits needs less memory than all choices that did not
     // A compiled step on a CPU recomputes cheap ops anyway, and any step there has the loss in groups of rows.
-    if (casts_before_products(config_)) {
+    if (is_gpu(config_)) {
       if (config_.mode == Mode::kCompile && fits({.group = 0, .layers = 0, .cheap = true}, kCheapOps)) return leanest_;
       if (fits({1, 0}, kLossAlone)) return leanest_;
     }
@@ -43,7 +53,7 @@ class Fit {
  private:
   struct Choice {
     int64_t group, layers;
-    bool cheap = false;  // cheap ops too
+    bool cheap = false;  // also recompute cheap ops
   };
 
   FittedRecompute fitted(const Choice& choice, const std::string& text) const {
@@ -52,15 +62,19 @@ class Fit {
     return step;
   }
 
+  int64_t need(const RunConfig& config, const RecomputeRule& rule) const {
+    return predicted_peak_bytes(make_plan(lowered_graph(config, rule), choose_), bound_);
+  }
+
   // Returns whether the choice fits; remembers it if it needs the least memory so far.
   bool fits(const Choice& choice, const std::string& text) {
     const FittedRecompute step = fitted(choice, text);
-    const int64_t need = predicted_peak_bytes(make_plan(lowered_graph(config_, step.rule), choose_), bound_);
-    if (need < least_) {
-      least_ = need;
+    const int64_t bytes = need(config_, step.rule);
+    if (bytes < least_) {
+      least_ = bytes;
       leanest_ = step;
     }
-    return bound_.fits(need);
+    return bound_.fits(bytes);
   }
 
   // The smallest number of recomputed layers that fits, by bisection: each additional layer saves memory and costs
@@ -88,9 +102,9 @@ class Fit {
       RunConfig other = config_;
       other.optimizer_in_backward = true;
       other.recompute = "block";
-      const int64_t need = predicted_peak_bytes(make_plan(lowered_graph(other), choose_), bound_);
-      if (need < least_)
-        advice += fmt::format("; --recompute block with --optimizer-in-backward needs {}", format_bytes(need));
+      const int64_t bytes = need(other, recompute_rule(other));
+      if (bytes < least_)
+        advice += fmt::format("; --recompute block with --optimizer-in-backward needs {}", format_bytes(bytes));
     }
     return advice;
   }
@@ -105,16 +119,8 @@ class Fit {
 }  // namespace
 
 FittedRecompute fit_recompute(const RunConfig& config, const MemoryBound& bound, const ChooseKernel& choose) {
-  if (config.recompute == "auto") return Fit(config, bound, choose).run();
-  FittedRecompute step{recompute_rule(config), config.recompute, {}};
-  if (config.mode == Mode::kCompile && !step.rule.local) {
-    const int64_t need = predicted_peak_bytes(make_plan(lowered_graph(config, step.rule), choose), bound);
-    if (!bound.fits(need)) {
-      step.rule.local = true;
-      step.text = kCheapOps;
-    }
-  }
-  return step;
+  Fit fit(config, bound, choose);
+  return config.recompute == "auto" ? fit.least() : fit.given();
 }
 
 std::string typed_recompute(const std::string& text) {

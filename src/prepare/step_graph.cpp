@@ -52,19 +52,22 @@ LowerKept lower_kept(const RunConfig& config) {
 // products. With --optimizer-in-backward, memory matters more than the time of the casts; --recompute auto does not try
 // it.
 bool stores_copies(const RunConfig& config, const RecomputeRule& rule) {
-  if (config.mode == Mode::kEager || config.optimizer_in_backward || !casts_before_products(config)) return false;
+  if (config.mode == Mode::kEager || config.optimizer_in_backward || !is_gpu(config)) return false;
   return std::ranges::any_of(composite_choices(config, rule), [](const CompositeChoice& choice) {
     return choice.whole && find_op(choice.op)->with_copy != nullptr;
   });
 }
+
+// True for a step on a GPU that laptime runs, or would run: not for one of another program.
+bool is_own_gpu_step(const RunConfig& config) { return is_gpu(config) && !config.is_of_other_program; }
 
 PipelineOptions pipeline_options(const RunConfig& config, const RecomputeRule& rule) {
   return {.keep = kept(config, rule),
           .lower = autocast_dtype(config.dtype),
           .forward_only = config.pass == Pass::kForward,
           .compile = config.mode == Mode::kCompile,
-          .shared_casts = casts_before_products(config) ? SharedCasts::kKeep : SharedCasts::kFold,
-          .pad_rows = config.mode == Mode::kCompile && prefers_aligned_rows(config) && !config.is_of_other_program,
+          .shared_casts = is_gpu(config) ? SharedCasts::kKeep : SharedCasts::kFold,
+          .pad_rows = config.mode == Mode::kCompile && is_own_gpu_step(config),
           .store_copies = stores_copies(config, rule),
           .recompute = rule,
           .optimizer_in_backward = config.optimizer_in_backward,
@@ -107,7 +110,7 @@ std::vector<CompositeChoice> composite_choices(const RunConfig& config, const Re
     if (op.split_rows == nullptr) return {op.name, true, "compile mode"};
     if (config.pass == Pass::kInference || config.pass == Pass::kForward)
       return {op.name, false, "fusing it saves memory only if backward follows"};
-    if (casts_before_products(config))
+    if (is_gpu(config))
       return {op.name, rule.group > 0,
               "computes groups of rows, which are small for a GPU: fused only in steps that recompute"};
     return {op.name, true, "compile mode: computes groups of rows, in forward and backward"};
@@ -147,11 +150,10 @@ std::vector<std::string> composites_of(const RunConfig& config) {
 RecomputeRule recompute_rule(const RunConfig& config, int64_t group, int64_t layers) {
   // On a GPU even a cheap node takes a launch of its own, so it is recomputed only in steps that save memory.
   // fit_recompute turns this on for a step that does not fit otherwise.
-  const bool launches_again = casts_before_products(config) && !config.is_of_other_program;
-  return {.local = config.mode == Mode::kCompile && (!launches_again || group > 0),
+  return {.local = config.mode == Mode::kCompile && (!is_own_gpu_step(config) || group > 0),
           .group = group,
           .layers = layers,
-          .parameter_copies = !casts_before_products(config)};
+          .parameter_copies = !is_gpu(config)};
 }
 
 RecomputeRule recompute_rule(const RunConfig& config) {

@@ -9,7 +9,7 @@ namespace laptime::cuda {
 
 constexpr float kLog2E = 1.4426950408889634F;
 
-// Results below the smallest normal number are 0.
+// A result below the smallest normal number is set to 0.
 LAPTIME_DEVICE float fast_exp2(float x) {
 #if defined(__CUDA_ARCH__)
   float y = 0;
@@ -20,7 +20,7 @@ LAPTIME_DEVICE float fast_exp2(float x) {
 #endif
 }
 
-// Results below the smallest normal number are 0.
+// A result below the smallest normal number is set to 0.
 LAPTIME_DEVICE float fast_reciprocal(float x) {
 #if defined(__CUDA_ARCH__)
   float y = 0;

@@ -126,7 +126,7 @@ struct ReduceOutputPacks {
   static constexpr int kLanes = 16;
   static constexpr int kThreads = kPacks * kLanes;
   static constexpr int kOutputs = kPacks * kEight;  // outputs in a tile
-  static constexpr int kTogether = 4;               // terms in flight per thread; half as many of float32
+  static constexpr int kTogether = 4;               // terms that a thread loads before it adds; of float32 half as many
   using Args = ReduceArgs;
   struct Shared {
     SharedArray<double, kOutputs * kLanes> sums;  // [lane][output of a pack][pack]
