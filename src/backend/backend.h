@@ -101,7 +101,7 @@ struct DeviceLimit {
   Kind kind = Kind::kProductFlops;
   std::string name;                       // key of the stored value; contains everything that the value depends on
   const char* unit = "";                  // "FLOP/s", "bytes/s", "s"
-  std::function<LimitReading()> measure;  // takes up to half a second
+  std::function<LimitReading()> measure;  // takes up to a few seconds
 };
 
 class Backend {
@@ -138,6 +138,7 @@ class Backend {
   // Later launches and marks begin when the first `count` communication launches since synchronize are done.
   virtual void wait_for_communication(size_t count) { static_cast<void>(count); }
   // The communication launches between the last two calls of synchronize, and how long other launches waited for them.
+  // A call of synchronize without new communication launches keeps the previous times.
   virtual CommunicationTimes communication_times() const { return {}; }
   // Enqueues a pause: the next launch or mark is delayed by `time`.
   virtual void pause(Seconds time) = 0;

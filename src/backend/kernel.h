@@ -20,7 +20,8 @@ class Queue {
   virtual ~Queue() = default;
 };
 
-// Operands of a launch. Outputs are uninitialised; an optional output that no node reads has null data.
+// Operands of a launch. Outputs are uninitialised unless they share the memory of an input; an optional output that no
+// node reads has null data.
 struct KernelCall {
   const OpCard& op;
   const Attributes& attributes;
@@ -50,7 +51,7 @@ constexpr ProductMath math_of_factors(DType factors) {
   return factors == DType::kFloat16 ? ProductMath::kFloat16 : ProductMath::kFloat32;
 }
 
-// A launch must not allocate, log, throw or read a clock.
+// A launch must not log, throw or read a clock, and should not allocate.
 struct Kernel {
   const OpCard* op = nullptr;
   std::string name;  // "rows_avx512"
@@ -69,9 +70,9 @@ struct Kernel {
   // Intermediate values that are factors of another product are rounded to the type of the op's factors, as the op's
   // primitives do under autocast (docs/adr/0017).
   bool rounds_between_products = false;
-  // Gives the same bits as every other kernel of the op with this flag, on any x86-64 processor with fused
-  // multiply-adds and for any number of threads. False for library kernels, and for instructions that round
-  // differently.
+  // Gives the same bits as every other kernel of the op with this flag, apart from the reference, on any x86-64
+  // processor with fused multiply-adds and for any number of threads. False for library kernels, and for instructions
+  // that round differently.
   bool reproducible = true;
   // A library that the kernel needs and that a device may lack; null: none is needed, or it is part of the program.
   const char* library = nullptr;
@@ -91,7 +92,8 @@ class KernelTable {
   // Kernels of one op are in order of preference; kernels of different ops may be interleaved.
   explicit KernelTable(std::vector<Kernel> kernels);
 
-  // The kernels of an op in order of preference, with the reference last; empty if the device cannot run the op.
+  // The kernels of an op in order of preference, the reference, if there is one, last; empty if the device cannot run
+  // the op.
   std::span<const Kernel> of(const OpCard& op) const;
   // Ops that have a kernel, in the order of their first kernels.
   const std::vector<const OpCard*>& ops() const { return ops_; }

@@ -1,4 +1,5 @@
-// Matrix products by cuBLASLt: decides which operands the library reads directly and which are copied first.
+// Matrix products by cuBLASLt: decides which operands the library reads directly and which are copied first, and pads
+// or splits products with unaligned rows.
 #include <algorithm>
 #include <bit>
 #include <cstdint>
@@ -63,7 +64,7 @@ TensorView slice_of(const TensorView& view, int axis, int64_t begin, int64_t siz
 // A product as cuBLASLt describes it, and the copies that must precede it.
 class BlasCall {
  public:
-  // If `memory` is null, only counts the bytes of the workspace.
+  // If `memory` is null, only describes the product and counts the bytes of the workspace.
   BlasCall(const Product& product, const BlasChoice& choice, std::byte* memory) : workspace_(memory) {
     const TensorView& c = product.c;
     const Shape& b_shape = product.b.shape();
@@ -153,7 +154,7 @@ struct PaddedCopy {
 // slow algorithms for unaligned rows. Operands whose shape or alignment changes are copied.
 class PaddedProduct {
  public:
-  // If `memory` is null, only counts the bytes of the workspace.
+  // If `memory` is null, only describes the product and counts the bytes of the workspace.
   PaddedProduct(const Product& original, std::byte* memory) : rounded(original), workspace_(memory) {
     const Shape& b_shape = original.b.shape();
     const int64_t batches = batches_of(original);
@@ -256,7 +257,7 @@ void launch_padded(const KernelCall& call, const Product& original, const BlasCh
   if (padded.c_copy) launch_move(call, padded.c_copy->part, original.c);
 }
 
-// A product whose rows are all aligned, but one side of which is not a multiple of 16 bytes: as two products: `whole`
+// Splits a product whose rows are all aligned, but one side of which is not a multiple of 16 bytes, into two: `whole`,
 // up to the last multiple, and `rest`. If the side is k, `rest` is computed first, and `whole` is added to it.
 class SplitProduct {
  public:
@@ -322,8 +323,8 @@ class SplitProduct {
   TensorView whole_bias_, rest_bias_;
 };
 
-// The library's estimates for a product this small differ from those for the part in place, and it may refuse to launch
-// one with a tiny inner size in tf32.
+// The rest takes the first proposal and no tf32. The library's estimates for a product this small differ from those for
+// the part in place, and it may refuse to launch one with a tiny inner size in tf32.
 BlasChoice choice_of_rest(BlasChoice choice) {
   choice.algorithm = 0;
   choice.tf32 = false;

@@ -8,7 +8,8 @@
 
 namespace laptime::cuda {
 
-// Describes the copy as rows, if the columns of both sides are adjacent and there is more than one row.
+// Describes the copy as rows. Returns nothing if the columns of a side are not adjacent, if there is a single row, or
+// if a type is not float32, bfloat16 or float16.
 inline std::optional<RowCopy> row_copy(const TensorView& from, const TensorView& to) {
   const Layout* layouts[] = {&to.type.layout, &from.type.layout};
   LoopNest nest = memory_order_nest(to.shape(), layouts);

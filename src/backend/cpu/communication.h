@@ -27,7 +27,7 @@ class Communication {
   void wait(size_t count);
   // Blocks until all launches are done, and resets the count.
   void synchronize();
-  // Times of the launches, and of the waits for them, between the last two calls of synchronize.
+  // See Backend::communication_times.
   const CommunicationTimes& times() const { return last_times_; }
 
  private:

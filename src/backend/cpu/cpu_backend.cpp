@@ -1,4 +1,4 @@
-// Allocates memory and touches its pages, and launches kernels on the team.
+// Allocates memory and touches its pages, launches kernels on the team, and lists the limits to measure.
 #include "backend/cpu/cpu_backend.h"
 
 #include <malloc.h>

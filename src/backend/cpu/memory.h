@@ -10,7 +10,8 @@ namespace laptime::cpu {
 constexpr int64_t kPage = 4096;
 
 // Owns zero-filled anonymous memory whose pages have not been touched yet. Memory of 2 MiB or more is aligned to 2 MiB
-// and uses huge pages; smaller memory is aligned to 4 KiB. Throws OutOfMemory if the system has too little memory.
+// and uses huge pages if the system allows it; smaller memory is aligned to 4 KiB. Throws OutOfMemory if the system has
+// too little memory.
 class Pages {
  public:
   explicit Pages(int64_t bytes);

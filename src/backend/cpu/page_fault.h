@@ -5,7 +5,8 @@
 
 namespace laptime::cpu {
 
-// Mean time of the first write to a small page, over a few hundred pages. Takes about a millisecond.
+// Mean time of the first write to a small page, over a few hundred pages; 0 if they cannot be mapped. Takes about a
+// millisecond.
 Seconds measure_page_fault();
 
 }  // namespace laptime::cpu

@@ -59,7 +59,8 @@ class Team : public Queue {
         work);
   }
 
-  // Calls body(thread) on up to `threads` threads, which divide `units` units of work among themselves.
+  // Calls body(thread) on up to `threads` threads, which divide `units` units of work among themselves. May call it
+  // again on a thread whose first call has returned.
   template <class Body>
   void share(int64_t threads, int64_t units, const Body& body, const LoopWork& work) {
     if (loops_ != nullptr) return add_loop(units, work);

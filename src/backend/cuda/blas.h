@@ -84,7 +84,7 @@ struct Blas {
 // The value of Kernel::library.
 inline constexpr const char* kBlasName = "cuBLASLt";
 
-// Loads libcublasLt. Returns null if it is not installed. Never throws.
+// Loads libcublasLt. Returns null if it is not installed or lacks a function. Never throws.
 std::shared_ptr<const Blas> find_blas();
 
 }  // namespace laptime::cuda

@@ -1,5 +1,5 @@
-// Creates the descriptors of products, and chooses their algorithms. The library takes column-major matrices, so a
-// row-major product D = A B is computed as D^T = B^T A^T.
+// Creates the descriptors of products, chooses their algorithms, and runs them. The library takes column-major
+// matrices, so a row-major product D = A B is computed as D^T = B^T A^T.
 #include "backend/cuda/blas_products.h"
 
 #include <fmt/format.h>

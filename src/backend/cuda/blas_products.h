@@ -23,7 +23,7 @@ struct BlasMatrix {
   bool columns_adjacent = true;  // the column stride is 1; otherwise the row stride is
   int64_t leading = 0;
   int64_t batch_stride = 0;  // in elements
-  uint32_t alignment = 16;   // alignment of the first byte
+  uint32_t alignment = 16;   // of the first element, in bytes
 
   friend auto operator<=>(const BlasMatrix&, const BlasMatrix&) = default;
 };

@@ -31,7 +31,8 @@ class CudaBackend::Communication : public GroupQueue {
     size_t launches = 0;
     size_t waits = 0;
   };
-  // Replaces the counts: a recorded step has enqueued nothing, and running it enqueues all of it again.
+  // Replaces the counts and returns the old ones: recording a step enqueues nothing, and each run of the recording
+  // enqueues all of it.
   Enqueued exchange(Enqueued enqueued) { return std::exchange(enqueued_, enqueued); }
   // Call when the marks have their times.
   void take_times();
@@ -45,7 +46,8 @@ class CudaBackend::Communication : public GroupQueue {
   CudaBackend& owner_;
   std::unique_ptr<Communicator> communicator_;
   StreamHandle stream_ = nullptr;
-  // Marks cannot order streams in a graph; these events do: the kernels before a launch, and each launch, are done.
+  // Marks cannot order streams in a graph, so these events do: `ready_` after the kernels before a launch, done_[i]
+  // after launch i.
   EventHandle ready_ = nullptr;
   std::vector<EventHandle> done_;
   std::deque<Interval> launches_, waits_;  // reused; marks have a fixed address

@@ -27,13 +27,13 @@ struct CudaOptions {
   bool tf32 = false;           // float32 products, and the measured limit for them, use TF32
 };
 
-// The libraries that kernels use. A library is null if no kernel of the table uses it.
+// The libraries that kernels use. A library may be null if no kernel of the table uses it.
 struct CudaLibraries {
   std::shared_ptr<const Blas> blas;
   std::shared_ptr<const Dnn> dnn;
 };
 
-// Loads the installed libraries.
+// Loads the installed libraries. The others are null.
 CudaLibraries find_libraries();
 
 class CudaBackend : public Backend {

@@ -13,8 +13,8 @@
 namespace laptime::cuda {
 
 // Attention over q [batch, heads, positions, width] and k and v [batch, kv_heads, positions, width], or its gradient.
-// Query head i uses key and value head floor(i kv_heads / heads). All tensors have the same 16-bit type, are aligned to
-// 16 bytes, and have contiguous rows.
+// Query head i uses key and value head floor(i kv_heads / heads). All tensors except log_sum_exp have the same 16-bit
+// type, are aligned to 16 bytes, and have contiguous rows.
 struct DnnAttention {
   using Strides = std::array<int64_t, 3>;  // strides of batch, head and position, in elements
 

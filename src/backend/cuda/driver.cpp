@@ -1,4 +1,4 @@
-// Loads libcuda.
+// Loads libcuda, and describes its errors and its cards.
 #include "backend/cuda/driver.h"
 
 #include <algorithm>

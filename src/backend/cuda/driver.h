@@ -125,7 +125,7 @@ struct Card {
 
 // The number of cards that the driver reports.
 int card_count(const Driver& driver);
-// The card with this number, counted from 0.
+// The card with this number, counted from 0. Throws Error if the driver has none.
 Card nth_card(const Driver& driver, int number);
 
 }  // namespace laptime::cuda

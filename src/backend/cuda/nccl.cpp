@@ -32,7 +32,7 @@ void find_functions(Library& library, Nccl& functions) {
   library.find(functions.ncclAllGather, "ncclAllGather");
 }
 
-// Returns the identifier that rank 0 has drawn.
+// Returns the identifier that rank 0 has generated, on every rank.
 NcclUniqueId shared_id(const Nccl& nccl, Group& group) {
   NcclUniqueId id{};
   const Message message{0, reinterpret_cast<std::byte*>(id.bytes), sizeof(id)};
@@ -116,7 +116,7 @@ const std::string& Communicator::failure() {
   if (asked != kNcclSuccess) status = asked;
   if (status == kNcclSuccess || status == kNcclInProgress) return failure_;
   failure_ = nccl_->failure(status, "communication with another rank");
-  // In its own thread, because NCCL first stops its kernels, but then waits until the CUDA graphs that have them are
+  // In its own thread, because NCCL first stops its kernels, but then waits until the CUDA graphs that contain them are
   // destroyed, which the caller does when it knows of the error.
   aborting_ = std::jthread([nccl = nccl_, comm = std::exchange(comm_, nullptr)] { nccl->ncclCommAbort(comm); });
   return failure_;

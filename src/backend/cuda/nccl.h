@@ -69,7 +69,7 @@ class Communicator {
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  // Enqueues one launch (see GroupQueue). Returns the failure, or nothing.
+  // Enqueues one launch (see GroupQueue). Returns the error; empty if there is none.
   std::string launch(Collective collective, std::span<const TensorView> in, std::span<const TensorView> out,
                      StreamHandle stream) const;
   // The first error that NCCL has met, such as a lost connection; empty if none. After an error, collectives are

@@ -36,8 +36,7 @@ void launch(const KernelCall& call, int64_t blocks, int threads, const typename 
 
 constexpr int kElementThreads = 256;
 
-// Launches one thread per element. If there are more elements than threads in the largest grid, each thread takes
-// several.
+// Launches one thread per element. If there are more elements than threads in 2^20 blocks, each thread takes several.
 template <class K>
 void launch_elements(const KernelCall& call, int64_t count, const typename K::Args& args) {
   constexpr int64_t kMostBlocks = int64_t{1} << 20;

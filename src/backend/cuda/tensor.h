@@ -19,7 +19,7 @@ struct DeviceData {
   }
 };
 
-// Loads an element as Value, which represents it exactly unless the element's type is wider.
+// Loads an element, converted to Value.
 template <class Value = float>
 LAPTIME_DEVICE Value load(const Thread& thread, const DeviceData& x, int64_t position) {
   switch (x.dtype) {
@@ -34,7 +34,8 @@ LAPTIME_DEVICE Value load(const Thread& thread, const DeviceData& x, int64_t pos
   return 0;
 }
 
-// Stores a value, rounded to the type of the element. For a bool, stores whether the value is nonzero.
+// Stores a value, rounded to the type of the element. For integers, drops the fraction; for a bool, stores whether the
+// value is nonzero.
 template <class Value>
 LAPTIME_DEVICE void store(const Thread& thread, const DeviceData& y, int64_t position, Value value) {
   switch (y.dtype) {

@@ -23,7 +23,7 @@ class RooflineBackend : public Backend {
   bool computes() const override { return false; }
   const KernelTable& kernel_table() const override { return *kernels_; }
   std::unique_ptr<DeviceMemory> allocate(
-      int64_t bytes, Contents contents = Contents::kZeros) override;  // throws Error beyond the device's memory
+      int64_t bytes, Contents contents = Contents::kZeros) override;  // throws OutOfMemory beyond the device's memory
   int64_t peak_held_bytes() const override { return usage_.peak; }
   void reset_peak_held_bytes() override { usage_.peak = usage_.held; }
   void prepare(const Kernel&, const Signature&) override {}

@@ -31,7 +31,7 @@ std::vector<TensorType> infer_step_size(const Attributes&, std::span<const Tenso
   return {contiguous_type(in[1].dtype, {})};
 }
 
-// The kernels read the gradient in any type.
+// The kernels convert a 16-bit gradient to float32 themselves.
 std::optional<Attributes> fold_input_cast(const Attributes& attributes, int input, DType to) {
   return input == kGrad && to == DType::kFloat32 ? std::optional(attributes) : std::nullopt;
 }

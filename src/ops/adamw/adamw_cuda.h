@@ -30,7 +30,8 @@ struct AdamUpdateWith {
     SharedArray<AdamNumbers, 1> numbers;
   };
 
-  // Called by one warp. A power takes longest, so lanes with an even index compute one, and the others the other.
+  // Called by one warp. A power takes longest, so lanes with an even index compute that of beta1, and the others that
+  // of beta2.
   LAPTIME_DEVICE static AdamNumbers numbers_of(const Thread& thread, const Args& args) {
     // Requested together: the conversion of the rate, which may have any type, waits for its load.
     const int64_t step = thread.load(args.step.template at<int64_t>(0));

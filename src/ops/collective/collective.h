@@ -1,5 +1,5 @@
-// Collective communication of tensors between the ranks of a run. Sums add the ranks' values in the order of the rank
-// numbers, so that results have the same bits in every run and on every rank.
+// Collective communication of tensors between the ranks of a run. On CPUs, sums add the ranks' values in the order of
+// the rank numbers, so that results have the same bits in every run and on every rank.
 #pragma once
 
 #include <span>

@@ -9,8 +9,8 @@ namespace laptime {
 enum class CrossEntropyForm : uint8_t { kWrittenOut, kLogSoftmax };
 const char* name_of(CrossEntropyForm form);
 
-// (logits [..., V], targets int64 [...]) -> (loss [] float32, log_sum_exp [...] float64). The log-sum-exp is float64
-// because its rounding error affects every probability in the row.
+// (logits [..., V], targets int64 [...]) -> (loss [], log_sum_exp [...] float64). The loss has the accumulation type of
+// the logits. The log-sum-exp is float64 because its rounding error affects every probability in the row.
 extern const OpCard kCrossEntropy;
 // (grad_loss [], logits [..., V], targets [...], log_sum_exp [...])
 //   -> grad_logits [..., V] = (softmax(logits) - onehot(targets)) grad_loss / rows

@@ -10,7 +10,8 @@
 
 namespace laptime::cuda {
 
-// The number of elements from `position` on that precede the first address at which a pack can be loaded.
+// The number of elements from `position` on that precede the first address at which a pack of eight elements can be
+// loaded.
 LAPTIME_DEVICE int before_packs(const DeviceData& x, int64_t position) {
   const auto size = static_cast<int>(size_of(x.dtype));
   const auto past = static_cast<int>(reinterpret_cast<uintptr_t>(x.data + position * size) % kWordsBytes);

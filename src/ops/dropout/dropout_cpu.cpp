@@ -27,7 +27,7 @@ struct Forward {
   float scale;
 };
 
-// Processes elements [begin, begin + size) of a strip.
+// Processes one strip: elements [begin, begin + size).
 void forward_strip(const Forward& f, int64_t begin, int64_t size) {
   alignas(64) std::array<float, kStripSize> buffer;
   alignas(64) std::array<float, kStripSize> result;

@@ -47,7 +47,7 @@ void gradient(GradientContext& c) {
 }
 
 // Computes 0.5 x (1 + tanh(u)) with 1 + tanh(u) = 2 sigmoid(2 u). This runs as many kernels, and keeps as many bytes,
-// as the library.
+// as transformers.
 std::vector<ValueId> decompose_new(Builder& build, const Attributes&, std::span<const ValueId> in) {
   const ValueId x = in[0];
   const ValueId u = add(build, x, mul_scalar(build, pow(build, x, 3), kTanhCubic));

@@ -5,7 +5,8 @@
 namespace laptime::LAPTIME_ISA {
 namespace {
 
-// Describes (x [..., I], weight [O, I]) as a product [rows, I] x [I, O]. Returns nothing if x is not a matrix of rows.
+// Describes (x [..., I], weight [O, I]) as a product [rows, I] x [I, O]. Returns nothing if Gemm does not support the
+// layout of x, the bias or the addend.
 std::optional<cpu::Gemm> gemm_of(const Attributes& attributes, std::span<const TensorView> in, const TensorView& out) {
   const ProductAttributes& product = attributes.as<LinearAttributes>().product;
   const TensorView& x = in[0];

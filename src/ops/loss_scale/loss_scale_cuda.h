@@ -88,7 +88,7 @@ struct UpdateLossScale {
 };
 LAPTIME_CUDA_KERNEL(UpdateLossScale, update_loss_scale)
 
-// Sets the state to the value unless skip. The next value shares the bytes of the state.
+// Sets the state to the value unless skip. The output shares the bytes of the state.
 struct AssignUnless {
   struct Args {
     Elements<2> elements;  // state, value

@@ -168,7 +168,7 @@ std::optional<ProductAttributes> ProductAttributes::with_operand_cast(DType to) 
   return folded;
 }
 
-// Results are rounded only once, so a second cast cannot be folded.
+// Results are rounded only once, so a cast to a second type cannot be folded.
 std::optional<ProductAttributes> ProductAttributes::with_result_cast(DType to) const {
   if (!foldable(to) || output.value_or(to) != to) return std::nullopt;
   ProductAttributes folded = *this;

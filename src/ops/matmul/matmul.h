@@ -46,10 +46,11 @@ struct ProductAttributes {
 };
 ProductAttributes product_attributes(const Attributes& attributes);  // defaults if there are none
 
-// (a [M, K], b [K, N][, addend [M, N]]) -> contiguous or padded [M, N] = a b + addend, or batched
-// (a [B, M, K], b [B, K, N][, addend [B, M, N]]) -> contiguous [B, M, N]. Attributes: ProductAttributes, or none.
+// (a [M, K], b [K, N][, addend [M, N]]) -> [M, N] = a b + addend, or batched
+// (a [B, M, K], b [B, K, N][, addend [B, M, N]]) -> [B, M, N]. The result is contiguous or padded. Attributes:
+// ProductAttributes, or none.
 extern const OpCard kMatmul;
-// (bias [N], a [M, K], b [K, N][, addend [M, N]]) -> contiguous [M, N] = a b + bias + addend. Attributes as for
+// (bias [N], a [M, K], b [K, N][, addend [M, N]]) -> [M, N] = a b + bias + addend. Layout and attributes as for
 // kMatmul.
 extern const OpCard kAddmm;
 

@@ -6,14 +6,14 @@
 namespace laptime {
 
 // Layer norm (Ba et al. 2016): y = (x - mean(x)) rstd weight + bias, rstd = 1 / sqrt(mean((x - mean(x))^2) + eps).
-// (x [..., C], weight [C], bias [C]) -> (y [..., C], mean [..., 1], rstd [..., 1]); float32 statistics
+// (x [..., C], weight [C], bias [C]) -> (y [..., C], mean [..., 1], rstd [..., 1]); statistics: accumulation_type(x)
 extern const OpCard kLayerNorm;
 // (grad_y [..., C], x [..., C], mean [..., 1], rstd [..., 1], weight [C][, addend [..., C]])
 //   -> (grad_x [..., C] + addend, grad_weight [C], grad_bias [C])
 extern const OpCard kLayerNormBackward;
 
 // RMSNorm (Zhang and Sennrich 2019): y = x rstd weight, rstd = 1 / sqrt(mean(x^2) + eps).
-// (x [..., C], weight [C]) -> (y [..., C], rstd [..., 1]); float32 statistics
+// (x [..., C], weight [C]) -> (y [..., C], rstd [..., 1]); rstd: accumulation_type(x)
 extern const OpCard kRmsNorm;
 // (grad_y [..., C], x [..., C], rstd [..., 1], weight [C][, addend [..., C]])
 //   -> (grad_x [..., C] + addend, grad_weight [C])
@@ -34,7 +34,7 @@ struct RmsNormAttributes {
   static constexpr bool kCentred = false;
   double eps = 1e-5;
   std::optional<DType> y_dtype{};  // if absent, the type of x or, with `weighs_last`, the promoted type of x and weight
-  bool weighs_last = false;        // x rstd is rounded to the type of x before it is multiplied by the weight
+  bool weighs_last = false;        // if lowered, rounds x rstd to the type of x before multiplying by the weight
   template <class Self, class Visit>
   static void visit_fields(Self& self, Visit&& visit) {
     visit("eps", self.eps);

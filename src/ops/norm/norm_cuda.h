@@ -161,8 +161,8 @@ struct NormBackwardArgs {
 };
 
 // One block per row: grad_x = rstd (g - mean(g) - xhat mean(g xhat)) + addend, with g = grad_y weight; RMSNorm omits
-// mean(g). A block reads its rows of grad_y, x and addend before it writes its row of grad_x, which may overwrite one
-// of them.
+// mean(g). A thread reads grad_y, x and addend in its columns before it writes grad_x there, which may overwrite one of
+// them.
 struct NormGradX {
   using Args = NormBackwardArgs;
   struct Shared {

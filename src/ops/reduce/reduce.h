@@ -9,7 +9,8 @@ namespace laptime {
 extern const OpCard kSum;
 // Mean over a set of axes, which remain with size 1.
 extern const OpCard kMean;
-// x [..., C] -> (values [..., 1], indices int64 [..., 1]): the maximum of each row and its first index.
+// x [..., C] -> (values [..., 1], indices int64 [..., 1]): the maximum of each row and its first index. NaN counts as
+// the maximum.
 extern const OpCard kMax;
 
 struct AxesAttributes {

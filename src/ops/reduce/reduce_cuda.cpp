@@ -61,7 +61,8 @@ int64_t smallest_stride(const Walk<1>& walk) {
   return smallest;
 }
 
-// True if there is one axis whose elements are adjacent; or at most one axis, whose stride is a multiple of a pack.
+// True if there is one axis, with adjacent elements (is_adjacent), or at most one, with a stride of whole packs
+// (is_in_packs).
 bool is_adjacent(const Walk<1>& walk) { return walk.rank == 1 && walk.stride[0][0] == 1; }
 bool is_in_packs(const Walk<1>& walk) { return walk.rank <= 1 && walk.stride[0][0] % kEight == 0; }
 

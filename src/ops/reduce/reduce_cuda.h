@@ -1,5 +1,5 @@
 // CUDA kernels of sum, mean and max. The terms of a sum are divided into parts, which depend only on the shape, and are
-// added in float64; ReduceOutputPacks first adds a few in float32.
+// added in float64; ReduceOutputPacks first adds 16-bit terms in fours in float32.
 #pragma once
 
 #include "backend/cuda/block_sums.h"
@@ -139,7 +139,7 @@ struct ReduceOutputPacks {
   };
 
   // Terms of 16 bits are first added in fours in float32, because a conversion to float64 takes as long as several
-  // additions. With at most 11 digits, terms of similar size lose none.
+  // additions. Their significands have at most 11 bits, so a sum of four terms of similar size is exact.
   LAPTIME_DEVICE static void add_narrow(const Thread& thread, const DeviceData& x, const Terms& terms,
                                         double (&sums)[kEight]) {
     int64_t position = terms.position;

@@ -16,7 +16,8 @@ std::vector<TensorType> infer_table(const Attributes& attributes, std::span<cons
   return {type, type};
 }
 
-// As in torch, frequencies and angles are rounded to the table's type before they are used.
+// As in torch, frequencies and angles are rounded before they are used: to float64 for a float64 table, otherwise to
+// float32.
 template <class Real>
 void fill_table(const RopeTableAttributes& a, std::span<const TensorView> out) {
   const int64_t half = a.d_head / 2;

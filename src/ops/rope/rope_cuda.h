@@ -8,7 +8,7 @@
 
 namespace laptime::cuda {
 
-// Computes cos and sin of the angles t theta^(-2i / n), where n = 2 half. A repeated table contains each twice. As in
+// Computes cos and sin of the angles t f_i of rope.h, where n = 2 half. A repeated table contains each twice. As in
 // torch, frequencies and angles are rounded to float32.
 struct RopeAngles {
   struct Args {
@@ -34,7 +34,7 @@ struct RopeAngles {
 };
 LAPTIME_CUDA_KERNEL(RopeAngles, rope_angles)
 
-// The positions of a pair in a row of d_head elements, and its rotation.
+// The positions of a pair in a row of x (from) and in a row of y (to).
 struct RopePair {
   int64_t from1, from2, to1, to2;
 
@@ -72,7 +72,8 @@ struct RopeEights {
     store_eight(thread, args.operand[kY], args.operand[kY].dtype, position, values);
   }
 
-  // Separates sixteen adjacent elements into eight pairs, and joins them again.
+  // Separates sixteen adjacent elements into the first (a) and the second (b) elements of eight pairs; join() does the
+  // inverse.
   LAPTIME_DEVICE static void part(float (&a)[kEight], float (&b)[kEight]) {
     float first[kEight];
     float second[kEight];

@@ -1,5 +1,5 @@
-// Code shared by the backward kernels of attention: operands of a head, visible keys of a row, and the loop over blocks
-// of keys. Weights are recomputed from the log-sum-exp, block by block (Dao et al. 2022).
+// Code shared by the backward kernels of attention: operands of a head, visible keys of a row, and the loop over parts
+// of the keys. Weights are recomputed from the log-sum-exp, block by block (Dao et al. 2022).
 #pragma once
 
 #include "ops/scaled_dot_product_attention/key_parts_cpu.h"
@@ -13,7 +13,7 @@ struct ScoreBlock {
   int64_t key, keys;
 };
 
-// The block of keys that a thread will process next.
+// The block of keys that a thread will probably process next.
 struct NextKeys {
   int64_t kv_head = 0, block = 0;
 };

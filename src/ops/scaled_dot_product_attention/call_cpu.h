@@ -68,7 +68,8 @@ struct AttentionShape {
   int64_t kv_heads() const { return heads / group; }
   int64_t kv_head(int64_t head) const { return head / group; }
 
-  // The work of `products` products of scores and heads, if the rows of each head are divided into `groups` groups.
+  // The work of `products` products of 2 d FLOPs per visible score, for all heads, if the rows of each head are divided
+  // into `groups` groups.
   LoopWork work(int64_t products, int64_t groups) const {
     const double scores = static_cast<double>(heads) * static_cast<double>(positions) *
                           static_cast<double>(causal ? ceil_div(positions + 1, 2) : positions);
@@ -135,8 +136,8 @@ class ForwardOutput {
   float* log_sum_exp_;  // null if no node reads it
 };
 
-// Returns why no kernel supports these operands, or an empty string. q, k, v and all others of rank 4 must have the
-// same type (float32, bfloat16 or float16) and contiguous rows.
+// Returns why no kernel supports these operands, or an empty string. All operands [B, h, T, d] must have the same type
+// (float32, bfloat16 or float16) and contiguous rows.
 inline std::string attention_refusal(const Signature& signature) {
   constexpr size_t kLogSumExpInput = 4;
   const bool backward = signature.op == &kScaledDotProductAttentionBackward;

@@ -1,4 +1,5 @@
-// Kernels of stack and concat: two strided copies, or one interleaving pass if the new axis is the last one.
+// Kernels of stack and concat: two strided copies, or one interleaving pass if the new axis is the last one and
+// elements have 2 or 4 bytes.
 #include "ops/stack/stack.h"
 
 #include "backend/cpu/vector/copy_elements.h"

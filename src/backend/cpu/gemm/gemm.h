@@ -50,8 +50,8 @@ struct Gemm {
   std::byte* workspace = nullptr;  // as many bytes as the kernel requires
 };
 
-// Returns an empty string if the factors, the bias and the result have type `dtype`, otherwise the reason. Ignores the
-// addend.
+// Returns an empty string if the factors, the bias, the result and `compute` are of type `dtype`, otherwise the reason.
+// Ignores the addend.
 std::string uniform_refusal(const Gemm& gemm, DType dtype);
 
 // An mc x nc block of C: rows [row, row + rows) and columns [column, column + columns) of one batch.
@@ -62,7 +62,7 @@ struct GemmBlock {
 };
 
 // C divided into blocks of equal size, except for smaller ones at the lower and right edges. The division depends on
-// the shape and the limits alone, never on the number of threads.
+// the constructor's arguments alone.
 class GemmCut {
  public:
   // The largest mc and nc that a kernel supports, and preferred divisors of mc and nc.

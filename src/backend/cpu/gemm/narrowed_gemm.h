@@ -10,8 +10,8 @@
 
 namespace laptime::LAPTIME_ISA {
 
-// Multiplies by oneDNN. Factors, bias and result may be float32 or bfloat16. If there is an addend, the addend and the
-// result must be float32.
+// Returns an empty string if narrowed_gemm supports the operands, otherwise the reason why not. Factors, bias and
+// result may be float32 or bfloat16. If there is an addend, the addend and the result must be float32.
 std::string narrowed_refusal(const cpu::Gemm& gemm);
 // Bytes for the operands that must be rounded.
 int64_t narrowed_workspace(const cpu::Gemm& gemm);

@@ -1,4 +1,5 @@
-// Rounds operands into the workspace, one contiguous row or column after the other.
+// Rounds float32 operands into the workspace, one contiguous row or column after the other, copies the addend to C, and
+// multiplies by oneDNN.
 #include "backend/cpu/gemm/narrowed_gemm.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Measures the peak FLOP rate and memory bandwidth of this machine, of which reports give fractions.
+// Measures the peak FLOP/s and memory bandwidth of this machine, with which reports compare the rates of steps.
 #pragma once
 
 #include "backend/cpu/team.h"
@@ -16,8 +16,8 @@ struct ComputePeak {
   bool ran_together = true;
 };
 
-// Measures multiply-adds on registers only: the best of many short repetitions, 0.15 s for each number. This machine
-// must support `isa`.
+// Measures multiply-adds on registers only: the best of many short repetitions. Takes 0.15 s, or up to 0.45 s if
+// threads share cores. This machine must support `isa`.
 ComputePeak measure_float32_peak(Team& team, Isa isa);
 // Measures the faster of the two bfloat16 instructions: vdpbf16ps and tile products (AMX).
 ComputePeak measure_bfloat16_peak(Team& team);
@@ -30,9 +30,9 @@ ComputePeak measure_split_float32_peak(Team& team);
 double sustained_rate(Team& team, Isa isa, bool bfloat16, Seconds time);
 
 // Bytes per second of a stream like AdamW's, which reads four arrays and writes three of them: 28 bytes per parameter,
-// not counting the fetch of a cache line before it is written. Returns the best pass in about 0.3 s on all threads. The
-// arrays are at least 192 MiB and otherwise twice the size of the L3 cache, so that they are read from memory, but at
-// most a quarter of the available memory. Throws OutOfMemory.
+// not counting the fetch of a cache line before it is written. Returns the best pass in about 0.3 s on all threads.
+// Together, the arrays are twice the size of the L3 cache, so that they are read from memory, but at most a quarter of
+// the available memory and at least 192 MiB. Throws OutOfMemory.
 double measure_bandwidth(Team& team, Isa isa);
 
 }  // namespace laptime::cpu

@@ -7,7 +7,7 @@ namespace {
 
 double float32_loop(int64_t repetitions, float* value) {
   const Vector factor = Vector{} + *value;
-  const Vector addend = Vector{} + (1.0F - *value);  // x * value + (1 - value) stays near 1
+  const Vector addend = Vector{} + (1.0F - *value);  // x * value + (1 - value) converges to 1
   Accumulators sums = accumulators_from(*value);
   for (int64_t i = 0; i < repetitions; ++i) {
 #pragma GCC unroll 12

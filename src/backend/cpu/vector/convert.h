@@ -1,4 +1,4 @@
-// The 16-bit floating-point types in memory, and conversions to and from float32 that the compiler can vectorise.
+// The 16-bit floating-point types in memory, and conversions of single elements to and from float32.
 #pragma once
 
 #include <bit>

@@ -1,5 +1,5 @@
-// Sums and maxima of contiguous elements in a fixed number of lanes: the order of additions, and so every bit of a sum,
-// is the same for any vector length.
+// Sums in a fixed number of lanes, and the maximum of contiguous elements and its index: the order of additions, and so
+// every bit of a sum, is the same for any vector length.
 #pragma once
 
 #include "backend/cpu/isa_namespace.h"

@@ -1,5 +1,5 @@
-// Strips: short runs of elements. By processing strips, kernels handle tensors of any layout and floating-point type in
-// plain float32 loops.
+// Strips: short runs of elements. By processing strips, kernels handle tensors of any layout, in float32, bfloat16,
+// float16 or bool, with plain float32 loops.
 #pragma once
 
 #include "backend/cpu/isa_namespace.h"

@@ -1,4 +1,4 @@
-// Divides nests into strips, iterates over them, and converts their elements.
+// Divides nests into strips, iterates over them, converts their elements, and runs functions on them.
 #include "backend/cpu/vector/strips.h"
 
 #include <cstring>
@@ -93,7 +93,8 @@ class StripOperand {
     constant_ = -1;
   }
 
-  // Returns the strip's elements in memory, or null if they must be converted or gathered into the buffer.
+  // Returns the strip's elements in memory, or null if they must be converted or gathered into the buffer, or if an
+  // output is absent.
   std::byte* in_place(const StripWalk& walk) const {
     const bool native = is_bytes_ || view_->type.dtype == DType::kFloat32;
     const bool dense = column_stride_ == 1 && (walk.rows() == 1 || row_stride_ == walk.columns());
@@ -153,7 +154,8 @@ StripCut cut_strips(const LoopNest& nest) {
   cut.cut_axis = by_rows ? nest.rank - 2 : nest.rank - 1;
   const int64_t size = nest.size[static_cast<size_t>(cut.cut_axis)];
   const int64_t unit = by_rows ? (nest.columns() > 0 ? nest.columns() : 1) : 1;
-  // Makes strips nearly equal in length. The innermost axis is cut at multiples of a cache line.
+  // Makes strips nearly equal in length. The innermost axis is cut at multiples of 64 elements, which are whole cache
+  // lines of every type.
   const int64_t most = kStripSize / unit;
   cut.per_axis = ceil_div(size, most);
   cut.length = cut.per_axis == 0 ? most : ceil_div(size, cut.per_axis);

@@ -56,7 +56,7 @@ class ForwardGroup {
   }
 
  private:
-  // Groups of 32 rows, and the keys of a block that they can attend to.
+  // A group of 32 rows, and the keys of a block that it can attend to.
   struct ScoreRows {
     int64_t row = 0;
     int64_t key = 0, keys = 0;

@@ -102,14 +102,14 @@ inline gemm_amx::MicroTile square_at(float* sums, int64_t pitch, bool add) {
 template <class Left, class Right>
 constexpr int64_t kSlots = gemm_amx::kTermPairs<Left::kTerms, Right::kTerms>.size();
 
-// A writer for Terms::along. It writes 32 columns of row `row` of a left panel, at the step that begins at `step`.
+// A writer for Terms::along_k. It writes 32 columns of row `row` of a left panel, at the step that begins at `step`.
 inline auto left_row(float* step, int64_t row) {
   float* const to = step + row / kTile * gemm_amx::kTileWords;
   return [to](int64_t term, int64_t line, const Vector& words) {
     store(to + term * gemm_amx::kPanelStepWords + line * kTile, words);
   };
 }
-// A writer for Terms::across. It writes 16 columns, starting at `column`, of two rows of a right panel.
+// A writer for Terms::across_k. It writes 16 columns, starting at `column`, of two rows of a right panel.
 inline auto right_columns(float* step, int64_t column) {
   return [to = step + column](int64_t term, int64_t pair, const Vector& words) {
     store(to + term * gemm_amx::kPanelStepWords + pair * kMicroTile, words);

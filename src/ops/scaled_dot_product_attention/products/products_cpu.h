@@ -1,5 +1,5 @@
 // Attention as matrix products of whole rows of scores, for heads too wide to pack. All threads together process one
-// group of rows of one head at a time. If causal, a group skips the keys after its last row.
+// group of rows of one head, or several short heads, at a time. If causal, a group skips the keys after its last row.
 #pragma once
 
 #include <initializer_list>

@@ -44,9 +44,9 @@ struct InterleavedWork {
   DeferredStore* store = nullptr;
   int64_t store_rows = 0;
   BPanelPacker* packer = nullptr;
-  int64_t pieces = 1, calls_per_packing = 1;  // every `calls_per_packing` calls pack `pieces` pieces
-  WritePrefetcher c;                          // prefetches the next micro-tile
-  ReadPrefetcher addend;                      // prefetches the next micro-tile
+  int64_t pieces = 1, calls_per_packing = 1;  // `pieces` pieces are packed in every `calls_per_packing`-th call
+  WritePrefetcher c;                          // prefetches C of the next micro-tile
+  ReadPrefetcher addend;                      // prefetches the addend of the next micro-tile
   int64_t c_lines = 0;
   ReadPrefetcher* b_panel = nullptr;  // the panel of B that is packed after the next one
   int64_t b_lines = 0;

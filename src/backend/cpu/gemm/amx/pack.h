@@ -32,8 +32,8 @@ struct PaddedLines {
 
 }  // namespace detail
 
-// Packs one piece of a tile of A: rows [row, row + 16), elements [k, k + 32) of K. Rows and elements past the end
-// become zeros.
+// Packs one piece of a tile of A: rows [row, row + 16), elements [k, k + 32) of K. Elements past the end of K become
+// zeros. Rows past the end of the block become zeros or further rows of A; their sums are never stored.
 template <class Terms>
 void pack_a_tile(const ABlockSource& source, int64_t row, int64_t k, int64_t piece, float* buffer, float* to) {
   const auto [row_stride, stride] = source.strides;

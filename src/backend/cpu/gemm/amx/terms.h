@@ -72,7 +72,7 @@ struct OneTerm {
   }
 };
 
-// One term: vectors of float32 rounded to bfloat16. Has the same interface as SplitTerms.
+// One term: vectors of float32 rounded to bfloat16. Packs single rows, like SplitTerms.
 struct RoundedTerm {
   static constexpr int64_t kTerms = 1;
 

@@ -59,7 +59,8 @@ Descriptors descriptors(const BlockKey& key) {
           matrix(key.rows, key.columns, key.c_leading, false, key.wide), matrix(1, key.columns, key.columns, false)};
 }
 
-// Sets a scratchpad provided by the caller, because oneDNN's own scratchpad belongs to a single thread.
+// Describes the product of a block, with a scratchpad that the caller provides: oneDNN's own scratchpad could serve
+// only one thread at a time.
 dnnl::matmul::primitive_desc describe(const BlockKey& key, const dnnl::engine& engine) {
   use_one_openmp_thread();
   const Descriptors operands = descriptors(key);

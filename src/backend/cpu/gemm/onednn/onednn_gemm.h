@@ -1,5 +1,5 @@
-// Products by oneDNN. Each call uses one thread and computes a block that depends only on the shape, so that results
-// are bit-identical for any number of threads.
+// Products by oneDNN. Each call of the library uses one thread and computes a block that depends only on the shape, so
+// that results are bit-identical for any number of threads.
 #pragma once
 
 #include <string>
@@ -34,7 +34,7 @@ void onednn_float32_gemm(Team& team, const Gemm& gemm);
 
 // Options of a product with bfloat16 factors.
 struct BfloatForm {
-  bool bias = false;         // bfloat16
+  bool bias = false;         // a bias is added; it is bfloat16
   bool wide_result = false;  // float32, otherwise bfloat16
   bool accumulate = false;   // adds to the existing result
 };

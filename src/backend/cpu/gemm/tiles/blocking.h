@@ -22,7 +22,8 @@ int64_t kc_of(int64_t k) {
   return kc_of(k, kMaxKc<Words>, 16);
 }
 
-// The number of panels in a packed block of A: as many as fit into `percent` of a core's L2 cache.
+// The number of panels in a packed block of A: as many as fit into `percent` of a core's L2 cache, but at least 4 and
+// at most `max_panels`.
 inline int64_t a_panels_per_block(int64_t panel_bytes, int percent, int64_t max_panels) {
   return std::clamp<int64_t>(cpu::second_level_cache() * percent / 100 / panel_bytes, 4, max_panels);
 }
@@ -112,8 +113,8 @@ inline ABlockSource a_block_source(const cpu::Gemm& gemm, const cpu::GemmBlock& 
           .readable = gemm.shape.m - block.row};
 }
 
-// Returns a prefetcher of the panel of B that is packed next; it is empty if the panel has gaps in both directions or
-// no columns.
+// Returns a prefetcher of the panel of B that starts at `column`; it is empty if the panel has gaps in both directions
+// or no columns.
 inline ReadPrefetcher b_panel_prefetcher(const cpu::Gemm& gemm, const cpu::GemmBlock& block, int64_t k, int64_t kc,
                                          int64_t column) {
   const BPanelSource source = b_panel_source(gemm, block, k, kc, column);

@@ -15,12 +15,12 @@ void multiply(cpu::Team& team, const cpu::Gemm& gemm, const PackA& pack_a, const
   multiply_blocks<MacroKernel<Words>>(team, task, cut);
 }
 
-// Chooses the packing functions by the types of A and B. Each type is float32, which is read as `WideElement`, or
-// `Narrow`.
 template <class Words, class A, class B>
 void multiply_as(cpu::Team& team, const cpu::Gemm& gemm) {
   multiply<Words>(team, gemm, kPackA<Words, A>, kPackB<Words, B>);
 }
+// Chooses the packing functions by the types of A and B. Each type is float32, which is read as `WideElement`, or
+// `Narrow`.
 template <class Words, class Narrow, class WideElement>
 void multiply_from(cpu::Team& team, const cpu::Gemm& gemm) {
   const bool a_is_narrow = gemm.a.dtype != DType::kFloat32;

@@ -46,9 +46,9 @@ struct ABlockSource {
   int64_t readable = 0;  // rows of A from the first row of the block to the last row of A
 };
 
-// Word w of row i of a panel of A is packed to panel[w * kMr + i]. Rows past the end of the block repeat its last row
-// and their sums are never stored. A panel is written in order with whole vectors, so that each store overwrites the
-// overrun of the previous one.
+// Word w of row i of a panel of A is packed to panel[w * kMr + i]. Rows past the end of the block have arbitrary
+// contents, because their sums are never stored. A panel is written in order with whole vectors, so that each store
+// overwrites the overrun of the previous one.
 
 // Packs one panel of a block of A whose rows have no gaps, kLanes x kLanes words at a time, transposed in registers.
 template <class Words, class Element>

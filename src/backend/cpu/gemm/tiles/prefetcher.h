@@ -22,7 +22,7 @@ class Prefetcher {
     bytes_ = row_bytes + past;
   }
 
-  // The number of cache lines that have not been prefetched yet.
+  // The number of cache lines in the rows that have not been prefetched completely.
   int64_t lines() const { return rows_ * ceil_div(bytes_, kLine); }
   void prefetch(int64_t lines) {
     for (; lines > 0 && rows_ > 0; --lines) {
