@@ -142,7 +142,8 @@ class Backend {
   virtual CommunicationTimes communication_times() const { return {}; }
   // Enqueues a pause: the next launch or mark is delayed by `time`.
   virtual void pause(Seconds time) = 0;
-  // Enqueues mark `index`: the device records the time when all earlier work is done. Does not block.
+  // Enqueues mark `index`: the device records the time when all earlier launches, except those that communicate, are
+  // done. Does not block.
   virtual void mark(size_t index) = 0;
   // True if steps after the first one run from a recording.
   virtual bool records_steps() const { return false; }
@@ -156,9 +157,10 @@ class Backend {
   virtual void synchronize() = 0;
   // The time of a mark on the clock of the device; valid after synchronize.
   virtual Seconds time_of_mark(size_t index) const = 0;
-  // True if this clock and the marks are separate from the host's clock, and so may disagree with it.
+  // True if this clock and the marks come from other hardware than the host's clock, and so may disagree with it.
   virtual bool has_own_clock() const { return false; }
-  // The clock of the device, read by the host. It is monotonic and has an arbitrary origin.
+  // The clock of the device, read by the host. It is monotonic and has an arbitrary origin. May wait until the queue is
+  // empty.
   virtual Seconds now() = 0;
 
   // Runs `work`, which must leave the queue empty, and returns what the device recorded. Recording makes launches

@@ -29,7 +29,8 @@ class Group {
 
   // Sends and receives all messages, and returns when those of this rank are done. Messages between two ranks arrive in
   // the order in which they were sent, and each must have the size that its receiver expects. Every rank must make the
-  // same calls in the same order, from one thread at a time; a rank that fails to do so ends the run of all others.
+  // same calls in the same order, from one thread at a time. If a rank ends early or falls silent, the runs of all
+  // others end.
   virtual void exchange(std::span<const Message> outgoing, std::span<const Message> incoming) = 0;
 
   // Bytes that this rank has sent in `exchange` so far.

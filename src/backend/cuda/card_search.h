@@ -21,7 +21,7 @@ struct CardSearch {
 };
 
 // Queries the driver in a short-lived process. A process that has initialised the driver cannot use it in processes
-// that it forks later, and each point runs in such a process.
+// that it forks later, and every configuration is measured in such a process.
 CardSearch search_card();
 
 }  // namespace laptime::cuda

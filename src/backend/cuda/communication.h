@@ -12,7 +12,7 @@
 
 namespace laptime::cuda {
 
-// Events order this stream and that of the kernels, also in a CUDA graph, which then has both.
+// Events order this stream relative to the kernels' stream. A CUDA graph captures both streams.
 class CudaBackend::Communication : public GroupQueue {
  public:
   Communication(CudaBackend& owner, std::shared_ptr<const Nccl> nccl, Group& group);

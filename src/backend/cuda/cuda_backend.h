@@ -24,7 +24,7 @@ namespace laptime::cuda {
 struct CudaOptions {
   bool records_steps = false;  // steps run as CUDA graphs
   bool pools_steps = false;    // step_pool() creates pools; the card must support them
-  bool tf32 = false;           // float32 products, and the measured limit for them, use TF32
+  bool tf32 = false;           // the limit of float32 products is measured with TF32, as in the step
 };
 
 // The libraries that kernels use. A library may be null if no kernel of the table uses it.

@@ -41,7 +41,7 @@ struct Cupti {
 };
 
 // Runs `work`, which must wait for the card, and returns what ran on the card during that time, without separators. If
-// the library is missing or cannot record, `work` runs without records; its argument says which.
+// the library is missing or cannot record, `work` runs without records, and `is_recorded` is false.
 Activities watch_card(const std::function<void(bool is_recorded)>& work);
 
 }  // namespace laptime::cuda

@@ -56,7 +56,7 @@ inline constexpr const char* kNcclName = "NCCL";
 
 // Loads libnccl.so.2. Returns null if it is not installed or lacks a function. Never throws.
 std::shared_ptr<const Nccl> find_nccl();
-// As ncclGetVersion states it, 22703 for 2.27.3; 0 for null.
+// The version as ncclGetVersion encodes it, 22703 for 2.27.3; 0 if `nccl` is null.
 int nccl_version(const Nccl* nccl);
 
 // The ranks of a group, each with a GPU of its own, whose context is current.

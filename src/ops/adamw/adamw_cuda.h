@@ -33,7 +33,7 @@ struct AdamUpdateWith {
   // Called by one warp. A power takes longest, so lanes with an even index compute that of beta1, and the others that
   // of beta2.
   LAPTIME_DEVICE static AdamNumbers numbers_of(const Thread& thread, const Args& args) {
-    // Requested together: the conversion of the rate, which may have any type, waits for its load.
+    // Loaded together, because the conversion of the rate, which may have any type, waits for its load.
     const int64_t step = thread.load(args.step.template at<int64_t>(0));
     const bool skips = args.skip.data != nullptr && thread.load(args.skip.template at<uint8_t>(0)) != 0;
     const auto lr = load<double>(thread, args.lr, 0);

@@ -29,7 +29,8 @@ struct GroupAttributes {
 extern const OpCard kAllReduce;
 // x [n c] -> the rank's chunk of the sum of x over the ranks [c]. A rank sends (n - 1) / n of the bytes of x.
 extern const OpCard kReduceScatter;
-// Like kReduceScatter, but the result is a view of the rank's chunk of x; the other elements of x are lost.
+// Like kReduceScatter, but the result is a view of the rank's chunk of x; the other elements of x must not be read any
+// more.
 extern const OpCard kReduceScatterInPlace;
 // chunk [c] -> the chunks of all ranks, in their order [n c]. A rank sends n - 1 times the bytes of its chunk.
 extern const OpCard kAllGather;

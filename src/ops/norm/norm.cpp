@@ -127,7 +127,7 @@ std::vector<ValueId> decompose_layer_norm(Builder& build, const Attributes& attr
   return {cast(build, y, a.y_dtype.value_or(build.dtype(y))), {}, {}};
 }
 
-// Like the modules of the editions, computes in float32 and casts back at the end.
+// Like the modules of the editions (docs/models.md), computes in float32 and casts back at the end.
 std::vector<ValueId> decompose_rms_norm(Builder& build, const Attributes& attributes, std::span<const ValueId> in) {
   const auto& a = attributes.as<RmsNormAttributes>();
   const DType narrow = build.dtype(in[0]);

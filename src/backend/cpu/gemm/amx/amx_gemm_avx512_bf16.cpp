@@ -20,7 +20,7 @@ using gemm_tiles::BiasRow;
 using gemm_tiles::PanelQueue;
 using gemm_tiles::PartialSums;
 
-// Limit on kc times the number of terms, with which a panel of B and a block of A stay in the L2 cache.
+// Limit on kc times the number of terms, so that a panel of B and a block of A stay in the L2 cache.
 constexpr int64_t kMaxKcTerms = 768;
 constexpr int64_t kPanelWords = kMaxKcTerms / kTileK * kPanelStepWords;
 using MicroTileSums = std::array<float, static_cast<size_t>(kMicroTile) * kMicroTile>;

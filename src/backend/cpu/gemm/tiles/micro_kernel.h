@@ -24,8 +24,7 @@ struct Prefetches {
 };
 constexpr int64_t kPrefetchInterval = 16;
 
-// A source that provides the micro-kernel with rows of B, that is, vector v of word w of the panel. It reads a packed
-// panel.
+// Provides the micro-kernel with vector v of word w of a panel of B. Reads a packed panel.
 class PackedBPanel {
  public:
   explicit PackedBPanel(const float* words) : words_(words) {}
@@ -35,7 +34,7 @@ class PackedBPanel {
  private:
   const float* words_;
 };
-// The other source of rows of B. It reads a panel whose rows have no gaps, and packs it for the following micro-kernel
+// Like PackedBPanel, but reads an unpacked panel whose rows have no gaps, and packs it for the following micro-kernel
 // calls.
 template <class Words, class Element>
 class PackingBPanel {
