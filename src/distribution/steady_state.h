@@ -40,7 +40,7 @@ struct SlowStart {
   double excess = 0;  // sum of (step - median) over these steps: the extra time of a cold start
 };
 
-// `median` is the median of the samples. The result is empty if every step is slower than it.
+// `median` is the median of the samples. If every step is more than 1 % above it, all steps count.
 SlowStart find_slow_start(std::span<const double> steps, double median);
 
 }  // namespace laptime

@@ -147,7 +147,7 @@ struct Graph {
   const Value& root(StorageId id) const { return value(storage_roots[static_cast<size_t>(id.index)]); }
   // The node that computes a value, or null for a source.
   const Node* producer(ValueId id) const;
-  // A source by name; invalid if there is none.
+  // A source or an output by name; invalid if there is none.
   ValueId find_source(const std::string& name) const;
   ValueId find_output(const std::string& name) const;
   // True if a step computes the value in these bytes. Sources and results of set-up exist before it.

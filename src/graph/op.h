@@ -166,7 +166,8 @@ struct OpCard {
   int updated_input(int output) const;
 };
 
-// Optimizer nodes are classified by their phase, except that a cast is always a cast.
+// Communication and its waits are always kCommunication, and all other nodes of the optimizer phase kOptimizer. A cast
+// is kCast elsewhere; other nodes have the class that they inherited, or else that of their card.
 WorkClass work_class_of(const Node& node);
 
 double flops_of(const Signature& signature);
