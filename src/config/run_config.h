@@ -122,7 +122,7 @@ struct RunConfig {
   Mode mode = Mode::kEager;
   Pass pass = Pass::kStep;
   std::string device = "auto";
-  std::optional<int64_t> threads;  // none: default_threads() (base/cores.h)
+  std::optional<int64_t> threads;  // per rank; none: default_threads() (base/cores.h), divided among the ranks
   // Both are set or neither is. If neither, sampling continues until the median is known.
   std::optional<int64_t> warmup;
   std::optional<int64_t> steps;

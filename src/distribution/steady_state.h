@@ -8,7 +8,7 @@ namespace laptime {
 
 // The rule: the median of five steps differs from the median of the five steps before them by at most 1 %, or by at
 // most kSteadyErrors standard errors of such a difference. The standard error is estimated from the noise between
-// adjacent steps (as in von Neumann's ratio, 1941), so that a trend does not excuse itself.
+// adjacent steps (as in von Neumann's ratio, 1941), so that a trend does not widen its own tolerance.
 inline constexpr int64_t kSteadyWindow = 5;
 inline constexpr double kSteadyTolerance = 0.01;
 inline constexpr double kSteadyErrors = 2;

@@ -211,7 +211,7 @@ class PointRun {
     };
     hooks.interrupted = [&] { return !run_.finite || (hooks_.interrupted && hooks_.interrupted()); };
     hooks.agree = [&](bool wants_step) { return agreed(wants_step); };
-    // Samples that a trace is compared with have no launch marks.
+    // Samples with which a trace is compared must not have launch marks.
     const double marks_below = trace_.wanted ? 0 : kLaunchMarksBelow;
     const Seconds mark = marks_below > 0 ? executor.cost_of_mark() : Seconds{};
     run_.sampling = sample(executor,

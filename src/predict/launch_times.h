@@ -17,8 +17,8 @@ struct OutputMatrices {
   int64_t rows = 0, columns = 0;
 };
 
-// Reads the matrices from the operands of a launch, each of which has a `type`. Matrices that share a factor of two
-// axes are one matrix.
+// Reads the matrices from the operands of a launch, each of which has a `type`. A batch of matrices whose products
+// share a factor with two axes counts as one tall matrix.
 template <class Operands>
 OutputMatrices output_matrices(const Operands& in, const Operands& out) {
   if (out.empty() || out[0].type.shape().rank() < 2) return {};

@@ -31,6 +31,7 @@ struct Layout {
 
 Layout permuted(const Layout& in, const Dims& axes);    // axis k of the result is axis axes[k] of `in`
 Layout expanded(const Layout& in, const Shape& shape);  // broadcast to `shape`, stride 0
+// The `size` elements begin, begin + step, ... along an axis. LAPTIME_CHECK fails if one is outside it.
 Layout sliced(const Layout& in, int axis, int64_t begin, int64_t size, int64_t step);
 // A view of the elements in the same order with another shape; empty if that requires a copy.
 std::optional<Layout> reshaped(const Layout& in, const Shape& shape);
