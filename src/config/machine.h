@@ -44,7 +44,7 @@ struct DataSheet {
   double bfloat16 = 0;  // 0: the machine does not support it
   double float8 = 0;    // 0: the machine does not support it
   double float4 = 0;    // 0: the machine does not support it
-  // The best measured figures. If set, predictions use them instead of those of the data sheet.
+  // The best measured figures. If set, predictions without reached shares use them instead of those of the data sheet.
   std::optional<double> measured_float32{}, measured_tf32{}, measured_bfloat16{}, measured_bandwidth{};
   std::string measured_source{};
 

@@ -144,7 +144,7 @@ struct RunConfig {
   int64_t pipeline_parallel = 1;       // ranks that divide the layers
   std::string bucket = "25MiB";        // minimum bytes of gradients per communication; see parse_bytes
   bool oversubscribe = false;          // allow more threads, over all ranks, than cores
-  std::optional<std::string> keep;     // composites that compile mode keeps whole, "a+b"; none: all
+  std::optional<std::string> keep;     // composites to keep whole, "a+b"; none: compile mode keeps all
   std::optional<std::string> lower;    // composites that compile mode lowers
   std::optional<std::string> kernels;  // record file whose kernel choices are reused; none: measure all
   std::string recompute = "none";

@@ -15,7 +15,7 @@ namespace laptime {
 inline constexpr size_t kMaxDocumentBytes = size_t{64} << 20U;
 inline constexpr int kMaxDocumentDepth = 32;
 
-// A file that a command expects, and what to say if its content is something else.
+// A file that a command expects, and the advice in messages if its content is something else.
 struct DocumentFile {
   std::string path;
   const char* purpose = "";                             // "kernels file"

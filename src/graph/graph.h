@@ -108,7 +108,8 @@ struct Place {
   Region region{};    // region of the scope
 };
 
-// Annotations of a node. Passes copy them as a whole, and backward nodes inherit those of their forward node.
+// Annotations of a node. Passes copy them as a whole. Backward nodes inherit those of their forward node, except phase,
+// frame and parts.
 struct NodeAnnotations {
   Phase phase = Phase::kForward;
   std::string scope;           // as in Place

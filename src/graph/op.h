@@ -130,9 +130,9 @@ struct OpCard {
   std::optional<Attributes> (*pad_rows)(const Attributes&) = nullptr;
   // Inputs that may have padded rows and are then read at least as fast as without gaps.
   IndexSet reads_padded_rows{};
-  // Lowers the op to the ops of its decomposition over one group of rows after the other, so that the backward of a
-  // group can follow its forward before the next group begins: the nodes of a group are deferred. Replaces `decompose`
-  // where the op is kept whole.
+  // Lowers the op to the ops of its decomposition, for one group of rows at a time, so that the backward of a group can
+  // follow its forward before the next group begins: the nodes of a group are deferred. Replaces `decompose` where the
+  // op is kept whole.
   std::vector<ValueId> (*split_rows)(Builder&, const Attributes&, std::span<const ValueId> in) = nullptr;
   // Returns whether, for these inputs, the decomposition is faster than the whole op and needs hardly more memory.
   // Null: never.

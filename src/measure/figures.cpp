@@ -114,7 +114,7 @@ std::string reason_of_clocks(const HostClock& host) {
 }
 
 // "a product in float32 reached 310.0 TFLOP/s, above the peak of float32 (...): it used different arithmetic, or ...";
-// empty if the fastest product is within the peaks of the arithmetic that its kernel claims.
+// empty unless the fastest product exceeds a peak of the arithmetic that its kernel claims by kAnotherArithmetic.
 std::string reason_of_arithmetic(const MeasuredWork& work, const Measurement& run) {
   const ReachedProducts& products = run.products;
   if (products.math == ProductMath::kNone || products.math != work.peak_math) return "";
