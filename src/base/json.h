@@ -1,5 +1,5 @@
-// Json: a JSON value whose header is cheap to include. The library that reads and writes text is used only in json.cpp,
-// because its header takes 2 s to compile in each source.
+// Json: a JSON value whose header is cheap to include. The header of the library that reads and writes text takes 2 s
+// to compile, so only json.cpp and data/safetensors_header.cpp include it.
 #pragma once
 
 #include <concepts>

@@ -99,8 +99,8 @@ struct GoldenCase {
   const std::map<std::string, std::string>& dtypes(Precision precision) const;
 };
 
-// Reads and checks a file: every field must have the right type, and every tensor must exist with the shape that its
-// model requires. Throws Error that names the file and the field or tensor. `path` may also be the folder of a
+// Reads and checks a file: every field must have the right type, and every compared tensor must exist with the shape
+// that its model requires. Throws Error that names the file and the field or tensor. `path` may also be the folder of a
 // transformers model with a values file (kValuesFile), or the config.json in it.
 GoldenCase read_golden(const std::string& path);
 GoldenCase read_golden_folder(const std::string& folder);

@@ -15,7 +15,7 @@
 
 namespace laptime {
 
-// Where a run sets marks: only at the end of each phase, or also at the end of each launch.
+// Where a run sets marks, besides one at its start: at the end of each phase, or of each launch.
 enum class Marks : uint8_t { kPhases, kLaunches };
 
 class Executor {
@@ -44,9 +44,9 @@ class Executor {
   // The time of one mark of a launch in seconds: the mean over many consecutive marks.
   Seconds cost_of_mark();
 
-  // Runs every step once. Returns the op and scope of the first output that contains a NaN or positive infinity; none
-  // if no output does. Negative infinity masks attention scores and initialises maxima, so it does not indicate an
-  // error.
+  // Runs the steps up to the first whose output contains a NaN or positive infinity, and returns the op and scope of
+  // that step; none if no output does. Negative infinity masks attention scores and initialises maxima, so it does not
+  // indicate an error.
   struct NanSite {
     std::string op;
     std::string scope;

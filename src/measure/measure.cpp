@@ -225,7 +225,7 @@ class PointRun {
     run_.loss_scaling = scales.result();
   }
 
-  // The first step is marked only if it is warm-up, where marks cost nothing.
+  // The first step is marked if it is warm-up, where marks cost nothing, or if its marks are expected to be cheap.
   bool marks_first(Seconds mark) const {
     const bool is_warmup = !has_fixed_steps(config_) || config_.warmup.value_or(1) > 0;
     const Seconds marks = mark * static_cast<double>(prepared_.plan.steps.size());
