@@ -16,7 +16,7 @@ inline constexpr double kUsableFraction = 0.95;
 
 struct AvailableMemory {
   std::optional<int64_t> bytes{};  // never negative; none if the machine states no bound
-  std::string bound_by{};          // "MemAvailable", "the memory limit of cgroup /a: 2.00 GiB - 512.0 MiB in use", ...
+  std::string bound_by{};          // "MemAvailable", "the memory limit of cgroup /a: 2.000 GiB - 512.0 MiB in use", ...
 
   // "19.32 GiB available (MemAvailable)", or that it is unknown.
   std::string text() const;

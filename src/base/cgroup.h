@@ -1,4 +1,4 @@
-// Control groups, versions 1 and 2: the limits set by the process's group and every group above it.
+// Control groups, versions 1 and 2: memory limits, CPU quotas and throttling of the process's group and all above it.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ std::vector<Cgroup> parse_cgroups(std::string_view controller, std::string_view 
 
 struct CgroupMemory {
   std::string name;
-  int64_t limit = 0;  // bytes: memory.max, or memory.high if that is smaller
+  int64_t limit = 0;  // bytes: memory.max (version 1: memory.limit_in_bytes), or memory.high if that is smaller
   // Bytes in use without inactive file pages, which the kernel reclaims before it kills a process. If a group hides its
   // statistics, these pages count as used.
   int64_t used = 0;
@@ -38,13 +38,13 @@ struct CgroupMemory {
 // The groups that limit memory, in the order of `groups` (for the controller "memory").
 std::vector<CgroupMemory> memory_limits(const std::vector<Cgroup>& groups);
 
-// The tightest CPU quota in cores ("1.5"), for the controller "cpu"; none if there is no quota.
+// The tightest CPU quota of `groups` (of the controller "cpu") in cores, for example 1.5; none if there is no quota.
 std::optional<double> cpu_quota(const std::vector<Cgroup>& groups);
 
-// How often and how long threads waited for a CPU quota, summed over threads and groups; empty if not counted.
+// How often and how long a CPU quota stopped threads, summed over `groups`; empty if not counted.
 struct Throttling {
-  int64_t periods = 0;
-  double seconds = 0;
+  int64_t periods = 0;  // scheduling periods in which a group used up its quota
+  double seconds = 0;   // summed over cores
 };
 std::optional<Throttling> read_throttling(const std::vector<Cgroup>& groups);
 

@@ -1,4 +1,4 @@
-// Counts cores in /sys, and reads the limits that schedulers set.
+// Reads the allowed hardware threads and the default number of threads from /proc, /sys and the initial environment.
 #include "base/cores.h"
 
 #include <fmt/format.h>

@@ -8,8 +8,8 @@
 
 namespace laptime {
 
-// Returns the hardware threads in the affinity mask of this process, ascending; all online ones if the mask is unknown.
-// Reads the kernel's files below `root`.
+// Returns the hardware threads in the affinity mask of this process, ascending; all online ones if the mask is unknown,
+// and none if those are unknown, too. Reads the kernel's files below `root`.
 std::vector<int64_t> allowed_cores(const std::filesystem::path& root = "/");
 
 struct DefaultThreads {
@@ -19,9 +19,9 @@ struct DefaultThreads {
 };
 
 // Returns OMP_NUM_THREADS (the first number of a list), limited to the hardware threads that the process may use. If it
-// is not set, returns the smallest of: the physical cores of these hardware threads, the CPU quota of the control
-// groups rounded down, and SLURM_CPUS_PER_TASK. At least 1. Reads the kernel's files below `root`, including the
-// initial environment of the process.
+// is not a positive number, returns the smallest of: the physical cores of these hardware threads, the CPU quota of the
+// control groups rounded down, and SLURM_CPUS_PER_TASK. At least 1. Reads the kernel's files below `root`, including
+// the initial environment of the process.
 DefaultThreads default_threads(const std::filesystem::path& root = "/");
 
 }  // namespace laptime

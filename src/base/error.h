@@ -13,7 +13,7 @@
 namespace laptime {
 
 // The message for invalid input or a problem with the machine or environment: what is wrong, where, and what to do
-// about it. Caught in `run_one` (one point of a sweep) and in `main` (exit code 2).
+// about it. Caught in `run_one` (one point of a sweep) and in `run_program` (exit code 2).
 class Error : public std::runtime_error {
  public:
   explicit Error(const std::string& message) : std::runtime_error(message) {}

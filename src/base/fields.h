@@ -1,4 +1,4 @@
-// A struct states its fields once; printing, equality and hash follow from that statement.
+// A struct states its fields once; text and hash are derived from that statement.
 //
 //   struct Scale {
 //     double factor = 1;

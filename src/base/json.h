@@ -1,5 +1,5 @@
-// Json: a JSON value whose header is cheap to include. The library that reads and writes text is used only in json.cpp,
-// because its header takes 2 s to compile in each source.
+// Json: a JSON value whose header is cheap to include. The header of the library that reads and writes text takes 2 s
+// to compile, so only json.cpp and data/safetensors_header.cpp include it.
 #pragma once
 
 #include <concepts>
@@ -24,8 +24,8 @@ class JsonError : public Error {
  public:
   explicit JsonError(const std::string& message, std::optional<size_t> byte = std::nullopt)
       : Error(message), byte_(byte) {}
-  // The position, counted in bytes from 1, at which the text is not valid JSON. None for a number outside the range of
-  // double.
+  // The position, counted in bytes from 1, at which the text is not valid JSON. None for any other error, such as a
+  // number outside the range of double.
   std::optional<size_t> byte() const { return byte_; }
 
  private:
@@ -109,7 +109,8 @@ class Json {
   size_t size() const;
   bool empty() const { return size() == 0; }
 
-  // For arrays. Throws JsonError for another kind; push_back turns null into an array.
+  // For arrays. Throws JsonError for another kind or a missing index; push_back and emplace_back turn null into an
+  // array.
   const Array& elements() const;
   Array& elements();
   Array::const_iterator begin() const { return elements().begin(); }
@@ -124,7 +125,8 @@ class Json {
   void push_back(Json element);
   Json& emplace_back(Json element);
 
-  // For objects. Throws JsonError for another kind; operator[] turns null into an object and adds a missing key.
+  // For objects. Throws JsonError for another kind, and at() for a missing key; operator[] of a non-const value turns
+  // null into an object and adds a missing key.
   const Object& items() const;
   Object& items();
   const Json* find(std::string_view key) const;  // null if the key is missing or this is not an object

@@ -11,11 +11,11 @@
 
 namespace laptime {
 
-// Parses a document that is at most `max_depth` values deep. `where` is its name in messages. Throws Error if it is not
-// JSON.
+// Parses a document, which messages call `where`. Throws Error if it is not JSON or has more than `max_depth` levels.
 Json parse_json(std::string_view text, const std::string& where, int max_depth);
 
-// Refers to the document, which must outlive it. All functions throw Error if the value is not as requested.
+// Refers to the document, which must outlive it. Functions that convert or enter the value throw Error if it has
+// another type, lacks the key or is out of range.
 class JsonField {
  public:
   JsonField(const Json& value, std::string where) : value_(&value), where_(std::move(where)) {}

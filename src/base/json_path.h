@@ -12,7 +12,7 @@ namespace laptime {
 // The value at the path; null pointer if there is none.
 const Json* find_path(const Json& json, std::string_view path);
 
-// The number or text at the path; none and "" for a value of another type.
+// The number or text at the path; none or "" if it is missing or has another type.
 std::optional<double> number_at(const JsonObject& object, std::string_view path);
 std::string text_at(const JsonObject& object, std::string_view path);
 

@@ -7,7 +7,7 @@
 namespace laptime {
 
 struct JsonSize {
-  size_t depth = 0;  // maximum number of arrays and objects around a value
+  size_t depth = 0;  // deepest nesting of arrays and objects; 0 for a single number or text
   size_t keys = 0;   // total over all objects
 };
 

@@ -49,7 +49,7 @@ void describe_processor(Machine& machine, const fs::path& root) {
   if (!processor.flags.empty() && !has("hypervisor")) machine.hypervisor = "none";
 }
 
-// Which cores exist, and which of them the process may use.
+// Fills in cores, CPU quota, NUMA nodes, and the frequency governor and caches of the first allowed core.
 void describe_cores(Machine& machine, const fs::path& root) {
   const fs::path cpus = root / "sys/devices/system/cpu";
   if (const auto online = read_word(cpus / "online")) {

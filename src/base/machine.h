@@ -36,8 +36,8 @@ struct Machine {
   std::optional<std::string> isa_used;     // the set for which kernels were chosen; set by the caller that chose them
   std::optional<int64_t> l1d_bytes;        // per core
   std::optional<int64_t> l2_bytes;
-  std::optional<int64_t> l3_bytes;         // the first core's share
-  std::optional<double> clock_hz;          // measured; this and the next two are set by the owner of the clock
+  std::optional<int64_t> l3_bytes;         // the whole cache that the first allowed core uses
+  std::optional<double> clock_hz;          // measured; this and the next two are set by the caller (base/host_clock.h)
   std::optional<double> timer_resolution;  // seconds, for the clock that times steps
   std::optional<double> timer_overhead;    // seconds per reading
   std::optional<std::string> governor;     // frequency scaling governor

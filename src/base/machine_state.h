@@ -15,7 +15,7 @@ namespace laptime {
 // Absolute counters, or their increase between two readings. A field is empty if the machine does not report it.
 struct MachineState {
   std::optional<double> stolen_seconds;     // core seconds that the host took from the allowed cores, in 10 ms ticks
-  std::optional<double> throttled_seconds;  // thread seconds lost to a CPU quota
+  std::optional<double> throttled_seconds;  // core seconds lost to a CPU quota
   std::optional<double> waiting_seconds;    // thread seconds during which a thread could run but had no core
   std::optional<int64_t> throttled_periods;
   std::optional<double> user_seconds;    // CPU time of all threads of the process
@@ -45,8 +45,8 @@ class MachineCounters {
 // The increase of each counter from `before` to `after`; the load is that of `after`.
 MachineState change(const MachineState& before, const MachineState& after);
 
-// The share of `threads` threads' time during `wall` that `lost` (thread seconds from change()) amounts to: 0 ... 1.
-// None if it is unknown or no time passed.
+// The share of `threads` threads' time during `wall` that `lost` (seconds from change()) amounts to: 0 ... 1. None if
+// `lost` is unknown or no time passed.
 std::optional<double> lost_fraction(const std::optional<double>& lost, Seconds wall, int64_t threads);
 
 }  // namespace laptime

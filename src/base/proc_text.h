@@ -1,5 +1,5 @@
-// Reads and parses the kernel's text files, /proc and /sys. A missing file or line is an empty value, never an error;
-// functions that take text do not access the machine.
+// Reads and parses the kernel's text files, /proc and /sys, and splits and parses text in general. A missing file or
+// line is an empty value, never an error; functions that take text do not access the machine.
 #pragma once
 
 #include <cstdint>

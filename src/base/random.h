@@ -1,5 +1,5 @@
-// Counter-based random bits: any element of any stream can be computed independently, so results do not depend on
-// threads or order.
+// Hashes for text and for counter-based random bits: any element of any stream can be computed independently, so
+// results do not depend on threads or order.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace laptime {
 
-// The finaliser of SplitMix64 (Steele, Lea and Flood 2014), with wrapping arithmetic.
+// The output of SplitMix64 (Steele, Lea and Flood 2014) for the state `x`, with wrapping arithmetic.
 constexpr uint64_t splitmix64(uint64_t x) {
   x += 0x9E3779B97F4A7C15ULL;
   x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9ULL;

@@ -1,5 +1,5 @@
-// Foreign words in our messages: quoted so that they are safe on a terminal, matched to the nearest known name, and
-// counted.
+// Text of messages: quotes user input safely for a terminal, finds the nearest known name, and counts, lowers and joins
+// words.
 #pragma once
 
 #include <fmt/format.h>
@@ -21,8 +21,9 @@ std::string lowered(std::string_view text);
 // 'word' in single quotes; control bytes become \xNN, and long text is cut to its first 80 bytes.
 std::string quote(std::string_view word);
 
-// The shortest known name that starts with the word ("speedup" for "speed"), or else the one with the fewest edits
-// (insert, delete, replace, swap neighbours), ignoring case. Empty if no name is close enough.
+// The shortest known name, at most twice as long as the word, that starts with it ("speedup" for "speed"), or else the
+// one with the fewest edits (insert, delete, replace, swap neighbours), ignoring case. Empty if no name is close
+// enough.
 std::string_view nearest_name(std::string_view word, const std::vector<std::string_view>& known);
 
 // "; did you mean 'small'?", or empty.
@@ -34,7 +35,7 @@ std::string counted(Count count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
-// Joins strings with `separator`. fmt::join would take 0.4 s to compile in each source.
+// Joins strings or numbers with `separator`. fmt::join would take 0.4 s to compile in each source.
 std::string joined(std::span<const std::string> texts, std::string_view separator);
 std::string joined(std::span<const std::string_view> texts, std::string_view separator);
 std::string joined(const std::set<std::string>& texts, std::string_view separator);

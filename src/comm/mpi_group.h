@@ -20,8 +20,9 @@ class MpiGroup : public Group {
  public:
   static constexpr Seconds kSilence{6};
 
-  // Initialises MPI, which is possible once per process. If a rank is silent, calls `lost` with a message, "rank 1 of 4
-  // has been silent for 6 s", before ending all ranks.
+  // Initialises MPI, which is possible once per process. Throws Error if the library allows calls from one thread only.
+  // If a rank is silent, calls `lost` with a message, "rank 1 of 4 has been silent for 6 s: ...", before ending all
+  // ranks.
   MpiGroup(const MpiLibrary& mpi, std::function<void(const std::string&)> lost);
   // Finalises MPI. Every rank must do this.
   ~MpiGroup() override;
@@ -35,9 +36,9 @@ class MpiGroup : public Group {
   void abort() const { mpi_.abort(mpi_.comm_world, 1); }
 
  private:
-  // Sends a heartbeat if one is due, and receives those of the previous rank.
+  // Sends a heartbeat if one is due, receives those of the previous rank, and ends all ranks if it is silent.
   void beat(Seconds now);
-  void hear();
+  void hear();  // posts the receive of the next heartbeat
 
   const MpiLibrary& mpi_;
   std::function<void(const std::string&)> lost_;

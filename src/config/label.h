@@ -33,7 +33,8 @@ std::string spoken_word(std::string_view word);
 std::string_view tagged(std::string_view name, std::string_view tag);
 
 // Replaces each {word} by the value of the option with that flag or key; {mixed} is true unless the arithmetic is
-// float32 or tf32. An unknown word or an unmatched brace throws Error with a message that starts with `where`.
+// float32 or tf32. An unknown word, an unmatched brace or a label of more than 256 bytes throws Error with a message
+// that starts with `where`.
 std::string make_label(std::string_view pattern, const RunConfig& config, std::string_view where);
 
 }  // namespace laptime

@@ -37,8 +37,8 @@ inline constexpr std::string_view kSlurm = "slurm";
 // array in `job`; throws Error unless the tasks of the array are numbered from 0 or 1 without gaps.
 SweepPart parse_part(std::string_view where, std::string_view text, const SlurmJob& job);
 
-// Splits a command into words like a shell: at spaces outside single and double quotes. Throws Error if a quote is not
-// closed or there is no word.
+// Splits a command into words like a shell: at spaces and tabs outside single and double quotes. "slurm" is srun with
+// options for `job`. Throws Error if a quote is not closed or there is no command.
 std::vector<std::string> parse_launcher(std::string_view where, std::string_view text, const SlurmJob& job);
 
 std::string canonical_part(std::string_view where, std::string_view text);

@@ -44,7 +44,7 @@ struct DataSheet {
   double bfloat16 = 0;  // 0: the machine does not support it
   double float8 = 0;    // 0: the machine does not support it
   double float4 = 0;    // 0: the machine does not support it
-  // The best measured figures. If set, predictions use them instead of those of the data sheet.
+  // The best measured figures. If set, predictions without reached shares use them instead of those of the data sheet.
   std::optional<double> measured_float32{}, measured_tf32{}, measured_bfloat16{}, measured_bandwidth{};
   std::string measured_source{};
 
@@ -55,7 +55,7 @@ struct DataSheet {
   double reached_attention = 0;                // fraction of the 16-bit rate that fused attention reaches
   double host_forward = 0, host_compiled = 0;  // PyTorch's host time per launch, in seconds
   std::string reached_source{};
-  PublishedRuns eager{}, compile{}, parallel{};  // on one device in each mode, and on several devices
+  PublishedRuns eager{}, compile{}, parallel{};  // optional: on one device in each mode, and on several devices
 
   // Links between devices; all set or none.
   double link_bandwidth = 0;     // bytes/s per device and direction, within a node
@@ -71,8 +71,8 @@ struct DataSheet {
   double usable_float32() const { return measured_float32.value_or(float32); }
 };
 
-// Throws Error with `name` and the line for malformed TOML, an unknown or missing key, and a value that has the wrong
-// type or is out of range.
+// Throws Error with `name`, and the line if there is one, for malformed TOML, an unknown or missing key, keys given
+// without others that belong to them, and a value that has the wrong type or is out of range.
 DataSheet parse_machine(std::string_view text, std::string_view name);
 
 // The built-in machines (machines/*.toml), by name.
@@ -82,7 +82,7 @@ const std::vector<DataSheet>& known_machines();
 const DataSheet* machine_of_driver(std::string_view driver_name);
 
 // "; did you mean roofline:a100 (NVIDIA A100 SXM 80 GB) or roofline:a100-40 (...)?": the known machines whose names
-// share a prefix with the word, or else the nearest name; empty if there is none.
+// share the longest prefix (at least 3 letters) with the word, and the nearest name; empty if there is none.
 std::string did_you_mean_machine(std::string_view word);
 
 // A known machine, or the machine described in a file if `name` ends in ".toml". Throws Error suggesting the nearest

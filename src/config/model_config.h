@@ -19,8 +19,9 @@ constexpr auto choices_of(Edition) {
   return choices<Edition>("2024", "2025", "2026", "gpt2", "gpt2_hf", "llama", "qwen2", "qwen3", "gpt_neox");
 }
 
-// The canonical name for a name or alias in model_presets or known_models, or "custom"; the path of a config.json or of
-// a folder with one is returned unchanged. Throws Error for any other word, suggesting the nearest name.
+// The canonical name for a name or alias in model_presets or known_models, also after an organisation
+// ("meta-llama/Llama-3.2-1B"), or "custom". The path of an existing file or folder is returned in a form that
+// is_model_path recognises. Throws Error for any other word, suggesting the nearest name.
 std::string canonical_model_name(std::string_view where, std::string_view word);
 
 // RoPE frequency scaling: "none", or llama3:FACTOR:LOW:HIGH:CONTEXT as in a config.json.
@@ -35,20 +36,20 @@ RopeScalingWord parse_rope_scaling(std::string_view canonical_word);
 std::string rope_scaling_word(const RopeScalingWord& scaling);
 
 struct ModelConfig {
-  std::string name = "small";  // name of a preset, or "custom"
+  std::string name = "small";  // see canonical_model_name
   Edition edition = Edition::k2025;
   int64_t d_model = 768;
   int64_t d_ff = 3072;
   int64_t num_layers = 12;
   int64_t num_heads = 12;
   int64_t vocab_size = 10'000;
-  int64_t context_length = 256;  // rows of the position table; also T of the step unless cropped
+  int64_t context_length = 256;  // T of the step unless cropped; also rows of the position table unless max_context
   int64_t batch_size = 4;
   bool weight_tie = false;   // the head shares the token embedding
   bool bias = false;         // biases of linear layers; in 2024 also of the head, in gpt2 never of the head
   double embd_pdrop = 0;     // after token + position embedding
   double attn_pdrop = 0;     // on the attention weights
-  double resid_pdrop = 0;    // on the output projection's output, and between GELU and W2
+  double resid_pdrop = 0;    // after the output projection, and after GELU (2024) or W2 (gpt2, gpt_neox)
   bool causal = true;        // apply a causal mask; false only for --model attention
   bool projections = false;  // --model attention: linear layers for q, k, v and the output
   std::optional<int64_t> num_kv_heads = {};  // none: num_heads

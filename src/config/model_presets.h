@@ -33,16 +33,17 @@ struct ModelPreset {
 
 std::span<const ModelPreset> model_presets();
 
-// The preset for a canonical name in an edition; nullptr for "custom" and for a name that the edition lacks.
+// The preset for a canonical name in an edition; nullptr for a name that the edition lacks, and for names without a
+// preset: "custom", known_models and paths.
 const ModelPreset* find_preset(std::string_view name, Edition edition);
 
-// The ModelCard of a canonical name.
+// The name of the ModelCard for a canonical model name.
 std::string_view card_name(std::string_view name);
 
 // The model name for a name or alias, ignoring case; empty for any other word.
 std::string_view known_name(std::string_view word);
 
-// The edition that a name implies ("gpt2-124M", "8B"); none for sizes that exist in every edition.
+// The edition that the name of a preset implies ("gpt2-124M", "8B"); none for any other name.
 std::optional<Edition> implied_edition(std::string_view name);
 
 }  // namespace laptime

@@ -95,7 +95,7 @@ void parse_value(const Option& option, std::string_view where, std::string_view 
 void parse_value(const Option& option, std::string_view where, std::string_view text, std::string& field);
 
 // Throws the Error for a word that is not in `known`: "--mode: unknown mode 'eagr'; did you mean 'eager'? (one of:
-// eager)".
+// eager, compile)".
 [[noreturn]] void reject_word(std::string_view where, std::string_view what, std::string_view word,
                               const std::vector<std::string_view>& known);
 

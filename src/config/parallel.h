@@ -27,7 +27,7 @@ struct ParallelLayout {
   bool fills_bubbles = false;  // zero-bubble schedule: weight gradients are computed in the bubbles of the pipeline
   Shard shard = Shard::kNone;
   bool shards_in_node = false;  // shards within a node and replicates across nodes (HSDP)
-  bool offloads = false;        // the optimizer's state is in the host's memory, which the host updates
+  bool offloads = false;        // the optimizer's state is in host memory, and the host updates it
 
   int64_t data() const { return ranks / (tensor * pipeline * context); }
 };

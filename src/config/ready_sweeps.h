@@ -22,16 +22,16 @@ std::span<const ReadySweep> ready_sweeps();
 Sweep read_sweep(std::string_view where, const std::string& name);
 
 // The grid of `laptime attention`: the attention model for d_model 16 ... 128 and context 256 ... 16384 with 100
-// samples each, other options at their defaults. It is the grid of sweeps/attention.toml.
+// samples each, other options at their defaults. sweeps/attention.toml has the same grid, in both modes.
 Sweep attention_sweep();
 
 // The sweep name in records of `laptime calibrate`, regardless of which points ran.
 inline constexpr std::string_view kCalibrationSweep = "laptime calibrate";
 
-// The grid of `laptime calibrate`: steps of a two-layer model at three widths and two lengths, in each mode and number
-// type. Larger models have the same kinds of launches, with sizes between and beyond these. The weights of one layer
-// fit in the cache of a large server, while those of a whole model do not. One width is a power of two, because rows of
-// such a length compete for the same cache sets.
+// The grid of `laptime calibrate`: steps of a two-layer model at three widths and two lengths, in each mode, in float32
+// and bfloat16. Larger models have the same kinds of launches, with sizes between and beyond these. The weights of one
+// layer fit in the cache of a large server, while those of a whole model do not. One width is a power of two, because
+// rows of such a length compete for the same cache sets.
 Sweep calibration_sweep();
 
 // The step that `laptime selfcheck` compares with itself: about ten milliseconds on one core.

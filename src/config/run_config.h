@@ -77,7 +77,8 @@ enum class Batches : uint8_t { kFixed, kFresh };
 
 constexpr auto choices_of(Batches) { return choices<Batches>("fixed", "fresh"); }
 
-// Accepts auto, cpu, cuda and roofline:NAME, even if the machine lacks the device; throws Error for any other word.
+// Accepts auto, cpu, cuda and roofline:NAME, even if this machine lacks the device or no machine has the name, and
+// roofline:FILE.toml; throws Error for any other word and for an invalid file.
 std::string canonical_device_name(std::string_view where, std::string_view word);
 
 // The canonical word for --recompute: none, block, every=K or auto; throws Error for any other word.
@@ -109,7 +110,8 @@ std::string canonical_delay(std::string_view where, std::string_view text);
 
 // Returns the text unchanged; throws Error unless parse_bytes accepts it.
 std::string canonical_bytes(std::string_view where, std::string_view text);
-// The number of bytes in a size such as "8GiB", "512MiB", "1.5GB" or "1000000"; throws Error if the text is not a size.
+// The number of bytes in a size such as "8GiB", "512MiB", "1.5GB" or "2000000"; throws Error if the text is not a size,
+// or has no unit and is below 1 MiB.
 int64_t parse_bytes(std::string_view where, std::string_view text);
 
 struct RunConfig {
@@ -120,7 +122,7 @@ struct RunConfig {
   Mode mode = Mode::kEager;
   Pass pass = Pass::kStep;
   std::string device = "auto";
-  std::optional<int64_t> threads;  // none: default_threads() (base/cores.h)
+  std::optional<int64_t> threads;  // per rank; none: default_threads() (base/cores.h), divided among the ranks
   // Both are set or neither is. If neither, sampling continues until the median is known.
   std::optional<int64_t> warmup;
   std::optional<int64_t> steps;
@@ -142,7 +144,7 @@ struct RunConfig {
   int64_t pipeline_parallel = 1;       // ranks that divide the layers
   std::string bucket = "25MiB";        // minimum bytes of gradients per communication; see parse_bytes
   bool oversubscribe = false;          // allow more threads, over all ranks, than cores
-  std::optional<std::string> keep;     // composites that compile mode keeps whole, "a+b"; none: all
+  std::optional<std::string> keep;     // composites to keep whole, "a+b"; none: compile mode keeps all
   std::optional<std::string> lower;    // composites that compile mode lowers
   std::optional<std::string> kernels;  // record file whose kernel choices are reused; none: measure all
   std::string recompute = "none";
@@ -151,7 +153,7 @@ struct RunConfig {
   std::optional<std::string> delay;  // see parse_delay
   std::optional<int64_t> crop_context;
   WeightInit init = WeightInit::kEdition;
-  std::string weights;  // safetensors file; empty: `init`
+  std::string weights;  // safetensors file or model folder; empty: those in the folder of the model, or else `init`
   std::string data;     // token files for data_files (data/token_data.h); empty: random tokens
   DataFormat data_format = DataFormat::kAuto;
   Batches batches = Batches::kFixed;
@@ -164,8 +166,8 @@ struct RunConfig {
   int64_t step_context() const { return crop_context.value_or(model.context_length); }
   // The model as the step runs it: its context_length equals step_context().
   ModelConfig step_model() const;
-  // Not an option: the step is that of another program, described by config_as. Its compiler fuses what laptime would
-  // launch again on a GPU, and it does not pad rows.
+  // Not an option: the step is that of another program, described by config_as. Its compiler fuses recomputed work that
+  // laptime would launch separately on a GPU, and it does not pad rows.
   bool is_of_other_program = false;
 
   bool operator==(const RunConfig&) const = default;

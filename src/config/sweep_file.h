@@ -8,13 +8,13 @@
 
 namespace laptime {
 
-inline constexpr size_t kMaxSweepFileBytes = 16'384;  // bytes
+inline constexpr size_t kMaxSweepFileBytes = 16'384;
 
 // Parses a sweep with its axes in the order of the file. Throws Error with `name` and the line for malformed TOML, an
-// unknown key, a wrong type or an invalid value.
+// unknown key, a wrong type, an invalid value or more than kMaxSweepFileBytes.
 Sweep parse_sweep(std::string_view text, std::string_view name);
 
-// Reads a sweep file; also throws Error if it cannot be read or is larger than kMaxSweepFileBytes.
+// Reads a sweep file like parse_sweep, and sets its name; also throws Error if it cannot be read.
 Sweep read_sweep_file(const std::filesystem::path& path);
 
 }  // namespace laptime

@@ -215,7 +215,8 @@ const Synonym* find(std::string_view flag, std::string_view word) {
   return found == kSynonyms.end() ? nullptr : found;
 }
 
-// A bare machine name, or a machine file, means a prediction, as its rows show. Case is ignored, except in file names.
+// A bare machine name or machine file means a prediction and gets kMachinePrefix. Case is ignored, except in file
+// names.
 std::string meant_device(std::string_view word) {
   if (word.ends_with(".toml"))
     return word.starts_with(kMachinePrefix) ? std::string(word) : std::string(kMachinePrefix) + std::string(word);

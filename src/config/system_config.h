@@ -10,8 +10,9 @@
 
 namespace laptime {
 
-// Returns the word unchanged; throws Error unless it can be part of a point's name and is not laptime itself.
+// Returns the word unchanged; throws Error unless it can be part of a point's name.
 std::string canonical_name_part(std::string_view where, std::string_view word);
+// Like canonical_name_part; also throws Error for "laptime".
 std::string canonical_system(std::string_view where, std::string_view word);
 
 struct SystemConfig {

@@ -30,6 +30,7 @@ struct TrainingOptions {
   std::optional<double> epochs;  // passes over --data
   std::string price;             // per hour; empty: not given
 
+  // Throws Error if tokens and epochs are both given, or a price without either.
   TrainingBudget budget() const;
 
   template <class Self, class Visit>

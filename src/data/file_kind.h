@@ -19,16 +19,16 @@ struct FileKind {
   std::string remedy;  // "unpack it"
 };
 
-// Kinds with a distinctive start: archives, tables, checkpoints, pickles, llm.c files without tokens.
+// Kinds with a distinctive start, such as archives, tables, checkpoints, pickles, and llm.c files without tokens.
 FileKind kind_by_signature(const InputFile& file);
 
-// JSON, and text in an encoding other than UTF-8, on which no model is trained.
+// JSON that describes a model, and UTF-16 text: no model is trained on these.
 FileKind kind_of_text(std::span<const std::byte> begin);
 
 // Weights without a header: floating-point numbers of one type, roughly as many negative as positive.
 FileKind kind_by_values(std::span<const std::byte> sample);
 
-// True if the bytes are text, which has no control bytes except white space.
+// True if the bytes are text, which has no control bytes except white space and escape.
 bool is_text(std::span<const std::byte> bytes);
 
 }  // namespace laptime

@@ -1,4 +1,5 @@
-// Hashes a file in four independent streams of words, which is as fast as reading the file, and counts its tokens.
+// Hashes a file in four independent streams of words, which is as fast as reading the file, and finds the range of its
+// tokens.
 #include "data/file_scan.h"
 
 #include <algorithm>

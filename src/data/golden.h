@@ -73,7 +73,7 @@ struct GoldenCase {
   PrecisionValues float32;
   PrecisionValues bfloat16;                            // autocast with CUDA's op lists
   std::map<std::string, std::string> autocast_dtypes;  // for intermediate values: "layers.0.attn.scores" -> "bfloat16"
-  std::optional<Float16Values> float16;                // none in files from before float16 was added
+  std::optional<Float16Values> float16;                // none if the file has no run in float16
   std::optional<double> grad_norm;                     // before clipping
   std::optional<EagerPeaks> eager_float32_peaks;
 
@@ -99,9 +99,9 @@ struct GoldenCase {
   const std::map<std::string, std::string>& dtypes(Precision precision) const;
 };
 
-// Reads and checks a file: every field must have the right type, and every tensor must exist with the shape that its
-// model requires. Throws Error that names the file and the field or tensor. `path` may also be the folder of a
-// transformers model with a values file (kValuesFile).
+// Reads and checks a file: every field must have the right type, and every compared tensor must exist with the shape
+// that its model requires. Throws Error that names the file and the field or tensor. `path` may also be the folder of a
+// transformers model with a values file (kValuesFile), or the config.json in it.
 GoldenCase read_golden(const std::string& path);
 GoldenCase read_golden_folder(const std::string& folder);
 inline constexpr std::string_view kValuesFile = "values.safetensors";
@@ -120,8 +120,8 @@ struct GoldenTensor {
 };
 GoldenTensor stored_tensor(const GoldenCase& golden, const std::string& key);
 
-// The run that must reproduce the case: `steps` steps on the fixed random batch with the stream weights and the
-// optimizer settings of the golden values.
+// The run that must reproduce the case: `steps` steps in eager mode on a fixed batch, with the stream weights, or those
+// of the folder, and the optimizer settings of the golden values.
 RunConfig run_config_of(const GoldenCase& golden, Precision precision);
 
 }  // namespace laptime

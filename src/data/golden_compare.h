@@ -13,15 +13,15 @@
 
 namespace laptime {
 
-// Every `precision` parameter must be one of GoldenCase::precisions().
+// Every `precision` parameter must be one of GoldenCase::precisions(), or tf32; for compare_dtype, a 16-bit one.
 
 // Loss before update `step` (counted from 0): |loss - truth| / |truth|.
 Comparison compare_loss(const GoldenCase& golden, Precision precision, int64_t step, double loss);
 
 // A tensor from `golden.keys`, all elements in row-major order: L2 norm of the difference divided by max(norm of the
 // truth, 1e-3 x largest norm in the group), both over the stored samples if the case is sampled. If a gradient is zero
-// in exact arithmetic, its difference is divided by the group's largest norm; for a gradient with one or two elements,
-// by at least the largest root mean square of a gradient. T is float or double.
+// in exact arithmetic, its difference is divided by the group's largest norm; for a gradient with n <= 2 elements, by at
+// least sqrt(n) times the largest root mean square of a gradient. T is float or double.
 template <class T>
 Comparison compare_tensor(const GoldenCase& golden, Precision precision, const std::string& key,
                           std::span<const T> values);
@@ -33,7 +33,7 @@ struct MovedByRounding {
   int64_t position = 0;  // flat index in the whole tensor
   double truth = 0;
 };
-// The elements of "after1/NAME" or "after<steps>/NAME" that the file stores.
+// Lists such elements among the stored ones of "after1/NAME" or "after<steps>/NAME"; empty for other keys.
 std::vector<MovedByRounding> moved_by_rounding(const GoldenCase& golden, const std::string& key);
 
 // Global norm of the gradients before clipping; skipped if the file has none. Its tolerance is that of the worst
@@ -56,7 +56,8 @@ Comparison compare_inference_peak(const GoldenCase& golden, int64_t bytes);
 Comparison compare_forward_backward_peak(const GoldenCase& golden, int64_t bytes);
 
 // Consistency of the file with itself: weights, tokens, targets and sampled positions with the streams; stated norms
-// with tensors; losses, their errors and byte counts with one another. One comparison each.
+// with tensors; losses, their errors and byte counts with one another. One comparison each. For the folder of a model:
+// only that config_v4.json, if any, describes the same model as config.json.
 std::vector<Comparison> check_golden_file(const GoldenCase& golden);
 
 }  // namespace laptime

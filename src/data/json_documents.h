@@ -15,7 +15,7 @@ namespace laptime {
 inline constexpr size_t kMaxDocumentBytes = size_t{64} << 20U;
 inline constexpr int kMaxDocumentDepth = 32;
 
-// A file that a command expects, and what to say if its content is something else.
+// A file that a command expects, and the advice in messages if its content is something else.
 struct DocumentFile {
   std::string path;
   const char* purpose = "";                             // "kernels file"
@@ -28,7 +28,8 @@ std::string text_of(const DocumentFile& file);
 
 // Passes the text of each document in order (the elements of an array one by one) with its location for messages:
 // "kernels file 'choices.json', line 3". Only one document is in memory at a time. Throws Error with the location if
-// the file cannot be read, ends within a document, or has a document that exceeds the limits above.
+// the file cannot be read, is empty or larger than file.limit, ends within a document, or has a document that exceeds
+// the limits above.
 void each_json_text(const DocumentFile& file,
                     const std::function<void(std::string_view text, const std::string& place)>& take);
 

@@ -66,7 +66,8 @@ std::optional<TokenLayout> llmc_layout(const InputFile& file) {
 
 constexpr std::string_view kNpyMagic = "\x93NUMPY";
 
-// The text for `key` in the Python dictionary of a .npy header, up to the comma or brace that ends the value.
+// The text for `key` in the Python dictionary of a .npy header, up to the comma, brace or parenthesis that ends the
+// value.
 std::string_view npy_value(std::string_view header, std::string_view key) {
   const size_t at = header.find(fmt::format("'{}':", key));
   if (at == std::string_view::npos) return {};

@@ -19,7 +19,7 @@ constexpr std::array<const char*, 4> kValues{"first layer", "layer norm", "logit
 
 std::string gradient_of(const char* parameter) { return fmt::format("grad/{}", parameter); }
 
-// Two answers in which one source document is wrong: for parameters in float16, and for the first layer in float32.
+// Two wrong answers in one source document: parameters in float16, and the first layer in float32.
 struct DocumentAnswer {
   std::string_view value, dtype;
 };

@@ -16,7 +16,8 @@ struct Interval {
   double high = 0;
 };
 
-// A number below `bound` from a generator with a fixed seed; `counter` is its position in the sequence.
+// A number below `bound` (at most 2^32) from a generator with a fixed seed; `counter` is its position in the sequence,
+// which the call increments.
 size_t draw_below(uint64_t bound, uint64_t& counter);
 
 // Above this lag-1 autocorrelation, neighbouring samples are resampled together, in blocks.

@@ -1,4 +1,4 @@
-// Splits hierarchically, with a permutation test for each split.
+// Splits a series hierarchically, with a permutation test for each split.
 #include "distribution/change_points.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The ratio of two things that were measured alternately, with one pair of figures for each round.
+// The ratio of the times of two alternatives that were measured in turn, with one pair of figures for each round.
 #pragma once
 
 #include <cstdint>

@@ -17,8 +17,9 @@ inline constexpr int64_t kFewestProcesses = 3;
 inline constexpr double kAssumedSpread = 0.01;
 
 struct ProcessRatio {
-  double ratio = 1;                  // B / A
-  std::optional<Interval> interval;  // none with fewer than kFewestForInterval samples or kFewestProcesses processes
+  double ratio = 1;  // B / A
+  // None if a side has fewer than kFewestProcesses processes and a side fewer than kFewestForInterval samples.
+  std::optional<Interval> interval;
 };
 
 // The samples of each process, in seconds.
@@ -28,8 +29,9 @@ using ProcessSamples = std::span<const std::vector<double>>;
 // times. A bootstrap that resamples processes and then the samples of each (Davison and Hinkley 1997, section 3.8;
 // Kalibera and Jones 2013) gives its standard error, because samples of one process are not independent. The interval
 // is Student's t with that standard error, corrected for the few processes (Hesterberg 2015, sections 4 and 5), and
-// Welch's degrees of freedom. `error` is the probability that it excludes the true ratio, 0.01 for 99 %. None if a side
-// has no process, a process no sample, or a sample is not a positive finite number.
+// Welch's degrees of freedom. If a side has fewer than kFewestProcesses processes, the standard error follows from the
+// assumed spread instead. `error` is the probability that the interval excludes the true ratio, 0.01 for 99 %. None if
+// a side has no process, a process no sample, or a sample is not a positive finite number.
 std::optional<ProcessRatio> process_ratio(ProcessSamples a, ProcessSamples b, double error);
 
 // The value that the absolute value of Student's t exceeds with probability `error`.

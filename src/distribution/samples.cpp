@@ -1,4 +1,4 @@
-// Checks samples, and rejects those that are not finite, with their index.
+// Checks and sorts samples; an error names the first one that is not finite or is too large.
 #include "distribution/samples.h"
 
 #include <algorithm>

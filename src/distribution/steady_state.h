@@ -8,7 +8,7 @@ namespace laptime {
 
 // The rule: the median of five steps differs from the median of the five steps before them by at most 1 %, or by at
 // most kSteadyErrors standard errors of such a difference. The standard error is estimated from the noise between
-// adjacent steps (as in von Neumann's ratio, 1941), so that a trend does not excuse itself.
+// adjacent steps (as in von Neumann's ratio, 1941), so that a trend does not widen its own tolerance.
 inline constexpr int64_t kSteadyWindow = 5;
 inline constexpr double kSteadyTolerance = 0.01;
 inline constexpr double kSteadyErrors = 2;
@@ -40,7 +40,7 @@ struct SlowStart {
   double excess = 0;  // sum of (step - median) over these steps: the extra time of a cold start
 };
 
-// `median` is the median of the samples. The result is empty if every step is slower than it.
+// `median` is the median of the samples. If every step is more than 1 % above it, all steps count.
 SlowStart find_slow_start(std::span<const double> steps, double median);
 
 }  // namespace laptime

@@ -79,7 +79,8 @@ class StoppingRule {
   // of the first. It includes unreported parts and the time between steps.
   SamplingDecision decide(std::span<const double> steps, std::span<const double> ends) const;
 
-  // "the 95 % interval of the median is within 1 %", "the budget of 30 s", "200 samples", "10 samples, as asked for".
+  // "the 95 % interval of the median is within 1 %", "the budget of 30 s", "200 samples", "10 samples after a warm-up
+  // of 5, as asked for".
   std::string describe(StopReason reason) const;
 
  private:

@@ -1,4 +1,4 @@
-// The tests that determine a verdict, one after the other.
+// The tests that determine a verdict, and the words for it.
 #include "distribution/verdict.h"
 
 #include <fmt/format.h>

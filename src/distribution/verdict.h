@@ -26,7 +26,7 @@ struct StabilityWord {
 std::span<const StabilityWord> stability_words();  // from best to worst
 std::string_view name_of(Stability stability);
 
-// Limits for a typical shared machine. A value above its limit exceeds it.
+// Limits for a typical shared machine. A value equal to its limit is still within it, except for kNoisySpread.
 inline constexpr double kNoisyInterval =
     0.02;  // distance from the median to the end of its 95 % interval, as a fraction of the median
 inline constexpr double kUnstableInterval = 0.05;

@@ -15,21 +15,21 @@
 
 namespace laptime {
 
-// Where a run sets marks: only at the end of each phase, or also at the end of each launch.
+// Where a run sets marks, besides one at its start: at the end of each phase, or of each launch.
 enum class Marks : uint8_t { kPhases, kLaunches };
 
 class Executor {
  public:
-  // Allocates the memory of the plan (sources are zero, step buffers are NaN) and prepares its kernels. Set-up steps
-  // run before the first step, and again before the next step once a source that they read has been written. Throws
-  // Error if the memory is not available. The backend must outlive the executor.
+  // Allocates the memory of the plan (sources are zero; step buffers are NaN, unless they come from a pool) and
+  // prepares its kernels. Set-up steps run before the first step, and again before the next step once a source that
+  // they read has been written. Throws Error if the memory is not available. The backend must outlive the executor.
   Executor(Plan plan, Backend& backend);
 
   const Plan& plan() const { return plan_; }
   bool computes() const { return backend_.computes(); }
 
-  // Runs every step once. Events of the timeline are phases, timed by marks of the device; begin and end are host
-  // times.
+  // Runs every step once. Events of the timeline are phases, timed by marks of the device; the host reads begin and end
+  // from the device's clock.
   Timeline run(Marks marks = Marks::kPhases);
   // The pool of the device that provides the values of a step; null if they are in the arena of the plan.
   const StepPool* pool() const { return pool_.get(); }
@@ -44,23 +44,24 @@ class Executor {
   // The time of one mark of a launch in seconds: the mean over many consecutive marks.
   Seconds cost_of_mark();
 
-  // Runs every step once. Returns the op and scope of the first output that contains a NaN or positive infinity; none
-  // if no output does. Negative infinity masks attention scores and initialises maxima, so it does not indicate an
-  // error.
+  // Runs the steps up to the first whose output contains a NaN or positive infinity, and returns the op and scope of
+  // that step; none if no output does. Negative infinity masks attention scores and initialises maxima, so it does not
+  // indicate an error.
   struct NanSite {
     std::string op;
     std::string scope;
     bool is_infinity = false;  // no NaN in this output
   };
   std::optional<NanSite> find_nan();
-  // True if a parameter, an optimizer state or another value that outlives a step contains a NaN.
+  // True if a parameter, an optimizer state or another value that outlives a step contains a NaN or positive infinity.
   bool state_holds_nan() const;
 
   // Writes a whole source; `size` must be its size in bytes. Returns false if the plan has no such source.
   bool write(const std::string& source, const void* bytes, int64_t size);
   // Writes part of the source in buffer `source` (plan().find_source). Threads may write different parts concurrently.
   void write(int source, int64_t offset, std::span<const std::byte> bytes);
-  // Copies a source or an output to the host in its own type and row-major order; empty if it does not exist.
+  // Copies a source or an output to the host in its own type and row-major order; empty if it does not exist, or if the
+  // backend does not compute values.
   std::vector<std::byte> read_source(const std::string& name) const;
   std::vector<std::byte> read_output(const std::string& name) const;
 

@@ -28,7 +28,7 @@ struct SamplingRequest {
   StoppingRule rule;
   bool fixed = false;  // fixed number of samples of one step each, however short
   // From the second step on, every launch is marked if the marks are expected to take less than this fraction of a
-  // step.
+  // step, and steps do not run from a recording.
   double launch_marks_below = 0;
   ReportedTime reported{};
   Seconds mark{};            // the time of one mark of a launch

@@ -17,7 +17,7 @@ struct BusyLoops {
   Seconds fastest{};  // the fastest loop
   Seconds median{};
   Seconds slowest_tenth{};  // the 90th percentile
-  double lost = 0;          // share of the time of all loops, in excess of the time at the median rate
+  double lost = 0;          // time beyond the median, summed over loops, as a share of the time of all loops
   double tenfold =
       0;  // the median time of loops that are ten times as long, relative to the others; 10 if timing is accurate
 };

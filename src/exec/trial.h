@@ -23,8 +23,8 @@ class Trial {
   Trial(Backend& backend, const Signature& signature, IndexSet absent, DeviceMemory& memory);
 
   // Runs the kernel, which the backend has prepared, and returns the time of a launch. On a device with its own clock,
-  // this is the time between marks around several launches of a short kernel, without the time that the host takes to
-  // enqueue them. A first launch, which may load code, is not timed.
+  // this is the mean between marks around one launch, or several of a short kernel, without the time that the host
+  // takes to enqueue them; the first launch of a kernel, which may load code, is not timed there.
   Seconds time(const Kernel& kernel);
 
  private:

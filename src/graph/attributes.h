@@ -43,7 +43,8 @@ class Attributes {
  private:
   static constexpr size_t kCapacity = 96;
 
-  // Compared by typeid: code compiled for another instruction set has its own copy of kTypeOf (cmake/op_files.cmake).
+  // as() compares typeids, because code compiled for another instruction set has its own copy of kTypeOf
+  // (cmake/op_files.cmake).
   struct Type {
     const std::type_info* id;
     std::string (*print)(const std::byte*);

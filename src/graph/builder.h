@@ -20,8 +20,9 @@ class Builder {
   // Adds a value that exists before the step: a parameter, a state or an input.
   ValueId source(const std::string& name, const TensorType& type, Role role);
 
-  // Adds a node and determines its types, layouts and storages. If a view op needs a contiguous input, a copy is
-  // inserted. For a constant that is already in the graph, returns the existing values.
+  // Adds a node, determines the types, layouts and storages of its outputs, and returns them. If a view op needs a
+  // contiguous input, a copy is inserted. For a constant that is already in the graph, returns the existing values, and
+  // for a view that changes nothing, its input.
   std::vector<ValueId> emit(const OpCard& op, const Attributes& attributes, std::span<const ValueId> inputs);
   // For ops with one output.
   ValueId emit_one(const OpCard& op, const Attributes& attributes, std::initializer_list<ValueId> inputs);
@@ -64,7 +65,7 @@ class Builder {
   [[nodiscard]] Scoped range(const std::string& name);
   // Enters a layer of the model's stack.
   [[nodiscard]] Scoped layer(int64_t index);
-  // Enters the place of a named value in the current module: its name becomes the scope, and its region the region.
+  // Enters the place of a named value: appends its name to the scope, and takes its region.
   [[nodiscard]] Scoped scope_of(ValueId value);
 
   // Enters a function of the eager program. Its variables die after its last node.
@@ -81,7 +82,8 @@ class Builder {
   };
   [[nodiscard]] Framed frame(const std::string& function) { return Framed(*this, function); }
 
-  // Enters a part of the composite that is being lowered. Has no effect if the composite does not name its parts.
+  // Enters a part of the composite that is being lowered. The place stays the same if the composite does not name its
+  // parts.
   class Parted {
    public:
     Parted(Builder& builder, size_t part);
@@ -113,9 +115,9 @@ class Replay {
   const Graph& from;
   Builder to;
 
-  // Emits the same node with the mapped inputs.
+  // Emits the same node with the mapped inputs, and binds its outputs.
   void copy(const Node& node);
-  // Maps `old_value` to `new_value`, which receives its annotations.
+  // Maps `old_value` to `new_value`, which receives its annotations and, unless it is kActivation, its role.
   void bind(ValueId old_value, ValueId new_value);
   ValueId operator[](ValueId old_value) const { return map_[static_cast<size_t>(old_value.index)]; }
   std::vector<ValueId> mapped(std::span<const ValueId> old_values) const;

@@ -1,4 +1,4 @@
-// Look-ups in a graph, and the names of phases and roles.
+// Look-ups in a graph, and the names of phases, roles and classes of work.
 #include "graph/graph.h"
 
 #include <fmt/format.h>

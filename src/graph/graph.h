@@ -108,7 +108,8 @@ struct Place {
   Region region{};    // region of the scope
 };
 
-// Annotations of a node. Passes copy them as a whole, and backward nodes inherit those of their forward node.
+// Annotations of a node. Passes copy them as a whole. Backward nodes inherit those of their forward node, except phase,
+// frame and parts.
 struct NodeAnnotations {
   Phase phase = Phase::kForward;
   std::string scope;           // as in Place
@@ -147,7 +148,7 @@ struct Graph {
   const Value& root(StorageId id) const { return value(storage_roots[static_cast<size_t>(id.index)]); }
   // The node that computes a value, or null for a source.
   const Node* producer(ValueId id) const;
-  // A source by name; invalid if there is none.
+  // A source or an output by name; invalid if there is none.
   ValueId find_source(const std::string& name) const;
   ValueId find_output(const std::string& name) const;
   // True if a step computes the value in these bytes. Sources and results of set-up exist before it.

@@ -1,4 +1,4 @@
-// Signatures of nodes, and the bytes and FLOPs derived from them.
+// Signatures of nodes, and the class of work, bytes and FLOPs of a node.
 #include "graph/op.h"
 
 #include <fmt/format.h>

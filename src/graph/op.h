@@ -28,7 +28,8 @@ enum class OpKind : uint8_t {
 };
 const char* name_of(OpKind kind);
 
-// Autocast policy for the op's floating-point inputs.
+// Autocast policy for the op's floating-point inputs: unchanged (kKeep), cast to the 16-bit type (kLower), or cast to
+// float32 (kFloat32 and kPromote).
 enum class Autocast : uint8_t { kKeep, kLower, kFloat32, kPromote };
 
 // Everything known about a node without running it. A kernel's `supports` and `workspace`, and the key of a kernel
@@ -90,7 +91,7 @@ struct OpCard {
   const char* name = "";
   OpKind kind = OpKind::kPointwise;
   // The class of its work; if absent, it follows from the kind. Ops that result from lowering this op inherit the
-  // class, except contractions.
+  // class, unless this op is a contraction.
   std::optional<WorkClass> work_class{};
 
   // Types of the outputs. Checks its inputs with LAPTIME_CHECK, because a wrong graph is a bug in this program.
@@ -109,7 +110,8 @@ struct OpCard {
   Autocast autocast = Autocast::kKeep;
   // The definition of a correct result: plain loops with double accumulation, for any dtype and layout.
   void (*reference)(const OpCall&) = nullptr;
-  // Lowers the op to the simpler ops that a framework runs in eager mode. Null: the op is a primitive.
+  // Lowers the op to the simpler ops that a framework runs in eager mode. Returns nothing if a framework also runs it
+  // as one kernel with these attributes. Null: the op is a primitive.
   std::vector<ValueId> (*decompose)(Builder&, const Attributes&, std::span<const ValueId> in) = nullptr;
   // Returns attributes with which the op itself rounds floating-point input `input` (or output `output`) to type `to`,
   // so that the adjacent cast is not needed. Returns nothing if the op cannot. Null: it never can.
@@ -128,9 +130,9 @@ struct OpCard {
   std::optional<Attributes> (*pad_rows)(const Attributes&) = nullptr;
   // Inputs that may have padded rows and are then read at least as fast as without gaps.
   IndexSet reads_padded_rows{};
-  // Lowers the op to the ops of its decomposition over one group of rows after the other, so that the backward of a
-  // group can follow its forward before the next group begins: the nodes of a group are deferred. Replaces `decompose`
-  // where the op is kept whole.
+  // Lowers the op to the ops of its decomposition, for one group of rows at a time, so that the backward of a group can
+  // follow its forward before the next group begins: the nodes of a group are deferred. Replaces `decompose` where the
+  // op is kept whole.
   std::vector<ValueId> (*split_rows)(Builder&, const Attributes&, std::span<const ValueId> in) = nullptr;
   // Returns whether, for these inputs, the decomposition is faster than the whole op and needs hardly more memory.
   // Null: never.
@@ -166,7 +168,8 @@ struct OpCard {
   int updated_input(int output) const;
 };
 
-// Optimizer nodes are classified by their phase, except that a cast is always a cast.
+// Communication and its waits are always kCommunication, and all other nodes of the optimizer phase kOptimizer. A cast
+// is kCast elsewhere; other nodes have the class that they inherited, or else that of their card.
 WorkClass work_class_of(const Node& node);
 
 double flops_of(const Signature& signature);

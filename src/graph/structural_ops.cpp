@@ -1,4 +1,4 @@
-// Cards of the structural ops, which move or reinterpret bytes and compute nothing.
+// Cards of the structural ops, and the functions that add them to a graph.
 #include "graph/structural_ops.h"
 
 namespace laptime {

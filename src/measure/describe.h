@@ -19,7 +19,7 @@ std::string identity_text(const RunConfig& config, const Device* device);
 
 // A record of the point without measurements. Reads no files, so the record has no config_hash.
 Record describe_planned(const SweepPoint& point);
-// Adds the tokens of --data, and as config_hash the hash of identity_text() for this machine.
+// Like describe_planned; adds the tokens of --data, and as config_hash the hash of identity_text() for this machine.
 Record describe_point(const ResolvedPoint& point);
 
 // An id that is unique to one command: its date and its process.
@@ -28,7 +28,8 @@ std::string new_run_id();
 // Identifies this build of the program by a hash of its executable file.
 Binary this_binary();
 
-// Adds the machine, and the device, threads and math mode that will be used.
+// Adds the machine, with the frequency of a core and the quality of its clock, and the device and threads that will be
+// used.
 void describe_device(const Device& device, Record& record);
 
 // Describes the machine for steps of another program: adds the machine without properties of this process, the date,

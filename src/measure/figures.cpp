@@ -31,7 +31,8 @@ constexpr double kClocksAgree = 0.02;
 // Kinds of arithmetic differ in speed by factors of two or more; clocks and noise vary by less than this.
 constexpr double kAnotherArithmetic = 1.5;
 
-// After such a run, the peak is measured again (measure/limits.h), so the FLOP count or the clock is the likely cause.
+// A run above the peak has the peak measured again (measure/limits.h), so the FLOP count or the clock is the likely
+// cause.
 constexpr const char* kAbovePeak =
     "the FLOP count includes masked attention, which kernels skip, or the clock was higher than when the peak was "
     "measured";
@@ -103,7 +104,7 @@ void fill_host_clock(const Sampling& sampling, Record& record) {
   if (device > 0) host.difference = *host.median / device - 1;
 }
 
-// "the host's clock shows 5.1 % more than the device's: 12.3 ms against 11.7 ms"; empty if the two agree.
+// "the host's clock shows 5.1 % more than the device's for a step: 12.30 ms against 11.70 ms"; empty if the two agree.
 std::string reason_of_clocks(const HostClock& host) {
   const double difference = host.difference.value_or(0);
   if (std::abs(difference) <= kClocksAgree) return "";
@@ -112,8 +113,8 @@ std::string reason_of_clocks(const HostClock& host) {
                      format_seconds(*host.median / (1 + difference)));
 }
 
-// "products in float32 reached 310.0 TFLOP/s, above ...: they did not run in float32"; empty if the fastest product is
-// within the peaks of the arithmetic that its kernel claims.
+// "a product in float32 reached 310.0 TFLOP/s, above the peak of float32 (...): it used different arithmetic, or ...";
+// empty unless the fastest product exceeds a peak of the arithmetic that its kernel claims by kAnotherArithmetic.
 std::string reason_of_arithmetic(const MeasuredWork& work, const Measurement& run) {
   const ReachedProducts& products = run.products;
   if (products.math == ProductMath::kNone || products.math != work.peak_math) return "";
@@ -159,8 +160,8 @@ void fill_rates(const MeasuredWork& work, const MeasuredLimits& limits, Record& 
     record.flops.mfu_datasheet = *record.flops.model_flops_per_second / *record.flops.peak_datasheet;
 }
 
-// The samples with the median time: one, or the two in the middle. Their parts sum to that time, unlike medians of the
-// parts.
+// The measured steps with the median time: one, or the two in the middle. Their parts sum to that time, unlike medians
+// of the parts.
 std::vector<size_t> median_steps(const Sampling& sampling) {
   std::vector<size_t> steps(sampling.steps.size() - static_cast<size_t>(sampling.warmup));
   std::iota(steps.begin(), steps.end(), static_cast<size_t>(sampling.warmup));

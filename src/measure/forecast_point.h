@@ -55,8 +55,8 @@ inline constexpr int64_t kLargestContext = 1'048'576;  // tokens
 int64_t largest_that_fits(const ResolvedPoint& point, const KnowledgeOf& known, Enlarged what, int64_t limit,
                           const std::function<void()>& before_plan = {});
 
-// "it fits with --batch 2 or with --context 128" for a point that does not fit, with each size verified by a plan;
-// empty if the point's plan fits or cannot be made.
+// "it fits with --batch 2 or with --context 128" for a point that does not fit, with each size verified by a plan, or
+// that no smaller size fits; empty if the point's plan fits or cannot be made.
 std::string sizes_that_fit(const ResolvedPoint& point, const KnowledgeOf& known);
 
 }  // namespace laptime

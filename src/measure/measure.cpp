@@ -211,7 +211,7 @@ class PointRun {
     };
     hooks.interrupted = [&] { return !run_.finite || (hooks_.interrupted && hooks_.interrupted()); };
     hooks.agree = [&](bool wants_step) { return agreed(wants_step); };
-    // Samples that a trace is compared with have no launch marks.
+    // Samples with which a trace is compared must not have launch marks.
     const double marks_below = trace_.wanted ? 0 : kLaunchMarksBelow;
     const Seconds mark = marks_below > 0 ? executor.cost_of_mark() : Seconds{};
     run_.sampling = sample(executor,
@@ -225,7 +225,7 @@ class PointRun {
     run_.loss_scaling = scales.result();
   }
 
-  // The first step is marked only if it is warm-up, where marks cost nothing.
+  // The first step is marked if it is warm-up, where marks cost nothing, or if its marks are expected to be cheap.
   bool marks_first(Seconds mark) const {
     const bool is_warmup = !has_fixed_steps(config_) || config_.warmup.value_or(1) > 0;
     const Seconds marks = mark * static_cast<double>(prepared_.plan.steps.size());

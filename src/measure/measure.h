@@ -33,7 +33,7 @@ class LapTimer {
 
 // The progress of a point, for the progress line.
 struct PointProgress {
-  std::string stage;        // "plan", "weights", "kernel trial", "warm-up", "steps"
+  std::string stage;        // "plan", "kernel trial", "memory", "weights", "warm-up", "steps", ...
   int64_t done = 0;         // steps so far, including warm-up
   int64_t expected = 0;     // all steps; 0 if unknown
   double step_seconds = 0;  // duration of the last step
@@ -49,8 +49,8 @@ struct PointProgress {
 
 struct PointHooks {
   std::function<void(const PointProgress&)> progress;
-  std::function<void(const Record&)> planned;  // receives the record before any memory is allocated
-  std::function<bool()> interrupted;           // called between steps; true ends the point as `interrupted`
+  std::function<void(const Record&)> planned;  // receives the record after each plan, before that plan's memory exists
+  std::function<bool()> interrupted;           // called between samples; true ends the point as `interrupted`
   Group* group = nullptr;                      // the ranks of the point, including this process; null: one rank
 };
 

@@ -1,4 +1,4 @@
-// Options describe a point; lines with steps become a timeline, then a sample series, and finally a record.
+// Turns options into a point, and lines with steps into timelines, a sample series and a record.
 #include "measure/recorded_steps.h"
 
 #include <fmt/format.h>

@@ -32,8 +32,8 @@ struct RecordedPoint {
   JsonObject stated;             // for a record's config: null for every unknown option
 };
 
-// True if the option applies to steps that laptime does not run: options of model, pass, number type, machine and
-// sampling.
+// True if the option applies to steps that laptime does not run: options of model, pass, mode, number type,
+// micro-batches, device, threads and sampling.
 bool describes_recorded_steps(std::string_view flag);
 
 // Throws Error for options that contradict each other or leave the point unclear: a missing system, a model without
@@ -51,7 +51,7 @@ class RecordedSteps {
 
   int64_t count() const { return static_cast<int64_t>(ends_.size()); }
   bool is_done() const;          // no further step is needed
-  std::string progress() const;  // describes the last step, or why no further step is needed: "sample 3"
+  std::string progress() const;  // the last step, "sample 3, step 8", or why no further step is needed
 
   // The results of the steps. `interrupted_by` says what ended them before they were done; empty otherwise. Requires at
   // least one step.

@@ -1,4 +1,5 @@
-// The time that a configuration reports: the part of a step that belongs to its pass, its rate, and when to stop.
+// The time that a configuration reports: the part of a step that belongs to its pass, the FLOPs of the pass, and the
+// stopping rule.
 #pragma once
 
 #include <optional>

@@ -253,7 +253,7 @@ class Reader {
     model.pad_token = id < 0 ? id + model.vocab_size : id;
   }
 
-  // Attention is full as long as the context is not longer than the window.
+  // Limits the context to the sliding window, within which attention is full.
   void read_window(ModelConfig& model) {
     const bool is_qwen = family_.model_type.starts_with("qwen");
     const bool uses = is_qwen ? truth_or("use_sliding_window", false) : true;

@@ -43,7 +43,7 @@ class ModelBuilder : public Builder {
 
   DType real() const { return real_; }
   const RankShare& share() const { return share_; }
-  // Differs between micro-batches.
+  // The seed of dropout, which differs between micro-batches.
   uint64_t seed() const { return seed_ + static_cast<uint64_t>(micro_batch_); }
 
   // The model is built again for each micro-batch: existing parameters are found by name, and inputs are the rows

@@ -7,7 +7,7 @@
 
 namespace laptime {
 
-// The models, one row each. A folder of src/model/ offers <folder>_card().
+// The folders of src/model/ that define a model; each offers <folder>_card().
 #define LAPTIME_MODELS(row) row(gpt) row(attention)
 
 #define LAPTIME_DECLARE(folder) const ModelCard& folder##_card();

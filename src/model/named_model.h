@@ -16,7 +16,7 @@ struct NamedModel {
 
 // The model with a canonical name: a row of known_models, or the path of a config.json or of a folder with one. None
 // for a size in model_presets and for "custom". Throws Error if a file cannot be read or describes an unsupported
-// model.
+// model, or if a folder has weights in another format.
 std::optional<NamedModel> named_model(std::string_view name);
 
 }  // namespace laptime

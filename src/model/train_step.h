@@ -26,9 +26,9 @@ inline constexpr const char* kAppliedSteps = "applied_steps";  // number of step
 namespace output {
 inline constexpr const char* kLoss = "loss";           // [], language models only
 inline constexpr const char* kValues = "values";       // the output of other models
-inline constexpr const char* kLogits = "logits";       // (B, T, V), only if StepOutputs requests them
+inline constexpr const char* kLogits = "logits";       // (B, T, V), only if requested, and without --micro-batches
 inline constexpr const char* kGradNorm = "grad_norm";  // [], before clipping, only with clip_norm
-inline constexpr const char* kGradient = "grad/";      // + parameter, before clipping, if the pass ends in backward
+inline constexpr const char* kGradient = "grad/";      // + parameter, before clipping; see build_train_step
 }  // namespace output
 
 struct StepOutputs {
@@ -39,8 +39,9 @@ struct StepOutputs {
 
 // The graph for config.pass before any graph pass. For Pass::kForward it still contains backward, which passes/saved.h
 // removes later. `real` is the type of parameters: float32, or float64 for a reference run. If the pass ends in
-// backward, the gradients of parameters and of floating-point inputs are outputs. With --loss-scale they are the
-// gradients of the scaled loss, except in a step, where they are those of the loss.
+// backward, or keep.gradients is set, the gradients of parameters and of floating-point inputs are outputs, except with
+// --accumulate. With --loss-scale they are the gradients of the scaled loss, except in a step, where they are those of
+// the loss.
 Graph build_train_step(const RunConfig& config, const StepOutputs& keep = {}, DType real = DType::kFloat32);
 
 }  // namespace laptime

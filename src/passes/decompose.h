@@ -9,7 +9,7 @@
 
 namespace laptime {
 
-// Which of the composites named in `keep` are lowered nevertheless.
+// Selects composites that are lowered although `keep` names them.
 enum class LowerKept : uint8_t {
   kNone,
   kFasterLowered,  // those that are faster when lowered, for their inputs, according to their card

@@ -8,8 +8,8 @@ namespace laptime {
 // How to treat a cast that several ops read and could perform.
 enum class SharedCasts : uint8_t {
   kFold,  // each reader casts: this is free for kernels that convert while they load, and no copy takes memory
-  // The value is cast once, because library kernels would need a separate copy for each reader. For the same reason a
-  // result stays in the narrow type that its op computes if its readers can widen it: that moves half the bytes.
+  // The value is cast once, because library kernels would need a separate copy for each reader. A result also stays in
+  // the narrow type that its op computes if its readers can widen it, which moves half the bytes.
   kKeep,
 };
 

@@ -8,7 +8,8 @@
 namespace laptime {
 
 struct RecomputeRule {
-  // Recompute cheap nodes: no contraction, only inputs that are kept anyway, and little traffic per byte saved.
+  // Recompute cheap nodes: no contraction, little traffic per byte saved, and only inputs that are kept anyway or are
+  // results of cheap nodes (chains of two nodes at most).
   bool local = false;
   // Recompute whole regions of `group` consecutive layers among the first `layers` layers, keeping only values that
   // cross the border of a region. 0: no regions.

@@ -1,5 +1,5 @@
-// Row groups: a composite runs over one group of rows after the other, forward and backward, so that the values between
-// forward and backward exist for one group at a time.
+// Row groups: a composite runs forward and backward for one group of rows at a time, so that the values between forward
+// and backward exist for only one group.
 #pragma once
 
 #include "graph/graph.h"

@@ -8,9 +8,10 @@
 
 namespace laptime {
 
-// Every storage, except parameters and gradients, that exists before backward and that backward reads. Each is listed
-// once, in the order of creation.
+// Every storage that set-up or forward provides and backward reads, except parameters and their stored copies,
+// gradients and optimizer states. Each is listed once, in the order of creation.
 std::vector<StorageId> saved_storages(const Graph& graph);
+// The bytes of those that exist when backward begins.
 int64_t saved_bytes(const Graph& graph);
 
 // The outputs of cut_forward that represent saved storages are named kSavedOutput + number.

@@ -21,8 +21,8 @@ struct Buffer {
   Lifetime lifetime = Lifetime::kStep;
   Role role = Role::kActivation;
   int64_t offset = 0;           // within the arena (kStep) or the resident block (others)
-  std::string name;             // name of a source
-  std::string op, scope;        // op and scope of the node that writes it
+  std::string name;             // name of the source or value; empty: none
+  std::string op, scope;        // op and scope of the node that writes it; empty for a source
   Phase phase = Phase::kSetup;  // phase of that node
   TensorType type;              // type as written; empty for workspace
 };
@@ -82,8 +82,9 @@ struct Plan {
   std::array<int64_t, kRoleCount> peak_bytes_by_role{};
   int peak_step = 0;  // the step at which live_peak_bytes is reached
 
-  int find_source(const std::string& name) const;  // buffer, or -1
-  const Operand* find_output(const std::string& name) const;
+  int find_source(const std::string& name) const;             // buffer, or -1
+  const Operand* find_output(const std::string& name) const;  // null if there is none
+  // Model FLOPs of a phase: those of recomputed steps do not count.
   double flops(Phase phase) const;
   // True if the plan has a step in this phase.
   bool has(Phase phase) const;

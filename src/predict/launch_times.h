@@ -17,8 +17,8 @@ struct OutputMatrices {
   int64_t rows = 0, columns = 0;
 };
 
-// Reads the matrices from the operands of a launch, each of which has a `type`. Matrices that share a factor of two
-// axes are one matrix.
+// Reads the matrices from the operands of a launch, each of which has a `type`. A batch of matrices whose products
+// share a factor with two axes counts as one tall matrix.
 template <class Operands>
 OutputMatrices output_matrices(const Operands& in, const Operands& out) {
   if (out.empty() || out[0].type.shape().rank() < 2) return {};
@@ -79,17 +79,20 @@ LaunchWork work_of(const OpCard& op, const Operands& in, const Operands& out, do
 // - the host launches kernels while the device runs earlier ones, so a step takes about the longer of the two times.
 class LaunchTimes {
  public:
-  // `product_peak` is the FLOP/s of contractions according to the data sheet; all other ops run at the float32 peak.
+  // `product_peak` is the FLOP/s of contractions: the measured figure of `machine` for their type, or else that of the
+  // data sheet. All other ops run at the float32 peak.
   LaunchTimes(DataSheet machine, double product_peak, Program program = Program::kLaptime, Mode mode = Mode::kEager,
               bool is_causal = true);
 
+  // Seconds that a launch takes on the device, and on the host.
   double kernel(const LaunchWork& work) const;
   double host(Phase phase) const;
   // Seconds of launches whose kernels take `kernels` seconds and whose host work takes `hosts` seconds.
   double together(double kernels, double hosts) const;
   Program program() const { return program_; }
   bool is_bound() const { return !machine_.has_reached_rates(); }
-  // How far published times for this machine and mode deviate from predictions; none for a bound.
+  // How far published times for this machine and mode deviate from predictions; none for a bound, or without such
+  // times.
   std::optional<PublishedRuns> published() const;
 
  private:

@@ -35,7 +35,7 @@ struct PredictedRates {
 // Describing a device allocates no memory and starts no thread; `open` does.
 struct Device {
   std::string name;                             // "cpu", "roofline:h100"; never "auto"
-  std::string identity;                         // unique per machine, device and kernels; key of stored measurements
+  std::string identity;                         // distinguishes devices and kernels of a machine; see device_key()
   KernelRules rules;                            // which of its kernels may run; `identity` contains their key
   std::string requested_math;                   // the arithmetic of the dtype: "float32", "bfloat16 autocast, ..."
   DType product_factors{};                      // type of the factors of matrix products
@@ -66,8 +66,9 @@ Device find_device(const RunConfig& config);
 Device find_device_of(const RunConfig& config, Program program);
 using FindDevice = std::function<Device(const RunConfig&)>;
 
-// True for a GPU, and for a described machine that is one. Its library kernels require both factors of a product to
-// have the same type, each launch costs time, and rows that begin at multiples of 16 bytes are accessed faster.
+// True for a GPU, and for a described machine whose file states `processors`. Its library kernels require both factors
+// of a product to have the same type, each launch costs time, and rows that begin at multiples of 16 bytes are accessed
+// faster.
 bool is_gpu(const RunConfig& config);
 
 // One row of `laptime list devices`.
@@ -77,7 +78,8 @@ struct DeviceSummary {
 };
 std::vector<DeviceSummary> list_devices();
 
-// Why the device cannot run the configuration; empty if it can. Throws Error for an unknown name.
+// Why the device cannot run the configuration; empty if it can. Throws Error for an unknown name, and for a device, MPI
+// or NCCL that this machine lacks.
 std::string unsupported_reason(const RunConfig& config);
 
 // The CPU kernels of this machine, for `laptime list kernels`.

@@ -1,4 +1,4 @@
-// Applies --float32-precision and --reproducible to kernels.
+// Applies --float32-precision, --reproducible and --dtype tf32 to kernels.
 #include "prepare/kernel_rules.h"
 
 #include <algorithm>

@@ -17,8 +17,8 @@ struct KernelRules {
 };
 KernelRules rules_of(const RunConfig& config);
 
-// Part of the key of stored measurements, because the fastest kernel depends on which kernels may run: "" if all may,
-// otherwise for example "/ieee", "/reproducible" or "/tf32".
+// Part of the key of stored measurements, because the fastest kernel depends on which kernels may run: "" for the
+// default rules, otherwise for example "/ieee", "/reproducible" or "/tf32".
 std::string key_of(const KernelRules& rules);
 
 // Why a kernel may not run a signature: the kernel's own reason, or a rule. Empty if it may. `kernel` must be one of

@@ -16,7 +16,7 @@ namespace laptime {
 // The most memory that a step may use, and where the limit comes from.
 struct MemoryBound {
   std::optional<int64_t> bytes{};  // none if unknown
-  // "the step may use 8.00 GiB (--memory-limit)", "the step may use 22.8 GiB (95 % of 24.0 GiB, MemAvailable)"
+  // "the step may use 8.000 GiB (--memory-limit)", "the step may use 22.80 GiB (95 % of 24.00 GiB, MemAvailable)"
   std::string text;
   HeldBytes held_bytes = nullptr;  // from the device
   bool pools_steps = false;        // from the device
@@ -37,7 +37,7 @@ MemoryBound memory_bound(const RunConfig& config, const Device& device);
 // Why the plan does not fit: "predicted: ..." with all parts, the bound and `advice` (may be empty). Empty if it fits.
 std::string memory_shortage(const Plan& plan, const MemoryBound& bound, const std::string& advice);
 
-// "1.92 GiB = parameters 490.7 MiB + ...", by role, largest first, including page rounding.
+// "1.920 GiB = parameter 490.7 MiB + ...": bytes by role, gaps and rounding to pages, largest first.
 std::string memory_arithmetic(const Plan& plan, const MemoryBound& bound);
 
 // The predicted part of a record's memory.

@@ -31,8 +31,8 @@ void add_delay(const RunConfig& config, Plan& plan) {
                         delayed->op->name);
 }
 
-// Updates in backward free gradients earlier, but may leave larger gaps between other buffers. If they do not lower the
-// memory, they stay after backward, which does not change any value.
+// Updates in backward free gradients earlier, but may leave larger gaps between other buffers. If they need more memory
+// than updates after backward, they stay there, which does not change any value.
 void keep_smaller_of_updates(Prepared& prepared, const PrepareOptions& options, const ChooseKernel& choose) {
   if (!prepared.config.optimizer_in_backward) return;
   RunConfig behind = prepared.config;

@@ -39,8 +39,9 @@ struct PrepareOptions {
   bool pins_may_miss = false;  // --kernels need not name a signature of this point
 };
 
-// Throws Error if --kernels cannot be followed, --keep or --lower names something that is not a composite, or the
-// device has no kernel for a node. A plan that does not fit in memory is not an error, because explain shows it.
+// Throws Error if --kernels cannot be followed, --keep or --lower names something that is not a composite, the step
+// does not launch the op of --delay, or the device has no kernel for a node. A plan that does not fit in memory is not
+// an error, because explain shows it.
 Prepared prepare(const RunConfig& config, const Device& device, const MachineKnowledge& known,
                  const PrepareOptions& options = {});
 

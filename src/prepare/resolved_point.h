@@ -12,8 +12,8 @@
 namespace laptime {
 
 struct ResolvedPoint : SweepPoint {
-  std::optional<Device> device;  // none if the point is rejected
-  std::string device_key;        // key of stored measurements (prepare/knowledge.h); empty if the point is rejected
+  std::optional<Device> device;  // none if the point is rejected or unplaced
+  std::string device_key;        // key of stored measurements (prepare/knowledge.h); empty without a device
   std::string refusal;           // why the point cannot run: `invalid`, or a feature that its device does not support
 
   ResolvedPoint() = default;

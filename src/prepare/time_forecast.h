@@ -33,7 +33,7 @@ std::string kind_of(const Signature& signature);
 enum class CostSource : uint8_t {
   kDescribed,  // the machine is described by a file (predict/launch_times.h)
   kMeasured,   // a launch of the same signature was measured
-  kAlike,      // launches of the same kind or op were measured, at other sizes
+  kAlike,      // launches of the same kind or op (else of any op) were measured, at other sizes
 };
 
 struct ForecastLaunch {

@@ -36,8 +36,8 @@ std::string_view name_of(DType dtype);  // "float32", "bfloat16", ... as PyTorch
 inline std::string_view name_of(std::optional<DType> dtype) { return dtype ? name_of(*dtype) : "as_input"; }
 std::optional<DType> parse_dtype(std::string_view name);
 
-// The promoted type of two operands: the wider floating-point type, or the floating-point type if the other is an
-// integer (as in torch.promote_types, for our types; bfloat16 with float16 gives float32).
+// The promoted type of two operands, as in torch.promote_types: the wider floating-point type (float32 for bfloat16
+// with float16), or the floating-point type if the other is an integer, or else the wider integer type.
 DType promote(DType a, DType b);
 
 // True if a cast of an output from type `from` to `to` only rounds it. An unspecified type counts as a wide one.

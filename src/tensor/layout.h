@@ -23,20 +23,21 @@ struct Layout {
   int rank() const { return shape.rank(); }
   // Row-major without gaps; axes of size 1 may have any stride.
   bool is_contiguous() const;
-  // The minimum size of the storage in elements, which includes the offset and the last element.
+  // The minimum size of the storage in elements, which includes the offset and the last element; 0 without elements.
   int64_t extent() const;
 
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
-Layout permuted(const Layout& in, const Dims& axes);    // axis k of the result is axes[k]
+Layout permuted(const Layout& in, const Dims& axes);    // axis k of the result is axis axes[k] of `in`
 Layout expanded(const Layout& in, const Shape& shape);  // broadcast to `shape`, stride 0
+// The `size` elements begin, begin + step, ... along an axis. LAPTIME_CHECK fails if one is outside it.
 Layout sliced(const Layout& in, int axis, int64_t begin, int64_t size, int64_t step);
 // A view of the elements in the same order with another shape; empty if that requires a copy.
 std::optional<Layout> reshaped(const Layout& in, const Shape& shape);
 
-// A layout without gaps whose axes have the same order in memory as those of `in` (broadcast axes first). Pointwise ops
-// allocate it.
+// A layout without gaps whose axes have the same order in memory as those of `in`; axes of stride 0 (broadcast) or
+// size 1 keep their places.
 Layout dense_like(const Layout& in);
 
 // The shape to which two shapes broadcast (right-aligned, 1 stretches). LAPTIME_CHECK fails if there is none.
@@ -52,7 +53,7 @@ struct TensorType {
   int64_t bytes() const { return (Size(numel()) * size_of(dtype)).value(); }
   // The bytes of the storage that a value of this type needs, including gaps between its elements.
   int64_t storage_bytes() const { return (Size(layout.extent()) * size_of(dtype)).value(); }
-  std::string text() const;  // "float32 [3, 18, 40]", with strides if it is not contiguous
+  std::string text() const;  // "float32 [3, 18, 40]", with strides if it is not contiguous and an offset if not 0
 
   friend bool operator==(const TensorType&, const TensorType&) = default;
 };
@@ -66,7 +67,8 @@ inline constexpr int64_t kWidestAccessBytes = 16, kMemoryLineBytes = 128;
 // has no gaps.
 TensorType padded_type(DType dtype, const Shape& shape);
 
-// The layout that a pointwise op allocates: that of the first input, expanded to the full shape, without gaps.
+// The layout that a pointwise op allocates: dense_like() of the first input with the shape `out`, or contiguous if no
+// input has it.
 Layout pointwise_layout(const Shape& out, std::span<const TensorType> in);
 
 }  // namespace laptime

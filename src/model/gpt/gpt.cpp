@@ -299,7 +299,8 @@ class Gpt {
 // The loss is the mean cross entropy over all positions.
 ModelOutputs build_gpt(ModelBuilder& build, const ModelConfig& model) { return Gpt(build, model).run(); }
 
-// A model of a family sets every option that was not given. If a given option differs, the model becomes custom.
+// A model of a family sets every option that was not given. If a given option other than the context differs, the model
+// becomes custom.
 void fill_architecture(PartialConfig& partial, const NamedModel& named) {
   ModelConfig& model = partial.config.model;
   bool as_named = true;
@@ -375,7 +376,8 @@ std::string editions_with(std::string_view flag) {
   return joined(names, " or ");
 }
 
-// Throws Error if an option differs from its default although the edition does not have it.
+// Throws Error if an option differs from its default although the edition does not have it, or if biases are off in an
+// edition that always has them.
 void check_edition(const ModelConfig& model, const GptEdition& edition) {
   const ModelConfig usual;
   ModelConfig::visit_fields(model, [&](const Option& option, const auto& field) {
@@ -404,7 +406,7 @@ void check_heads(const ModelConfig& model, const GptEdition& edition) {
   }
 }
 
-// A number of heads that divides d_model, with heads of 64 columns if possible, or else as close to 64 as possible.
+// The largest number of heads that divides d_model and leaves heads at least 64 columns wide; 1 for a smaller d_model.
 int64_t fitting_heads(int64_t d_model) {
   constexpr int64_t kUsualHead = 64;
   int64_t heads = std::max<int64_t>(1, d_model / kUsualHead);
