@@ -58,7 +58,10 @@ def work(config):
 
 
 def seconds(config, peaks):
-    """FLOPs divided by the peak of the fastest arithmetic, plus bytes divided by the bandwidth; None if one is unknown."""
+    """FLOPs divided by the peak of the fastest arithmetic, plus bytes divided by the bandwidth, if that is known.
+
+    None if the work or the float32 peak is unknown.
+    """
     needed = work(config)
     if needed is None or not peaks or not peaks.get("float32"):
         return None
