@@ -32,7 +32,7 @@ auto read_row(const Database& database, const char* table, int64_t id, Read read
   }
 }
 
-// The record as its own machine stored it: an import may have appended the fingerprint to the run's name.
+// The record as its own machine stored it: an import may have appended run_mark to the run's name.
 Record with_own_run(Record record) {
   const std::string mark = run_mark(record.fingerprint);
   if (!record.fingerprint.empty() && record.run.ends_with(mark)) record.run.resize(record.run.size() - mark.size());

@@ -197,7 +197,7 @@ struct Imported {
 void check_records(const std::string& path);
 
 // Adds the records that the store lacks; a record that equals a stored one counts as known. If another machine's run
-// has the same name, its fingerprint is appended to the name, so that the runs stay separate.
+// has the same name, run_mark is appended to the imported name, so that the runs stay separate.
 Imported import_records(Store& store, const std::string& path);
 
 // Also copies the notes on resumed records. Unreadable records are skipped, and `problem` receives a message for each.
