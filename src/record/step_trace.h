@@ -146,7 +146,9 @@ std::optional<double> traced_over_untraced(const StepTrace& trace);
 // the cost of the timestamps.
 bool is_disturbed(const StepTrace& trace);
 
-// Throws Error unless all columns have the same length and every index is within bounds.
+// Throws Error unless each column has one entry per launch or buffer, and its values are within bounds: indices into
+// `texts`, launches (or their number), flags of 0 or 1, and sizes of at least 0. Does not check `peak_launch` and
+// TracedStep::communication.
 void check(const StepTrace& trace);
 
 // The modules of a scope, outermost first. An index belongs to the preceding name: "layers.3.attn.scores" has the
