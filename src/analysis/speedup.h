@@ -28,8 +28,8 @@ std::string point_without(const Record& record, const std::vector<std::string_vi
 std::optional<Speedup> speedup_of(const Record& baseline, const Record& record);
 
 // The ratio of two medians, with a bootstrap interval if both sides have enough samples, otherwise the delta method
-// with Student's t. A single sample has no known spread and counts as uncertain by 100 %. None unless both medians are
-// positive.
+// with Student's t. A single sample has no known spread and counts as uncertain by 100 %. The ratio of a time to itself
+// is exact. None unless both medians are positive.
 std::optional<Speedup> speedup_of(const TimeStats& baseline, const TimeStats& time);
 
 // Half-width of the median's 95 % interval, as a fraction of the median; for few samples, that of the mean, using
