@@ -59,7 +59,7 @@ std::vector<Product> products_of(const Weight& weight) {
           {"TN", weight.outer, weight.inner, kTokens, true, false}};
 }
 
-// Prints each kernel's fraction of the peak, one line per product and one for the whole step.
+// Prints each kernel's fraction of the peak: one line per product, and one line per kernel for the whole step.
 class Table {
  public:
   Table(Machine& machine, DType dtype, int rounds)

@@ -115,7 +115,7 @@ foreach(row IN LISTS LAPTIME_LAYERS)
     add_library(${target} STATIC ${sources})
     laptime_link_layer(${target} ${layer})
     if(layer IN_LIST LAPTIME_UNTIMED_LAYERS)
-      # At -O1 GCC 12 warns of optionals that are not empty where they are read.
+      # At -O1, GCC 12 falsely warns that optionals may be read while they are empty.
       target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1> $<$<CONFIG:Release>:-Wno-maybe-uninitialized>)
     endif()
     laptime_row(LAPTIME_LAYER_PRECOMPILED ${layer} headers)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Exports the newest traced record of a store in every format and reads each with its intended tool.
+"""Exports the newest traced record of a store in every format but llama_bench, and reads each with its intended tool.
 
     build/release/laptime profile --model small --store profile.sqlite
     build/peers-venv/bin/python peers/check_exports.py --store profile.sqlite

@@ -85,7 +85,7 @@ def card_here(laptime):
 
 
 def columns_of(text, device="cpu"):
-    """The columns of a comma-separated list of names; `all` means every column of the device whose system is installed."""
+    """The columns of a comma-separated list of names; `all` means every column of the device."""
     known = {c.name: c for c in _COLUMNS}
     chosen = []
     for word in text.split(","):

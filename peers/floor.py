@@ -35,9 +35,9 @@ def parse_peaks(text):
 def work(config):
     """Minimum (FLOPs, bytes) of a pass; None for an edition without a formula.
 
-    FLOPs: the matrix products, with half of the attention, since it is causal. Bytes: the data that AdamW reads (weight,
-    gradient, two moments) and writes (weight, moments), the values that a fully fused step saves for
-    backward, written and read once, and the logits and their gradient, each written and read. Operands of products are excluded.
+    FLOPs: the matrix products, with half of the attention, since it is causal. Bytes: the data that AdamW reads
+    (weight, gradient, two moments) and writes (weight, moments), the values that a fully fused step saves for backward,
+    written and read once, and the logits and their gradient, each written and read. Operands of products are excluded.
     """
     if not model_config.is_modern(config["edition"]):
         return None
@@ -58,7 +58,10 @@ def work(config):
 
 
 def seconds(config, peaks):
-    """FLOPs divided by the peak of the fastest arithmetic, plus bytes divided by the bandwidth; None if one is unknown."""
+    """FLOPs divided by the peak of the fastest arithmetic, plus bytes divided by the bandwidth, if that is known.
+
+    None if the work or the float32 peak is unknown.
+    """
     needed = work(config)
     if needed is None or not peaks or not peaks.get("float32"):
         return None

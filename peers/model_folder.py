@@ -17,7 +17,7 @@ import model_config
 
 KNOWN = Path(__file__).resolve().parent.parent / "tests/golden_hf/models.csv"
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
-# model_type -> laptime's edition, for the types that laptime names differently from the library.
+# model_type of the library -> laptime's edition, for the known types; most have the same name.
 _EDITIONS = {"mistral": "llama", "gpt2": "gpt2_hf"} | {name: name for name in ("llama", "qwen2", "qwen3", "gpt_neox")}
 _LLAMA3 = {"rope_type": "llama3", "low_freq_factor": 1.0, "high_freq_factor": 4.0}
 _LLAMA3["original_max_position_embeddings"] = 8192

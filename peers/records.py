@@ -151,7 +151,7 @@ def _point_name(config):
 
 
 def empty_record(config):
-    """A record with every key but without measurements; `config` contains the options."""
+    """A record with the keys that a peer can fill, but without measurements; `config` contains the options."""
     found = machine()
     return {
         "schema_version": SCHEMA_VERSION,

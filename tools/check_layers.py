@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROW = re.compile(r'^\s*"([a-z_/]+)\s*\|([a-z_/ ]*)"', re.MULTILINE)
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
-# Suffixes of kernel sources: _cpu, or an instruction set (see the table in cmake/op_files.cmake).
+# Suffixes of kernel sources: _cpu, _cuda, _isa, or an instruction set (see the table in cmake/op_files.cmake).
 OWN_ISAS = re.findall(r'^ *"(\w+) *\| *own', (Path(__file__).parent.parent / "cmake/op_files.cmake").read_text(), re.MULTILINE)
 KERNEL_FILE = re.compile(rf"_({'|'.join(['cpu', 'cuda', 'isa', *OWN_ISAS])})\.(h|cpp|cu|cuh)$")
 OUR_FILE = re.compile(r"\.(h|cpp|cu|cuh|inc)$")

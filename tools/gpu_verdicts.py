@@ -20,7 +20,7 @@ class Verdict:
     wish: str
     wanted: str
     got: str
-    verdict: str  # "ok", "missed" or "not measured"
+    verdict: str  # "ok", "missed", "not measured" or "not measured on an H200"
 
 
 def at_least(wish: str, wanted: float, got: float | None, text) -> Verdict:

@@ -117,8 +117,8 @@ def compare(a: str | os.PathLike[str] = "", b: str | os.PathLike[str] = "", *, p
             **options: Option) -> Reports:
     """Measures two points in turn, or compares two files of records: `laptime.compare(mode=["eager", "compile"])`.
 
-    The table `phases` has the ratio of each phase with its interval and a verdict. With `fail_above`, a result that is
-    slower or cannot be judged raises an `Error` whose `records` are the reports.
+    The table `phases` has the ratio of each phase with its interval and a verdict. With `fail_above`, a slower result
+    gives a `LaptimeWarning`, and one that cannot be judged raises an `Error` whose `records` are the reports.
     """
     return _lines_of("compare", (a, b), options, progress, _reports)
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Protocol
 
 _OK = 0
-_FAILED = 1  # some points failed; their records state why
+_FAILED = 1  # some points failed, and their records state why; or a comparison exceeded --fail-above
 
 
 class Error(Exception):
@@ -34,7 +34,7 @@ class Interrupted(KeyboardInterrupt):
 
 
 class LaptimeWarning(UserWarning):
-    """A run finished, but some of its points failed."""
+    """A run finished, but some of its points failed, or B of a comparison is slower by more than `fail_above`."""
 
 
 class Watcher(Protocol):
@@ -168,7 +168,7 @@ def records_of(words: list[str], watcher: Watcher | None, read: Callable[[list[s
     """Runs a command and reads the lines that it prints.
 
     Raises:
-        Error: bad input, or a failure without a record.
+        Error: bad input, a failure without a record, or a comparison that cannot be judged.
         Interrupted: Ctrl-C.
     """
     code, interrupted, output, errors = _run(words, watcher)

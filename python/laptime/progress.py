@@ -84,7 +84,7 @@ def _view() -> Any:
 
 
 class Progress:
-    """Shows the lines of the program's standard error: "[1/4] small, ctx:128: samples, step 3 of 10, about 9 s left"."""
+    """Shows the lines of the program's standard error: "[1/4] ctx 128: steps, step 3 of 10, 1.2 s each"."""
 
     def __init__(self, is_wanted: bool = True):
         self._is_wanted = is_wanted

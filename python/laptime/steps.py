@@ -43,8 +43,8 @@ class phase:  # noqa: N801: used like a function, `with laptime.phase("forward")
 
     Several blocks of one phase add up; phases do not nest.
 
-    Outside of `measure` it has no effect. If `sync` is given, it is called at the end of the block, so that an
-    asynchronous device has finished the work of the phase.
+    Outside of `measure` it has no effect. The `sync` of `measure`, if given, is called at the end of the block, so that
+    an asynchronous device has finished the work of the phase.
     """
 
     def __init__(self, name: str):

@@ -49,7 +49,7 @@ struct ComparedPoints {
 // Pairs points with the same name; if each set has a single point, these two form a pair. A point in only one set
 // becomes a pair with a missing side. The interval of a ratio has a confidence of 99 %; with more than five points, it
 // is raised so that the chance of any error stays at 5 %. Throws Error if the sets share no point and, unless `anyway`,
-// if the records of a pair differ in machine or arithmetic.
+// if the records of a pair differ in machine or arithmetic, or only some of them are predicted.
 ComparedPoints compare_points(const MeasuredPoints& a, const MeasuredPoints& b, bool anyway);
 
 }  // namespace laptime

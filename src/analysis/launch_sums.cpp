@@ -1,4 +1,4 @@
-// Sums launches.
+// Sums launches, reads their columns, and computes their minimum times.
 #include "analysis/launch_sums.h"
 
 #include <algorithm>

@@ -22,7 +22,7 @@ bool was_held(const Record& record);
 struct UsableMemory {
   int64_t bytes = 0;
   bool is_limit = false;           // --memory-limit
-  std::optional<int64_t> whole{};  // the memory of which `bytes` is the fraction kUsableFraction; none for a run
+  std::optional<int64_t> whole{};  // the memory of which `bytes` is the fraction kUsableFraction; predictions only
 };
 // None if the record lacks it.
 std::optional<UsableMemory> usable_memory(const Record& record);

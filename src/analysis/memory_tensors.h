@@ -36,8 +36,8 @@ struct SavedBytes {
   int64_t shared = 0;               // inputs and constants that backward reads
   std::vector<SavedBlock> blocks;   // in the order of their first layers
   SavedBlock rest;                  // tensors written outside the layers
-  std::vector<SavedTensors> parts;  // saved bytes of all layers by module ("attn", "lm_head") and op, most bytes first;
-                                    // "block": in a layer but in none of its modules
+  std::vector<SavedTensors> parts;  // saved bytes of the step by module ("attn", "inputs and constants") and op,
+                                    // largest first; "block": in a layer but in none of its modules
 };
 
 SavedBytes saved_bytes_of(const StepTrace& trace);

@@ -21,15 +21,15 @@ struct Speedup {
   Interval interval;
 };
 
-// A key that is equal for records of one machine that differ only in these options.
+// A key that is equal for records of one machine that differ only in these options and in `timeout`.
 std::string point_without(const Record& record, const std::vector<std::string_view>& options);
 
 // The ratio of the times of two records; none unless both have one.
 std::optional<Speedup> speedup_of(const Record& baseline, const Record& record);
 
 // The ratio of two medians, with a bootstrap interval if both sides have enough samples, otherwise the delta method
-// with Student's t. Two times with a single sample each have no spread, so their interval spans a factor of two. None
-// unless both medians are positive.
+// with Student's t. A single sample has no known spread and counts as uncertain by 100 %. The ratio of a time to itself
+// is exact. None unless both medians are positive.
 std::optional<Speedup> speedup_of(const TimeStats& baseline, const TimeStats& time);
 
 // Half-width of the median's 95 % interval, as a fraction of the median; for few samples, that of the mean, using
@@ -55,7 +55,7 @@ class Speedups {
   // Whether some planned run varies an option that affects the choice of baseline.
   bool any() const { return !descriptions().empty(); }
 
-  // The options of the baselines: "float32 eager", "threads:1"; one per kind of run.
+  // The options of the baselines: "float32 eager", "threads 1"; each set once.
   std::vector<std::string> descriptions() const;
 
   bool is_baseline(const Record& record) const;

@@ -17,17 +17,19 @@ namespace laptime {
 //   class_share        of each class of work, largest first: total_s, share, of_bound, bound ("compute", "memory"),
 //                      in_cache
 //   phase_time         of each phase: total_s, share, launches, class, class_share (its largest class), of_bound
-//   rates              peak_flops_per_second, bandwidth_bytes_per_second: used for the bounds
+//   rates              peak_flops_per_second, bandwidth_bytes_per_second: used for the bounds; from (of a prediction)
 //   pass_bound         arithmetic_s, memory_s, of_bound: minimum time of all launches
-//   tracing            traced_s, untraced_s, ratio with its interval, traced_steps, untraced_steps, is_disturbed
+//   tracing            traced_s, untraced_s, ratio with its interval, traced_steps, untraced_steps, mean_ratio,
+//                      is_disturbed
 //   launch_sum         launches_s, untraced_s, ratio with its interval: the sum of launches against an untraced step
-//   marks              mark_s, share: cost of the timestamps after launches
+//   marks              mark_s, launches, share: cost of the timestamps after launches
 //   launch_starts      floor_s, share, launches: for a prediction, the part that starts kernels
-//   data_sheet_floor   floor_s, share: minimum time according to the data sheet
-//   device_idle        share, is_launch_bound, kernels, copies, graph_s, records, missing, watched_steps
+//   data_sheet_floor   floor_s, share, peak_flops_per_second, bandwidth_bytes_per_second: minimum time according to the
+//                      data sheet
+//   device_idle        share, is_launch_bound, kernels, copies, graph_s, is_graph, records, missing, watched_steps
 //   communication      total_s, exposed_s, exposed_share, bytes, launches: of ranks; `exposed` is the time in which
 //                      computation waited
-//   softmax_against_products  softmax_s, products_s, time_ratio, flops_ratio, ..._flops, ..._bytes, steps
+//   softmax_against_products  time_ratio, flops_ratio, steps; softmax_... and products_...: s, flops, bytes, bound
 std::vector<Finding> trace_findings(const Record& record, const StepTrace& trace);
 
 // The minimum time of a pass's launches in seconds, by what limits each.
@@ -40,8 +42,8 @@ struct PassBound {
 // None if the machine's rates are unknown.
 std::optional<PassBound> bound_of_pass(const StepTrace& trace);
 
-// The kernel that takes the most time in a pass: kernel, total_s, share, calls, products_share, products_calls. The
-// subject is `pass`. None for a trace without launches.
+// The kernel that takes the most time in a pass: kernel, total_s, share, calls and, if there are matrix products,
+// products_share, products_calls. The subject is `pass`. None for a trace without launches or traced steps.
 std::optional<Finding> top_kernel(const std::string& pass, const StepTrace& trace);
 
 // One of several profiles of one model.
@@ -66,8 +68,8 @@ std::vector<ComparedPart> compared_parts(const StepTrace& a, const StepTrace& b,
                                          const LaunchTest& test = {});
 
 // Given two profiles in different number types, describes the one that casts more, its casts as a share of its step,
-// and its speed-up over the other one: casts_s, cast_share, from, from_s, to_s, ratio with its interval. The subject is
-// the point that casts more.
+// and its speed-up over the other one: from, to, casts_s, cast_share, from_s, to_s, speedup with its interval. The
+// subject is the point that casts more.
 Finding cast_cost(const ComparedProfile& a, const ComparedProfile& b);
 
 }  // namespace laptime

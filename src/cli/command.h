@@ -122,7 +122,8 @@ ExitCode run_program(const std::vector<std::string>& words);
 // Error if rank 0 cannot be started.
 std::optional<ExitCode> run_as_rank(const std::vector<std::string>& words, RankPipes& pipes);
 
-// Ends rank 0, if there is one, and waits for it: mpirun reports an error if this process ends before its rank.
+// Ends rank 0, if there is one, and waits up to 5 s for it: mpirun reports an error if this process ends before its
+// rank.
 void end_ranks(const RankPipes& pipes);
 
 // Declares options of a single command, in one group of its help, within a visit_fields():

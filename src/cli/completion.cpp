@@ -40,7 +40,7 @@ Words edition_words() {
 
 Words sweep_words() { return words_of(ready_sweeps(), &ReadySweep::name, &ReadySweep::about); }
 
-// Machines by their bare names, followed by the same machines with their prefix.
+// Devices, with machines by their bare names, followed by the same machines with their prefix.
 Words device_words() {
   Words words{{"auto"}};
   Words prefixed;

@@ -19,7 +19,8 @@ std::string explanation(const OptionRow& row);  // includes its values and its d
 std::string program_help(size_t width);
 std::string command_help(const Command& command, size_t width);
 
-// The manual page, as roff source with man(7) macros. An option shared with laptime bench is explained only there.
+// The manual page, as roff source with man(7) macros. Options shared with laptime bench are explained only there,
+// unless a command shares only a few.
 std::string man_page();
 
 // Tabulates every option of a sweep: flag, values, key, tag in names, default, help.

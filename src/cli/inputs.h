@@ -1,4 +1,5 @@
-// The inputs of a command: the sweep that it runs, its store, and the files that its output must not overwrite.
+// The inputs of a command: the sweep that it runs, its store, the records that it selects there, and the files that its
+// output must not overwrite.
 #pragma once
 
 #include <filesystem>
@@ -63,12 +64,12 @@ SweepCommand<Options> given_command(const CommandWords& words) {
 }
 
 // Resolves the value of --store: a path, "none", or empty for the user's data directory,
-// $XDG_DATA_HOME/laptime/records.sqlite or ~/.local/share/laptime/records.sqlite. Returns none for "none", and if HOME
-// is not set and there is therefore no such directory. A path is never a URI. Throws Error for ":memory:".
+// $XDG_DATA_HOME/laptime/records.sqlite or ~/.local/share/laptime/records.sqlite. Returns none for "none", and if
+// neither XDG_DATA_HOME nor HOME is an absolute path. A path is never a URI. Throws Error for ":memory:".
 std::optional<std::filesystem::path> store_path(const std::string& option);
 
 // Reads from the store named by `option` (the value of --store) or from the given file; each device is read once.
-// Knowledge is empty if there is no store yet. Throws Error if the file cannot be read.
+// Knowledge is empty if there is no store yet. The returned function throws Error if the file cannot be read.
 KnowledgeOf stored_knowledge(const std::string& option);
 KnowledgeOf knowledge_in(const std::optional<std::filesystem::path>& store);
 

@@ -77,8 +77,8 @@ class AnswerOutput {
   std::string hint_;
 };
 
-// Prints how long the requested training takes at each record's rate: below a table on standard output, or on standard
-// error if standard output has another format.
+// Prints how long the requested training takes at each record's rate: below a table on standard output, otherwise on
+// standard error.
 class TrainingLines {
  public:
   TrainingLines(const OutputConfig& config, const TrainingBudget& budget)
@@ -108,7 +108,7 @@ std::vector<OptionRow> with_formats(std::vector<OptionRow> rows,
 void require_format(OutputFormat format, std::span<const OutputFormat> formats);
 
 // The options of a command that answers questions about the points of a sweep: its own options and the sweep's, except
-// `left_out` and the options of record tables (--columns, --explain).
+// `left_out` and the options of record tables (--columns, --explain, --mfu).
 std::vector<OptionRow> answer_options(std::vector<OptionRow> own,
                                       std::initializer_list<std::string_view> left_out = {});
 

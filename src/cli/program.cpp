@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view kHelp = "help";
 
-// The hint for an option that describes a point, if it was given to a command that selects stored records by a filter.
+// The hint for an option of a point that the command does not take: a filter if it selects records, otherwise bench.
 std::string hint_of_bench(const Command& command, std::string_view flag) {
   const std::optional<Option> option = find_option<RunConfig>(meant_flag(flag));
   if (!option) return "";

@@ -23,13 +23,13 @@
 namespace laptime {
 
 // "16 points, 4 from the store, measured 2026-01-02 10:15 UTC or later, about 3 min; too large for the memory: large".
-// Empty if every point is a prediction.
+// Empty for a single point that is not stored, and if every point is a prediction.
 std::string announcement(const std::vector<ResolvedPoint>& points, const std::vector<ExpectedPoint>& expected);
 
 // The points' names in words, omitting words that all of them share: "small ctx 512 bfloat16 compile".
 std::vector<std::string> spoken_points(const std::vector<ResolvedPoint>& points);
 
-// "[3/20] small ctx 512: step 4 of 15, about 2 min left"
+// "[3/20] small ctx 512: steps, step 4 of 15, 812.4 ms each, about 2 min left"
 std::string progress_text(size_t point, size_t points, std::string_view name, const PointProgress& progress,
                           std::optional<Seconds> left);
 

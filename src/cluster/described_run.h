@@ -16,7 +16,7 @@ namespace laptime {
 // only below the causal mask, or not at all.
 enum class CountedAttention : uint8_t { kFull, kCausal, kNone };
 
-// No flash attention, version 1, version 2, or kernels for tensor cores with 8-bit types.
+// No flash attention, version 1, version 2, or the kernels for newer tensor cores (version 3 and later, cuDNN).
 enum class AttentionKernel : uint8_t { kUnfused, kFirst, kSecond, kThird };
 
 // The library between model and PyTorch that decides which values are saved. None: plain PyTorch.

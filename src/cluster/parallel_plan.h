@@ -43,8 +43,8 @@ ParallelPlan plan_parallel(const RunConfig& config, Program program, const Paral
 // and tensor parallel ranks, in this order; empty if none does.
 std::string remedy_of(const RunConfig& config, Program program, const ParallelChoice& choice, SharePlans& plans);
 
-// All ways to divide the step among `ranks` ranks: first those that fit, from fastest to slowest, then the others, from
-// smallest to largest. Tensor parallel ranks stay within a node.
+// The ways to divide the step among `ranks` ranks by powers of two: first those that fit, from fastest to slowest, then
+// the others, from smallest to largest. Tensor parallel ranks stay within a node.
 std::vector<ParallelPlan> best_plans(const RunConfig& config, Program program, int64_t ranks, SharePlans& plans);
 
 ParallelChoice choice_of(const ParallelPlan& plan);

@@ -1,4 +1,4 @@
-// The launches of one rank's share of a step, and their predicted time.
+// The launches of one rank's share of a step, their predicted time, and the rank's peak memory.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ Prepared plan_share(const DescribedRun& run);
 // Launches of one micro-batch, and launches of the optimizer for all parameters of the share.
 std::vector<ShareLaunch> share_launches(const DescribedRun& run, const Prepared& share);
 
-// If the step is recorded, only the optimizer takes host time.
+// Sums the launches by phase. If the step is recorded, only the optimizer takes host time.
 RankWork rank_work(const std::vector<ShareLaunch>& launches, const LaunchTimes& times, bool is_recorded);
 
 // The launches of all shares; each distinct share is planned once.

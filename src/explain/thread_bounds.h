@@ -8,7 +8,8 @@
 
 namespace laptime {
 
-// The bounds of one launch of a kernel. Empty if the device's kernels do not run on host threads.
+// The bounds of one launch of a kernel, for 8, 32, 64 and 128 threads. Empty if the device's kernels do not run on host
+// threads.
 std::vector<ThreadBound> thread_bounds(const Prepared& prepared, const Kernel& kernel, const Signature& signature);
 
 // The bounds of several launches run in sequence, each weighted by its FLOPs and bytes.

@@ -49,7 +49,7 @@ struct MemoryChange {
 };
 
 // In time order; between two launches all frees come first, because a new buffer may reuse the space of an old one.
-// Resident buffers and those that outlive the step are never freed. Empty buffers are omitted.
+// Buffers that outlive the step are never freed. Resident and empty buffers are omitted.
 std::vector<MemoryChange> memory_changes(const StepTrace& trace);
 
 // The resident buffers with a nonzero size.

@@ -43,7 +43,7 @@ const charts = (() => {
       textStyle: { color: look.ink, fontSize: 13 },
     },
   });
-  // An axis of numbers; `format` writes those at its ticks.
+  // An axis of numbers; `format` turns the value at a tick into text.
   const axisOf = (look, format = null) => ({
     type: "value", axisLabel: { color: look.muted, hideOverlap: true, ...(format && { formatter: tick(format) }) },
     axisLine: { lineStyle: { color: look.line } }, nameTextStyle: { color: look.muted },

@@ -21,7 +21,7 @@ struct PageInput {
 // An HTML file with its style, scripts and chart library inline (filled_page). The input must not be empty.
 std::string page_html(const PageInput& input);
 
-// Only the JSON block.
+// The data of the page, which page_html embeds as a JSON block.
 Json page_data(const PageInput& input);
 
 }  // namespace laptime

@@ -68,8 +68,8 @@
 
   const facts = (pairs) => make("dl", { class: "words" }, ...pairs.map(([word, meaning]) => make("div", {}, make("dt", {}, word), make("dd", {}, meaning))));
 
-  // Each section has a chart, the sentence below it, a list next to the chart or below the sentence, and one
-  // collapsible part.
+  // Each section has a chart or a table, the sentence below it, and one collapsible part. `list` is shown next to the
+  // chart, or below the sentence if `is_below`.
   const sections = [
     {
       id: "compare", title: "Compare", table: () => tables.node(comparison, ({ index }) => select(index)),
@@ -111,7 +111,7 @@
     },
   ];
 
-  const drawn = []; // {node, make, instance}
+  const drawn = []; // {node, option, instance}
   const addChart = (node, option) => drawn.push({ node, option, instance: null });
 
   function build() {

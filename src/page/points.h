@@ -29,7 +29,7 @@ struct PagePoint {
   std::string full_name{};                      // on the whole page: "step, context 128, bfloat16 compile"
   size_t group = 0;
 
-  const TimeStats* time() const;  // time of the whole pass; null without samples
+  const TimeStats* time() const;  // time of the whole pass; null if the record is not ok or has no time
 };
 
 // Points that one time chart shows side by side.

@@ -81,7 +81,7 @@ std::string most_saved(const PagePoint& from, const PagePoint& to) {
   return fmt::format(", {} of them in {}{}", brief_seconds(saved), most == "optimizer" ? "the " : "", most);
 }
 
-// Whether no sample interval separates the two fastest points of a group.
+// Whether the interval of the ratio of a group's two fastest points includes 1.
 bool is_tie(const PagePoints& points, const PageGroup& group) {
   if (!group.second) return false;
   const auto ratio = speedup_of(*points[*group.second].record, *points[*group.fastest].record);

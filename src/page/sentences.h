@@ -24,18 +24,18 @@ std::vector<NamedBytes> peak_parts(const Record& record, const TraceSums* sums);
 // Bytes at the peak; none if unknown.
 std::optional<int64_t> peak_bytes(const Record& record, const TraceSums* sums);
 
-// "bfloat16 compile saves 433 ms of float32 eager's 785 ms, 257 ms of them in the optimizer."
+// "bfloat16 compile saves 433 ms of the 785 ms of float32 eager, 257 ms of them in the optimizer."
 std::string time_sentence(const PagePoints& points, const PagePoint& point);
-// "10B tokens: 77,000 steps, 3.2 days (2.9 days to 3.5 days)."; empty if no training was requested, and for a pass
-// other than a step.
+// "10B tokens: 77,000 steps, 3.2 days (2.9 days to 3.5 days)."; empty if no training was requested, for a pass other
+// than a step, and for a point without a time.
 std::string training_sentence(const PagePoints& points, const PagePoint& point);
 // "The median of 77 samples is known to ±5 %; ..."
 std::string trust_sentence(const PagePoint& point);
-// "581 MiB at the peak, in the optimizer, at adamw: optimizer state 45 %, parameters 22 %."
+// "581 MiB at the peak, in the optimizer, by adamw: optimizer state 261 MiB 45 %, all else 320 MiB 55 %."
 std::string memory_sentence(const PagePoint& point, const TraceSums* sums);
-// "matmul takes 66 % of the step, optimizer 27 %, all else 7 %; the kernel matmul:tiles takes 36 %."
+// "1.10 s per step: matmul 66 %, optimizer 27 %, all else 7 %; backward: matmul:tiles takes the most time, ..."
 std::string work_sentence(const TraceSums& sums);
-// "The step runs at 61 % of its bound of 200 ms, ..."
+// "At these rates the launches take at least 200 ms, 61 % of the step (90 % of it arithmetic); ..."
 std::string bound_sentence(const TraceSums& sums);
 
 }  // namespace laptime

@@ -13,10 +13,10 @@ namespace laptime {
 // point, regardless of the cost of timestamps after launches.
 struct TraceSums {
   const PagePoint* point = nullptr;
-  double step = 0;                 // seconds: the point's median, or else that of the traced steps; 0 for a plan
+  double step = 0;                 // seconds: the point's median, or else `traced`; 0 for a plan
   double traced = 0;               // mean seconds of a traced step
   double residue = 0;              // seconds between launches
-  std::vector<LaunchSum> kernels;  // of each phase and class, keyed like kernel_of; by phase, then longest first
+  std::vector<LaunchSum> kernels;  // of each phase and class, keyed like kernel_of; by phase, then class, longest first
   std::vector<LaunchSum> classes;  // the classes of work, longest first
   std::vector<LaunchSum> dots;     // ops of each phase that have FLOPs, bytes and time, longest first
   MemoryLedger ledger;

@@ -112,12 +112,12 @@ struct MemoryNeed {
 };
 
 // Fields that cannot be determined are empty: for an invalid point, all except `name` and `refused`; for a point that
-// the device cannot run, `kernels` and `memory`.
+// the device cannot run, `machine`, `kernels`, `threads` and `memory`.
 struct Explanation {
   std::string name;
   std::string refused;  // why the point would not run, apart from memory; empty if it would
   std::string model;    // "edition 2025, 12 layers x 768, ..."
-  std::string machine;  // "cpu, avx512, 2 threads, float32"
+  std::string machine;  // "cpu, avx512 kernels, 2 threads, float32"
   JsonObject config;
   int64_t parameters = 0;
   std::vector<ParameterGroup> parameter_groups;

@@ -42,7 +42,7 @@ constexpr std::array<const char*, 15> kConfigKeys{
     "num_heads", "num_layers", "context_length", "batch_size", "vocab_size", "d_ff",  "threads"};
 constexpr size_t kConfigKeysOfNames = 4;
 
-// Statistics of the pass's time (Record::main_time), and the phases whose medians are columns.
+// Statistics of the pass's time (Record::main_time), and the phases whose counts and medians are columns.
 struct TimeFields {
   LAPTIME_FIELDS(count, mean, median, std, std_population, min, max, ci_low, ci_high)
 };

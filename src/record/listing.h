@@ -13,12 +13,12 @@ namespace sqlite {
 class Statement;
 }
 
-// How much of each record is read. Other fields have their default values; times have no samples, and of the losses
-// only the first and the last are read.
+// How much of each record is read. Other fields have their default values. Below kWhole, times have no samples, and
+// only the first and the last loss are read.
 enum class Extent : uint8_t {
   kNames,       // what names and groups rows: name, status, rating, model, pass, device, run, machine, date
   kListed,      // a table row: the pass's time, medians of phases, memory, rates, model sizes
-  kWithConfig,  // the brief: all except kernels, machine, classes of work and long lists, which times also lack
+  kWithConfig,  // the brief: all except kernels, machine, shares by class, memory parts and long lists
   kWhole
 };
 

@@ -1,5 +1,4 @@
-// The metric table: every figure that can be read from a record, defined once. Reporters do not refer to metrics by
-// name.
+// The metric table: every figure that can be read from a record, defined once.
 #pragma once
 
 #include <cstdint>

@@ -78,7 +78,7 @@ struct ClassShare {
   }
 };
 
-// Model FLOPs of one step by phase, their rate, and that rate divided by the machine's peak (0 ... 1).
+// Model FLOPs of one step by phase, their rate, and that rate as a fraction of the machine's peak.
 struct FlopsUse {
   std::optional<double> forward, backward, optimizer;
   std::optional<double> attention;    // part of forward: the two products of attention, without the causal saving
@@ -115,7 +115,7 @@ struct TensorUse {
 };
 
 // The communication of a rank in a step; empty for one rank. `exposed` is the time in which its computation waited;
-// `seconds` also counts communication that ran alongside computation. Medians over the samples.
+// `seconds` also counts communication that ran alongside computation. Both are medians over the samples.
 struct CommunicationUse {
   std::optional<int64_t> bytes, launches;
   std::optional<double> seconds, exposed;
@@ -197,7 +197,8 @@ struct Transient {
   LAPTIME_FIELDS((kSeconds, warmup), steps, (kSeconds, excess, page_faults, rest), parts)
 };
 
-// How many samples were taken, and which rule ended the sampling: "fixed", "interval", "time" or "samples".
+// How many samples were taken, and which rule ended the sampling: a name of distribution/stopping_rule.h, such as
+// "interval" or "fixed".
 struct Stopping {
   std::string rule, reason;
   std::optional<int64_t> warmup, steps;
@@ -266,7 +267,7 @@ struct Record {
   Status status = Status::kOk;
   std::string reason;
   std::optional<int64_t> bytes_requested;
-  std::optional<int64_t> bytes_available;  // available to the step: --memory-limit, or 95 % of free memory
+  std::optional<int64_t> bytes_available;  // available to the step: --memory-limit or 95 % of free memory
   std::string op;                          // op that failed
   std::string scope;                       // "layers.3.attn.scores"
   JsonObject config;
@@ -317,8 +318,8 @@ struct Record {
 };
 
 // Reads a record that to_json() (config/fields_json.h) wrote. Unknown keys are ignored, and missing keys keep their
-// defaults. Throws Error that names the key for a wrong type, a missing name, status or schema version, or a newer
-// schema version.
+// defaults. Throws Error that names the key for a wrong type, a missing name, status or schema version, a newer schema
+// version, or a time whose unit is not "s" or whose count is not the number of its samples.
 Record record_from_json(const Json& json);
 
 // One line without a line break; control bytes and characters outside ASCII are \u-escaped.

@@ -64,8 +64,9 @@ struct TraceBuffers {
   LAPTIME_FIELDS(name, op, scope, phase, role, dtype, shape, (kBytes, bytes, offset), resident, saved, first, last)
 };
 
-// One traced step. By marks, launches run back to back: each begins when the previous one has ended. By the device's
-// own records, `launches` has no gaps, and `total` is that of the untraced step before it.
+// One traced step. If timestamps (marks) were taken, launches run back to back: each begins when the previous one has
+// ended. If the device recorded them, the gaps between launches are unknown, and `total` is that of the untraced step
+// before it.
 struct TracedStep {
   double begin = 0;               // seconds from the start of the step to its first launch
   double total = 0;               // seconds of the whole step
@@ -139,12 +140,15 @@ inline constexpr double kDisturbed = 0.1;
 bool is_measured(const StepTrace& trace);
 
 // Mean traced step time divided by the median of the untraced steps alternating with them; none if nothing was
-// measured.
+// measured or the device recorded the launches.
 std::optional<double> traced_over_untraced(const StepTrace& trace);
-// Whether the two differ by more than kDisturbed in addition to the cost of the timestamps.
+// Whether traced steps were faster than untraced ones by more than kDisturbed, or slower by more than kDisturbed plus
+// the cost of the timestamps.
 bool is_disturbed(const StepTrace& trace);
 
-// Throws Error unless all columns have the same length and every index is within bounds.
+// Throws Error unless each column has one entry per launch or buffer, and its values are within bounds: indices into
+// `texts`, launches (or their number), flags of 0 or 1, and sizes of at least 0. Does not check `peak_launch` and
+// TracedStep::communication.
 void check(const StepTrace& trace);
 
 // The modules of a scope, outermost first. An index belongs to the preceding name: "layers.3.attn.scores" has the
@@ -154,7 +158,8 @@ std::vector<std::string_view> modules_of(std::string_view scope);
 // "layers.3.attn.scores" -> "layers.*.attn.scores"
 std::string any_layer(std::string_view name);
 
-// The scope within the layer: "layers.3.attn.scores" and layer 3 -> "attn.scores". The whole scope if the layer is -1.
+// The scope within the layer: "layers.3.attn.scores" and layer 3 -> "attn.scores". The whole scope if it is not in
+// that layer, or the layer is -1.
 std::string within_layer(std::string_view scope, int64_t layer);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// The store's tables and statements.
+// Opens a store, and reads and writes its records, traces and notes on resumed runs.
 #include "record/store.h"
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ auto read_row(const Database& database, const char* table, int64_t id, Read read
   }
 }
 
-// The record as its own machine stored it: an import may have appended the fingerprint to the run's name.
+// The record as its own machine stored it: an import may have appended run_mark to the run's name.
 Record with_own_run(Record record) {
   const std::string mark = run_mark(record.fingerprint);
   if (!record.fingerprint.empty() && record.run.ends_with(mark)) record.run.resize(record.run.size() - mark.size());
@@ -138,7 +138,8 @@ class Scan {
     }
   }
 
-  // The index has a hundredth of the table's bytes. If both are damaged, every id that was ever assigned is tried.
+  // The index has a hundredth of the table's bytes. If both are damaged, every id that was ever assigned is tried, up
+  // to kMaxTried.
   std::vector<int64_t> ids_of_records() {
     std::vector<int64_t> ids;
     if (!add_ids("SELECT id FROM records", ids) && !add_ids("SELECT id FROM records NOT INDEXED ORDER BY id", ids)) {
@@ -328,7 +329,7 @@ std::optional<Store::Resumed> Store::newest_resumed() const {
   return Resumed{std::string(row.text(0)), row.integer(1)};
 }
 
-// Fingerprints share a prefix, because two machines often have the same processor model.
+// A hash, because fingerprints of machines with the same processor model share a prefix.
 std::string run_mark(std::string_view fingerprint) {
   return fmt::format("@{:08x}", static_cast<uint32_t>(fnv1a64(fingerprint)));
 }

@@ -95,7 +95,7 @@ class Store {
 
   static constexpr int64_t kSchemaVersion = store_schema::kVersion;
 
-  // kWrite creates the file and its directories if they are missing; kRead needs an existing file. A file that is not a
+  // kWrite creates the file if it is missing, but not its folder; kRead needs an existing file. A file that is not a
   // store is left unchanged. While another process locks the file, every call waits for up to 30 s, or until 1 s after
   // `stop` has become true.
   static Store open(const std::filesystem::path& path, Access access = Access::kWrite,
@@ -112,7 +112,7 @@ class Store {
 
   // Commits everything that `write` appends, or nothing if it throws.
   void write_together(const std::function<void()>& write);
-  // The stored record that equals this one, ignoring the suffix that import gives to runs (run_mark).
+  // The id of the stored record that equals this one, ignoring the suffix that import gives to runs (run_mark).
   std::optional<int64_t> find_same(const Record& record) const;
   // Returns false if the record already has a trace.
   bool add_trace(int64_t id, const StepTrace& trace);
@@ -197,10 +197,10 @@ struct Imported {
 void check_records(const std::string& path);
 
 // Adds the records that the store lacks; a record that equals a stored one counts as known. If another machine's run
-// has the same name, its fingerprint is appended to the name, so that the runs stay separate.
+// has the same name, run_mark is appended to the imported name, so that the runs stay separate.
 Imported import_records(Store& store, const std::string& path);
 
-// Unreadable records are skipped, and `problem` receives a message for each.
+// Also copies the notes on resumed records. Unreadable records are skipped, and `problem` receives a message for each.
 Imported import_store(Store& store, const Store& other, const Store::Problem& problem);
 
 }  // namespace laptime

@@ -1,4 +1,4 @@
-// The statements of each version, oldest first; a new file runs all of them.
+// The SQL of each schema version, and the checks of a file's kind and version.
 #include "record/store_schema.h"
 
 #include <fmt/format.h>
@@ -21,8 +21,8 @@ using sqlite::Database;
 
 constexpr int64_t kApplicationId = 1'280'332'884;  // "LPTT"
 
-// The statements that turn version n - 1 into version n. To change the schema, append to them, raise kVersion, and add
-// the previous schema to tests/record/old_schemas.h.
+// The statements that turn version n - 1 into version n; a new file runs all of them. To change the schema, append to
+// them, raise kVersion, and add the previous schema to tests/record/old_schemas.h.
 std::array<std::string, kVersion> versions() {
   return {
       // The record's JSON is the only source; the other columns of `records` are derived from it.

@@ -1,5 +1,5 @@
-// PointAnswer: a command's answer about one point. People read its lines, tables and pictures; programs read its
-// findings and tables.
+// PointAnswer: a command's answer about one point, its output formats, and bar charts. People read its lines, tables
+// and pictures; programs read its findings and tables.
 #pragma once
 
 #include <array>
@@ -38,12 +38,13 @@ struct PointAnswer {
   void keep(Table table);                    // only for programs
   void draw(std::function<std::string(const TextStyle& style)> picture);
   void fill(std::vector<std::string> words, bool is_indented = true);  // wraps the words into as few lines as needed
-  void say_findings(std::initializer_list<std::string_view> kinds);    // prints findings of these kinds, indented
+  void say_findings(std::initializer_list<std::string_view> kinds);    // says findings of these kinds, indented
 };
 
-// The name, status and reason of a point. If the point has no result, its only line is "out_of_memory: predicted: ...".
+// An answer with the record's name, status and reason, and no parts yet.
 PointAnswer answer_about(const Record& record);
 
+// Like answer_about, and says the status and reason: "out_of_memory: predicted: ...".
 PointAnswer answer_without_result(const Record& record);
 
 std::string text_of(const PointAnswer& answer, const TextStyle& style);
@@ -68,8 +69,8 @@ struct Bar {
   double value = 0;
   std::string after{};
 };
-// One line "label  number  bar  after" per bar, aligned in columns if there are numbers; a bar is at most `widest`
-// columns.
+// One line "label  number  bar  after" per bar, at most `widest` columns wide. The last text is aligned only if there
+// are numbers.
 std::string bars_text(const std::vector<Bar>& bars, size_t widest, const TextStyle& style);
 
 }  // namespace laptime

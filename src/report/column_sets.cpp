@@ -47,7 +47,7 @@ Json arithmetic(const Record& record, std::string_view) {
   return text;
 }
 
-// The number of steps taken, or else requested.
+// The number of samples taken, or else of steps requested.
 Json steps(const Record& record, std::string_view) {
   return record.main_time() != nullptr ? Json(record.main_time()->count) : value_of(record, "steps");
 }

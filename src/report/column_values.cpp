@@ -51,7 +51,7 @@ constexpr std::array kShortNames{
     ShortName{"first_steps_s", "transient_excess", "extra time of the first steps compared with as many steady ones"}};
 // clang-format on
 
-// Derived columns are computed from the whole record, even if it has a key with that name.
+// Derived columns are computed, even if the record has a key with that name.
 constexpr std::string_view kPredictedColumn = "predicted";
 constexpr std::string_view kSystemColumn = "system";  // laptime's own records have no such key
 constexpr std::string_view kModelColumn = "model";
@@ -120,7 +120,7 @@ std::string_view option_key(std::string_view name) {
   return key;
 }
 
-// Whether the schema lists this path: "*" matches any name, and an index may follow a list.
+// Whether a path matches a key of the schema: "*" stands for any name, and an index may follow a list.
 bool matches_schema(std::string_view path, const SchemaKey& key) {
   std::string_view pattern = key.path;
   while (!path.empty() && !pattern.empty()) {

@@ -132,11 +132,11 @@ std::optional<Column> table_column(std::string_view header);
 // Column::speedups. Throws Error for an unknown name (like check_column).
 std::vector<Column> columns_of(std::string_view list, const Records& records);
 
-// Columns for CSV and JSON. "default" means one column per metric of a record, with its unit in the header
-// ("median_s"), in an order that does not depend on the records.
+// Columns for CSV and JSON. "default" means the configuration and the main results, with the unit in the header
+// ("median_s"); other columns may follow it.
 std::vector<Column> data_columns(std::string_view list, const Records& records);
 
-// The option columns of a row, which samples and records share.
+// The first of the default data columns: names, status and options. samples_csv() has them too.
 std::vector<std::string_view> configuration_columns();
 
 std::string summary_of_columns(std::string_view list, const Records& records);
@@ -144,7 +144,7 @@ std::string summary_of_columns(std::string_view list, const Records& records);
 // How much of each record a table with these columns reads; a row also needs the status and its reason.
 Extent extent_of_columns(std::span<const Column> columns, Extent least = Extent::kListed);
 
-// Makes a record the baseline of other rows where a column compares rows with it.
+// Passes a record to the columns that compare rows, as a possible baseline.
 void add_baseline(std::span<const Column> columns, const Record& record);
 // The baselines in the records. Intervals need samples: Extent::kWhole.
 Speedups speedups_of(const Records& records, Extent extent = Extent::kWithConfig);
@@ -165,7 +165,7 @@ std::vector<Record> sort_records(std::span<const Record> records, std::string_vi
 // Like sort_records, but returns positions in `records`.
 std::vector<size_t> sorted_positions(const Records& records, std::string_view order);
 
-// Parses "COLUMN", "COLUMN:asc" or "COLUMN:desc", where COLUMN is a key or title of the table (case-insensitive).
+// Parses "COLUMN", "COLUMN:asc" or "COLUMN:desc", where COLUMN is a key of the table, or a title in any case.
 // Throws Error for another direction, and for an unknown column, suggesting the nearest name.
 struct TableOrder {
   size_t column = 0;

@@ -1,4 +1,5 @@
-// comparison_answer: compares A with B, measured in rounds, and finds which part of the step the difference comes from.
+// Answers of laptime compare: A and B measured in rounds, with the part of the step that explains the difference, or
+// stored records of the same points.
 #pragma once
 
 #include <map>

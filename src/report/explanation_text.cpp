@@ -114,7 +114,7 @@ std::string memory_text(const MemoryNeed& need, const std::string& recompute, si
   return text + (need.advice.empty() ? "\n" : fmt::format("; {}\n", need.advice));
 }
 
-// "small 2025: 128,625,408 parameters, 491 MiB; 257 GFLOP forward, 514 GFLOP backward", and whether the point fits.
+// Parameters and FLOPs, the peak and whether the point fits, and the number of nodes and kernels; a line each.
 std::vector<std::string> headline(const Explanation& explanation) {
   std::vector<std::string> lines{fmt::format("{} parameters; {} forward (attention {}, head {}), {} backward",
                                              grouped(explanation.parameters),

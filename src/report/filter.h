@@ -26,8 +26,8 @@ class Speedups;
 //
 // A column is any name that columns.h resolves, quoted if it contains spaces. A value is a word, or text in single or
 // double quotes. Numbers compare numerically and may have a unit (2GiB, 500ms, 40%); other text compares character by
-// character; `~` tests whether the column contains the value. A list matches if one of its elements does. `null` stands
-// for a missing value; apart from `null`, a missing value matches only !=.
+// character; `~` tests whether the column contains the value. A list matches if one of its elements does; != needs all.
+// `null` stands for a missing value; apart from `null`, a missing value matches only !=.
 using ColumnReader = std::function<Json(std::string_view column)>;
 
 class Filter {
@@ -86,8 +86,8 @@ class StoredRecords : public Records {
   void each(Extent extent, const Visit& visit) const override;
   void each_id(Extent extent, const Store::Visit& visit) const;  // like each, and passes the record's id
 
-  // "0 of 4 records match: model is medium, small", listing the values that the store has in the columns of `filter`,
-  // which selected these records. Empty if a record matches.
+  // "0 of 4 records match; they have model medium, small", listing the values that the store has in the columns of
+  // `filter`, which selected these records. Empty if a record matches or the filter is empty.
   std::string why_none(const Filter& filter) const;
 
   void sort(std::string_view order);

@@ -15,8 +15,8 @@ struct HistoryOptions {
   bool by_commit = true;  // one value per build, the median of its records; otherwise one per record
 };
 
-// One answer per point and machine that has at least two values, in the order of their first records. Records that are
-// not ok, are predicted or lack the metric are skipped. `skipped`, if given, counts points with a single value.
+// One answer per point, machine and arithmetic with at least two values, in the order of their first records. Records
+// that are not ok, are predicted or lack the metric are skipped. `skipped`, if given, counts those with a single value.
 std::vector<PointAnswer> history_answers(const Records& records, const HistoryOptions& options,
                                          size_t* skipped = nullptr);
 

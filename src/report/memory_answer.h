@@ -1,4 +1,4 @@
-// memory_answer: shows what a step uses memory for, for `laptime memory`.
+// Answers of `laptime memory`: what a step uses memory for, and the peaks of several points.
 #pragma once
 
 #include <cstdint>
@@ -45,9 +45,9 @@ class MemoryPeaks {
 
   void add(const Record& record, const std::optional<StepTrace>& trace);
 
-  // One table for people. If the points differ in pass or number type, it is a grid with these along one side and all
-  // other differences along the other. Otherwise it has a row per point with the parts of its peak. Programs get both
-  // tables.
+  // One table for people. If the points differ in pass or number type and no order was given, it is a grid with these
+  // along one side and all other differences along the other. Otherwise it has a row per point with the parts of its
+  // peak. Programs get both tables.
   PointAnswer answer() const;
 
  private:

@@ -55,7 +55,8 @@ class Heading {
   const std::set<std::string>& passes() const { return passes_; }
   bool only_attention() const { return only_attention_; }  // all rows run attention by itself
 
-  // Machine, threads, instruction set, program, date and load of `first`, which must be a complete record.
+  // Machine, threads, instruction set, program, dates and load of the rows. `first`, one of them, must be a complete
+  // record.
   std::vector<std::string> facts(const Record& first) const;
   std::string shared_text(const Record& first) const;   // "small, 1 layer, ctx 64, step"; may be empty
   std::string machine_text(const Record& first) const;  // "AMD EPYC 9R14, 2 threads", "predicted for h100"

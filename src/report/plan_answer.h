@@ -1,4 +1,5 @@
-// plan_answer: whether points fit, how long they take and what would fit, for `laptime plan`.
+// plan_answer: whether points fit, how long they take and what would fit, for `laptime plan`. Also describes
+// predictions and the launch times on which they are based.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +26,7 @@ constexpr auto choices_of(PlanView) {
 struct PlanQuery {
   PlanView view = PlanView::kSummary;
   TrainingBudget budget{.tokens = 1e9};  // the training run whose duration is shown
-  bool draws_curve = false;              // plot memory against time for each point
+  bool draws_curve = false;              // draw a bar of memory for each point, with its time
   bool compares_training = false;        // compare the training times of several points
   bool grid = false;                     // show only peaks
   bool verbose = false;
@@ -37,10 +38,10 @@ PointAnswer plan_answer(const PlannedPoint& point, const std::optional<StepTrace
 // Several points: a line on which fit, and a row for each point or, with `grid`, their peaks by pass and number type.
 PointAnswer plan_answer(const std::vector<PlannedPoint>& points, const PlanQuery& query);
 
-// "measured launches, 98 % of the same shapes": what a prediction is based on.
+// "measured launches, 98 % of the time from the same shapes": what a prediction is based on.
 std::string basis_words(const Prediction& prediction);
 
-// "! 12 % of the predicted time is from launches measured on a disturbed machine"; empty if the share is negligible.
+// "! 12 % of the predicted time is from launches timed on a busy machine; ..."; empty if the share is negligible.
 std::string disturbed_prediction_line(const Prediction& prediction);
 
 // Predicted and measured times for `bench --explain`: a table by class, phase and pass. None unless both are known.

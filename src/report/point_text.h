@@ -21,8 +21,8 @@ std::string point_text(const Record& record, const Heading& heading, const TextS
 // "of peak" for mfu, "of peak (causal)" for mfu_causal.
 std::string peak_share_words(std::string_view metric);
 
-// For --verbose, one line each: set-up, first steps, the peak used for mfu, skipped updates, and the verdict with its
-// reasons.
+// For --verbose, one line each: set-up, first steps, steps per sample, the peak used for mfu, skipped updates, and the
+// verdict with its reasons. Empty for a prediction.
 std::vector<std::string> details_of(const Record& record);
 
 // "first 2 steps together 55.41 ms longer, 4.310 ms of it page faults", or that none was longer. The record's transient
@@ -47,8 +47,8 @@ class TrustLine {
  public:
   void add(const Record& record);
 
-  // One line that begins with "!" and says what the times can be used for. Empty if each median is known within 5 % and
-  // the machine was quiet.
+  // One line that begins with "!" and says what the times can be used for. Empty if each row has enough samples and a
+  // median known within 5 %, and neither a busy machine nor a verdict casts doubt on its time.
   std::string line() const;
 
  private:

@@ -46,8 +46,8 @@ struct ProfileQuery {
 // the values in its columns. The trace must have steps. Throws Error for an unknown column in `sort`.
 PointAnswer profile_answer(const Record& record, const StepTrace& trace, const ProfileQuery& query);
 
-// The tables of a view, largest total first; shares are relative to the whole step. The first table is the one named by
-// the view.
+// The tables of a view; shares are relative to the whole step. Kernels and ops are sorted by total, largest first. The
+// first table is the one named by the view.
 std::vector<Table> profile_tables(const StepTrace& trace, const ProfileQuery& query);
 
 // Compares two profiles: the speed-up in the first line, then tables part by part. The summary compares classes and

@@ -268,7 +268,7 @@ Table layers_table(const StepTrace& trace, const ProfileQuery& query) {
   return table;
 }
 
-// The innermost range of a launch, or its op if it has no range inside `attention`.
+// The launch's range within attention, or its op if it has none.
 std::string part_of_attention(const TraceLaunch& launch) {
   const size_t slash = launch.range.find('/');
   if (slash == std::string_view::npos) return fmt::format("{} (one kernel)", launch.op);

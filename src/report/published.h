@@ -28,7 +28,8 @@ struct PublishedFigure {
                  certainty, warmup, steps, status, time_s, std_s, min_s, max_s, note)
 };
 
-// Throws Error that names the line if the text has other columns, an unknown word or a malformed number.
+// Throws Error that names the line if the text has other columns, an unknown word, a malformed number, or a time that
+// contradicts the status.
 std::vector<PublishedFigure> parse_published(std::string_view csv);
 
 // The text of published/figures.csv, compiled into the program by cmake/embedded_files.cmake, and its figures.

@@ -43,7 +43,7 @@ class JsonLines {
   std::vector<Column> columns_;
 };
 
-// CSV with one line per sample of each record, after the configuration's columns.
+// CSV with one line per sample of each measured record: configuration_columns(), created, run, phase, sample, seconds.
 void samples_csv(const Records& records, const TextSink& sink);
 
 }  // namespace laptime

@@ -30,9 +30,9 @@ struct TableStyle {
 };
 
 // The default columns show one record as a few sentences (report/point_text.h), and several records as one row each,
-// with phases as columns and, if the rows vary how a step is computed, with speed-ups. Records of attention by itself
-// share a row per size (AttentionTable). Other columns give a table with one row per record, and one per
-// phase if a column set requests it.
+// with phases as columns and, for up to kFewRecords rows that vary how a step is computed, with speed-ups. The column
+// set "attention" gives the records of attention by itself one row per size (AttentionTable). Other columns give one
+// row per record, and one per phase if a column set requests it.
 //
 // Below the rows come the parts that they share, and a line that begins with "!" if their times are uncertain.
 class TableStream {

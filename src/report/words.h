@@ -20,13 +20,13 @@ std::string words_of(const std::vector<Finding>& findings, std::string_view kind
 std::string profile_headline(const std::vector<Finding>& findings);
 // "optimizer state 261 MiB 45 %", largest first, at most `count` entries; the rest is summed.
 std::vector<std::string> memory_shares(const std::vector<Finding>& findings, size_t count);
-// "peak in forward 491 MiB, backward 523 MiB, optimizer 581 MiB".
+// "peak in forward 491 MiB, backward 523 MiB, optimizer 581 MiB"; empty for fewer than two phases.
 std::string phase_peaks(const std::vector<Finding>& findings);
 
 // Seconds and bytes with three digits: "1.10 s", "581 MiB".
 std::string brief_seconds(double seconds);
 std::string brief_bytes(int64_t bytes);
-// "3,780".
+// "31,500"; four digits have no comma.
 std::string grouped(int64_t number);
 // "38 s", "12 min", "8.8 h", "3.2 days".
 std::string long_time(double seconds);

@@ -17,11 +17,12 @@ struct OtherProgram {
 };
 
 // `words`: the program, found like in a shell, and its arguments. The first stop signal is forwarded as SIGTERM, and
-// the second kills the program, as does the end of `timeout`. The program dies with this process. Throws Error if it
-// cannot be started. The caller must have a single thread.
+// the second kills the program, as do the end of `timeout` and more than 256 MiB of output. The program dies with this
+// process. Throws Error if it cannot be started. The caller must have a single thread.
 OtherProgram run_other_program(const std::vector<std::string>& words, Seconds timeout, StopSignals& signals);
 
-// The first record that the program prints. If it prints none, the result is a failed record whose reason explains why.
+// The record in the first line that the program prints. If it prints no line, the result is a failed record whose
+// reason explains why. Throws Error if the line is not a record.
 Record record_of_program(const std::vector<std::string>& words, Seconds timeout, StopSignals& signals);
 
 }  // namespace laptime

@@ -41,10 +41,10 @@ struct SweepCallbacks {
   std::function<void(size_t index)> begin;  // before a point is measured
   std::function<void(size_t index, const PointProgress&, Seconds elapsed)> progress;
   std::function<void(size_t index, const PointResult&, PointSource, Seconds elapsed)>
-      finished;                                             // called after the record is stored, if possible
-  std::function<bool()> enough;                             // called before each point; true skips the remaining points
-  std::function<void(std::string_view text)> output;        // receives text printed by a point's process
-  std::function<void(const std::string& message)> warning;  // called when writing to the store failed
+      finished;                                       // called after the record is stored, if possible
+  std::function<bool()> enough;                       // called before each point that runs here; true skips the rest
+  std::function<void(std::string_view text)> output;  // receives text printed by a point's process
+  std::function<void(const std::string& message)> warning;  // the store failed, or a launched point is retried
 };
 
 // The time from the launch of a point until its process could begin. No sample includes it.
@@ -61,10 +61,10 @@ struct SweepOutcome {
   std::exception_ptr ended_by;
 };
 
-// The points must have passed check_inputs. Throws Error before anything runs if the store is not writable or a
-// launcher does not work (probe_launcher). If the store fails later, the callbacks still get every record. Results of
-// launched points are stored as they arrive, and reported in the order of the sweep. The caller must have a single
-// thread.
+// The points must have passed check_inputs. Throws Error before anything runs if the store is not writable. If a
+// launcher does not work (probe_launcher), no point is launched and the error is in `ended_by`. If the store fails
+// later, the callbacks still get every record. Results of launched points are stored as they arrive, and reported in
+// the order of the sweep. The caller must have a single thread.
 SweepOutcome run_sweep(std::span<const ResolvedPoint> points, const SweepOptions& options,
                        const SweepCallbacks& callbacks = {});
 

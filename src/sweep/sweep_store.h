@@ -1,4 +1,4 @@
-// SweepStore: keeps finished points and new measurements, in a store if there is one, otherwise in memory.
+// SweepStore: keeps finished points and new measurements in a store; without one, only the measurements, in memory.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,7 @@ namespace laptime {
 // The store is open only during a call, so that the process may fork between calls.
 class SweepStore {
  public:
-  // Creates the file; throws Error if it is not writable. Without a path, everything is kept in memory.
+  // Creates the file; throws Error if it is not writable. Without a path, finished points are not kept.
   explicit SweepStore(std::optional<std::filesystem::path> path);
 
   // The finished record of this point from the same binary and machine. With `traced_steps`, one whose trace has at

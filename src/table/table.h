@@ -96,7 +96,7 @@ std::string cell_text(const TableCell& cell, const TableColumn& column, std::opt
 // first row; wider text is not cut. The first row with a value determines a column's unit.
 class GrowingTable {
  public:
-  // Uses only the title and columns of `table`; its rows are examples of future rows and are not printed.
+  // Uses the title, the columns and `with_header` of `table`; its rows are examples of future rows and are not printed.
   GrowingTable(const Table& table, const TextStyle& style);
 
   // Complete lines; title and header come before the first row.

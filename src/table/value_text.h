@@ -32,15 +32,15 @@ std::string format_in(const Scale& scale, double value, double like);
 // The value in its unit: "129 ms", "22 %", "1.50x", "31,500". Null, a number that is not finite, and the limits of
 // int64_t in bytes (which mean "unknown") become "-". Without a scale, a suitable one is chosen.
 //
-// `uncertainty` is the half-width of the 95 % interval as a fraction of the value. Digits below a third of it are
-// rounded away, following the Particle Data Group: one digit of the uncertainty is kept if it begins with 0.36 to 0.94,
-// otherwise two. With 0, three significant digits are shown; whole numbers are never cut.
+// `uncertainty` is the half-width of the 95 % interval as a fraction of the value. Digits are rounded following the
+// Particle Data Group: one digit of the uncertainty is kept if it begins with 0.36 to 0.94, otherwise two. With 0,
+// three significant digits are shown; whole numbers are never cut.
 std::string value_text(const Json& value, Unit unit, std::optional<Scale> scale = std::nullopt, double uncertainty = 0);
 
 // Omits the unit, for a column whose header states it: "129".
 std::string number_text(double value, Unit unit, const Scale& scale, double uncertainty = 0);
 
-// A fraction in percent with at least two digits: "62 %", "2.0 %", "0.031 %".
+// A fraction in percent: "62 %", "2.0 %", "0.031 %".
 std::string percent_text(double fraction);
 
 // A fraction in whole percent: "62 %".

@@ -15,7 +15,7 @@ COMPOSITES = ("linear", "rms_norm", "layer_norm", "rope", "scaled_dot_product_at
 
 @dataclass
 class Form:
-    """A run of the configuration with some options changed, and how far its losses may deviate from those of the first form."""
+    """A run with some options changed, and how far its losses may deviate from those of the unchanged configuration."""
 
     name: str
     changes: dict[str, str]
@@ -117,7 +117,7 @@ def run(setting: Setting, options: dict[str, str]) -> Ran:
 
 
 def difference(a: list, b: list) -> float:
-    """Returns the largest relative difference, or None if a loss is missing."""
+    """Returns the largest relative difference, or infinity if a loss is missing."""
     if len(a) != len(b) or None in a or None in b:
         return math.inf
     return max((abs(x - y) / max(abs(x), 1e-6) for x, y in zip(a, b)), default=0)

@@ -65,7 +65,7 @@ def readable(random) -> tuple[str, bytes, int, list[str], str]:
 
 
 def refused(random) -> tuple[str, bytes, int, list[str], str]:
-    """Likewise for a file without tokens, with the expected error message."""
+    """Likewise for a file that must be rejected, with a part of the expected error message."""
     tokens = tokens_of(random, 50257)
     raw = packed(tokens, "uint16")
     weights = struct.pack(f"<{len(tokens)}f", *(random.gauss(0, 0.02) for _ in tokens))

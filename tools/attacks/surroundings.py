@@ -78,7 +78,7 @@ def process_limits(setting: Setting) -> list[Outcome]:
 
 @contextlib.contextmanager
 def memory_group(limit: int):
-    """Returns a control group with a memory limit, or None if none can be created."""
+    """Yields the folder of a control group with a memory limit in bytes, or None if it cannot be created."""
     group = Path("/sys/fs/cgroup/laptime_attack")
     try:
         group.mkdir()

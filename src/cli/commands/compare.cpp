@@ -1,4 +1,5 @@
-// Compares A with B: two values of an option, measured in turn, or the records of two files, paired by name.
+// Compares A with B: two values of an option, one point with itself or two builds, measured in turn, or the records of
+// two files, paired by name.
 #include <algorithm>
 #include <array>
 #include <utility>

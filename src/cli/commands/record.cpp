@@ -26,7 +26,7 @@ struct RecordCommand {
   OutputConfig output;  // columns and store
 };
 
-// Adapts an option of bench: it takes no list, because all steps belong to one point, and it has no default value.
+// Adapts an option of bench: it takes no list, because all steps belong to one point, and help shows another default.
 OptionRow as_described(OptionRow row) {
   row.option.axis = false;
   if (row.option.flag == "mode" || row.option.flag == "threads") row.fallback = "not stated";
