@@ -132,8 +132,7 @@ TEST(DefaultRule, GivesUpOnSteadyStateAfterHalfTheBudget) {
   EXPECT_EQ(run.decision.stop, StopReason::kTime);
 }
 
-// With noise of 7 %, the median of steps of 0.27 s is soon known within 5 %, but twice the samples would not make it 1
-// %.
+// With noise of 7 %, a few seconds of steps of 0.27 s give the median within 5 %. Twice the samples would not give 1 %.
 TEST(DefaultRule, StopsIfDoublingTheSamplesDoesNotHelp) {
   RandomSamples random(14);
   const StoppedRun run = run_until_stop(StoppingRule(), [&](int64_t) { return 0.27 * (1 + 0.07 * random.normal()); });
