@@ -1,4 +1,4 @@
-"""A point that crashes, is killed or times out affects only its own row; progress on a terminal; explain, list and help."""
+"""A point that crashes, is killed or times out affects only its own row. Also progress, and explain, list and help."""
 
 import json
 import os
